@@ -1,0 +1,52 @@
+/* Memory of one pass: allocate freely, free all at once. Aborts when the heap is out.
+ * The arena owns all that it gives out; pointers die with arena_reset or arena_done.
+ * Must not hold anything that outlives a pass. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *head; /* newest block; NULL in an empty arena */
+	size_t used_bytes;        /* handed out since init or reset */
+};
+
+#define ARENA_INIT ((struct arena){ .head = NULL, .used_bytes = 0 })
+
+void arena_reset(struct arena *arena); /* all pointers die; may keep one block for reuse */
+void arena_done(struct arena *arena);  /* frees everything; usable again afterwards */
+
+void *arena_alloc(struct arena *arena, size_t bytes);               /* zeroed, aligned to 16 */
+void *arena_array(struct arena *arena, size_t count, size_t size);  /* zeroed; CHECKs the product */
+char *arena_strdup(struct arena *arena, const char *text);
+char *arena_strndup(struct arena *arena, const char *text, size_t size);
+char *arena_printf(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+
+/* A growable array in an arena. Declare as a member: VEC(struct pod) pods;
+ * read pods.at[i], i < pods.count. The elements move when it grows. */
+#define VEC(type)                \
+	struct {                 \
+		type *at;        \
+		size_t count;    \
+		size_t capacity; \
+	}
+
+/* Appends a zeroed element and evaluates to a pointer to it. */
+#define VEC_ADD(arena, vec)                                                                    \
+	({                                                                                     \
+		(vec)->at = arena_grow((arena), (vec)->at, (vec)->count, &(vec)->capacity,     \
+				       sizeof(*(vec)->at));                                    \
+		&(vec)->at[(vec)->count++];                                                    \
+	})
+
+#define VEC_PUSH(arena, vec, value) (*VEC_ADD((arena), (vec)) = (value))
+
+/* Makes room for one element more than count and zeroes it; returns the (moved) array. */
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size);
+
+#endif

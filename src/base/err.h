@@ -1,0 +1,40 @@
+/* Error values for everything that comes from outside the program.
+ * The caller owns every struct err; it holds no pointers and is never freed.
+ * Must not be used for programmer errors: those are CHECK (check.h). */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+/* What the caller should do, not what went wrong: the text says that. */
+enum err_kind {
+	ERR_NONE = 0,
+	ERR_INPUT,     /* bad input of a user: drop it and report; the same bytes fail again */
+	ERR_RETRY,     /* passing fault: try again with back-off */
+	ERR_CONFLICT,  /* somebody else wrote (409, failed JSON Patch test): read afresh, decide again */
+	ERR_GONE,      /* resource version too old (410): list again */
+	ERR_NOT_FOUND, /* the object does not exist (404) */
+	ERR_DENIED,    /* credentials or rights are missing (401, 403) */
+	ERR_LIMIT,     /* a peer sent more than a ceiling allows */
+	ERR_TIMEOUT,   /* a deadline passed */
+	ERR_FATAL,     /* give up: wrong usage or configuration */
+};
+
+#define ERR_TEXT_SIZE 1024
+
+struct err {
+	enum err_kind kind;
+	char text[ERR_TEXT_SIZE]; /* one line, names the object, the field and the cure; UTF-8 safe cut */
+};
+
+/* Sets *err and returns -1, so that a failure is one line: return err_set(err, ...).
+ * err may be NULL (the caller does not want to know). Control characters of the
+ * text become spaces. */
+int err_set(struct err *err, enum err_kind kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts "PREFIX: " before the text that is there, keeps the kind, returns -1. */
+int err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "Retry", "Conflict", ...: stable words for logs and metrics. */
+const char *err_kind_name(enum err_kind kind);
+
+#endif

@@ -1,0 +1,30 @@
+/* A hash map from strings to pointers, on the heap, with its keys copied.
+ * The caller owns the map and whatever the values point to.
+ * Iteration follows insertion order, so that output made from it is stable; removing
+ * moves the last entry into the gap. */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stddef.h>
+
+struct map_entry {
+	char *key; /* owned by the map */
+	void *value;
+};
+
+struct map {
+	struct map_entry *entries; /* count of them, in insertion order */
+	size_t count;
+	size_t capacity;
+	size_t *slots; /* open addressing: index + 1 into entries, 0 free */
+	size_t slot_count;
+};
+
+#define MAP_INIT ((struct map){ .entries = NULL })
+
+void map_done(struct map *map); /* frees keys and table, not the values */
+void *map_get(const struct map *map, const char *key); /* NULL when absent */
+void map_set(struct map *map, const char *key, void *value); /* value must not be NULL; replaces */
+void *map_remove(struct map *map, const char *key);    /* the old value, NULL when absent */
+
+#endif
