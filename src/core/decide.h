@@ -1,0 +1,16 @@
+/* The decision: one snapshot in, one plan out. Pure: no I/O, no clock, no randomness; the same
+ * snapshot gives the same plan, and the order of Pods, nodes and demands changes nothing.
+ * The daemon, `rayscaler plan` and every test call this one function.
+ * Must not be asked about anything that is not in the snapshot. */
+#ifndef CORE_DECIDE_H
+#define CORE_DECIDE_H
+
+#include "base/arena.h"
+#include "core/plan.h"
+#include "core/snapshot.h"
+
+/* The plan and everything in it live in `arena` and may point into the snapshot. Never fails:
+ * what is wrong in the snapshot becomes conditions of the plan. */
+struct plan *decide(const struct snapshot *snapshot, struct arena *arena);
+
+#endif

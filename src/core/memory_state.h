@@ -1,0 +1,43 @@
+/* What one decision tells the next one (the plan's `memory`). Small; may be dropped without harm:
+ * a lost memory only forgets back-offs and "since when". Decoded from untrusted JSON with ceilings;
+ * what does not parse is dropped, never an error. Owned by the arena it was made in. */
+#ifndef CORE_MEMORY_STATE_H
+#define CORE_MEMORY_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/time.h"
+
+/* A group that brought no capacity. */
+struct memory_backoff {
+	const char *group;
+	time_ms until;    /* launches to it are held until then; the end is the probe */
+	int64_t seconds;  /* length of the present step; doubles with the next failure */
+	const char *cause, *message;
+};
+
+/* Launches that this program asked for: replicas it added that have not joined yet. */
+struct memory_launch {
+	const char *group;
+	int64_t replicas;      /* how many of the present replicas are ours and have not joined */
+	int64_t base_replicas; /* the value of spec replicas after our patch */
+	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
+};
+
+/* "Since when" marks, by a stable key of their kind. */
+struct memory_since {
+	const char *key;
+	time_ms since;
+};
+
+struct memory_state {
+	VEC(struct memory_backoff) backoffs;
+	VEC(struct memory_launch) launches;
+	VEC(struct memory_since) raylet_gone; /* key: Pod name */
+	VEC(struct memory_since) stuck_demand; /* key: text of the request's shape */
+	VEC(struct memory_since) replica_fights; /* key: "<group>:<count>" */
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* Everything that one decision depends on (docs/SNAPSHOT.md is its file form).
+ * Made by codec/snapshot_json (file) and ctl/observe (live); owned by the arena of the pass.
+ * A snapshot is never changed by decide(). */
+#ifndef CORE_SNAPSHOT_H
+#define CORE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "core/kubernetes.h"
+#include "core/memory_state.h"
+#include "core/ray_state.h"
+#include "core/settings.h"
+
+struct snapshot {
+	time_ms now;
+	struct ray_cluster cluster;
+	const struct pod *pods; /* with label ray.io/cluster=<name>, any order */
+	size_t pod_count;
+	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
+	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
+	time_ms ray_state_time;  /* when the reply was received */
+	bool events_known; /* false: the mode has no events, timeouts decide */
+	const struct event *events;
+	size_t event_count;
+	struct settings settings;
+	const struct autoscaler_object *autoscaler; /* NULL: none */
+	bool nodes_known;
+	const struct node *nodes;
+	size_t node_count;
+	const struct pod *other_pods;
+	size_t other_pod_count;
+	bool has_gpu_budget;
+	int64_t gpu_budget; /* 1/10000 GPU that this cluster may still add */
+	const struct memory_state *memory; /* NULL: a fresh start */
+};
+
+#endif
