@@ -1,0 +1,39 @@
+/* The one event loop of the program: timers, signals, and "now", read once per turn.
+ * The loop owns its timers' handles; whoever makes a timer frees it. Callbacks run on the one
+ * thread, must not block, and must not free the object they were called on.
+ * libuv stays behind this header, except for the modules of net/. */
+#ifndef NET_LOOP_H
+#define NET_LOOP_H
+
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct loop;
+struct loop_timer;
+struct loop_signal;
+struct uv_loop_s;
+
+typedef void loop_callback(void *context);
+
+struct loop *loop_new(void);
+void loop_run(struct loop *loop);  /* until loop_stop, or nothing is left to wait for */
+void loop_stop(struct loop *loop); /* callable from a callback */
+void loop_free(struct loop *loop); /* after loop_run returned; all timers must be freed before */
+
+time_ms loop_wall(const struct loop *loop);         /* wall clock at the start of this turn */
+int64_t loop_monotonic_ms(const struct loop *loop); /* never goes back; deadlines use this */
+
+struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
+/* One shot, after_ms from now (0: next turn); starting again replaces. */
+void loop_timer_start(struct loop_timer *timer, int64_t after_ms);
+void loop_timer_stop(struct loop_timer *timer);
+void loop_timer_free(struct loop_timer *timer); /* NULL is fine; safe inside its own callback */
+
+struct loop_signal *loop_signal_new(struct loop *loop, int signal, loop_callback *callback,
+				    void *context);
+void loop_signal_free(struct loop_signal *signal);
+
+struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
+
+#endif
