@@ -1,0 +1,195 @@
+#include "net/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "base/time.h"
+
+#define LOG_VALUE_MAX_BYTES ((size_t)8192)
+#define LOG_LINE_MAX_BYTES ((size_t)262144)
+
+static enum log_level log_lowest = LOG_INFO;
+
+static const char *const log_level_names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARNING] = "warning",
+	[LOG_ERROR] = "error",
+};
+
+void log_level_set(enum log_level level)
+{
+	log_lowest = level;
+}
+
+int log_level_parse(const char *word, enum log_level *ret_level)
+{
+	for (size_t i = 0; i < sizeof(log_level_names) / sizeof(log_level_names[0]); i++) {
+		if (strcmp(word, log_level_names[i]) == 0) {
+			*ret_level = (enum log_level)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* The length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
+ * Overlong forms and surrogates are not told apart: no reader of a log minds. */
+static size_t log_utf8_length(const unsigned char *text, size_t size)
+{
+	size_t length = 0;
+
+	if (text[0] >= 0xC2 && text[0] <= 0xDF)
+		length = 2;
+	else if (text[0] >= 0xE0 && text[0] <= 0xEF)
+		length = 3;
+	else if (text[0] >= 0xF0 && text[0] <= 0xF4)
+		length = 4;
+	if (length == 0 || length > size)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xC0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+static void log_add_byte(struct buf *line, unsigned char byte)
+{
+	if (byte == '"' || byte == '\\')
+		(void)buf_printf(line, "\\%c", byte);
+	else if (byte == '\n')
+		(void)buf_add_string(line, "\\n");
+	else if (byte == '\t')
+		(void)buf_add_string(line, "\\t");
+	else if (byte < 0x20 || byte == 0x7F)
+		(void)buf_printf(line, "\\u%04x", byte);
+	else
+		(void)buf_add_char(line, (char)byte);
+}
+
+/* A JSON string; bytes that are no UTF-8 become U+FFFD, what is too long ends in "...". */
+static void log_add_string(struct buf *line, const char *text)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t size = strnlen(text, LOG_VALUE_MAX_BYTES + 1);
+	size_t end = size > LOG_VALUE_MAX_BYTES ? LOG_VALUE_MAX_BYTES : size;
+	size_t i = 0;
+
+	(void)buf_add_char(line, '"');
+	while (i < end) {
+		size_t length = bytes[i] < 0x80 ? 1 : log_utf8_length(bytes + i, size - i);
+
+		if (length == 1)
+			log_add_byte(line, bytes[i]);
+		else if (length > 1)
+			(void)buf_add(line, bytes + i, length);
+		else
+			(void)buf_add_string(line, "\xEF\xBF\xBD");
+		i += length > 0 ? length : 1;
+	}
+	if (size > LOG_VALUE_MAX_BYTES)
+		(void)buf_add_string(line, "...");
+	(void)buf_add_char(line, '"');
+}
+
+static void log_add_time(struct buf *line)
+{
+	struct timespec now = { .tv_sec = 0 };
+	struct civil_time civil;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	time_to_civil((time_ms)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000, &civil);
+	(void)buf_printf(line, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", (int)civil.year,
+			 civil.month, civil.day, civil.hour, civil.minute, civil.second,
+			 civil.millisecond);
+}
+
+/* A log that cannot be written must not stop the program: the line is lost. */
+static void log_put(const struct buf *line)
+{
+	size_t done = 0;
+
+	while (done < line->size) {
+		ssize_t written = write(STDERR_FILENO, line->data + done, line->size - done);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return;
+		done += (size_t)written;
+	}
+}
+
+void log_write(enum log_level level, const char *message, ...)
+{
+	AUTO(buf_done) struct buf line = { .data = NULL };
+	const char *key;
+	va_list pairs;
+
+	if (level < log_lowest)
+		return;
+	buf_init(&line, LOG_LINE_MAX_BYTES);
+	(void)buf_add_string(&line, "{\"time\":");
+	log_add_time(&line);
+	(void)buf_printf(&line, ",\"level\":\"%s\",\"message\":", log_level_names[level]);
+	log_add_string(&line, message);
+	va_start(pairs, message);
+	while ((key = va_arg(pairs, const char *)) != NULL) {
+		const char *value = va_arg(pairs, const char *);
+		size_t before = line.size;
+
+		(void)buf_add_char(&line, ',');
+		log_add_string(&line, key);
+		(void)buf_add_char(&line, ':');
+		log_add_string(&line, value ? value : "");
+		/* Keep the line valid JSON: a pair that does not fit is left out, and the rest. */
+		if (line.overflowed || line.size + 3 > LOG_LINE_MAX_BYTES) {
+			line.size = before;
+			line.overflowed = false;
+			break;
+		}
+	}
+	va_end(pairs);
+	(void)buf_add_string(&line, "}\n");
+	log_put(&line);
+}
+
+bool log_repeat_error(struct log_repeat *repeat, const char *message, const char *object,
+		      const char *text)
+{
+	repeat->count++;
+	if (repeat->text && strcmp(repeat->text, text) == 0)
+		return false;
+	memory_free(repeat->text);
+	repeat->text = memory_strdup(text);
+	log_warning(message, "object", object, "error", text, NULL);
+	return true;
+}
+
+void log_repeat_end(struct log_repeat *repeat, const char *message, const char *object)
+{
+	char ended[256];
+	char count[32];
+
+	if (!repeat->text)
+		return;
+	(void)snprintf(ended, sizeof(ended), "%s ended", message);
+	(void)snprintf(count, sizeof(count), "%llu", (unsigned long long)repeat->count);
+	log_info(ended, "object", object, "times", count, NULL);
+	log_repeat_done(repeat);
+}
+
+void log_repeat_done(struct log_repeat *repeat)
+{
+	memory_free(repeat->text);
+	repeat->text = NULL;
+	repeat->count = 0;
+}

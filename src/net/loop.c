@@ -1,0 +1,183 @@
+#include "net/loop.h"
+
+#include <signal.h>
+#include <time.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+
+struct loop {
+	uv_loop_t uv;
+	uv_prepare_t before_poll;
+	uv_check_t after_poll;
+	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
+};
+
+struct loop_timer {
+	uv_timer_t uv;
+	loop_callback *callback;
+	void *context;
+};
+
+struct loop_signal {
+	uv_signal_t uv;
+	loop_callback *callback;
+	void *context;
+};
+
+/* libuv reads only the monotonic clock. The wall clock is that plus an offset, so that both
+ * stand still during a turn and agree; a step of the wall clock is seen in the next turn. */
+static void loop_read_wall(struct loop *loop)
+{
+	struct timespec now;
+
+	CHECK(clock_gettime(CLOCK_REALTIME, &now) == 0);
+	loop->wall_offset_ms = (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000 -
+			       (int64_t)(uv_hrtime() / 1000000);
+}
+
+static void loop_on_prepare(uv_prepare_t *handle)
+{
+	loop_read_wall(handle->data);
+}
+
+static void loop_on_check(uv_check_t *handle)
+{
+	loop_read_wall(handle->data);
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = memory_alloc(sizeof(*loop));
+
+	/* A peer that closes its socket must give an error from write, not end the program. */
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	CHECK(uv_loop_init(&loop->uv) == 0);
+	CHECK(uv_prepare_init(&loop->uv, &loop->before_poll) == 0);
+	CHECK(uv_check_init(&loop->uv, &loop->after_poll) == 0);
+	loop->before_poll.data = loop;
+	loop->after_poll.data = loop;
+	CHECK(uv_prepare_start(&loop->before_poll, loop_on_prepare) == 0);
+	CHECK(uv_check_start(&loop->after_poll, loop_on_check) == 0);
+	uv_unref((uv_handle_t *)&loop->before_poll);
+	uv_unref((uv_handle_t *)&loop->after_poll);
+	loop_read_wall(loop);
+	return loop;
+}
+
+void loop_run(struct loop *loop)
+{
+	loop_read_wall(loop);
+	(void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *loop)
+{
+	uv_stop(&loop->uv);
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	uv_close((uv_handle_t *)&loop->before_poll, NULL);
+	uv_close((uv_handle_t *)&loop->after_poll, NULL);
+	/* Runs the close callbacks of what was freed before; the first run does nothing after a
+	 * loop_stop that nobody saw. A handle that is still open (a leak of the caller) makes
+	 * uv_loop_close fail. */
+	(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+	(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+	CHECK(uv_loop_close(&loop->uv) == 0);
+	memory_free(loop);
+}
+
+time_ms loop_wall(const struct loop *loop)
+{
+	return (int64_t)uv_now(&loop->uv) + loop->wall_offset_ms;
+}
+
+int64_t loop_monotonic_ms(const struct loop *loop)
+{
+	return (int64_t)uv_now(&loop->uv);
+}
+
+static void loop_on_timer(uv_timer_t *handle)
+{
+	struct loop_timer *timer = handle->data;
+
+	timer->callback(timer->context);
+}
+
+struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context)
+{
+	struct loop_timer *timer = memory_alloc(sizeof(*timer));
+
+	CHECK(uv_timer_init(&loop->uv, &timer->uv) == 0);
+	timer->uv.data = timer;
+	timer->callback = callback;
+	timer->context = context;
+	return timer;
+}
+
+void loop_timer_start(struct loop_timer *timer, int64_t after_ms)
+{
+	/* libuv 1.44 runs a timer of 0 ms again within the same turn: one that starts itself
+	 * with 0 would starve all sockets. */
+	uint64_t wait_ms = after_ms < 1 ? 1 : (uint64_t)after_ms;
+
+	CHECK(uv_timer_start(&timer->uv, loop_on_timer, wait_ms, 0) == 0);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+	CHECK(uv_timer_stop(&timer->uv) == 0);
+}
+
+static void loop_timer_on_close(uv_handle_t *handle)
+{
+	memory_free(handle->data);
+}
+
+void loop_timer_free(struct loop_timer *timer)
+{
+	if (timer)
+		uv_close((uv_handle_t *)&timer->uv, loop_timer_on_close);
+}
+
+static void loop_on_signal(uv_signal_t *handle, int number)
+{
+	struct loop_signal *signal = handle->data;
+
+	(void)number;
+	signal->callback(signal->context);
+}
+
+struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback *callback,
+				    void *context)
+{
+	struct loop_signal *signal = memory_alloc(sizeof(*signal));
+
+	CHECK(uv_signal_init(&loop->uv, &signal->uv) == 0);
+	signal->uv.data = signal;
+	signal->callback = callback;
+	signal->context = context;
+	CHECK(uv_signal_start(&signal->uv, loop_on_signal, number) == 0);
+	return signal;
+}
+
+static void loop_signal_on_close(uv_handle_t *handle)
+{
+	memory_free(handle->data);
+}
+
+void loop_signal_free(struct loop_signal *signal)
+{
+	if (signal)
+		uv_close((uv_handle_t *)&signal->uv, loop_signal_on_close);
+}
+
+struct uv_loop_s *loop_uv(struct loop *loop)
+{
+	return &loop->uv;
+}
