@@ -34,6 +34,7 @@ struct ray_node {
 	int64_t idle_duration_ms;
 	const char *ip_address;
 	struct strings activity; /* node_activity: why Ray calls it busy */
+	const char *problem; /* NULL, or an amount that is no number: such a node never counts as unused */
 };
 
 enum label_operator { /* numbers of ray.rpc.LabelSelectorOperator */

@@ -27,6 +27,11 @@ struct snapshot {
 	size_t event_count;
 	struct settings settings;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
+	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
+	 * codec/request_resources (core cannot read JSON). */
+	bool has_annotation_request;
+	const struct ray_constraint *annotation_request; /* NULL with has_: it is malformed */
+	const char *annotation_problem; /* what is malformed, names the annotation; "" for nothing */
 	bool nodes_known;
 	const struct node *nodes;
 	size_t node_count;
