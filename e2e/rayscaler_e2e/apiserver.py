@@ -1,0 +1,274 @@
+"""An API server for tests, real or embedded, behind one interface.
+
+    with start_api_server("real", work_dir) as server:
+        server.install_bench()                       # CRDs and ClusterRoles of the bench
+        namespace = server.create_namespace("t1")
+        token = server.controller_token(namespace)
+        server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
+
+The program under test never gets the admin token: it runs with exactly the rights of
+``manifests/controller-role.yaml`` or ``manifests/kuberay-sidecar-role.yaml``.
+"""
+
+import abc
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Optional
+
+import yaml
+
+from . import paths
+from .kubeclient import ApiError, KubeClient
+from .kubeconfig import InClusterFiles, write_kubeconfig
+from .pki import CertificateAuthority
+from .wait import wait_until
+
+ADMIN_USER = "bench-admin"
+NO_RIGHTS_USER = "bench-nobody"
+CONTROLLER_ACCOUNT = "rayscaler"
+TOKEN_SECONDS = 3600
+
+
+class ApiServer(abc.ABC):
+    """A running API server; created by ``start_api_server``, ended by ``stop`` or ``with``."""
+
+    kind: str = ""
+    """"real" or "embedded"."""
+
+    def __init__(self, work_dir: Path):
+        self.work_dir = Path(work_dir)
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        self.pki = CertificateAuthority(self.work_dir / "pki")
+        self.ca_file = self.pki.file
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.tokens = {ADMIN_USER: secrets.token_hex(16), NO_RIGHTS_USER: secrets.token_hex(16)}
+        self.token_file = self.work_dir / "tokens.csv"
+        self._write_token_file()
+        self.version = ""
+        self.admin = self.client(self.tokens[ADMIN_USER])
+        """A ``KubeClient`` in group system:masters, for set-up and for looking."""
+
+    # -- life cycle -----------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def stop(self) -> None:
+        """End all processes; logs stay in ``work_dir``. Safe to call twice."""
+
+    @abc.abstractmethod
+    def interrupt(self, kill: bool = False) -> None:
+        """End the server but keep its data and port, as a crash (``kill``) or an upgrade does."""
+
+    @abc.abstractmethod
+    def resume(self) -> None:
+        """Start again after ``interrupt``: same data, port and certificates; old watches are gone."""
+
+    @abc.abstractmethod
+    def freeze(self) -> None:
+        """SIGSTOP: connections stay open and nothing answers."""
+
+    @abc.abstractmethod
+    def thaw(self) -> None:
+        """SIGCONT after ``freeze``."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """One line for the test report: which server, which version, from where."""
+
+    def wait_ready(self, seconds: float = 60.0) -> None:
+        """Until /readyz says ok."""
+        wait_until(self._ready, seconds, f"{self.url}/readyz (logs in {self.work_dir})")
+
+    def _ready(self) -> bool:
+        self.check_running()
+        try:
+            return self.admin.request("GET", "/readyz").status == 200
+        except Exception:  # refused or reset while it starts
+            return False
+
+    @abc.abstractmethod
+    def check_running(self) -> None:
+        """Raise, with the end of the log, when a process has ended unexpectedly."""
+
+    def __enter__(self) -> "ApiServer":
+        return self
+
+    def __exit__(self, *_exc: Any) -> None:
+        self.stop()
+
+    # -- identities -----------------------------------------------------------------------------
+
+    def client(self, token: str) -> KubeClient:
+        return KubeClient(self.url, self.ca_file, token=token)
+
+    def service_account_token(self, namespace: str, name: str, seconds: int = TOKEN_SECONDS) -> str:
+        """A token of a ServiceAccount that exists (TokenRequest; at least 600 seconds)."""
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": seconds},
+        }
+        answer = self.admin.of("serviceaccounts", namespace).create_sub(name, "token", body)
+        return answer["status"]["token"]
+
+    def controller_token(self, namespace: str, account: str = CONTROLLER_ACCOUNT) -> str:
+        """Make the controller's ServiceAccount in ``namespace``, bind its ClusterRole to it in all
+        namespaces, and return a token."""
+        self.ensure_service_account(namespace, account)
+        self.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": f"rayscaler-controller-{namespace}-{account}"},
+                "roleRef": _role_ref("ClusterRole", "rayscaler-controller"),
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+            }
+        )
+        return self.service_account_token(namespace, account)
+
+    def namespaced_controller_token(self, namespace: str, account: str = CONTROLLER_ACCOUNT) -> str:
+        """As ``controller_token``, but with rights in ``namespace`` only (``run --namespace``)."""
+        self.ensure_service_account(namespace, account)
+        self.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": f"rayscaler-controller-{account}", "namespace": namespace},
+                "roleRef": _role_ref("ClusterRole", "rayscaler-controller"),
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+            }
+        )
+        return self.service_account_token(namespace, account)
+
+    def sidecar_token(self, namespace: str, cluster: str) -> str:
+        """What KubeRay makes for the autoscaler of ``cluster``: a ServiceAccount, Role and
+        RoleBinding named after it, with exactly KubeRay's rules; returns a token."""
+        role = load_yaml(paths.MANIFESTS / "kuberay-sidecar-role.yaml")[0]
+        role["metadata"].update(name=cluster, namespace=namespace)
+        self.ensure_service_account(namespace, cluster)
+        self.apply(role)
+        self.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": cluster, "namespace": namespace},
+                "roleRef": _role_ref("Role", cluster),
+                "subjects": [{"kind": "ServiceAccount", "name": cluster, "namespace": namespace}],
+            }
+        )
+        return self.service_account_token(namespace, cluster)
+
+    def ensure_service_account(self, namespace: str, name: str) -> None:
+        accounts = self.admin.of("serviceaccounts", namespace)
+        if accounts.find(name) is None:
+            accounts.create(
+                {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+            )
+
+    # -- files for the program under test ---------------------------------------------------------
+
+    def write_kubeconfig(self, path: Path, **how: Any) -> Path:
+        """``kubeconfig.write_kubeconfig`` with this server's URL and CA."""
+        return write_kubeconfig(path, self.url, self.ca_file, **how)
+
+    def in_cluster_files(self, directory: Path, token: str, namespace: str) -> InClusterFiles:
+        return InClusterFiles(directory, "127.0.0.1", self.port, self.ca_file, token, namespace)
+
+    # -- objects --------------------------------------------------------------------------------
+
+    def apply(self, obj: Dict[str, Any], namespace: Optional[str] = None) -> Dict[str, Any]:
+        """Create or replace one object as admin."""
+        return self.admin.for_object(obj, namespace).apply(obj)
+
+    def apply_file(self, path: Path, namespace: Optional[str] = None) -> List[Dict[str, Any]]:
+        """Apply every document of a YAML file."""
+        return [self.apply(obj, namespace) for obj in load_yaml(path)]
+
+    def install_bench(self) -> None:
+        """Apply crd/*.yaml and manifests/controller-role.yaml and wait until the CRDs are served."""
+        for path in sorted(paths.CRD_DIR.glob("*.yaml")):
+            self.apply_file(path)
+        self.apply_file(paths.MANIFESTS / "controller-role.yaml")
+        for path in sorted(paths.CRD_DIR.glob("*.yaml")):
+            for crd in load_yaml(path):
+                wait_until(lambda: self._crd_served(crd), 30, f"CRD {crd['metadata']['name']} to be served")
+
+    def _crd_served(self, crd: Dict[str, Any]) -> bool:
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        versions = [version["name"] for version in crd["spec"]["versions"] if version["served"]]
+        answers = [self.admin.request("GET", f"/apis/{group}/{name}/{plural}") for name in versions]
+        return all(answer.status == 200 for answer in answers)
+
+    def create_namespace(self, name: str) -> str:
+        self.admin.of("namespaces").create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        return name
+
+    def empty_namespace(self, namespace: str, seconds: float = 30.0) -> None:
+        """Delete the RayClusters, Pods and Events of a namespace at once, finalizers or not.
+
+        The namespace itself stays: no controller-manager runs that would finish its deletion.
+        """
+        for plural in ("rayclusters", "pods", "events"):
+            resource = self.admin.of(plural, namespace)
+            for obj in resource.items():
+                self._delete_now(resource, obj)
+            wait_until(lambda: not resource.items(), seconds, f"{plural} of {namespace} to be gone")
+
+    @staticmethod
+    def _delete_now(resource: Any, obj: Dict[str, Any]) -> None:
+        name = obj["metadata"]["name"]
+        try:
+            if obj["metadata"].get("finalizers"):
+                resource.patch_merge(name, {"metadata": {"finalizers": None}})
+            resource.delete(name, grace_seconds=0, missing_ok=True)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def dump(self, directory: Path, namespaces: Iterable[str]) -> None:
+        """Write what a failure report needs: the objects of the namespaces as YAML files."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for namespace in namespaces:
+            for plural in ("rayclusters", "pods", "events"):
+                items = self.admin.of(plural, namespace).items()
+                (directory / f"{namespace}-{plural}.yaml").write_text(yaml.safe_dump(items, sort_keys=False))
+
+    def _write_token_file(self) -> None:
+        """The format of kube-apiserver's --token-auth-file: token,user,uid,"group,group"."""
+        rows = [
+            f'{self.tokens[ADMIN_USER]},{ADMIN_USER},1,"system:masters"',
+            f"{self.tokens[NO_RIGHTS_USER]},{NO_RIGHTS_USER},2",
+        ]
+        with open(os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+            out.write("\n".join(rows) + "\n")
+
+
+def start_api_server(kind: str, work_dir: Path) -> ApiServer:
+    """Start "real" or "embedded" and return when it is ready (within 60 s, usually within 10)."""
+    if kind == "real":
+        from .real import RealApiServer
+
+        return RealApiServer(work_dir)
+    if kind == "embedded":
+        from .embedded.launch import EmbeddedApiServer
+
+        return EmbeddedApiServer(work_dir)
+    raise ValueError(f'API server "{kind}": it must be "real" or "embedded"')
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def load_yaml(path: Path) -> List[Dict[str, Any]]:
+    """The documents of a YAML file, empty ones left out."""
+    return [obj for obj in yaml.safe_load_all(path.read_text()) if obj]
+
+
+def _role_ref(kind: str, name: str) -> Dict[str, str]:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}

@@ -1,0 +1,43 @@
+"""Where things are. Every directory can be moved by an environment variable; nothing else reads it."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+E2E = ROOT / "e2e"
+CRD_DIR = ROOT / "crd"
+MANIFESTS = E2E / "manifests"
+
+
+def build_dir() -> Path:
+    """The build tree: ``BUILD`` of the Makefile, relative to the repository, default ``build``."""
+    return (ROOT / os.environ.get("BUILD", "build")).resolve()
+
+
+def program() -> Path:
+    """The program under test: ``RAYSCALER`` if set, else ``$(BUILD)/rayscaler``."""
+    return Path(os.environ.get("RAYSCALER", build_dir() / "rayscaler"))
+
+
+def work_root() -> Path:
+    """Work directories of servers and tests, kept after the run: ``$(BUILD)/e2e``."""
+    return build_dir() / "e2e"
+
+
+def results_dir() -> Path:
+    """Summaries that ``make test`` reads: ``$(BUILD)/test-results``."""
+    return build_dir() / "test-results"
+
+
+def cache_dir() -> Path:
+    """What outlives a build tree: the Python environment, etcd and kube-apiserver."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "rayscaler"
+
+
+def chosen_api_server() -> str:
+    """``RAYSCALER_APISERVER``: "real" (default) or "embedded"."""
+    kind = os.environ.get("RAYSCALER_APISERVER") or "real"
+    if kind not in ("real", "embedded"):
+        raise SystemExit(f'RAYSCALER_APISERVER is "{kind}": it must be "real" or "embedded"')
+    return kind

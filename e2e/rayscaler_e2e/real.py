@@ -1,0 +1,157 @@
+"""etcd and kube-apiserver as child processes on free loopback ports, RBAC on.
+
+No controller-manager, scheduler or kubelet runs: nothing is garbage collected by owner, no
+namespace deletion finishes, no Deployment makes Pods. Admission by ServiceAccount is off, because
+nothing here makes the ``default`` account that it wants.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+from . import paths
+from .apiserver import ApiServer, free_port
+from .pki import service_account_key
+from .processes import Process
+
+ISSUER = "https://kubernetes.default.svc"
+SERVICE_RANGE = "10.96.0.0/16"
+
+
+class ServerMissing(RuntimeError):
+    """kube-apiserver or etcd is not on this machine; the message names the cure."""
+
+
+def find_programs() -> Tuple[Path, Path]:
+    """(kube-apiserver, etcd): each from KUBEBUILDER_ASSETS, PATH or the cache, in this order."""
+    found: List[Path] = []
+    for name in ("kube-apiserver", "etcd"):
+        program = _find_program(name)
+        if program is None:
+            raise ServerMissing(
+                f"no {name} in KUBEBUILDER_ASSETS, PATH or {paths.cache_dir()}: "
+                "run e2e/setup-apiserver.sh, or choose APISERVER=embedded"
+            )
+        found.append(program)
+    return found[0], found[1]
+
+
+def _find_program(name: str) -> Optional[Path]:
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets and os.access(Path(assets) / name, os.X_OK):
+        return Path(assets) / name
+    in_path = shutil.which(name)
+    if in_path:
+        return Path(in_path)
+    cached = paths.cache_dir() / "bin" / name
+    return cached if os.access(cached, os.X_OK) else None
+
+
+class RealApiServer(ApiServer):
+    """kube-apiserver on etcd; data and logs in ``work_dir``."""
+
+    kind = "real"
+
+    def __init__(self, work_dir: Path):
+        super().__init__(work_dir)
+        self._program, self._etcd_program = find_programs()
+        self._cert, self._key = self.pki.server()
+        self._account_key = service_account_key(self.pki.directory)
+        self._etcd_port = free_port()
+        self._etcd: Optional[Process] = None
+        self._apiserver: Optional[Process] = None
+        try:
+            self._start_etcd()
+            self._start_apiserver()
+            self.version = self.admin.call("GET", "/version")["gitVersion"]
+        except BaseException:
+            self.stop()
+            raise
+
+    def describe(self) -> str:
+        words = _first_line([str(self._etcd_program), "--version"]).split()
+        return f"kube-apiserver {self.version} ({self._program}), etcd {words[-1]} ({self._etcd_program})"
+
+    def check_running(self) -> None:
+        for process in (self._etcd, self._apiserver):
+            if process is not None:
+                process.check_running()
+
+    def stop(self) -> None:
+        for process in (self._apiserver, self._etcd):
+            if process is not None:
+                process.stop()
+
+    def interrupt(self, kill: bool = False) -> None:
+        assert self._apiserver is not None
+        if kill:
+            self._apiserver.kill()
+        else:
+            self._apiserver.stop()
+        self._apiserver = None
+
+    def resume(self) -> None:
+        self._start_apiserver()
+
+    def freeze(self) -> None:
+        assert self._apiserver is not None
+        self._apiserver.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._apiserver is not None
+        self._apiserver.signal(signal.SIGCONT)
+
+    def _start_etcd(self) -> None:
+        client = f"http://127.0.0.1:{self._etcd_port}"
+        peer = f"http://127.0.0.1:{free_port()}"
+        self._etcd = Process(
+            "etcd",
+            [
+                str(self._etcd_program),
+                "--name=bench",
+                f"--data-dir={self.work_dir / 'etcd'}",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=bench={peer}",
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+            ],
+            self.work_dir / "etcd.log",
+        )
+
+    def _start_apiserver(self) -> None:
+        self._apiserver = Process(
+            "kube-apiserver", [str(self._program), *self._flags()], self.work_dir / "kube-apiserver.log"
+        )
+        self.wait_ready()
+
+    def _flags(self) -> List[str]:
+        return [
+            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={self._cert}",
+            f"--tls-private-key-file={self._key}",
+            f"--client-ca-file={self.ca_file}",
+            f"--cert-dir={self.work_dir / 'cert-dir'}",
+            f"--token-auth-file={self.token_file}",
+            f"--service-account-issuer={ISSUER}",
+            f"--service-account-key-file={self._account_key}",
+            f"--service-account-signing-key-file={self._account_key}",
+            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            "--authorization-mode=RBAC",
+            "--disable-admission-plugins=ServiceAccount",
+            "--endpoint-reconciler-type=none",
+            "--allow-privileged=true",
+            "--profiling=false",
+        ]
+
+
+def _first_line(command: List[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return (done.stdout or done.stderr).splitlines()[0]
