@@ -1,0 +1,237 @@
+# rayscaler: one file for GNU Make. `make help` lists the targets and the variables.
+# Everything that is built lands under $(BUILD); sources are found by wildcard, so a new file in
+# src/<layer>/ needs no edit here.
+#
+# Contents:  1 variables  2 layers  3 compiler  4 program  5 unit tests  6 lint
+#            7 setup, install, clean  8 test  9 demo and dev-cluster  10 conformance
+#            11 bench  12 fuzz  13 help
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+
+# ---- 1 variables --------------------------------------------------------------------------
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+VERSION ?= 0.1.0
+
+# `CC ?=` has no effect: Make predefines CC.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+AR := ar
+PKG_CONFIG ?= pkg-config
+PROTOC_C ?= protoc-c
+
+# Added after the flags of this file, for variants: make BUILD=build-cov EXTRA_CFLAGS=--coverage
+EXTRA_CFLAGS ?=
+EXTRA_LDFLAGS ?=
+# A compiler newer than ours may know new warnings: make WERROR=
+WERROR ?= -Werror
+
+all: $(BUILD)/rayscaler
+
+# ---- 2 layers -----------------------------------------------------------------------------
+# From the lowest to the highest. USES_<layer>: the layers whose headers it may include, itself
+# left out. VENDOR_<layer>: pkg-config names that it may use.  `make lint` holds both.
+
+LAYERS := base core codec net kube gcs ctl cli
+
+USES_base  :=
+USES_core  := base
+USES_codec := base core
+USES_net   := base codec
+USES_kube  := base core codec net
+USES_gcs   := base core codec net
+USES_ctl   := base core codec net kube gcs
+USES_cli   := base core codec net kube gcs ctl
+
+VENDOR_base  :=
+VENDOR_core  :=
+VENDOR_codec := libcjson yaml-0.1 openssl
+VENDOR_net   := libcurl libuv libnghttp2 openssl
+VENDOR_kube  := openssl
+VENDOR_gcs   := libprotobuf-c
+VENDOR_ctl   :=
+VENDOR_cli   :=
+
+# What a program of this layer links, highest first (an archive needs those after it).
+LINKS_base  := base
+LINKS_core  := core base
+LINKS_codec := codec $(LINKS_core)
+LINKS_net   := net $(LINKS_codec)
+LINKS_kube  := kube $(LINKS_net)
+LINKS_gcs   := gcs $(LINKS_net)
+LINKS_ctl   := ctl kube gcs $(LINKS_net)
+LINKS_cli   := cli $(LINKS_ctl)
+
+PACKAGES := $(sort $(foreach l,$(LAYERS),$(VENDOR_$(l))))
+
+# Goals that compile need the libraries; the others must work without them.
+NEEDS_NOTHING := clean help setup setup-build format demo test dev-cluster
+ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
+TOOLS_MISSING := $(shell for t in $(CC) $(PKG_CONFIG) $(PROTOC_C); do \
+	command -v $$t >/dev/null || echo $$t; done)
+ifneq ($(TOOLS_MISSING),)
+$(error missing tools: $(TOOLS_MISSING) -- run "make setup" (as root or with sudo) to install \
+	what the build needs)
+endif
+PACKAGES_MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p || echo $$p; done)
+ifneq ($(PACKAGES_MISSING),)
+$(error missing libraries (pkg-config names): $(PACKAGES_MISSING) -- run "make setup" (as root or \
+	with sudo) to install what the build needs)
+endif
+endif
+
+# $(call vendor_flags,--cflags or --libs,packages)
+vendor_flags = $(if $(2),$(shell $(PKG_CONFIG) $(1) $(2)))
+# All packages that the layers of a list use.
+vendor_of = $(sort $(foreach l,$(1),$(VENDOR_$(l))))
+
+# ---- 3 compiler ---------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 $(WERROR)
+LANGUAGE := -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen
+HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+RELEASE_CFLAGS := -O2 -g $(HARDENING)
+RELEASE_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+ASAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE $(SANITIZE)
+ASAN_LDFLAGS := $(SANITIZE) -Wl,--as-needed
+
+CFLAGS_cli := -DRAYSCALER_VERSION='"$(VERSION)"'
+
+# Objects are built anew when the compiler or its flags change.
+FLAGS_NOW := $(CC) $(WARNINGS) $(LANGUAGE) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(ASAN_CFLAGS) \
+	$(EXTRA_CFLAGS) $(EXTRA_LDFLAGS) $(VERSION)
+FLAGS_FILE := $(BUILD)/flags
+$(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | \
+	cmp -s - $(FLAGS_FILE) || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(FLAGS_FILE))
+
+# ---- 4 program ----------------------------------------------------------------------------
+
+PROTOS := $(wildcard src/gcs/*.proto)
+GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
+GEN_H := $(GEN_C:.c=.h)
+
+$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
+	@mkdir -p $(@D)
+	$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
+
+# $(call layer_rules,layer)
+define layer_rules
+SOURCES_$(1) := $$(sort $$(wildcard src/$(1)/*.c))
+NAMES_$(1) := $$(SOURCES_$(1):src/%.c=%)
+OBJECTS_$(1) := $$(NAMES_$(1):%=$(BUILD)/obj/%.o)
+ASAN_OBJECTS_$(1) := $$(NAMES_$(1):%=$(BUILD)/asan/obj/%.o)
+$$(OBJECTS_$(1)) $$(ASAN_OBJECTS_$(1)): PRIVATE_CFLAGS = $$(CFLAGS_$(1)) \
+	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(LINKS_$(1))))
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
+
+OBJECTS_gcs += $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
+ASAN_OBJECTS_gcs += $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/asan/obj/gen/%.o)
+
+COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(PRIVATE_CFLAGS)
+
+$(BUILD)/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
+	@mkdir -p $(@D)
+	$(COMPILE) $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/asan/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
+	@mkdir -p $(@D)
+	$(COMPILE) $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Generated code is not ours to keep free of warnings.
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(LANGUAGE) -w $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/asan/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(LANGUAGE) -w $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+
+# An archive is made anew, so that an object of a deleted source does not stay in it; without
+# sources it is an empty archive.
+define archive_rules
+$(BUILD)/lib$(1).a: $$(OBJECTS_$(1)) $$(wildcard src/$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcsD $$@ $$(OBJECTS_$(1))
+$(BUILD)/asan/lib$(1).a: $$(ASAN_OBJECTS_$(1)) $$(wildcard src/$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcsD $$@ $$(ASAN_OBJECTS_$(1))
+endef
+$(foreach l,$(LAYERS),$(eval $(call archive_rules,$(l))))
+
+# $(call archives,directory,layer): what a program of this layer links, in order.
+archives = $(foreach l,$(LINKS_$(2)),$(1)/lib$(l).a)
+libraries = $(call vendor_flags,--libs,$(call vendor_of,$(LINKS_$(1)))) -lm
+
+$(BUILD)/rayscaler: $(call archives,$(BUILD),cli) $(FLAGS_FILE)
+	$(CC) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(EXTRA_CFLAGS) -o $@ $(OBJECTS_cli) \
+		$(call archives,$(BUILD),ctl) $(call libraries,cli) $(EXTRA_LDFLAGS)
+
+# ---- 5 unit tests -------------------------------------------------------------------------
+# src/test/<layer>_<module>_test.c is one program, built with sanitizers and linked with the
+# archives of its layer and of those below, and with nothing else but cmocka and libm.
+
+TESTS := $(sort $(foreach l,$(LAYERS),$(patsubst src/test/%.c,%,$(wildcard src/test/$(l)_*_test.c))))
+TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
+RESULTS := $(BUILD)/test-results
+
+define test_rules
+$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(2).o $$(call archives,$(BUILD)/asan,$(1))
+	@mkdir -p $$(@D)
+	$$(CC) $$(ASAN_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ \
+		$$(call libraries,$(1)) $$(call vendor_flags,--libs,cmocka) $$(EXTRA_LDFLAGS)
+$(BUILD)/asan/obj/test/$(2).o: PRIVATE_CFLAGS = $$(call vendor_flags,--cflags,cmocka \
+	$$(call vendor_of,$$(LINKS_$(1))))
+unit-$(2) unit-$(2:_test=): $(BUILD)/test/$(2)
+	$(BUILD)/test/$(2)
+.PHONY: unit-$(2) unit-$(2:_test=)
+endef
+$(foreach t,$(TESTS),$(eval $(call test_rules,$(firstword $(subst _, ,$(t))),$(t))))
+.SECONDARY: $(TESTS:%=$(BUILD)/asan/obj/test/%.o)
+
+# Honest counts: see the head of the script.
+unit: $(TEST_PROGRAMS)
+	@src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS)
+
+# ---- 6 lint -------------------------------------------------------------------------------
+
+lint:
+
+# ---- 7 setup, install, clean --------------------------------------------------------------
+
+install: $(BUILD)/rayscaler
+	install -D -m 0755 $(BUILD)/rayscaler $(DESTDIR)$(PREFIX)/bin/rayscaler
+
+clean:
+	rm -rf $(BUILD)
+
+# ---- 8 test -------------------------------------------------------------------------------
+
+# ---- 9 demo and dev-cluster ---------------------------------------------------------------
+
+# ---- 10 conformance -----------------------------------------------------------------------
+
+# ---- 11 bench -----------------------------------------------------------------------------
+
+# ---- 12 fuzz ------------------------------------------------------------------------------
+
+# ---- 13 help ------------------------------------------------------------------------------
+
+help:
+	@echo 'all            build $(BUILD)/rayscaler (the default)'
+	@echo 'unit           build and run all unit tests with ASan and UBSan'
+	@echo 'unit-NAME      one of them: $(firstword $(TESTS:_test=)), ...'
+	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
+	@echo 'clean          remove $(BUILD)'
+
+.PHONY: all unit lint install clean help
+
+-include $(shell find $(BUILD)/obj $(BUILD)/asan/obj -name '*.d' 2>/dev/null)
