@@ -1,0 +1,22 @@
+/* The commands of the program: one function each, in src/cli/cli_<name>.c.
+ * main.c holds the table; nothing but it looks a command up. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+enum exit_status {
+	EXIT_DONE = 0,  /* it did what it was asked */
+	EXIT_INPUT = 1, /* the input is wrong or something failed; one line on standard error */
+	EXIT_USAGE = 2, /* wrong usage */
+};
+
+struct command {
+	const char *name;
+	/* argv[0] is the command's name; returns the exit status of the program */
+	int (*function)(int argc, char **argv);
+	const char *summary; /* one line for --help */
+};
+
+int cli_plan(int argc, char **argv);
+int cli_version(int argc, char **argv);
+
+#endif

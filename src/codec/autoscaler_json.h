@@ -1,0 +1,17 @@
+/* RayClusterAutoscaler (rayscaler.dev/v1alpha1), JSON to struct autoscaler_object: metadata and
+ * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGpus, groups[].{name, idleTimeoutSeconds}}.
+ * The result lives in the arena. */
+#ifndef CODEC_AUTOSCALER_JSON_H
+#define CODEC_AUTOSCALER_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/kubernetes.h"
+
+struct cJSON;
+
+/* As ray_cluster_decode. */
+int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		      struct autoscaler_object *ret_autoscaler, struct err *err);
+
+#endif

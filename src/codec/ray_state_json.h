@@ -1,0 +1,30 @@
+/* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to and from the structs of
+ * core/ray_state. Results live in the arena. The protobuf form is gcs's. */
+#ifndef CODEC_RAY_STATE_JSON_H
+#define CODEC_RAY_STATE_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/json_write.h"
+#include "core/ray_state.h"
+
+struct cJSON;
+
+/* lowerCamelCase and snake_case names, int64 as number or string, enums as names or numbers, bytes in
+ * base64, doubles also as "NaN", "Infinity", "-Infinity". Unknown members are ignored. Wrong JSON
+ * type: ERR_INPUT with the path; bad value: ret_state->problems and the problem of the request. */
+int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		     struct ray_state *ret_state, struct err *err);
+
+/* Of a request's bundle: amounts and the first problem from the received doubles; sorts the
+ * entries by name, of equal names the last stays. Shared with gcs. `entries` may be moved about. */
+void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries,
+			    size_t count, struct arena *arena);
+
+/* As a message in proto3 JSON (defaults left out). */
+void ray_request_write(struct json_writer *writer, const char *name,
+		       const struct ray_request *request);
+void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
+void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state);
+
+#endif

@@ -1,0 +1,21 @@
+/* YAML to the same trees as codec/json: one document, core schema of YAML 1.2 (a quoted scalar is
+ * a string; plain true, null, 12, 0x1f, 1.5, .inf are what they look like; yes and no are strings).
+ * The caller owns the tree (json_free). Tags other than the core ones are refused. Member names
+ * that are plain numbers or booleans are taken as their text. */
+#ifndef CODEC_YAML_H
+#define CODEC_YAML_H
+
+#include <stddef.h>
+
+#include "codec/json.h"
+
+/* Errors name line and column: ERR_INPUT for wrong text, a second document, a duplicate member name;
+ * ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
+int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
+	       struct cJSON **ret_json, struct err *err);
+
+/* JSON when the text begins with { or [ and is JSON, else YAML. */
+int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *limits,
+		       struct cJSON **ret_json, struct err *err);
+
+#endif
