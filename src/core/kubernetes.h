@@ -112,6 +112,11 @@ struct worker_group {
 	bool has_scale_strategy, has_workers_to_delete;
 	struct strings workers_to_delete;
 	const char *scale_gate; /* scaleStrategy.scaleGate as JSON text, "" when absent */
+	/* NULL, or the first number or name of this group that is of the right type and no good
+	 * (negative, above int32, no groupName, a groupName that an earlier group has): the group
+	 * stays where it is; the numbers here are clamped into their range. Also in the cluster's
+	 * problems. Quantities are not in it: they have their own `valid`. */
+	const char *problem;
 };
 
 struct condition {
