@@ -1,0 +1,30 @@
+#include "cli/commands.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* KubeRay insists on an `autoscaler` container in the head Pod; in controller mode it has
+ * nothing to do. It must end at once on SIGTERM, also as process 1, where the kernel ignores
+ * signals without a handler: sigwait takes them whatever the disposition is. */
+int cli_park(int argc, char **argv)
+{
+	sigset_t end;
+	int signal_number;
+
+	if (argc > 1) {
+		FILE *file = strcmp(argv[1], "--help") ? stderr : stdout;
+
+		fputs("usage: rayscaler park\n"
+		      "Does nothing until SIGTERM or SIGINT: the autoscaler container of a head Pod\n"
+		      "whose cluster is scaled by a rayscaler controller.\n",
+		      file);
+		return file == stdout ? EXIT_DONE : EXIT_USAGE;
+	}
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGINT);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	sigwait(&end, &signal_number);
+	return EXIT_DONE;
+}

@@ -1,0 +1,57 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "cli/supervise.h"
+#include "ctl/controller.h"
+#include "ctl/options.h"
+#include "net/log.h"
+
+static void print_help(void)
+{
+	fputs("usage: rayscaler run [flags]\n"
+	      "Scales the worker groups of RayClusters with enableInTreeAutoscaling: true.\n"
+	      "  controller (all clusters, or one namespace): rayscaler run [--namespace NAME]\n"
+	      "  sidecar (one cluster, in its head Pod): rayscaler run --cluster-name NAME\n"
+	      "                                          --cluster-namespace NAME\n"
+	      "flags with their default, or what they take:\n",
+	      stdout);
+	options_print(stdout);
+}
+
+/* One life of the working process: returns when it was told to end or cannot go on. */
+static int work(void *context)
+{
+	const struct options *options = context;
+	struct err err;
+
+	if (controller_run(options, &err) == 0)
+		return EXIT_DONE;
+	log_error("cannot run", "error", err.text, NULL);
+	return err.kind == ERR_INPUT ? EXIT_USAGE : EXIT_INPUT;
+}
+
+int cli_run(int argc, char **argv)
+{
+	AUTO(options_done) struct options options;
+	enum log_level level = LOG_INFO;
+	struct err err;
+
+	options_init(&options);
+	if (options_parse(&options, argc - 1, argv + 1, &err) < 0) {
+		fprintf(stderr, "rayscaler run: %s\n", err.text);
+		return EXIT_USAGE;
+	}
+	if (options.help) {
+		print_help();
+		return EXIT_DONE;
+	}
+	if (log_level_parse(options.log_level, &level) < 0) {
+		fprintf(stderr, "rayscaler run: --log-level: \"%s\" is none of debug, info, warning, error\n",
+			options.log_level);
+		return EXIT_USAGE;
+	}
+	log_level_set(level);
+	return options_sidecar(&options) ? supervise(work, &options) : work(&options);
+}

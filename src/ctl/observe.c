@@ -1,0 +1,117 @@
+#include "ctl/observe.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/memory_json.h"
+#include "codec/request_resources.h"
+
+static const struct fresh_pod *find_fresh(const struct observation *observation, const char *name)
+{
+	for (size_t i = 0; i < observation->fresh_pod_count; i++)
+		if (!strcmp(observation->fresh_pods[i].name, name))
+			return &observation->fresh_pods[i];
+	return NULL;
+}
+
+static void observe_pods(const struct observation *observation, struct arena *arena,
+			 struct snapshot *snapshot)
+{
+	struct pod *pods = arena_array(arena, observation->pod_count, sizeof(*pods));
+	size_t count = 0;
+
+	for (size_t i = 0; i < observation->pod_count; i++) {
+		const struct fresh_pod *fresh = find_fresh(observation, observation->pods[i]->name);
+
+		if (!fresh)
+			pods[count++] = *observation->pods[i];
+		else if (fresh->pod)
+			pods[count++] = *fresh->pod;
+	}
+	snapshot->pods = pods;
+	snapshot->pod_count = count;
+}
+
+static const struct drain_answer *find_answer(const struct observation *observation,
+					      const char *node_id)
+{
+	for (size_t i = 0; i < observation->drain_count; i++)
+		if (!strcmp(observation->drains[i].node_id, node_id))
+			return &observation->drains[i];
+	return NULL;
+}
+
+static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
+{
+	static const char *const rejected[] = { "Ray rejected the drain" };
+
+	node->idle_duration_ms = 0;
+	if (answer->accepted) {
+		node->status = RAY_NODE_DRAINING;
+		node->available = node->total;
+		node->activity = (struct strings){ .count = 0 };
+	} else {
+		node->status = RAY_NODE_RUNNING;
+		node->activity = (struct strings){ .at = rejected, .count = 1 };
+	}
+}
+
+static void observe_ray(const struct observation *observation, struct arena *arena,
+			struct snapshot *snapshot)
+{
+	struct ray_state *state;
+	struct ray_node *nodes;
+
+	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
+	snapshot->ray_state_time = observation->ray_state_time;
+	snapshot->ray_state = observation->ray_state;
+	if (!observation->ray_state || observation->drain_count == 0)
+		return;
+	state = ARENA_NEW(arena, struct ray_state);
+	*state = *observation->ray_state;
+	nodes = arena_array(arena, state->node_count, sizeof(*nodes));
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct drain_answer *answer;
+
+		nodes[i] = observation->ray_state->nodes[i];
+		answer = find_answer(observation, nodes[i].id);
+		if (answer)
+			apply_answer(&nodes[i], answer);
+	}
+	state->nodes = nodes;
+	snapshot->ray_state = state;
+}
+
+/* Our own text of the last pass; were it unreadable, a fresh start does no harm. */
+static void observe_memory(const char *text, struct arena *arena, struct snapshot *snapshot)
+{
+	static const struct json_limits limits = {
+		.bytes = MEMORY_TEXT_MAX, .depth = 8, .elements = 1000000
+	};
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct memory_state *memory;
+
+	if (!text || json_parse(text, strlen(text), &limits, &json, NULL) < 0)
+		return;
+	memory = ARENA_NEW(arena, struct memory_state);
+	memory_decode(json, arena, memory);
+	snapshot->memory = memory;
+}
+
+void observe(const struct observation *observation, struct arena *arena,
+	     struct snapshot *ret_snapshot)
+{
+	*ret_snapshot = (struct snapshot){
+		.now = observation->now,
+		.cluster = *observation->cluster,
+		.events_known = observation->events_known,
+		.events = observation->events,
+		.event_count = observation->event_count,
+		.settings = *observation->settings,
+	};
+	observe_pods(observation, arena, ret_snapshot);
+	observe_ray(observation, arena, ret_snapshot);
+	request_resources_observe(ret_snapshot, arena);
+	observe_memory(observation->memory_json, arena, ret_snapshot);
+}

@@ -1,0 +1,52 @@
+/* From API objects and a GCS reply to one snapshot: the only place where the two worlds meet
+ * on the way in. Copies shallowly: the snapshot is valid as long as its sources and the arena,
+ * so it must not be kept across a turn of the loop. No I/O. */
+#ifndef CTL_OBSERVE_H
+#define CTL_OBSERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "core/snapshot.h"
+
+/* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
+#define MEMORY_TEXT_MAX ((size_t)1 << 20)
+
+/* What Ray answered when it was asked to drain a node in this pass. */
+struct drain_answer {
+	const char *node_id; /* hex */
+	bool accepted;
+};
+
+/* A Pod read afresh in this pass: it replaces the cached one of the same name. */
+struct fresh_pod {
+	const char *name;
+	const struct pod *pod; /* NULL: it does not exist any more */
+};
+
+struct observation {
+	time_ms now; /* the same in every decision of one pass */
+	const struct ray_cluster *cluster;
+	const struct pod *const *pods; /* the cache's, any order */
+	size_t pod_count;
+	const struct fresh_pod *fresh_pods;
+	size_t fresh_pod_count;
+	const struct ray_state *ray_state; /* NULL: no complete reply in this pass */
+	const char *ray_problem;           /* then: why */
+	time_ms ray_state_time;
+	const struct drain_answer *drains;
+	size_t drain_count;
+	bool events_known;
+	const struct event *events;
+	size_t event_count;
+	const struct settings *settings;
+	const char *memory_json; /* of the previous plan; NULL: none */
+};
+
+/* An accepted drain shows as Ray will show it in its next reply (DRAINING, nothing in use), so
+ * that the patch follows in the same pass; a rejected one shows as busy. */
+void observe(const struct observation *observation, struct arena *arena,
+	     struct snapshot *ret_snapshot);
+
+#endif

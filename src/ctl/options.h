@@ -1,0 +1,68 @@
+/* The flags of `rayscaler run`: one table makes parsing, --help and docs/OPTIONS.md.
+ * The caller owns struct options; strings point into argv, lists into the options' own arena.
+ * Options that influence a decision are rows of core/settings.h and appear here by themselves. */
+#ifndef CTL_OPTIONS_H
+#define CTL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/settings.h"
+
+/* X(kind, member, name, default, minimum, maximum, unit, help)
+ * kind: TEXT (const char *, "" when not given) or NUMBER (int64_t). */
+#define OPTIONS_TABLE(X)                                                                           \
+	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
+	  "how to reach the API server; default: in-cluster, else $KUBECONFIG, ~/.kube/config")    \
+	X(TEXT, context, "context", "", 0, 0, "name", "context of the kubeconfig; default: its own") \
+	X(TEXT, namespace_, "namespace", "", 0, 0, "name",                                         \
+	  "watch this namespace only; default: all")                                               \
+	X(TEXT, cluster_name, "cluster-name", "", 0, 0, "name",                                    \
+	  "sidecar: the one RayCluster to scale")                                                  \
+	X(TEXT, cluster_namespace, "cluster-namespace", "", 0, 0, "name",                          \
+	  "sidecar: its namespace")                                                                \
+	X(NUMBER, scan_interval_seconds, "scan-interval-seconds", 1, 1, 3600, "seconds",           \
+	  "how often each cluster's Ray is read")                                                  \
+	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
+	  "deadline of one call to a Ray GCS")                                                     \
+	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
+	  "drains asked of one Ray in one pass")                                                   \
+	X(NUMBER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",     \
+	  "deadline of one request to the API server")                                             \
+	X(NUMBER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                      \
+	  "limit on requests to the API server")                                                   \
+	X(NUMBER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                    \
+	  "burst above that limit")                                                                \
+	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
+
+#define OPTIONS_TYPE_TEXT const char *
+#define OPTIONS_TYPE_NUMBER int64_t
+
+struct options {
+#define X(kind, member, name, initial, minimum, maximum, unit, help) OPTIONS_TYPE_##kind member;
+	OPTIONS_TABLE(X)
+#undef X
+	struct settings settings;
+	bool help; /* --help was given: nothing else was checked */
+	struct arena arena;
+};
+
+void options_init(struct options *options); /* the defaults */
+void options_done(struct options *options);
+
+/* Reads "--name value" and "--name=value"; booleans may stand alone. argv[0] is the first flag.
+ * 0, or -1 with ERR_INPUT that names the flag and what it takes. cluster-name and
+ * cluster-namespace go together and set mode sidecar. */
+int options_parse(struct options *options, int count, char *const *argv, struct err *err);
+
+bool options_sidecar(const struct options *options);
+
+/* Every flag with its unit and default, at most 80 columns and one screen. */
+void options_print(FILE *file);
+/* The same as a Markdown table, for docs/OPTIONS.md. */
+void options_print_markdown(FILE *file);
+
+#endif
