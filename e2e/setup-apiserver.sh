@@ -1,0 +1,192 @@
+#!/bin/bash
+# Finds or makes the real kube-apiserver and etcd for the tests; installs and starts nothing.
+#
+#   e2e/setup-apiserver.sh
+#
+# kube-apiserver is taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; else it is built
+# once into the cache from e2e/apiserver, with the Go in PATH when it is new enough, else with
+# Debian's Go, unpacked into the cache. etcd likewise; the last resort is Debian's etcd-server,
+# unpacked. Standard output: one line "NAME PATH" each.
+#
+# Exit status: 0 both are there, 3 they cannot be had on this machine (the message says why).
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rayscaler
+apt_dir=$cache/apt
+
+say() { echo "setup-apiserver: $*" >&2; }
+cannot() {
+	say "$*"
+	say "the real API server is not available; APISERVER=embedded works without it"
+	exit 3
+}
+
+find_program() {
+	if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
+		echo "$KUBEBUILDER_ASSETS/$1"
+	elif command -v "$1" >/dev/null; then
+		command -v "$1"
+	elif [ -x "$cache/bin/$1" ]; then
+		echo "$cache/bin/$1"
+	else
+		return 1
+	fi
+}
+
+# apt with package lists of our own: works without root and leaves the system's lists alone.
+private_apt() {
+	apt-get -q -o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
+		-o Dir::Etc::SourceList="$apt_dir/sources.list" -o Dir::Etc::SourceParts=- \
+		-o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+# The mirror that this machine uses for Debian.
+debian_mirror() {
+	sed -n -E -e 's|^deb (\[[^]]*\] )?(https?://[^ ]+) bookworm main.*|\2|p' \
+		-e 's|^URIs: (https?://[^ ]*/debian/?)$|\1|p' \
+		/etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1
+}
+
+prepare_apt() {
+	[ ! -e "$apt_dir/ready" ] || return 0
+	command -v apt-get >/dev/null || return 1
+	local mirror
+	mirror=$(debian_mirror)
+	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
+	for suite in bookworm bookworm-backports; do
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+			"${mirror:-http://deb.debian.org/debian} $suite main"
+	done >"$apt_dir/sources.list"
+	say "reading Debian's package lists into $apt_dir"
+	private_apt update >&2 || return 1
+	touch "$apt_dir/ready"
+}
+
+# unpack_debian DIRECTORY PACKAGE[/SUITE]...
+unpack_debian() {
+	local to=$1 new
+	shift
+	prepare_apt || return 1
+	new=$(mktemp -d "$cache/unpack.XXXXXX")
+	(cd "$new" && private_apt download "$@" >&2) || { rm -rf "$new"; return 1; }
+	mkdir "$new/tree"
+	for package in "$new"/*.deb; do
+		dpkg-deb -x "$package" "$new/tree" || return 1
+	done
+	rm -rf "$to"
+	mv "$new/tree" "$to"
+	rm -rf "$new"
+}
+
+# ---- etcd ---------------------------------------------------------------------------------------
+
+make_etcd() {
+	say "unpacking Debian's etcd-server into $cache/etcd (no service is installed)"
+	unpack_debian "$cache/etcd" etcd-server ||
+		cannot "no etcd in PATH, and Debian's etcd-server could not be downloaded"
+	mkdir -p "$cache/bin"
+	ln -sf ../etcd/usr/bin/etcd "$cache/bin/etcd"
+	"$cache/bin/etcd" --version >&2
+}
+
+# ---- kube-apiserver -----------------------------------------------------------------------------
+
+kubernetes_version() {
+	awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/apiserver/go.mod"
+}
+
+# go_can VERSION MINIMUM: is VERSION, as "go version" prints it, at least MINIMUM (1.N)?
+go_can() {
+	local minor=${1#go1.}
+	minor=${minor%%[!0-9]*}
+	[ "${minor:-0}" -ge "${2#1.}" ]
+}
+
+go_version() { GOTOOLCHAIN=local "$1" version 2>/dev/null | awk '{ print $3 }'; }
+
+# Sets `go`. From 1.21 on, a Go that is too old fetches the one that go.mod asks for.
+find_go() {
+	go=$(command -v go || true)
+	if [ -n "$go" ] && go_can "$(go_version "$go")" 1.24; then
+		return
+	fi
+	go=$cache/golang/bin/go
+	if [ ! -x "$go" ]; then
+		unpack_go || cannot "no Go from 1.24 on in PATH (found: $(command -v go || echo none))," \
+			"and Debian's (bookworm-backports) could not be downloaded"
+	fi
+	export GOPATH="$cache/go" GOFLAGS="-modcacherw"
+	say "Go: $go ($(go_version "$go")), which fetches the toolchain that go.mod asks for"
+}
+
+unpack_go() {
+	prepare_apt || return 1
+	for version in 1.25 1.24 1.23 1.22 1.21; do
+		say "trying Debian's golang-$version-go, unpacked into the cache"
+		unpack_debian "$cache/golang-debian" "golang-$version-go" "golang-$version-src" || continue
+		ln -sfn "golang-debian/usr/lib/go-$version" "$cache/golang"
+		return
+	done
+	return 1
+}
+
+build_apiserver() {
+	local version total started=$SECONDS
+	version=$(kubernetes_version)
+	find_go
+	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath" GOTOOLCHAIN=auto
+	cd "$here/apiserver"
+	say "downloading the modules of Kubernetes $version (about 100 MB)"
+	"$go" mod download >&2 || cannot "the Go modules of Kubernetes could not be downloaded"
+	total=$("$go" list -deps . | wc -l)
+	say "building kube-apiserver $version from source: 4 to 6 minutes on two cores, once"
+	local stamp=k8s.io/component-base/version minor=${version#v1.}
+	"$go" build -v -o "$cache/bin/kube-apiserver.new" -ldflags "-s -w \
+		-X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*} \
+		-X $stamp.gitTreeState=archive -X $stamp.buildDate=1970-01-01T00:00:00Z" . 2>&1 |
+		show_progress "$total" || cannot "kube-apiserver could not be built"
+	mv "$cache/bin/kube-apiserver.new" "$cache/bin/kube-apiserver"
+	source_key >"$cache/bin/kube-apiserver.key"
+	say "built $("$cache/bin/kube-apiserver" --version) in $((SECONDS - started)) s"
+}
+
+# What `go build -v` says: a package per line, else an error.
+show_progress() {
+	awk -v total="$1" '
+		BEGIN { srand(); started = shown = srand() }
+		/^[^ ]+$/ {
+			done++
+			srand(); now = srand()
+			if (now - shown >= 10) {
+				shown = now
+				printf "setup-apiserver: compiled %d of %d packages, %d s\n", done, total, now - started
+				fflush()
+			}
+			next
+		}
+		{ print; fflush() }' >&2
+}
+
+source_key() { cat "$here"/apiserver/{main.go,go.mod,go.sum} | sha256sum | cut -c1-16; }
+
+# A cached build of older sources is made again; what somebody else put there is used as it is.
+drop_old_build() {
+	local key=$cache/bin/kube-apiserver.key
+	if [ -e "$key" ] && [ "$(cat "$key")" != "$(source_key)" ]; then
+		rm -f "$cache/bin/kube-apiserver" "$key"
+	fi
+}
+
+mkdir -p "$cache/bin"
+exec 9>"$cache/setup-apiserver.lock"
+if ! flock -n 9; then
+	say "another run is at it, waiting (at most 30 minutes)"
+	flock -w 1800 9 || cannot "the other run did not end"
+fi
+drop_old_build
+find_program etcd >/dev/null || make_etcd
+find_program kube-apiserver >/dev/null || build_apiserver
+for name in kube-apiserver etcd; do
+	echo "$name $(find_program "$name")"
+done
