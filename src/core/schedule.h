@@ -14,6 +14,8 @@
 #include "core/resources.h"
 
 #define SCHEDULE_NO_INDEX SIZE_MAX
+/* Ceiling of new nodes in one run; what needs more is left over and comes with the next run. */
+#define SCHEDULE_NEW_NODES_MAX 100000
 
 /* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster.
  * All counts are nodes (Pods), not replicas. */
@@ -101,8 +103,14 @@ struct schedule_node_result {
 	size_t placement_count;
 };
 
-/* Why an idle node stays although its timeout has passed; for explanations. */
-enum schedule_limit { SCHEDULE_LIMIT_NONE = 0, SCHEDULE_LIMIT_MAX_NODES, SCHEDULE_LIMIT_GPU_BUDGET, SCHEDULE_LIMIT_HELD };
+/* What kept a new node from being launched. NONE: no limit did, no empty node serves it. */
+enum schedule_limit {
+	SCHEDULE_LIMIT_NONE = 0,
+	SCHEDULE_LIMIT_MAX_NODES, /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
+	SCHEDULE_LIMIT_GPU_BUDGET,
+	SCHEDULE_LIMIT_HELD,
+	SCHEDULE_LIMIT_MAX_PER_TYPE, /* max_nodes of the type */
+};
 
 struct schedule_leftover {
 	int64_t count; /* bundles (or 1 for a gang) that found no place */
