@@ -1,0 +1,120 @@
+/* One Ray head's GCS over gRPC: demand, nodes, drains, reports. Asynchronous, on the loop.
+ * The caller owns the client; the client owns its one connection and its calls in flight.
+ * Must not decide anything, keep a state of the cluster, or be used for streaming calls.
+ *
+ * Rules of every call:
+ *  - a call never fails in the call itself: every end, good or bad, is one callback on a later
+ *    turn of the loop, at the latest timeout_ms after the call was made;
+ *  - err is NULL when it went well. Its text names the cluster, the method and the cure. Kinds:
+ *    ERR_RETRY (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or
+ *    certificate refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (the reply is not what
+ *    Ray sends, or Ray refused the arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
+ *  - pointers that a callback gets are valid until it returns, unless they are in an arena that
+ *    the caller gave; that arena must live, and must not be reset, until the callback or the cancel;
+ *  - a callback may start and cancel calls, and may free the client.
+ *
+ * The client connects when a call needs it and reconnects likewise, with its own jittered
+ * back-off (200 ms to 10 s); until the back-off is over calls fail with the last reason.
+ * GetClusterId goes first on every connection, its id (ray_cluster_id, lower-case hex) with
+ * every call. A refused id is fetched anew and the call is repeated once, within its timeout. */
+#ifndef GCS_GCS_CLIENT_H
+#define GCS_GCS_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/time.h"
+#include "core/plan.h"
+#include "core/ray_state.h"
+
+struct gcs_client;
+struct gcs_call;
+struct h2_tls;
+struct loop;
+
+struct gcs_config {
+	const char *cluster; /* "namespace/name", for messages */
+	const char *host;    /* numeric IPv4 or IPv6 address of the head Pod (gcs_address.h) */
+	int port;
+	const char *token;   /* "" or NULL: no authorization header (gcs_auth.h) */
+	struct h2_tls *tls;  /* NULL: plain text; the client takes its own reference */
+	size_t reply_ceiling_bytes; /* 0: 64 MiB */
+};
+
+/* Copies the configuration; connects with the first call. Never NULL. */
+struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *config);
+
+/* Takes over what differs. Another token goes with the next call; another address, or other TLS
+ * material, closes the connection: calls in flight end with ERR_RETRY, the next one connects
+ * afresh and at once (back-off and cluster id are forgotten). Cheap when nothing differs. */
+void gcs_client_configure(struct gcs_client *client, const struct gcs_config *config);
+
+/* Calls in flight end without a callback. NULL is fine. */
+void gcs_client_free(struct gcs_client *client);
+
+/* Ends one call without its callback. Not for a call whose callback was called. */
+void gcs_call_cancel(struct gcs_call *call);
+
+/* GetClusterResourceState. `state` is NULL exactly when there is an err, else it lives in `arena`.
+ * It is always a complete reply (gRPC OK, the whole message); whether it has a living head is for
+ * decide() to see. Amounts that make no sense are listed in state->problems. */
+typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);
+struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
+				      struct arena *arena, gcs_state_done *done, void *context);
+
+/* DrainNode with reason IDLE_TERMINATION, which Ray rejects for a node that is not idle now.
+ * node_id_hex: ray_node.id (bad hex ends with ERR_INPUT). message: shown by Ray.
+ * accepted is true also for a node that Ray does not know, or that is draining already.
+ * rejection: Ray's words, "" when accepted. */
+typedef void gcs_drain_done(void *context, bool accepted, const char *rejection,
+			    const struct err *err);
+struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
+				       const char *node_id_hex, const char *message,
+				       gcs_drain_done *done, void *context);
+
+/* ReportAutoscalingState: what `ray status` shows of us, and what Ray takes for infeasible.
+ * `state` is the reply that `plan` was made from. From the plan go out: infeasible demand of
+ * source ray, bundles exactly as received, one entry per distinct shape (not per unit), at most
+ * GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all (docs/RAY.md, T36); launches
+ * (toLaunch of each group) and workers that are Pending or Starting.
+ * The version is max(now in ms, last_seen_autoscaler_state_version + 1), so that it grows across
+ * our restarts. Everything is copied before the function returns. */
+#define GCS_REPORT_MAX_ENTRIES 1000
+#define GCS_REPORT_MAX_BYTES (4u << 20)
+typedef void gcs_report_done(void *context, const struct err *err);
+struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t timeout_ms, time_ms now,
+					 const struct ray_state *state, const struct plan *plan,
+					 gcs_report_done *done, void *context);
+
+/* CheckAlive. ray_version: "2.60.0". */
+typedef void gcs_alive_done(void *context, const char *ray_version, const struct err *err);
+struct gcs_call *gcs_client_check_alive(struct gcs_client *client, int64_t timeout_ms,
+					gcs_alive_done *done, void *context);
+
+/* InternalKVGet. value is NULL (err too) when the key does not exist. */
+typedef void gcs_kv_get_done(void *context, const char *value, size_t size, const struct err *err);
+struct gcs_call *gcs_client_kv_get(struct gcs_client *client, int64_t timeout_ms,
+				   const char *namespace_, const char *key, gcs_kv_get_done *done,
+				   void *context);
+
+/* InternalKVPut, overwriting. added: the key is new. */
+typedef void gcs_kv_put_done(void *context, bool added, const struct err *err);
+struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms,
+				   const char *namespace_, const char *key, const char *value,
+				   size_t size, gcs_kv_put_done *done, void *context);
+
+/* What ray.autoscaler.sdk.request_resources() asked for while the cluster is not marked as
+ * autoscaler v2 (Ray before 2.47, or autoscalerOptions.version v1): the SDK then writes JSON to
+ * the key-value store instead of calling the GCS. Two reads: the v2 mark, then the requests.
+ * constraint is NULL (err too) when the cluster is v2 (get_state has the requests then) or nothing
+ * was ever asked for; else it is in `arena`. JSON that does not parse ends with ERR_INPUT. */
+typedef void gcs_requests_done(void *context, const struct ray_constraint *constraint,
+			       const struct err *err);
+struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
+					    struct arena *arena, gcs_requests_done *done,
+					    void *context);
+
+#endif
