@@ -23,6 +23,8 @@ struct memory_launch {
 	const char *group;
 	int64_t replicas;      /* how many of the present replicas are ours and have not joined */
 	int64_t base_replicas; /* the value of spec replicas after our patch */
+	int64_t unjoined;      /* replicas of the group that had not joined then, ours and others' */
+	int64_t unneeded;      /* the fewest of ours that nothing needed since unneeded_since */
 	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
 };
 
@@ -30,6 +32,7 @@ struct memory_launch {
 struct memory_since {
 	const char *key;
 	time_ms since;
+	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights: how often */
 };
 
 struct memory_state {
@@ -37,7 +40,7 @@ struct memory_state {
 	VEC(struct memory_launch) launches;
 	VEC(struct memory_since) raylet_gone; /* key: Pod name */
 	VEC(struct memory_since) stuck_demand; /* key: text of the request's shape */
-	VEC(struct memory_since) replica_fights; /* key: "<group>:<count>" */
+	VEC(struct memory_since) replica_fights; /* key: the group's name */
 };
 
 #endif
