@@ -1,0 +1,91 @@
+/* Requests to the Kubernetes API server: one object or one page per call, all asynchronous.
+ * The caller owns struct kube_client and frees it after everything that uses it (informers) and
+ * before struct https; a call belongs to the client and dies when its callback returns or it is cancelled.
+ * Bodies are JSON text: codec decodes and encodes. Must not be used to send back a foreign object.
+ *
+ * Every call has a deadline, which starts when it leaves the queue of the rate limiter. Nothing is
+ * repeated here but a call that got 401 while the credentials on disk had changed. */
+#ifndef KUBE_KUBE_CLIENT_H
+#define KUBE_KUBE_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "kube/kube_config.h"
+#include "kube/kube_path.h"
+#include "net/https.h"
+#include "net/loop.h"
+
+struct kube_client;
+struct kube_call;
+
+struct kube_client_options {
+	int64_t qps;        /* calls per second in the long run; 0: no limit */
+	int64_t burst;      /* calls at once; 1 and above */
+	int64_t timeout_ms; /* of one call; above 0 */
+	size_t body_max_bytes; /* of an answer; 0: KUBE_BODY_MAX_BYTES */
+};
+
+#define KUBE_BODY_MAX_BYTES (size_t)(64 << 20)
+#define KUBE_CLIENT_OPTIONS_INIT \
+	((struct kube_client_options){ .qps = 100, .burst = 200, .timeout_ms = 10000 })
+
+/* loop, https and config are borrowed and must live longer. */
+struct kube_client *kube_client_new(struct loop *loop, struct https *https,
+				    struct kube_config *config,
+				    const struct kube_client_options *options);
+/* Cancels what is left. Not from inside a callback. NULL is fine. */
+void kube_client_free(struct kube_client *client);
+
+struct kube_answer {
+	int status;       /* HTTP status; 0: none came */
+	const char *body; /* JSON of a 2xx answer, NUL after it; "" otherwise */
+	size_t body_size;
+	int64_t retry_after_ms; /* with ERR_RETRY: do not come back earlier; 0: the server does not say */
+};
+
+/* err is NULL when the status was 2xx. Else, with verb, resource, object and cure in the text:
+ * ERR_CONFLICT 409, and 422 (a failed `test` of a JSON Patch; also a value the schema refuses: the text
+ *   tells); ERR_GONE 410; ERR_NOT_FOUND 404; ERR_DENIED 401, 403 (the text names the RBAC rule that is
+ *   missing); ERR_RETRY 408, 429, 5xx, not reachable; ERR_TIMEOUT; ERR_LIMIT answer too large;
+ * ERR_INPUT any other 4xx. Arguments die when it returns. */
+typedef void kube_client_done(void *context, const struct kube_answer *answer,
+			      const struct err *err);
+
+enum kube_verb {
+	KUBE_GET = 1, /* of an object; of a collection it is a list */
+	KUBE_CREATE,
+	KUBE_JSON_PATCH,  /* application/json-patch+json */
+	KUBE_MERGE_PATCH, /* application/merge-patch+json */
+	KUBE_UPDATE,
+	KUBE_DELETE,
+};
+
+/* Starts one call; never calls back before it returns. `path` comes from kube_path and may carry a
+ * query; body (NULL for none) is copied. */
+struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
+				   const char *path, const void *body, size_t body_size,
+				   kube_client_done *done, void *context);
+/* No callback any more; the pointer dies. Fine inside its own callback; NULL is fine. A request that has
+ * left may still take effect on the server. */
+void kube_client_cancel(struct kube_call *call);
+
+/* What is in work or waits for the rate limiter: for metrics and shutdown. */
+size_t kube_client_pending(const struct kube_client *client);
+
+struct loop *kube_client_loop(const struct kube_client *client);
+
+/* One watch request: a stream of lines outside the rate limit. Used by kube_watch. */
+struct kube_stream {
+	https_open *on_open;
+	https_chunk *on_chunk;
+	kube_client_done *done; /* err NULL: the server ended the stream in good order */
+	void *context;
+	int64_t stall_ms; /* longest silence once it is open */
+};
+struct kube_call *kube_client_stream(struct kube_client *client, const char *path,
+				     const struct kube_stream *stream);
+
+#endif
