@@ -1,0 +1,134 @@
+"""Fixtures of the test bench. Which API server: RAYSCALER_APISERVER=real (default) or embedded.
+
+``api_server``  the session's server with the CRDs and ClusterRoles of the bench installed
+``namespace``   a fresh namespace for one test, emptied afterwards
+``work_dir``    a fresh directory for one test under $(BUILD)/e2e, kept after the run
+``artefacts``   what to show when the test fails: ``artefacts.log(name, path)``,
+                ``artefacts.namespace(name)``; ``namespace`` adds itself
+
+A failed test leaves the objects of its namespaces in ``work_dir``/objects and shows the ends of its
+logs. At the end $(BUILD)/test-results/<name>.count has one line: name passed failed skipped; the
+name is RAYSCALER_RESULT_NAME, default e2e.
+"""
+
+import itertools
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+import pytest
+
+from rayscaler_e2e import paths
+from rayscaler_e2e.apiserver import ApiServer, start_api_server
+
+LOG_LINES = 60
+_namespace_numbers = itertools.count(1)
+_artefacts_key = pytest.StashKey["Artefacts"]()
+_servers: Dict[str, ApiServer] = {}
+
+
+class Artefacts:
+    """What a failure report of one test needs."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self.logs: List[Tuple[str, Path]] = []
+        self.namespaces: List[Tuple[ApiServer, str]] = []
+
+    def log(self, name: str, path: Path) -> None:
+        self.logs.append((name, path))
+
+    def namespace(self, name: str, server: ApiServer) -> None:
+        self.namespaces.append((server, name))
+
+    def collect(self) -> List[Tuple[str, str]]:
+        """Write the objects to disk; return (title, text) of what to show in the report."""
+        shown = []
+        for server, name in self.namespaces:
+            try:
+                server.dump(self.directory / "objects", [name])
+                shown.append(("objects", f"namespace {name} is in {self.directory / 'objects'}"))
+            except Exception as error:  # the server may be what failed
+                shown.append(("objects", f"namespace {name} cannot be read: {error}"))
+        for name, path in self.logs:
+            lines = path.read_text(errors="replace").splitlines() if path.exists() else ["(no log)"]
+            shown.append((f"{name} log, last lines of {path}", "\n".join(lines[-LOG_LINES:])))
+        return shown
+
+
+def server_of_session(kind: str) -> ApiServer:
+    """The one server of this kind in this session, started on first use."""
+    if kind not in _servers:
+        directory = paths.work_root() / f"apiserver-{kind}"
+        shutil.rmtree(directory, ignore_errors=True)
+        server = start_api_server(kind, directory)
+        _servers[kind] = server
+        server.install_bench()
+    return _servers[kind]
+
+
+@pytest.fixture(scope="session")
+def api_server() -> ApiServer:
+    return server_of_session(paths.chosen_api_server())
+
+
+@pytest.fixture
+def work_dir(request: pytest.FixtureRequest) -> Path:
+    directory = paths.work_root() / "tests" / _slug(request.node.nodeid, 120)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    return directory
+
+
+@pytest.fixture
+def artefacts(request: pytest.FixtureRequest, work_dir: Path) -> Artefacts:
+    request.node.stash[_artefacts_key] = Artefacts(work_dir)
+    return request.node.stash[_artefacts_key]
+
+
+@pytest.fixture
+def namespace(request: pytest.FixtureRequest, api_server: ApiServer, artefacts: Artefacts):
+    name = f"t{next(_namespace_numbers)}-{_slug(request.node.name.replace('test_', ''), 40)}"
+    api_server.create_namespace(name)
+    artefacts.namespace(name, api_server)
+    yield name
+    api_server.empty_namespace(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    report = yield
+    if report.failed and _artefacts_key in item.stash:
+        report.sections.extend(item.stash[_artefacts_key].collect())
+    return report
+
+
+def pytest_report_header() -> List[str]:
+    return [f"API server: {paths.chosen_api_server()}; work directories: {paths.work_root()}"]
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for server in _servers.values():
+        terminalreporter.write_line(f"API server: {server.kind}: {server.describe()}")
+    stats = terminalreporter.stats
+    counts = [
+        len(stats.get("passed", [])),
+        len(stats.get("failed", [])) + len(stats.get("error", [])),
+        len(stats.get("skipped", [])),
+    ]
+    name = os.environ.get("RAYSCALER_RESULT_NAME", "e2e")
+    paths.results_dir().mkdir(parents=True, exist_ok=True)
+    line = " ".join([name, *map(str, counts)])
+    (paths.results_dir() / f"{name}.count").write_text(line + "\n")
+
+
+def pytest_unconfigure() -> None:
+    for server in _servers.values():
+        server.stop()
+    _servers.clear()
+
+
+def _slug(text: str, longest: int) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:longest].strip("-")

@@ -1,0 +1,98 @@
+"""The bench itself: identities, files for the program under test, and what survives a restart."""
+
+import pytest
+import yaml
+
+from rayscaler_e2e import rayclusters
+from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.kubeclient import ApiError, KubeClient
+from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.watchcache import WatchCache
+
+
+def status_of(client: KubeClient, method: str, path: str, body=None, **more) -> int:
+    return client.request(method, path, body, **more).status
+
+
+def test_controller_has_its_rights_and_no_others(api_server: ApiServer, namespace: str):
+    clusters = api_server.admin.of("rayclusters", namespace)
+    clusters.create(rayclusters.minimal("demo"))
+    client = api_server.client(api_server.controller_token(namespace))
+    assert client.of("rayclusters").list()["items"]
+    assert client.of("rayclusters", namespace).patch_json("demo", [])
+    assert client.of("pods").list()["items"] == []
+    assert status_of(client, "GET", f"/api/v1/namespaces/{namespace}/secrets/none") == 404
+    for method, path in (
+        ("GET", f"/api/v1/namespaces/{namespace}/secrets"),
+        ("GET", "/api/v1/nodes"),
+        ("DELETE", f"/api/v1/namespaces/{namespace}/pods/none"),
+        ("DELETE", f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters/demo"),
+        ("PUT", f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters/demo"),
+    ):
+        body = rayclusters.minimal("demo") if method == "PUT" else None
+        assert status_of(client, method, path, body) == 403, (method, path)
+
+
+def test_sidecar_has_kuberays_role(api_server: ApiServer, namespace: str):
+    api_server.admin.of("rayclusters", namespace).create(rayclusters.minimal("demo"))
+    client = api_server.client(api_server.sidecar_token(namespace, "demo"))
+    assert client.of("rayclusters", namespace).get("demo")
+    assert client.of("rayclusters", namespace).patch_json("demo", [])
+    assert client.of("pods", namespace).list()["items"] == []
+    for path in (
+        f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters",
+        f"/api/v1/namespaces/{namespace}/secrets/none",
+        "/api/v1/nodes",
+        "/api/v1/pods",
+    ):
+        assert status_of(client, "GET", path) == 403, path
+
+
+def test_namespaced_controller_sees_one_namespace(api_server: ApiServer, namespace: str):
+    client = api_server.client(api_server.namespaced_controller_token(namespace))
+    assert client.of("rayclusters", namespace).list()["items"] == []
+    with pytest.raises(ApiError, match="403"):
+        client.of("rayclusters").list()
+
+
+def test_kubeconfigs_work(api_server: ApiServer, namespace: str, work_dir):
+    cert, key = api_server.pki.client("someone", ["system:masters"])
+    inline = yaml.safe_load(
+        api_server.write_kubeconfig(
+            work_dir / "inline", client_cert=cert, client_key=key, inline=True
+        ).read_text()
+    )
+    assert inline["users"][0]["user"].keys() == {"client-certificate-data", "client-key-data"}
+    by_cert = KubeClient(api_server.url, api_server.ca_file, client_cert=cert, client_key=key)
+    assert by_cert.of("namespaces").get(namespace)
+    by_nothing = KubeClient(api_server.url, api_server.ca_file)
+    assert status_of(by_nothing, "GET", "/api/v1/nodes") == 403  # system:anonymous
+    assert status_of(api_server.client("wrong"), "GET", "/api/v1/nodes") == 401
+
+
+def test_in_cluster_files_rotate(api_server: ApiServer, namespace: str, work_dir):
+    api_server.ensure_service_account(namespace, "rotating")
+    first = api_server.service_account_token(namespace, "rotating")
+    files = api_server.in_cluster_files(work_dir / "serviceaccount", first, namespace)
+    assert files.env["KUBERNETES_SERVICE_PORT"] == str(api_server.port)
+    files.rotate("second")
+    assert (files.directory / "token").read_text() == "second"
+    assert sorted(path.name for path in files.directory.iterdir()) == ["ca.crt", "namespace", "token"]
+
+
+def test_restart_keeps_objects_and_the_cache_follows(api_server: ApiServer, namespace: str):
+    clusters = api_server.admin.of("rayclusters", namespace)
+    before = clusters.create(rayclusters.minimal("before"))
+    cache = WatchCache(api_server.admin, "rayclusters", namespace)
+    try:
+        cache.wait_synced()
+        assert [obj["metadata"]["name"] for obj in cache.objects()] == ["before"]
+        api_server.interrupt(kill=True)
+        api_server.resume()
+        assert clusters.get("before")["metadata"]["uid"] == before["metadata"]["uid"]
+        clusters.create(rayclusters.minimal("later"))
+        wait_until(lambda: cache.get(namespace, "later"), 10, "the cache to see the new RayCluster")
+        clusters.delete("later")
+        wait_until(lambda: not cache.get(namespace, "later"), 10, "the cache to see the deletion")
+    finally:
+        cache.stop()
