@@ -118,9 +118,16 @@ PROTOS := $(wildcard src/gcs/*.proto)
 GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
 GEN_H := $(GEN_C:.c=.h)
 
+# make V=1 shows the commands.
+ifneq ($(V),1)
+Q := @
+say = @echo '$(1)  $(2)'
+endif
+
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
 	@mkdir -p $(@D)
-	$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
+	$(call say,PROTOC,$<)
+	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
 
 # $(call layer_rules,layer)
 define layer_rules
@@ -140,18 +147,22 @@ COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(PRIVATE_CFLAGS)
 
 $(BUILD)/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
 	@mkdir -p $(@D)
-	$(COMPILE) $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC    ,$<)
+	$(Q)$(COMPILE) $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/asan/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
 	@mkdir -p $(@D)
-	$(COMPILE) $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC asan,$<)
+	$(Q)$(COMPILE) $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Generated code is not ours to keep free of warnings.
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CC) $(LANGUAGE) -w $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC    ,$<)
+	$(Q)$(CC) $(LANGUAGE) -w $(RELEASE_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/asan/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CC) $(LANGUAGE) -w $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC    ,$<)
+	$(Q)$(CC) $(LANGUAGE) -w $(ASAN_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
 # An archive is made anew, so that an object of a deleted source does not stay in it; without
 # sources it is an empty archive.
@@ -159,11 +170,11 @@ define archive_rules
 $(BUILD)/lib$(1).a: $$(OBJECTS_$(1)) $$(wildcard src/$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcsD $$@ $$(OBJECTS_$(1))
+	@$$(AR) rcsD $$@ $$(OBJECTS_$(1))
 $(BUILD)/asan/lib$(1).a: $$(ASAN_OBJECTS_$(1)) $$(wildcard src/$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcsD $$@ $$(ASAN_OBJECTS_$(1))
+	@$$(AR) rcsD $$@ $$(ASAN_OBJECTS_$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive_rules,$(l))))
 
@@ -172,7 +183,8 @@ archives = $(foreach l,$(LINKS_$(2)),$(1)/lib$(l).a)
 libraries = $(call vendor_flags,--libs,$(call vendor_of,$(LINKS_$(1)))) -lm
 
 $(BUILD)/rayscaler: $(call archives,$(BUILD),cli) $(FLAGS_FILE)
-	$(CC) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(EXTRA_CFLAGS) -o $@ $(OBJECTS_cli) \
+	$(call say,LINK  ,$@)
+	$(Q)$(CC) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(EXTRA_CFLAGS) -o $@ $(OBJECTS_cli) \
 		$(call archives,$(BUILD),ctl) $(call libraries,cli) $(EXTRA_LDFLAGS)
 
 # ---- 5 unit tests -------------------------------------------------------------------------
@@ -186,7 +198,8 @@ RESULTS := $(BUILD)/test-results
 define test_rules
 $(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(2).o $$(call archives,$(BUILD)/asan,$(1))
 	@mkdir -p $$(@D)
-	$$(CC) $$(ASAN_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ \
+	$$(call say,LINK  ,$$@)
+	$$(Q)$$(CC) $$(ASAN_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ \
 		$$(call libraries,$(1)) $$(call vendor_flags,--libs,cmocka) $$(EXTRA_LDFLAGS)
 $(BUILD)/asan/obj/test/$(2).o: PRIVATE_CFLAGS = $$(call vendor_flags,--cflags,cmocka \
 	$$(call vendor_of,$$(LINKS_$(1))))

@@ -18,6 +18,10 @@ struct arena {
 void arena_reset(struct arena *arena); /* all pointers die; may keep one block for reuse */
 void arena_done(struct arena *arena);  /* frees everything; usable again afterwards */
 
+/* Room for `bytes` in one block: in an empty arena a block of exactly that size. Something that is
+ * made twice in the same way fits the used_bytes of its first arena (keep objects like that). */
+void arena_reserve(struct arena *arena, size_t bytes);
+
 void *arena_alloc(struct arena *arena, size_t bytes);               /* zeroed, aligned to 16 */
 void *arena_array(struct arena *arena, size_t count, size_t size);  /* zeroed; CHECKs the product */
 char *arena_strdup(struct arena *arena, const char *text);

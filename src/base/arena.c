@@ -1,0 +1,240 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+
+/* Under AddressSanitizer what is not handed out is poisoned, so that use after a reset and
+ * writing past an allocation are found as on the heap. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_POISONS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_POISONS 1
+#endif
+#endif
+#ifdef ARENA_POISONS
+#include <sanitizer/asan_interface.h>
+#define POISON(memory, bytes) __asan_poison_memory_region((memory), (bytes))
+#define UNPOISON(memory, bytes) __asan_unpoison_memory_region((memory), (bytes))
+#else
+#define POISON(memory, bytes) ((void)(memory), (void)(bytes))
+#define UNPOISON(memory, bytes) ((void)(memory), (void)(bytes))
+#endif
+
+#define ALIGNMENT ((size_t)16)
+#define FIRST_BLOCK_BYTES ((size_t)4 << 10)
+#define LARGEST_BLOCK_BYTES ((size_t)64 << 10)
+#define FIRST_ARRAY_ELEMENTS ((size_t)4)
+
+struct arena_block {
+	struct arena_block *next; /* older */
+	size_t capacity, used;    /* bytes of data[] */
+	char *latest;             /* what the arena handed out last, if it is in this block */
+	_Alignas(16) char data[];
+};
+
+static size_t rounded(size_t bytes)
+{
+	CHECK(bytes <= PTRDIFF_MAX - sizeof(struct arena_block) - ALIGNMENT);
+	if (bytes == 0)
+		return ALIGNMENT;
+	return (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+}
+
+static struct arena_block *block_new(size_t capacity)
+{
+	struct arena_block *block = memory_resize(NULL, 1, sizeof(*block) + capacity);
+
+	*block = (struct arena_block){ .capacity = capacity };
+	POISON(block->data, capacity);
+	return block;
+}
+
+static void block_free(struct arena_block *block)
+{
+	UNPOISON(block->data, block->capacity);
+	memory_free(block);
+}
+
+static void free_blocks_after(struct arena_block *kept)
+{
+	struct arena_block *block = kept->next;
+
+	kept->next = NULL;
+	while (block != NULL) {
+		struct arena_block *next = block->next;
+
+		block_free(block);
+		block = next;
+	}
+}
+
+void arena_reset(struct arena *arena)
+{
+	struct arena_block *kept = arena->head;
+
+	arena->used_bytes = 0;
+	if (kept == NULL)
+		return;
+	free_blocks_after(kept);
+	if (kept->capacity > LARGEST_BLOCK_BYTES) {
+		/* One huge pass must not hold its memory for ever. */
+		arena_done(arena);
+		return;
+	}
+	kept->used = 0;
+	kept->latest = NULL;
+	POISON(kept->data, kept->capacity);
+}
+
+void arena_done(struct arena *arena)
+{
+	if (arena->head != NULL) {
+		free_blocks_after(arena->head);
+		block_free(arena->head);
+	}
+	*arena = ARENA_INIT;
+}
+
+void arena_reserve(struct arena *arena, size_t bytes)
+{
+	struct arena_block *block = arena->head;
+
+	if (block != NULL && block->capacity - block->used >= bytes)
+		return;
+	if (block != NULL && block->used == 0)
+		arena_done(arena); /* an unused block of the wrong size, kept by arena_reset */
+	block = block_new(rounded(bytes));
+	block->next = arena->head;
+	arena->head = block;
+}
+
+static size_t next_block_bytes(const struct arena_block *head)
+{
+	size_t bytes = head != NULL ? head->capacity * 2 : FIRST_BLOCK_BYTES;
+
+	if (bytes < FIRST_BLOCK_BYTES)
+		return FIRST_BLOCK_BYTES;
+	return bytes < LARGEST_BLOCK_BYTES ? bytes : LARGEST_BLOCK_BYTES;
+}
+
+/* A block with room for `bytes`. A big request gets its own block behind the head, so that
+ * what is left of the head still serves small ones. */
+static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
+{
+	struct arena_block *head = arena->head;
+	struct arena_block *block;
+	size_t usual = next_block_bytes(head);
+
+	if (head != NULL && head->capacity - head->used >= bytes)
+		return head;
+	block = block_new(bytes > usual / 4 ? bytes : usual);
+	if (head != NULL && block->capacity == bytes) {
+		block->next = head->next;
+		head->next = block;
+	} else {
+		block->next = head;
+		arena->head = block;
+	}
+	return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	size_t taken = rounded(bytes);
+	struct arena_block *block = block_with_room(arena, taken);
+	char *memory = block->data + block->used;
+
+	arena->head->latest = NULL;
+	block->latest = memory;
+	block->used += taken;
+	arena->used_bytes += taken;
+	UNPOISON(memory, bytes);
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+	size_t bytes = 0;
+	bool overflow = __builtin_mul_overflow(count, size, &bytes);
+
+	CHECK(!overflow);
+	return arena_alloc(arena, bytes);
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t size)
+{
+	size_t used = strnlen(text, size);
+	char *copy = arena_alloc(arena, used + 1);
+
+	memcpy(copy, text, used);
+	return copy;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int size;
+
+	va_start(arguments, format);
+	size = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	CHECK(size >= 0);
+	text = arena_alloc(arena, (size_t)size + 1);
+	va_start(arguments, format);
+	size = vsnprintf(text, (size_t)size + 1, format, arguments);
+	va_end(arguments);
+	CHECK(size >= 0);
+	return text;
+}
+
+/* Makes the arena's latest allocation longer where it stands, if it can. */
+static bool extend(struct arena *arena, const void *array, size_t old_bytes, size_t new_bytes)
+{
+	struct arena_block *head = arena->head;
+	size_t more = rounded(new_bytes) - rounded(old_bytes);
+
+	if (array == NULL || head->latest != array || head->capacity - head->used < more)
+		return false;
+	head->used += more;
+	arena->used_bytes += more;
+	UNPOISON(head->latest, new_bytes);
+	memset(head->latest + old_bytes, 0, new_bytes - old_bytes);
+	return true;
+}
+
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity > 0 ? *capacity * 2 : FIRST_ARRAY_ELEMENTS;
+	size_t bytes = 0;
+	void *grown;
+
+	CHECK(size > 0);
+	CHECK(count <= *capacity);
+	if (count < *capacity) {
+		memset((char *)array + count * size, 0, size);
+		return array;
+	}
+	CHECK(*capacity <= PTRDIFF_MAX / 2 && !__builtin_mul_overflow(wanted, size, &bytes));
+	if (!extend(arena, array, count * size, bytes)) {
+		grown = arena_alloc(arena, bytes);
+		if (count > 0)
+			memcpy(grown, array, count * size);
+		array = grown;
+	}
+	*capacity = wanted;
+	return array;
+}

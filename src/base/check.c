@@ -1,0 +1,33 @@
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE 256
+
+static check_hook *installed_hook;
+static char key_in_work[KEY_SIZE];
+
+void check_hook_set(check_hook *hook)
+{
+	installed_hook = hook;
+}
+
+void check_key_set(const char *key)
+{
+	size_t size = strnlen(key, KEY_SIZE - 1);
+
+	memmove(key_in_work, key, size);
+	key_in_work[size] = '\0';
+}
+
+_Noreturn void check_failed(const char *condition, const char *file, int line,
+			    const char *function)
+{
+	check_hook *hook = installed_hook;
+
+	installed_hook = NULL; /* a failure within the hook must end, not recurse */
+	if (hook != NULL)
+		hook(condition, file, line, function, key_in_work);
+	abort();
+}

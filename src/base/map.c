@@ -1,0 +1,118 @@
+#include "base/map.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+
+#define FIRST_SLOT_COUNT ((size_t)16)
+
+/* FNV-1a, then folded so that the low bits depend on all. */
+static size_t hash(const char *key)
+{
+	uint64_t value = UINT64_C(14695981039346656037);
+
+	for (const unsigned char *at = (const unsigned char *)key; *at != '\0'; at++)
+		value = (value ^ *at) * UINT64_C(1099511628211);
+	return (size_t)(value ^ (value >> 32));
+}
+
+/* The slot of the key, or the free slot where it would go. The table is never full. */
+static size_t slot_of(const struct map *map, const char *key)
+{
+	size_t mask = map->slot_count - 1;
+	size_t slot = hash(key) & mask;
+
+	while (map->slots[slot] != 0 && strcmp(map->entries[map->slots[slot] - 1].key, key) != 0)
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+static void grow_slots(struct map *map)
+{
+	map->slot_count = map->slot_count > 0 ? map->slot_count * 2 : FIRST_SLOT_COUNT;
+	memory_free(map->slots);
+	map->slots = memory_array(map->slot_count, sizeof(*map->slots));
+	for (size_t i = 0; i < map->count; i++)
+		map->slots[slot_of(map, map->entries[i].key)] = i + 1;
+}
+
+void map_done(struct map *map)
+{
+	for (size_t i = 0; i < map->count; i++)
+		memory_free(map->entries[i].key);
+	memory_free(map->entries);
+	memory_free(map->slots);
+	*map = MAP_INIT;
+}
+
+void *map_get(const struct map *map, const char *key)
+{
+	size_t index;
+
+	if (map->count == 0)
+		return NULL;
+	index = map->slots[slot_of(map, key)];
+	return index != 0 ? map->entries[index - 1].value : NULL;
+}
+
+void map_set(struct map *map, const char *key, void *value)
+{
+	size_t slot;
+
+	CHECK(value != NULL);
+	if (map->count * 2 >= map->slot_count)
+		grow_slots(map);
+	slot = slot_of(map, key);
+	if (map->slots[slot] != 0) {
+		map->entries[map->slots[slot] - 1].value = value;
+		return;
+	}
+	if (map->count == map->capacity) {
+		map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_SLOT_COUNT / 2;
+		map->entries = memory_resize(map->entries, map->capacity, sizeof(*map->entries));
+	}
+	map->entries[map->count] =
+		(struct map_entry){ .key = memory_strdup(key), .value = value };
+	map->slots[slot] = ++map->count;
+}
+
+/* Frees a slot. Later slots of the same run move up, or a look-up would stop at the gap. */
+static void free_slot(struct map *map, size_t gap)
+{
+	size_t mask = map->slot_count - 1;
+
+	for (size_t slot = (gap + 1) & mask; map->slots[slot] != 0; slot = (slot + 1) & mask) {
+		size_t home = hash(map->entries[map->slots[slot] - 1].key) & mask;
+
+		if (((slot - home) & mask) >= ((slot - gap) & mask)) {
+			map->slots[gap] = map->slots[slot];
+			gap = slot;
+		}
+	}
+	map->slots[gap] = 0;
+}
+
+void *map_remove(struct map *map, const char *key)
+{
+	size_t slot, index, last;
+	struct map_entry removed;
+
+	if (map->count == 0)
+		return NULL;
+	slot = slot_of(map, key);
+	if (map->slots[slot] == 0)
+		return NULL;
+	index = map->slots[slot] - 1;
+	last = map->count - 1;
+	removed = map->entries[index];
+	free_slot(map, slot);
+	if (index != last) {
+		map->slots[slot_of(map, map->entries[last].key)] = index + 1;
+		map->entries[index] = map->entries[last];
+	}
+	map->count--;
+	memory_free(removed.key); /* last: `key` may be this very string */
+	return removed.value;
+}

@@ -1,0 +1,15 @@
+/* A stable sort: equal elements keep their order, which qsort does not promise.
+ * The caller owns the array; the sort borrows heap memory of the same size while it runs.
+ * Not needed where no two elements compare equal: qsort does it without the memory. */
+#ifndef BASE_SORT_H
+#define BASE_SORT_H
+
+#include <stddef.h>
+
+/* Negative, 0 or positive as a is before, equal to or after b; a total order. */
+typedef int sort_compare(const void *a, const void *b);
+
+/* O(count log count) in every case; `size` is of one element, in bytes. items may be NULL for 0. */
+void sort_stable(void *items, size_t count, size_t size, sort_compare *compare);
+
+#endif
