@@ -1,11 +1,11 @@
-/* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to and from the structs of
- * core/ray_state. Results live in the arena. The protobuf form is gcs's. */
+/* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to the structs of
+ * core/ray_state. Results live in the arena. The protobuf form is gcs's, the way back is
+ * codec/ray_state_write. */
 #ifndef CODEC_RAY_STATE_JSON_H
 #define CODEC_RAY_STATE_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/json_write.h"
 #include "core/ray_state.h"
 
 struct cJSON;
@@ -20,11 +20,5 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
  * entries by name, of equal names the last stays. Shared with gcs. `entries` may be moved about. */
 void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries,
 			    size_t count, struct arena *arena);
-
-/* As a message in proto3 JSON (defaults left out). */
-void ray_request_write(struct json_writer *writer, const char *name,
-		       const struct ray_request *request);
-void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
-void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state);
 
 #endif

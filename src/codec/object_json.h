@@ -1,0 +1,29 @@
+/* What several Kubernetes objects share: metadata, labels, lists of strings, conditions.
+ * Used by the object decoders of codec only; everything lands in the reader's arena. */
+#ifndef CODEC_OBJECT_JSON_H
+#define CODEC_OBJECT_JSON_H
+
+#include "codec/json.h"
+#include "core/kubernetes.h"
+
+struct object_metadata {
+	const char *namespace_, *name, *uid, *resource_version;
+	int64_t generation;
+	bool deleting; /* deletionTimestamp is there, whatever it says */
+	time_ms created, deletion_time;
+	struct labels labels, annotations;
+};
+
+/* `metadata` of the object; its name is required. */
+int object_metadata_decode(const struct json_at *object, struct object_metadata *ret_metadata);
+/* A member that is a map of strings, sorted by key; empty when missing. */
+int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels);
+/* A member that is a list of strings; empty when missing. */
+int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings);
+/* A member that is a list of conditions; empty when missing. */
+int object_conditions_decode(const struct json_at *at, const char *name,
+			     const struct condition **ret_conditions, size_t *ret_count);
+/* The problems that the reader noted. */
+struct strings object_problems(const struct json_reader *reader);
+
+#endif

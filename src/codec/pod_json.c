@@ -1,0 +1,98 @@
+#include "codec/pod_json.h"
+
+#include <string.h>
+
+#include "codec/object_json.h"
+#include "codec/pod_spec_json.h"
+#include "codec/rfc3339.h"
+
+static int state_decode(const struct json_at *at, struct container_status *ret)
+{
+	struct json_at state, waiting, running, terminated, told;
+
+	if (json_object(at, "state", &state) || json_object(&state, "waiting", &waiting) ||
+	    json_object(&state, "running", &running) ||
+	    json_object(&state, "terminated", &terminated))
+		return -1;
+	if (running.json)
+		ret->state = CONTAINER_RUNNING;
+	else if (terminated.json)
+		ret->state = CONTAINER_TERMINATED;
+	else if (waiting.json)
+		ret->state = CONTAINER_WAITING;
+	told = terminated.json ? terminated : waiting;
+	return json_text(&told, "reason", &ret->reason) ||
+	       json_text(&told, "message", &ret->message) ||
+	       rfc3339_decode(running.json ? &running : &terminated, "startedAt",
+			      &ret->started_at);
+}
+
+static int status_decode(const struct json_at *at, struct container_status *ret)
+{
+	struct json_at last, last_terminated;
+
+	if (json_expect(at, JSON_OBJECT) || json_text(at, "name", &ret->name) ||
+	    state_decode(at, ret) ||
+	    json_integer(at, "restartCount", NULL, &ret->restart_count) ||
+	    json_object(at, "lastState", &last) ||
+	    json_object(&last, "terminated", &last_terminated))
+		return -1;
+	ret->started_before = ret->state == CONTAINER_RUNNING ||
+			      ret->state == CONTAINER_TERMINATED || last_terminated.json ||
+			      ret->restart_count > 0;
+	return 0;
+}
+
+static int container_statuses_decode(const struct json_at *status, struct pod *ret)
+{
+	VEC(struct container_status) statuses = { .at = NULL };
+	struct json_at array;
+
+	if (json_array(status, "containerStatuses", &array))
+		return -1;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		if (status_decode(&e, VEC_ADD(status->reader->arena, &statuses)))
+			return -1;
+	}
+	ret->container_statuses = statuses.at;
+	ret->container_status_count = statuses.count;
+	return 0;
+}
+
+static int pod_status_decode(const struct json_at *root, struct pod *ret)
+{
+	struct json_at status;
+
+	return json_object(root, "status", &status) || json_text(&status, "phase", &ret->phase) ||
+	       json_text(&status, "podIP", &ret->pod_ip) ||
+	       json_text(&status, "reason", &ret->reason) ||
+	       json_text(&status, "message", &ret->message) ||
+	       object_conditions_decode(&status, "conditions", &ret->conditions,
+					&ret->condition_count) ||
+	       container_statuses_decode(&status, ret);
+}
+
+int pod_decode(const struct cJSON *json, const char *path, struct arena *arena,
+	       struct pod *ret_pod, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(json, path, &reader);
+	struct object_metadata metadata;
+	struct pod pod = { .namespace_ = "" };
+
+	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, &metadata) ||
+	    pod_spec_decode(&root, "spec", &pod.spec) || pod_status_decode(&root, &pod))
+		return -1;
+	pod.namespace_ = metadata.namespace_;
+	pod.name = metadata.name;
+	pod.uid = metadata.uid;
+	pod.resource_version = metadata.resource_version;
+	pod.labels = metadata.labels;
+	pod.annotations = metadata.annotations;
+	pod.created = metadata.created;
+	pod.deleting = metadata.deleting;
+	pod.deletion_time = metadata.deletion_time;
+	pod.problems = object_problems(&reader);
+	*ret_pod = pod;
+	return 0;
+}
