@@ -1,0 +1,455 @@
+#include "net/https.h"
+
+#include <curl/curl.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "net/https_setup.h"
+
+#define HTTPS_IDLE_CONNECTIONS 32L
+#define HTTPS_HEADER_MAX_BYTES ((size_t)65536)
+#define HTTPS_RETRY_AFTER_MAX_S 86400
+
+/* libcurl must not be called from inside its own callbacks, and a user may start and cancel
+ * requests there. So `inside` is raised around each call that can call back, starts wait as QUEUED,
+ * cancels only mark, and https_settle does the rest when curl has returned.
+ * No on_done runs inside https_start: a chain of requests must not recurse. */
+enum https_state {
+	HTTPS_QUEUED = 1, /* not yet given to curl */
+	HTTPS_ACTIVE,
+	HTTPS_BROKEN, /* could not be set up: reported in the next turn */
+	HTTPS_DONE,   /* on_done runs */
+};
+
+struct https_request {
+	struct https *https;
+	struct https_request *previous, *next;
+	enum https_state state;
+	bool cancelled;
+	struct https_easy easy;
+	char *origin; /* for messages */
+	https_open *on_open;
+	https_chunk *on_chunk;
+	https_done *on_done;
+	void *context;
+	struct loop_timer *timer;
+	int64_t first_byte_deadline_ms, stall_ms, last_piece_ms;
+	bool opened; /* the header of the final answer is complete */
+	int status;
+	size_t header_bytes;
+	int64_t retry_after_ms;
+	struct buf body;
+	struct err stop; /* why we ourselves ended it */
+};
+
+struct https_socket {
+	uv_poll_t poll;
+	struct https *https;
+	curl_socket_t fd;
+	struct https_socket *previous, *next;
+};
+
+struct https {
+	struct loop *loop;
+	CURLM *multi;
+	char *user_agent;
+	struct loop_timer *timer; /* curl's own */
+	struct https_request *requests;
+	struct https_socket *sockets;
+	unsigned inside;
+};
+
+static void https_request_free(struct https_request *request)
+{
+	struct https *https = request->https;
+
+	if (request->state == HTTPS_ACTIVE || request->state == HTTPS_DONE)
+		CHECK(curl_multi_remove_handle(https->multi, request->easy.curl) == CURLM_OK);
+	if (request->previous)
+		request->previous->next = request->next;
+	else
+		https->requests = request->next;
+	if (request->next)
+		request->next->previous = request->previous;
+	https_easy_done(&request->easy);
+	loop_timer_free(request->timer);
+	buf_done(&request->body);
+	memory_free(request->origin);
+	memory_free(request);
+}
+
+/* What curl's result means for the caller. */
+static void https_error(const struct https_request *request, CURLcode code, struct err *err)
+{
+	const char *detail = request->easy.error[0] ? request->easy.error
+						    : curl_easy_strerror(code);
+
+	switch (code) {
+	case CURLE_OPERATION_TIMEDOUT:
+		err_set(err, ERR_TIMEOUT, "%s: %s", request->origin, detail);
+		break;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		err_set(err, ERR_FATAL, "%s: the address cannot be used: %s", request->origin, detail);
+		break;
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CACERT_BADFILE:
+		err_set(err, ERR_FATAL, "%s: the client certificate, its key or the CA cannot be "
+			"used: %s", request->origin, detail);
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+		err_set(err, ERR_RETRY, "%s: the server's certificate is not trusted (check the CA "
+			"and the server's name): %s", request->origin, detail);
+		break;
+	default:
+		err_set(err, ERR_RETRY, "%s: %s", request->origin, detail);
+	}
+}
+
+static void https_finish(struct https_request *request, CURLcode code)
+{
+	struct https_response response = {
+		.status = request->opened ? request->status : 0,
+		.body = buf_string(&request->body),
+		.body_size = request->body.size,
+		.retry_after_ms = request->retry_after_ms,
+	};
+	struct err err = { .kind = ERR_NONE };
+
+	if (request->stop.kind != ERR_NONE)
+		err = request->stop;
+	else if (code != CURLE_OK)
+		https_error(request, code, &err);
+	if (request->state == HTTPS_ACTIVE)
+		request->state = HTTPS_DONE;
+	request->on_done(request->context, &response, err.kind == ERR_NONE ? NULL : &err);
+	https_request_free(request);
+}
+
+static void https_activate(struct https_request *request)
+{
+	CHECK(curl_multi_add_handle(request->https->multi, request->easy.curl) == CURLM_OK);
+	request->state = HTTPS_ACTIVE;
+}
+
+static void https_settle(struct https *https)
+{
+	struct https_request *next;
+	CURLMsg *message;
+	int left;
+
+	for (struct https_request *r = https->requests; r; r = next) {
+		next = r->next;
+		if (r->cancelled) {
+			https_request_free(r);
+		} else if (r->state == HTTPS_QUEUED) {
+			https_activate(r);
+		}
+	}
+	/* on_done may start and cancel: curl drops the messages of removed handles. */
+	while ((message = curl_multi_info_read(https->multi, &left)) != NULL) {
+		struct https_request *request = NULL;
+
+		CHECK(message->msg == CURLMSG_DONE);
+		CHECK(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request) ==
+		      CURLE_OK);
+		https_finish(request, message->data.result);
+	}
+}
+
+static void https_action(struct https *https, curl_socket_t fd, int events)
+{
+	int running;
+
+	https->inside++;
+	CHECK(curl_multi_socket_action(https->multi, fd, events, &running) == CURLM_OK);
+	https->inside--;
+	https_settle(https);
+}
+
+static void https_on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct https_socket *socket = handle->data;
+	int flags = 0;
+
+	if (status < 0)
+		flags = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		flags |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		flags |= CURL_CSELECT_OUT;
+	https_action(socket->https, socket->fd, flags);
+}
+
+static void https_socket_on_close(uv_handle_t *handle)
+{
+	memory_free(handle->data);
+}
+
+static void https_socket_free(struct https_socket *socket)
+{
+	if (socket->previous)
+		socket->previous->next = socket->next;
+	else
+		socket->https->sockets = socket->next;
+	if (socket->next)
+		socket->next->previous = socket->previous;
+	(void)uv_poll_stop(&socket->poll);
+	uv_close((uv_handle_t *)&socket->poll, https_socket_on_close);
+}
+
+static struct https_socket *https_socket_new(struct https *https, curl_socket_t fd)
+{
+	struct https_socket *socket = memory_alloc(sizeof(*socket));
+
+	CHECK(uv_poll_init_socket(loop_uv(https->loop), &socket->poll, fd) == 0);
+	socket->poll.data = socket;
+	socket->https = https;
+	socket->fd = fd;
+	socket->next = https->sockets;
+	if (socket->next)
+		socket->next->previous = socket;
+	https->sockets = socket;
+	(void)curl_multi_assign(https->multi, fd, socket);
+	return socket;
+}
+
+/* curl: watch this socket for these events. */
+static int https_on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *assigned)
+{
+	struct https_socket *socket = assigned;
+	struct https *https = context;
+	int events = 0;
+
+	(void)curl;
+	if (what == CURL_POLL_REMOVE) {
+		if (socket) {
+			(void)curl_multi_assign(https->multi, fd, NULL);
+			https_socket_free(socket);
+		}
+		return 0;
+	}
+	if (!socket)
+		socket = https_socket_new(https, fd);
+	if (what & CURL_POLL_IN)
+		events |= UV_READABLE;
+	if (what & CURL_POLL_OUT)
+		events |= UV_WRITABLE;
+	CHECK(uv_poll_start(&socket->poll, events, https_on_poll) == 0);
+	return 0;
+}
+
+static int https_on_timer_change(CURLM *multi, long timeout_ms, void *context)
+{
+	struct https *https = context;
+
+	(void)multi;
+	if (timeout_ms < 0)
+		loop_timer_stop(https->timer);
+	else
+		loop_timer_start(https->timer, timeout_ms);
+	return 0;
+}
+
+static void https_on_curl_timer(void *context)
+{
+	https_action(context, CURL_SOCKET_TIMEOUT, 0);
+}
+
+struct https *https_new(struct loop *loop, const char *user_agent)
+{
+	struct https *https = memory_alloc(sizeof(*https));
+
+	CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+	https->loop = loop;
+	https->user_agent = memory_strdup(user_agent);
+	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
+	https->multi = curl_multi_init();
+	CHECK(https->multi);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) == CURLM_OK);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETDATA, https) == CURLM_OK);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_TIMERFUNCTION, https_on_timer_change) ==
+	      CURLM_OK);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_TIMERDATA, https) == CURLM_OK);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_MAXCONNECTS, HTTPS_IDLE_CONNECTIONS) ==
+	      CURLM_OK);
+	return https;
+}
+
+void https_free(struct https *https)
+{
+	if (!https)
+		return;
+	CHECK(https->inside == 0);
+	while (https->requests)
+		https_request_free(https->requests);
+	CHECK(curl_multi_cleanup(https->multi) == CURLM_OK);
+	while (https->sockets)
+		https_socket_free(https->sockets);
+	loop_timer_free(https->timer);
+	memory_free(https->user_agent);
+	memory_free(https);
+	curl_global_cleanup();
+}
+
+static void https_stop(struct https_request *request, enum err_kind kind, const char *text)
+{
+	err_set(&request->stop, kind, "%s: %s", request->origin, text);
+}
+
+static void https_note_header(struct https_request *request, const char *line, size_t size)
+{
+	static const char name[] = "retry-after:";
+	int64_t seconds = 0;
+	size_t at = sizeof(name) - 1;
+
+	if (size <= at || strncasecmp(line, name, at) != 0)
+		return;
+	while (at < size && line[at] == ' ')
+		at++;
+	for (; at < size && line[at] >= '0' && line[at] <= '9'; at++) {
+		seconds = seconds * 10 + (line[at] - '0');
+		if (seconds > HTTPS_RETRY_AFTER_MAX_S)
+			seconds = HTTPS_RETRY_AFTER_MAX_S;
+	}
+	request->retry_after_ms = seconds * MS_PER_SECOND;
+}
+
+/* libcurl: one header line. Anything but `size * count` ends the transfer. */
+static size_t https_on_header(char *line, size_t size, size_t count, void *context)
+{
+	struct https_request *request = context;
+	size_t bytes = size * count;
+	long status = 0;
+
+	if (request->cancelled || request->opened)
+		return request->cancelled ? 0 : bytes; /* opened: a trailer */
+	request->header_bytes += bytes;
+	if (request->header_bytes > HTTPS_HEADER_MAX_BYTES) {
+		https_stop(request, ERR_LIMIT, "the header of the answer is larger than 64 KiB");
+		return 0;
+	}
+	if (bytes > 2 || (bytes == 2 && line[0] != '\r')) {
+		https_note_header(request, line, bytes);
+		return bytes;
+	}
+	(void)curl_easy_getinfo(request->easy.curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status < 200)
+		return bytes; /* 100 Continue: the answer follows */
+	request->opened = true;
+	request->status = (int)status;
+	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
+	if (request->stall_ms > 0)
+		loop_timer_start(request->timer, request->stall_ms);
+	else
+		loop_timer_stop(request->timer);
+	if (request->on_chunk && request->on_open && status < 300)
+		request->on_open(request->context);
+	return request->cancelled ? 0 : bytes;
+}
+
+static size_t https_on_write(char *data, size_t size, size_t count, void *context)
+{
+	struct https_request *request = context;
+	size_t bytes = size * count;
+
+	if (request->cancelled)
+		return 0;
+	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
+	if (request->on_chunk && request->status < 300) {
+		if (bytes == 0 || request->on_chunk(request->context, data, bytes) == 0)
+			return request->cancelled ? 0 : bytes;
+		if (!request->cancelled)
+			https_stop(request, ERR_INPUT, "the answer cannot be used");
+		return 0;
+	}
+	if (buf_add(&request->body, data, bytes) == 0)
+		return bytes;
+	err_set(&request->stop, ERR_LIMIT, "%s: the answer is larger than %zu bytes",
+		request->origin, request->body.ceiling_bytes);
+	return 0;
+}
+
+/* The deadlines that curl does not know: first byte and stall. Also reports what is BROKEN. */
+static void https_on_timer(void *context)
+{
+	struct https_request *request = context;
+	int64_t now = loop_monotonic_ms(request->https->loop);
+	int64_t deadline = request->opened ? request->last_piece_ms + request->stall_ms
+					   : request->first_byte_deadline_ms;
+
+	if (request->state != HTTPS_BROKEN) {
+		if (now < deadline) {
+			loop_timer_start(request->timer, deadline - now);
+			return;
+		}
+		if (request->opened)
+			err_set(&request->stop, ERR_TIMEOUT, "%s: nothing came for %lld ms",
+				request->origin, (long long)request->stall_ms);
+		else
+			https_stop(request, ERR_TIMEOUT, "no answer began within the deadline");
+	}
+	https_finish(request, CURLE_OK);
+}
+
+static int https_set_callbacks(struct https_request *request)
+{
+	CURL *curl = request->easy.curl;
+	CURLcode code = CURLE_OK;
+
+	code |= curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
+	code |= curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, https_on_header);
+	code |= curl_easy_setopt(curl, CURLOPT_HEADERDATA, request);
+	code |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, https_on_write);
+	code |= curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
+	return code == CURLE_OK ? 0 : -1;
+}
+
+struct https_request *https_start(struct https *https, const struct https_call *call)
+{
+	struct https_request *request = memory_alloc(sizeof(*request));
+
+	CHECK(call->connect_ms > 0 && call->first_byte_ms > 0);
+	CHECK(call->total_ms > 0 || call->stall_ms > 0);
+	request->https = https;
+	request->next = https->requests;
+	if (request->next)
+		request->next->previous = request;
+	https->requests = request;
+	request->on_open = call->on_open;
+	request->on_chunk = call->on_chunk;
+	request->on_done = call->on_done;
+	request->context = call->context;
+	request->origin = https_origin(call->url);
+	request->stall_ms = call->stall_ms;
+	request->first_byte_deadline_ms = loop_monotonic_ms(https->loop) + call->first_byte_ms;
+	request->timer = loop_timer_new(https->loop, https_on_timer, request);
+	buf_init(&request->body, call->ceiling_bytes);
+
+	if (https_easy_init(&request->easy, call, https->user_agent, &request->stop) < 0 ||
+	    https_set_callbacks(request) < 0) {
+		if (request->stop.kind == ERR_NONE)
+			https_stop(request, ERR_FATAL, "libcurl refuses its settings");
+		request->state = HTTPS_BROKEN;
+		loop_timer_start(request->timer, 0);
+		return request;
+	}
+	request->state = HTTPS_QUEUED;
+	loop_timer_start(request->timer, call->first_byte_ms);
+	if (https->inside == 0)
+		https_activate(request);
+	return request;
+}
+
+void https_cancel(struct https_request *request)
+{
+	if (!request || request->state == HTTPS_DONE)
+		return;
+	if (request->https->inside > 0 && request->state == HTTPS_ACTIVE)
+		request->cancelled = true;
+	else
+		https_request_free(request);
+}
