@@ -7,30 +7,15 @@
 #include "codec/memory_json.h"
 #include "codec/request_resources.h"
 
-static const struct fresh_pod *find_fresh(const struct observation *observation, const char *name)
-{
-	for (size_t i = 0; i < observation->fresh_pod_count; i++)
-		if (!strcmp(observation->fresh_pods[i].name, name))
-			return &observation->fresh_pods[i];
-	return NULL;
-}
-
 static void observe_pods(const struct observation *observation, struct arena *arena,
 			 struct snapshot *snapshot)
 {
 	struct pod *pods = arena_array(arena, observation->pod_count, sizeof(*pods));
-	size_t count = 0;
 
-	for (size_t i = 0; i < observation->pod_count; i++) {
-		const struct fresh_pod *fresh = find_fresh(observation, observation->pods[i]->name);
-
-		if (!fresh)
-			pods[count++] = *observation->pods[i];
-		else if (fresh->pod)
-			pods[count++] = *fresh->pod;
-	}
+	for (size_t i = 0; i < observation->pod_count; i++)
+		pods[i] = *observation->pods[i];
 	snapshot->pods = pods;
-	snapshot->pod_count = count;
+	snapshot->pod_count = observation->pod_count;
 }
 
 static const struct drain_answer *find_answer(const struct observation *observation,
@@ -57,29 +42,40 @@ static void apply_answer(struct ray_node *node, const struct drain_answer *answe
 	}
 }
 
-static void observe_ray(const struct observation *observation, struct arena *arena,
-			struct snapshot *snapshot)
+static const struct ray_node *answered_nodes(const struct observation *observation,
+					     struct arena *arena)
 {
-	struct ray_state *state;
-	struct ray_node *nodes;
+	const struct ray_state *state = observation->ray_state;
+	struct ray_node *nodes = arena_array(arena, state->node_count, sizeof(*nodes));
 
-	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
-	snapshot->ray_state_time = observation->ray_state_time;
-	snapshot->ray_state = observation->ray_state;
-	if (!observation->ray_state || observation->drain_count == 0)
-		return;
-	state = ARENA_NEW(arena, struct ray_state);
-	*state = *observation->ray_state;
-	nodes = arena_array(arena, state->node_count, sizeof(*nodes));
 	for (size_t i = 0; i < state->node_count; i++) {
 		const struct drain_answer *answer;
 
-		nodes[i] = observation->ray_state->nodes[i];
+		nodes[i] = state->nodes[i];
 		answer = find_answer(observation, nodes[i].id);
 		if (answer)
 			apply_answer(&nodes[i], answer);
 	}
-	state->nodes = nodes;
+	return nodes;
+}
+
+static void observe_ray(const struct observation *observation, struct arena *arena,
+			struct snapshot *snapshot)
+{
+	struct ray_state *state;
+
+	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
+	snapshot->ray_state_time = observation->ray_state_time;
+	if (!observation->ray_state)
+		return;
+	state = ARENA_NEW(arena, struct ray_state);
+	*state = *observation->ray_state;
+	if (observation->drain_count > 0)
+		state->nodes = answered_nodes(observation, arena);
+	if (observation->kv_requests && state->constraint_count == 0) {
+		state->constraints = observation->kv_requests;
+		state->constraint_count = 1;
+	}
 	snapshot->ray_state = state;
 }
 

@@ -19,20 +19,13 @@ struct drain_answer {
 	bool accepted;
 };
 
-/* A Pod read afresh in this pass: it replaces the cached one of the same name. */
-struct fresh_pod {
-	const char *name;
-	const struct pod *pod; /* NULL: it does not exist any more */
-};
-
 struct observation {
 	time_ms now; /* the same in every decision of one pass */
 	const struct ray_cluster *cluster;
-	const struct pod *const *pods; /* the cache's, any order */
+	const struct pod *const *pods; /* of this cluster, any order */
 	size_t pod_count;
-	const struct fresh_pod *fresh_pods;
-	size_t fresh_pod_count;
 	const struct ray_state *ray_state; /* NULL: no complete reply in this pass */
+	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
 	const char *ray_problem;           /* then: why */
 	time_ms ray_state_time;
 	const struct drain_answer *drains;

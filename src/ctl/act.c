@@ -1,0 +1,150 @@
+#include "ctl/act.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/json_write.h"
+#include "codec/list_json.h"
+#include "codec/memory_json.h"
+#include "codec/plan_json.h"
+#include "codec/pod_json.h"
+#include "codec/ray_cluster_json.h"
+#include "ctl/observe.h"
+#include "net/log.h"
+
+void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
+		struct act_drains *ret_drains)
+{
+	*ret_drains = (struct act_drains){ 0 };
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		for (size_t j = 0; j < group->terminate.count; j++) {
+			const struct plan_termination *end = &group->terminate.at[j];
+
+			if (end->action != TERMINATE_DRAIN || ret_drains->list.count >= limit)
+				continue;
+			VEC_PUSH(arena, &ret_drains->list,
+				 ((struct act_drain){ .node_id = end->ray_node_id,
+						      .pod = end->pod,
+						      .message = end->message }));
+		}
+	}
+}
+
+bool act_needs_fresh_pods(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		for (size_t j = 0; j < group->terminate.count; j++)
+			if (group->terminate.at[j].action == TERMINATE_DELETE &&
+			    group->terminate.at[j].ray_node_id[0] == '\0')
+				return true;
+	}
+	return false;
+}
+
+int act_write_patch(const struct plan *plan, struct buf *buf, struct err *err)
+{
+	return plan_write_patch(plan, buf, err);
+}
+
+const char *act_memory_text(const struct plan *plan, struct arena *arena)
+{
+	AUTO(buf_done) struct buf text;
+	struct json_writer writer;
+
+	buf_init(&text, MEMORY_TEXT_MAX);
+	json_write_init(&writer, &text, JSON_STYLE_LINE);
+	memory_write(&writer, NULL, &plan->memory);
+	if (text.overflowed)
+		return NULL;
+	return arena_strndup(arena, buf_string(&text), text.size);
+}
+
+int act_decode_cluster(const char *body, size_t size, struct arena *arena,
+		       struct ray_cluster *ret_cluster, struct err *err)
+{
+	static const struct json_limits limits = {
+		.bytes = ACT_CLUSTER_MAX, .depth = 200, .elements = 1000000
+	};
+	AUTO(json_done) struct cJSON *json = NULL;
+
+	if (json_parse(body, size, &limits, &json, err) < 0)
+		return err_prefix(err, "RayCluster");
+	return ray_cluster_decode(json, "rayCluster", arena, ret_cluster, err);
+}
+
+int act_decode_pods(const char *body, size_t size, struct arena *arena,
+		    const struct pod ***ret_pods, size_t *ret_count, struct err *err)
+{
+	static const struct json_limits limits = {
+		.bytes = ACT_PODS_MAX, .depth = 200, .elements = 20000000
+	};
+	AUTO(json_done) struct cJSON *json = NULL;
+	const struct pod **pods;
+	struct list_page page;
+	size_t count = 0;
+
+	if (json_parse(body, size, &limits, &json, err) < 0 ||
+	    list_decode(json, arena, &page, err) < 0)
+		return err_prefix(err, "list of Pods");
+	pods = arena_array(arena, page.count + 1, sizeof(struct pod *));
+	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
+		struct pod *pod = ARENA_NEW(arena, struct pod);
+
+		if (pod_decode(item, "pod", arena, pod, err) < 0)
+			return -1;
+		pods[count++] = pod;
+	}
+	*ret_pods = pods;
+	*ret_count = count;
+	return 0;
+}
+
+static size_t count_deletions(const struct plan_group *group)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < group->terminate.count; i++)
+		count += group->terminate.at[i].action != TERMINATE_DRAIN;
+	return count;
+}
+
+void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list)
+{
+	*ret_list = (struct act_scaled_list){ 0 };
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+		size_t deletions = count_deletions(group);
+		struct act_scaled *scaled;
+
+		if (group->replicas == group->target_replicas && deletions == 0)
+			continue;
+		scaled = VEC_ADD(arena, &ret_list->groups);
+		scaled->group = arena_strdup(arena, group->name);
+		scaled->reason = arena_strdup(arena, group->reason);
+		scaled->message = arena_strdup(arena, group->message);
+		scaled->replicas = group->replicas;
+		scaled->target_replicas = group->target_replicas;
+		scaled->workers_to_delete = deletions;
+	}
+}
+
+void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
+{
+	for (size_t i = 0; i < list->groups.count; i++) {
+		const struct act_scaled *scaled = &list->groups.at[i];
+		char from[32], to[32], deleted[32];
+
+		snprintf(from, sizeof(from), "%lld", (long long)scaled->replicas);
+		snprintf(to, sizeof(to), "%lld", (long long)scaled->target_replicas);
+		snprintf(deleted, sizeof(deleted), "%zu", scaled->workers_to_delete);
+		log_info("scaled", "cluster", cluster, "group", scaled->group, "replicas", from,
+			 "targetReplicas", to, "workersToDelete", deleted, "reason",
+			 scaled->reason, "message", scaled->message, NULL);
+	}
+}

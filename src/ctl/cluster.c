@@ -1,0 +1,314 @@
+#include "ctl/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "core/kubernetes.h"
+#include "core/plan.h"
+#include "ctl/act.h"
+#include "ctl/options.h"
+#include "ctl/pass.h"
+#include "ctl/ray_access.h"
+#include "gcs/gcs_client.h"
+#include "kube/kube_informer.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define WAKE_SPACING_MS 100
+#define HANDS_OFF_INTERVAL_MS 60000 /* nothing is read of a cluster that is not ours to scale */
+#define REPORT_INTERVAL_MS 5000     /* as often as Ray's own autoscaler reports */
+
+struct cluster {
+	const struct control *control;
+	char *namespace_, *name, *key;
+	struct ray_access *access;
+	struct pass *pass; /* NULL: waiting for the timer */
+	struct loop_timer *timer;
+	bool wake_again; /* something changed while a pass was in work */
+	int64_t started_ms;
+	char *memory_json;
+	/* The RayCluster as our last patch left it, until the cache has caught up. */
+	struct arena patched_arena;
+	struct ray_cluster *patched;
+	int64_t reported_ms;
+	size_t reported_infeasible;
+	struct log_repeat conditions, ray, patch;
+};
+
+static void start_pass(void *context);
+
+struct cluster *cluster_new(const struct control *control, const char *namespace_,
+			    const char *name)
+{
+	struct cluster *cluster = memory_alloc(sizeof(*cluster));
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	uint64_t spread = 0;
+
+	cluster->control = control;
+	cluster->namespace_ = memory_strdup(namespace_);
+	cluster->name = memory_strdup(name);
+	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
+	cluster->access = ray_access_new(control, namespace_, name);
+	cluster->timer = loop_timer_new(control->loop, start_pass, cluster);
+	cluster->started_ms = INT64_MIN / 2;
+	cluster->reported_ms = INT64_MIN / 2;
+	for (const char *c = cluster->key; *c; c++)
+		spread = spread * 31 + (unsigned char)*c;
+	spread %= (uint64_t)(control->options->scan_interval_seconds * MS_PER_SECOND);
+	loop_timer_start(cluster->timer, (int64_t)spread);
+	return cluster;
+}
+
+void cluster_free(struct cluster *cluster)
+{
+	if (!cluster)
+		return;
+	pass_free(cluster->pass);
+	ray_access_free(cluster->access);
+	loop_timer_free(cluster->timer);
+	arena_done(&cluster->patched_arena);
+	log_repeat_done(&cluster->conditions);
+	log_repeat_done(&cluster->ray);
+	log_repeat_done(&cluster->patch);
+	memory_free(cluster->memory_json);
+	memory_free(cluster->namespace_);
+	memory_free(cluster->name);
+	memory_free(cluster->key);
+	memory_free(cluster);
+}
+
+void cluster_wake(struct cluster *cluster)
+{
+	int64_t since = loop_monotonic_ms(cluster->control->loop) - cluster->started_ms;
+
+	if (cluster->pass)
+		cluster->wake_again = true;
+	else
+		loop_timer_start(cluster->timer,
+				 since < WAKE_SPACING_MS ? WAKE_SPACING_MS - since : 0);
+}
+
+/* --- what the caches hold --- */
+
+static const struct ray_cluster *current_object(struct cluster *cluster)
+{
+	const struct ray_cluster *cached = kube_informer_get(
+		cluster->control->ray_clusters, cluster->namespace_, cluster->name);
+
+	if (!cluster->patched)
+		return cached;
+	if (cached && !strcmp(cached->uid, cluster->patched->uid) &&
+	    cached->generation < cluster->patched->generation)
+		return cluster->patched;
+	cluster->patched = NULL;
+	arena_done(&cluster->patched_arena);
+	return cached;
+}
+
+static const char *staleness(const struct cluster *cluster, struct arena *arena)
+{
+	const struct kube_informer *informers[] = { cluster->control->ray_clusters,
+						    cluster->control->pods };
+
+	for (size_t i = 0; i < sizeof(informers) / sizeof(informers[0]); i++)
+		if (!kube_informer_fresh(informers[i], NULL))
+			return arena_printf(arena,
+					    "the view of the API server is stale, nothing is "
+					    "removed: %s",
+					    kube_informer_problem(informers[i]));
+	return "";
+}
+
+static void current_view(void *context, struct arena *arena, struct pass_view *ret_view)
+{
+	struct cluster *cluster = context;
+	const void *const *pods;
+
+	pods = kube_informer_indexed(cluster->control->pods, cluster->key, &ret_view->pod_count);
+	ret_view->pods = (const struct pod *const *)pods;
+	ret_view->cluster = current_object(cluster);
+	ret_view->stale = staleness(cluster, arena);
+}
+
+/* --- what is said about a decision --- */
+
+/* The conditions that tell of trouble, as one text; "" when all is well. */
+static const char *trouble(const struct plan *plan, struct arena *arena)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < plan->conditions.count; i++) {
+		const struct plan_condition *condition = &plan->conditions.at[i];
+		bool bad = !strcmp(condition->type, "InvalidRequest") ?
+				   !strcmp(condition->status, "True") :
+				   !strcmp(condition->type, "ScalingActive") &&
+					   strcmp(condition->status, "True") != 0;
+
+		if (bad)
+			text = arena_printf(arena, "%s%s%s: %s", text, text[0] ? "; " : "",
+					    condition->reason, condition->message);
+	}
+	return text;
+}
+
+static void log_conditions(struct cluster *cluster, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *text = trouble(plan, &scratch);
+
+	if (text[0])
+		log_repeat_error(&cluster->conditions, "condition", cluster->key, text);
+	else
+		log_repeat_end(&cluster->conditions, "condition", cluster->key);
+}
+
+static void report_done(void *context, const struct err *err)
+{
+	const struct cluster *cluster = context;
+
+	if (err)
+		log_debug("report to Ray failed", "cluster", cluster->key, "error", err->text,
+			  NULL);
+}
+
+static void report(struct cluster *cluster, const struct pass_decision *decision,
+		   struct gcs_client *gcs)
+{
+	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
+	size_t infeasible = decision->plan->infeasible.count;
+
+	if (now_ms - cluster->reported_ms < REPORT_INTERVAL_MS &&
+	    infeasible == cluster->reported_infeasible && decision->plan->patch.count == 0)
+		return;
+	cluster->reported_ms = now_ms;
+	cluster->reported_infeasible = infeasible;
+	gcs_client_report_state(gcs,
+				cluster->control->options->gcs_timeout_seconds * MS_PER_SECOND,
+				decision->now, decision->ray_state, decision->plan, report_done,
+				cluster);
+}
+
+static void decided(void *context, const struct pass_decision *decision)
+{
+	struct cluster *cluster = context;
+	struct gcs_client *gcs = ray_access_present(cluster->access);
+
+	if (decision->ray_err) {
+		log_repeat_error(&cluster->ray, "Ray cannot be read", cluster->key,
+				 decision->ray_err->text);
+		if (decision->ray_err->kind == ERR_DENIED)
+			ray_access_refused(cluster->access);
+	} else {
+		log_repeat_end(&cluster->ray, "Ray cannot be read", cluster->key);
+	}
+	log_conditions(cluster, decision->plan);
+	if (decision->ray_state && gcs)
+		report(cluster, decision, gcs);
+}
+
+/* --- passes --- */
+
+static bool is_ours(const struct ray_cluster *object)
+{
+	return object && object->enable_in_tree_autoscaling && !object->suspend &&
+	       !object->deleting;
+}
+
+static void keep_patched(struct cluster *cluster, const char *body)
+{
+	struct ray_cluster *object;
+	struct err err;
+
+	arena_done(&cluster->patched_arena);
+	cluster->patched = NULL;
+	object = ARENA_NEW(&cluster->patched_arena, struct ray_cluster);
+	if (act_decode_cluster(body, strlen(body), &cluster->patched_arena, object, &err) == 0)
+		cluster->patched = object;
+}
+
+static void schedule_next(struct cluster *cluster)
+{
+	const struct ray_cluster *object = current_object(cluster);
+	int64_t interval = cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
+	int64_t since = loop_monotonic_ms(cluster->control->loop) - cluster->started_ms;
+
+	if (cluster->wake_again) {
+		cluster->wake_again = false;
+		cluster_wake(cluster);
+		return;
+	}
+	if (!is_ours(object))
+		interval = HANDS_OFF_INTERVAL_MS;
+	loop_timer_start(cluster->timer, since < interval ? interval - since : 0);
+}
+
+static void pass_ended(void *context, const struct pass_result *result)
+{
+	struct cluster *cluster = context;
+
+	if (result->err)
+		log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
+				 result->err->text);
+	else
+		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->key);
+	if (result->memory_json) {
+		memory_free(cluster->memory_json);
+		cluster->memory_json = memory_strdup(result->memory_json);
+	}
+	if (result->patched_body)
+		keep_patched(cluster, result->patched_body);
+	pass_free(steal(&cluster->pass));
+	schedule_next(cluster);
+}
+
+/* Ray before 2.47, or autoscalerOptions.version v1: the SDK writes its requests to the
+ * key-value store. An unknown version is taken for a new one. */
+static bool requests_in_kv(const struct ray_cluster *object)
+{
+	char *end;
+	long major, minor;
+
+	if (!strcmp(object->autoscaler_version, "v1"))
+		return true;
+	if (object->autoscaler_version[0] || object->ray_version[0] == '\0')
+		return false;
+	major = strtol(object->ray_version, &end, 10);
+	if (end == object->ray_version || *end != '.')
+		return false;
+	minor = strtol(end + 1, NULL, 10);
+	return major < 2 || (major == 2 && minor < 47);
+}
+
+static void start_pass(void *context)
+{
+	static const struct pass_callbacks functions = { .view = current_view,
+							 .decided = decided,
+							 .done = pass_ended };
+	struct cluster *cluster = context;
+	struct pass_callbacks callbacks = functions;
+	struct pass_config config = { .control = cluster->control,
+				      .namespace_ = cluster->namespace_,
+				      .name = cluster->name,
+				      .memory_json = cluster->memory_json };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct pass_view view = { .stale = "" };
+
+	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
+	cluster->wake_again = false;
+	current_view(cluster, &scratch, &view);
+	if (!view.cluster) {
+		schedule_next(cluster);
+		return;
+	}
+	if (is_ours(view.cluster)) {
+		config.gcs = ray_access_client(cluster->access, view.cluster, view.pods,
+					       view.pod_count, &config.gcs_problem);
+		config.read_kv_requests = requests_in_kv(view.cluster);
+	}
+	config.api_version = view.cluster->api_version;
+	callbacks.context = cluster;
+	cluster->pass = pass_new(&config, &callbacks);
+}

@@ -1,0 +1,20 @@
+/* One managed RayCluster: when its passes run, and what is kept between two of them (the plan's
+ * memory, the RayCluster as our last patch left it, when Ray was last told). All of it may be lost.
+ * Owned by ctl/controller. Must not read or decide anything: that is ctl/pass. */
+#ifndef CTL_CLUSTER_H
+#define CTL_CLUSTER_H
+
+#include "ctl/control.h"
+
+struct cluster;
+
+/* The first pass runs within one scan interval (spread over it by name), or with cluster_wake. */
+struct cluster *cluster_new(const struct control *control, const char *namespace_,
+			    const char *name);
+/* Ends a pass in work; what it has sent may still take effect. NULL is fine. */
+void cluster_free(struct cluster *cluster);
+
+/* Something of it changed: a pass soon, not more often than every 100 ms. */
+void cluster_wake(struct cluster *cluster);
+
+#endif

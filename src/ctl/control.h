@@ -1,0 +1,19 @@
+/* What all clusters share: the loop, the API server client, the watch caches and the options.
+ * Owned by ctl/controller; everybody else borrows it for the life of the program. */
+#ifndef CTL_CONTROL_H
+#define CTL_CONTROL_H
+
+struct kube_client;
+struct kube_informer;
+struct loop;
+struct options;
+
+struct control {
+	struct loop *loop;
+	struct kube_client *kube;
+	const struct options *options;
+	struct kube_informer *ray_clusters; /* struct ray_cluster */
+	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
+};
+
+#endif

@@ -1,0 +1,268 @@
+#include "ctl/controller.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/kubernetes.h"
+#include "ctl/cluster.h"
+#include "ctl/control.h"
+#include "kube/kube_client.h"
+#include "kube/kube_config.h"
+#include "kube/kube_informer.h"
+#include "net/https.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define USER_AGENT "rayscaler"
+
+struct controller {
+	struct control control;
+	struct https *https;
+	struct kube_config *config;
+	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
+	bool started;
+	struct log_repeat clusters_trouble, pods_trouble;
+	struct loop_signal *terminate, *interrupt;
+};
+
+/* Why the object "namespace/name" cannot be decoded. */
+static const char *bad_text(const struct kube_informer *informer, const char *key)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *slash = strchr(key, '/');
+	const char *text = NULL;
+
+	if (slash)
+		text = kube_informer_bad(informer,
+					 arena_strndup(&scratch, key, (size_t)(slash - key)),
+					 slash + 1);
+	return text ? text : "";
+}
+
+static void add_cluster(struct controller *controller, const struct ray_cluster *object,
+			const char *key)
+{
+	struct cluster *cluster = map_get(&controller->clusters, key);
+
+	if (!cluster) {
+		cluster = cluster_new(&controller->control, object->namespace_, object->name);
+		map_set(&controller->clusters, key, cluster);
+	}
+	cluster_wake(cluster);
+}
+
+/* Nothing is decided before both caches hold the whole list: half a view looks like workers that
+ * do not exist. */
+static void start_when_synced(void *context)
+{
+	struct controller *controller = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct ray_cluster *object;
+	char count[32];
+	size_t at = 0;
+
+	if (controller->started || !controller->control.ray_clusters ||
+	    !controller->control.pods || !kube_informer_synced(controller->control.ray_clusters) ||
+	    !kube_informer_synced(controller->control.pods))
+		return;
+	controller->started = true;
+	while ((object = kube_informer_next(controller->control.ray_clusters, &at))) {
+		const char *key =
+			arena_printf(&scratch, "%s/%s", object->namespace_, object->name);
+
+		map_set(&controller->clusters, key,
+			cluster_new(&controller->control, object->namespace_, object->name));
+	}
+	snprintf(count, sizeof(count), "%zu", controller->clusters.count);
+	log_info("caches are filled, deciding starts", "rayClusters", count, NULL);
+}
+
+static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster *new_object)
+{
+	static const char *const annotations[] = { ANNOTATION_REQUEST_RESOURCES,
+						   ANNOTATION_MANAGED };
+
+	if (!old || old->generation != new_object->generation ||
+	    old->deleting != new_object->deleting)
+		return true;
+	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
+		const char *before = labels_value(&old->annotations, annotations[i]);
+		const char *after = labels_value(&new_object->annotations, annotations[i]);
+
+		if (!before != !after || (before && strcmp(before, after) != 0))
+			return true;
+	}
+	return false;
+}
+
+static void ray_cluster_changed(void *context, enum kube_change change, const char *key,
+				const void *old, const void *new_object)
+{
+	struct controller *controller = context;
+
+	if (change == KUBE_BAD)
+		log_error("RayCluster cannot be read, hands off", "cluster", key, "error",
+			  bad_text(controller->control.ray_clusters, key), NULL);
+	if (!controller->started)
+		return;
+	if (change == KUBE_DELETED || change == KUBE_BAD)
+		cluster_free(map_remove(&controller->clusters, key));
+	else if (change == KUBE_ADDED || spec_changed(old, new_object))
+		add_cluster(controller, new_object, key);
+}
+
+static void pod_changed(void *context, enum kube_change change, const char *key, const void *old,
+			const void *new_object)
+{
+	struct controller *controller = context;
+	const struct pod *pod = new_object ? new_object : old;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct cluster *cluster;
+	const char *name;
+
+	if (change == KUBE_BAD)
+		log_error("Pod cannot be read", "pod", key, "error",
+			  bad_text(controller->control.pods, key), NULL);
+	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+	if (!controller->started || !name)
+		return;
+	cluster = map_get(&controller->clusters,
+			  arena_printf(&scratch, "%s/%s", pod->namespace_, name));
+	if (cluster)
+		cluster_wake(cluster);
+}
+
+static void ray_clusters_failed(void *context, const struct err *err)
+{
+	struct controller *controller = context;
+
+	log_repeat_error(&controller->clusters_trouble, "cannot read from the API server",
+			 "rayclusters", err->text);
+}
+
+static void ray_clusters_live(void *context)
+{
+	struct controller *controller = context;
+
+	log_repeat_end(&controller->clusters_trouble, "cannot read from the API server",
+		       "rayclusters");
+}
+
+static void pods_failed(void *context, const struct err *err)
+{
+	struct controller *controller = context;
+
+	log_repeat_error(&controller->pods_trouble, "cannot read from the API server", "pods",
+			 err->text);
+}
+
+static void pods_live(void *context)
+{
+	struct controller *controller = context;
+
+	log_repeat_end(&controller->pods_trouble, "cannot read from the API server", "pods");
+}
+
+static void start_informers(struct controller *controller, struct arena *arena)
+{
+	const struct options *options = controller->control.options;
+	bool sidecar = options_sidecar(options);
+	struct kube_informer_options clusters = {
+		.type = &kube_type_ray_cluster,
+		.namespace_ = sidecar ? options->cluster_namespace : options->namespace_,
+		.name = options->cluster_name,
+		.poll_ms = options->scan_interval_seconds * MS_PER_SECOND,
+		.callbacks = { .on_change = ray_cluster_changed,
+			       .on_synced = start_when_synced,
+			       .on_error = ray_clusters_failed,
+			       .on_live = ray_clusters_live,
+			       .context = controller },
+	};
+	struct kube_informer_options pods = {
+		.type = &kube_type_pod,
+		.namespace_ = clusters.namespace_,
+		.label_selector = sidecar ? arena_printf(arena, LABEL_CLUSTER "=%s",
+							 options->cluster_name) :
+					    LABEL_CLUSTER,
+		.callbacks = { .on_change = pod_changed,
+			       .on_synced = start_when_synced,
+			       .on_error = pods_failed,
+			       .on_live = pods_live,
+			       .context = controller },
+	};
+
+	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
+	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
+}
+
+static int connect_api_server(struct controller *controller, struct err *err)
+{
+	const struct options *options = controller->control.options;
+	struct kube_config_options config = {
+		.kubeconfig = options->kubeconfig,
+		.context = options->context,
+		.service_account_dir = options->service_account_dir,
+	};
+	struct kube_client_options client = KUBE_CLIENT_OPTIONS_INIT;
+
+	controller->config = kube_config_load(&config, err);
+	if (!controller->config)
+		return -1;
+	client.qps = options->kube_api_qps;
+	client.burst = options->kube_api_burst;
+	client.timeout_ms = options->kube_api_timeout_seconds * MS_PER_SECOND;
+	controller->https = https_new(controller->control.loop, USER_AGENT);
+	controller->control.kube = kube_client_new(controller->control.loop, controller->https,
+						   controller->config, &client);
+	log_info("starting", "mode", options_sidecar(options) ? "sidecar" : "controller", "server",
+		 kube_config_server(controller->config), "config",
+		 kube_config_source(controller->config), NULL);
+	return 0;
+}
+
+static void stop(void *context)
+{
+	struct controller *controller = context;
+
+	log_info("stopping", NULL);
+	loop_stop(controller->control.loop);
+}
+
+static void controller_done(struct controller *controller)
+{
+	for (size_t i = 0; i < controller->clusters.count; i++)
+		cluster_free(controller->clusters.entries[i].value);
+	map_done(&controller->clusters);
+	kube_informer_free(controller->control.ray_clusters);
+	kube_informer_free(controller->control.pods);
+	kube_client_free(controller->control.kube);
+	https_free(controller->https);
+	kube_config_free(controller->config);
+	loop_signal_free(controller->terminate);
+	loop_signal_free(controller->interrupt);
+	log_repeat_done(&controller->clusters_trouble);
+	log_repeat_done(&controller->pods_trouble);
+	loop_free(controller->control.loop);
+}
+
+int controller_run(const struct options *options, struct err *err)
+{
+	struct controller controller = { .control = { .options = options } };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	int status;
+
+	controller.control.loop = loop_new();
+	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
+	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
+	status = connect_api_server(&controller, err);
+	if (status == 0) {
+		start_informers(&controller, &arena);
+		loop_run(controller.control.loop);
+	}
+	controller_done(&controller);
+	return status;
+}

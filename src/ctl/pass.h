@@ -1,0 +1,80 @@
+/* One pass over one RayCluster: read Ray, decide, verify, drain, patch, report.
+ * Asynchronous on the loop; owns everything of the pass (arena, calls in flight) and ends with
+ * exactly one callback, at the latest after the sum of its few deadlines. Keeps nothing for the
+ * next pass: what should be remembered is in the result.
+ * Must not decide: every change it makes is in a plan of core/decide.
+ *
+ * The steps, by the names in the log (each skipped when it has nothing to do):
+ *   Reading    GetClusterResourceState
+ *   Draining   DrainNode for what is idle too long; Ray may refuse
+ *   Verifying  LIST of the cluster's Pods, when one is to be deleted because it never joined: the
+ *              cache may lag behind its start
+ *   Patching   the one JSON Patch
+ *   Refreshing GET of the RayCluster after a failed `test` (409, 422), then decided again
+
+ * After Draining, Verifying and Refreshing the decision is made anew from what is known then. */
+#ifndef CTL_PASS_H
+#define CTL_PASS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "core/plan.h"
+#include "core/snapshot.h"
+#include "ctl/control.h"
+
+struct gcs_client;
+struct pass;
+
+/* What the caches hold now. The pointers are valid until the loop turns. */
+struct pass_view {
+	const struct ray_cluster *cluster; /* NULL: it is gone, or cannot be decoded */
+	const struct pod *const *pods;
+	size_t pod_count;
+	const char *stale; /* "" when the caches are live, else why not: nothing may be terminated */
+	bool events_known;
+	const struct event *events;
+	size_t event_count;
+};
+
+/* How a pass ended. Valid until the callback returns. */
+struct pass_result {
+	const char *memory_json; /* for the next pass; NULL: keep the old one */
+	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
+	const struct err *err; /* NULL, or why the RayCluster could not be read or patched */
+};
+
+/* A decision that stands: nothing is left to ask before it is acted upon. Valid until the
+ * callback returns. */
+struct pass_decision {
+	const struct plan *plan;
+	const struct ray_state *ray_state; /* what it was made from; NULL: Ray was not reached */
+	const struct err *ray_err;         /* why not; NULL when it was reached or not asked */
+	time_ms now;
+};
+
+struct pass_callbacks {
+	void *context;
+	void (*view)(void *context, struct arena *arena, struct pass_view *ret_view);
+	/* Called before the patch is sent (again after a conflict), or once when there is none. */
+	void (*decided)(void *context, const struct pass_decision *decision);
+	void (*done)(void *context, const struct pass_result *result); /* may free the pass */
+};
+
+struct pass_config {
+	const struct control *control;
+	const char *namespace_, *name;
+	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
+	struct gcs_client *gcs;  /* NULL: Ray is not asked */
+	const char *gcs_problem; /* then: why */
+	const char *memory_json; /* of the last pass; NULL: none */
+	bool read_kv_requests;   /* SDK requests of autoscaler v1 are in the key-value store */
+};
+
+/* Copies the configuration; starts with the next turn of the loop at the earliest. */
+struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks);
+/* Cancels what is in flight; no callback follows. NULL is fine. */
+void pass_free(struct pass *pass);
+const char *pass_step_name(const struct pass *pass);
+
+#endif
