@@ -1,0 +1,174 @@
+/* The flags of `rayscaler run`: defaults, both ways to give a value, and every refusal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "ctl/options.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int parse(struct options *options, struct err *err, size_t count, char *const *words)
+{
+	options_init(options);
+	return options_parse(options, (int)count, words, err);
+}
+
+static void test_defaults(void **state)
+{
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, 0, NULL), 0);
+	assert_int_equal(options.scan_interval_seconds, 1);
+	assert_string_equal(options.namespace_, "");
+	assert_int_equal(options.settings.idle_timeout_seconds, 60);
+	assert_int_equal(options.settings.mode, MODE_CONTROLLER);
+	assert_false(options_sidecar(&options));
+}
+
+static void test_values(void **state)
+{
+	char *words[] = { "--namespace", "ray", "--idle-timeout-seconds=0", "--packing",
+			  "fewest-gpus", "--conserve-accelerators=false",
+			  "--accelerators", "vendor.com/npu,,x", "--kube-api-qps=7" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), 0);
+	assert_string_equal(options.namespace_, "ray");
+	assert_int_equal(options.settings.idle_timeout_seconds, 0);
+	assert_int_equal(options.settings.packing, PACKING_FEWEST_GPUS);
+	assert_false(options.settings.conserve_accelerators);
+	assert_int_equal(options.settings.accelerators.count, 2);
+	assert_string_equal(options.settings.accelerators.at[1], "x");
+	assert_int_equal(options.kube_api_qps, 7);
+}
+
+static void test_boolean_alone_is_true(void **state)
+{
+	char *words[] = { "--conserve-accelerators", "--namespace", "ray" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), 0);
+	assert_true(options.settings.conserve_accelerators);
+	assert_string_equal(options.namespace_, "ray");
+}
+
+static void test_sidecar(void **state)
+{
+	char *words[] = { "--cluster-name", "demo", "--cluster-namespace", "ray" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), 0);
+	assert_true(options_sidecar(&options));
+	assert_int_equal(options.settings.mode, MODE_SIDECAR);
+}
+
+static void test_help_wins(void **state)
+{
+	char *words[] = { "--help", "--nonsense" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), 0);
+	assert_true(options.help);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		char *words[4];
+		size_t count;
+		const char *says;
+	} cases[] = {
+		{ { "namespace" }, 1, "\"namespace\" is not a flag" },
+		{ { "--nonsense", "1" }, 2, "--nonsense: no such flag" },
+		{ { "--namespace" }, 1, "--namespace: needs a value (name)" },
+		{ { "--namespace=" }, 1, "--namespace: needs a name" },
+		{ { "--scan-interval-seconds", "0" }, 2, "from 1 to 3600" },
+		{ { "--scan-interval-seconds", "1s" }, 2, "\"1s\" is not a whole number" },
+		{ { "--scan-interval-seconds=" }, 1, "\"\" is not a whole number" },
+		{ { "--idle-timeout-seconds", "-1" }, 2, "--idle-timeout-seconds" },
+		{ { "--idle-timeout-seconds", "99999999999999999999" }, 2, "not a whole number" },
+		{ { "--packing", "best" }, 2, "\"best\" is none of ray|fewest-gpus" },
+		{ { "--conserve-accelerators=maybe" }, 1, "neither true nor false" },
+		{ { "--cluster-name", "demo" }, 2, "--cluster-namespace is missing" },
+		{ { "--cluster-namespace", "ray" }, 2, "--cluster-name is missing" },
+		{ { "--backoff-initial-seconds=700" }, 1, "above --backoff-max-seconds" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		AUTO(options_done) struct options options;
+		struct err err = { 0 };
+
+		assert_int_equal(parse(&options, &err, cases[i].count, cases[i].words), -1);
+		assert_int_equal(err.kind, ERR_INPUT);
+		if (!strstr(err.text, cases[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", err.text, cases[i].says);
+	}
+}
+
+static void test_namespace_is_not_for_the_sidecar(void **state)
+{
+	char *words[] = { "--cluster-name=a", "--cluster-namespace=b", "--namespace=c" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), -1);
+	assert_non_null(strstr(err.text, "--namespace is for the controller"));
+}
+
+/* --help names every flag, fits a screen, and no line runs over its edge. */
+static void test_help_fits_a_screen(void **state)
+{
+	char text[16384] = "", *line, *rest = text;
+	FILE *file = fmemopen(text, sizeof(text) - 1, "w");
+	const struct settings_row *rows;
+	size_t count, lines = 0;
+
+	(void)state;
+	assert_non_null(file);
+	options_print(file);
+	fclose(file);
+	rows = settings_rows(&count);
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(text, rows[i].name))
+			fail_msg("%s is not in the help", rows[i].name);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		lines++;
+		if (strlen(line) > 120)
+			fail_msg("%zu columns: %s", strlen(line), line);
+	}
+	assert_in_range(lines, count, 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_boolean_alone_is_true),
+		cmocka_unit_test(test_sidecar),
+		cmocka_unit_test(test_help_wins),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_namespace_is_not_for_the_sidecar),
+		cmocka_unit_test(test_help_fits_a_screen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
