@@ -10,7 +10,6 @@
 #include "core/ray_state.h"
 #include "core/snapshot.h"
 
-#define REQUEST_RESOURCES_BUNDLES_MAX 100000
 
 /* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: what is
  * malformed, with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form that
