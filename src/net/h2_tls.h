@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct h2_tls;
+struct h2_tls_link;
 
 /* PEM texts. cert and key are shown to the server (mutual TLS as Ray does it) and may both be
  * NULL. ca is what server certificates are checked against, with the address in their SANs.
@@ -21,5 +23,22 @@ void h2_tls_release(struct h2_tls *tls);             /* NULL is fine */
 /* Made from the same bytes. */
 bool h2_tls_matches(const struct h2_tls *tls, const char *cert_pem, const char *key_pem,
 		    const char *ca_pem);
+
+/* One connection's TLS, without its socket: bytes go in and out by these calls. host: the numeric
+ * address that the server's certificate must carry. Between the calls it keeps no buffers. */
+struct h2_tls_link *h2_tls_link_new(struct h2_tls *tls, const char *host);
+void h2_tls_link_free(struct h2_tls_link *link); /* NULL is fine */
+
+/* The bytes that came from the socket: read by the calls below, and used up when they say that
+ * they want more. They must stay where they are until then. */
+void h2_tls_link_feed(struct h2_tls_link *link, const void *data, size_t size);
+/* 1 done, 0 wants more bytes, -1 failed: ERR_DENIED for a certificate that one side refuses, else
+ * ERR_RETRY (not TLS, closed). */
+int h2_tls_link_handshake(struct h2_tls_link *link, struct err *err);
+/* Decrypted bytes: above 0 how many, 0 wants more bytes, -1 failed or closed by the server. */
+long h2_tls_link_read(struct h2_tls_link *link, void *ret_data, size_t size, struct err *err);
+int h2_tls_link_write(struct h2_tls_link *link, const void *data, size_t size, struct err *err);
+/* What must go to the socket; the caller takes it out (buf_steal or buf_clear). */
+struct buf *h2_tls_link_output(struct h2_tls_link *link);
 
 #endif

@@ -1,0 +1,56 @@
+/* One HTTP/2 client connection: socket, TLS and nghttp2 session. Used by net/h2 alone.
+ * Made by h2_connection_open, ended by h2_connection_close, which may be called from everywhere but
+ * the events header, data and stream_end; its memory goes when the loop has closed the socket.
+ * Must not know calls, deadlines or gRPC: a stream is the pointer that h2 submitted it with. */
+#ifndef NET_H2_CONNECTION_H
+#define NET_H2_CONNECTION_H
+
+#include <nghttp2/nghttp2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct h2_connection;
+struct h2_tls;
+struct loop;
+
+enum h2_state { H2_CLOSED = 0, H2_CONNECTING, H2_HANDSHAKE, H2_OPEN };
+const char *h2_state_name(enum h2_state state); /* "Closed", "Connecting", ... */
+
+/* header, data and stream_end come in the middle of a read: they may only take notes. */
+struct h2_connection_events {
+	void (*opened)(void *owner);
+	void (*header)(void *owner, void *stream, const char *name, size_t name_size,
+		       const char *value, size_t value_size);
+	int (*data)(void *owner, void *stream, const void *data, size_t size); /* -1: reset it */
+	/* complete: the server ended the stream in order; else it was reset with error_code. */
+	void (*stream_end)(void *owner, void *stream, bool complete, uint32_t error_code);
+	void (*read_end)(void *owner); /* all that came is noted; the last event of a read */
+	/* The connection failed and is closed already. May come from submit and flush, too. */
+	void (*lost)(void *owner, const struct err *err);
+};
+
+/* host: a numeric IPv4 or IPv6 address. NULL with err (ERR_INPUT: no address; ERR_RETRY: no socket).
+ * tls may be NULL. Nothing is called back before the loop turns. */
+struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,
+					 struct h2_tls *tls,
+					 const struct h2_connection_events *events, void *owner,
+					 struct err *err);
+void h2_connection_close(struct h2_connection *connection); /* no more events; NULL is fine */
+
+enum h2_state h2_connection_state(const struct h2_connection *connection);
+bool h2_connection_accepts(const struct h2_connection *connection); /* open, and no GOAWAY came */
+int64_t h2_connection_last_read_ms(const struct h2_connection *connection); /* monotonic */
+
+/* The body is what `body` reads for `stream`. A stream id, or -1: no more streams here. The caller
+ * flushes when it has submitted all that it has. */
+int32_t h2_connection_submit(struct h2_connection *connection, const nghttp2_nv *headers,
+			     size_t count, const nghttp2_data_provider *body, void *stream);
+/* No more events of this stream; the server is told. */
+void h2_connection_reset(struct h2_connection *connection, int32_t stream_id);
+void h2_connection_ping(struct h2_connection *connection);
+void h2_connection_flush(struct h2_connection *connection);
+
+#endif
