@@ -43,6 +43,7 @@ bool kube_config_plain(const struct kube_config *config); /* http:// */
 struct kube_credentials {
 	const char *token; /* NULL: none */
 	struct https_tls tls;
+	uint64_t version; /* another one after each change */
 };
 
 /* What the next request should use; valid until the next call. Looks at size and time of the token,

@@ -81,6 +81,7 @@ static int https_set_request(struct https_easy *easy, const struct https_call *c
 	HTTPS_SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	HTTPS_SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	HTTPS_SET(easy, CURLOPT_PROXY, ""); /* else curl reads the environment */
+	HTTPS_SET(easy, CURLOPT_PATH_AS_IS, 1L);
 	return 0;
 }
 

@@ -1,0 +1,333 @@
+#include "kube/kube_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "kube/kube_file.h"
+#include "kube/kubeconfig.h"
+
+#define KUBE_CONFIG_CHECK_MS 1000
+
+struct kube_config {
+	char *server, *namespace_, *source, *server_name;
+	bool insecure;
+	struct kube_file token, ca, certificate, key;
+	char *token_text; /* the token without white space around it */
+	bool forced, checked;
+	int64_t checked_ms;
+	struct err problem;
+	struct kube_credentials credentials;
+};
+
+static const char *kube_config_env(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "";
+}
+
+static bool kube_config_loopback(const char *host)
+{
+	size_t size = strcspn(host, ":/");
+
+	return (size == strlen("localhost") && strncmp(host, "localhost", size) == 0) ||
+	       strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
+}
+
+/* Sets config->server, without "/" at its end. */
+static int kube_config_set_server(struct kube_config *config, const char *server, struct err *err)
+{
+	size_t size = strlen(server);
+	const char *host = strstr(server, "://");
+
+	if (!host || (strncmp(server, "https://", 8) != 0 && strncmp(server, "http://", 7) != 0))
+		return err_set(err, ERR_FATAL, "server \"%s\" must begin with https://", server);
+	host += 3;
+	if (strpbrk(server, "@?#") || !*host || *host == '/')
+		return err_set(err, ERR_FATAL, "server \"%s\" must be an address like "
+			       "https://host:6443, without user, query or fragment", server);
+	if (strncmp(server, "http://", 7) == 0 && !kube_config_loopback(host))
+		return err_set(err, ERR_FATAL, "server \"%s\": http:// is allowed to this machine only "
+			       "(kubectl proxy); use https://", server);
+	while (size > 0 && server[size - 1] == '/')
+		size--;
+	config->server = memory_strndup(server, size);
+	return 0;
+}
+
+static char *kube_config_join(const char *directory, const char *name)
+{
+	size_t size = strlen(directory) + strlen(name) + 2;
+	char *path = memory_alloc(size);
+
+	(void)snprintf(path, size, "%s/%s", directory, name);
+	return path;
+}
+
+static char *kube_config_trim(const char *text)
+{
+	static const char white[] = " \t\r\n";
+	size_t size;
+
+	text += strspn(text, white);
+	size = strlen(text);
+	while (size > 0 && strchr(white, text[size - 1]))
+		size--;
+	return memory_strndup(text, size);
+}
+
+static const char *kube_config_text(const struct kube_file *file)
+{
+	return file->content ? file->content : "";
+}
+
+static void kube_config_publish(struct kube_config *config)
+{
+	struct kube_credentials *credentials = &config->credentials;
+
+	memory_free(config->token_text);
+	config->token_text = kube_config_trim(kube_config_text(&config->token));
+	credentials->token = *config->token_text ? config->token_text : NULL;
+	credentials->tls = (struct https_tls){
+		.ca_pem = kube_config_text(&config->ca),
+		.certificate_pem = kube_config_text(&config->certificate),
+		.key_pem = kube_config_text(&config->key),
+		.server_name = config->server_name,
+		.insecure = config->insecure,
+	};
+	credentials->version++;
+}
+
+static int kube_config_check_pem(const struct kube_file *file, const char *what, struct err *err)
+{
+	if (!file->content || strstr(file->content, "-----BEGIN "))
+		return 0;
+	return err_set(err, ERR_FATAL, "%s%s%s: the %s is no PEM text (-----BEGIN ...)",
+		       file->path ? file->path : "", file->path ? "" : what,
+		       file->path ? "" : "-data", what);
+}
+
+/* Reads what changed; the first fault is the result, the other files are read all the same. */
+static int kube_config_refresh(struct kube_config *config, bool force, bool *ret_changed,
+			       struct err *err)
+{
+	struct kube_file *files[] = { &config->token, &config->ca, &config->certificate,
+				      &config->key };
+	struct err first = { .kind = ERR_NONE };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct err one = { .kind = ERR_NONE };
+
+		if (kube_file_refresh(files[i], force, ret_changed, &one) < 0 &&
+		    first.kind == ERR_NONE)
+			first = one;
+	}
+	if (first.kind == ERR_NONE)
+		return 0;
+	*err = first;
+	return -1;
+}
+
+static int kube_config_start(struct kube_config *config, struct err *err)
+{
+	bool changed = false;
+	struct err problem;
+
+	if (kube_config_refresh(config, true, &changed, &problem) < 0)
+		return err_set(err, ERR_FATAL, "%s", problem.text);
+	if (kube_config_check_pem(&config->ca, "certificate-authority", err) < 0 ||
+	    kube_config_check_pem(&config->certificate, "client-certificate", err) < 0 ||
+	    kube_config_check_pem(&config->key, "client-key", err) < 0)
+		return -1;
+	kube_config_publish(config);
+	return 0;
+}
+
+static const char *kube_config_account_dir(const struct kube_config_options *options)
+{
+	return options->service_account_dir && *options->service_account_dir
+		       ? options->service_account_dir
+		       : KUBE_SERVICE_ACCOUNT_DIR;
+}
+
+static bool kube_config_is_in_cluster(const struct kube_config_options *options)
+{
+	AUTO(memory_free_string) char *token =
+		kube_config_join(kube_config_account_dir(options), "token");
+
+	return *kube_config_env("KUBERNETES_SERVICE_HOST") && access(token, F_OK) == 0;
+}
+
+static int kube_config_in_cluster(struct kube_config *config, const char *directory,
+				  struct err *err)
+{
+	const char *host = kube_config_env("KUBERNETES_SERVICE_HOST");
+	const char *port = kube_config_env("KUBERNETES_SERVICE_PORT_HTTPS");
+	AUTO(memory_free_string) char *token = kube_config_join(directory, "token");
+	AUTO(memory_free_string) char *ca = kube_config_join(directory, "ca.crt");
+	AUTO(memory_free_string) char *namespace_file = kube_config_join(directory, "namespace");
+	AUTO(memory_free_string) char *namespace_ = NULL;
+	char server[512];
+	bool v6 = strchr(host, ':') && *host != '[';
+
+	if (!*port)
+		port = kube_config_env("KUBERNETES_SERVICE_PORT");
+	(void)snprintf(server, sizeof(server), "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
+		       *port ? port : "443");
+	if (kube_config_set_server(config, server, err) < 0)
+		return err_prefix(err, "KUBERNETES_SERVICE_HOST");
+	kube_file_init(&config->token, token, NULL);
+	kube_file_init(&config->ca, ca, NULL);
+	if (access(namespace_file, F_OK) == 0) {
+		if (kube_file_read_text(namespace_file, &namespace_, err) < 0)
+			return -1;
+		config->namespace_ = kube_config_trim(namespace_);
+	}
+	config->source = memory_strdup("in-cluster");
+	return 0;
+}
+
+/* $KUBECONFIG, else ~/.kube/config; memory_free. */
+static char *kube_config_default_path(struct err *err)
+{
+	const char *path = kube_config_env("KUBECONFIG");
+	const char *home = kube_config_env("HOME");
+
+	if (strchr(path, ':')) {
+		err_set(err, ERR_FATAL, "KUBECONFIG names several files (%s), which is not supported; "
+			"name one with --kubeconfig", path);
+		return NULL;
+	}
+	if (*path)
+		return memory_strdup(path);
+	if (!*home) {
+		err_set(err, ERR_FATAL, "no API server is configured: not in a cluster "
+			"(KUBERNETES_SERVICE_HOST), no $KUBECONFIG, no $HOME; use --kubeconfig");
+		return NULL;
+	}
+	return kube_config_join(home, ".kube/config");
+}
+
+static void kube_config_take(struct kube_config *config, const char *path,
+			     const struct kubeconfig *from)
+{
+	size_t size = strlen(path) + strlen(from->context) + 32;
+
+	config->namespace_ = memory_strdup(from->namespace_);
+	config->server_name = memory_strdup(from->server_name);
+	config->insecure = from->insecure;
+	kube_file_init(&config->token, from->token_file, from->token);
+	kube_file_init(&config->ca, from->ca.file, from->ca.text);
+	kube_file_init(&config->certificate, from->certificate.file, from->certificate.text);
+	kube_file_init(&config->key, from->key.file, from->key.text);
+	config->source = memory_alloc(size);
+	(void)snprintf(config->source, size, "kubeconfig %s, context %s", path, from->context);
+}
+
+static int kube_config_from_file(struct kube_config *config,
+				 const struct kube_config_options *options, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(memory_free_string) char *path = NULL;
+	struct kubeconfig from;
+
+	path = options->kubeconfig && *options->kubeconfig ? memory_strdup(options->kubeconfig)
+							    : kube_config_default_path(err);
+	if (!path)
+		return -1;
+	if (kubeconfig_read(path, options->context, &arena, &from, err) < 0)
+		return -1;
+	if (kube_config_set_server(config, from.server, err) < 0)
+		return err_prefix(err, "%s", path);
+	kube_config_take(config, path, &from);
+	return 0;
+}
+
+struct kube_config *kube_config_load(const struct kube_config_options *options, struct err *err)
+{
+	struct kube_config *config = memory_alloc(sizeof(*config));
+	bool named = options->kubeconfig && *options->kubeconfig;
+	struct err problem = { .kind = ERR_NONE };
+	int result;
+
+	if (!named && kube_config_is_in_cluster(options))
+		result = kube_config_in_cluster(config, kube_config_account_dir(options), &problem);
+	else
+		result = kube_config_from_file(config, options, &problem);
+	if (result == 0)
+		result = kube_config_start(config, &problem);
+	if (result == 0)
+		return config;
+	kube_config_free(config);
+	err_set(err, ERR_FATAL, "%s", problem.text);
+	return NULL;
+}
+
+void kube_config_free(struct kube_config *config)
+{
+	if (!config)
+		return;
+	kube_file_done(&config->token);
+	kube_file_done(&config->ca);
+	kube_file_done(&config->certificate);
+	kube_file_done(&config->key);
+	memory_free(config->token_text);
+	memory_free(config->server);
+	memory_free(config->namespace_);
+	memory_free(config->source);
+	memory_free(config->server_name);
+	memory_free(config);
+}
+
+const char *kube_config_server(const struct kube_config *config)
+{
+	return config->server;
+}
+
+const char *kube_config_namespace(const struct kube_config *config)
+{
+	return config->namespace_ && *config->namespace_ ? config->namespace_ : "default";
+}
+
+const char *kube_config_source(const struct kube_config *config)
+{
+	return config->source;
+}
+
+bool kube_config_plain(const struct kube_config *config)
+{
+	return strncmp(config->server, "http://", 7) == 0;
+}
+
+const struct kube_credentials *kube_config_credentials(struct kube_config *config, int64_t now_ms)
+{
+	bool changed = false;
+	struct err problem = { .kind = ERR_NONE };
+
+	if (!config->forced && config->checked &&
+	    now_ms - config->checked_ms < KUBE_CONFIG_CHECK_MS)
+		return &config->credentials;
+	if (kube_config_refresh(config, config->forced, &changed, &problem) < 0)
+		config->problem = problem;
+	else
+		config->problem.text[0] = '\0';
+	if (changed)
+		kube_config_publish(config);
+	config->forced = false;
+	config->checked = true;
+	config->checked_ms = now_ms;
+	return &config->credentials;
+}
+
+void kube_config_refused(struct kube_config *config)
+{
+	config->forced = true;
+}
+
+const char *kube_config_problem(const struct kube_config *config)
+{
+	return config->problem.text;
+}

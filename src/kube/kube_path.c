@@ -1,0 +1,143 @@
+#include "kube/kube_path.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+
+#define KUBE_PATH_MAX_BYTES ((size_t)1 << 20)
+#define KUBE_PATH_SEGMENTS 8
+
+static bool kube_path_unreserved(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+static void kube_path_add_encoded(struct buf *buf, const char *text)
+{
+	/* "." and ".." are unreserved, and yet a client or a proxy may resolve them. */
+	bool dots = strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
+
+	for (; *text; text++) {
+		if (kube_path_unreserved(*text) && !dots)
+			(void)buf_add_char(buf, *text);
+		else
+			(void)buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*text);
+	}
+}
+
+static void kube_path_add_segment(struct buf *buf, const char *text)
+{
+	if (!text || !*text)
+		return;
+	(void)buf_add_char(buf, '/');
+	kube_path_add_encoded(buf, text);
+}
+
+static char *kube_path_finish(struct arena *arena, struct buf *buf)
+{
+	char *path;
+
+	/* Names come from decoded objects, which are far smaller. */
+	CHECK(!buf->overflowed);
+	path = arena_strndup(arena, buf_string(buf), buf->size);
+	buf_done(buf);
+	return path;
+}
+
+char *kube_path(struct arena *arena, const char *api_version, const char *namespace_,
+		const char *plural, const char *name, const char *subresource)
+{
+	const char *slash = strchr(api_version, '/');
+	struct buf buf;
+
+	buf_init(&buf, KUBE_PATH_MAX_BYTES);
+	(void)buf_add_string(&buf, slash ? "/apis" : "/api");
+	if (slash) {
+		kube_path_add_segment(&buf, arena_strndup(arena, api_version,
+							  (size_t)(slash - api_version)));
+		api_version = slash + 1;
+	}
+	kube_path_add_segment(&buf, api_version);
+	if (namespace_ && *namespace_) {
+		kube_path_add_segment(&buf, "namespaces");
+		kube_path_add_segment(&buf, namespace_);
+	}
+	kube_path_add_segment(&buf, plural);
+	kube_path_add_segment(&buf, name);
+	if (name && *name)
+		kube_path_add_segment(&buf, subresource);
+	return kube_path_finish(arena, &buf);
+}
+
+char *kube_path_query(struct arena *arena, const char *path, const char *key, const char *value)
+{
+	struct buf buf;
+
+	buf_init(&buf, KUBE_PATH_MAX_BYTES);
+	(void)buf_add_string(&buf, path);
+	(void)buf_add_char(&buf, strchr(path, '?') ? '&' : '?');
+	kube_path_add_encoded(&buf, key);
+	(void)buf_add_char(&buf, '=');
+	kube_path_add_encoded(&buf, value);
+	return kube_path_finish(arena, &buf);
+}
+
+static int kube_path_hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Undoes kube_path_add_encoded, in place. */
+static void kube_path_decode(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++, to++) {
+		int high = *from == '%' ? kube_path_hex(from[1]) : -1;
+		int low = high >= 0 ? kube_path_hex(from[2]) : -1;
+
+		*to = *from;
+		if (low >= 0) {
+			*to = (char)(high * 16 + low);
+			from += 2;
+		}
+	}
+	*to = '\0';
+}
+
+void kube_path_split(struct arena *arena, const char *path, struct kube_path_parts *ret_parts)
+{
+	const char *segments[KUBE_PATH_SEGMENTS + 1];
+	size_t count = 0, at = 0;
+
+	for (size_t i = 0; i <= KUBE_PATH_SEGMENTS; i++)
+		segments[i] = "";
+	while (count < KUBE_PATH_SEGMENTS && *path == '/') {
+		size_t size = strcspn(++path, "/?");
+		char *segment = arena_strndup(arena, path, size);
+
+		kube_path_decode(segment);
+		segments[count++] = segment;
+		path += size;
+	}
+	*ret_parts = (struct kube_path_parts){ "", "", "", "", "", "" };
+	if (strcmp(segments[at++], "apis") == 0)
+		ret_parts->group = segments[at++];
+	ret_parts->version = segments[at++];
+	if (strcmp(segments[at], "namespaces") == 0 && count > at + 2) {
+		ret_parts->namespace_ = segments[at + 1];
+		at += 2;
+	}
+	ret_parts->plural = segments[at];
+	if (count > at + 1)
+		ret_parts->name = segments[at + 1];
+	if (count > at + 2)
+		ret_parts->subresource = segments[at + 2];
+}

@@ -1,0 +1,187 @@
+#include "kube/kubeconfig.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/base64.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+#include "kube/kube_file.h"
+
+static const struct json_limits kubeconfig_limits = {
+	.bytes = KUBE_FILE_MAX_BYTES,
+	.depth = 64,
+	.elements = 100000,
+};
+
+static const char *const kubeconfig_token_cure =
+	"use a ServiceAccount's token (kubectl create token NAME) as user.token or user.tokenFile, "
+	"a client certificate, or run in the cluster";
+
+/* Members of a user that need a program or a protocol that is not here. */
+static const struct {
+	const char *name, *what;
+} kubeconfig_refused[] = {
+	{ "exec", "exec plugins are not run" },
+	{ "auth-provider", "auth-provider plugins are not supported" },
+	{ "username", "user name and password are not supported" },
+	{ "password", "user name and password are not supported" },
+	{ "as", "impersonation is not supported" },
+	{ "as-uid", "impersonation is not supported" },
+	{ "as-groups", "impersonation is not supported" },
+};
+
+/* The member `body` of the entry called `name` in the list `list`: clusters, contexts, users. */
+static int kubeconfig_entry(const struct json_at *root, const char *list, const char *name,
+			    const char *body, struct json_at *ret_body, struct json_at *ret_entry,
+			    struct json_at *ret_list)
+{
+	if (json_array(root, list, ret_list) < 0)
+		return -1;
+	*ret_entry = json_first(ret_list);
+	for (; ret_entry->json; json_next(ret_entry)) {
+		const char *entry_name;
+
+		if (json_expect(ret_entry, JSON_OBJECT) < 0 ||
+		    json_text(ret_entry, "name", &entry_name) < 0)
+			return -1;
+		if (strcmp(entry_name, name) == 0)
+			return json_object(ret_entry, body, ret_body);
+	}
+	return json_fail(ret_list, "has no entry with the name \"%s\"", name);
+}
+
+static const char *kubeconfig_resolve(struct arena *arena, const char *config_path,
+				      const char *file)
+{
+	const char *slash = strrchr(config_path, '/');
+
+	if (!*file || *file == '/' || !slash)
+		return file;
+	return arena_printf(arena, "%.*s/%s", (int)(slash - config_path), config_path, file);
+}
+
+static int kubeconfig_pem(const struct json_at *at, const char *config_path, const char *name,
+			  struct kubeconfig_pem *ret_pem)
+{
+	struct arena *arena = at->reader->arena;
+	char *data_name = arena_printf(arena, "%s-data", name);
+	const char *data;
+	struct json_at member = json_member(at, data_name);
+	char *bytes;
+	size_t size;
+
+	ret_pem->text = "";
+	if (json_text(at, data_name, &data) < 0 || json_text(at, name, &ret_pem->file) < 0)
+		return -1;
+	ret_pem->file = kubeconfig_resolve(arena, config_path, ret_pem->file);
+	if (!*data)
+		return 0;
+	if (base64_decode(data, arena, &bytes, &size) < 0 || strlen(bytes) != size)
+		return json_fail(&member, "is not the base64 form of a PEM text");
+	ret_pem->text = bytes;
+	ret_pem->file = "";
+	return 0;
+}
+
+static int kubeconfig_cluster(const struct json_at *root, const char *path, const char *name,
+			      struct kubeconfig *config)
+{
+	struct json_at list, entry, cluster;
+	const char *proxy;
+
+	if (kubeconfig_entry(root, "clusters", name, "cluster", &cluster, &entry, &list) < 0)
+		return -1;
+	if (json_text(&cluster, "server", &config->server) < 0 ||
+	    json_text(&cluster, "tls-server-name", &config->server_name) < 0 ||
+	    json_boolean(&cluster, "insecure-skip-tls-verify", &config->insecure) < 0 ||
+	    json_text(&cluster, "proxy-url", &proxy) < 0 ||
+	    kubeconfig_pem(&cluster, path, "certificate-authority", &config->ca) < 0)
+		return -1;
+	if (!*config->server)
+		return json_fail(&cluster, "cluster \"%s\" has no server", name);
+	if (*proxy)
+		return json_fail(&cluster, "cluster \"%s\" has a proxy-url, which is not supported; "
+				 "let server name an address that is reachable directly", name);
+	if (config->insecure && (*config->ca.text || *config->ca.file))
+		return json_fail(&cluster, "cluster \"%s\" has both insecure-skip-tls-verify and a "
+				 "certificate-authority; remove one of them", name);
+	return 0;
+}
+
+static int kubeconfig_user(const struct json_at *root, const char *path, const char *name,
+			   struct kubeconfig *config)
+{
+	struct json_at list, entry, user;
+
+	if (!*name)
+		return 0; /* a context without a user: anonymous, as with kubectl */
+	if (kubeconfig_entry(root, "users", name, "user", &user, &entry, &list) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(kubeconfig_refused) / sizeof(kubeconfig_refused[0]); i++) {
+		struct json_at member = json_member(&user, kubeconfig_refused[i].name);
+		enum json_type type = json_type(&member);
+
+		if (type != JSON_MISSING && type != JSON_NULL)
+			return json_fail(&member, "user \"%s\": %s; %s", name,
+					 kubeconfig_refused[i].what, kubeconfig_token_cure);
+	}
+	if (json_text(&user, "token", &config->token) < 0 ||
+	    json_text(&user, "tokenFile", &config->token_file) < 0 ||
+	    kubeconfig_pem(&user, path, "client-certificate", &config->certificate) < 0 ||
+	    kubeconfig_pem(&user, path, "client-key", &config->key) < 0)
+		return -1;
+	config->token_file = kubeconfig_resolve(root->reader->arena, path, config->token_file);
+	if ((*config->certificate.text || *config->certificate.file) !=
+	    (*config->key.text || *config->key.file))
+		return json_fail(&user, "user \"%s\" has only one of client-certificate and client-key",
+				 name);
+	return 0;
+}
+
+static int kubeconfig_context(const struct json_at *root, const char *path, const char *context,
+			      struct kubeconfig *config)
+{
+	struct json_at list, entry, body;
+	const char *cluster, *user;
+
+	config->context = context;
+	if (!config->context && json_text(root, "current-context", &config->context) < 0)
+		return -1;
+	if (!*config->context)
+		return json_fail(root, "there is no current-context; name one with --context");
+	if (kubeconfig_entry(root, "contexts", config->context, "context", &body, &entry, &list) < 0)
+		return -1;
+	if (json_text(&body, "cluster", &cluster) < 0 || json_text(&body, "user", &user) < 0 ||
+	    json_text(&body, "namespace", &config->namespace_) < 0)
+		return -1;
+	if (!*cluster)
+		return json_fail(&body, "context \"%s\" has no cluster", config->context);
+	if (kubeconfig_cluster(root, path, cluster, config) < 0)
+		return -1;
+	return kubeconfig_user(root, path, user, config);
+}
+
+int kubeconfig_read(const char *path, const char *context, struct arena *arena,
+		    struct kubeconfig *ret_config, struct err *err)
+{
+	struct kubeconfig config = {
+		"", "", "", "", false, "", "", { "", "" }, { "", "" }, { "", "" }
+	};
+	struct json_reader reader = { .arena = arena, .err = err };
+	AUTO(memory_free_string) char *text = NULL;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_at root;
+
+	if (kube_file_read_text(path, &text, err) < 0)
+		return -1;
+	if (yaml_or_json_parse(text, strlen(text), &kubeconfig_limits, &json, err) < 0)
+		return err_prefix(err, "%s", path);
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) < 0 ||
+	    kubeconfig_context(&root, path, context && *context ? arena_strdup(arena, context) : NULL,
+			       &config) < 0)
+		return err_prefix(err, "%s", path);
+	*ret_config = config;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* One context out of a kubeconfig file, as plain data. Results live in the arena.
+ * Must not be used by others than kube_config, whose header says what is taken and refused. */
+#ifndef KUBE_KUBECONFIG_H
+#define KUBE_KUBECONFIG_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* A PEM: the text of the *-data member, or else a file name ("" for none; relative ones are resolved). */
+struct kubeconfig_pem {
+	const char *text, *file;
+};
+
+struct kubeconfig {
+	const char *context, *namespace_;
+	const char *server, *server_name;
+	bool insecure;
+	const char *token, *token_file;
+	struct kubeconfig_pem ca, certificate, key;
+};
+
+/* `context` NULL or "": current-context. ERR_INPUT or ERR_FATAL with file, entry and cure. */
+int kubeconfig_read(const char *path, const char *context, struct arena *arena,
+		    struct kubeconfig *ret_config, struct err *err);
+
+#endif
