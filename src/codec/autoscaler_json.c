@@ -64,7 +64,7 @@ int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *
 	struct object_metadata metadata;
 	struct autoscaler_object object = { .paused = false };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, &metadata) ||
+	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, false, &metadata) ||
 	    json_object(&root, "spec", &spec) || json_boolean(&spec, "paused", &object.paused) ||
 	    json_text(&spec, "upscalingMode", &object.upscaling_mode) ||
 	    idle_timeout_decode(&spec, &object.has_idle_timeout_seconds,

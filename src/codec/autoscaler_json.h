@@ -10,7 +10,7 @@
 
 struct cJSON;
 
-/* As ray_cluster_decode. */
+/* As ray_cluster_decode, but the name may be missing. */
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct autoscaler_object *ret_autoscaler, struct err *err);
 

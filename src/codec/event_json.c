@@ -66,7 +66,7 @@ int event_decode(const struct cJSON *json, const char *path, struct arena *arena
 	struct object_metadata metadata;
 	struct event event = { .count = 1 };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, &metadata) ||
+	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, false, &metadata) ||
 	    json_object(&root, "involvedObject", &involved) ||
 	    (!involved.json && json_object(&root, "regarding", &involved)) ||
 	    json_text(&involved, "kind", &event.involved_kind) ||

@@ -8,7 +8,8 @@
 
 struct cJSON;
 
-/* As pod_decode, without problems: a time that does not parse is TIME_NONE. */
+/* As pod_decode, but without problems (a time that does not parse is TIME_NONE) and the name may
+ * be missing. */
 int event_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct event *ret_event, struct err *err);
 

@@ -31,7 +31,7 @@ int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 	struct object_metadata metadata;
 	struct node node = { .name = "" };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, &metadata) ||
+	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
 	    json_object(&root, "spec", &spec) || json_object(&root, "status", &status) ||
 	    taints_decode(&spec, &node) ||
 	    json_boolean(&spec, "unschedulable", &node.unschedulable) ||

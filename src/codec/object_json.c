@@ -44,7 +44,8 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 	return 0;
 }
 
-int object_metadata_decode(const struct json_at *object, struct object_metadata *ret_metadata)
+int object_metadata_decode(const struct json_at *object, bool name_required,
+			   struct object_metadata *ret_metadata)
 {
 	struct object_metadata metadata = { .generation = 0 };
 	struct json_at at, name, deletion;
@@ -52,7 +53,8 @@ int object_metadata_decode(const struct json_at *object, struct object_metadata 
 	if (json_object(object, "metadata", &at))
 		return -1;
 	name = json_member(&at, "name");
-	if (json_expect(&name, JSON_STRING) || json_text(&at, "name", &metadata.name) ||
+	if ((name_required && json_expect(&name, JSON_STRING)) ||
+	    json_text(&at, "name", &metadata.name) ||
 	    json_text(&at, "namespace", &metadata.namespace_) ||
 	    json_text(&at, "uid", &metadata.uid) ||
 	    json_text(&at, "resourceVersion", &metadata.resource_version) ||
@@ -62,7 +64,7 @@ int object_metadata_decode(const struct json_at *object, struct object_metadata 
 	    rfc3339_decode(&at, "creationTimestamp", &metadata.created) ||
 	    rfc3339_decode(&at, "deletionTimestamp", &metadata.deletion_time))
 		return -1;
-	if (*metadata.name == '\0')
+	if (name_required && *metadata.name == '\0')
 		return json_fail(&name, "must not be empty");
 	deletion = json_member(&at, "deletionTimestamp");
 	metadata.deleting = json_type(&deletion) == JSON_STRING;

@@ -14,8 +14,9 @@ struct object_metadata {
 	struct labels labels, annotations;
 };
 
-/* `metadata` of the object; its name is required. */
-int object_metadata_decode(const struct json_at *object, struct object_metadata *ret_metadata);
+/* `metadata` of the object; with name_required it must have a name that is not empty. */
+int object_metadata_decode(const struct json_at *object, bool name_required,
+			   struct object_metadata *ret_metadata);
 /* A member that is a map of strings, sorted by key; empty when missing. */
 int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels);
 /* A member that is a list of strings; empty when missing. */

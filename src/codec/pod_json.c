@@ -80,7 +80,7 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena,
 	struct object_metadata metadata;
 	struct pod pod = { .namespace_ = "" };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, &metadata) ||
+	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
 	    pod_spec_decode(&root, "spec", &pod.spec) || pod_status_decode(&root, &pod))
 		return -1;
 	pod.namespace_ = metadata.namespace_;

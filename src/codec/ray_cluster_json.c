@@ -211,7 +211,7 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	struct ray_cluster cluster = { .suspend = false };
 
 	if (json_expect(&root, JSON_OBJECT) || kind_check(&root) ||
-	    object_metadata_decode(&root, &metadata) ||
+	    object_metadata_decode(&root, true, &metadata) ||
 	    json_text(&root, "apiVersion", &cluster.api_version) || spec_decode(&root, &cluster) ||
 	    json_object(&root, "status", &status) ||
 	    object_conditions_decode(&status, "conditions", &cluster.conditions,

@@ -1,4 +1,4 @@
-/* The file form of a snapshot (docs/SNAPSHOT.md), YAML or JSON, to struct snapshot and back.
+/* The file form of a snapshot (docs/SNAPSHOT.md), YAML or JSON, to struct snapshot.
  * Everything decoded lives in the arena, nothing points into text or tree. */
 #ifndef CODEC_SNAPSHOT_JSON_H
 #define CODEC_SNAPSHOT_JSON_H
@@ -6,12 +6,11 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "codec/json.h"
 #include "core/snapshot.h"
 
-#define SNAPSHOT_BYTES_MAX (size_t)(256 << 20)
+#define SNAPSHOT_BYTES_MAX ((size_t)64 << 20)
 #define SNAPSHOT_API_VERSION "rayscaler.dev/v1alpha1"
 
 extern const struct json_limits snapshot_limits;
@@ -24,11 +23,5 @@ int snapshot_read(const char *text, size_t size, struct arena *arena,
 /* A tree that is parsed already; `path` stands before the fields ("" or "snapshot"). */
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err);
-
-/* As pretty JSON that snapshot_read takes and that decides the same. Without what may be secret:
- * values of env, commands and args of containers other than `autoscaler`, annotations that are not
- * ours or KubeRay's, rayStartParams whose name tells of a password or token.
- * ERR_LIMIT when the buffer's ceiling is passed. */
-int snapshot_write(const struct snapshot *snapshot, struct buf *buf, struct err *err);
 
 #endif
