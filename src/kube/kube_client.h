@@ -3,8 +3,9 @@
  * before struct https; a call belongs to the client and dies when its callback returns or it is cancelled.
  * Bodies are JSON text: codec decodes and encodes. Must not be used to send back a foreign object.
  *
- * Every call has a deadline, which starts when it leaves the queue of the rate limiter. Nothing is
- * repeated here but a call that got 401 while the credentials on disk had changed. */
+ * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate limiter;
+ * it may wait there for as long again (then ERR_TIMEOUT). Nothing is repeated here but a call that got
+ * 401 while the credentials on disk had changed. */
 #ifndef KUBE_KUBE_CLIENT_H
 #define KUBE_KUBE_CLIENT_H
 
@@ -47,10 +48,15 @@ struct kube_answer {
 };
 
 /* err is NULL when the status was 2xx. Else, with verb, resource, object and cure in the text:
- * ERR_CONFLICT 409, and 422 (a failed `test` of a JSON Patch; also a value the schema refuses: the text
- *   tells); ERR_GONE 410; ERR_NOT_FOUND 404; ERR_DENIED 401, 403 (the text names the RBAC rule that is
- *   missing); ERR_RETRY 408, 429, 5xx, not reachable; ERR_TIMEOUT; ERR_LIMIT answer too large;
- * ERR_INPUT any other 4xx. Arguments die when it returns. */
+ * ERR_CONFLICT  409; 422 for a JSON Patch (a failed `test`, or a value that the schema refuses: the
+ *               text tells);
+ * ERR_GONE      410;
+ * ERR_NOT_FOUND 404, of an object or of a kind that is not served;
+ * ERR_DENIED    401, 403: the text names the RBAC rule that is missing;
+ * ERR_RETRY     408, 429, 5xx, not reachable;
+ * ERR_TIMEOUT, ERR_LIMIT (the answer is too large), ERR_FATAL (TLS material cannot be used);
+ * ERR_INPUT     any other status.
+ * The arguments die when it returns. */
 typedef void kube_client_done(void *context, const struct kube_answer *answer,
 			      const struct err *err);
 

@@ -1,0 +1,417 @@
+#include "kube/kube_client.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "kube/kube_error.h"
+
+#define KUBE_IN_FLIGHT_MAX 64
+#define KUBE_ERROR_BODY_MAX_BYTES ((size_t)1 << 20)
+
+enum kube_call_state {
+	KUBE_CALL_QUEUED = 1,
+	KUBE_CALL_SENT,
+	KUBE_CALL_DONE, /* its callback runs */
+};
+
+struct kube_call {
+	struct kube_client *client;
+	struct kube_call *previous, *next; /* in `queued` or in `sent` of the client */
+	enum kube_call_state state;
+	enum kube_verb verb;
+	bool watch, repeated;
+	char *path;
+	void *body;
+	size_t body_size;
+	int64_t queued_ms;
+	uint64_t credentials_version;
+	struct kube_stream stream; /* of an ordinary call: done and context only */
+	struct https_request *request;
+};
+
+struct kube_call_list {
+	struct kube_call *first, *last;
+	size_t count;
+};
+
+struct kube_client {
+	struct loop *loop;
+	struct https *https;
+	struct kube_config *config;
+	struct kube_client_options options;
+	struct kube_call_list queued, sent;
+	size_t in_flight;      /* sent ones that are no watch */
+	int64_t tokens_milli;  /* of the rate limiter: 1000 are one call */
+	int64_t tokens_ms;     /* when they were counted */
+	struct loop_timer *timer;
+};
+
+static void kube_call_list_add(struct kube_call_list *list, struct kube_call *call)
+{
+	call->previous = list->last;
+	call->next = NULL;
+	if (list->last)
+		list->last->next = call;
+	else
+		list->first = call;
+	list->last = call;
+	list->count++;
+}
+
+static void kube_call_list_remove(struct kube_call_list *list, struct kube_call *call)
+{
+	if (call->previous)
+		call->previous->next = call->next;
+	else
+		list->first = call->next;
+	if (call->next)
+		call->next->previous = call->previous;
+	else
+		list->last = call->previous;
+	list->count--;
+}
+
+static void kube_call_free(struct kube_call *call)
+{
+	struct kube_client *client = call->client;
+
+	if (call->state == KUBE_CALL_QUEUED) {
+		kube_call_list_remove(&client->queued, call);
+	} else {
+		kube_call_list_remove(&client->sent, call);
+		client->in_flight -= call->watch ? 0 : 1;
+	}
+	if (call->state == KUBE_CALL_SENT)
+		https_cancel(call->request);
+	memory_free(call->path);
+	memory_free(call->body);
+	memory_free(call);
+}
+
+static struct kube_error_call kube_call_error(const struct kube_call *call)
+{
+	return (struct kube_error_call){
+		.verb = call->verb,
+		.watch = call->watch,
+		.path = call->path,
+		.source = kube_config_source(call->client->config),
+		.problem = kube_config_problem(call->client->config),
+	};
+}
+
+static void kube_call_send(struct kube_call *call);
+
+/* 401: the token may have been rotated. True when the call is on its way again. */
+static bool kube_call_repeat(struct kube_call *call)
+{
+	struct kube_config *config = call->client->config;
+	int64_t now = loop_monotonic_ms(call->client->loop);
+
+	kube_config_refused(config);
+	if (call->repeated ||
+	    kube_config_credentials(config, now)->version == call->credentials_version)
+		return false;
+	call->repeated = true;
+	kube_call_send(call);
+	return true;
+}
+
+static void kube_client_pump(struct kube_client *client);
+
+static void kube_call_on_done(void *context, const struct https_response *response,
+			      const struct err *https_err)
+{
+	struct kube_call *call = context;
+	struct kube_client *client = call->client;
+	bool good = !https_err && response->status >= 200 && response->status < 300;
+	struct kube_answer answer = {
+		.status = response->status,
+		.body = good ? response->body : "",
+		.body_size = good ? response->body_size : 0,
+		.retry_after_ms = response->retry_after_ms,
+	};
+	struct kube_error_call error_call;
+	struct err err = { .kind = ERR_NONE };
+
+	if (!https_err && response->status == 401 && kube_call_repeat(call))
+		return;
+	error_call = kube_call_error(call);
+	if (https_err) {
+		AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
+
+		err_set(&err, https_err->kind, "%s: %s", subject, https_err->text);
+	} else if (!good) {
+		kube_error_set(&error_call, response->status, response->body, response->body_size,
+			       &answer.retry_after_ms, &err);
+	}
+	call->state = KUBE_CALL_DONE;
+	call->stream.done(call->stream.context, &answer, err.kind == ERR_NONE ? NULL : &err);
+	kube_call_free(call);
+	kube_client_pump(client);
+}
+
+static void kube_call_on_open(void *context)
+{
+	struct kube_call *call = context;
+
+	if (call->stream.on_open)
+		call->stream.on_open(call->stream.context);
+}
+
+/* The callback may cancel the call: nothing of it is touched afterwards. */
+static int kube_call_on_chunk(void *context, const char *data, size_t size)
+{
+	struct kube_call *call = context;
+
+	return call->stream.on_chunk(call->stream.context, data, size);
+}
+
+static const char *kube_call_method(enum kube_verb verb)
+{
+	switch (verb) {
+	case KUBE_GET:
+		return "GET";
+	case KUBE_CREATE:
+		return "POST";
+	case KUBE_JSON_PATCH:
+	case KUBE_MERGE_PATCH:
+		return "PATCH";
+	case KUBE_UPDATE:
+		return "PUT";
+	case KUBE_DELETE:
+		break;
+	}
+	CHECK(verb == KUBE_DELETE);
+	return "DELETE";
+}
+
+static const char *kube_call_content_type(enum kube_verb verb)
+{
+	if (verb == KUBE_JSON_PATCH)
+		return "Content-Type: application/json-patch+json";
+	if (verb == KUBE_MERGE_PATCH)
+		return "Content-Type: application/merge-patch+json";
+	return "Content-Type: application/json";
+}
+
+/* Starts the request of a call that is in no list or in `sent`. */
+static void kube_call_send(struct kube_call *call)
+{
+	struct kube_client *client = call->client;
+	const struct kube_credentials *credentials =
+		kube_config_credentials(client->config, loop_monotonic_ms(client->loop));
+	const char *headers[] = { "Accept: application/json",
+				  kube_call_content_type(call->verb) };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct https_call request = {
+		.method = kube_call_method(call->verb),
+		.url = arena_printf(&arena, "%s%s", kube_config_server(client->config), call->path),
+		.allow_plain = kube_config_plain(client->config),
+		.headers = headers,
+		.header_count = call->body_size > 0 ? 2 : 1,
+		.bearer_token = credentials->token,
+		.body = call->body,
+		.body_size = call->body_size,
+		.tls = &credentials->tls,
+		.connect_ms = client->options.timeout_ms,
+		.first_byte_ms = client->options.timeout_ms,
+		.total_ms = call->watch ? 0 : client->options.timeout_ms,
+		.stall_ms = call->stream.stall_ms,
+		.ceiling_bytes = call->watch ? KUBE_ERROR_BODY_MAX_BYTES
+					     : client->options.body_max_bytes,
+		.on_open = call->watch ? kube_call_on_open : NULL,
+		.on_chunk = call->watch ? kube_call_on_chunk : NULL,
+		.on_done = kube_call_on_done,
+		.context = call,
+	};
+
+	call->credentials_version = credentials->version;
+	call->request = https_start(client->https, &request);
+}
+
+static void kube_call_leave_queue(struct kube_call *call)
+{
+	struct kube_client *client = call->client;
+
+	kube_call_list_remove(&client->queued, call);
+	kube_call_list_add(&client->sent, call);
+	client->in_flight++;
+	call->state = KUBE_CALL_SENT;
+	kube_call_send(call);
+}
+
+/* Waited too long for a turn: the caller hears of it instead of waiting for ever. */
+static void kube_call_expire(struct kube_call *call)
+{
+	struct kube_error_call error_call = kube_call_error(call);
+	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
+	struct kube_answer answer = { .body = "" };
+	struct err err;
+
+	err_set(&err, ERR_TIMEOUT, "%s: not sent for %lld ms because of our own limit on requests "
+		"(%lld/s, %d at once); cure: a higher limit", subject,
+		(long long)call->client->options.timeout_ms,
+		(long long)call->client->options.qps, KUBE_IN_FLIGHT_MAX);
+	kube_call_list_remove(&call->client->queued, call);
+	kube_call_list_add(&call->client->sent, call);
+	call->client->in_flight++;
+	call->state = KUBE_CALL_DONE;
+	call->stream.done(call->stream.context, &answer, &err);
+	kube_call_free(call);
+}
+
+static void kube_client_count_tokens(struct kube_client *client)
+{
+	int64_t now = loop_monotonic_ms(client->loop);
+	int64_t full = client->options.burst * 1000;
+
+	client->tokens_milli += (now - client->tokens_ms) * client->options.qps;
+	if (client->tokens_milli > full)
+		client->tokens_milli = full;
+	client->tokens_ms = now;
+}
+
+/* Until the first of the queue may go or expires; when it waits for an answer of another one, that
+ * answer pumps. */
+static int64_t kube_client_wait_ms(const struct kube_client *client)
+{
+	int64_t expire_ms = client->queued.first->queued_ms + client->options.timeout_ms -
+			    loop_monotonic_ms(client->loop);
+	int64_t token_ms;
+
+	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
+		return expire_ms;
+	token_ms = (1000 - client->tokens_milli + client->options.qps - 1) / client->options.qps;
+	return token_ms < expire_ms ? token_ms : expire_ms;
+}
+
+static void kube_client_pump(struct kube_client *client)
+{
+	bool limited = client->options.qps > 0;
+
+	kube_client_count_tokens(client);
+	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
+	       (!limited || client->tokens_milli >= 1000)) {
+		client->tokens_milli -= limited ? 1000 : 0;
+		kube_call_leave_queue(client->queued.first);
+	}
+	if (client->queued.first)
+		loop_timer_start(client->timer, kube_client_wait_ms(client));
+	else
+		loop_timer_stop(client->timer);
+}
+
+static void kube_client_on_timer(void *context)
+{
+	struct kube_client *client = context;
+	int64_t expired = loop_monotonic_ms(client->loop) - client->options.timeout_ms;
+	/* A callback may queue new calls: only those that are here now are looked at. */
+	size_t left = client->queued.count;
+
+	for (; left > 0 && client->queued.first && client->queued.first->queued_ms <= expired;
+	     left--)
+		kube_call_expire(client->queued.first);
+	kube_client_pump(client);
+}
+
+struct kube_client *kube_client_new(struct loop *loop, struct https *https,
+				    struct kube_config *config,
+				    const struct kube_client_options *options)
+{
+	struct kube_client *client = memory_alloc(sizeof(*client));
+
+	CHECK(options->qps >= 0 && options->burst >= 1 && options->timeout_ms > 0);
+	client->loop = loop;
+	client->https = https;
+	client->config = config;
+	client->options = *options;
+	if (client->options.body_max_bytes == 0)
+		client->options.body_max_bytes = KUBE_BODY_MAX_BYTES;
+	client->tokens_milli = options->burst * 1000;
+	client->tokens_ms = loop_monotonic_ms(loop);
+	client->timer = loop_timer_new(loop, kube_client_on_timer, client);
+	return client;
+}
+
+void kube_client_free(struct kube_client *client)
+{
+	if (!client)
+		return;
+	while (client->queued.first)
+		kube_call_free(client->queued.first);
+	while (client->sent.first) {
+		CHECK(client->sent.first->state != KUBE_CALL_DONE);
+		kube_call_free(client->sent.first);
+	}
+	loop_timer_free(client->timer);
+	memory_free(client);
+}
+
+static struct kube_call *kube_call_new(struct kube_client *client, enum kube_verb verb,
+				       const char *path)
+{
+	struct kube_call *call = memory_alloc(sizeof(*call));
+
+	call->client = client;
+	call->verb = verb;
+	call->path = memory_strdup(path);
+	call->queued_ms = loop_monotonic_ms(client->loop);
+	return call;
+}
+
+struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
+				   const char *path, const void *body, size_t body_size,
+				   kube_client_done *done, void *context)
+{
+	struct kube_call *call = kube_call_new(client, verb, path);
+
+	if (body_size > 0) {
+		call->body = memory_alloc(body_size);
+		memcpy(call->body, body, body_size);
+		call->body_size = body_size;
+	}
+	call->stream.done = done;
+	call->stream.context = context;
+	call->state = KUBE_CALL_QUEUED;
+	kube_call_list_add(&client->queued, call);
+	kube_client_pump(client);
+	return call;
+}
+
+struct kube_call *kube_client_stream(struct kube_client *client, const char *path,
+				     const struct kube_stream *stream)
+{
+	struct kube_call *call = kube_call_new(client, KUBE_GET, path);
+
+	CHECK(stream->stall_ms > 0 && stream->on_chunk && stream->done);
+	call->watch = true;
+	call->stream = *stream;
+	call->state = KUBE_CALL_SENT;
+	kube_call_list_add(&client->sent, call);
+	kube_call_send(call);
+	return call;
+}
+
+void kube_client_cancel(struct kube_call *call)
+{
+	struct kube_client *client;
+
+	if (!call || call->state == KUBE_CALL_DONE)
+		return;
+	client = call->client;
+	kube_call_free(call);
+	kube_client_pump(client);
+}
+
+size_t kube_client_pending(const struct kube_client *client)
+{
+	return client->queued.count + client->in_flight;
+}
+
+struct loop *kube_client_loop(const struct kube_client *client)
+{
+	return client->loop;
+}

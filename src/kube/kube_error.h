@@ -1,0 +1,28 @@
+/* What an answer that is no success means: kind, and a text with verb, resource, object and cure.
+ * Pure. Must not see tokens: everything in the text comes from path and Status object. */
+#ifndef KUBE_KUBE_ERROR_H
+#define KUBE_KUBE_ERROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "kube/kube_client.h"
+
+struct kube_error_call {
+	enum kube_verb verb;
+	bool watch;
+	const char *path;   /* as of kube_path, with query */
+	const char *source; /* of the credentials (kube_config_source) */
+	const char *problem; /* kube_config_problem */
+};
+
+/* "list pods in namespace a", "patch rayclusters.ray.io a/b": memory_free. */
+char *kube_error_subject(const struct kube_error_call *call);
+
+/* status is not 2xx. The body may be a Status object or anything else. *ret_retry_after_ms is
+ * raised to what the Status says. */
+void kube_error_set(const struct kube_error_call *call, int status, const char *body,
+		    size_t body_size, int64_t *ret_retry_after_ms, struct err *err);
+
+#endif
