@@ -41,12 +41,11 @@ time_ms time_from_civil(const struct civil_time *civil)
 
 void time_to_civil(time_ms time, struct civil_time *ret_civil)
 {
-	int64_t days = floor_divide(time, MS_PER_DAY);
-	int64_t ms = time - days * MS_PER_DAY;
+	int64_t days = floor_divide(time, MS_PER_DAY) + DAYS_TO_EPOCH;
+	int64_t ms = time % MS_PER_DAY + (time % MS_PER_DAY < 0 ? MS_PER_DAY : 0);
 	int64_t cycle, day, year, month;
 
 	CHECK(time != TIME_NONE);
-	days += DAYS_TO_EPOCH;
 	cycle = floor_divide(days, DAYS_PER_CYCLE);
 	day = days - cycle * DAYS_PER_CYCLE;
 	/* Leap days passed so far in the cycle taken out, what is left is years of 365 days. */
