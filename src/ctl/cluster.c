@@ -6,9 +6,11 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "core/gate.h"
 #include "core/kubernetes.h"
 #include "core/plan.h"
 #include "ctl/act.h"
+#include "ctl/observe.h"
 #include "ctl/options.h"
 #include "ctl/pass.h"
 #include "ctl/ray_access.h"
@@ -27,6 +29,7 @@ struct cluster {
 	struct ray_access *access;
 	struct pass *pass; /* NULL: waiting for the timer */
 	struct loop_timer *timer;
+	bool hands_off; /* as of the last pass: the next one may wait */
 	bool wake_again; /* something changed while a pass was in work */
 	int64_t started_ms;
 	char *memory_json;
@@ -211,10 +214,21 @@ static void decided(void *context, const struct pass_decision *decision)
 
 /* --- passes --- */
 
-static bool is_ours(const struct ray_cluster *object)
+/* The same question that decide() asks first: when the answer is hands off, Ray is not read. */
+static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 {
-	return object && object->enable_in_tree_autoscaling && !object->suspend &&
-	       !object->deleting;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct observation observation = {
+		.now = loop_wall(cluster->control->loop),
+		.cluster = view->cluster,
+		.pods = view->pods,
+		.pod_count = view->pod_count,
+		.settings = &cluster->control->options->settings,
+	};
+	struct snapshot snapshot;
+
+	observe(&observation, &scratch, &snapshot);
+	return !gate_check(&snapshot).reason;
 }
 
 static void keep_patched(struct cluster *cluster, const char *body)
@@ -231,7 +245,6 @@ static void keep_patched(struct cluster *cluster, const char *body)
 
 static void schedule_next(struct cluster *cluster)
 {
-	const struct ray_cluster *object = current_object(cluster);
 	int64_t interval = cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
 	int64_t since = loop_monotonic_ms(cluster->control->loop) - cluster->started_ms;
 
@@ -240,7 +253,7 @@ static void schedule_next(struct cluster *cluster)
 		cluster_wake(cluster);
 		return;
 	}
-	if (!is_ours(object))
+	if (cluster->hands_off)
 		interval = HANDS_OFF_INTERVAL_MS;
 	loop_timer_start(cluster->timer, since < interval ? interval - since : 0);
 }
@@ -299,11 +312,12 @@ static void start_pass(void *context)
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	cluster->wake_again = false;
 	current_view(cluster, &scratch, &view);
+	cluster->hands_off = !view.cluster || !is_ours(cluster, &view);
 	if (!view.cluster) {
 		schedule_next(cluster);
 		return;
 	}
-	if (is_ours(view.cluster)) {
+	if (!cluster->hands_off) {
 		config.gcs = ray_access_client(cluster->access, view.cluster, view.pods,
 					       view.pod_count, &config.gcs_problem);
 		config.read_kv_requests = requests_in_kv(view.cluster);
