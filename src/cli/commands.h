@@ -16,7 +16,9 @@ struct command {
 	const char *summary; /* one line for --help */
 };
 
+int cli_run(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_park(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 #endif

@@ -1,0 +1,43 @@
+#include "cli/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int read_stream(FILE *file, struct buf *buf, struct err *err)
+{
+	char bytes[65536];
+	size_t size;
+
+	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0) {
+		if (buf_add(buf, bytes, size) < 0)
+			return err_set(err, ERR_LIMIT, "has more than %zu bytes",
+				       buf->ceiling_bytes);
+	}
+	if (ferror(file))
+		return err_set(err, ERR_INPUT, "cannot be read: %s", strerror(errno));
+	return 0;
+}
+
+int file_read(const char *path, struct buf *buf, struct err *err)
+{
+	FILE *file;
+	int failed;
+
+	if (strcmp(path, "-") == 0)
+		return read_stream(stdin, buf, err);
+	file = fopen(path, "re");
+	if (!file)
+		return err_set(err, ERR_INPUT, "cannot be opened: %s", strerror(errno));
+	failed = read_stream(file, buf, err);
+	fclose(file);
+	return failed;
+}
+
+int file_print(const struct buf *buf, struct err *err)
+{
+	if (fwrite(buf_string(buf), 1, buf->size, stdout) != buf->size || fflush(stdout) != 0)
+		return err_set(err, ERR_FATAL, "cannot write to standard output: %s",
+			       strerror(errno));
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* Whole files for commands: read with a ceiling, "-" is standard input.
+ * Blocking; not for anything that runs on the loop. */
+#ifndef CLI_FILE_H
+#define CLI_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the file's bytes. ERR_INPUT when it cannot be read, ERR_LIMIT when it is larger than the
+ * buffer's ceiling; the text does not name the file. */
+int file_read(const char *path, struct buf *buf, struct err *err);
+
+/* All bytes to standard output; ERR_FATAL when that fails (a full disk, a closed pipe). */
+int file_print(const struct buf *buf, struct err *err);
+
+#endif
