@@ -541,7 +541,7 @@ void h2_session_free(struct h2_session *session)
 
 uint64_t h2_session_generation(const struct h2_session *session)
 {
-	return session->generation;
+	return session->connection ? session->generation : 0;
 }
 
 const char *h2_session_state_name(const struct h2_session *session)

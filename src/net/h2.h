@@ -40,8 +40,8 @@ struct h2_config {
 struct h2_session *h2_session_new(struct loop *loop, const struct h2_config *config);
 /* Open calls end without a callback; allowed inside one. NULL is fine. */
 void h2_session_free(struct h2_session *session);
-/* A number that changes with every new connection, 0 before the first: what is true of one
- * connection only (the peer's identity) goes stale with it. */
+/* The number of the present connection, another one for each; 0 when there is none. What is true
+ * of one connection only (the peer's identity) goes stale with it. */
 uint64_t h2_session_generation(const struct h2_session *session);
 /* "Closed", "Connecting", "Handshake", "Open": for logs. */
 const char *h2_session_state_name(const struct h2_session *session);

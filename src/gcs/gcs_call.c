@@ -1,0 +1,249 @@
+#include "gcs/gcs_call.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "gcs/gcs_message.h"
+#include "net/grpc.h"
+#include "net/h2.h"
+#include "net/loop.h"
+
+#define GCS_PATH_CLUSTER_ID "/ray.rpc.NodeInfoGcsService/GetClusterId"
+
+/* ray: StatusCode of GcsStatus, src/ray/common/status.h */
+enum gcs_status_code { GCS_STATUS_OK = 0, GCS_STATUS_NOT_FOUND = 17 };
+
+/* ---- calls ---- */
+
+static void gcs_call_free(struct gcs_call *call)
+{
+	struct gcs_call **link = &call->client->calls;
+
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	loop_timer_free(call->later);
+	memory_free(call->err);
+	buf_done(&call->request);
+	memory_free(call);
+}
+
+void gcs_call_cancel(struct gcs_call *call)
+{
+	if (call->h2)
+		h2_call_cancel(call->h2);
+	gcs_call_free(call);
+}
+
+struct gcs_call gcs_call_take(struct gcs_call *call)
+{
+	struct gcs_call taken = *call;
+
+	gcs_call_free(call);
+	return taken;
+}
+
+static const char *gcs_method(const struct gcs_call *call)
+{
+	const char *slash = strrchr(call->path, '/');
+
+	return slash ? slash + 1 : call->path;
+}
+
+void gcs_call_fail(struct gcs_call *call, const struct err *err)
+{
+	struct err named = *err;
+
+	(void)err_prefix(&named, "%s: %s", call->client->cluster, gcs_method(call));
+	call->failed(call, &named);
+}
+
+static void gcs_on_later(void *context)
+{
+	struct gcs_call *call = context;
+	struct err err = *call->err;
+
+	gcs_call_fail(call, &err);
+}
+
+void gcs_call_fail_later(struct gcs_call *call, const struct err *err)
+{
+	if (call->later)
+		return;
+	call->err = memory_alloc(sizeof(*call->err));
+	*call->err = *err;
+	call->later = loop_timer_new(call->client->loop, gcs_on_later, call);
+	loop_timer_start(call->later, 0);
+}
+
+struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, const char *path,
+			      gcs_call_read *read, gcs_call_failed *failed, void *context)
+{
+	struct gcs_call *call = memory_alloc(sizeof(*call));
+
+	CHECK(timeout_ms > 0 && timeout_ms <= H2_TIMEOUT_MAX_MS);
+	call->client = client;
+	call->next = client->calls;
+	client->calls = call;
+	call->deadline_ms = loop_monotonic_ms(client->loop) + timeout_ms;
+	call->path = path;
+	buf_init(&call->request, GCS_REQUEST_BUFFER_BYTES);
+	call->read = read;
+	call->failed = failed;
+	call->context = context;
+	return call;
+}
+
+/* ---- one unary call ---- */
+
+static void gcs_unary(struct gcs_call *call, const char *path, const char *cluster_id,
+		      const struct buf *message, h2_done *done)
+{
+	struct gcs_client *client = call->client;
+	int64_t left_ms = call->deadline_ms - loop_monotonic_ms(client->loop);
+	AUTO(buf_done) struct buf bearer;
+	struct h2_request request = {
+		.path = path,
+		.message = buf_string(message),
+		.size = message->size,
+		.timeout_ms = left_ms > 1 ? left_ms : 1,
+	};
+	size_t count = 0;
+
+	buf_init(&bearer, sizeof("Bearer ") + strlen(client->token));
+	if (*client->token) {
+		(void)buf_printf(&bearer, "Bearer %s", client->token);
+		request.headers[count++] = (struct h2_header){
+			.name = "authorization", .value = buf_string(&bearer), .secret = true
+		};
+	}
+	if (cluster_id)
+		request.headers[count++] =
+			(struct h2_header){ .name = "ray_cluster_id", .value = cluster_id };
+	call->h2 = h2_call_start(client->session, &request, done, call);
+	if (bearer.data)
+		explicit_bzero(bearer.data, bearer.size);
+}
+
+/* ray: the token check of grpc_server.h answers UNAUTHENTICATED with either text; the first one
+ * means that the head was replaced. */
+static bool gcs_is_wrong_cluster(const struct h2_reply *reply)
+{
+	return reply->grpc_status == GRPC_UNAUTHENTICATED &&
+	       strstr(reply->grpc_message, "WrongClusterID") != NULL;
+}
+
+static void gcs_explain(const struct h2_reply *reply, struct err *err)
+{
+	struct err plain = *err;
+
+	if (reply->grpc_status == GRPC_UNIMPLEMENTED)
+		(void)err_set(err, ERR_NOT_FOUND, "%s; this Ray is too old for autoscaler v2",
+			      plain.text);
+	else if (reply->grpc_status == GRPC_UNAUTHENTICATED && !gcs_is_wrong_cluster(reply))
+		(void)err_set(err, ERR_DENIED, "%s; check the token: Ray's own is in the Secret of "
+			      "spec.authOptions, or in RAY_AUTH_TOKEN", plain.text);
+}
+
+static void gcs_on_reply(void *context, const struct h2_reply *reply, const struct err *err)
+{
+	struct gcs_call *call = context;
+	struct err explained;
+
+	call->h2 = NULL;
+	if (!err) {
+		call->read(call, reply->message, reply->size);
+		return;
+	}
+	if (gcs_is_wrong_cluster(reply) && !call->repeated) {
+		call->repeated = true;
+		call->client->cluster_id[0] = '\0';
+		gcs_call_send(call);
+		return;
+	}
+	explained = *err;
+	gcs_explain(reply, &explained);
+	gcs_call_fail(call, &explained);
+}
+
+int gcs_status_check(const Ray__GcsStatus *status, struct err *err)
+{
+	if (!status || status->code == GCS_STATUS_OK)
+		return 0;
+	return err_set(err, status->code == GCS_STATUS_NOT_FOUND ? ERR_NOT_FOUND : ERR_RETRY,
+		       "the GCS says: %s (%d)", status->message, (int)status->code);
+}
+
+static void gcs_hex_write(char *ret_hex, ProtobufCBinaryData bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < bytes.len; i++) {
+		ret_hex[2 * i] = digits[bytes.data[i] >> 4];
+		ret_hex[2 * i + 1] = digits[bytes.data[i] & 15];
+	}
+	ret_hex[2 * bytes.len] = '\0';
+}
+
+static int gcs_read_cluster_id(struct gcs_client *client, const struct h2_reply *reply,
+			       struct err *err)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const Ray__GetClusterIdReply *message =
+		gcs_message_unpack(&ray__get_cluster_id_reply__descriptor, reply->message,
+				   reply->size, &scratch, err);
+
+	if (!message || gcs_status_check(message->status, err) < 0)
+		return -1;
+	if (message->cluster_id.len == 0 || message->cluster_id.len > GCS_CLUSTER_ID_MAX_BYTES)
+		return err_set(err, ERR_INPUT, "the cluster id has %zu bytes, must have 1 to %d",
+			       message->cluster_id.len, GCS_CLUSTER_ID_MAX_BYTES);
+	gcs_hex_write(client->cluster_id, message->cluster_id);
+	client->cluster_id_generation = h2_session_generation(client->session);
+	return 0;
+}
+
+static void gcs_on_cluster_id(void *context, const struct h2_reply *reply, const struct err *err)
+{
+	struct gcs_call *call = context;
+	struct err explained;
+
+	call->h2 = NULL;
+	if (err) {
+		explained = *err;
+		gcs_explain(reply, &explained);
+	} else if (gcs_read_cluster_id(call->client, reply, &explained) == 0) {
+		gcs_unary(call, call->path, call->client->cluster_id, &call->request, gcs_on_reply);
+		return;
+	}
+	(void)err_prefix(&explained, "GetClusterId");
+	gcs_call_fail(call, &explained);
+}
+
+/* The id of another connection may be that of a head that is gone. */
+void gcs_call_send(struct gcs_call *call)
+{
+	struct gcs_client *client = call->client;
+	AUTO(buf_done) struct buf empty;
+
+	buf_init(&empty, 0);
+	if (client->cluster_id[0] &&
+	    client->cluster_id_generation == h2_session_generation(client->session))
+		gcs_unary(call, call->path, client->cluster_id, &call->request, gcs_on_reply);
+	else
+		gcs_unary(call, GCS_PATH_CLUSTER_ID, NULL, &empty, gcs_on_cluster_id);
+}
+
+void gcs_call_send_message(struct gcs_call *call, const ProtobufCMessage *message)
+{
+	struct err err;
+
+	buf_clear(&call->request);
+	if (gcs_message_pack(message, &call->request) == 0) {
+		gcs_call_send(call);
+		return;
+	}
+	err_set(&err, ERR_LIMIT, "the request is larger than %zu bytes", GCS_REQUEST_BUFFER_BYTES);
+	gcs_call_fail_later(call, &err);
+}

@@ -1,0 +1,83 @@
+/* The chain of unary calls behind every call of gcs_client: the cluster id where it is not known,
+ * then one or two methods. Internal to gcs: users include gcs_client.h.
+ * The client owns its calls; a call is freed when it ends or is cancelled. */
+#ifndef GCS_GCS_CALL_H
+#define GCS_GCS_CALL_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "gcs/gcs_client.h"
+#include "ray.pb-c.h"
+
+struct h2_call;
+struct h2_session;
+struct loop_timer;
+
+#define GCS_CLUSTER_ID_MAX_BYTES 64
+#define GCS_REQUEST_BUFFER_BYTES (2 * (size_t)GCS_REPORT_MAX_BYTES)
+
+struct gcs_client {
+	struct loop *loop;
+	struct h2_session *session;
+	struct h2_tls *tls;
+	char *cluster, *host, *token; /* token "" when there is none */
+	int port;
+	size_t reply_ceiling_bytes;
+	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" not known */
+	uint64_t cluster_id_generation; /* of the connection that it was read on */
+	struct gcs_call *calls;
+};
+
+/* Takes the reply of the method: ends the call, or sends the next method. */
+typedef void gcs_call_read(struct gcs_call *call, const void *message, size_t size);
+/* Ends the call: takes it and calls its `done` with the error. */
+typedef void gcs_call_failed(struct gcs_call *call, const struct err *err);
+
+struct gcs_call {
+	struct gcs_client *client;
+	struct gcs_call *next;
+	struct h2_call *h2;       /* NULL: nothing under way */
+	struct loop_timer *later; /* reports `err` on the next turn */
+	struct err *err;          /* set with `later` */
+	int64_t deadline_ms;
+	const char *path;
+	struct buf request; /* of `path`, kept for the repeat */
+	bool repeated;      /* after a refused cluster id */
+	gcs_call_read *read;
+	gcs_call_failed *failed;
+	struct arena *arena; /* the caller's, NULL where none is needed */
+	void *context;
+	union {
+		gcs_state_done *state;
+		gcs_drain_done *drain;
+		gcs_report_done *report;
+		gcs_alive_done *alive;
+		gcs_kv_get_done *kv_get;
+		gcs_kv_put_done *kv_put;
+		gcs_requests_done *requests;
+	} done;
+};
+
+/* timeout_ms: 1 to H2_TIMEOUT_MAX_MS, of the whole chain. */
+struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, const char *path,
+			      gcs_call_read *read, gcs_call_failed *failed, void *context);
+/* Sends call->request to call->path, after GetClusterId where that is needed. */
+void gcs_call_send(struct gcs_call *call);
+/* Packs the message into call->request and sends it. */
+void gcs_call_send_message(struct gcs_call *call, const ProtobufCMessage *message);
+/* The end of a call: a copy of it, with everything freed that it owned, so that its callback may
+ * do what it likes. */
+struct gcs_call gcs_call_take(struct gcs_call *call);
+/* Ends the call now, with the names of cluster and method before the text. */
+void gcs_call_fail(struct gcs_call *call, const struct err *err);
+/* The same on a later turn of the loop. */
+void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
+
+/* 0 for OK and for no status. */
+int gcs_status_check(const Ray__GcsStatus *status, struct err *err);
+
+#endif

@@ -1,0 +1,72 @@
+#include "gcs/gcs_message.h"
+
+#include <stdbool.h>
+
+struct gcs_message_memory {
+	ProtobufCAllocator allocator;
+	struct arena *arena;
+	size_t used_bytes;
+	bool refused;
+};
+
+static void *gcs_message_alloc(void *context, size_t bytes)
+{
+	struct gcs_message_memory *memory = context;
+
+	if (bytes > GCS_MESSAGE_MEMORY_CEILING_BYTES - memory->used_bytes) {
+		memory->refused = true;
+		return NULL;
+	}
+	memory->used_bytes += bytes;
+	return arena_alloc(memory->arena, bytes);
+}
+
+static void gcs_message_free(void *context, void *pointer)
+{
+	(void)context;
+	(void)pointer; /* goes with the arena */
+}
+
+void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
+			 size_t size, struct arena *arena, struct err *err)
+{
+	struct gcs_message_memory memory = { .arena = arena };
+	ProtobufCMessage *message;
+
+	memory.allocator = (ProtobufCAllocator){
+		.alloc = gcs_message_alloc,
+		.free = gcs_message_free,
+		.allocator_data = &memory,
+	};
+	message = protobuf_c_message_unpack(descriptor, &memory.allocator, size, data);
+	if (message)
+		return message;
+	if (memory.refused)
+		(void)err_set(err, ERR_LIMIT, "%s: %zu bytes of it take more than %zu bytes of memory",
+			      descriptor->short_name, size, GCS_MESSAGE_MEMORY_CEILING_BYTES);
+	else
+		(void)err_set(err, ERR_INPUT, "%s: the %zu bytes are not this message; is this a "
+			      "GCS of Ray?", descriptor->short_name, size);
+	return NULL;
+}
+
+/* protobuf-c packs into anything that can append. */
+struct gcs_message_writer {
+	ProtobufCBuffer base;
+	struct buf *bytes;
+};
+
+static void gcs_message_append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
+{
+	struct gcs_message_writer *writer = (struct gcs_message_writer *)buffer;
+
+	(void)buf_add(writer->bytes, data, size);
+}
+
+int gcs_message_pack(const ProtobufCMessage *message, struct buf *bytes)
+{
+	struct gcs_message_writer writer = { .base.append = gcs_message_append, .bytes = bytes };
+
+	(void)protobuf_c_message_pack_to_buffer(message, &writer.base);
+	return bytes->overflowed ? -1 : 0;
+}

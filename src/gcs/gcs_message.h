@@ -1,0 +1,23 @@
+/* Protobuf messages between bytes and the generated structs, with a ceiling on the memory that a
+ * peer's bytes may take. Unpacked messages live in the caller's arena and are never freed singly.
+ * Must not be used outside gcs: the generated structs stay behind this layer. */
+#ifndef GCS_GCS_MESSAGE_H
+#define GCS_GCS_MESSAGE_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Two bytes on the wire can be a message of 100: what one reply may take in structs. */
+#define GCS_MESSAGE_MEMORY_CEILING_BYTES ((size_t)256 << 20)
+
+/* The message in the arena, or NULL: ERR_INPUT (not this message), ERR_LIMIT (above the ceiling). */
+void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
+			 size_t size, struct arena *arena, struct err *err);
+/* Appends the bytes of the message; -1 when the buffer's ceiling is passed. */
+int gcs_message_pack(const ProtobufCMessage *message, struct buf *bytes);
+
+#endif

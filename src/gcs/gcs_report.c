@@ -1,0 +1,303 @@
+#include "gcs/gcs_report.h"
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "gcs/gcs_client.h"
+#include "gcs/gcs_message.h"
+#include "ray.pb-c.h"
+
+/* The generated structs want char *, and only read them. */
+#define GCS_STRING(text) ((char *)(text))
+
+struct gcs_report {
+	struct arena *arena;
+	size_t bytes; /* of the entries so far */
+	VEC(Ray__ResourceRequest *) requests;
+	VEC(Ray__GangResourceRequest *) gangs;
+	VEC(Ray__ResourceRequestByCount *) constraint;
+	VEC(Ray__PendingInstanceRequest *) launches;
+	VEC(Ray__PendingInstance *) starting;
+};
+
+/* false: no room for it any more. */
+static bool gcs_report_admit(struct gcs_report *report, size_t entries,
+			     const ProtobufCMessage *message)
+{
+	size_t bytes = protobuf_c_message_get_packed_size(message);
+
+	if (entries >= GCS_REPORT_MAX_ENTRIES || bytes > GCS_REPORT_MAX_BYTES - report->bytes)
+		return false;
+	report->bytes += bytes;
+	return true;
+}
+
+/* ---- requests, as they were received ---- */
+
+static void gcs_fill_bundle(struct arena *arena, const struct ray_request *request,
+			    Ray__ResourceRequest *message)
+{
+	size_t count = request->bundle_count;
+
+	message->resources_bundle = arena_array(arena, count, sizeof(*message->resources_bundle));
+	message->n_resources_bundle = count;
+	for (size_t i = 0; i < count; i++) {
+		Ray__ResourceRequest__ResourcesBundleEntry *entry =
+			ARENA_NEW(arena, Ray__ResourceRequest__ResourcesBundleEntry);
+
+		ray__resource_request__resources_bundle_entry__init(entry);
+		entry->key = GCS_STRING(request->bundle[i].name);
+		entry->value = request->bundle[i].received;
+		message->resources_bundle[i] = entry;
+	}
+}
+
+static void gcs_fill_placements(struct arena *arena, const struct ray_request *request,
+				Ray__ResourceRequest *message)
+{
+	size_t count = request->placement_count;
+
+	message->placement_constraints =
+		arena_array(arena, count, sizeof(*message->placement_constraints));
+	message->n_placement_constraints = count;
+	for (size_t i = 0; i < count; i++) {
+		const struct placement_constraint *placement = &request->placements[i];
+		Ray__PlacementConstraint *entry = ARENA_NEW(arena, Ray__PlacementConstraint);
+
+		ray__placement_constraint__init(entry);
+		if (placement->has_anti_affinity) {
+			entry->anti_affinity = ARENA_NEW(arena, Ray__AntiAffinityConstraint);
+			ray__anti_affinity_constraint__init(entry->anti_affinity);
+			entry->anti_affinity->label_name = GCS_STRING(placement->anti_affinity.key);
+			entry->anti_affinity->label_value =
+				GCS_STRING(placement->anti_affinity.value);
+		}
+		if (placement->has_affinity) {
+			entry->affinity = ARENA_NEW(arena, Ray__AffinityConstraint);
+			ray__affinity_constraint__init(entry->affinity);
+			entry->affinity->label_name = GCS_STRING(placement->affinity.key);
+			entry->affinity->label_value = GCS_STRING(placement->affinity.value);
+		}
+		message->placement_constraints[i] = entry;
+	}
+}
+
+static Ray__LabelSelector *gcs_make_selector(struct arena *arena,
+					     const struct label_selector *selector)
+{
+	Ray__LabelSelector *message = ARENA_NEW(arena, Ray__LabelSelector);
+
+	ray__label_selector__init(message);
+	message->label_constraints =
+		arena_array(arena, selector->count, sizeof(*message->label_constraints));
+	message->n_label_constraints = selector->count;
+	for (size_t i = 0; i < selector->count; i++) {
+		const struct label_constraint *constraint = &selector->constraints[i];
+		Ray__LabelSelectorConstraint *entry =
+			ARENA_NEW(arena, Ray__LabelSelectorConstraint);
+
+		ray__label_selector_constraint__init(entry);
+		entry->label_key = GCS_STRING(constraint->key);
+		entry->operator_ = (Ray__LabelSelectorOperator)constraint->operation;
+		entry->label_values = (char **)constraint->values.at;
+		entry->n_label_values = constraint->values.count;
+		message->label_constraints[i] = entry;
+	}
+	return message;
+}
+
+static Ray__ResourceRequest *gcs_make_request(struct arena *arena,
+					      const struct ray_request *request)
+{
+	Ray__ResourceRequest *message = ARENA_NEW(arena, Ray__ResourceRequest);
+
+	ray__resource_request__init(message);
+	gcs_fill_bundle(arena, request, message);
+	gcs_fill_placements(arena, request, message);
+	message->label_selectors =
+		arena_array(arena, request->selector_count, sizeof(*message->label_selectors));
+	message->n_label_selectors = request->selector_count;
+	for (size_t i = 0; i < request->selector_count; i++)
+		message->label_selectors[i] = gcs_make_selector(arena, &request->selectors[i]);
+	return message;
+}
+
+static Ray__ResourceRequest **gcs_make_requests(struct arena *arena,
+						const struct ray_request *requests, size_t count)
+{
+	Ray__ResourceRequest **messages = arena_array(arena, count, sizeof(*messages));
+
+	for (size_t i = 0; i < count; i++)
+		messages[i] = gcs_make_request(arena, &requests[i]);
+	return messages;
+}
+
+static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct ray_gang *gang)
+{
+	Ray__GangResourceRequest *message = ARENA_NEW(arena, Ray__GangResourceRequest);
+
+	ray__gang_resource_request__init(message);
+	message->requests = gcs_make_requests(arena, gang->requests, gang->request_count);
+	message->n_requests = gang->request_count;
+	message->details = GCS_STRING(gang->details);
+	message->bundle_selectors =
+		arena_array(arena, gang->selector_count, sizeof(*message->bundle_selectors));
+	message->n_bundle_selectors = gang->selector_count;
+	for (size_t i = 0; i < gang->selector_count; i++) {
+		const struct bundle_selector *selector = &gang->selectors[i];
+		Ray__BundleSelector *entry = ARENA_NEW(arena, Ray__BundleSelector);
+
+		ray__bundle_selector__init(entry);
+		entry->resource_requests =
+			gcs_make_requests(arena, selector->requests, selector->count);
+		entry->n_resource_requests = selector->count;
+		message->bundle_selectors[i] = entry;
+	}
+	return message;
+}
+
+/* ---- the plan ---- */
+
+static void gcs_report_request(struct gcs_report *report, const struct plan_demand *demand)
+{
+	Ray__ResourceRequest *message = gcs_make_request(report->arena, demand->request);
+
+	if (gcs_report_admit(report, report->requests.count, &message->base))
+		VEC_PUSH(report->arena, &report->requests, message);
+}
+
+static void gcs_report_gang(struct gcs_report *report, const struct plan_demand *demand)
+{
+	Ray__GangResourceRequest *message = gcs_make_gang(report->arena, demand->gang);
+
+	if (gcs_report_admit(report, report->gangs.count, &message->base))
+		VEC_PUSH(report->arena, &report->gangs, message);
+}
+
+static void gcs_report_constraint(struct gcs_report *report, const struct plan_demand *demand)
+{
+	Ray__ResourceRequestByCount *message =
+		ARENA_NEW(report->arena, Ray__ResourceRequestByCount);
+
+	ray__resource_request_by_count__init(message);
+	message->request = gcs_make_request(report->arena, demand->request);
+	message->count = demand->count;
+	if (gcs_report_admit(report, report->constraint.count, &message->base))
+		VEC_PUSH(report->arena, &report->constraint, message);
+}
+
+/* Once the ceilings are reached nothing is even built: a plan may name 100,000 shapes. */
+static bool gcs_report_is_full(const struct gcs_report *report, enum demand_kind kind)
+{
+	switch (kind) {
+	case DEMAND_REQUEST:
+		return report->requests.count >= GCS_REPORT_MAX_ENTRIES;
+	case DEMAND_GANG:
+		return report->gangs.count >= GCS_REPORT_MAX_ENTRIES;
+	case DEMAND_CONSTRAINT:
+		return report->constraint.count >= GCS_REPORT_MAX_ENTRIES;
+	}
+	return true;
+}
+
+static void gcs_report_infeasible(struct gcs_report *report, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->infeasible.count; i++) {
+		const struct plan_demand *demand = &plan->infeasible.at[i];
+
+		/* Ray has not asked for what stands in the annotation. */
+		if (demand->source != SOURCE_RAY || gcs_report_is_full(report, demand->kind))
+			continue;
+		if (demand->kind == DEMAND_REQUEST)
+			gcs_report_request(report, demand);
+		else if (demand->kind == DEMAND_GANG)
+			gcs_report_gang(report, demand);
+		else
+			gcs_report_constraint(report, demand);
+	}
+}
+
+static void gcs_report_launches(struct gcs_report *report, const struct plan *plan, time_ms now)
+{
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+		Ray__PendingInstanceRequest *message;
+
+		if (group->to_launch <= 0)
+			continue;
+		message = ARENA_NEW(report->arena, Ray__PendingInstanceRequest);
+		ray__pending_instance_request__init(message);
+		message->instance_type_name = GCS_STRING(group->name);
+		message->ray_node_type_name = GCS_STRING(group->name);
+		message->count = group->to_launch > INT32_MAX ? INT32_MAX :
+								(int32_t)group->to_launch;
+		message->request_ts = now / MS_PER_SECOND;
+		if (gcs_report_admit(report, report->launches.count, &message->base))
+			VEC_PUSH(report->arena, &report->launches, message);
+	}
+}
+
+static void gcs_report_starting(struct gcs_report *report, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->workers.count; i++) {
+		const struct plan_worker *worker = &plan->workers.at[i];
+		Ray__PendingInstance *message;
+
+		if (worker->state != WORKER_PENDING && worker->state != WORKER_STARTING)
+			continue;
+		if (report->starting.count >= GCS_REPORT_MAX_ENTRIES)
+			break;
+		message = ARENA_NEW(report->arena, Ray__PendingInstance);
+		ray__pending_instance__init(message);
+		message->instance_type_name = GCS_STRING(worker->group);
+		message->ray_node_type_name = GCS_STRING(worker->group);
+		message->instance_id = GCS_STRING(worker->pod);
+		message->details = arena_printf(report->arena, "%s: %s",
+						worker_state_name(worker->state), worker->message);
+		if (gcs_report_admit(report, report->starting.count, &message->base))
+			VEC_PUSH(report->arena, &report->starting, message);
+	}
+}
+
+/* A GCS drops a report whose version is below the last one it took. The clock alone would go
+ * wrong when it was set back, a counter alone when we were restarted (docs/RAY.md, T3). */
+static int64_t gcs_report_version(time_ms now, const struct ray_state *state)
+{
+	int64_t seen = state->last_seen_autoscaler_state_version;
+
+	if (seen == INT64_MAX)
+		return seen;
+	return now > seen + 1 ? now : seen + 1;
+}
+
+int gcs_report_write(time_ms now, const struct ray_state *state, const struct plan *plan,
+		     struct buf *bytes)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct gcs_report report = { .arena = &arena };
+	Ray__ReportAutoscalingStateRequest request = RAY__REPORT_AUTOSCALING_STATE_REQUEST__INIT;
+	Ray__AutoscalingState message = RAY__AUTOSCALING_STATE__INIT;
+	Ray__ClusterResourceConstraint constraint = RAY__CLUSTER_RESOURCE_CONSTRAINT__INIT;
+	Ray__ClusterResourceConstraint *constraints[] = { &constraint };
+
+	gcs_report_launches(&report, plan, now);
+	gcs_report_starting(&report, plan);
+	gcs_report_infeasible(&report, plan);
+	message.last_seen_cluster_resource_state_version = state->version;
+	message.autoscaler_state_version = gcs_report_version(now, state);
+	message.pending_instance_requests = report.launches.at;
+	message.n_pending_instance_requests = report.launches.count;
+	message.pending_instances = report.starting.at;
+	message.n_pending_instances = report.starting.count;
+	message.infeasible_resource_requests = report.requests.at;
+	message.n_infeasible_resource_requests = report.requests.count;
+	message.infeasible_gang_resource_requests = report.gangs.at;
+	message.n_infeasible_gang_resource_requests = report.gangs.count;
+	constraint.resource_requests = report.constraint.at;
+	constraint.n_resource_requests = report.constraint.count;
+	if (report.constraint.count > 0) {
+		message.infeasible_cluster_resource_constraints = constraints;
+		message.n_infeasible_cluster_resource_constraints = 1;
+	}
+	request.autoscaling_state = &message;
+	return gcs_message_pack(&request.base, bytes);
+}

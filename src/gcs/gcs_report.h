@@ -1,0 +1,16 @@
+/* A plan as the bytes of ReportAutoscalingStateRequest: what gcs_client_report_state sends.
+ * Pure. The caller owns the buffer. Ceilings: GCS_REPORT_MAX_ENTRIES, GCS_REPORT_MAX_BYTES. */
+#ifndef GCS_GCS_REPORT_H
+#define GCS_GCS_REPORT_H
+
+#include "base/buf.h"
+#include "base/time.h"
+#include "core/plan.h"
+#include "core/ray_state.h"
+
+/* Appends the bytes to `bytes`; -1 when they pass its ceiling (at 2 × GCS_REPORT_MAX_BYTES they do
+ * not). state: the reply that the plan answers. */
+int gcs_report_write(time_ms now, const struct ray_state *state, const struct plan *plan,
+		     struct buf *bytes);
+
+#endif
