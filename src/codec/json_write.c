@@ -174,3 +174,9 @@ void json_write_time(struct json_writer *writer, const char *name, time_ms time)
 	rfc3339_print(time, text);
 	json_write_text(writer, name, text);
 }
+
+void json_write_raw(struct json_writer *writer, const char *name, const char *json)
+{
+	begin(writer, name);
+	buf_add_string(writer->buf, json);
+}

@@ -47,5 +47,7 @@ void json_write_double(struct json_writer *writer, const char *name, double valu
 void json_write_amount(struct json_writer *writer, const char *name, int64_t amount);
 /* RFC 3339; null for TIME_NONE. */
 void json_write_time(struct json_writer *writer, const char *name, time_ms time);
+/* A value that is JSON text already (json_print). */
+void json_write_raw(struct json_writer *writer, const char *name, const char *json);
 
 #endif

@@ -1,0 +1,12 @@
+/* A Pod and a pod spec as JSON, for the snapshot file only: what was decoded and may be shown (see
+ * codec/snapshot_write). Must never be sent to an API server. */
+#ifndef CODEC_POD_WRITE_H
+#define CODEC_POD_WRITE_H
+
+#include "codec/json_write.h"
+#include "core/kubernetes.h"
+
+void pod_write(struct json_writer *writer, const char *name, const struct pod *pod);
+void pod_write_spec(struct json_writer *writer, const char *name, const struct pod_spec *spec);
+
+#endif
