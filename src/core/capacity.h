@@ -18,6 +18,10 @@ struct capacity {
 	struct strings warnings;
 };
 
+/* The resource names that count as accelerators: Ray's own and those of the settings; without
+ * doubles. */
+struct strings capacity_accelerators(const struct settings *settings, struct arena *arena);
+
 /* Of worker group `index`. */
 void capacity_of_group(const struct ray_cluster *cluster, size_t index,
 		       const struct settings *settings, struct arena *arena,

@@ -1,0 +1,256 @@
+#include "core/backoff.h"
+
+#include <string.h>
+
+#include "core/progress.h"
+#include "core/reason.h"
+
+
+/* Evidence that is older than the end of the last back-off is taken as fresh after this. */
+#define STALE_EVIDENCE_MS (30 * MS_PER_SECOND)
+/* An event of the operator counts this long; it repeats its tries more often. */
+#define OPERATOR_EVENT_MS (120 * MS_PER_SECOND)
+#define FORGET_MS (3600 * MS_PER_SECOND)
+#define MESSAGE_MAX 512
+
+struct evidence {
+	const char *cause; /* NULL: none */
+	const char *message;
+};
+
+static const struct memory_backoff *remembered(const struct situation *s, const char *group)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+	if (memory == NULL)
+		return NULL;
+	for (size_t i = 0; i < memory->backoffs.count; i++)
+		if (strcmp(memory->backoffs.at[i].group, group) == 0)
+			return &memory->backoffs.at[i];
+	return NULL;
+}
+
+static const char *cause_of(enum obstacle obstacle)
+{
+	switch (obstacle) {
+	case OBSTACLE_GATED:
+		return REASON_QUOTA_GATE;
+	case OBSTACLE_NO_NODE:
+		return REASON_NO_NODE;
+	case OBSTACLE_NODE_TIMEOUT:
+		return REASON_NODE_PROVISION_TIMEOUT;
+	case OBSTACLE_FAILED:
+		return REASON_POD_FAILED;
+	case OBSTACLE_START_TIMEOUT:
+		return REASON_RAYLET_START_TIMEOUT;
+	case OBSTACLE_NONE:
+	case OBSTACLE_WAITING:
+		break;
+	}
+	return NULL;
+}
+
+static struct evidence evidence_of_pods(const struct situation *s, const struct group *group)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+		const char *cause = cause_of(worker->obstacle);
+		if (cause == NULL)
+			continue;
+		return (struct evidence){
+			cause, arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name, MESSAGE_MAX,
+					    worker->obstacle_message)
+		};
+	}
+	return (struct evidence){ NULL, "" };
+}
+
+/* Fresh enough to say something of the launches after the last back-off. */
+static bool is_fresh(const struct situation *s, const struct memory_backoff *old, time_ms at)
+{
+	if (old == NULL || at == TIME_NONE || at > old->until)
+		return true;
+	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
+}
+
+/* A message that names a group speaks of that group only. */
+static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
+{
+	if (strstr(message, group->spec->name) != NULL)
+		return true;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *other = &s->groups[g];
+		if (other->missing > 0 && strstr(message, other->spec->name) != NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool is_creation_failure(const char *reason)
+{
+	return strcmp(reason, "FailedCreate") == 0 ||
+	       strcmp(reason, "FailedToCreateWorkerPod") == 0;
+}
+
+/* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
+static struct evidence evidence_of_operator(const struct situation *s, const struct group *group,
+					    const struct memory_backoff *old)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct condition *failure =
+		condition_find(cluster->conditions, cluster->condition_count, "ReplicaFailure");
+	if (failure != NULL && strcmp(failure->status, "True") == 0 &&
+	    is_fresh(s, old, failure->last_transition) && speaks_of(s, group, failure->message))
+		return (struct evidence){ REASON_POD_CREATION_FAILED,
+					  arena_strndup(s->arena, failure->message,
+							strnlen(failure->message, MESSAGE_MAX)) };
+	for (size_t i = 0; i < s->snapshot->event_count; i++) {
+		const struct event *event = &s->snapshot->events[i];
+		time_ms at = event->last_time != TIME_NONE ? event->last_time : event->first_time;
+		if (strcmp(event->involved_kind, "RayCluster") != 0 ||
+		    strcmp(event->involved_name, cluster->name) != 0 ||
+		    !is_creation_failure(event->reason) || !is_fresh(s, old, at) ||
+		    (at != TIME_NONE && s->snapshot->now - at > OPERATOR_EVENT_MS) ||
+		    !speaks_of(s, group, event->message))
+			continue;
+		return (struct evidence){ REASON_POD_CREATION_FAILED,
+					  arena_strndup(s->arena, event->message,
+							strnlen(event->message, MESSAGE_MAX)) };
+	}
+	return (struct evidence){ NULL, "" };
+}
+
+static struct evidence find_evidence(const struct situation *s, const struct group *group,
+				     const struct memory_backoff *old)
+{
+	if (progress_scale_gate(group->spec))
+		return (struct evidence){ REASON_SCALE_GATE,
+					  arena_printf(s->arena, "scaleStrategy.scaleGate is %.*s",
+						       MESSAGE_MAX, group->spec->scale_gate) };
+	struct evidence evidence = evidence_of_pods(s, group);
+	if (evidence.cause == NULL && group->missing > 0)
+		evidence = evidence_of_operator(s, group, old);
+	return evidence;
+}
+
+/* A worker of the group has joined that was started after the failure. */
+static bool has_recovered(const struct situation *s, const struct group *group, time_ms failed_at)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+		if (!worker->joined || worker->pod == NULL)
+			continue;
+		const struct container_status *status = pod_ray_container_status(worker->pod);
+		time_ms started = status != NULL ? status->started_at : TIME_NONE;
+		if (started == TIME_NONE)
+			started = worker->pod->created;
+		if (started > failed_at)
+			return true;
+	}
+	return false;
+}
+
+static time_ms failed_at_of(const struct memory_backoff *backoff)
+{
+	return backoff->until - backoff->seconds * MS_PER_SECOND;
+}
+
+static bool keep_old(const struct situation *s, const struct group *group,
+		     const struct memory_backoff *old, const struct evidence *evidence)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
+				      settings->start_timeout_seconds) * MS_PER_SECOND;
+	if (s->ray_reachable && has_recovered(s, group, failed_at_of(old)))
+		return false;
+	/* A lifted gate says by itself that Pods will come. */
+	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
+		return false;
+	return s->snapshot->now < old->until || s->snapshot->now - old->until < forget;
+}
+
+static int64_t next_step(const struct situation *s, const struct memory_backoff *old)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t seconds = settings->backoff_initial_seconds;
+	if (old != NULL && old->seconds > 0)
+		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
+									  old->seconds;
+	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
+}
+
+static void update_group(struct situation *s, struct group *group)
+{
+	const struct memory_backoff *old = remembered(s, group->spec->name);
+	struct evidence evidence = { NULL, "" };
+	if (!group->frozen)
+		evidence = find_evidence(s, group, old);
+	if (old != NULL && !keep_old(s, group, old, &evidence))
+		old = NULL;
+	bool active = old != NULL && s->snapshot->now < old->until;
+	if (old == NULL && evidence.cause == NULL)
+		return;
+	struct memory_backoff *entry = VEC_ADD(s->arena, &s->plan->memory.backoffs);
+	if (!active && evidence.cause != NULL) {
+		int64_t seconds = next_step(s, old);
+		*entry = (struct memory_backoff){
+			.group = group->spec->name,
+			.until = s->snapshot->now + seconds * MS_PER_SECOND,
+			.seconds = seconds,
+			.cause = evidence.cause,
+			.message = evidence.message,
+		};
+		active = true;
+	} else {
+		*entry = *old;
+	}
+	group->backed_off = active;
+}
+
+void backoff_update(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++)
+		update_group(s, &s->groups[g]);
+	/* The entries have stopped moving: only now may a group point to its own. */
+	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
+		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
+		for (size_t g = 0; g < s->group_count; g++)
+			if (strcmp(s->groups[g].spec->name, entry->group) == 0)
+				s->groups[g].backoff = entry;
+	}
+}
+
+time_ms backoff_failed_at(const struct group *group)
+{
+	return group->backoff != NULL ? failed_at_of(group->backoff) : TIME_NONE;
+}
+
+double backoff_recoverable(const struct situation *s, const struct group *group)
+{
+	time_ms failed_at = backoff_failed_at(group);
+	if (failed_at == TIME_NONE)
+		return 1.0;
+	int64_t elapsed = s->snapshot->now - failed_at;
+	if (elapsed < BACKOFF_FLOOR_MS)
+		return 0.0;
+	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
+	return share < 1.0 ? share : 1.0;
+}
+
+double backoff_recency(const struct situation *s, const struct group *group)
+{
+	time_ms failed_at = backoff_failed_at(group), newest = TIME_NONE;
+	if (failed_at == TIME_NONE)
+		return 1.0;
+	for (size_t g = 0; g < s->group_count; g++) {
+		time_ms other = backoff_failed_at(&s->groups[g]);
+		newest = other > newest ? other : newest;
+	}
+	return newest > 0 ? 1.0 - (double)failed_at / (double)newest : 0.0;
+}
+
+bool backoff_worker_stuck(const struct situation *s, const struct worker *worker)
+{
+	if (worker->group == SITUATION_NO_INDEX || worker->deleting || worker->joined)
+		return false;
+	return s->groups[worker->group].backed_off && worker->obstacle != OBSTACLE_NONE;
+}

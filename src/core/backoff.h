@@ -1,0 +1,26 @@
+/* Back-off of groups that bring no capacity: entered on evidence (Pods, events, conditions), doubling,
+ * remembered only through memory, ended by time (the next launch is the probe) or by a worker that
+ * joined. Sets backed_off and backoff of the groups and the back-offs of the new memory.
+ * Must not take Pods back: that is launch. */
+#ifndef CORE_BACKOFF_H
+#define CORE_BACKOFF_H
+
+#include "core/situation.h"
+
+/* Ray 2.60, cloud_resource_monitor.py: a type that failed is worth 0 for this long, and as
+ * much as ever after RECOVERY. */
+#define BACKOFF_FLOOR_MS (10 * MS_PER_SECOND)
+#define BACKOFF_RECOVERY_MS (600 * MS_PER_SECOND)
+
+/* Needs workers with obstacles. */
+void backoff_update(struct situation *situation);
+/* When the group failed last, TIME_NONE for never. */
+time_ms backoff_failed_at(const struct group *group);
+/* 1.0: never failed or recovered (ray: recoverable_resource_availabilities). */
+double backoff_recoverable(const struct situation *situation, const struct group *group);
+/* 1.0: never failed; 0.0: the latest to fail (ray: cloud_resource_availabilities). */
+double backoff_recency(const struct situation *situation, const struct group *group);
+/* A Pod of a backed-off group that will not come: no capacity, and taken back. */
+bool backoff_worker_stuck(const struct situation *situation, const struct worker *worker);
+
+#endif

@@ -1,0 +1,159 @@
+#include "core/decide.h"
+
+#include <string.h>
+
+#include "core/backoff.h"
+#include "core/demand.h"
+#include "core/explain.h"
+#include "core/explain_worker.h"
+#include "core/gate.h"
+#include "core/gone.h"
+#include "core/launch.h"
+#include "core/limits.h"
+#include "core/packing.h"
+#include "core/patch.h"
+#include "core/placement.h"
+#include "core/progress.h"
+#include "core/reason.h"
+#include "core/served.h"
+#include "core/target.h"
+#include "core/terminate.h"
+#include "core/verdict.h"
+#include "core/worker.h"
+
+#define REQUEUE_ACTIVE_SECONDS 1
+#define REQUEUE_GATED_SECONDS 5
+
+static const struct ray_node *find_head_node(const struct ray_state *state)
+{
+	const struct ray_node *found = NULL;
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+		if (!ray_node_is_head(node) || !ray_node_is_alive(node))
+			continue;
+		if (found == NULL || strcmp(node->id, found->id) < 0)
+			found = node;
+	}
+	return found;
+}
+
+/* A stale, absent or headless reply is no reply: it never looks like an empty cluster. */
+static void judge_ray(struct situation *s)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t age_ms = snapshot->now - snapshot->ray_state_time;
+	if (snapshot->ray_state == NULL) {
+		s->ray_problem = snapshot->ray_problem != NULL && snapshot->ray_problem[0] != '\0' ?
+					 snapshot->ray_problem :
+					 "there is no reply of its GCS";
+	} else if (age_ms > snapshot->settings.state_max_age_seconds * MS_PER_SECOND) {
+		s->ray_problem = arena_printf(s->arena, "its last reply is %lld s old",
+					      (long long)(age_ms / MS_PER_SECOND));
+	} else {
+		s->head_node = find_head_node(snapshot->ray_state);
+		if (s->head_node == NULL)
+			s->ray_problem = "its reply has no living head node";
+	}
+	s->ray_reachable = s->head_node != NULL;
+}
+
+static void note_problems(struct situation *s)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	if (snapshot->has_annotation_request && snapshot->annotation_request == NULL)
+		VEC_PUSH(s->arena, &s->problems, snapshot->annotation_problem);
+	for (size_t i = 0; i < snapshot->cluster.problems.count; i++) {
+		const char *problem = snapshot->cluster.problems.at[i];
+		bool known = false;
+		for (size_t p = 0; p < s->problems.count; p++)
+			if (strcmp(s->problems.at[p], problem) == 0)
+				known = true;
+		if (!known)
+			VEC_PUSH(s->arena, &s->problems, problem);
+	}
+	for (size_t i = 0; snapshot->autoscaler != NULL && i < snapshot->autoscaler->problems.count;
+	     i++)
+		VEC_PUSH(s->arena, &s->problems, snapshot->autoscaler->problems.at[i]);
+}
+
+static void observe(struct situation *s)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	judge_ray(s);
+	s->termination_forbidden = !s->ray_reachable || (snapshot->has_annotation_request &&
+							 snapshot->annotation_request == NULL);
+	s->accelerators = capacity_accelerators(&snapshot->settings, s->arena);
+	capacity_of_head(&snapshot->cluster, &snapshot->settings, s->arena, &s->head_capacity);
+	if (s->head_capacity.problem != NULL)
+		VEC_PUSH(s->arena, &s->problems, s->head_capacity.problem);
+	limits_make_groups(s);
+	note_problems(s);
+	worker_join(s);
+}
+
+/* A pass in which nothing is done forgets nothing either. */
+static void write_gated(struct situation *s, const struct gate *gate)
+{
+	if (s->snapshot->memory != NULL)
+		s->plan->memory = *s->snapshot->memory;
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct plan_group *group = VEC_ADD(s->arena, &s->plan->groups);
+		group->name = s->groups[g].spec->name;
+		group->replicas = group->target_replicas = s->groups[g].spec->replicas;
+		group->reason = group->message = "";
+	}
+	explain_worker_write_gated(s, gate->reason, gate->message);
+	verdict_write_gated(s, gate->reason, gate->message);
+	s->plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
+}
+
+static void choose(struct situation *s)
+{
+	progress_assess(s);
+	gone_update(s);
+	backoff_update(s);
+	terminate_classify(s);
+	launch_recall(s);
+	demand_collect(s);
+	packing_run(s);
+	terminate_choose(s);
+	launch_take_back(s);
+	for (size_t g = 0; g < s->group_count; g++)
+		target_launches(&s->groups[g]);
+	limits_throttle(s);
+	for (size_t g = 0; g < s->group_count; g++)
+		target_finish(&s->groups[g]);
+	launch_remember(s);
+}
+
+static void write_plan(struct situation *s)
+{
+	served_report(s);
+	explain_groups(s);
+	terminate_write(s);
+	explain_worker_write(s);
+	patch_make(s);
+	placement_write(s);
+	verdict_write(s);
+	s->plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
+}
+
+struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
+{
+	struct situation *s = ARENA_NEW(arena, struct situation);
+	s->snapshot = snapshot;
+	s->arena = arena;
+	s->ray_problem = "";
+	s->plan = ARENA_NEW(arena, struct plan);
+	s->plan->cluster_namespace = snapshot->cluster.namespace_;
+	s->plan->cluster_name = snapshot->cluster.name;
+	struct gate gate = gate_check(snapshot);
+	observe(s);
+	if (gate.reason != NULL) {
+		write_gated(s, &gate);
+		return s->plan;
+	}
+	choose(s);
+	write_plan(s);
+	return s->plan;
+}

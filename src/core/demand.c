@@ -1,0 +1,293 @@
+#include "core/demand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reason.h"
+
+#define TEXT_ENTRIES_MAX 32
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_sizes(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_bundles(const struct ray_request *a, const struct ray_request *b)
+{
+	size_t count = a->bundle_count < b->bundle_count ? a->bundle_count : b->bundle_count;
+	for (size_t i = 0; i < count; i++) {
+		const struct bundle_entry *left = &a->bundle[i], *right = &b->bundle[i];
+		int order = strcmp(left->name, right->name);
+		if (order == 0)
+			order = compare_numbers(left->amount, right->amount);
+		if (order == 0) /* what is reported to Ray is what was received; NaN is equal to itself */
+			order = memcmp(&left->received, &right->received, sizeof(left->received));
+		if (order != 0)
+			return order;
+	}
+	return compare_sizes(a->bundle_count, b->bundle_count);
+}
+
+static int compare_string_lists(const struct strings *a, const struct strings *b)
+{
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		int order = strcmp(a->at[i], b->at[i]);
+		if (order != 0)
+			return order;
+	}
+	return compare_sizes(a->count, b->count);
+}
+
+static int compare_selectors(const struct label_selector *a, const struct label_selector *b)
+{
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		const struct label_constraint *left = &a->constraints[i], *right = &b->constraints[i];
+		int order = strcmp(left->key, right->key);
+		if (order == 0)
+			order = compare_numbers(left->operation, right->operation);
+		if (order == 0)
+			order = compare_string_lists(&left->values, &right->values);
+		if (order != 0)
+			return order;
+	}
+	return compare_sizes(a->count, b->count);
+}
+
+static int compare_affinities(bool has_a, const struct label *a, bool has_b, const struct label *b)
+{
+	if (has_a != has_b)
+		return has_a ? 1 : -1;
+	if (!has_a)
+		return 0;
+	int order = strcmp(a->key, b->key);
+	return order != 0 ? order : strcmp(a->value, b->value);
+}
+
+static int compare_placements(const struct placement_constraint *a,
+			      const struct placement_constraint *b)
+{
+	int order = compare_affinities(a->has_anti_affinity, &a->anti_affinity,
+				       b->has_anti_affinity, &b->anti_affinity);
+	if (order != 0)
+		return order;
+	return compare_affinities(a->has_affinity, &a->affinity, b->has_affinity, &b->affinity);
+}
+
+int demand_compare_requests(const struct ray_request *a, const struct ray_request *b)
+{
+	int order = compare_bundles(a, b);
+	if (order == 0)
+		order = compare_sizes(a->selector_count, b->selector_count);
+	for (size_t i = 0; order == 0 && i < a->selector_count; i++)
+		order = compare_selectors(&a->selectors[i], &b->selectors[i]);
+	if (order == 0)
+		order = compare_sizes(a->placement_count, b->placement_count);
+	for (size_t i = 0; order == 0 && i < a->placement_count; i++)
+		order = compare_placements(&a->placements[i], &b->placements[i]);
+	return order;
+}
+
+const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_t *ret_count)
+{
+	if (gang->selector_count > 0) {
+		*ret_count = gang->selectors[0].count;
+		return gang->selectors[0].requests;
+	}
+	*ret_count = gang->request_count;
+	return gang->requests;
+}
+
+const char *demand_bundle_text(struct arena *arena, const struct ray_request *request)
+{
+	size_t count = request->bundle_count < TEXT_ENTRIES_MAX ? request->bundle_count :
+								  TEXT_ENTRIES_MAX;
+	struct resource *items = arena_array(arena, count, sizeof(*items));
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct resource){ request->bundle[i].name, request->bundle[i].amount };
+	struct resources resources = { items, count };
+	return resources_text(arena, &resources);
+}
+
+/* FNV-1a: no secrets, only a short name for a shape. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	return (hash ^ 0xff) * UINT64_C(1099511628211);
+}
+
+static uint64_t hash_selectors(struct arena *arena, uint64_t hash, const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->selector_count; i++) {
+		const struct label_selector *selector = &request->selectors[i];
+		for (size_t c = 0; c < selector->count; c++) {
+			const struct label_constraint *constraint = &selector->constraints[c];
+			hash = hash_text(hash, constraint->key);
+			hash = hash_text(hash, arena_printf(arena, "%d", (int)constraint->operation));
+			for (size_t v = 0; v < constraint->values.count; v++)
+				hash = hash_text(hash, constraint->values.at[v]);
+		}
+		hash = hash_text(hash, "|");
+	}
+	return hash;
+}
+
+const char *demand_key(struct arena *arena, const struct ray_request *request)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		hash = hash_text(hash, request->bundle[i].name);
+		hash = hash_text(hash, resource_amount_text(arena, request->bundle[i].amount));
+	}
+	hash = hash_selectors(arena, hash, request);
+	return arena_printf(arena, "%016llx", (unsigned long long)hash);
+}
+
+/* GPUs are shared in fractions or taken whole: Ray refuses 1.5 (gpu-facts B3). Only for
+ * bundles as received: the sum that STRICT_PACK makes of them may well be 1.5. */
+static bool has_broken_gpu(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		int64_t amount = request->bundle[i].amount;
+		if (strcmp(request->bundle[i].name, "GPU") == 0 && amount > RESOURCE_UNIT &&
+		    amount % RESOURCE_UNIT != 0)
+			return true;
+	}
+	return false;
+}
+
+static void judge_request(struct situation *s, const struct ray_request *request,
+			  const char **ret_reason, const char **ret_message)
+{
+	if (request->problem != NULL) {
+		*ret_reason = REASON_BAD_AMOUNT;
+		*ret_message = request->problem;
+	} else if (has_broken_gpu(request)) {
+		*ret_reason = REASON_FRACTION_ABOVE_ONE;
+		*ret_message = arena_printf(s->arena,
+					    "%s: amounts of GPU above 1 must be whole numbers",
+					    demand_bundle_text(s->arena, request));
+	}
+}
+
+struct received {
+	const struct ray_request *request;
+	size_t index;
+	int64_t count;
+};
+
+static int compare_received(const void *left, const void *right)
+{
+	const struct received *a = left;
+	const struct received *b = right;
+	int order = demand_compare_requests(a->request, b->request);
+	return order != 0 ? order : compare_sizes(a->index, b->index);
+}
+
+static void join_equal(struct situation *s, const struct received *received, size_t count,
+		       enum demand_source source, struct demand_list *ret_list)
+{
+	size_t *indices = arena_array(s->arena, count, sizeof(*indices));
+	int64_t *counts = arena_array(s->arena, count, sizeof(*counts));
+	for (size_t i = 0; i < count; i++) {
+		indices[i] = received[i].index;
+		counts[i] = received[i].count;
+		struct demand *last =
+			ret_list->at.count > 0 ? &ret_list->at.at[ret_list->at.count - 1] : NULL;
+		if (last != NULL &&
+		    demand_compare_requests(last->request, received[i].request) == 0) {
+			last->count = last->count > INT64_MAX - counts[i] ? INT64_MAX :
+									    last->count + counts[i];
+			last->received_count++;
+			continue;
+		}
+		struct demand *demand = VEC_ADD(s->arena, &ret_list->at);
+		*demand = (struct demand){
+			.request = received[i].request,
+			.count = counts[i],
+			.source = source,
+			.received = &indices[i],
+			.received_counts = &counts[i],
+			.received_count = 1,
+		};
+		judge_request(s, demand->request, &demand->reason, &demand->message);
+	}
+}
+
+static void collect_requests(struct situation *s, const struct ray_request_count *requests,
+			     size_t count, enum demand_source source, struct demand_list *ret_list)
+{
+	struct received *received = arena_array(s->arena, count, sizeof(*received));
+	size_t used = 0;
+	for (size_t i = 0; i < count; i++)
+		if (requests[i].count > 0)
+			received[used++] =
+				(struct received){ &requests[i].request, i, requests[i].count };
+	qsort(received, used, sizeof(*received), compare_received);
+	join_equal(s, received, used, source, ret_list);
+}
+
+static int compare_gangs(const void *left, const void *right)
+{
+	const struct gang *a = left;
+	const struct gang *b = right;
+	size_t count_a, count_b;
+	const struct ray_request *bundles_a = demand_gang_bundles(a->gang, &count_a);
+	const struct ray_request *bundles_b = demand_gang_bundles(b->gang, &count_b);
+	int order = strcmp(a->gang->details, b->gang->details);
+	for (size_t i = 0; order == 0 && i < count_a && i < count_b; i++)
+		order = demand_compare_requests(&bundles_a[i], &bundles_b[i]);
+	if (order == 0)
+		order = compare_sizes(count_a, count_b);
+	return order != 0 ? order : compare_sizes(a->received, b->received);
+}
+
+static void collect_gangs(struct situation *s, const struct ray_state *state)
+{
+	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));
+	for (size_t i = 0; i < state->gang_count; i++) {
+		size_t count;
+		const struct ray_request *bundles = demand_gang_bundles(&state->gangs[i], &count);
+		if (count == 0) /* placement groups that are placed leave empty entries (T5) */
+			continue;
+		struct gang *gang = &s->gangs[s->gang_count++];
+		*gang = (struct gang){ .gang = &state->gangs[i], .received = i, .message = "" };
+		for (size_t b = 0; b < count && gang->reason == NULL; b++)
+			judge_request(s, &bundles[b], &gang->reason, &gang->message);
+	}
+	qsort(s->gangs, s->gang_count, sizeof(*s->gangs), compare_gangs);
+}
+
+static void collect_constraints(struct situation *s, const struct ray_state *state)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	size_t of_ray = state != NULL ? state->constraint_count : 0;
+	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request != NULL;
+	s->constraints = arena_array(s->arena, of_ray + 1, sizeof(*s->constraints));
+	for (size_t i = 0; i < of_ray; i++)
+		collect_requests(s, state->constraints[i].requests, state->constraints[i].count,
+				 SOURCE_RAY, &s->constraints[i]);
+	s->constraint_count = of_ray;
+	if (annotation)
+		collect_requests(s, snapshot->annotation_request->requests,
+				 snapshot->annotation_request->count, SOURCE_ANNOTATION,
+				 &s->constraints[s->constraint_count++]);
+}
+
+void demand_collect(struct situation *s)
+{
+	const struct ray_state *state = s->ray_reachable ? s->snapshot->ray_state : NULL;
+	if (state != NULL) {
+		collect_requests(s, state->requests, state->request_count, SOURCE_RAY, &s->demands);
+		collect_gangs(s, state);
+		for (size_t i = 0; i < state->problems.count; i++)
+			VEC_PUSH(s->arena, &s->problems,
+				 state->problems.at[i]);
+	}
+	collect_constraints(s, state);
+}

@@ -1,0 +1,20 @@
+/* The demand of a snapshot in canonical order, equal requests as one, with what no machine can serve
+ * told apart.
+ * Must not pack: that is schedule. */
+#ifndef CORE_DEMAND_H
+#define CORE_DEMAND_H
+
+#include "core/situation.h"
+
+/* Sets demands, constraints, gangs and problems. */
+void demand_collect(struct situation *situation);
+/* Ascending order by content; 0 for equal requests. Any two requests. */
+int demand_compare_requests(const struct ray_request *a, const struct ray_request *b);
+/* "{CPU: 1, GPU: 0.5}". */
+const char *demand_bundle_text(struct arena *arena, const struct ray_request *request);
+/* The bundles of a gang: its first bundle selector, or the older form without selectors. */
+const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_t *ret_count);
+/* A short text that tells one shape from another, for memory. */
+const char *demand_key(struct arena *arena, const struct ray_request *request);
+
+#endif

@@ -1,0 +1,10 @@
+/* Pods that run while their raylet is dead for the GCS: since when (memory), and whether their time has
+ * run out. Sets expired of such workers and raylet_gone of the new memory. */
+#ifndef CORE_GONE_H
+#define CORE_GONE_H
+
+#include "core/situation.h"
+
+void gone_update(struct situation *situation);
+
+#endif

@@ -1,0 +1,167 @@
+#include "core/limits.h"
+
+#include <string.h>
+
+#include "core/target.h"
+
+/* First that is given wins: docs/SNAPSHOT.md, settings. */
+static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
+{
+	const struct autoscaler_object *object = snapshot->autoscaler;
+	int64_t seconds = snapshot->settings.idle_timeout_seconds;
+	if (object != NULL && object->has_idle_timeout_seconds)
+		seconds = object->idle_timeout_seconds;
+	if (snapshot->cluster.has_idle_timeout_seconds)
+		seconds = snapshot->cluster.idle_timeout_seconds;
+	for (size_t i = 0; object != NULL && i < object->group_count; i++)
+		if (object->groups[i].has_idle_timeout_seconds &&
+		    strcmp(object->groups[i].name, group->name) == 0)
+			seconds = object->groups[i].idle_timeout_seconds;
+	if (group->has_idle_timeout_seconds)
+		seconds = group->idle_timeout_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+static bool is_duplicate(const struct ray_cluster *cluster, size_t index)
+{
+	for (size_t i = 0; i < cluster->group_count; i++)
+		if (i != index && strcmp(cluster->groups[i].name, cluster->groups[index].name) == 0)
+			return true;
+	return false;
+}
+
+static const char *find_problem(const struct situation *s, size_t index,
+				const struct capacity *capacity)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct worker_group *group = &cluster->groups[index];
+	if (is_duplicate(cluster, index))
+		return arena_printf(s->arena,
+				    "spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
+				    "their Pods cannot be told apart, rename one",
+				    index, group->name);
+	if (group->problem != NULL)
+		return group->problem;
+	if (group->min_replicas > group->max_replicas)
+		return arena_printf(s->arena,
+				    "spec.workerGroupSpecs[%zu].minReplicas: %lld is above maxReplicas "
+				    "%lld; lower it or raise maxReplicas (group %s)",
+				    index, (long long)group->min_replicas,
+				    (long long)group->max_replicas, group->name);
+	return capacity->problem;
+}
+
+void limits_make_groups(struct situation *s)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	s->group_count = cluster->group_count;
+	s->groups = arena_array(s->arena, s->group_count, sizeof(struct group));
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		group->spec = &cluster->groups[g];
+		group->index = g;
+		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
+		group->idle_timeout_ms = idle_timeout_ms(s->snapshot, group->spec);
+		capacity_of_group(cluster, g, &s->snapshot->settings, s->arena, &group->capacity);
+		group->problem = find_problem(s, g, &group->capacity);
+		group->frozen = group->spec->suspend || group->problem != NULL;
+		if (group->problem != NULL)
+			VEC_PUSH(s->arena, &s->problems, group->problem);
+	}
+}
+
+static int64_t gpus_of(const struct situation *s, const struct worker *worker)
+{
+	if (worker->joined && worker->node->total.count > 0)
+		return resources_amount(&worker->node->total, "GPU", 0);
+	if (worker->group == SITUATION_NO_INDEX)
+		return 0;
+	return s->groups[worker->group].capacity.gpu_amount;
+}
+
+/* GPU capacity that exists or is asked for; what this decision deletes without doubt is not there. */
+static int64_t present_gpus(const struct situation *s)
+{
+	__int128 sum = s->head_node != NULL ? resources_amount(&s->head_node->total, "GPU", 0) :
+					      s->head_capacity.gpu_amount;
+	for (size_t i = 0; i < s->worker_count; i++) {
+		const struct worker *worker = &s->workers[i];
+		if (worker->deleting ||
+		    (worker->state == WORKER_DRAINING && worker->removal == REMOVAL_DELETE))
+			continue;
+		sum += gpus_of(s, worker);
+	}
+	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+}
+
+static int64_t smaller(bool *has, int64_t budget, int64_t other)
+{
+	int64_t result = !*has || other < budget ? other : budget;
+	*has = true;
+	return result < 0 ? 0 : result;
+}
+
+bool limits_gpu_budget(const struct situation *s, int64_t *ret_budget)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t present = present_gpus(s), budget = 0;
+	bool has = false;
+	if (snapshot->settings.max_gpus_per_cluster > 0)
+		budget = smaller(&has, budget,
+				 snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT - present);
+	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
+		budget = smaller(&has, budget, snapshot->autoscaler->max_gpus - present);
+	if (snapshot->has_gpu_budget)
+		budget = smaller(&has, budget, snapshot->gpu_budget);
+	if (has)
+		*ret_budget = budget;
+	return has;
+}
+
+static bool is_conservative(const struct snapshot *snapshot)
+{
+	const char *mode = snapshot->cluster.upscaling_mode;
+	if (mode[0] == '\0' && snapshot->autoscaler != NULL)
+		mode = snapshot->autoscaler->upscaling_mode;
+	return strcmp(mode, "Conservative") == 0;
+}
+
+/* Pods of the group that are asked for, are not in Ray and stay asked for. */
+static int64_t starting_pods(const struct group *group)
+{
+	int64_t asked = target_base(group) * group->hosts;
+	int64_t starting = asked - group->joined;
+	return starting > 0 ? starting : 0;
+}
+
+/* Whole replicas within `room` Pods; the first replica of a group may always start, or a cap below
+ * numOfHosts would stop the group for good. */
+static int64_t replicas_within(int64_t room, int64_t hosts, int64_t starting)
+{
+	int64_t replicas = room > 0 ? room / hosts : 0;
+	return replicas == 0 && starting == 0 ? 1 : replicas;
+}
+
+void limits_throttle(struct situation *s)
+{
+	int64_t cap = s->snapshot->settings.max_starting_workers, starting_all = 0;
+	bool conservative = is_conservative(s->snapshot);
+	for (size_t g = 0; g < s->group_count; g++)
+		starting_all += starting_pods(&s->groups[g]);
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		int64_t allowed = group->launch_replicas, starting = starting_pods(group);
+		if (conservative && allowed > 0) {
+			int64_t room = (group->joined > 1 ? group->joined : 1) - starting;
+			int64_t within = replicas_within(room, group->hosts, starting);
+			allowed = allowed < within ? allowed : within;
+		}
+		if (cap > 0 && allowed > 0) {
+			int64_t within =
+				replicas_within(cap - starting_all, group->hosts, starting_all);
+			allowed = allowed < within ? allowed : within;
+		}
+		group->allowed_replicas = allowed;
+		starting_all += allowed * group->hosts;
+	}
+}

@@ -1,0 +1,15 @@
+/* What bounds a decision: invalid groups, idle timeouts, ceilings on GPUs, caps on workers that
+ * start. Must not pack or choose workers. */
+#ifndef CORE_LIMITS_H
+#define CORE_LIMITS_H
+
+#include "core/situation.h"
+
+/* Makes the list of groups: capacity, problem, frozen, hosts, idle timeout. */
+void limits_make_groups(struct situation *situation);
+/* GPU capacity that may still be added, in 1/10000; false: no ceiling. Needs workers, removal. */
+bool limits_gpu_budget(const struct situation *situation, int64_t *ret_budget);
+/* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
+void limits_throttle(struct situation *situation);
+
+#endif

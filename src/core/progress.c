@@ -1,0 +1,164 @@
+#include "core/progress.h"
+
+#include <string.h>
+
+#include "core/worker.h"
+
+static time_ms latest(time_ms a, time_ms b)
+{
+	return a > b ? a : b; /* TIME_NONE is the smallest */
+}
+
+bool progress_scale_gate(const struct worker_group *group)
+{
+	static const char *const nothing[] = { "", "null", "false", "\"\"", "{}", "[]" };
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		if (strcmp(group->scale_gate, nothing[i]) == 0)
+			return false;
+	return true;
+}
+
+/* Did a node autoscaler say that it adds a Node for this Pod, or that it will not? The newest event
+ * counts, and a promise before a refusal of the same moment. */
+struct reaction {
+	bool promised, refused;
+	const char *message;
+	time_ms at;
+};
+
+static bool is_promise(const char *reason)
+{
+	return strcmp(reason, "TriggeredScaleUp") == 0 || strcmp(reason, "Nominated") == 0;
+}
+
+static bool is_refusal(const char *reason)
+{
+	return strcmp(reason, "NotTriggerScaleUp") == 0 ||
+	       strcmp(reason, "NoCompatibleInstanceTypes") == 0;
+}
+
+static bool is_about(const struct event *event, const struct pod *pod)
+{
+	if (strcmp(event->involved_kind, "Pod") != 0 || strcmp(event->involved_name, pod->name) != 0)
+		return false;
+	return event->involved_uid[0] == '\0' || pod->uid[0] == '\0' ||
+	       strcmp(event->involved_uid, pod->uid) == 0;
+}
+
+static struct reaction find_reaction(const struct snapshot *snapshot, const struct pod *pod)
+{
+	struct reaction found = { .message = "", .at = TIME_NONE };
+	for (size_t i = 0; i < snapshot->event_count; i++) {
+		const struct event *event = &snapshot->events[i];
+		bool promise = is_promise(event->reason);
+		if ((!promise && !is_refusal(event->reason)) || !is_about(event, pod))
+			continue;
+		time_ms at = latest(event->first_time, event->last_time);
+		bool newer = (!found.promised && !found.refused) || at > found.at;
+		if (!newer && !(at == found.at && promise && found.refused))
+			continue;
+		found = (struct reaction){ .promised = promise,
+					   .refused = !promise,
+					   .message = event->message,
+					   .at = at };
+	}
+	return found;
+}
+
+static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
+{
+	return since != TIME_NONE && now - since > seconds * MS_PER_SECOND;
+}
+
+static void assess_gated(const struct snapshot *snapshot, struct worker *worker)
+{
+	const struct pod *pod = worker->pod;
+	bool young = pod->created != TIME_NONE &&
+		     snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
+	worker->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	worker->obstacle_message = pod->spec.scheduling_gates.count > 0 ?
+					   pod->spec.scheduling_gates.at[0] :
+					   "SchedulingGated";
+}
+
+static void assess_unschedulable(const struct snapshot *snapshot, struct worker *worker,
+				 const struct condition *scheduled)
+{
+	time_ms since = scheduled->last_transition;
+	if (since == TIME_NONE)
+		since = worker->pod->created;
+	struct reaction reaction = find_reaction(snapshot, worker->pod);
+	worker->obstacle_message = scheduled->message;
+	if (waited_longer(snapshot->now, since, snapshot->settings.node_provision_timeout_seconds)) {
+		worker->obstacle = OBSTACLE_NODE_TIMEOUT;
+	} else if (reaction.refused) {
+		worker->obstacle = OBSTACLE_NO_NODE;
+		worker->obstacle_message = reaction.message;
+	} else if (!reaction.promised) {
+		worker->obstacle = OBSTACLE_WAITING;
+	}
+}
+
+static time_ms ray_container_start(const struct pod *pod)
+{
+	const struct container_status *status =
+		pod != NULL ? pod_ray_container_status(pod) : NULL;
+	return status != NULL ? status->started_at : TIME_NONE;
+}
+
+/* The clock of a start begins anew when the head's Ray starts: all raylets must join again. */
+static void assess_start(const struct situation *s, struct worker *worker,
+			 const struct condition *scheduled)
+{
+	time_ms since = latest(ray_container_start(worker->pod), ray_container_start(s->head_pod));
+	if (scheduled != NULL)
+		since = latest(since, scheduled->last_transition);
+	if (since == TIME_NONE)
+		since = worker->pod->created;
+	if (s->ray_reachable &&
+	    waited_longer(s->snapshot->now, since, s->snapshot->settings.start_timeout_seconds)) {
+		worker->obstacle = OBSTACLE_START_TIMEOUT;
+		worker->obstacle_message = "its raylet has not joined";
+		worker->expired = true;
+	}
+}
+
+static void assess(const struct situation *s, struct worker *worker)
+{
+	const struct pod *pod = worker->pod;
+	const struct condition *scheduled =
+		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+	bool unscheduled = scheduled != NULL && strcmp(scheduled->status, "False") == 0;
+	bool placed = pod->spec.node_name[0] != '\0' ||
+		      (scheduled != NULL && strcmp(scheduled->status, "True") == 0);
+
+	if (worker->finished) {
+		/* While Ray is unreachable nobody knows whether it had joined. */
+		worker->obstacle = s->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
+		worker->obstacle_message = pod->message[0] != '\0' ? pod->message : pod->reason;
+	} else if (worker->never_started && !placed &&
+		   (pod->spec.scheduling_gates.count > 0 ||
+		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
+		assess_gated(s->snapshot, worker);
+	} else if (worker->never_started && unscheduled) {
+		assess_unschedulable(s->snapshot, worker, scheduled);
+	} else if (worker->never_started && !placed) {
+		worker->obstacle = OBSTACLE_WAITING;
+	} else {
+		assess_start(s, worker, scheduled);
+	}
+}
+
+void progress_assess(struct situation *s)
+{
+	for (size_t i = 0; i < s->worker_count; i++) {
+		struct worker *worker = &s->workers[i];
+		worker->obstacle_message = "";
+		if (worker->pod == NULL) {
+			worker->obstacle = OBSTACLE_WAITING;
+			continue;
+		}
+		if (!worker->deleting && !worker->joined && !worker->raylet_gone)
+			assess(s, worker);
+	}
+}

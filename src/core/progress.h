@@ -1,0 +1,16 @@
+/* Why a Pod that has not joined Ray does not come: read from its conditions, its gates and the events
+ * of node autoscalers, not from one timer. Reads workers; sets their obstacle and obstacle_message,
+ * expired. Must not draw conclusions for the group: that is backoff. */
+#ifndef CORE_PROGRESS_H
+#define CORE_PROGRESS_H
+
+#include "core/situation.h"
+
+/* A gate this young may be lifted at once (a quota controller admits in a moment). */
+#define PROGRESS_GATE_GRACE_MS 5000
+
+void progress_assess(struct situation *situation);
+/* scaleStrategy.scaleGate holds the group. */
+bool progress_scale_gate(const struct worker_group *group);
+
+#endif

@@ -1,0 +1,262 @@
+#include "core/served.h"
+
+#include <string.h>
+
+#include "core/demand.h"
+#include "core/reason.h"
+
+struct verdict {
+	bool infeasible;
+	const char *reason, *message;
+};
+
+static bool fits_living(const struct situation *s, const struct ray_request *request)
+{
+	const struct ray_state *state = s->ray_reachable ? s->snapshot->ray_state : NULL;
+	for (size_t i = 0; state != NULL && i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+		if (!ray_node_is_alive(node))
+			continue;
+		struct labels labels = labels_merge(s->arena, &node->labels, &node->dynamic_labels);
+		if (schedule_fits_empty(request, &node->total, &labels))
+			return true;
+	}
+	return false;
+}
+
+static bool fits_head(const struct situation *s, const struct ray_request *request)
+{
+	return schedule_fits_empty(request, &s->head_capacity.resources, &s->head_capacity.labels);
+}
+
+static bool fits_any_group(const struct situation *s, const struct ray_request *request)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct capacity *capacity = &s->groups[g].capacity;
+		if (capacity->problem == NULL &&
+		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
+			return true;
+	}
+	return false;
+}
+
+/* A group whose capacity cannot be read: nobody may say that it would not serve. */
+static const struct group *unreadable_group(const struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++)
+		if (s->groups[g].capacity.problem != NULL)
+			return &s->groups[g];
+	return NULL;
+}
+
+static size_t count_lacks(const struct ray_request *request, const struct resources *resources,
+			  const struct bundle_entry **ret_first)
+{
+	size_t lacks = 0;
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		if (resources_amount(resources, entry->name, 0) >= entry->amount)
+			continue;
+		if (lacks++ == 0)
+			*ret_first = entry;
+	}
+	return lacks;
+}
+
+/* "closest is gpu-group: GPU 2 asked, 1 there". */
+static const char *explain_no_fit(const struct situation *s, const struct ray_request *request)
+{
+	const struct group *closest = NULL;
+	const struct bundle_entry *lack = NULL;
+	size_t fewest = 0;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct bundle_entry *first = NULL;
+		size_t lacks = count_lacks(request, &s->groups[g].capacity.resources, &first);
+		if (closest != NULL && lacks >= fewest)
+			continue;
+		closest = &s->groups[g];
+		fewest = lacks;
+		lack = first;
+	}
+	const char *bundle = demand_bundle_text(s->arena, request);
+	if (closest == NULL)
+		return arena_printf(s->arena, "no group could serve %s: the RayCluster has none",
+				    bundle);
+	if (lack == NULL)
+		return arena_printf(s->arena,
+				    "no group could serve %s: the labels of %s do not match", bundle,
+				    closest->spec->name);
+	return arena_printf(
+		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there",
+		bundle, closest->spec->name, lack->name, resource_amount_text(s->arena, lack->amount),
+		resource_amount_text(s->arena, resources_amount(&closest->capacity.resources,
+								lack->name, 0)));
+}
+
+static struct verdict held_by(const struct situation *s, const struct group *group)
+{
+	const char *name = group->spec->name;
+	if (group->problem != NULL)
+		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem };
+	if (group->spec->suspend)
+		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
+					 arena_printf(s->arena, "group %s is suspended", name) };
+	return (struct verdict){
+		false, REASON_BACK_OFF,
+		arena_printf(s->arena, "group %s is in back-off: %s", name,
+			     group->backoff != NULL ? group->backoff->message : "")
+	};
+}
+
+/* Of something that could be served, but is not now. */
+static struct verdict explain_unserved(const struct situation *s,
+				       const struct schedule_leftover *leftover)
+{
+	const struct group *group = NULL;
+	if (leftover->limit_type != SCHEDULE_NO_INDEX && leftover->limit_type > 0)
+		group = &s->groups[leftover->limit_type - 1];
+	switch (leftover->limit) {
+	case SCHEDULE_LIMIT_HELD:
+		if (group != NULL)
+			return held_by(s, group);
+		break;
+	case SCHEDULE_LIMIT_GPU_BUDGET:
+		return (struct verdict){ false, REASON_MAX_GPUS,
+					 "a ceiling on the GPUs of the cluster is reached" };
+	case SCHEDULE_LIMIT_MAX_NODES:
+		return (struct verdict){ false, REASON_MAX_REPLICAS,
+					 "the cluster is at its maximum" };
+	case SCHEDULE_LIMIT_MAX_PER_TYPE:
+		if (group != NULL && group->backed_off)
+			return held_by(s, group);
+		if (group != NULL)
+			return (struct verdict){
+				false, REASON_MAX_REPLICAS,
+				arena_printf(s->arena, "group %s is at maxReplicas %lld",
+					     group->spec->name,
+					     (long long)group->spec->max_replicas)
+			};
+		break;
+	case SCHEDULE_LIMIT_NONE:
+		break;
+	}
+	const struct group *unreadable = unreadable_group(s);
+	if (unreadable != NULL)
+		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem };
+	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
+				 "only workers that live could serve it, and they are in use" };
+}
+
+static struct verdict judge(const struct situation *s, const struct demand *demand,
+			    const struct schedule_leftover *leftover)
+{
+	const struct ray_request *request = demand->request;
+	if (demand->reason != NULL)
+		return (struct verdict){ true, demand->reason, demand->message };
+	if (!fits_any_group(s, request) && !fits_head(s, request) && !fits_living(s, request) &&
+	    unreadable_group(s) == NULL)
+		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request) };
+	return explain_unserved(s, leftover);
+}
+
+static struct plan_demand *add_entry(struct situation *s, const struct verdict *verdict)
+{
+	struct plan_demand *entry = verdict->infeasible ?
+					    VEC_ADD(s->arena, &s->plan->infeasible) :
+					    VEC_ADD(s->arena, &s->plan->unserved);
+	entry->reason = verdict->reason;
+	entry->message = verdict->message;
+	return entry;
+}
+
+static void report_list(struct situation *s, const struct demand_list *list,
+			const struct packed_list *packed, const struct schedule_leftover *leftovers,
+			enum demand_kind kind)
+{
+	struct schedule_leftover *sums = arena_array(s->arena, list->at.count, sizeof(*sums));
+	for (size_t i = 0; i < list->at.count; i++)
+		if (list->at.at[i].reason != NULL)
+			sums[i].count = list->at.at[i].count;
+	for (size_t i = 0; i < packed->count; i++) {
+		struct schedule_leftover *sum = &sums[packed->index[i]];
+		int64_t before = sum->count;
+		if (leftovers[i].count <= 0)
+			continue;
+		*sum = leftovers[i];
+		sum->count += before;
+	}
+	for (size_t i = 0; i < list->at.count; i++) {
+		const struct demand *demand = &list->at.at[i];
+		if (sums[i].count <= 0)
+			continue;
+		struct verdict verdict = judge(s, demand, &sums[i]);
+		struct plan_demand *entry = add_entry(s, &verdict);
+		entry->kind = kind;
+		entry->source = demand->source;
+		entry->request = demand->request;
+		entry->count = sums[i].count;
+	}
+}
+
+static struct verdict judge_gang(const struct situation *s, const struct gang *gang,
+				 const struct schedule_leftover *leftover)
+{
+	if (gang->reason != NULL)
+		return (struct verdict){ true, gang->reason, gang->message };
+	if (unreadable_group(s) == NULL && !schedule_gang_possible(&s->problem, gang->gang, s->arena))
+		return (struct verdict){
+			true, REASON_GANG_TOO_LARGE,
+			"the placement group would not fit on an empty cluster at its maxima"
+		};
+	struct verdict verdict = explain_unserved(s, leftover);
+	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
+		verdict = (struct verdict){ false, REASON_FRAGMENTED,
+					    "does not fit beside what is placed already" };
+	return verdict;
+}
+
+static bool same_gang(const struct ray_gang *a, const struct ray_gang *b)
+{
+	size_t count_a, count_b;
+	const struct ray_request *bundles_a = demand_gang_bundles(a, &count_a);
+	const struct ray_request *bundles_b = demand_gang_bundles(b, &count_b);
+	if (count_a != count_b || strcmp(a->details, b->details) != 0)
+		return false;
+	for (size_t i = 0; i < count_a; i++)
+		if (demand_compare_requests(&bundles_a[i], &bundles_b[i]) != 0)
+			return false;
+	return true;
+}
+
+static void report_gangs(struct situation *s)
+{
+	struct schedule_leftover *left = arena_array(s->arena, s->gang_count, sizeof(*left));
+	struct plan_demand *last = NULL;
+	for (size_t i = 0; i < s->packed_gangs.count; i++)
+		left[s->packed_gangs.index[i]] = s->result->gangs[i];
+	for (size_t i = 0; i < s->gang_count; i++) {
+		const struct gang *gang = &s->gangs[i];
+		if (gang->reason == NULL && left[i].count <= 0)
+			continue;
+		struct verdict verdict = judge_gang(s, gang, &left[i]);
+		if (last != NULL && same_gang(last->gang, gang->gang) &&
+		    strcmp(last->reason, verdict.reason) == 0) {
+			last->count++;
+			continue;
+		}
+		last = add_entry(s, &verdict);
+		last->kind = DEMAND_GANG;
+		last->source = SOURCE_RAY;
+		last->gang = gang->gang;
+		last->count = 1;
+	}
+}
+
+void served_report(struct situation *s)
+{
+	report_list(s, &s->demands, &s->packed_demands, s->result->demands, DEMAND_REQUEST);
+	report_gangs(s);
+	for (size_t i = 0; i < s->constraint_count; i++)
+		report_list(s, &s->constraints[i], &s->packed_constraints[i],
+			    s->result->constraints[i], DEMAND_CONSTRAINT);
+}

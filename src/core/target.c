@@ -1,0 +1,54 @@
+#include "core/target.h"
+
+static int64_t ceil_divide(int64_t value, int64_t by)
+{
+	return value > 0 ? (value + by - 1) / by : 0;
+}
+
+static int64_t clamp(const struct group *group, int64_t replicas)
+{
+	if (replicas < group->spec->min_replicas)
+		replicas = group->spec->min_replicas;
+	return replicas > group->spec->max_replicas ? group->spec->max_replicas : replicas;
+}
+
+static int64_t present_pods(const struct group *group)
+{
+	return group->kept - group->removed_pods + group->missing -
+	       group->missing_taken * group->hosts;
+}
+
+int64_t target_base(const struct group *group)
+{
+	return ceil_divide(group->kept - group->removed_pods + group->missing, group->hosts) -
+	       group->missing_taken;
+}
+
+void target_launches(struct group *group)
+{
+	if (group->frozen)
+		return;
+	int64_t base = clamp(group, target_base(group));
+	int64_t wanted = clamp(group, ceil_divide(present_pods(group) + group->packed_launches,
+						  group->hosts));
+	int64_t to_launch = wanted * group->hosts - present_pods(group);
+	group->launch_replicas = wanted > base ? wanted - base : 0;
+	group->to_launch = to_launch > 0 ? to_launch : 0;
+}
+
+void target_finish(struct group *group)
+{
+	if (group->frozen) {
+		group->patch_replicas = group->target_replicas = group->spec->replicas;
+		return;
+	}
+	/* minReplicas is not held back by a cap: the operator creates that many anyway. */
+	int64_t floor = clamp(group, target_base(group));
+	int64_t replicas = target_base(group) + group->allowed_replicas;
+	if (replicas < floor + group->allowed_replicas && group->allowed_replicas > 0)
+		replicas = floor + group->allowed_replicas;
+	group->patch_replicas = clamp(group, replicas);
+	group->target_replicas = clamp(group, replicas - group->drained);
+	group->at_maximum = replicas > group->spec->max_replicas;
+	group->at_minimum = replicas - group->drained < group->spec->min_replicas;
+}

@@ -1,0 +1,16 @@
+/* Replica arithmetic of one group: Pods to replicas, base, bounds. One replica has numOfHosts Pods.
+ * Must not choose workers. */
+#ifndef CORE_TARGET_H
+#define CORE_TARGET_H
+
+#include "core/situation.h"
+
+/* Replicas that exist or are asked for when what this decision removes is gone; neither bounded by
+ * minReplicas nor by maxReplicas. */
+int64_t target_base(const struct group *group);
+/* Sets launch_replicas and to_launch: what the packing and minReplicas want, within maxReplicas. */
+void target_launches(struct group *group);
+/* Sets patch_replicas and target_replicas from allowed_replicas. */
+void target_finish(struct group *group);
+
+#endif

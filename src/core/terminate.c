@@ -1,0 +1,217 @@
+#include "core/terminate.h"
+
+#include "core/reason.h"
+#include "core/target.h"
+#include "core/unit.h"
+
+static enum removal removal_of_joined(const struct worker *worker)
+{
+	if (worker->finished || worker->node->problem != NULL)
+		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's figures are no good */
+	if (worker->node->status == RAY_NODE_IDLE)
+		return REMOVAL_DRAIN;
+	if (worker->node->status == RAY_NODE_DRAINING && ray_node_is_unused(worker->node))
+		return REMOVAL_DELETE;
+	return REMOVAL_FORBIDDEN;
+}
+
+static enum removal removal_of(const struct situation *s, const struct worker *worker)
+{
+	if (s->termination_forbidden || worker->pod == NULL || worker->deleting ||
+	    worker->group == SITUATION_NO_INDEX || s->groups[worker->group].frozen)
+		return REMOVAL_FORBIDDEN;
+	if (worker->joined)
+		return removal_of_joined(worker);
+	if (worker->finished || worker->expired)
+		return REMOVAL_DELETE;
+	if (worker->raylet_gone) /* within raylet-gone-seconds it may come back */
+		return REMOVAL_FORBIDDEN;
+	return worker->never_started ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
+}
+
+void terminate_classify(struct situation *s)
+{
+	for (size_t i = 0; i < s->worker_count; i++)
+		s->workers[i].removal = removal_of(s, &s->workers[i]);
+}
+
+void terminate_delete(struct worker *worker, const char *reason, const char *message)
+{
+	worker->action = TERMINATE_DELETE;
+	worker->action_reason = reason;
+	worker->action_message = message;
+}
+
+static const char *broken_reason(const struct worker *worker, const char **ret_message)
+{
+	if (worker->state == WORKER_DRAINING) {
+		*ret_message = "drained, with nothing in use";
+		return REASON_DRAINED;
+	}
+	if (worker->finished) {
+		*ret_message = "the Pod has ended";
+		return REASON_POD_FINISHED;
+	}
+	if (worker->raylet_gone) {
+		*ret_message = "the Pod runs and its raylet is dead";
+		return REASON_RAYLET_GONE;
+	}
+	if (worker->expired) {
+		*ret_message = "its raylet has not joined in time";
+		return REASON_START_TIMEOUT;
+	}
+	*ret_message = "a host of its replica is gone";
+	return REASON_RAYLET_GONE;
+}
+
+static void drain(const struct situation *s, struct worker *worker, const char *reason)
+{
+	const struct group *group = &s->groups[worker->group];
+	worker->action = TERMINATE_DRAIN;
+	worker->action_reason = reason;
+	worker->action_message =
+		arena_printf(s->arena, "idle for %lld s, timeout %lld s",
+			     (long long)(worker->node->idle_duration_ms / MS_PER_SECOND),
+			     (long long)(group->idle_timeout_ms / MS_PER_SECOND));
+}
+
+static void drain_unit(struct situation *s, struct group *group, const struct unit *unit,
+		       const char *reason)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		struct worker *worker = &s->workers[unit->members[i]];
+		if (worker->removal == REMOVAL_DRAIN)
+			drain(s, worker, reason);
+	}
+	group->drained++;
+}
+
+/* Is it needed, so that its Pod is made anew while replicas stays? */
+static bool is_needed(const struct situation *s, const struct group *group,
+		      const struct unit *unit)
+{
+	if (target_base(group) - group->drained - 1 < group->spec->min_replicas)
+		return true;
+	for (size_t i = 0; i < unit->count; i++) {
+		const struct worker *worker = &s->workers[unit->members[i]];
+		if (worker->needed_by_demand || worker->needed_by_request)
+			return true;
+	}
+	return false;
+}
+
+/* Something of the unit has gone already: it serves nobody as it is. */
+static void choose_broken(struct situation *s, struct group *group, const struct unit *unit)
+{
+	if (!unit->deletable) {
+		if (unit->removable)
+			drain_unit(s, group, unit, REASON_RAYLET_GONE);
+		return;
+	}
+	const struct worker *first = &s->workers[unit->members[0]];
+	bool operator_replaces = unit->count == 1 && first->finished;
+	bool needed = !unit->drained && is_needed(s, group, unit);
+	if (needed && operator_replaces)
+		return; /* the operator makes a finished Pod anew without being asked */
+	for (size_t i = 0; i < unit->count; i++) {
+		const char *message;
+		struct worker *worker = &s->workers[unit->members[i]];
+		const char *reason = broken_reason(worker, &message);
+		terminate_delete(worker, reason, message);
+	}
+	if (needed) {
+		group->recycled++;
+	} else {
+		group->removed++;
+		group->removed_pods += (int64_t)unit->count;
+	}
+}
+
+static void choose_idle(struct situation *s, struct group *group, const struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		const struct worker *worker = &s->workers[unit->members[i]];
+		if (!worker->chosen || worker->cause != SCHEDULE_CAUSE_IDLE ||
+		    worker->removal != REMOVAL_DRAIN ||
+		    worker->node->idle_duration_ms <= group->idle_timeout_ms)
+			return;
+	}
+	if (target_base(group) - group->drained - 1 >= group->spec->min_replicas)
+		drain_unit(s, group, unit, REASON_IDLE);
+}
+
+static void stop_unit(struct situation *s, struct group *group, const struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		struct worker *worker = &s->workers[unit->members[i]];
+		worker->action = TERMINATE_STOP;
+		worker->action_reason = REASON_ABOVE_MAX_REPLICAS;
+		worker->action_message = "above maxReplicas, enforce-max is now";
+	}
+	group->removed++;
+	group->removed_pods += (int64_t)unit->count;
+}
+
+static void choose_above_max(struct situation *s, struct group *group, const struct unit *unit)
+{
+	bool chosen = false;
+	for (size_t i = 0; i < unit->count; i++)
+		if (s->workers[unit->members[i]].chosen &&
+		    s->workers[unit->members[i]].cause != SCHEDULE_CAUSE_IDLE)
+			chosen = true;
+	if (!chosen || target_base(group) - group->drained <= group->spec->max_replicas)
+		return;
+	if (unit->deletable) {
+		for (size_t i = 0; i < unit->count; i++)
+			terminate_delete(&s->workers[unit->members[i]], REASON_ABOVE_MAX_REPLICAS,
+					 "above maxReplicas and has not started");
+		group->removed++;
+		group->removed_pods += (int64_t)unit->count;
+	} else if (unit->removable) {
+		drain_unit(s, group, unit, REASON_ABOVE_MAX_REPLICAS);
+	} else if (s->snapshot->settings.enforce_max == ENFORCE_MAX_NOW) {
+		stop_unit(s, group, unit);
+	}
+}
+
+static void choose_of_group(struct situation *s, struct group *group)
+{
+	size_t count;
+	struct unit *units = unit_list(s, group, &count);
+	for (size_t i = 0; i < count; i++)
+		if (units[i].broken)
+			choose_broken(s, group, &units[i]);
+	for (size_t i = 0; i < count; i++)
+		if (!units[i].broken)
+			choose_above_max(s, group, &units[i]);
+	for (size_t i = 0; i < count; i++)
+		if (!units[i].broken && s->workers[units[i].members[0]].action == TERMINATE_NONE)
+			choose_idle(s, group, &units[i]);
+}
+
+void terminate_choose(struct situation *s)
+{
+	if (s->termination_forbidden)
+		return;
+	for (size_t g = 0; g < s->group_count; g++)
+		if (!s->groups[g].frozen)
+			choose_of_group(s, &s->groups[g]);
+}
+
+void terminate_write(struct situation *s)
+{
+	for (size_t i = 0; i < s->worker_count; i++) {
+		const struct worker *worker = &s->workers[i];
+		if (worker->action == TERMINATE_NONE)
+			continue;
+		struct plan_group *group = &s->plan->groups.at[worker->group];
+		struct plan_termination *item = VEC_ADD(s->arena, &group->terminate);
+		*item = (struct plan_termination){
+			.pod = worker->pod_name,
+			.ray_node_id = worker->node != NULL ? worker->node->id : "",
+			.action = worker->action,
+			.reason = worker->action_reason,
+			.message = worker->action_message,
+		};
+	}
+}

@@ -1,0 +1,118 @@
+#include "core/verdict.h"
+
+#include <string.h>
+
+#include "core/reason.h"
+
+#define PROBLEMS_MAX 10 /* named in one message */
+#define FIGHTS_MIN 3
+
+static void add(struct situation *s, const char *type, bool status, const char *reason,
+		const char *message)
+{
+	struct plan_condition *condition = VEC_ADD(s->arena, &s->plan->conditions);
+	*condition = (struct plan_condition){ type, status ? "True" : "False", reason, message };
+}
+
+static void write_active(struct situation *s)
+{
+	if (!s->ray_reachable) {
+		add(s, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
+		    arena_printf(s->arena,
+				 "Ray is unreachable: %s; nothing is terminated, minReplicas and the "
+				 "request-resources annotation still scale up",
+				 s->ray_problem));
+		return;
+	}
+	const struct ray_state *state = s->snapshot->ray_state;
+	add(s, "ScalingActive", true, REASON_DEMAND_READ,
+	    arena_printf(s->arena,
+			 "demand and idleness were read from Ray: %zu shapes of requests, %zu "
+			 "placement groups, %zu nodes",
+			 s->demands.at.count, s->gang_count, state->node_count));
+}
+
+static void write_able(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		if (!group->backed_off)
+			continue;
+		add(s, "AbleToScale", false, REASON_BACKED_OFF,
+		    arena_printf(s->arena, "group %s brings no capacity (%s): %s", group->spec->name,
+				 group->backoff->cause, group->backoff->message));
+		return;
+	}
+	add(s, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE, "nothing stands in the way");
+}
+
+static bool is_limit(const char *reason)
+{
+	return strcmp(reason, REASON_MAX_REPLICAS) == 0 || strcmp(reason, REASON_MAX_GPUS) == 0;
+}
+
+static void write_limited(struct situation *s)
+{
+	for (size_t i = 0; i < s->plan->unserved.count; i++) {
+		const struct plan_demand *demand = &s->plan->unserved.at[i];
+		if (!is_limit(demand->reason))
+			continue;
+		add(s, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS, demand->message);
+		return;
+	}
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		if (!group->at_maximum && !group->at_minimum)
+			continue;
+		add(s, "ScalingLimited", true,
+		    group->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
+		    arena_printf(s->arena, "group %s is held at %s %lld", group->spec->name,
+				 group->at_maximum ? "maxReplicas" : "minReplicas",
+				 (long long)(group->at_maximum ? group->spec->max_replicas :
+								 group->spec->min_replicas)));
+		return;
+	}
+	add(s, "ScalingLimited", false, REASON_DESIRED_WITHIN_RANGE,
+	    "no minimum, maximum or ceiling was reached");
+}
+
+static void write_invalid(struct situation *s)
+{
+	const char *text = "";
+	for (size_t i = 0; i < s->problems.count && i < PROBLEMS_MAX; i++)
+		text = arena_printf(s->arena, "%s%s%s", text, i > 0 ? "; " : "", s->problems.at[i]);
+	if (s->problems.count > PROBLEMS_MAX)
+		text = arena_printf(s->arena, "%s; and %zu more", text,
+				    s->problems.count - PROBLEMS_MAX);
+	if (s->problems.count > 0)
+		add(s, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
+}
+
+static void write_reverted(struct situation *s)
+{
+	for (size_t i = 0; i < s->plan->memory.replica_fights.count; i++) {
+		const struct memory_since *fight = &s->plan->memory.replica_fights.at[i];
+		if (fight->count < FIGHTS_MIN)
+			continue;
+		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
+		    arena_printf(s->arena,
+				 "somebody set replicas of group %s back %lld times: let one program "
+				 "own the field",
+				 fight->key, (long long)fight->count));
+		return;
+	}
+}
+
+void verdict_write(struct situation *s)
+{
+	write_active(s);
+	write_able(s);
+	write_limited(s);
+	write_invalid(s);
+	write_reverted(s);
+}
+
+void verdict_write_gated(struct situation *s, const char *reason, const char *message)
+{
+	add(s, "ScalingActive", false, reason, message);
+}
