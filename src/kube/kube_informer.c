@@ -1,0 +1,568 @@
+#include "kube/kube_informer.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/list_json.h"
+#include "kube/kube_backoff.h"
+#include "kube/kube_discover.h"
+#include "kube/kube_store.h"
+#include "kube/kube_watch.h"
+
+#define KUBE_PAGE_OBJECTS 250
+#define KUBE_WATCH_FAILURES_MAX 3
+#define KUBE_WATCH_SHORT_MS 1000
+
+/* A page of 250 Pods has about 150,000 values; a tree of them costs about 100 bytes each. */
+static const struct json_limits kube_page_limits = {
+	.bytes = KUBE_BODY_MAX_BYTES,
+	.depth = 200,
+	.elements = 2000000,
+};
+
+enum kube_state {
+	KUBE_STATE_DISCOVER = 1,
+	KUBE_STATE_LIST,
+	KUBE_STATE_WATCH,
+	KUBE_STATE_POLL,
+	KUBE_STATE_WAIT, /* back-off, then `next` */
+};
+
+static const char *const kube_state_names[] = {
+	[KUBE_STATE_DISCOVER] = "discover", [KUBE_STATE_LIST] = "list",
+	[KUBE_STATE_WATCH] = "watch",	    [KUBE_STATE_POLL] = "poll",
+	[KUBE_STATE_WAIT] = "wait",
+};
+
+struct kube_informer {
+	struct kube_client *client;
+	struct loop *loop;
+	const struct kube_type *type;
+	struct kube_informer_callbacks callbacks;
+	char *namespace_, *label_selector, *name;
+	int64_t poll_ms;
+	struct kube_store store;
+
+	enum kube_state state, next;
+	struct loop_timer *timer;   /* of WAIT and between polls */
+	struct kube_call *call;     /* of DISCOVER, LIST, POLL */
+	struct kube_watch *watch;
+	size_t version;		    /* index into type->versions that is asked for */
+	char *api_version;	    /* the one that is served; NULL: not known */
+	char *resource_version;	    /* to watch from */
+	char *continue_token;	    /* of the list under way */
+	int page_objects;	    /* halved when a page is too large for us */
+	struct kube_backoff backoff;
+	int watch_failures;	    /* watches in a row that brought nothing and failed */
+	int64_t opened_ms;	    /* monotonic; of the present watch */
+	bool progress;		    /* this watch has brought something */
+
+	bool synced, live;
+	time_ms whole_until; /* the view is known to be whole up to then */
+	struct err problem;
+	struct kube_informer_counters counters;
+};
+
+static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
+
+static void kube_informer_set_live(struct kube_informer *informer)
+{
+	bool was_live = informer->live;
+
+	informer->live = true;
+	informer->problem.text[0] = '\0';
+	informer->whole_until = loop_wall(informer->loop);
+	if (!was_live && informer->callbacks.on_live)
+		informer->callbacks.on_live(informer->callbacks.context);
+}
+
+/* The view is no longer live; goes on with `next` after a back-off. */
+static void kube_informer_fail(struct kube_informer *informer, enum kube_state next,
+			       const struct err *err, int64_t retry_after_ms)
+{
+	informer->live = false;
+	informer->problem = *err;
+	informer->counters.errors++;
+	informer->state = KUBE_STATE_WAIT;
+	informer->next = next;
+	loop_timer_start(informer->timer, kube_backoff_next_ms(&informer->backoff, retry_after_ms));
+	if (informer->callbacks.on_error)
+		informer->callbacks.on_error(informer->callbacks.context, err);
+}
+
+/* An object that has no name to go by: told, and left out. */
+static void kube_informer_nameless(struct kube_informer *informer, const struct err *err)
+{
+	informer->counters.errors++;
+	if (informer->callbacks.on_error)
+		informer->callbacks.on_error(informer->callbacks.context, err);
+}
+
+static void kube_informer_set(char **slot, const char *text)
+{
+	char *copy = memory_strdup(text);
+
+	memory_free(*slot);
+	*slot = copy;
+}
+
+static void kube_informer_set_synced(struct kube_informer *informer)
+{
+	bool was_synced = informer->synced;
+
+	informer->synced = true;
+	informer->whole_until = loop_wall(informer->loop);
+	if (!was_synced && informer->callbacks.on_synced)
+		informer->callbacks.on_synced(informer->callbacks.context);
+}
+
+/* ---- discover ---- */
+
+static void kube_informer_use_version(struct kube_informer *informer)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *version = informer->type->versions[informer->version];
+
+	kube_informer_set(&informer->api_version,
+			  *informer->type->group
+				  ? arena_printf(&arena, "%s/%s", informer->type->group, version)
+				  : version);
+	kube_informer_step(informer, informer->name ? KUBE_STATE_POLL : KUBE_STATE_LIST);
+}
+
+static void kube_informer_discovered(void *context, const struct kube_answer *answer,
+				     const struct err *err)
+{
+	struct kube_informer *informer = context;
+	struct err problem = { .kind = ERR_NONE };
+	bool serves = false;
+
+	informer->call = NULL;
+	if (err && err->kind != ERR_NOT_FOUND) {
+		kube_informer_fail(informer, KUBE_STATE_DISCOVER, err, answer->retry_after_ms);
+		return;
+	}
+	if (!err && kube_discover_serves(answer->body, answer->body_size, informer->type->plural,
+					 &serves, &problem) < 0) {
+		err_prefix(&problem, "the API server's list of resources of %s",
+			   informer->type->group);
+		kube_informer_fail(informer, KUBE_STATE_DISCOVER, &problem, 0);
+		return;
+	}
+	if (serves) {
+		kube_informer_use_version(informer);
+		return;
+	}
+	if (informer->type->versions[++informer->version]) {
+		kube_informer_step(informer, KUBE_STATE_DISCOVER);
+		return;
+	}
+	informer->version = 0;
+	err_set(&problem, ERR_NOT_FOUND, "the API server does not know %s.%s (%s): %s",
+		informer->type->plural, informer->type->group, informer->type->kind,
+		informer->type->install);
+	kube_informer_fail(informer, KUBE_STATE_DISCOVER, &problem, 0);
+}
+
+static void kube_informer_discover(struct kube_informer *informer)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct kube_type *type = informer->type;
+
+	if (!*type->group) {
+		kube_informer_use_version(informer); /* built in: nothing to find out */
+		return;
+	}
+	informer->call = kube_client_send(informer->client, KUBE_GET,
+					  arena_printf(&arena, "/apis/%s/%s", type->group,
+						       type->versions[informer->version]),
+					  NULL, 0, kube_informer_discovered, informer);
+}
+
+/* After a 404 for the whole resource: its definition may have gone or moved to another version. */
+static enum kube_state kube_informer_after_missing(struct kube_informer *informer)
+{
+	informer->version = 0;
+	return KUBE_STATE_DISCOVER;
+}
+
+/* ---- list ---- */
+
+static char *kube_informer_collection(const struct kube_informer *informer, struct arena *arena)
+{
+	char *path = kube_path(arena, informer->api_version, informer->namespace_,
+			       informer->type->plural, informer->name, NULL);
+
+	if (informer->label_selector)
+		path = kube_path_query(arena, path, "labelSelector", informer->label_selector);
+	return path;
+}
+
+static int kube_informer_page(struct kube_informer *informer, const struct kube_answer *answer,
+			      struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct list_page page;
+
+	if (json_parse(answer->body, answer->body_size, &kube_page_limits, &json, err) < 0 ||
+	    list_decode(json, &arena, &page, err) < 0)
+		return err_prefix(err, "list of %s", informer->type->plural);
+	if (!*page.resource_version)
+		return err_set(err, ERR_INPUT, "list of %s: metadata.resourceVersion is missing",
+			       informer->type->plural);
+	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
+		struct err problem;
+
+		if (kube_store_put(&informer->store, item, &problem) < 0)
+			kube_informer_nameless(informer, &problem);
+	}
+	kube_informer_set(&informer->continue_token, page.continue_token);
+	kube_informer_set(&informer->resource_version, page.resource_version);
+	return 0;
+}
+
+static void kube_informer_list_failed(struct kube_informer *informer, const struct err *err,
+				      int64_t retry_after_ms)
+{
+	enum kube_state next = KUBE_STATE_LIST;
+
+	kube_informer_set(&informer->continue_token, ""); /* begin anew: 410 in the middle, too */
+	if (err->kind == ERR_NOT_FOUND)
+		next = kube_informer_after_missing(informer);
+	if (err->kind == ERR_LIMIT && informer->page_objects > 1)
+		informer->page_objects /= 2;
+	kube_informer_fail(informer, next, err, retry_after_ms);
+}
+
+static void kube_informer_listed(void *context, const struct kube_answer *answer,
+				 const struct err *err)
+{
+	struct kube_informer *informer = context;
+	struct err problem = { .kind = ERR_NONE };
+
+	informer->call = NULL;
+	if (err) {
+		kube_informer_list_failed(informer, err, answer->retry_after_ms);
+	} else if (kube_informer_page(informer, answer, &problem) < 0) {
+		kube_informer_list_failed(informer, &problem, 0);
+	} else if (*informer->continue_token) {
+		kube_informer_step(informer, KUBE_STATE_LIST);
+	} else {
+		kube_store_sweep(&informer->store);
+		informer->counters.lists++;
+		informer->watch_failures = 0;
+		kube_informer_set_synced(informer);
+		kube_informer_step(informer, KUBE_STATE_WATCH);
+	}
+}
+
+static void kube_informer_list(struct kube_informer *informer)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	char *path = kube_informer_collection(informer, &arena);
+
+	path = kube_path_query(&arena, path, "limit",
+			       arena_printf(&arena, "%d", informer->page_objects));
+	if (*informer->continue_token)
+		path = kube_path_query(&arena, path, "continue", informer->continue_token);
+	else
+		kube_store_mark(&informer->store);
+	informer->call = kube_client_send(informer->client, KUBE_GET, path, NULL, 0,
+					  kube_informer_listed, informer);
+}
+
+/* ---- watch ---- */
+
+static void kube_informer_on_open(void *context)
+{
+	struct kube_informer *informer = context;
+
+	informer->counters.watches++;
+	informer->opened_ms = loop_monotonic_ms(informer->loop);
+	kube_informer_set_live(informer);
+}
+
+static void kube_informer_on_event(void *context, const struct watch_event *event)
+{
+	struct kube_informer *informer = context;
+	struct err problem = { .kind = ERR_NONE };
+
+	if (event->type == WATCH_BOOKMARK)
+		informer->counters.bookmarks++;
+	else if (event->type == WATCH_DELETED)
+		(void)kube_store_remove(&informer->store, event->object, &problem);
+	else
+		(void)kube_store_put(&informer->store, event->object, &problem);
+	if (event->type != WATCH_BOOKMARK)
+		informer->counters.events++;
+	if (problem.kind != ERR_NONE)
+		kube_informer_nameless(informer, &problem);
+	if (*event->resource_version)
+		kube_informer_set(&informer->resource_version, event->resource_version);
+	informer->progress = true;
+	kube_backoff_reset(&informer->backoff);
+	informer->watch_failures = 0;
+	informer->whole_until = loop_wall(informer->loop);
+}
+
+static void kube_informer_on_end(void *context, const struct kube_answer *answer,
+				 const struct err *err)
+{
+	struct kube_informer *informer = context;
+	int64_t lasted_ms = loop_monotonic_ms(informer->loop) - informer->opened_ms;
+	enum kube_state next = KUBE_STATE_WATCH;
+	struct err problem;
+
+	informer->watch = NULL;
+	if (!err && (informer->progress || lasted_ms >= KUBE_WATCH_SHORT_MS)) {
+		kube_backoff_reset(&informer->backoff);
+		informer->watch_failures = 0;
+		informer->whole_until = loop_wall(informer->loop);
+		kube_informer_step(informer, KUBE_STATE_WATCH);
+		return;
+	}
+	if (!err) {
+		err_set(&problem, ERR_RETRY, "watch of %s: the server ended it at once",
+			informer->type->plural);
+		err = &problem;
+	}
+	if (!informer->progress && ++informer->watch_failures >= KUBE_WATCH_FAILURES_MAX)
+		next = KUBE_STATE_LIST;
+	if (err->kind == ERR_GONE || err->kind == ERR_LIMIT || err->kind == ERR_INPUT)
+		next = KUBE_STATE_LIST;
+	if (err->kind == ERR_NOT_FOUND)
+		next = kube_informer_after_missing(informer);
+	kube_informer_fail(informer, next, err, answer->retry_after_ms);
+}
+
+static void kube_informer_watch(struct kube_informer *informer)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct kube_watch_callbacks callbacks = {
+		.on_open = kube_informer_on_open,
+		.on_event = kube_informer_on_event,
+		.on_end = kube_informer_on_end,
+		.context = informer,
+	};
+
+	informer->progress = false;
+	informer->opened_ms = loop_monotonic_ms(informer->loop);
+	informer->watch = kube_watch_start(informer->client,
+					   kube_informer_collection(informer, &arena),
+					   informer->resource_version, &callbacks);
+}
+
+/* ---- poll ---- */
+
+static int kube_informer_take_polled(struct kube_informer *informer,
+				     const struct kube_answer *answer, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+
+	if (json_parse(answer->body, answer->body_size, &kube_page_limits, &json, err) < 0 ||
+	    kube_store_put(&informer->store, json, err) < 0)
+		return err_prefix(err, "%s %s/%s", informer->type->kind, informer->namespace_,
+				  informer->name);
+	return 0;
+}
+
+static void kube_informer_polled(void *context, const struct kube_answer *answer,
+				 const struct err *err)
+{
+	struct kube_informer *informer = context;
+	struct err problem = { .kind = ERR_NONE };
+	/* A missing object comes as a Status that names it, a missing kind as plain text; the
+	 * second is asked for again by the discovery, which needs no rights. */
+	bool absent = err && err->kind == ERR_NOT_FOUND;
+
+	informer->call = NULL;
+	if (err && !absent) {
+		kube_informer_fail(informer, KUBE_STATE_POLL, err, answer->retry_after_ms);
+		return;
+	}
+	if (!absent && kube_informer_take_polled(informer, answer, &problem) < 0) {
+		kube_informer_fail(informer, KUBE_STATE_POLL, &problem, 0);
+		return;
+	}
+	if (absent) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+		kube_store_remove_key(&informer->store,
+				      arena_printf(&arena, "%s/%s", informer->namespace_,
+						   informer->name));
+		informer->version = 0;
+	}
+	kube_backoff_reset(&informer->backoff);
+	informer->counters.polls++;
+	informer->state = KUBE_STATE_WAIT;
+	informer->next = absent ? KUBE_STATE_DISCOVER : KUBE_STATE_POLL;
+	loop_timer_start(informer->timer, informer->poll_ms);
+	kube_informer_set_synced(informer);
+	kube_informer_set_live(informer);
+}
+
+static void kube_informer_poll(struct kube_informer *informer)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	informer->call = kube_client_send(informer->client, KUBE_GET,
+					  kube_informer_collection(informer, &arena), NULL, 0,
+					  kube_informer_polled, informer);
+}
+
+/* ---- all ---- */
+
+static void kube_informer_step(struct kube_informer *informer, enum kube_state state)
+{
+	informer->state = state;
+	switch (state) {
+	case KUBE_STATE_DISCOVER:
+		kube_informer_discover(informer);
+		break;
+	case KUBE_STATE_LIST:
+		kube_informer_list(informer);
+		break;
+	case KUBE_STATE_WATCH:
+		kube_informer_watch(informer);
+		break;
+	case KUBE_STATE_POLL:
+		kube_informer_poll(informer);
+		break;
+	case KUBE_STATE_WAIT:
+		break;
+	}
+}
+
+static void kube_informer_on_timer(void *context)
+{
+	struct kube_informer *informer = context;
+
+	kube_informer_step(informer, informer->next);
+}
+
+static char *kube_informer_copy(const char *text)
+{
+	return text && *text ? memory_strdup(text) : NULL;
+}
+
+struct kube_informer *kube_informer_new(struct kube_client *client,
+					const struct kube_informer_options *options)
+{
+	struct kube_informer *informer = memory_alloc(sizeof(*informer));
+
+	informer->client = client;
+	informer->loop = kube_client_loop(client);
+	informer->type = options->type;
+	informer->callbacks = options->callbacks;
+	informer->namespace_ = kube_informer_copy(options->namespace_);
+	informer->label_selector = kube_informer_copy(options->label_selector);
+	informer->name = kube_informer_copy(options->name);
+	CHECK(!informer->name || (informer->namespace_ && options->poll_ms > 0));
+	informer->poll_ms = options->poll_ms;
+	kube_store_init(&informer->store, options->type, &informer->callbacks);
+	informer->continue_token = memory_strdup("");
+	informer->page_objects = KUBE_PAGE_OBJECTS;
+	informer->whole_until = TIME_NONE;
+	kube_backoff_init(&informer->backoff);
+	informer->timer = loop_timer_new(informer->loop, kube_informer_on_timer, informer);
+	informer->state = KUBE_STATE_WAIT;
+	informer->next = KUBE_STATE_DISCOVER;
+	loop_timer_start(informer->timer, 0);
+	return informer;
+}
+
+void kube_informer_free(struct kube_informer *informer)
+{
+	if (!informer)
+		return;
+	kube_client_cancel(informer->call);
+	kube_watch_cancel(informer->watch);
+	loop_timer_free(informer->timer);
+	kube_store_done(&informer->store);
+	memory_free(informer->namespace_);
+	memory_free(informer->label_selector);
+	memory_free(informer->name);
+	memory_free(informer->api_version);
+	memory_free(informer->resource_version);
+	memory_free(informer->continue_token);
+	memory_free(informer);
+}
+
+bool kube_informer_synced(const struct kube_informer *informer)
+{
+	return informer->synced;
+}
+
+bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since)
+{
+	if (informer->synced && informer->live)
+		return true;
+	if (ret_since)
+		*ret_since = informer->whole_until;
+	return false;
+}
+
+const char *kube_informer_problem(const struct kube_informer *informer)
+{
+	return informer->live ? "" : informer->problem.text;
+}
+
+const char *kube_informer_state(const struct kube_informer *informer)
+{
+	return kube_state_names[informer->state];
+}
+
+const char *kube_informer_api_version(const struct kube_informer *informer)
+{
+	return informer->api_version ? informer->api_version : "";
+}
+
+static char *kube_informer_key(struct arena *arena, const char *namespace_, const char *name)
+{
+	return arena_printf(arena, "%s%s%s", namespace_, *namespace_ ? "/" : "", name);
+}
+
+const void *kube_informer_get(const struct kube_informer *informer, const char *namespace_,
+			      const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_get(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
+			      const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_bad(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+size_t kube_informer_bad_count(const struct kube_informer *informer)
+{
+	return informer->store.bad_count;
+}
+
+const void *kube_informer_next(const struct kube_informer *informer, size_t *at)
+{
+	return kube_store_next(&informer->store, at);
+}
+
+size_t kube_informer_count(const struct kube_informer *informer)
+{
+	return informer->store.good_count;
+}
+
+const void *const *kube_informer_indexed(const struct kube_informer *informer, const char *key,
+					 size_t *ret_count)
+{
+	return kube_store_indexed(&informer->store, key, ret_count);
+}
+
+struct kube_informer_counters kube_informer_counters(const struct kube_informer *informer)
+{
+	return informer->counters;
+}

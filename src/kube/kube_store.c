@@ -1,0 +1,301 @@
+#include "kube/kube_store.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "codec/json.h"
+
+#define KUBE_KEY_MAX_BYTES ((size_t)4096)
+
+/* All objects with one index key; the arrays are parallel. */
+struct kube_group {
+	const void **objects;
+	struct kube_entry **entries;
+	size_t count, capacity;
+	char *key;
+};
+
+/* What one version of an object owns. */
+struct kube_content {
+	struct arena arena; /* one block of the right size: object and resource_version */
+	void *object;       /* NULL: bad */
+	char *bad;          /* why, NULL when the object is good */
+	const char *resource_version;
+};
+
+struct kube_entry {
+	struct kube_content content;
+	uint64_t round;
+	struct kube_group *group; /* NULL: in none */
+	size_t group_at;
+};
+
+/* The names in the metadata; texts in the scratch arena. */
+struct kube_meta {
+	const char *key, *resource_version;
+};
+
+static void kube_content_done(struct kube_content *content)
+{
+	arena_done(&content->arena);
+	memory_free(content->bad);
+}
+
+void kube_store_init(struct kube_store *store, const struct kube_type *type,
+		     const struct kube_informer_callbacks *callbacks)
+{
+	*store = (struct kube_store){ .type = type, .callbacks = callbacks };
+	store->entries = MAP_INIT;
+	store->groups = MAP_INIT;
+	store->scratch = ARENA_INIT;
+}
+
+static void kube_group_free(struct kube_group *group)
+{
+	memory_free(group->objects);
+	memory_free(group->entries);
+	memory_free(group->key);
+	memory_free(group);
+}
+
+void kube_store_done(struct kube_store *store)
+{
+	for (size_t i = 0; i < store->entries.count; i++) {
+		struct kube_entry *entry = store->entries.entries[i].value;
+
+		kube_content_done(&entry->content);
+		memory_free(entry);
+	}
+	for (size_t i = 0; i < store->groups.count; i++)
+		kube_group_free(store->groups.entries[i].value);
+	map_done(&store->entries);
+	map_done(&store->groups);
+	arena_done(&store->scratch);
+}
+
+static void kube_store_unindex(struct kube_store *store, struct kube_entry *entry)
+{
+	struct kube_group *group = entry->group;
+	size_t last;
+
+	if (!group)
+		return;
+	last = --group->count;
+	group->objects[entry->group_at] = group->objects[last];
+	group->entries[entry->group_at] = group->entries[last];
+	group->entries[entry->group_at]->group_at = entry->group_at;
+	entry->group = NULL;
+	if (group->count == 0) {
+		(void)map_remove(&store->groups, group->key);
+		kube_group_free(group);
+	}
+}
+
+static struct kube_group *kube_store_group(struct kube_store *store, const char *key)
+{
+	struct kube_group *group = map_get(&store->groups, key);
+
+	if (group)
+		return group;
+	group = memory_alloc(sizeof(*group));
+	group->key = memory_strdup(key);
+	map_set(&store->groups, key, group);
+	return group;
+}
+
+static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
+{
+	AUTO(buf_done) struct buf key = { .data = NULL };
+	struct kube_group *group;
+
+	if (!store->type->index || !entry->content.object)
+		return;
+	buf_init(&key, KUBE_KEY_MAX_BYTES);
+	store->type->index(entry->content.object, &key);
+	if (key.size == 0 || key.overflowed)
+		return;
+	group = kube_store_group(store, buf_string(&key));
+	if (group->count == group->capacity) {
+		group->capacity = group->capacity ? group->capacity * 2 : 4;
+		group->objects = memory_resize(group->objects, group->capacity,
+					       sizeof(*group->objects));
+		group->entries = memory_resize(group->entries, group->capacity,
+					       sizeof(*group->entries));
+	}
+	group->objects[group->count] = entry->content.object;
+	group->entries[group->count] = entry;
+	entry->group = group;
+	entry->group_at = group->count++;
+}
+
+static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
+			   struct kube_meta *ret_meta, struct err *err)
+{
+	struct json_reader reader = { .arena = &store->scratch, .err = err };
+	struct json_at root = json_root(json, "", &reader), metadata;
+	const char *namespace_, *name;
+
+	arena_reset(&store->scratch);
+	if (json_expect(&root, JSON_OBJECT) < 0 || json_object(&root, "metadata", &metadata) < 0 ||
+	    json_text(&metadata, "namespace", &namespace_) < 0 ||
+	    json_text(&metadata, "name", &name) < 0 ||
+	    json_text(&metadata, "resourceVersion", &ret_meta->resource_version) < 0)
+		return err_prefix(err, "%s", store->type->kind);
+	if (!*name)
+		return err_set(err, ERR_INPUT, "%s: metadata.name is missing", store->type->kind);
+	ret_meta->key = *namespace_ ? arena_printf(&store->scratch, "%s/%s", namespace_, name) : name;
+	return 0;
+}
+
+/* Decodes twice: the first time tells the size, so that the object that stays wastes nothing. */
+static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
+			      const char *resource_version, struct kube_content *ret_content)
+{
+	const struct kube_type *type = store->type;
+	AUTO(arena_done) struct arena measure = ARENA_INIT;
+	struct kube_content content = { .arena = ARENA_INIT };
+	struct err err = { .kind = ERR_NONE };
+	void *object = arena_alloc(&measure, type->object_size);
+
+	if (type->decode(json, "", &measure, object, &err) == 0) {
+		(void)arena_strdup(&measure, resource_version);
+		arena_reserve(&content.arena, measure.used_bytes);
+		content.object = arena_alloc(&content.arena, type->object_size);
+		CHECK(type->decode(json, "", &content.arena, content.object, &err) == 0);
+	} else {
+		content.bad = memory_strdup(err.text);
+	}
+	content.resource_version = arena_strdup(&content.arena, resource_version);
+	*ret_content = content;
+}
+
+static void kube_store_count(struct kube_store *store, const struct kube_content *content,
+			     size_t change)
+{
+	if (content->bad)
+		store->bad_count += change;
+	else
+		store->good_count += change;
+}
+
+static void kube_store_tell(const struct kube_store *store, enum kube_change change,
+			    const char *key, const void *old, const void *new_object)
+{
+	if (store->callbacks->on_change)
+		store->callbacks->on_change(store->callbacks->context, change, key, old,
+					    new_object);
+}
+
+int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err)
+{
+	struct kube_content old = { .arena = ARENA_INIT };
+	struct kube_entry *entry;
+	struct kube_meta meta;
+	enum kube_change change = KUBE_ADDED;
+
+	if (kube_store_meta(store, json, &meta, err) < 0)
+		return -1;
+	entry = map_get(&store->entries, meta.key);
+	if (entry) {
+		entry->round = store->round;
+		if (*meta.resource_version &&
+		    strcmp(entry->content.resource_version, meta.resource_version) == 0)
+			return 0;
+		kube_store_unindex(store, entry);
+		kube_store_count(store, &entry->content, (size_t)-1);
+		old = entry->content;
+	} else {
+		entry = memory_alloc(sizeof(*entry));
+		entry->round = store->round;
+		map_set(&store->entries, meta.key, entry);
+	}
+	kube_store_decode(store, json, meta.resource_version, &entry->content);
+	kube_store_count(store, &entry->content, 1);
+	kube_store_index(store, entry);
+	if (entry->content.bad)
+		change = KUBE_BAD;
+	else if (old.object)
+		change = KUBE_MODIFIED;
+	kube_store_tell(store, change, meta.key, old.object, entry->content.object);
+	kube_content_done(&old);
+	return 0;
+}
+
+void kube_store_remove_key(struct kube_store *store, const char *key)
+{
+	struct kube_entry *entry = map_remove(&store->entries, key);
+
+	if (!entry)
+		return;
+	kube_store_unindex(store, entry);
+	kube_store_count(store, &entry->content, (size_t)-1);
+	kube_store_tell(store, KUBE_DELETED, key, entry->content.object, NULL);
+	kube_content_done(&entry->content);
+	memory_free(entry);
+}
+
+int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct err *err)
+{
+	struct kube_meta meta;
+
+	if (kube_store_meta(store, json, &meta, err) < 0)
+		return -1;
+	kube_store_remove_key(store, meta.key);
+	return 0;
+}
+
+void kube_store_mark(struct kube_store *store)
+{
+	store->round++;
+}
+
+void kube_store_sweep(struct kube_store *store)
+{
+	/* From the end: removing moves the last entry, already looked at, into the gap. */
+	for (size_t i = store->entries.count; i-- > 0;) {
+		const struct kube_entry *entry = store->entries.entries[i].value;
+
+		if (entry->round != store->round) {
+			AUTO(memory_free_string) char *key =
+				memory_strdup(store->entries.entries[i].key);
+
+			kube_store_remove_key(store, key);
+		}
+	}
+}
+
+const void *kube_store_get(const struct kube_store *store, const char *key)
+{
+	const struct kube_entry *entry = map_get(&store->entries, key);
+
+	return entry ? entry->content.object : NULL;
+}
+
+const char *kube_store_bad(const struct kube_store *store, const char *key)
+{
+	const struct kube_entry *entry = map_get(&store->entries, key);
+
+	return entry ? entry->content.bad : NULL;
+}
+
+const void *kube_store_next(const struct kube_store *store, size_t *at)
+{
+	while (*at < store->entries.count) {
+		const struct kube_entry *entry = store->entries.entries[(*at)++].value;
+
+		if (entry->content.object)
+			return entry->content.object;
+	}
+	return NULL;
+}
+
+const void *const *kube_store_indexed(const struct kube_store *store, const char *key,
+				      size_t *ret_count)
+{
+	const struct kube_group *group = map_get(&store->groups, key);
+
+	*ret_count = group ? group->count : 0;
+	return group ? (const void *const *)group->objects : NULL;
+}

@@ -1,0 +1,47 @@
+/* The objects of one informer by "namespace/name", each in a block of its own size, and an index.
+ * The caller owns struct kube_store, which owns the objects. Knows nothing of requests.
+ * Only for kube_informer. */
+#ifndef KUBE_KUBE_STORE_H
+#define KUBE_KUBE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "kube/kube_informer.h"
+
+struct kube_entry;
+
+struct kube_store {
+	const struct kube_type *type;
+	const struct kube_informer_callbacks *callbacks; /* on_change is called from here */
+	struct map entries; /* of struct kube_entry */
+	struct map groups;  /* the index: key to struct kube_group */
+	struct arena scratch;
+	size_t good_count, bad_count;
+	uint64_t round; /* of lists: what the last one did not name is gone */
+};
+
+void kube_store_init(struct kube_store *store, const struct kube_type *type,
+		     const struct kube_informer_callbacks *callbacks);
+void kube_store_done(struct kube_store *store); /* calls nobody back */
+
+/* A list begins; kube_store_sweep ends it and deletes what was not put since then. */
+void kube_store_mark(struct kube_store *store);
+void kube_store_sweep(struct kube_store *store);
+
+/* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one that
+ * cannot be decoded becomes a bad entry. */
+int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err);
+/* The object is gone; fine when it was not there. -1 as above. */
+int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct err *err);
+void kube_store_remove_key(struct kube_store *store, const char *key);
+
+const void *kube_store_get(const struct kube_store *store, const char *key);
+const char *kube_store_bad(const struct kube_store *store, const char *key);
+const void *kube_store_next(const struct kube_store *store, size_t *at);
+const void *const *kube_store_indexed(const struct kube_store *store, const char *key,
+				      size_t *ret_count);
+
+#endif

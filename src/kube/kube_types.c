@@ -1,0 +1,90 @@
+/* The kinds of objects that are watched: where they are served, how they are decoded and found. */
+#include "kube/kube_informer.h"
+
+#include "codec/event_json.h"
+#include "codec/node_json.h"
+#include "codec/pod_json.h"
+#include "codec/ray_cluster_json.h"
+#include "core/kubernetes.h"
+
+static int kube_decode_ray_cluster(const struct cJSON *json, const char *path,
+				   struct arena *arena, void *ret_object, struct err *err)
+{
+	return ray_cluster_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_pod(const struct cJSON *json, const char *path, struct arena *arena,
+			   void *ret_object, struct err *err)
+{
+	return pod_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_node(const struct cJSON *json, const char *path, struct arena *arena,
+			    void *ret_object, struct err *err)
+{
+	return node_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_event(const struct cJSON *json, const char *path, struct arena *arena,
+			     void *ret_object, struct err *err)
+{
+	return event_decode(json, path, arena, ret_object, err);
+}
+
+static void kube_index_pod(const void *object, struct buf *ret_key)
+{
+	const struct pod *pod = object;
+	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+
+	if (cluster && *cluster)
+		(void)buf_printf(ret_key, "%s/%s", pod->namespace_, cluster);
+}
+
+static void kube_index_event(const void *object, struct buf *ret_key)
+{
+	const struct event *event = object;
+
+	(void)buf_add_string(ret_key, event->involved_uid);
+}
+
+const struct kube_type kube_type_ray_cluster = {
+	.kind = "RayCluster",
+	.plural = "rayclusters",
+	.group = "ray.io",
+	.versions = { "v1", "v1alpha1", NULL },
+	.install = "install KubeRay, or our own definition from crd/",
+	.object_size = sizeof(struct ray_cluster),
+	.decode = kube_decode_ray_cluster,
+};
+
+const struct kube_type kube_type_pod = {
+	.kind = "Pod",
+	.plural = "pods",
+	.group = "",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct pod),
+	.decode = kube_decode_pod,
+	.index = kube_index_pod,
+};
+
+const struct kube_type kube_type_node = {
+	.kind = "Node",
+	.plural = "nodes",
+	.group = "",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct node),
+	.decode = kube_decode_node,
+};
+
+const struct kube_type kube_type_event = {
+	.kind = "Event",
+	.plural = "events",
+	.group = "",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct event),
+	.decode = kube_decode_event,
+	.index = kube_index_event,
+};

@@ -1,0 +1,40 @@
+/* One watch request: lines of the stream to events. It ends once and is not opened again here;
+ * kube_informer does that. The caller owns struct kube_watch until on_end returns or
+ * kube_watch_cancel. A line may come in any pieces; one above KUBE_WATCH_LINE_MAX_BYTES, or one that
+ * is no event, ends the watch with an error. */
+#ifndef KUBE_KUBE_WATCH_H
+#define KUBE_KUBE_WATCH_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "codec/watch_json.h"
+#include "kube/kube_client.h"
+
+/* An object in etcd has at most 1.5 MiB; a larger line is read by the next list instead. */
+#define KUBE_WATCH_LINE_MAX_BYTES ((size_t)2 << 20)
+/* The server is asked to end the watch after the first, silence above the second is a fault; see the
+ * head of kube_informer.h. */
+#define KUBE_WATCH_SECONDS 20
+#define KUBE_WATCH_STALL_MS 25000
+
+struct kube_watch;
+
+struct kube_watch_callbacks {
+	void (*on_open)(void *context);
+	/* ADDED, MODIFIED, DELETED or BOOKMARK; the event dies when it returns. */
+	void (*on_event)(void *context, const struct watch_event *event);
+	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too old. */
+	void (*on_end)(void *context, const struct kube_answer *answer, const struct err *err);
+	void *context;
+	int64_t stall_ms; /* 0: KUBE_WATCH_STALL_MS */
+};
+
+/* `path` is the collection with its selectors; the parameters of the watch are added here. */
+struct kube_watch *kube_watch_start(struct kube_client *client, const char *path,
+				    const char *resource_version,
+				    const struct kube_watch_callbacks *callbacks);
+/* No callback any more. Fine inside on_open and on_event; NULL is fine. */
+void kube_watch_cancel(struct kube_watch *watch);
+
+#endif
