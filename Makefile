@@ -26,6 +26,10 @@ AR := ar
 PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
 
+# How many commands `make test` and `make lint` run at once.
+JOBS ?= $(shell nproc)
+export JOBS
+
 # Added after the flags of this file, for variants: make BUILD=build-cov EXTRA_CFLAGS=--coverage
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
@@ -223,6 +227,12 @@ lint:
 
 # ---- 7 setup, install, clean --------------------------------------------------------------
 
+# Debian packages; the Python environment and the API server of the tests are made by their stages.
+setup:
+	@e2e/setup-packages.sh build test
+setup-build:
+	@e2e/setup-packages.sh build
+
 install: $(BUILD)/rayscaler
 	install -D -m 0755 $(BUILD)/rayscaler $(DESTDIR)$(PREFIX)/bin/rayscaler
 
@@ -230,6 +240,20 @@ clean:
 	rm -rf $(BUILD)
 
 # ---- 8 test -------------------------------------------------------------------------------
+# A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
+# skipped". Sections below add theirs: TEST_STAGES += NAME. They run in this order.
+
+TEST_STAGES := unit
+
+# The API server of the e2e tests: real or embedded.
+APISERVER ?= real
+export RAYSCALER_APISERVER := $(APISERVER)
+
+test:
+	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(TEST_STAGES)
+
+test-unit:
+	@$(MAKE) --no-print-directory -j$(JOBS) unit
 
 # ---- 9 demo and dev-cluster ---------------------------------------------------------------
 
@@ -245,9 +269,13 @@ help:
 	@echo 'all            build $(BUILD)/rayscaler (the default)'
 	@echo 'unit           build and run all unit tests with ASan and UBSan'
 	@echo 'unit-NAME      one of them: $(firstword $(TESTS:_test=)), ...'
+	@echo 'test           install what is missing, build, run every kind of test, count'
+	@echo 'lint           layers, banned functions, format, sizes, static analysis'
+	@echo 'format         clang-format on all sources'
+	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
 	@echo 'clean          remove $(BUILD)'
 
-.PHONY: all unit lint install clean help
+.PHONY: all unit lint setup setup-build install clean test test-unit help
 
 -include $(shell find $(BUILD)/obj $(BUILD)/asan/obj -name '*.d' 2>/dev/null)

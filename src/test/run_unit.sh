@@ -2,8 +2,8 @@
 # Runs unit test programs and counts what cmocka says:  run_unit.sh RESULTS_DIR PROGRAM...
 # A test counts as passed only by its own OK line. Announced tests without a result (a crash, a
 # sanitizer report, a time-out) count as failed, and so does a program that announces none or
-# ends with a status other than its output says. Writes RESULTS_DIR/unit.count: "passed failed
-# skipped". Exit status 1 when anything failed.
+# ends with a status other than its output says. Writes RESULTS_DIR/unit.count:
+# "unit passed failed skipped". Exit status 1 when anything failed.
 set -u
 results=$1
 shift
@@ -22,8 +22,9 @@ run_one() {
 			for (i = 1; i < NF; i++) if ($i == "Running") announced += $(i + 1)
 		}
 		/^\[       OK \] / { passed++ }
-		/^\[  SKIPPED \] / && !/ test\(s\)/ { skipped++ }
-		/^\[  FAILED  \] / && !/ test\(s\)/ && !($4 in seen) { seen[$4] = 1; failed++ }
+		# cmocka names these again in its summary.
+		/^\[  SKIPPED \] / && !/ test\(s\)/ && !seen[$4]++ { skipped++ }
+		/^\[  FAILED  \] / && !/ test\(s\)/ && !seen[$4]++ { failed++ }
 		END {
 			lost = announced - passed - failed - skipped
 			if (lost > 0) failed += lost
@@ -49,8 +50,8 @@ cat "$results/unit"/*.count 2>/dev/null | awk -v want="$#" '
 	{ passed += $1; failed += $2; skipped += $3 }
 	END {
 		if (NR != want) failed += want - NR
-		print passed + 0, failed + 0, skipped + 0
+		print "unit", passed + 0, failed + 0, skipped + 0
 	}' >"$results/unit.count"
-read -r passed failed skipped <"$results/unit.count"
+read -r _ passed failed skipped <"$results/unit.count"
 echo "unit tests: $# programs, $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
