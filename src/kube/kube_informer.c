@@ -1,4 +1,4 @@
-#include "kube/kube_informer.h"
+#include "kube/kube_informer_intern.h"
 
 #include <string.h>
 
@@ -6,10 +6,7 @@
 #include "base/memory.h"
 #include "codec/json.h"
 #include "codec/list_json.h"
-#include "kube/kube_backoff.h"
 #include "kube/kube_discover.h"
-#include "kube/kube_store.h"
-#include "kube/kube_watch.h"
 
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3
@@ -20,49 +17,6 @@ static const struct json_limits kube_page_limits = {
 	.bytes = KUBE_BODY_MAX_BYTES,
 	.depth = 200,
 	.elements = 2000000,
-};
-
-enum kube_state {
-	KUBE_STATE_DISCOVER = 1,
-	KUBE_STATE_LIST,
-	KUBE_STATE_WATCH,
-	KUBE_STATE_POLL,
-	KUBE_STATE_WAIT, /* back-off, then `next` */
-};
-
-static const char *const kube_state_names[] = {
-	[KUBE_STATE_DISCOVER] = "discover", [KUBE_STATE_LIST] = "list",
-	[KUBE_STATE_WATCH] = "watch",	    [KUBE_STATE_POLL] = "poll",
-	[KUBE_STATE_WAIT] = "wait",
-};
-
-struct kube_informer {
-	struct kube_client *client;
-	struct loop *loop;
-	const struct kube_type *type;
-	struct kube_informer_callbacks callbacks;
-	char *namespace_, *label_selector, *name;
-	int64_t poll_ms;
-	struct kube_store store;
-
-	enum kube_state state, next;
-	struct loop_timer *timer;   /* of WAIT and between polls */
-	struct kube_call *call;     /* of DISCOVER, LIST, POLL */
-	struct kube_watch *watch;
-	size_t version;		    /* index into type->versions that is asked for */
-	char *api_version;	    /* the one that is served; NULL: not known */
-	char *resource_version;	    /* to watch from */
-	char *continue_token;	    /* of the list under way */
-	int page_objects;	    /* halved when a page is too large for us */
-	struct kube_backoff backoff;
-	int watch_failures;	    /* watches in a row that brought nothing and failed */
-	int64_t opened_ms;	    /* monotonic; of the present watch */
-	bool progress;		    /* this watch has brought something */
-
-	bool synced, live;
-	time_ms whole_until; /* the view is known to be whole up to then */
-	struct err problem;
-	struct kube_informer_counters counters;
 };
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
@@ -489,80 +443,4 @@ void kube_informer_free(struct kube_informer *informer)
 	memory_free(informer->resource_version);
 	memory_free(informer->continue_token);
 	memory_free(informer);
-}
-
-bool kube_informer_synced(const struct kube_informer *informer)
-{
-	return informer->synced;
-}
-
-bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since)
-{
-	if (informer->synced && informer->live)
-		return true;
-	if (ret_since)
-		*ret_since = informer->whole_until;
-	return false;
-}
-
-const char *kube_informer_problem(const struct kube_informer *informer)
-{
-	return informer->live ? "" : informer->problem.text;
-}
-
-const char *kube_informer_state(const struct kube_informer *informer)
-{
-	return kube_state_names[informer->state];
-}
-
-const char *kube_informer_api_version(const struct kube_informer *informer)
-{
-	return informer->api_version ? informer->api_version : "";
-}
-
-static char *kube_informer_key(struct arena *arena, const char *namespace_, const char *name)
-{
-	return arena_printf(arena, "%s%s%s", namespace_, *namespace_ ? "/" : "", name);
-}
-
-const void *kube_informer_get(const struct kube_informer *informer, const char *namespace_,
-			      const char *name)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-
-	return kube_store_get(&informer->store, kube_informer_key(&arena, namespace_, name));
-}
-
-const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
-			      const char *name)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-
-	return kube_store_bad(&informer->store, kube_informer_key(&arena, namespace_, name));
-}
-
-size_t kube_informer_bad_count(const struct kube_informer *informer)
-{
-	return informer->store.bad_count;
-}
-
-const void *kube_informer_next(const struct kube_informer *informer, size_t *at)
-{
-	return kube_store_next(&informer->store, at);
-}
-
-size_t kube_informer_count(const struct kube_informer *informer)
-{
-	return informer->store.good_count;
-}
-
-const void *const *kube_informer_indexed(const struct kube_informer *informer, const char *key,
-					 size_t *ret_count)
-{
-	return kube_store_indexed(&informer->store, key, ret_count);
-}
-
-struct kube_informer_counters kube_informer_counters(const struct kube_informer *informer)
-{
-	return informer->counters;
 }

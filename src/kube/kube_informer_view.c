@@ -1,0 +1,85 @@
+#include "kube/kube_informer_intern.h"
+
+#include "base/memory.h"
+
+static const char *const kube_state_names[] = {
+	[KUBE_STATE_DISCOVER] = "discover", [KUBE_STATE_LIST] = "list",
+	[KUBE_STATE_WATCH] = "watch",	    [KUBE_STATE_POLL] = "poll",
+	[KUBE_STATE_WAIT] = "wait",
+};
+
+bool kube_informer_synced(const struct kube_informer *informer)
+{
+	return informer->synced;
+}
+
+bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since)
+{
+	if (informer->synced && informer->live)
+		return true;
+	if (ret_since)
+		*ret_since = informer->whole_until;
+	return false;
+}
+
+const char *kube_informer_problem(const struct kube_informer *informer)
+{
+	return informer->live ? "" : informer->problem.text;
+}
+
+const char *kube_informer_state(const struct kube_informer *informer)
+{
+	return kube_state_names[informer->state];
+}
+
+const char *kube_informer_api_version(const struct kube_informer *informer)
+{
+	return informer->api_version ? informer->api_version : "";
+}
+
+static char *kube_informer_key(struct arena *arena, const char *namespace_, const char *name)
+{
+	return arena_printf(arena, "%s%s%s", namespace_, *namespace_ ? "/" : "", name);
+}
+
+const void *kube_informer_get(const struct kube_informer *informer, const char *namespace_,
+			      const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_get(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
+			      const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_bad(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+size_t kube_informer_bad_count(const struct kube_informer *informer)
+{
+	return informer->store.bad_count;
+}
+
+const void *kube_informer_next(const struct kube_informer *informer, size_t *at)
+{
+	return kube_store_next(&informer->store, at);
+}
+
+size_t kube_informer_count(const struct kube_informer *informer)
+{
+	return informer->store.good_count;
+}
+
+const void *const *kube_informer_indexed(const struct kube_informer *informer, const char *key,
+					 size_t *ret_count)
+{
+	return kube_store_indexed(&informer->store, key, ret_count);
+}
+
+struct kube_informer_counters kube_informer_counters(const struct kube_informer *informer)
+{
+	return informer->counters;
+}
