@@ -104,7 +104,7 @@ def differences(one: Any, other: Any, path: str = "") -> List[str]:
         for key in sorted(one.keys() | other.keys()):
             lines += differences(one.get(key, _ABSENT), other.get(key, _ABSENT), f"{path}.{key}")
         return lines
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and len(one) == len(other):
         return [line for i, pair in enumerate(zip(one, other)) for line in differences(*pair, f"{path}[{i}]")]
     same = type(one) is type(other) and one == other
     return [] if same else [f"{path or '.'}: real {one!r}, embedded {other!r}"]

@@ -83,9 +83,12 @@ class Api:
             refused = resource or Resource(target.group, target.version, target.plural, "", True, None)  # type: ignore
             raise forbidden(refused, target.name, rbac.refusal(user, wanted))
         if resource is None or (target.subresource and target.subresource not in resource.subresources):
-            raise StatusError(404, "the server could not find the requested resource", details={})
+            if target.group and resource is None:
+                return Answer(404, "404 page not found\n")
+            details = None if resource and not resource.rules.typed else {}
+            raise StatusError(404, "the server could not find the requested resource", details=details)
         if resource.namespaced != bool(target.namespace) and (target.name or request.method != "GET"):
-            raise StatusError(405, "the server does not allow this method on the requested resource")
+            raise StatusError(405, "the server does not allow this method on the requested resource", details={})
         return self._dispatch(request, target, resource, wanted.verb)
 
     def _answer_path(self, request: Request, user: User) -> Answer:
@@ -120,7 +123,7 @@ class Api:
             return Answer(200, obj)
         if verb in ("delete", "deletecollection") and not target.subresource:
             return self._delete(request, target, resource, verb)
-        raise StatusError(405, "the server does not allow this method on the requested resource")
+        raise StatusError(405, "the server does not allow this method on the requested resource", details={})
 
     def _delete(self, request: Request, target: Target, resource: Resource, verb: str) -> Answer:
         options = _json(request) if request.body.strip() else {}
@@ -130,7 +133,8 @@ class Api:
             try:
                 options["gracePeriodSeconds"] = int(target.params["gracePeriodSeconds"])
             except ValueError:
-                raise bad_request("gracePeriodSeconds must be a number") from None
+                text = target.params["gracePeriodSeconds"]
+                raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
         if "propagationPolicy" in target.params:
             options["propagationPolicy"] = target.params["propagationPolicy"]
         if verb == "deletecollection":
@@ -140,7 +144,7 @@ class Api:
 
     def _post_subresource(self, request: Request, target: Target, resource: Resource) -> Answer:
         if request.method != "POST":
-            raise StatusError(405, "the server does not allow this method on the requested resource")
+            raise StatusError(405, "the server does not allow this method on the requested resource", details={})
         key = (target.namespace, target.name)
         if target.subresource == "binding":
             return Answer(201, self._verbs.bind(resource, key, _json(request), target.params))
@@ -165,6 +169,7 @@ class Api:
         else:
             path = spec.get("nonResourceAttributes") or {}
             wanted = Attributes(verb=path.get("verb", ""), path=path.get("path", ""))
+        review.setdefault("metadata", {})
         review["status"] = {"allowed": rbac.allowed(self._store, user, wanted)}
         return Answer(201, review)
 

@@ -84,7 +84,7 @@ class Authenticator:
         return {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",
-            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+            "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "creationTimestamp")},
             "spec": spec,
             "status": {"token": token, "expirationTimestamp": stamp},
         }

@@ -15,6 +15,7 @@ VERSION = {
     "gitTreeState": "",
     "buildDate": "",
 }
+CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 SUBRESOURCE_VERBS = {"status": ["get", "patch", "update"], "finalize": ["update"], "token": ["create"], "binding": ["create"]}
 SUBRESOURCE_KINDS = {"token": "TokenRequest", "binding": "Binding"}
 REVIEWS = {
@@ -82,7 +83,7 @@ def _resources(registry: Registry, group: str, version: str) -> Dict[str, Any]:
             "singularName": resource.singular,
             "namespaced": resource.namespaced,
             "kind": resource.kind,
-            "verbs": list(VERBS),
+            "verbs": list(VERBS if resource.rules.typed else CUSTOM_VERBS),
         }
         if resource.short_names:
             entry["shortNames"] = list(resource.short_names)

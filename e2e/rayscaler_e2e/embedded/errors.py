@@ -1,5 +1,6 @@
 """Failures as the Status objects that kube-apiserver sends."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -32,7 +33,7 @@ class StatusError(Exception):
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
         if self.reason:
             body["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             body["details"] = self.details
         body["code"] = self.code
         return body
@@ -74,6 +75,8 @@ def forbidden_field(path: str, detail: str) -> FieldError:
 def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        return json.dumps(value, separators=(",", ":"))
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
@@ -88,6 +91,15 @@ def not_found(resource: Any, name: str) -> StatusError:
 def already_exists(resource: Any, name: str) -> StatusError:
     message = f'{resource.qualified} "{name}" already exists'
     return StatusError(409, message, "AlreadyExists", _details(resource, name))
+
+
+def precondition_failed(resource: Any, name: str, why: str) -> StatusError:
+    """A conflict that names the kind where others name the resource."""
+    error = conflict(resource, name, why)
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    error.message = f'Operation cannot be fulfilled on {kind} "{name}": {why}'
+    error.details["kind"] = resource.kind
+    return error
 
 
 def conflict(resource: Any, name: str, why: str) -> StatusError:
@@ -107,7 +119,7 @@ def forbidden(resource: Any, name: str, why: str) -> StatusError:
 
 def invalid(resource: Any, name: str, errors: List[FieldError]) -> StatusError:
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    texts = [str(error) for error in errors]
+    texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = _details(resource, name)
     details["kind"] = resource.kind
@@ -115,10 +127,16 @@ def invalid(resource: Any, name: str, errors: List[FieldError]) -> StatusError:
     return StatusError(422, f'{kind} "{name}" is invalid: {listed}', details=details)
 
 
-def patch_refused(why: str) -> StatusError:
-    message = "the server rejected our request due to an error in our request"
-    details = {"causes": [{"reason": "UnexpectedServerResponse", "message": why}]}
-    return StatusError(422, message, details=details)
+def patched_undecodable(why: str) -> StatusError:
+    """What a patch made cannot be read as an object of its kind."""
+    text = f"Invalid value: (the patched object): {why}"
+    cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
+    return StatusError(422, f' "" is invalid: patch: {text}', details={"causes": [cause]})
+
+
+def patch_refused() -> StatusError:
+    """kube-apiserver does not say which operation did not apply, nor why."""
+    return StatusError(422, "the server rejected our request due to an error in our request", details={})
 
 
 def expired(message: str) -> StatusError:

@@ -99,7 +99,7 @@ def _check_type(kind: str, key: str, value: Any) -> None:
 def _unmarshal(kind: str, path: str, value: Any, wanted: str) -> Exception:
     names = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
     found = names.get(type(value), "null")
-    return bad_request(f"json: cannot unmarshal {found} into Go struct field {kind}.{path} of type {wanted}")
+    return bad_request(f"{kind} cannot be handled: json: cannot unmarshal {found} into Go struct field {kind}.{path} of type {wanted}")
 
 
 def prepare_create(metadata: Object, namespaced: bool, namespace: str) -> None:
@@ -130,6 +130,8 @@ def validate(metadata: Object, name_rule: Any) -> List[FieldError]:
     name = metadata.get("name", "")
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
+    elif len(name) > 253:
+        errors.append(invalid_value("metadata.name", name, "must be no more than 253 characters"))
     elif not name_rule[0](name):
         errors.append(invalid_value("metadata.name", name, name_rule[1]))
     for key, value in (metadata.get("labels") or {}).items():
@@ -144,20 +146,19 @@ def validate(metadata: Object, name_rule: Any) -> List[FieldError]:
     if sum(len(key) + len(value) for key, value in annotations.items()) > ANNOTATIONS_BYTES:
         text = f"Too long: may not be more than {ANNOTATIONS_BYTES} bytes"
         errors.append(FieldError("metadata.annotations", "FieldValueTooLong", text))
-    for index, finalizer in enumerate(metadata.get("finalizers") or []):
+    for finalizer in metadata.get("finalizers") or []:
         if not isinstance(finalizer, str) or "/" not in finalizer or not is_qualified_name(finalizer):
-            errors.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, QUALIFIED_NAME_RULE))
+            errors.append(invalid_value("metadata.finalizers", finalizer, QUALIFIED_NAME_RULE))
     errors.extend(_validate_owners(metadata.get("ownerReferences") or []))
     return errors
 
 
 def _validate_owners(owners: List[Any]) -> List[FieldError]:
     errors: List[FieldError] = []
-    for index, owner in enumerate(owners):
+    for owner in owners:
         for key in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(key):
-                path = f"metadata.ownerReferences[{index}].{key}"
-                errors.append(invalid_value(path, "", "must not be empty"))
+                errors.append(invalid_value(f"metadata.ownerReferences.{key}", "", "must not be empty"))
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         text = "Only one reference can have Controller set to true"

@@ -45,7 +45,7 @@ def apply_json_patch(obj: Any, operations: Any) -> Any:
         for operation in operations:
             document = _apply(document, operation)
     except _Refused as refused:
-        raise patch_refused(str(refused)) from None
+        raise patch_refused() from refused
     return document
 
 
@@ -56,6 +56,8 @@ def _apply(document: Any, operation: Dict[str, Any]) -> Any:
     path = operation.get("path")
     if not isinstance(path, str):
         raise _Refused(f"{kind} operation failed to decode path: missing value")
+    if kind == "test" and "value" not in operation:
+        raise _Refused("test operation without value")  # kube-apiserver refuses or even panics
     value = copy.deepcopy(operation.get("value"))
     if path == "":
         return _apply_to_root(document, kind, value)

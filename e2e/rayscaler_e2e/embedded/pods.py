@@ -42,7 +42,7 @@ class PodKind(Kind):
     def decode(self, obj: Object, kind: str, version: str) -> Object:
         decoded = super().decode(obj, kind, version)
         _set_defaults(decoded.setdefault("spec", {}))
-        _pair_addresses(decoded.get("status") or {})
+        _complete_status(decoded.get("status") or {})
         return decoded
 
     def decoding_errors(self, decoded: Object) -> List[FieldError]:
@@ -70,7 +70,7 @@ class PodKind(Kind):
                     "reason": "SchedulingGated",
                     "message": "Scheduling is blocked due to non-empty scheduling gates",
                     "lastProbeTime": None,
-                    "lastTransitionTime": None,
+                    "lastTransitionTime": meta.now(),
                 }
             ]
 
@@ -95,11 +95,11 @@ class PodKind(Kind):
         if subresource == "status":
             return _validate_status(obj, old)
         errors = self.validate(obj)
-        new_gates = {gate["name"] for gate in obj["spec"].get("schedulingGates") or []}
-        old_gates = {gate["name"] for gate in old["spec"].get("schedulingGates") or []}
-        if new_gates - old_gates:
-            text = "only deletion is allowed, but found new scheduling gate"
-            errors.append(forbidden_field("spec.schedulingGates", f"{text} '{min(new_gates - old_gates)}'"))
+        gates = {gate["name"] for gate in old["spec"].get("schedulingGates") or []}
+        for index, gate in enumerate(obj["spec"].get("schedulingGates") or []):
+            if gate["name"] not in gates:
+                text = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
+                errors.append(forbidden_field(f"spec.schedulingGates[{index}].name", text))
         if _fixed(obj["spec"], old["spec"]) != _fixed(old["spec"], old["spec"]):
             errors.append(forbidden_field("spec", UPDATE_RULE))
         return errors
@@ -153,6 +153,9 @@ def _set_container_defaults(container: Object) -> None:
         resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
     for port in container.get("ports") or []:
         port.setdefault("protocol", "TCP")
+    for env in container.get("env") or []:
+        if env.get("value") == "":
+            del env["value"]
 
 
 def _add_tolerations(spec: Object) -> None:
@@ -287,12 +290,26 @@ def _validate_states(status: Object, old: Object) -> List[FieldError]:
     return errors
 
 
-def _pair_addresses(status: Object) -> None:
-    """podIP and the first of podIPs are one value, whichever was given."""
+def _complete_status(status: Object) -> None:
+    """Members that are there even when nobody set them, and podIP and podIPs as one value."""
+    for condition in status.get("conditions") or []:
+        _fill(condition, lastProbeTime=None, lastTransitionTime=None)
+    for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
+        _fill(container, state={}, lastState={}, ready=False, restartCount=0, image="", imageID="")
+        for state in (container["state"], container["lastState"]):
+            if "running" in state:
+                _fill(state["running"], startedAt=None)
+            if "terminated" in state:
+                _fill(state["terminated"], exitCode=0, startedAt=None, finishedAt=None)
     if status.get("podIP") and not status.get("podIPs"):
         status["podIPs"] = [{"ip": status["podIP"]}]
     elif status.get("podIPs") and not status.get("podIP"):
         status["podIP"] = status["podIPs"][0].get("ip", "")
+
+
+def _fill(obj: Object, **members: Any) -> None:
+    for key, value in members.items():
+        obj.setdefault(key, value)
 
 
 def _keep(new: Object, old: Object, key: str) -> None:

@@ -185,7 +185,7 @@ def _validate_keys(value: List[Any], keys: List[str], path: str, errors: List[Fi
             continue
         key = {name: item.get(name) for name in keys}
         if key in seen:
-            errors.append(duplicate(f"{path}[{index}]", str(key)))
+            errors.append(duplicate(f"{path}[{index}]", key))
         seen.append(key)
 
 

@@ -71,7 +71,7 @@ def fields(text: str, resource: Any) -> Tuple[Match, str]:
             raise bad_request(f'invalid selector: \'{text}\'; can\'t understand \'{part}\'')
         path, operator, value = found.groups()
         if path not in resource.field_selectors:
-            raise _unsupported_field(text, path, resource)
+            raise bad_request(f"field label not supported: {path}")
         if path == "metadata.name" and operator != "!=":
             name = value
         tests.append(_field_test(path, operator != "!=", value))
@@ -86,11 +86,3 @@ def _field_test(path: str, equal: bool, value: str) -> Match:
         return (str("" if found is None else found) == value) == equal
 
     return test
-
-
-def _unsupported_field(text: str, path: str, resource: Any) -> Exception:
-    where = f"{resource.group}/{resource.version}, Resource={resource.plural}"
-    return bad_request(
-        f'Unable to find "{where}" that match label selector "", field selector "{text}": '
-        f"field label not supported: {path}"
-    )

@@ -4,6 +4,7 @@ import json
 import ssl
 import sys
 import time
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Optional
@@ -73,7 +74,13 @@ class Handler(BaseHTTPRequestHandler):
             authorization=self.headers.get("Authorization"),
             certificate=certificate,
         )
-        answer = self.server.api.answer(request)
+        try:
+            answer = self.server.api.answer(request)
+        except Exception:  # a fault of this server: say so, and stay alive
+            traceback.print_exc()
+            status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                      "message": "fault of the embedded API server, see its log", "code": 500}  # fmt: skip
+            answer = Answer(500, status)
         self._log(answer.code, answer.user, started)
         if answer.watch is not None:
             self._send_stream(answer)

@@ -4,6 +4,7 @@ import copy
 import itertools
 import uuid
 from collections import OrderedDict
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -52,7 +53,9 @@ class Verbs:
             items, version = self._store.list(resource.id, namespace)
             items = [obj for obj in items if match(obj)]
         metadata: Object = {"resourceVersion": str(version)}
-        limit = _number("limit", params.get("limit") or "0")
+        if not resource.rules.typed:
+            metadata["continue"] = ""
+        limit = _number(params.get("limit") or "0")
         if limit and len(items) > limit:
             metadata["continue"] = self._continue_later(items[limit:], version)
             if not params.get("labelSelector") and not params.get("fieldSelector"):
@@ -114,7 +117,7 @@ class Verbs:
         with self._store.lock:
             self._check_namespace(resource, namespace, obj)
             if obj["metadata"].get("resourceVersion"):
-                raise StatusError(500, "resourceVersion should not be set on objects to be created")
+                raise StatusError(500, "resourceVersion should not be set on objects to be created", "")
             meta.prepare_create(obj["metadata"], resource.namespaced, namespace)
             if resource.rules.has_generation:
                 obj["metadata"]["generation"] = 1
@@ -155,10 +158,12 @@ class Verbs:
             if old is None:
                 raise errors.not_found(resource, key[1])
             patched = apply(_as_version(old, resource), body)
-            if not isinstance(patched, dict):
-                raise bad_request(f"json: cannot unmarshal into Go value of type {resource.kind}")
-            obj = self._decode(resource, patched)
+            obj = self._decode_patched(resource, key, patched)
             self._check_identity(resource, key, obj)
+            uid = obj["metadata"].get("uid", "")
+            if uid != old["metadata"]["uid"]:
+                fault = errors.invalid_value("metadata.uid", uid, "field is immutable")
+                raise errors.invalid(resource, key[1], [fault, fault])
             return self._replace(resource, key, obj, old, params, subresource)
 
     def _replace(
@@ -167,9 +172,8 @@ class Verbs:
         metadata = obj["metadata"]
         version = metadata.get("resourceVersion", "")
         if not version and not resource.unconditional_update:
-            fault = errors.invalid_value("metadata.resourceVersion", "0x0", "must be specified for an update")
-            fault.text = fault.text.replace('"0x0"', "0x0")
-            raise errors.invalid(resource, key[1], [fault])
+            fault = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(replace(resource, kind=resource.plural), key[1], [fault])
         uid = metadata.get("uid") or old["metadata"]["uid"]
         if uid != old["metadata"]["uid"]:
             text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
@@ -206,8 +210,11 @@ class Verbs:
             obj = copy.deepcopy(old)
             self._mark(resource, obj, asked)
             self._add_propagation(obj["metadata"], options.get("propagationPolicy"))
+            graceful = resource.rules.grace_seconds(obj, asked) is not None
             if meta.finished(obj["metadata"]) and not _namespace_in_use(resource, obj):
-                gone = self._remove(resource, key, params, old)
+                if graceful:  # seen by watches as a change, then as a deletion
+                    obj = self._write(resource, key, obj, params)
+                gone = self._remove(resource, key, params, obj if graceful else old)
                 return gone if resource.returns_deleted else _deleted(resource, gone)
             if obj == old:
                 return _as_version(old, resource)
@@ -249,12 +256,18 @@ class Verbs:
 
     def _check_preconditions(self, resource: Resource, key: Key, old: Object, wanted: Object) -> None:
         if wanted.get("uid") not in (None, old["metadata"]["uid"]):
-            text = f"the UID in the precondition ({wanted['uid']}) does not match the UID in record ({old['metadata']['uid']}). The object might have been deleted and then recreated"
-            raise errors.conflict(resource, key[1], text)
+            text = (
+                f"the UID in the precondition ({wanted['uid']}) does not match the UID in record "
+                f"({old['metadata']['uid']}). The object might have been deleted and then recreated"
+            )
+            raise errors.precondition_failed(resource, key[1], text)
         version = old["metadata"]["resourceVersion"]
         if wanted.get("resourceVersion") not in (None, version):
-            text = f"the ResourceVersion in the precondition ({wanted['resourceVersion']}) does not match the ResourceVersion in record ({version}). The object might have been modified"
-            raise errors.conflict(resource, key[1], text)
+            text = (
+                f"the ResourceVersion in the precondition ({wanted['resourceVersion']}) does not match the "
+                f"ResourceVersion in record ({version}). The object might have been modified"
+            )
+            raise errors.precondition_failed(resource, key[1], text)
 
     # -- subresources of their own --------------------------------------------------------------
 
@@ -295,6 +308,19 @@ class Verbs:
         decoded = resource.rules.decode(body, resource.kind, resource.api_version)
         decoded["apiVersion"], decoded["kind"] = resource.api_version, resource.kind
         return {key: decoded[key] for key in ("apiVersion", "kind", *meta.without(decoded, "apiVersion", "kind"))}
+
+    def _decode_patched(self, resource: Resource, key: Key, patched: Any) -> Object:
+        if not resource.rules.typed and isinstance(patched, dict):
+            for member, wanted in (("kind", resource.kind), ("apiVersion", resource.api_version)):
+                found = patched.get(member)
+                if found != wanted:
+                    fault = errors.invalid_value(member, found, f"must be {wanted}")
+                    kind = patched.get("kind") or ""
+                    raise errors.invalid(replace(resource, kind=kind), key[1], [fault])
+        try:
+            return self._decode(resource, patched)
+        except StatusError as error:
+            raise errors.patched_undecodable(error.message) from None
 
     def _check_namespace(self, resource: Resource, namespace: str, obj: Object) -> None:
         given = obj["metadata"].get("namespace", "")
@@ -338,7 +364,8 @@ class Verbs:
         gone = self._store.remove(resource.id, key)
         if resource.id == registry.DEFINITIONS:
             self._registry.undefine(key[1])
-        return gone
+        version = gone["metadata"]["resourceVersion"]
+        return {**last, "metadata": {**last["metadata"], "resourceVersion": version}}
 
     def _replay_definitions(self) -> None:
         for definition in self._store.list(registry.DEFINITIONS, "")[0]:
@@ -394,12 +421,13 @@ def _shift(stamp: str, seconds: int) -> str:
 
 def _version(text: str) -> int:
     if not text.isdigit():
-        raise bad_request(f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f"invalid resource version: {why}")
     return int(text)
 
 
-def _number(name: str, text: str) -> int:
+def _number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise bad_request(f'unable to decode query parameter {name}: strconv.ParseInt: parsing "{text}"') from None
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None

@@ -28,13 +28,14 @@ class Watch:
         self._bookmarks = params.get("allowWatchBookmarks") in ("true", "1")
         text = params.get("resourceVersion", "")
         if text and not text.isdigit():
-            raise bad_request(f'invalid resource version "{text}"')
+            why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            raise StatusError(500, why, "")
         if params.get("sendInitialEvents"):
             raise StatusError(422, "sendInitialEvents is not supported by the embedded API server")
         self._from = int(text or "0")
         seconds = params.get("timeoutSeconds", "")
         if seconds and not seconds.isdigit():
-            raise bad_request(f'invalid timeoutSeconds "{seconds}"')
+            raise bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
         self._seconds = float(seconds or 0) or 1800.0 * (1.0 + random.random())
 
     def events(self) -> Iterator[Optional[Event]]:
