@@ -38,7 +38,7 @@ struct cluster {
 	struct ray_cluster *patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
-	struct log_repeat conditions, ray, patch;
+	struct log_repeat conditions, patch;
 };
 
 static void start_pass(void *context);
@@ -74,7 +74,6 @@ void cluster_free(struct cluster *cluster)
 	loop_timer_free(cluster->timer);
 	arena_done(&cluster->patched_arena);
 	log_repeat_done(&cluster->conditions);
-	log_repeat_done(&cluster->ray);
 	log_repeat_done(&cluster->patch);
 	memory_free(cluster->memory_json);
 	memory_free(cluster->namespace_);
@@ -199,14 +198,8 @@ static void decided(void *context, const struct pass_decision *decision)
 	struct cluster *cluster = context;
 	struct gcs_client *gcs = ray_access_present(cluster->access);
 
-	if (decision->ray_err) {
-		log_repeat_error(&cluster->ray, "Ray cannot be read", cluster->key,
-				 decision->ray_err->text);
-		if (decision->ray_err->kind == ERR_DENIED)
-			ray_access_refused(cluster->access);
-	} else {
-		log_repeat_end(&cluster->ray, "Ray cannot be read", cluster->key);
-	}
+	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
+		ray_access_refused(cluster->access);
 	log_conditions(cluster, decision->plan);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
