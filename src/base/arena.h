@@ -22,8 +22,8 @@ void arena_done(struct arena *arena);  /* frees everything; usable again afterwa
  * made twice in the same way fits the used_bytes of its first arena (keep objects like that). */
 void arena_reserve(struct arena *arena, size_t bytes);
 
-void *arena_alloc(struct arena *arena, size_t bytes);               /* zeroed, aligned to 16 */
-void *arena_array(struct arena *arena, size_t count, size_t size);  /* zeroed; CHECKs the product */
+void *arena_alloc(struct arena *arena, size_t bytes);              /* zeroed, aligned to 16 */
+void *arena_array(struct arena *arena, size_t count, size_t size); /* zeroed; CHECKs the product */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...)
@@ -33,19 +33,19 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 
 /* A growable array in an arena. Declare as a member: VEC(struct pod) pods;
  * read pods.at[i], i < pods.count. The elements move when it grows. */
-#define VEC(type)                \
-	struct {                 \
-		type *at;        \
-		size_t count;    \
-		size_t capacity; \
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t count;                                                                      \
+		size_t capacity;                                                                   \
 	}
 
 /* Appends a zeroed element and evaluates to a pointer to it. */
-#define VEC_ADD(arena, vec)                                                                    \
-	({                                                                                     \
-		(vec)->at = arena_grow((arena), (vec)->at, (vec)->count, &(vec)->capacity,     \
-				       sizeof(*(vec)->at));                                    \
-		&(vec)->at[(vec)->count++];                                                    \
+#define VEC_ADD(arena, vec)                                                                        \
+	({                                                                                         \
+		(vec)->at = arena_grow((arena), (vec)->at, (vec)->count, &(vec)->capacity,         \
+				       sizeof(*(vec)->at));                                        \
+		&(vec)->at[(vec)->count++];                                                        \
 	})
 
 #define VEC_PUSH(arena, vec, value) (*VEC_ADD((arena), (vec)) = (value))

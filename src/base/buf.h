@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct buf {
-	char *data;          /* NULL only before the first byte */
-	size_t size;         /* bytes in use, NUL not counted */
+	char *data;  /* NULL only before the first byte */
+	size_t size; /* bytes in use, NUL not counted */
 	size_t capacity;
 	size_t ceiling_bytes; /* size never exceeds this */
 	bool overflowed;      /* an append was refused; later appends are refused as well */

@@ -21,8 +21,7 @@ void check_key_set(const char *key)
 	key_in_work[size] = '\0';
 }
 
-_Noreturn void check_failed(const char *condition, const char *file, int line,
-			    const char *function)
+_Noreturn void check_failed(const char *condition, const char *file, int line, const char *function)
 {
 	check_hook *hook = installed_hook;
 

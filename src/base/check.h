@@ -4,10 +4,10 @@
 #ifndef BASE_CHECK_H
 #define BASE_CHECK_H
 
-#define CHECK(condition)                                                        \
-	do {                                                                    \
-		if (__builtin_expect(!(condition), 0))                          \
-			check_failed(#condition, __FILE__, __LINE__, __func__); \
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (__builtin_expect(!(condition), 0))                                             \
+			check_failed(#condition, __FILE__, __LINE__, __func__);                    \
 	} while (0)
 
 /* Called with the condition, its place and the key in work ("" for none). It must

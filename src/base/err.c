@@ -41,8 +41,8 @@ static void blank_control_characters(char *text)
 	}
 }
 
-__attribute__((format(printf, 3, 0))) static void
-format_text(char *text, size_t size, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void format_text(char *text, size_t size,
+							      const char *format, va_list arguments)
 {
 	int wanted = vsnprintf(text, size, format, arguments);
 

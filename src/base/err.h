@@ -7,10 +7,10 @@
 /* What the caller should do, not what went wrong: the text says that. */
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_INPUT,     /* bad input of a user: drop it and report; the same bytes fail again */
-	ERR_RETRY,     /* passing fault: try again with back-off */
-	ERR_CONFLICT,  /* somebody else wrote (409, failed JSON Patch test): read afresh, decide again */
-	ERR_GONE,      /* resource version too old (410): list again */
+	ERR_INPUT, /* bad input of a user: drop it and report; the same bytes fail again */
+	ERR_RETRY, /* passing fault: try again with back-off */
+	ERR_CONFLICT, /* somebody else wrote (409, failed JSON Patch test): read afresh, decide again */
+	ERR_GONE,     /* resource version too old (410): list again */
 	ERR_NOT_FOUND, /* the object does not exist (404) */
 	ERR_DENIED,    /* credentials or rights are missing (401, 403) */
 	ERR_LIMIT,     /* a peer sent more than a ceiling allows */

@@ -73,8 +73,7 @@ void map_set(struct map *map, const char *key, void *value)
 		map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_SLOT_COUNT / 2;
 		map->entries = memory_resize(map->entries, map->capacity, sizeof(*map->entries));
 	}
-	map->entries[map->count] =
-		(struct map_entry){ .key = memory_strdup(key), .value = value };
+	map->entries[map->count] = (struct map_entry){ .key = memory_strdup(key), .value = value };
 	map->slots[slot] = ++map->count;
 }
 

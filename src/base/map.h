@@ -22,9 +22,9 @@ struct map {
 
 #define MAP_INIT ((struct map){ .entries = NULL })
 
-void map_done(struct map *map); /* frees keys and table, not the values */
+void map_done(struct map *map);                        /* frees keys and table, not the values */
 void *map_get(const struct map *map, const char *key); /* NULL when absent */
 void map_set(struct map *map, const char *key, void *value); /* value must not be NULL; replaces */
-void *map_remove(struct map *map, const char *key);    /* the old value, NULL when absent */
+void *map_remove(struct map *map, const char *key);          /* the old value, NULL when absent */
 
 #endif

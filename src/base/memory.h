@@ -6,12 +6,12 @@
 
 #include <stddef.h>
 
-void *memory_alloc(size_t bytes);                       /* zeroed; bytes 0 gives a unique pointer */
-void *memory_array(size_t count, size_t size);          /* zeroed; CHECKs the product */
+void *memory_alloc(size_t bytes);              /* zeroed; bytes 0 gives a unique pointer */
+void *memory_array(size_t count, size_t size); /* zeroed; CHECKs the product */
 void *memory_resize(void *old, size_t count, size_t size); /* grown part is not zeroed */
 char *memory_strdup(const char *text);
 char *memory_strndup(const char *text, size_t size);
-void memory_free(void *pointer);                        /* NULL is fine */
+void memory_free(void *pointer); /* NULL is fine */
 
 /* AUTO(buf_done) struct buf b = ...; the destructor gets &b when the scope ends. */
 #define AUTO(destructor) __attribute__((cleanup(destructor)))
@@ -20,11 +20,11 @@ void memory_free(void *pointer);                        /* NULL is fine */
 void memory_free_string(char **text);
 
 /* Takes the value of *(T *)slot and leaves NULL there. */
-#define steal(slot)                              \
-	({                                       \
-		__typeof__(*(slot)) stolen_ = *(slot); \
-		*(slot) = NULL;                  \
-		stolen_;                         \
+#define steal(slot)                                                                                \
+	({                                                                                         \
+		__typeof__(*(slot)) stolen_ = *(slot);                                             \
+		*(slot) = NULL;                                                                    \
+		stolen_;                                                                           \
 	})
 
 #endif

@@ -12,9 +12,9 @@ static void merge(const char *from, char *to, size_t middle, size_t count, size_
 	size_t left = 0, right = middle;
 
 	for (size_t i = 0; i < count; i++) {
-		bool take_right = left == middle ||
-				  (right < count &&
-				   compare(from + right * size, from + left * size) < 0);
+		bool take_right =
+			left == middle ||
+			(right < count && compare(from + right * size, from + left * size) < 0);
 		size_t taken = take_right ? right++ : left++;
 
 		memcpy(to + i * size, from + taken * size, size);

@@ -12,8 +12,8 @@
 struct capacity {
 	struct resources resources;
 	struct labels labels;
-	int64_t gpu_amount; /* 1/10000 GPU */
-	bool accelerator;   /* any accelerator resource above 0 */
+	int64_t gpu_amount;  /* 1/10000 GPU */
+	bool accelerator;    /* any accelerator resource above 0 */
 	const char *problem; /* NULL, or field and cure: the group then launches and loses nothing */
 	struct strings warnings;
 };

@@ -96,10 +96,10 @@ struct pod_template {
 struct worker_group {
 	const char *name; /* groupName */
 	bool has_replicas;
-	int64_t replicas;      /* 0 when absent */
-	int64_t min_replicas;  /* 0 when absent */
-	int64_t max_replicas;  /* 2147483647 when absent */
-	int64_t num_of_hosts;  /* 1 when absent */
+	int64_t replicas;     /* 0 when absent */
+	int64_t min_replicas; /* 0 when absent */
+	int64_t max_replicas; /* 2147483647 when absent */
+	int64_t num_of_hosts; /* 1 when absent */
 	bool has_idle_timeout_seconds;
 	int64_t idle_timeout_seconds; /* 0 is a valid timeout */
 	int64_t priority;             /* 0 when absent */
@@ -136,10 +136,10 @@ struct ray_cluster {
 	bool has_idle_timeout_seconds; /* autoscalerOptions.idleTimeoutSeconds */
 	int64_t idle_timeout_seconds;
 	const char *upscaling_mode, *autoscaler_version; /* of autoscalerOptions */
-	const char *auth_mode;        /* authOptions.mode */
-	const char *auth_secret_name; /* authOptions.secretName */
-	bool auth_kubernetes_tokens;  /* authOptions.enableK8sTokenAuth */
-	bool tls_enabled;             /* tlsOptions is there */
+	const char *auth_mode;                           /* authOptions.mode */
+	const char *auth_secret_name;                    /* authOptions.secretName */
+	bool auth_kubernetes_tokens;                     /* authOptions.enableK8sTokenAuth */
+	bool tls_enabled;                                /* tlsOptions is there */
 	struct labels head_start_params;
 	bool head_has_resources;
 	struct quantities head_resources;
@@ -152,7 +152,12 @@ struct ray_cluster {
 	struct strings problems;
 };
 
-enum container_state { CONTAINER_UNKNOWN = 0, CONTAINER_WAITING, CONTAINER_RUNNING, CONTAINER_TERMINATED };
+enum container_state {
+	CONTAINER_UNKNOWN = 0,
+	CONTAINER_WAITING,
+	CONTAINER_RUNNING,
+	CONTAINER_TERMINATED
+};
 
 struct container_status {
 	const char *name;

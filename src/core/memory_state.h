@@ -13,8 +13,8 @@
 /* A group that brought no capacity. */
 struct memory_backoff {
 	const char *group;
-	time_ms until;    /* launches to it are held until then; the end is the probe */
-	int64_t seconds;  /* length of the present step; doubles with the next failure */
+	time_ms until;   /* launches to it are held until then; the end is the probe */
+	int64_t seconds; /* length of the present step; doubles with the next failure */
 	const char *cause, *message;
 };
 
@@ -23,8 +23,8 @@ struct memory_launch {
 	const char *group;
 	int64_t replicas;      /* how many of the present replicas are ours and have not joined */
 	int64_t base_replicas; /* the value of spec replicas after our patch */
-	int64_t unjoined;      /* replicas of the group that had not joined then, ours and others' */
-	int64_t unneeded;      /* the fewest of ours that nothing needed since unneeded_since */
+	int64_t unjoined; /* replicas of the group that had not joined then, ours and others' */
+	int64_t unneeded; /* the fewest of ours that nothing needed since unneeded_since */
 	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
 };
 
@@ -38,8 +38,8 @@ struct memory_since {
 struct memory_state {
 	VEC(struct memory_backoff) backoffs;
 	VEC(struct memory_launch) launches;
-	VEC(struct memory_since) raylet_gone; /* key: Pod name */
-	VEC(struct memory_since) stuck_demand; /* key: text of the request's shape */
+	VEC(struct memory_since) raylet_gone;    /* key: Pod name */
+	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
 };
 

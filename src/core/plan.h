@@ -25,7 +25,7 @@ struct plan_termination {
 	const char *pod;
 	const char *ray_node_id; /* "" where there is none */
 	enum terminate_action action;
-	const char *reason; /* of core/reason.h */
+	const char *reason;  /* of core/reason.h */
 	const char *message; /* for Ray's drain message and the log */
 };
 
@@ -73,7 +73,12 @@ struct plan_demand {
 	const char *reason, *message;
 };
 
-enum patch_value_kind { PATCH_VALUE_INTEGER, PATCH_VALUE_STRING, PATCH_VALUE_STRINGS, PATCH_VALUE_EMPTY_OBJECT };
+enum patch_value_kind {
+	PATCH_VALUE_INTEGER,
+	PATCH_VALUE_STRING,
+	PATCH_VALUE_STRINGS,
+	PATCH_VALUE_EMPTY_OBJECT
+};
 
 struct patch_op {
 	const char *op; /* "test" or "add" */
@@ -88,17 +93,20 @@ struct plan_condition {
 	const char *type, *status, *reason, *message;
 };
 
+/* `count` times the bundle of one entry of a received list. */
+struct plan_placed {
+	enum demand_kind kind;
+	enum demand_source source;
+	size_t index; /* into the received list */
+	const struct ray_request *bundle;
+	int64_t count;
+};
+
 struct plan_placement {
 	const char *worker; /* Pod name or "new-<group>-<n>" */
 	const char *group;
 	bool constraint_phase; /* else the demand phase */
-	VEC(struct plan_placed {
-		enum demand_kind kind;
-		enum demand_source source;
-		size_t index;          /* into the received list */
-		const struct ray_request *bundle;
-		int64_t count;
-	}) placed;
+	VEC(struct plan_placed) placed;
 };
 
 struct plan {

@@ -22,7 +22,7 @@ static bool is_implicit(const char *name)
 
 bool ray_node_is_unused(const struct ray_node *node)
 {
-	if (node->activity.count > 0)
+	if (node->problem != NULL || node->activity.count > 0)
 		return false;
 	for (size_t i = 0; i < node->total.count; i++) {
 		const struct resource *total = &node->total.at[i];

@@ -16,7 +16,8 @@
 #define RAY_HEAD_RESOURCE "node:__internal_head__"
 #define RAY_IMPLICIT_RESOURCE_PREFIX "node:__internal_implicit_resource_"
 
-enum ray_node_status { /* numbers of ray.rpc.autoscaler.NodeStatus */
+/* Numbers of ray.rpc.autoscaler.NodeStatus. */
+enum ray_node_status {
 	RAY_NODE_UNSPECIFIED = 0,
 	RAY_NODE_RUNNING = 1,
 	RAY_NODE_DEAD = 2,
@@ -25,19 +26,21 @@ enum ray_node_status { /* numbers of ray.rpc.autoscaler.NodeStatus */
 };
 
 struct ray_node {
-	const char *id; /* lower-case hex of node_id */
-	const char *instance_id; /* the Pod's name under KubeRay */
-	const char *type_name;   /* the group's name; "headgroup" for the head */
+	const char *id;                    /* lower-case hex of node_id */
+	const char *instance_id;           /* the Pod's name under KubeRay */
+	const char *type_name;             /* the group's name; "headgroup" for the head */
 	struct resources total, available; /* keys absent from available differ from 0 (T8) */
 	struct labels labels, dynamic_labels;
 	enum ray_node_status status;
 	int64_t idle_duration_ms;
 	const char *ip_address;
 	struct strings activity; /* node_activity: why Ray calls it busy */
-	const char *problem; /* NULL, or an amount that is no number: such a node never counts as unused */
+	/* NULL, or an amount that is no number: such a node never counts as unused. */
+	const char *problem;
 };
 
-enum label_operator { /* numbers of ray.rpc.LabelSelectorOperator */
+/* Numbers of ray.rpc.LabelSelectorOperator. */
+enum label_operator {
 	LABEL_OPERATOR_UNSPECIFIED = 0,
 	LABEL_OPERATOR_IN = 1,
 	LABEL_OPERATOR_NOT_IN = 2,

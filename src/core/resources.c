@@ -83,8 +83,7 @@ bool resources_equal(const struct resources *a, const struct resources *b)
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (a->at[i].amount != b->at[i].amount ||
-		    strcmp(a->at[i].name, b->at[i].name) != 0)
+		if (a->at[i].amount != b->at[i].amount || strcmp(a->at[i].name, b->at[i].name) != 0)
 			return false;
 	return true;
 }
@@ -94,7 +93,8 @@ static size_t format_amount(char text[AMOUNT_TEXT_SIZE], int64_t amount)
 {
 	int64_t fraction = llabs(amount % RESOURCE_UNIT);
 	int size = snprintf(text, AMOUNT_TEXT_SIZE, "%s%" PRId64 ".%04" PRId64,
-			    amount < 0 ? "-" : "", (int64_t)llabs(amount / RESOURCE_UNIT), fraction);
+			    amount < 0 ? "-" : "", (int64_t)llabs(amount / RESOURCE_UNIT),
+			    fraction);
 
 	CHECK(size > 0 && size < AMOUNT_TEXT_SIZE);
 	while (text[size - 1] == '0')

@@ -24,11 +24,11 @@ struct schedule_type {
 	struct resources resources; /* of an empty new node */
 	struct labels labels;
 	int64_t min_nodes, max_nodes;
-	int64_t hosts;      /* numOfHosts: new nodes come in whole multiples, 1 and above */
+	int64_t hosts; /* numOfHosts: new nodes come in whole multiples, 1 and above */
 	int64_t priority;
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
 	double failure_recency;          /* 1.0: never failed; 0.0: the latest to fail */
-	bool accelerator;   /* has an accelerator: kept for demand that asks for one */
+	bool accelerator;                /* has an accelerator: kept for demand that asks for one */
 	bool launch_held;   /* no new nodes now (back-off, suspended, no CPU figure, ...) */
 	int64_t gpu_amount; /* GPU capacity of one node, 1/10000, for the budget */
 };
@@ -37,9 +37,9 @@ struct schedule_node {
 	size_t type;   /* index into types; SCHEDULE_NO_INDEX: its group is gone (T17) */
 	size_t worker; /* the caller's own index, handed back */
 	bool head;
-	bool running;  /* Ray reports it alive and not draining: total and available are Ray's */
-	bool joined;   /* has a Ray node id */
-	bool leaving;  /* TO_TERMINATE from the start; counted as Ray counts such nodes (T6) */
+	bool running; /* Ray reports it alive and not draining: total and available are Ray's */
+	bool joined;  /* has a Ray node id */
+	bool leaving; /* TO_TERMINATE from the start; counted as Ray counts such nodes (T6) */
 	bool may_terminate; /* idle termination and max enforcement may choose it */
 	struct resources total, available;
 	struct labels labels; /* static and dynamic merged */
@@ -50,11 +50,13 @@ struct schedule_node {
 struct schedule_demand {
 	const struct ray_request *request;
 	int64_t count;
-	enum { SCHEDULE_DEMAND_NORMAL = 0, SCHEDULE_DEMAND_NEW_ONLY } place; /* NEW_ONLY: stuck, not on joined nodes */
+	/* NEW_ONLY: stuck, not on joined nodes. */
+	enum { SCHEDULE_DEMAND_NORMAL = 0, SCHEDULE_DEMAND_NEW_ONLY } place;
 };
 
 struct schedule_constraint {
-	const struct schedule_demand *demands; /* one request_resources call; checked against totals */
+	/* One request_resources call; checked against totals. */
+	const struct schedule_demand *demands;
 	size_t count;
 	bool atomic; /* Ray's rule: all or nothing. False: what fits is kept, the rest is left (T13) */
 };
@@ -75,14 +77,24 @@ struct schedule_problem {
 	bool conserve_accelerators;
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
-	int64_t gpu_budget; /* 1/10000 GPU that may still be added */
-	bool fewest_gpus;   /* --packing=fewest-gpus */
+	int64_t gpu_budget;      /* 1/10000 GPU that may still be added */
+	bool fewest_gpus;        /* --packing=fewest-gpus */
 	bool terminate_over_max; /* phases 3 and 4 (max per type, global max) choose nodes */
 };
 
 enum schedule_status { SCHEDULE_KEEP = 0, SCHEDULE_LAUNCH, SCHEDULE_TERMINATE };
-enum schedule_cause { SCHEDULE_CAUSE_NONE = 0, SCHEDULE_CAUSE_MAX_PER_TYPE, SCHEDULE_CAUSE_MAX_GLOBAL, SCHEDULE_CAUSE_IDLE };
-enum schedule_phase { SCHEDULE_PHASE_MIN = 0, SCHEDULE_PHASE_CONSTRAINT, SCHEDULE_PHASE_GANG, SCHEDULE_PHASE_DEMAND };
+enum schedule_cause {
+	SCHEDULE_CAUSE_NONE = 0,
+	SCHEDULE_CAUSE_MAX_PER_TYPE,
+	SCHEDULE_CAUSE_MAX_GLOBAL,
+	SCHEDULE_CAUSE_IDLE
+};
+enum schedule_phase {
+	SCHEDULE_PHASE_MIN = 0,
+	SCHEDULE_PHASE_CONSTRAINT,
+	SCHEDULE_PHASE_GANG,
+	SCHEDULE_PHASE_DEMAND
+};
 
 /* `count` times the bundle of demand `index` stands on the node. */
 struct schedule_placement {
@@ -113,7 +125,7 @@ enum schedule_limit {
 };
 
 struct schedule_leftover {
-	int64_t count; /* bundles (or 1 for a gang) that found no place */
+	int64_t count;             /* bundles (or 1 for a gang) that found no place */
 	enum schedule_limit limit; /* what stood in the way of a new node that would have served it */
 	size_t limit_type;         /* the type that would have served, SCHEDULE_NO_INDEX for none */
 };
@@ -121,7 +133,7 @@ struct schedule_leftover {
 struct schedule_result {
 	struct schedule_node_result *nodes; /* given nodes in their order, then new ones by type */
 	size_t node_count;
-	int64_t *launches; /* per type, nodes */
+	int64_t *launches;                      /* per type, nodes */
 	struct schedule_leftover *demands;      /* parallel to problem.demands */
 	struct schedule_leftover *gangs;        /* parallel to problem.gangs */
 	struct schedule_leftover **constraints; /* [constraint][demand] */

@@ -5,19 +5,22 @@
 #define INITIAL_INTEGER(value) (value)
 #define INITIAL_BOOLEAN(value) (value)
 #define INITIAL_CHOICE(value) (value)
-#define INITIAL_LIST(value) { NULL, (value) }
+#define INITIAL_LIST(value)                                                                        \
+	{                                                                                          \
+		NULL, (value)                                                                      \
+	}
 
 static const struct settings defaults = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help) \
+#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
 	.member = INITIAL_##kind(initial),
 	SETTINGS_TABLE(X)
 #undef X
 };
 
 static const struct settings_row rows[] = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help)                              \
-	{ SETTINGS_##kind, name, initial, minimum, maximum, unit, help,                           \
-	  offsetof(struct settings, member) },
+#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
+	{ SETTINGS_##kind, name, initial, minimum,                                                 \
+	  maximum,         unit, help,    offsetof(struct settings, member) },
 	SETTINGS_TABLE(X)
 #undef X
 };

@@ -19,13 +19,13 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, idle_timeout_seconds, "idle-timeout-seconds", 60, 0, 31536000, "seconds",       \
 	  "a worker goes when it is idle longer than this")                                        \
 	X(CHOICE, mode, "mode", MODE_CONTROLLER, 0, 1, "controller|sidecar",                       \
-	  "how it runs; --cluster-name sets sidecar")                             \
+	  "how it runs; --cluster-name sets sidecar")                                              \
 	X(CHOICE, packing, "packing", PACKING_RAY, 0, 1, "ray|fewest-gpus",                        \
 	  "how new workers are chosen")                                                            \
 	X(LIST, accelerators, "accelerators", 0, 0, 0, "names",                                    \
 	  "further resource names that count as accelerators")                                     \
 	X(BOOLEAN, conserve_accelerators, "conserve-accelerators", true, 0, 1, "true|false",       \
-	  "demand without accelerators starts accelerator workers last") \
+	  "demand without accelerators starts accelerator workers last")                           \
 	X(INTEGER, max_starting_workers, "max-starting-workers", 0, 0, 1000000, "workers",         \
 	  "cap on workers of a cluster asked for and not yet in Ray, 0 none")                      \
 	X(INTEGER, node_provision_timeout_seconds, "node-provision-timeout-seconds", 900, 0,       \
@@ -41,7 +41,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, backoff_max_seconds, "backoff-max-seconds", 600, 1, 86400, "seconds",           \
 	  "longest back-off of a group")                                                           \
 	X(INTEGER, stuck_demand_seconds, "stuck-demand-seconds", 15, 0, 86400, "seconds",          \
-	  "demand that fits but stays pending this long gets a new worker")         \
+	  "demand that fits but stays pending this long gets a new worker")                        \
 	X(INTEGER, state_max_age_seconds, "state-max-age-seconds", 3, 1, 86400, "seconds",         \
 	  "a reply of the GCS older than this counts as no reply")                                 \
 	X(CHOICE, enforce_max, "enforce-max", ENFORCE_MAX_WHEN_IDLE, 0, 1, "when-idle|now",        \

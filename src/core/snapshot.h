@@ -22,7 +22,7 @@ struct snapshot {
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
 	time_ms ray_state_time;  /* when the reply was received */
-	bool events_known; /* false: the mode has no events, timeouts decide */
+	bool events_known;       /* false: the mode has no events, timeouts decide */
 	const struct event *events;
 	size_t event_count;
 	struct settings settings;
@@ -38,7 +38,7 @@ struct snapshot {
 	const struct pod *other_pods;
 	size_t other_pod_count;
 	bool has_gpu_budget;
-	int64_t gpu_budget; /* 1/10000 GPU that this cluster may still add */
+	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
 	const struct memory_state *memory; /* NULL: a fresh start */
 };
 

@@ -77,6 +77,18 @@ static void test_activity_is_use(void **state)
 	assert_false(ray_node_is_unused(&node));
 }
 
+static void test_amount_that_is_no_number_is_use(void **state)
+{
+	const struct ray_node node = {
+		.total = { total, 3 },
+		.available = { total, 3 },
+		.problem = "available GPU: NaN",
+	};
+
+	(void)state;
+	assert_false(ray_node_is_unused(&node));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +97,7 @@ int main(void)
 		cmocka_unit_test(test_unused_when_nothing_is_taken),
 		cmocka_unit_test(test_used_when_anything_is_taken),
 		cmocka_unit_test(test_activity_is_use),
+		cmocka_unit_test(test_amount_that_is_no_number_is_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

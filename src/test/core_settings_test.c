@@ -82,8 +82,9 @@ static void test_choices(void **state)
 
 static void test_words_that_are_no_choice(void **state)
 {
-	static const char *const words[] = { "",	"Sidecar",  "side", "sidecars",
-					     "controller|", "|sidecar", "controller|sidecar" };
+	static const char *const words[] = {
+		"", "Sidecar", "side", "sidecars", "controller|", "|sidecar", "controller|sidecar"
+	};
 	const struct settings_row *mode = settings_row_find("mode");
 
 	(void)state;

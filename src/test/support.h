@@ -5,10 +5,10 @@
 #define TEST_SUPPORT_H
 
 /* The order matters to cmocka.h. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 
@@ -29,15 +29,15 @@ __attribute__((unused)) static void support_check_hook(const char *condition, co
 }
 
 /* Passes when the statement fails a CHECK. What it allocated before that is leaked. */
-#define EXPECT_CHECK(statement)                                          \
-	do {                                                             \
-		check_hook_set(support_check_hook);                      \
-		if (setjmp(support_check_jump) == 0) {                   \
-			statement;                                       \
-			check_hook_set(NULL);                            \
-			fail_msg("no CHECK failed in: %s", #statement); \
-		}                                                        \
-		check_hook_set(NULL);                                    \
+#define EXPECT_CHECK(statement)                                                                    \
+	do {                                                                                       \
+		check_hook_set(support_check_hook);                                                \
+		if (setjmp(support_check_jump) == 0) {                                             \
+			statement;                                                                 \
+			check_hook_set(NULL);                                                      \
+			fail_msg("no CHECK failed in: %s", #statement);                            \
+		}                                                                                  \
+		check_hook_set(NULL);                                                              \
 	} while (0)
 
 /* xorshift64*; *state must not start at 0. */
