@@ -43,9 +43,9 @@ struct kube_client {
 	struct kube_config *config;
 	struct kube_client_options options;
 	struct kube_call_list queued, sent;
-	size_t in_flight;      /* sent ones that are no watch */
-	int64_t tokens_milli;  /* of the rate limiter: 1000 are one call */
-	int64_t tokens_ms;     /* when they were counted */
+	size_t in_flight;     /* sent ones that are no watch */
+	int64_t tokens_milli; /* of the rate limiter: 1000 are one call */
+	int64_t tokens_ms;    /* when they were counted */
 	struct loop_timer *timer;
 };
 
@@ -203,8 +203,7 @@ static void kube_call_send(struct kube_call *call)
 	struct kube_client *client = call->client;
 	const struct kube_credentials *credentials =
 		kube_config_credentials(client->config, loop_monotonic_ms(client->loop));
-	const char *headers[] = { "Accept: application/json",
-				  kube_call_content_type(call->verb) };
+	const char *headers[] = { "Accept: application/json", kube_call_content_type(call->verb) };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct https_call request = {
 		.method = kube_call_method(call->verb),
@@ -220,8 +219,8 @@ static void kube_call_send(struct kube_call *call)
 		.first_byte_ms = client->options.timeout_ms,
 		.total_ms = call->watch ? 0 : client->options.timeout_ms,
 		.stall_ms = call->stream.stall_ms,
-		.ceiling_bytes = call->watch ? KUBE_ERROR_BODY_MAX_BYTES
-					     : client->options.body_max_bytes,
+		.ceiling_bytes = call->watch ? KUBE_ERROR_BODY_MAX_BYTES :
+					       client->options.body_max_bytes,
 		.on_open = call->watch ? kube_call_on_open : NULL,
 		.on_chunk = call->watch ? kube_call_on_chunk : NULL,
 		.on_done = kube_call_on_done,
@@ -251,9 +250,10 @@ static void kube_call_expire(struct kube_call *call)
 	struct kube_answer answer = { .body = "" };
 	struct err err;
 
-	err_set(&err, ERR_TIMEOUT, "%s: not sent for %lld ms because of our own limit on requests "
-		"(%lld/s, %d at once); cure: a higher limit", subject,
-		(long long)call->client->options.timeout_ms,
+	err_set(&err, ERR_TIMEOUT,
+		"%s: not sent for %lld ms because of our own limit on requests "
+		"(%lld/s, %d at once); cure: a higher limit",
+		subject, (long long)call->client->options.timeout_ms,
 		(long long)call->client->options.qps, KUBE_IN_FLIGHT_MAX);
 	kube_call_list_remove(&call->client->queued, call);
 	kube_call_list_add(&call->client->sent, call);

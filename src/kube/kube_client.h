@@ -1,11 +1,12 @@
 /* Requests to the Kubernetes API server: one object or one page per call, all asynchronous.
  * The caller owns struct kube_client and frees it after everything that uses it (informers) and
- * before struct https; a call belongs to the client and dies when its callback returns or it is cancelled.
- * Bodies are JSON text: codec decodes and encodes. Must not be used to send back a foreign object.
+ * before struct https; a call belongs to the client and dies when its callback returns or it is
+ * cancelled. Bodies are JSON text: codec decodes and encodes. Must not be used to send back a
+ * foreign object.
  *
- * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate limiter;
- * it may wait there for as long again (then ERR_TIMEOUT). Nothing is repeated here but a call that got
- * 401 while the credentials on disk had changed. */
+ * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate
+ * limiter; it may wait there for as long again (then ERR_TIMEOUT). Nothing is repeated here but a
+ * call that got 401 while the credentials on disk had changed. */
 #ifndef KUBE_KUBE_CLIENT_H
 #define KUBE_KUBE_CLIENT_H
 
@@ -23,14 +24,14 @@ struct kube_client;
 struct kube_call;
 
 struct kube_client_options {
-	int64_t qps;        /* calls per second in the long run; 0: no limit */
-	int64_t burst;      /* calls at once; 1 and above */
-	int64_t timeout_ms; /* of one call; above 0 */
+	int64_t qps;           /* calls per second in the long run; 0: no limit */
+	int64_t burst;         /* calls at once; 1 and above */
+	int64_t timeout_ms;    /* of one call; above 0 */
 	size_t body_max_bytes; /* of an answer; 0: KUBE_BODY_MAX_BYTES */
 };
 
 #define KUBE_BODY_MAX_BYTES (size_t)(64 << 20)
-#define KUBE_CLIENT_OPTIONS_INIT \
+#define KUBE_CLIENT_OPTIONS_INIT                                                                   \
 	((struct kube_client_options){ .qps = 100, .burst = 200, .timeout_ms = 10000 })
 
 /* loop, https and config are borrowed and must live longer. */
@@ -44,7 +45,7 @@ struct kube_answer {
 	int status;       /* HTTP status; 0: none came */
 	const char *body; /* JSON of a 2xx answer, NUL after it; "" otherwise */
 	size_t body_size;
-	int64_t retry_after_ms; /* with ERR_RETRY: do not come back earlier; 0: the server does not say */
+	int64_t retry_after_ms; /* with ERR_RETRY: come back no earlier; 0: not said */
 };
 
 /* err is NULL when the status was 2xx. Else, with verb, resource, object and cure in the text:
@@ -74,8 +75,8 @@ enum kube_verb {
 struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
 				   const char *path, const void *body, size_t body_size,
 				   kube_client_done *done, void *context);
-/* No callback any more; the pointer dies. Fine inside its own callback; NULL is fine. A request that has
- * left may still take effect on the server. */
+/* No callback any more; the pointer dies. Fine inside its own callback; NULL is fine. A request
+ * that has left may still take effect on the server. */
 void kube_client_cancel(struct kube_call *call);
 
 /* What is in work or waits for the rate limiter: for metrics and shutdown. */

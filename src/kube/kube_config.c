@@ -47,11 +47,15 @@ static int kube_config_set_server(struct kube_config *config, const char *server
 		return err_set(err, ERR_FATAL, "server \"%s\" must begin with https://", server);
 	host += 3;
 	if (strpbrk(server, "@?#") || !*host || *host == '/')
-		return err_set(err, ERR_FATAL, "server \"%s\" must be an address like "
-			       "https://host:6443, without user, query or fragment", server);
+		return err_set(err, ERR_FATAL,
+			       "server \"%s\" must be an address like "
+			       "https://host:6443, without user, query or fragment",
+			       server);
 	if (strncmp(server, "http://", 7) == 0 && !kube_config_loopback(host))
-		return err_set(err, ERR_FATAL, "server \"%s\": http:// is allowed to this machine only "
-			       "(kubectl proxy); use https://", server);
+		return err_set(err, ERR_FATAL,
+			       "server \"%s\": http:// is allowed to this machine only "
+			       "(kubectl proxy); use https://",
+			       server);
 	while (size > 0 && server[size - 1] == '/')
 		size--;
 	config->server = memory_strndup(server, size);
@@ -148,15 +152,15 @@ static int kube_config_start(struct kube_config *config, struct err *err)
 
 static const char *kube_config_account_dir(const struct kube_config_options *options)
 {
-	return options->service_account_dir && *options->service_account_dir
-		       ? options->service_account_dir
-		       : KUBE_SERVICE_ACCOUNT_DIR;
+	return options->service_account_dir && *options->service_account_dir ?
+		       options->service_account_dir :
+		       KUBE_SERVICE_ACCOUNT_DIR;
 }
 
 static bool kube_config_is_in_cluster(const struct kube_config_options *options)
 {
-	AUTO(memory_free_string) char *token =
-		kube_config_join(kube_config_account_dir(options), "token");
+	AUTO(memory_free_string)
+	char *token = kube_config_join(kube_config_account_dir(options), "token");
 
 	return *kube_config_env("KUBERNETES_SERVICE_HOST") && access(token, F_OK) == 0;
 }
@@ -175,8 +179,8 @@ static int kube_config_in_cluster(struct kube_config *config, const char *direct
 
 	if (!*port)
 		port = kube_config_env("KUBERNETES_SERVICE_PORT");
-	(void)snprintf(server, sizeof(server), "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
-		       *port ? port : "443");
+	(void)snprintf(server, sizeof(server), "https://%s%s%s:%s", v6 ? "[" : "", host,
+		       v6 ? "]" : "", *port ? port : "443");
 	if (kube_config_set_server(config, server, err) < 0)
 		return err_prefix(err, "KUBERNETES_SERVICE_HOST");
 	kube_file_init(&config->token, token, NULL);
@@ -197,14 +201,17 @@ static char *kube_config_default_path(struct err *err)
 	const char *home = kube_config_env("HOME");
 
 	if (strchr(path, ':')) {
-		err_set(err, ERR_FATAL, "KUBECONFIG names several files (%s), which is not supported; "
-			"name one with --kubeconfig", path);
+		err_set(err, ERR_FATAL,
+			"KUBECONFIG names several files (%s), which is not supported; "
+			"name one with --kubeconfig",
+			path);
 		return NULL;
 	}
 	if (*path)
 		return memory_strdup(path);
 	if (!*home) {
-		err_set(err, ERR_FATAL, "no API server is configured: not in a cluster "
+		err_set(err, ERR_FATAL,
+			"no API server is configured: not in a cluster "
 			"(KUBERNETES_SERVICE_HOST), no $KUBECONFIG, no $HOME; use --kubeconfig");
 		return NULL;
 	}
@@ -234,8 +241,8 @@ static int kube_config_from_file(struct kube_config *config,
 	AUTO(memory_free_string) char *path = NULL;
 	struct kubeconfig from;
 
-	path = options->kubeconfig && *options->kubeconfig ? memory_strdup(options->kubeconfig)
-							    : kube_config_default_path(err);
+	path = options->kubeconfig && *options->kubeconfig ? memory_strdup(options->kubeconfig) :
+							     kube_config_default_path(err);
 	if (!path)
 		return -1;
 	if (kubeconfig_read(path, options->context, &arena, &from, err) < 0)

@@ -1,13 +1,15 @@
 /* Where the API server is and how to prove who we are: in-cluster files or a kubeconfig.
- * The caller owns struct kube_config; what its getters return belongs to it. Reads small local files
- * (1 MiB at most each), so it may block for the disk only. Talks to nobody (kube_client does).
+ * The caller owns struct kube_config; what its getters return belongs to it. Reads small local
+ * files (1 MiB at most each), so it may block for the disk only. Talks to nobody (kube_client
+ * does).
  *
  * Taken from a kubeconfig: clusters[].cluster.{server, certificate-authority[-data],
  * insecure-skip-tls-verify, tls-server-name}, users[].user.{token, tokenFile,
  * client-certificate[-data], client-key[-data]}, contexts[].context.{cluster, user, namespace}.
- * Refused, with the entry and the cure in the text: exec and auth-provider plugins, username and password,
- * impersonation (as), proxy-url, and $KUBECONFIG with more than one file. Relative file names
- * are relative to the kubeconfig. As with kubectl, *-data wins over the file, tokenFile over token.
+ * Refused, with the entry and the cure in the text: exec and auth-provider plugins, username and
+ * password, impersonation (as), proxy-url, and $KUBECONFIG with more than one file. Relative file
+ * names are relative to the kubeconfig. As with kubectl, *-data wins over the file, tokenFile over
+ * token.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
 #ifndef KUBE_KUBE_CONFIG_H
 #define KUBE_KUBE_CONFIG_H
@@ -25,11 +27,13 @@ struct kube_config;
 struct kube_config_options {
 	const char *kubeconfig; /* NULL or "": in-cluster, else $KUBECONFIG, else ~/.kube/config */
 	const char *context;    /* NULL or "": current-context; only with a kubeconfig */
-	const char *service_account_dir; /* NULL: KUBE_SERVICE_ACCOUNT_DIR; files token, ca.crt, namespace */
+	/* Holds the files token, ca.crt, namespace. NULL: KUBE_SERVICE_ACCOUNT_DIR. */
+	const char *service_account_dir;
 };
 
 /* In-cluster means: KUBERNETES_SERVICE_HOST is set and the token file is there; the port is
- * KUBERNETES_SERVICE_PORT_HTTPS, KUBERNETES_SERVICE_PORT or 443. ERR_FATAL names file, entry and cure. */
+ * KUBERNETES_SERVICE_PORT_HTTPS, KUBERNETES_SERVICE_PORT or 443. ERR_FATAL names file, entry and
+ * cure. */
 struct kube_config *kube_config_load(const struct kube_config_options *options, struct err *err);
 void kube_config_free(struct kube_config *config); /* NULL is fine */
 
@@ -47,9 +51,9 @@ struct kube_credentials {
 };
 
 /* What the next request should use; valid until the next call. Looks at size and time of the token,
- * CA and certificate files at most once a second of now_ms (monotonic) and reads what changed. While a
- * file cannot be read the last good content stays in use (a rotation replaces files in several steps)
- * and the first request that is refused because of it says so. */
+ * CA and certificate files at most once a second of now_ms (monotonic) and reads what changed.
+ * While a file cannot be read the last good content stays in use (a rotation replaces files in
+ * several steps) and the first request that is refused because of it says so. */
 const struct kube_credentials *kube_config_credentials(struct kube_config *config, int64_t now_ms);
 
 /* The server said 401: the next kube_config_credentials reads all files, changed or not. */

@@ -62,10 +62,10 @@ char *kube_error_subject(const struct kube_error_call *call)
 	kube_path_split(&arena, call->path, &parts);
 	if (!*parts.plural)
 		return memory_strdup(arena_printf(&arena, "get %s", call->path));
-	return memory_strdup(arena_printf(
-		&arena, "%s %s%s%s%s", kube_error_verb(call, &parts),
-		kube_error_resource(&arena, &parts), *parts.group ? "." : "", parts.group,
-		kube_error_place(&arena, &parts)));
+	return memory_strdup(arena_printf(&arena, "%s %s%s%s%s", kube_error_verb(call, &parts),
+					  kube_error_resource(&arena, &parts),
+					  *parts.group ? "." : "", parts.group,
+					  kube_error_place(&arena, &parts)));
 }
 
 static const char *kube_error_cure(struct arena *arena, const struct kube_error_call *call,
@@ -75,14 +75,15 @@ static const char *kube_error_cure(struct arena *arena, const struct kube_error_
 
 	kube_path_split(arena, call->path, &parts);
 	if (status == 403)
-		return arena_printf(arena,
-				    "; cure: grant {apiGroups: [\"%s\"], resources: [\"%s\"], verbs: "
-				    "[\"%s\"]} by a %s to our ServiceAccount",
-				    parts.group, kube_error_resource(arena, &parts),
-				    kube_error_verb(call, &parts),
-				    *parts.namespace_ ? arena_printf(arena, "Role in namespace %s",
-								     parts.namespace_)
-						      : "ClusterRole");
+		return arena_printf(
+			arena,
+			"; cure: grant {apiGroups: [\"%s\"], resources: [\"%s\"], verbs: "
+			"[\"%s\"]} by a %s to our ServiceAccount",
+			parts.group, kube_error_resource(arena, &parts),
+			kube_error_verb(call, &parts),
+			*parts.namespace_ ?
+				arena_printf(arena, "Role in namespace %s", parts.namespace_) :
+				"ClusterRole");
 	if (status == 401)
 		return arena_printf(arena, "; cure: check the credentials of %s%s%s", call->source,
 				    *call->problem ? ": " : "", call->problem);

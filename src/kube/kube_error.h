@@ -12,8 +12,8 @@
 struct kube_error_call {
 	enum kube_verb verb;
 	bool watch;
-	const char *path;   /* as of kube_path, with query */
-	const char *source; /* of the credentials (kube_config_source) */
+	const char *path;    /* as of kube_path, with query */
+	const char *source;  /* of the credentials (kube_config_source) */
 	const char *problem; /* kube_config_problem */
 };
 

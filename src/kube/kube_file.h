@@ -28,8 +28,9 @@ int kube_file_read_text(const char *path, char **ret_text, struct err *err);
 void kube_file_init(struct kube_file *file, const char *path, const char *text);
 void kube_file_done(struct kube_file *file);
 
-/* Reads the file when size, time or inode changed since the last time, or always with `force`. On failure
- * the old content stays. *ret_changed is set to true when the content is another one, else left alone. */
+/* Reads the file when size, time or inode changed since the last time, or always with `force`. On
+ * failure the old content stays. *ret_changed is set to true when the content is another one, else
+ * left alone. */
 int kube_file_refresh(struct kube_file *file, bool force, bool *ret_changed, struct err *err);
 
 #endif

@@ -80,9 +80,9 @@ static void kube_informer_use_version(struct kube_informer *informer)
 	const char *version = informer->type->versions[informer->version];
 
 	kube_informer_set(&informer->api_version,
-			  *informer->type->group
-				  ? arena_printf(&arena, "%s/%s", informer->type->group, version)
-				  : version);
+			  *informer->type->group ?
+				  arena_printf(&arena, "%s/%s", informer->type->group, version) :
+				  version);
 	kube_informer_step(informer, informer->name ? KUBE_STATE_POLL : KUBE_STATE_LIST);
 }
 

@@ -10,9 +10,10 @@
  * once a minute and 2 s before the end), and works where TCP still answers but the server does
  * not. The price is one cheap request per informer in 20 s.
  *
- * Faults: 410, or an ERROR event: list again, after up to 1 s the first time, then with back-off; a broken
- * stream, 5xx, a stall: watch again from the last resourceVersion with back-off (0.5 s doubling to 15 s, jittered;
- * Retry-After is obeyed up to 60 s); three in a row without one event or bookmark: list again. */
+ * Faults: 410, or an ERROR event: list again; a broken stream, 5xx, a stall: watch again from the last
+ * resourceVersion; three of those in a row without one event or bookmark: list again. All with
+ * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). A page of a list
+ * that is too large for us is asked for again with half as many objects. */
 #ifndef KUBE_KUBE_INFORMER_H
 #define KUBE_KUBE_INFORMER_H
 
@@ -31,11 +32,11 @@ struct kube_informer;
 
 /* A kind of object. The decoder gets a fresh arena and object_size zeroed bytes. */
 struct kube_type {
-	const char *kind;     /* "Pod" */
-	const char *plural;   /* "pods" */
-	const char *group;    /* "" is the core group */
+	const char *kind;        /* "Pod" */
+	const char *plural;      /* "pods" */
+	const char *group;       /* "" is the core group */
 	const char *versions[3]; /* the first that is served is used; ends with NULL */
-	const char *install;  /* who brings this kind: cure when the server does not know it; "" built in */
+	const char *install;     /* the cure when the server does not know it; "" built in */
 	size_t object_size;
 	int (*decode)(const struct cJSON *json, const char *path, struct arena *arena,
 		      void *ret_object, struct err *err);
@@ -45,26 +46,27 @@ struct kube_type {
 };
 
 extern const struct kube_type kube_type_ray_cluster; /* struct ray_cluster; v1, else v1alpha1 */
-extern const struct kube_type kube_type_pod;  /* struct pod; index "namespace/<label ray.io/cluster>" */
-extern const struct kube_type kube_type_node; /* struct node */
+extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/cluster" by label */
+extern const struct kube_type kube_type_node;  /* struct node */
 extern const struct kube_type kube_type_event; /* struct event; index: uid of the involved object */
 
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */
 	KUBE_MODIFIED,
-	KUBE_DELETED,   /* new_object is NULL */
-	KUBE_BAD,       /* the object is there and cannot be decoded: new_object is NULL, old may be */
+	KUBE_DELETED, /* new_object is NULL */
+	KUBE_BAD, /* the object is there and cannot be decoded: new_object is NULL, old may be */
 };
 
 struct kube_informer_callbacks {
-	/* `key` is "namespace/name" ("name" when not namespaced). Also called while the first list comes
-	 * in. A version that is there already (same resourceVersion) is no change. Of an object that was
-	 * bad before, old is NULL and the change is KUBE_ADDED, or KUBE_DELETED with both NULL. */
-	void (*on_change)(void *context, enum kube_change change, const char *key,
-			  const void *old, const void *new_object);
+	/* `key` is "namespace/name" ("name" when not namespaced). Also called while the first list
+	 * comes in. A version that is there already (same resourceVersion) is no change. Of an
+	 * object that was bad before, old is NULL and the change is KUBE_ADDED, or KUBE_DELETED
+	 * with both NULL. */
+	void (*on_change)(void *context, enum kube_change change, const char *key, const void *old,
+			  const void *new_object);
 	void (*on_synced)(void *context); /* once: the first whole list is in */
-	/* Each failure, also of the same kind again (net/log has log_repeat); the informer goes on by
-	 * itself. */
+	/* Each failure, also of the same kind again (net/log has log_repeat); the informer goes on
+	 * by itself. */
 	void (*on_error)(void *context, const struct err *err);
 	void (*on_live)(void *context); /* the view is fresh (again) */
 	void *context;
@@ -74,24 +76,26 @@ struct kube_informer_options {
 	const struct kube_type *type;
 	const char *namespace_;     /* NULL or "": all */
 	const char *label_selector; /* "ray.io/cluster"; NULL or "": none */
-	/* Poll one object by GET instead of list and watch: for rights without them (sidecar). Needs
-	 * namespace_; its absence (404) is an empty view, not an error. NULL or "": list and watch. */
+	/* Poll one object by GET instead of list and watch: for rights without them (sidecar).
+	 * Needs namespace_; its absence (404) is an empty view, not an error. NULL or "": list and
+	 * watch. */
 	const char *name;
-	int64_t poll_ms; /* with name; above 0 */
+	int64_t poll_ms;                          /* with name; above 0 */
 	struct kube_informer_callbacks callbacks; /* members may be NULL */
 };
 
 /* Starts at once; client is borrowed and must live longer. Strings of options are copied. */
 struct kube_informer *kube_informer_new(struct kube_client *client,
 					const struct kube_informer_options *options);
-void kube_informer_free(struct kube_informer *informer); /* not inside its callbacks; NULL is fine */
+/* Not inside its callbacks. NULL is fine. */
+void kube_informer_free(struct kube_informer *informer);
 
 bool kube_informer_synced(const struct kube_informer *informer);
 
-/* True: synced, and the watch is open (or being opened again after its regular end), or the last poll
- * within twice poll_ms plus its deadline was good. False: *ret_since (may be NULL) is the wall time up to
- * which the view is known to be whole, TIME_NONE before the first sync. A hanging server is noticed after
- * 25 s. */
+/* True: synced, and the watch is open (or being opened again after its regular end), or the last
+ * poll within twice poll_ms plus its deadline was good. False: *ret_since (may be NULL) is the wall
+ * time up to which the view is known to be whole, TIME_NONE before the first sync. A hanging server
+ * is noticed after 25 s. */
 bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since);
 /* The last failure while not fresh, "" otherwise. */
 const char *kube_informer_problem(const struct kube_informer *informer);
@@ -103,9 +107,9 @@ const char *kube_informer_api_version(const struct kube_informer *informer);
 /* NULL when absent or bad. */
 const void *kube_informer_get(const struct kube_informer *informer, const char *namespace_,
 			      const char *name);
-/* Why the object could not be decoded (path of the field and cure), NULL when it is not bad. The last
- * good version is not kept: acting on a spec that is no longer true is worse than not acting. So treat a
- * bad object as "there, and unknown", never as absent. */
+/* Why the object could not be decoded (path of the field and cure), NULL when it is not bad. The
+ * last good version is not kept: acting on a spec that is no longer true is worse than not acting.
+ * So treat a bad object as "there, and unknown", never as absent. */
 const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
 			      const char *name);
 size_t kube_informer_bad_count(const struct kube_informer *informer);

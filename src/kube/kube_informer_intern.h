@@ -1,5 +1,5 @@
-/* The inside of an informer, shared by kube_informer.c (what it does) and kube_informer_view.c (what it
- * tells). Nobody else may include it. */
+/* The inside of an informer, shared by kube_informer.c (what it does) and kube_informer_view.c
+ * (what it tells). Nobody else may include it. */
 #ifndef KUBE_KUBE_INFORMER_INTERN_H
 #define KUBE_KUBE_INFORMER_INTERN_H
 
@@ -26,18 +26,18 @@ struct kube_informer {
 	struct kube_store store;
 
 	enum kube_state state, next;
-	struct loop_timer *timer;   /* of WAIT and between polls */
-	struct kube_call *call;     /* of DISCOVER, LIST, POLL */
+	struct loop_timer *timer; /* of WAIT and between polls */
+	struct kube_call *call;   /* of DISCOVER, LIST, POLL */
 	struct kube_watch *watch;
-	size_t version;		    /* index into type->versions that is asked for */
-	char *api_version;	    /* the one that is served; NULL: not known */
-	char *resource_version;	    /* to watch from */
-	char *continue_token;	    /* of the list under way */
-	int page_objects;	    /* halved when a page is too large for us */
+	size_t version;         /* index into type->versions that is asked for */
+	char *api_version;      /* the one that is served; NULL: not known */
+	char *resource_version; /* to watch from */
+	char *continue_token;   /* of the list under way */
+	int page_objects;       /* halved when a page is too large for us */
 	struct kube_backoff backoff;
-	int watch_failures;	    /* watches in a row that brought nothing and failed */
-	int64_t opened_ms;	    /* monotonic; of the present watch */
-	bool progress;		    /* this watch has brought something */
+	int watch_failures; /* watches in a row that brought nothing and failed */
+	int64_t opened_ms;  /* monotonic; of the present watch */
+	bool progress;      /* this watch has brought something */
 
 	bool synced, live;
 	time_ms whole_until; /* the view is known to be whole up to then */

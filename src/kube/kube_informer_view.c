@@ -4,7 +4,7 @@
 
 static const char *const kube_state_names[] = {
 	[KUBE_STATE_DISCOVER] = "discover", [KUBE_STATE_LIST] = "list",
-	[KUBE_STATE_WATCH] = "watch",	    [KUBE_STATE_POLL] = "poll",
+	[KUBE_STATE_WATCH] = "watch",       [KUBE_STATE_POLL] = "poll",
 	[KUBE_STATE_WAIT] = "wait",
 };
 

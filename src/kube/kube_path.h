@@ -7,8 +7,9 @@
 
 #define KUBE_RAY_GROUP "ray.io"
 
-/* "/api/v1/namespaces/NS/pods/NAME". api_version: "v1", "ray.io/v1"; NULL or "" for namespace_ (all, or
- * not namespaced), name (the collection) and subresource ("status"). Lives in the arena. */
+/* "/api/v1/namespaces/NS/pods/NAME". api_version: "v1", "ray.io/v1"; NULL or "" for namespace_
+ * (all, or not namespaced), name (the collection) and subresource ("status"). Lives in the arena.
+ */
 char *kube_path(struct arena *arena, const char *api_version, const char *namespace_,
 		const char *plural, const char *name, const char *subresource);
 

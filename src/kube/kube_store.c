@@ -119,10 +119,10 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 	group = kube_store_group(store, buf_string(&key));
 	if (group->count == group->capacity) {
 		group->capacity = group->capacity ? group->capacity * 2 : 4;
-		group->objects = memory_resize(group->objects, group->capacity,
-					       sizeof(*group->objects));
-		group->entries = memory_resize(group->entries, group->capacity,
-					       sizeof(*group->entries));
+		group->objects =
+			memory_resize(group->objects, group->capacity, sizeof(*group->objects));
+		group->entries =
+			memory_resize(group->entries, group->capacity, sizeof(*group->entries));
 	}
 	group->objects[group->count] = entry->content.object;
 	group->entries[group->count] = entry;
@@ -145,7 +145,8 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 		return err_prefix(err, "%s", store->type->kind);
 	if (!*name)
 		return err_set(err, ERR_INPUT, "%s: metadata.name is missing", store->type->kind);
-	ret_meta->key = *namespace_ ? arena_printf(&store->scratch, "%s/%s", namespace_, name) : name;
+	ret_meta->key = *namespace_ ? arena_printf(&store->scratch, "%s/%s", namespace_, name) :
+				      name;
 	return 0;
 }
 
@@ -258,8 +259,8 @@ void kube_store_sweep(struct kube_store *store)
 		const struct kube_entry *entry = store->entries.entries[i].value;
 
 		if (entry->round != store->round) {
-			AUTO(memory_free_string) char *key =
-				memory_strdup(store->entries.entries[i].key);
+			AUTO(memory_free_string)
+			char *key = memory_strdup(store->entries.entries[i].key);
 
 			kube_store_remove_key(store, key);
 		}

@@ -16,8 +16,8 @@ struct kube_entry;
 struct kube_store {
 	const struct kube_type *type;
 	const struct kube_informer_callbacks *callbacks; /* on_change is called from here */
-	struct map entries; /* of struct kube_entry */
-	struct map groups;  /* the index: key to struct kube_group */
+	struct map entries;                              /* of struct kube_entry */
+	struct map groups;                               /* the index: key to struct kube_group */
 	struct arena scratch;
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: what the last one did not name is gone */
@@ -31,8 +31,8 @@ void kube_store_done(struct kube_store *store); /* calls nobody back */
 void kube_store_mark(struct kube_store *store);
 void kube_store_sweep(struct kube_store *store);
 
-/* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one that
- * cannot be decoded becomes a bad entry. */
+/* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one
+ * that cannot be decoded becomes a bad entry. */
 int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err);
 /* The object is gone; fine when it was not there. -1 as above. */
 int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct err *err);

@@ -7,8 +7,8 @@
 #include "codec/ray_cluster_json.h"
 #include "core/kubernetes.h"
 
-static int kube_decode_ray_cluster(const struct cJSON *json, const char *path,
-				   struct arena *arena, void *ret_object, struct err *err)
+static int kube_decode_ray_cluster(const struct cJSON *json, const char *path, struct arena *arena,
+				   void *ret_object, struct err *err)
 {
 	return ray_cluster_decode(json, path, arena, ret_object, err);
 }

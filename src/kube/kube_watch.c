@@ -95,8 +95,7 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 		} else {
 			(void)buf_add(&watch->line, data, part);
 			if (end)
-				result = kube_watch_line(watch, watch->line.data,
-							 watch->line.size);
+				result = kube_watch_line(watch, watch->line.data, watch->line.size);
 		}
 		if (result < 0)
 			return -1;

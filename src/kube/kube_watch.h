@@ -1,7 +1,7 @@
 /* One watch request: lines of the stream to events. It ends once and is not opened again here;
  * kube_informer does that. The caller owns struct kube_watch until on_end returns or
- * kube_watch_cancel. A line may come in any pieces; one above KUBE_WATCH_LINE_MAX_BYTES, or one that
- * is no event, ends the watch with an error. */
+ * kube_watch_cancel. A line may come in any pieces; one above KUBE_WATCH_LINE_MAX_BYTES, or one
+ * that is no event, ends the watch with an error. */
 #ifndef KUBE_KUBE_WATCH_H
 #define KUBE_KUBE_WATCH_H
 
@@ -13,8 +13,8 @@
 
 /* An object in etcd has at most 1.5 MiB; a larger line is read by the next list instead. */
 #define KUBE_WATCH_LINE_MAX_BYTES ((size_t)2 << 20)
-/* The server is asked to end the watch after the first, silence above the second is a fault; see the
- * head of kube_informer.h. */
+/* The server is asked to end the watch after the first, silence above the second is a fault; see
+ * the head of kube_informer.h. */
 #define KUBE_WATCH_SECONDS 20
 #define KUBE_WATCH_STALL_MS 25000
 
@@ -24,7 +24,8 @@ struct kube_watch_callbacks {
 	void (*on_open)(void *context);
 	/* ADDED, MODIFIED, DELETED or BOOKMARK; the event dies when it returns. */
 	void (*on_event)(void *context, const struct watch_event *event);
-	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too old. */
+	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too old.
+	 */
 	void (*on_end)(void *context, const struct kube_answer *answer, const struct err *err);
 	void *context;
 	int64_t stall_ms; /* 0: KUBE_WATCH_STALL_MS */

@@ -101,11 +101,15 @@ static int kubeconfig_cluster(const struct json_at *root, const char *path, cons
 	if (!*config->server)
 		return json_fail(&cluster, "cluster \"%s\" has no server", name);
 	if (*proxy)
-		return json_fail(&cluster, "cluster \"%s\" has a proxy-url, which is not supported; "
-				 "let server name an address that is reachable directly", name);
+		return json_fail(&cluster,
+				 "cluster \"%s\" has a proxy-url, which is not supported; "
+				 "let server name an address that is reachable directly",
+				 name);
 	if (config->insecure && (*config->ca.text || *config->ca.file))
-		return json_fail(&cluster, "cluster \"%s\" has both insecure-skip-tls-verify and a "
-				 "certificate-authority; remove one of them", name);
+		return json_fail(&cluster,
+				 "cluster \"%s\" has both insecure-skip-tls-verify and a "
+				 "certificate-authority; remove one of them",
+				 name);
 	return 0;
 }
 
@@ -134,7 +138,8 @@ static int kubeconfig_user(const struct json_at *root, const char *path, const c
 	config->token_file = kubeconfig_resolve(root->reader->arena, path, config->token_file);
 	if ((*config->certificate.text || *config->certificate.file) !=
 	    (*config->key.text || *config->key.file))
-		return json_fail(&user, "user \"%s\" has only one of client-certificate and client-key",
+		return json_fail(&user,
+				 "user \"%s\" has only one of client-certificate and client-key",
 				 name);
 	return 0;
 }
@@ -150,7 +155,8 @@ static int kubeconfig_context(const struct json_at *root, const char *path, cons
 		return -1;
 	if (!*config->context)
 		return json_fail(root, "there is no current-context; name one with --context");
-	if (kubeconfig_entry(root, "contexts", config->context, "context", &body, &entry, &list) < 0)
+	if (kubeconfig_entry(root, "contexts", config->context, "context", &body, &entry, &list) <
+	    0)
 		return -1;
 	if (json_text(&body, "cluster", &cluster) < 0 || json_text(&body, "user", &user) < 0 ||
 	    json_text(&body, "namespace", &config->namespace_) < 0)
@@ -165,9 +171,8 @@ static int kubeconfig_context(const struct json_at *root, const char *path, cons
 int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 		    struct kubeconfig *ret_config, struct err *err)
 {
-	struct kubeconfig config = {
-		"", "", "", "", false, "", "", { "", "" }, { "", "" }, { "", "" }
-	};
+	struct kubeconfig config = { "", "", "",         "",         false,
+				     "", "", { "", "" }, { "", "" }, { "", "" } };
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(memory_free_string) char *text = NULL;
 	AUTO(json_done) struct cJSON *json = NULL;
@@ -179,7 +184,8 @@ int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 		return err_prefix(err, "%s", path);
 	root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) < 0 ||
-	    kubeconfig_context(&root, path, context && *context ? arena_strdup(arena, context) : NULL,
+	    kubeconfig_context(&root, path,
+			       context && *context ? arena_strdup(arena, context) : NULL,
 			       &config) < 0)
 		return err_prefix(err, "%s", path);
 	*ret_config = config;

@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* A PEM: the text of the *-data member, or else a file name ("" for none; relative ones are resolved). */
+/* A PEM: the text of the *-data member, or else a file name ("" for none; relative ones are
+ * resolved). */
 struct kubeconfig_pem {
 	const char *text, *file;
 };

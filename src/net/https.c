@@ -84,8 +84,8 @@ static void https_request_free(struct https_request *request)
 /* What curl's result means for the caller. */
 static void https_error(const struct https_request *request, CURLcode code, struct err *err)
 {
-	const char *detail = request->easy.error[0] ? request->easy.error
-						    : curl_easy_strerror(code);
+	const char *detail = request->easy.error[0] ? request->easy.error :
+						      curl_easy_strerror(code);
 
 	switch (code) {
 	case CURLE_OPERATION_TIMEDOUT:
@@ -93,16 +93,21 @@ static void https_error(const struct https_request *request, CURLcode code, stru
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
-		err_set(err, ERR_FATAL, "%s: the address cannot be used: %s", request->origin, detail);
+		err_set(err, ERR_FATAL, "%s: the address cannot be used: %s", request->origin,
+			detail);
 		break;
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CACERT_BADFILE:
-		err_set(err, ERR_FATAL, "%s: the client certificate, its key or the CA cannot be "
-			"used: %s", request->origin, detail);
+		err_set(err, ERR_FATAL,
+			"%s: the client certificate, its key or the CA cannot be "
+			"used: %s",
+			request->origin, detail);
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
-		err_set(err, ERR_RETRY, "%s: the server's certificate is not trusted (check the CA "
-			"and the server's name): %s", request->origin, detail);
+		err_set(err, ERR_RETRY,
+			"%s: the server's certificate is not trusted (check the CA "
+			"and the server's name): %s",
+			request->origin, detail);
 		break;
 	default:
 		err_set(err, ERR_RETRY, "%s: %s", request->origin, detail);
@@ -269,7 +274,8 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
 	https->multi = curl_multi_init();
 	CHECK(https->multi);
-	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) == CURLM_OK);
+	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) ==
+	      CURLM_OK);
 	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETDATA, https) == CURLM_OK);
 	CHECK(curl_multi_setopt(https->multi, CURLMOPT_TIMERFUNCTION, https_on_timer_change) ==
 	      CURLM_OK);
@@ -378,8 +384,8 @@ static void https_on_timer(void *context)
 {
 	struct https_request *request = context;
 	int64_t now = loop_monotonic_ms(request->https->loop);
-	int64_t deadline = request->opened ? request->last_piece_ms + request->stall_ms
-					   : request->first_byte_deadline_ms;
+	int64_t deadline = request->opened ? request->last_piece_ms + request->stall_ms :
+					     request->first_byte_deadline_ms;
 
 	if (request->state != HTTPS_BROKEN) {
 		if (now < deadline) {

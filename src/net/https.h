@@ -22,8 +22,8 @@ struct https_tls {
 	const char *ca_pem;          /* none: the CAs of the system */
 	const char *certificate_pem; /* with key_pem, or both none */
 	const char *key_pem;
-	const char *server_name;     /* name to ask for and to verify; none: the URL's host */
-	bool insecure;               /* the server's certificate is not checked */
+	const char *server_name; /* name to ask for and to verify; none: the URL's host */
+	bool insecure;           /* the server's certificate is not checked */
 };
 
 struct https_response {
@@ -38,10 +38,10 @@ struct https_response {
 typedef int https_chunk(void *context, const char *data, size_t size);
 /* The header of a 2xx answer has come (streams only). May call https_cancel. */
 typedef void https_open(void *context);
-/* The end, called once unless the request was cancelled. err is NULL when the whole answer came, with
- * whatever status; else ERR_RETRY (not reachable, reset, TLS; the text says which), ERR_TIMEOUT (the
- * text says which deadline), ERR_LIMIT (body above the ceiling), ERR_FATAL (URL or TLS material
- * cannot be used). Both arguments die when it returns. */
+/* The end, called once unless the request was cancelled. err is NULL when the whole answer came,
+ * with whatever status; else ERR_RETRY (not reachable, reset, TLS; the text says which),
+ * ERR_TIMEOUT (the text says which deadline), ERR_LIMIT (body above the ceiling), ERR_FATAL (URL or
+ * TLS material cannot be used). Both arguments die when it returns. */
 typedef void https_done(void *context, const struct https_response *response,
 			const struct err *err);
 
@@ -55,13 +55,13 @@ struct https_call {
 	const void *body;         /* copied */
 	size_t body_size;
 	const struct https_tls *tls; /* NULL: defaults */
-	int64_t connect_ms;    /* until TLS is up; above 0 */
-	int64_t first_byte_ms; /* from the start until the answer begins; above 0 */
-	int64_t total_ms;      /* 0: none (then stall_ms is needed) */
-	int64_t stall_ms;      /* between two pieces of the answer; 0: none */
-	size_t ceiling_bytes;  /* of the body that is gathered */
-	https_open *on_open;   /* may be NULL */
-	https_chunk *on_chunk; /* NULL: the body is gathered for on_done */
+	int64_t connect_ms;          /* until TLS is up; above 0 */
+	int64_t first_byte_ms;       /* from the start until the answer begins; above 0 */
+	int64_t total_ms;            /* 0: none (then stall_ms is needed) */
+	int64_t stall_ms;            /* between two pieces of the answer; 0: none */
+	size_t ceiling_bytes;        /* of the body that is gathered */
+	https_open *on_open;         /* may be NULL */
+	https_chunk *on_chunk;       /* NULL: the body is gathered for on_done */
 	https_done *on_done;
 	void *context;
 };

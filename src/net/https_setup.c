@@ -10,12 +10,12 @@
 #define HTTPS_KEEPALIVE_INTERVAL_S 5L
 
 /* A setopt that is refused is a fault of the build of libcurl: reported, never ignored. */
-#define HTTPS_SET(easy, option, value)                                                           \
-	do {                                                                                     \
-		CURLcode code_ = curl_easy_setopt((easy)->curl, (option), (value));              \
-		if (code_ != CURLE_OK)                                                           \
-			return err_set(err, ERR_FATAL, "libcurl refuses " #option ": %s",        \
-				       curl_easy_strerror(code_));                               \
+#define HTTPS_SET(easy, option, value)                                                             \
+	do {                                                                                       \
+		CURLcode code_ = curl_easy_setopt((easy)->curl, (option), (value));                \
+		if (code_ != CURLE_OK)                                                             \
+			return err_set(err, ERR_FATAL, "libcurl refuses " #option ": %s",          \
+				       curl_easy_strerror(code_));                                 \
 	} while (0)
 
 char *https_origin(const char *url)
@@ -37,7 +37,8 @@ static int https_add_header(struct https_easy *easy, const char *name, const cha
 
 	for (const char *c = value; *c; c++) {
 		if ((unsigned char)*c < 0x20 || *c == 0x7F)
-			return err_set(err, ERR_FATAL, "a control character in the value of header %s",
+			return err_set(err, ERR_FATAL,
+				       "a control character in the value of header %s",
 				       *name ? name : "(own)");
 	}
 	line = memory_alloc(size);
@@ -85,8 +86,7 @@ static int https_set_request(struct https_easy *easy, const struct https_call *c
 	return 0;
 }
 
-static int https_set_limits(struct https_easy *easy, const struct https_call *call,
-			    struct err *err)
+static int https_set_limits(struct https_easy *easy, const struct https_call *call, struct err *err)
 {
 	HTTPS_SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
 	HTTPS_SET(easy, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
@@ -128,7 +128,8 @@ static int https_set_server_name(struct https_easy *easy, const struct https_cal
 	    curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
 	    curl_url_set(url, CURLUPART_HOST, name, 0) != CURLUE_OK ||
 	    curl_url_get(url, CURLUPART_URL, &changed, 0) != CURLUE_OK) {
-		err_set(err, ERR_FATAL, "the address or the server name \"%s\" cannot be used", name);
+		err_set(err, ERR_FATAL, "the address or the server name \"%s\" cannot be used",
+			name);
 		goto out;
 	}
 	if (snprintf(target, sizeof(target), "::%s:%s", host, port) >= (int)sizeof(target) ||
@@ -177,8 +178,8 @@ static int https_set_tls(struct https_easy *easy, const struct https_call *call,
 	return 0;
 }
 
-int https_easy_init(struct https_easy *easy, const struct https_call *call,
-		    const char *user_agent, struct err *err)
+int https_easy_init(struct https_easy *easy, const struct https_call *call, const char *user_agent,
+		    struct err *err)
 {
 	easy->curl = curl_easy_init();
 	if (!easy->curl)

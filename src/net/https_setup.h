@@ -16,10 +16,10 @@ struct https_easy {
 	char error[CURL_ERROR_SIZE];
 };
 
-/* 0, or -1 with ERR_FATAL (texts never hold a header). https_easy_done is needed either way, and the
- * struct must not move in between. */
-int https_easy_init(struct https_easy *easy, const struct https_call *call,
-		    const char *user_agent, struct err *err);
+/* 0, or -1 with ERR_FATAL (texts never hold a header). https_easy_done is needed either way, and
+ * the struct must not move in between. */
+int https_easy_init(struct https_easy *easy, const struct https_call *call, const char *user_agent,
+		    struct err *err);
 void https_easy_done(struct https_easy *easy);
 
 /* "https://host:port" of a URL, for messages; memory_free. */
