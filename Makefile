@@ -255,6 +255,13 @@ test:
 test-unit:
 	@$(MAKE) --no-print-directory -j$(JOBS) unit
 
+# All of e2e/tests, on the chosen API server. PYTEST: further arguments, for example -k paging.
+TEST_STAGES += e2e
+PYTEST ?=
+test-e2e: $(BUILD)/rayscaler
+	@BUILD='$(BUILD)' e2e/run-pytest.sh e2e $(PYTEST)
+.PHONY: test-e2e
+
 # ---- 9 demo and dev-cluster ---------------------------------------------------------------
 
 # ---- 10 conformance -----------------------------------------------------------------------

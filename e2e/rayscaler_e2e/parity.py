@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from .kubeclient import KubeClient
+from .kubeclient import ApiError, KubeClient, Stream
+from .wait import wait_until
 
 Body = Union[Any, Callable[[List[Any]], Any]]
 
@@ -58,13 +59,25 @@ def _send(client: KubeClient, step: Step, path: str, body: Any, params: Any) -> 
         answer = client.request(step.method, path, body, params=params, content_type=step.content_type)
         return answer.status, answer.body
     events = []
-    with client.stream(path, {"watch": True, "timeoutSeconds": 10, **params}, 20) as stream:
+    query = {"watch": True, "timeoutSeconds": 10, **params}
+    stream = wait_until(lambda: _open(client, path, query), 10, f"a watch of {path}")
+    with stream:
         for event in stream:
             events.append(event)
             if len(events) == step.watch:
                 break
         stream.abort()
     return stream.status, events
+
+
+def _open(client: KubeClient, path: str, query: Any) -> Optional[Stream]:
+    """None while the server says 429: it does for a moment after a start."""
+    try:
+        return client.stream(path, query, 20)
+    except ApiError as error:
+        if error.status != 429:
+            raise
+        return None
 
 
 def normal(value: Any, key: str = "") -> Any:

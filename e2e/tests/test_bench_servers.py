@@ -1,17 +1,28 @@
 """The bench itself: identities, files for the program under test, and what survives a restart."""
 
 import pytest
+import urllib3
 import yaml
 
 from rayscaler_e2e import rayclusters
 from rayscaler_e2e.apiserver import ApiServer
-from rayscaler_e2e.kubeclient import ApiError, KubeClient
+from rayscaler_e2e.kubeclient import ApiError, KubeClient, Resource
 from rayscaler_e2e.wait import wait_until
 from rayscaler_e2e.watchcache import WatchCache
 
 
 def status_of(client: KubeClient, method: str, path: str, body=None, **more) -> int:
     return client.request(method, path, body, **more).status
+
+
+def watchable(resource: Resource) -> bool:
+    """kube-apiserver says 429 for a moment after a start."""
+    try:
+        resource.watch("0", timeout_seconds=1).abort()
+        return True
+    except ApiError as error:
+        assert error.status == 429
+        return False
 
 
 def test_controller_has_its_rights_and_no_others(api_server: ApiServer, namespace: str):
@@ -96,3 +107,62 @@ def test_restart_keeps_objects_and_the_cache_follows(api_server: ApiServer, name
         wait_until(lambda: not cache.get(namespace, "later"), 10, "the cache to see the deletion")
     finally:
         cache.stop()
+
+
+def test_watch_from_before_a_restart_is_expired(api_server: ApiServer, namespace: str):
+    clusters = api_server.admin.of("rayclusters", namespace)
+    old = clusters.list()["metadata"]["resourceVersion"]
+    for name in ("a", "b", "c"):
+        clusters.create(rayclusters.minimal(name))
+    api_server.interrupt(kill=True)
+    api_server.resume()
+    wait_until(lambda: watchable(clusters), 10, "the watch of RayClusters to be served again")
+    (event,) = clusters.watch(old, timeout_seconds=10)
+    assert event["type"] == "ERROR"
+    status = event["object"]
+    assert (status["kind"], status["code"], status["reason"]) == ("Status", 410, "Expired")
+    assert status["message"].startswith("too old resource version: ")
+
+
+def test_paged_list_is_complete_and_of_one_version(api_server: ApiServer, namespace: str):
+    clusters = api_server.admin.of("rayclusters", namespace)
+    for number in range(7):
+        clusters.create(rayclusters.minimal(f"c{number}"))
+    page = clusters.list(limit=3)
+    assert page["metadata"]["remainingItemCount"] == 4
+    names = [obj["metadata"]["name"] for obj in page["items"]]
+    version = page["metadata"]["resourceVersion"]
+    clusters.delete("c6")
+    clusters.create(rayclusters.minimal("c7"))
+    while page["metadata"].get("continue"):
+        page = clusters.list(limit=3, continue_=page["metadata"]["continue"])
+        assert page["metadata"]["resourceVersion"] == version
+        names += [obj["metadata"]["name"] for obj in page["items"]]
+    assert names == [f"c{number}" for number in range(7)]
+
+
+def test_bookmark_before_a_watch_ends(api_server: ApiServer, namespace: str):
+    clusters = api_server.admin.of("rayclusters", namespace)
+    start = clusters.list()["metadata"]["resourceVersion"]
+    clusters.create(rayclusters.minimal("a"))
+
+    def last_bookmark():
+        events = list(clusters.watch(start, timeout_seconds=5))
+        assert events[0]["type"] == "ADDED"
+        return events[-1] if events[-1]["type"] == "BOOKMARK" else None
+
+    # kube-apiserver plans it 2 s before the end, but may be as late as that.
+    bookmark = wait_until(last_bookmark, 60, "a watch that ends with a bookmark")
+    assert bookmark["object"]["kind"] == "RayCluster"
+    assert list(clusters.watch(bookmark["object"]["metadata"]["resourceVersion"], 1, bookmarks=False)) == []
+
+
+def test_frozen_server_does_not_answer(api_server: ApiServer, namespace: str):
+    pods = f"{api_server.url}/api/v1/namespaces/{namespace}/pods"
+    api_server.freeze()
+    try:
+        with pytest.raises(urllib3.exceptions.TimeoutError):
+            urllib3.PoolManager(ca_certs=str(api_server.ca_file)).request("GET", pods, timeout=0.5, retries=False)
+    finally:
+        api_server.thaw()
+    assert api_server.admin.of("pods", namespace).items() == []

@@ -103,12 +103,16 @@ class Api:
     def _dispatch(self, request: Request, target: Target, resource: Resource, verb: str) -> Answer:
         key = (target.namespace, target.name)
         params = target.params
+        initializing = self._registry.is_initializing(resource)
         if target.subresource in ("binding", "token"):
             return self._post_subresource(request, target, resource)
         if verb == "get":
             return Answer(200, self._verbs.get(resource, key))
         if verb == "watch":
             match = self._verbs.selector(resource, params)
+            if initializing:
+                text, details = "storage is (re)initializing", {"retryAfterSeconds": 1}
+                raise StatusError(429, text, "TooManyRequests", details)
             return Answer(200, watch=Watch(self._store, resource, target.namespace, match, params))
         if verb == "list":
             return Answer(200, self._verbs.list(resource, target.namespace, params))

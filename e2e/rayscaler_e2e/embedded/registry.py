@@ -1,5 +1,6 @@
 """The resources that are served: the built-in ones, and those of CustomResourceDefinitions."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, Dict, FrozenSet, List, Optional, Tuple
 
@@ -9,6 +10,7 @@ from .pods import PodKind
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 BASE_FIELDS = ("metadata.name", "metadata.namespace")
+INITIALIZING_SECONDS = 0.1
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -154,6 +156,7 @@ class Registry:
     def __init__(self) -> None:
         self._built_in = _built_in()
         self._custom: Dict[str, List[Resource]] = {}
+        self._first_use: Dict[str, float] = {}
 
     def define(self, definition: Dict[str, Any]) -> None:
         """Serve what a CustomResourceDefinition defines, in place of what it defined before."""
@@ -161,6 +164,14 @@ class Registry:
 
     def undefine(self, name: str) -> None:
         self._custom.pop(name, None)
+
+    def is_initializing(self, resource: Resource) -> bool:
+        """Custom resources cannot be watched for a moment after their first use since the start of
+        the server, as behind a real one."""
+        if resource.rules.typed:
+            return False
+        now = time.monotonic()
+        return now - self._first_use.setdefault(resource.id, now) < INITIALIZING_SECONDS
 
     def all(self) -> List[Resource]:
         return self._built_in + [one for served in list(self._custom.values()) for one in served]

@@ -124,6 +124,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(answer.code)
         self.send_header("Content-Type", "text/plain; charset=utf-8" if text else "application/json")
         self.send_header("Content-Length", str(len(data)))
+        if answer.code == 429:
+            self.send_header("Retry-After", "1")
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()

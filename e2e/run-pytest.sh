@@ -1,0 +1,40 @@
+#!/bin/bash
+# Runs tests of e2e/ as a stage of `make test`:  run-pytest.sh STAGE [PYTEST ARGUMENT...]
+#
+# Makes what the tests need and is not there: the Python environment and, for the real API server
+# (RAYSCALER_APISERVER=real, the default), kube-apiserver and etcd. Where those cannot be had the
+# tests run on the embedded API server and the count says so, as one skipped line of its own.
+# Leaves BUILD/test-results/STAGE.count.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+stage=$1
+shift
+export RAYSCALER_APISERVER=${RAYSCALER_APISERVER:-real} RAYSCALER_RESULT_NAME=$stage
+export BUILD=${BUILD:-build}
+results=$(cd "$here/.." && realpath -m "$BUILD")/test-results
+count=$results/$stage.count
+mkdir -p "$results"
+rm -f "$count"
+cd "$here"
+
+python=$("$here/setup-python.sh")
+missing=
+if [ "$RAYSCALER_APISERVER" = real ]; then
+	status=0
+	"$here/setup-apiserver.sh" || status=$?
+	if [ "$status" -eq 3 ]; then
+		missing=yes
+		export RAYSCALER_APISERVER=embedded
+		echo "!! $stage: no real API server on this machine, going on with the embedded one" >&2
+	elif [ "$status" -ne 0 ]; then
+		exit "$status"
+	fi
+fi
+
+status=0
+PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -c "$here/pytest.ini" --rootdir "$here" "$@" || status=$?
+if [ -n "$missing" ]; then
+	echo "$stage:no-real-api-server 0 0 1" >>"$count"
+fi
+exit "$status"
