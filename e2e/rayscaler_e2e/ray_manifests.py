@@ -1,0 +1,113 @@
+"""RayClusters that run on the kubelet stand-in: light Ray processes, a GCS port for each head.
+
+Kubernetes sees what a user of KubeRay would write; GPUs are the Pod's `nvidia.com/gpu` limits.
+"""
+
+import copy
+import random
+import socket
+from typing import Any, Dict, List, Optional, Set
+
+from . import rayclusters
+
+Object = Dict[str, Any]
+
+OBJECT_STORE_BYTES = "80000000"
+# A raylet must not keep idle Python workers in stock: each is 80 MB and a second of a core.
+LIGHT_ENV = {
+    "RAY_prestart_worker_first_driver": "0",
+    "RAY_enable_worker_prestart": "0",
+    "RAY_num_prestart_python_workers": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+_given_ports: Set[int] = set()
+
+
+def gcs_port() -> int:
+    """A port that is free on all addresses and that no random port of this machine can take."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("0.0.0.0", port))
+            except OSError:
+                continue
+        if port not in _given_ports:
+            _given_ports.add(port)
+            return port
+
+
+def group(
+    name: str,
+    gpus: int = 0,
+    cpus: int = 1,
+    *,
+    annotations: Optional[Dict[str, str]] = None,
+    params: Optional[Dict[str, str]] = None,
+    env: Optional[Dict[str, str]] = None,
+    **fields: Any,
+) -> Object:
+    """A worker group; ``fields`` are its members (minReplicas, maxReplicas, ...)."""
+    limits: Object = {"cpu": str(cpus), "memory": "1Gi"}
+    if gpus:
+        limits["nvidia.com/gpu"] = str(gpus)
+    made = rayclusters.group(name, limits, **{"replicas": 0, "minReplicas": 0, "maxReplicas": 5, **fields})
+    made["rayStartParams"] = {"object-store-memory": OBJECT_STORE_BYTES, **(params or {})}
+    made["template"]["metadata"] = {"annotations": dict(annotations or {})}
+    made["template"]["spec"]["containers"][0]["env"] = _env({**LIGHT_ENV, **(env or {})})
+    return made
+
+
+def gpu_group(name: str = "gpu-group", **fields: Any) -> Object:
+    """One GPU, one CPU per worker."""
+    return group(name, gpus=1, **fields)
+
+
+def cluster(
+    name: str,
+    groups: List[Object],
+    *,
+    head_cpus: int = 1,
+    head_gpus: int = 0,
+    idle_seconds: Optional[int] = 5,
+    annotations: Optional[Dict[str, str]] = None,
+    autoscaler: Optional[Object] = None,
+    **spec: Any,
+) -> Object:
+    """Autoscaling on; KubeRay's sidecar runs ``rayscaler park`` unless ``autoscaler`` says more.
+
+    ``idle_seconds`` None leaves autoscalerOptions.idleTimeoutSeconds out.
+    """
+    made = rayclusters.minimal(name, *groups, **spec)
+    made["metadata"]["annotations"] = dict(annotations or {})
+    made["spec"]["workerGroupSpecs"] = copy.deepcopy(groups)
+    made["spec"]["autoscalerOptions"] = {"version": "v2", "command": ["rayscaler"], "args": ["park"], **(autoscaler or {})}
+    if idle_seconds is not None:
+        made["spec"]["autoscalerOptions"]["idleTimeoutSeconds"] = idle_seconds
+    port = gcs_port()
+    head = made["spec"]["headGroupSpec"]
+    head["rayStartParams"] = {
+        "port": str(port),
+        "num-cpus": str(head_cpus),
+        "include-dashboard": "false",
+        "include-log-monitor": "false",
+        "object-store-memory": OBJECT_STORE_BYTES,
+    }
+    if head_gpus:
+        head["rayStartParams"]["num-gpus"] = str(head_gpus)
+    container = head["template"]["spec"]["containers"][0]
+    container["ports"] = [{"name": "gcs-server", "containerPort": port}]
+    container["env"] = _env(LIGHT_ENV)
+    return made
+
+
+def sidecar_options(*flags: str) -> Object:
+    """autoscalerOptions with which the head Pod's `autoscaler` container is rayscaler itself."""
+    args = ["run", "--cluster-name", "$(RAY_CLUSTER_NAME)", "--cluster-namespace", "$(RAY_CLUSTER_NAMESPACE)"]
+    # Only on the stand-in: the container has no file system of its own.
+    args += ["--service-account-dir", "$(RAYSCALER_BENCH_SERVICE_ACCOUNT)"]
+    return {"command": ["rayscaler"], "args": args + list(flags)}
+
+
+def _env(values: Dict[str, str]) -> List[Object]:
+    return [{"name": name, "value": value} for name, value in values.items()]

@@ -1,0 +1,63 @@
+"""Operator and kubelet stand-ins as child processes of a test session, the demo or the dev cluster."""
+
+import sys
+from pathlib import Path
+from typing import Optional
+
+from . import paths
+from .apiserver import ADMIN_USER, ApiServer
+from .processes import Process
+
+
+def ray_program() -> Path:
+    """The ``ray`` beside the Python that runs the bench."""
+    return Path(sys.executable).parent / "ray"
+
+
+class StandIns:
+    """Both, against one API server. Started from the main thread they die with this process."""
+
+    def __init__(self, server: ApiServer, work_dir: Path):
+        self._server = server
+        self.work_dir = Path(work_dir)
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        token = server.tokens[ADMIN_USER]
+        self._kubeconfig = server.write_kubeconfig(self.work_dir / "standins.kubeconfig", token=token)
+        self.operator: Optional[Process] = None
+        self.kubelet: Optional[Process] = None
+        self.start_kubelet()
+        self.start_operator()
+
+    def start_operator(self) -> None:
+        words = self._python("rayscaler_e2e.kuberay_operator")
+        self.operator = Process("operator", words, self.work_dir / "operator.log", cwd=paths.E2E)
+
+    def start_kubelet(self) -> None:
+        words = self._python("rayscaler_e2e.kubelet")
+        words += ["--work-dir", str(self.pods_dir), "--ray", str(ray_program()), "--program", str(paths.program())]
+        self.kubelet = Process("kubelet", words, self.work_dir / "kubelet.log", cwd=paths.E2E)
+
+    @property
+    def pods_dir(self) -> Path:
+        """Logs of the Pods: NAMESPACE/POD/CONTAINER.log."""
+        return self.work_dir / "pods"
+
+    def check_running(self) -> None:
+        for process in (self.operator, self.kubelet):
+            if process is not None:
+                process.check_running()
+
+    def stop(self) -> None:
+        """The operator first, so that it makes no new Pods; the kubelet ends its Pods' processes."""
+        for process in (self.operator, self.kubelet):
+            if process is not None:
+                process.stop(20)
+
+    def _python(self, module: str) -> list:
+        return [sys.executable, "-u", "-m", module, "--kubeconfig", str(self._kubeconfig)]
+
+    def __enter__(self) -> "StandIns":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.stop()
