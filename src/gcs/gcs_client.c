@@ -240,7 +240,8 @@ struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t time
 	struct err err;
 
 	call->done.report = done;
-	if (gcs_report_write(now, state, plan, &call->request) == 0) {
+	client->report_version = gcs_report_version(now, state, client->report_version);
+	if (gcs_report_write(client->report_version, now, state, plan, &call->request) == 0) {
 		gcs_call_send(call);
 		return call;
 	}

@@ -80,8 +80,8 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
  * source ray, bundles exactly as received, one entry per distinct shape (not per unit), at most
  * GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all (docs/RAY.md, T36); launches
  * (toLaunch of each group) and workers that are Pending or Starting.
- * The version is max(now in ms, last_seen_autoscaler_state_version + 1), so that it grows across
- * our restarts. Everything is copied before the function returns. */
+ * The version is that of gcs_report_version: it grows across our restarts. Everything is copied
+ * before the function returns. */
 #define GCS_REPORT_MAX_ENTRIES 1000
 #define GCS_REPORT_MAX_BYTES (4u << 20)
 typedef void gcs_report_done(void *context, const struct err *err);

@@ -258,19 +258,18 @@ static void gcs_report_starting(struct gcs_report *report, const struct plan *pl
 	}
 }
 
-/* A GCS drops a report whose version is below the last one it took. The clock alone would go
- * wrong when it was set back, a counter alone when we were restarted (docs/RAY.md, T3). */
-static int64_t gcs_report_version(time_ms now, const struct ray_state *state)
+int64_t gcs_report_version(time_ms now, const struct ray_state *state, int64_t last_sent)
 {
 	int64_t seen = state->last_seen_autoscaler_state_version;
+	int64_t known = seen > last_sent ? seen : last_sent;
 
-	if (seen == INT64_MAX)
-		return seen;
-	return now > seen + 1 ? now : seen + 1;
+	if (known == INT64_MAX)
+		return known;
+	return now > known ? now : known + 1;
 }
 
-int gcs_report_write(time_ms now, const struct ray_state *state, const struct plan *plan,
-		     struct buf *bytes)
+int gcs_report_write(int64_t version, time_ms now, const struct ray_state *state,
+		     const struct plan *plan, struct buf *bytes)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct gcs_report report = { .arena = &arena };
@@ -283,7 +282,7 @@ int gcs_report_write(time_ms now, const struct ray_state *state, const struct pl
 	gcs_report_starting(&report, plan);
 	gcs_report_infeasible(&report, plan);
 	message.last_seen_cluster_resource_state_version = state->version;
-	message.autoscaler_state_version = gcs_report_version(now, state);
+	message.autoscaler_state_version = version;
 	message.pending_instance_requests = report.launches.at;
 	message.n_pending_instance_requests = report.launches.count;
 	message.pending_instances = report.starting.at;
