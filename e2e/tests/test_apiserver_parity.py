@@ -132,6 +132,13 @@ CREATE_AND_GET = [
         Step("PUT", PODS, pod(), ignore=("message",)), Step("POST", PODS + "/p", pod(), ignore=("message",)),
         Step("PATCH", PODS, [], content_type=JSON_PATCH, ignore=("message",)),
     ]),
+    Case("strict field validation", [
+        create(cluster(unknown=1), params={"fieldValidation": "Strict"}),
+        create(pod(unknown=1), params={"fieldValidation": "Strict"}),
+        create({**pod(), "extra": 1}, params={"fieldValidation": "Strict"}),
+        create(cluster(unknown=1), params={"fieldValidation": "Ignore"}),
+        patch(RC + "/a", [{"op": "add", "path": "/spec/unknown", "value": 1}], params={"fieldValidation": "Strict"}, ignore=MESSAGE),
+    ]),
     Case("dry run", [create(cluster(), params={"dryRun": "All"}), Step("GET", RC + "/a")]),
 ]  # fmt: skip
 
@@ -386,6 +393,10 @@ PODS_OF_KINDS = [
         create(pod(restartPolicy="Never", containers=[{"name": "c", "image": "i:1", "resources": {"limits": LIMITS},
                    "ports": [{"containerPort": 6379, "name": "gcs-server"}], "env": [{"name": "A", "value": ""}]}])),
         Step("GET", PODS + "/p"), Step("GET", PODS),
+    ]),
+    Case("pod of a service account, with unknown fields", [
+        create(pod(serviceAccountName="s", unknown=1, containers=[{"name": "c", "image": "i:1", "unknown": 1,
+                   "resources": {"limits": {}, "unknown": 1}, "env": [{"name": "A", "value": "b", "unknown": 1}]}])),
     ]),
     Case("pod with requests only", [create(pod(containers=[
         {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}, {"name": "d", "image": "i:latest"}]))]),

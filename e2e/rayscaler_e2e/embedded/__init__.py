@@ -10,6 +10,7 @@ kinder. ``tests/test_apiserver_parity.py`` sends the same requests to both and c
     api        paths to resources and verbs     discovery  /api, /apis, /version
     verbs      get, list, create, update, patch, delete
     watch      the stream of changes            store      objects, versions, history, journal
+    table      what kubectl prints
     registry   the resources that are served    meta       metadata: names, labels, generations
     schema     OpenAPI of CRDs: prune, default, validate
     pods, kinds  rules of single kinds          patch      JSON, merge and strategic merge patch

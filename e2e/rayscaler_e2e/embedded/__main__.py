@@ -3,7 +3,6 @@
 import argparse
 import os
 import signal
-import sys
 from pathlib import Path
 
 from .api import Api
@@ -41,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

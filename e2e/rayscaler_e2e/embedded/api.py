@@ -2,10 +2,10 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import parse_qsl, unquote
 
-from . import discovery, rbac, selectors
+from . import discovery, rbac, selectors, table
 from .auth import Authenticator
 from .errors import StatusError, bad_request, forbidden, not_found
 from .rbac import Attributes, User
@@ -25,6 +25,7 @@ class Request:
     query: str
     body: bytes = b""
     content_type: str = ""
+    accept: str = ""
     authorization: Optional[str] = None
     certificate: Optional[Dict[str, Any]] = None
 
@@ -36,6 +37,7 @@ class Answer:
     code: int = 200
     body: Any = None
     watch: Optional[Watch] = None
+    as_table: Optional[Callable[[Any, bool], Any]] = None  # for the events of the watch
     user: str = ""
 
 
@@ -106,16 +108,23 @@ class Api:
         initializing = self._registry.is_initializing(resource)
         if target.subresource in ("binding", "token"):
             return self._post_subresource(request, target, resource)
+        include = params.get("includeObject", "Metadata")
+        as_table = table.wanted(request.accept)
         if verb == "get":
-            return Answer(200, self._verbs.get(resource, key))
+            obj = self._verbs.get(resource, key)
+            return Answer(200, table.table(resource, obj, include) if as_table else obj)
         if verb == "watch":
             match = self._verbs.selector(resource, params)
             if initializing:
-                text, details = "storage is (re)initializing", {"retryAfterSeconds": 1}
-                raise StatusError(429, text, "TooManyRequests", details)
-            return Answer(200, watch=Watch(self._store, resource, target.namespace, match, params))
+                text = "storage is (re)initializing"
+                raise StatusError(429, text, "TooManyRequests", {"retryAfterSeconds": 1})
+            answer = Answer(200, watch=Watch(self._store, resource, target.namespace, match, params))
+            if as_table:
+                answer.as_table = lambda obj, first: table.table(resource, obj, include, first)
+            return answer
         if verb == "list":
-            return Answer(200, self._verbs.list(resource, target.namespace, params))
+            found = self._verbs.list(resource, target.namespace, params)
+            return Answer(200, table.table(resource, found, include) if as_table else found)
         if verb == "create" and not target.name:
             return Answer(201, self._verbs.create(resource, target.namespace, _json(request), params))
         if verb == "update" and target.name:

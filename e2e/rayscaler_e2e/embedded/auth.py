@@ -44,10 +44,10 @@ class Authenticator:
         for known, user in self._static.items():
             if hmac.compare_digest(known.encode(), token.encode()):
                 return user
-        user = self._service_account(token)
-        if user is None:
+        account = self._service_account(token)
+        if account is None:
             raise StatusError(401, "Unauthorized")
-        return user
+        return account
 
     def _service_account(self, token: str) -> Optional[User]:
         parts = token.split(".")

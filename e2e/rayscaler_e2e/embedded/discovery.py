@@ -47,6 +47,8 @@ def answer(registry: Registry, path: str) -> Optional[Any]:
         groups = [_group(name, versions) for name, versions in _groups(registry).items()]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
     parts = path.split("/")
+    if path.startswith("/openapi/v3"):
+        return _openapi(registry, path[len("/openapi/v3") :].lstrip("/"))
     if path == "/api/v1":
         return _resources(registry, "", "v1")
     if len(parts) == 3 and parts[1] == "apis" and parts[2] in _groups(registry):
@@ -56,6 +58,29 @@ def answer(registry: Registry, path: str) -> Optional[Any]:
     if len(parts) == 4 and parts[1] == "apis" and parts[3] in _groups(registry).get(parts[2], []):
         return _resources(registry, parts[2], parts[3])
     return None
+
+
+def _openapi(registry: Registry, group_version: str) -> Optional[Any]:
+    """As much of OpenAPI v3 as kubectl reads to learn that this server validates fields itself."""
+    paths: Dict[str, Dict[str, Any]] = {}
+    for resource in registry.all():
+        prefix = f"{'apis' if resource.group else 'api'}/{resource.api_version}"
+        where = "/namespaces/{namespace}" if resource.namespaced else ""
+        operation = {
+            "parameters": [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}],
+            "x-kubernetes-group-version-kind": {
+                "group": resource.group,
+                "version": resource.version,
+                "kind": resource.kind,
+            },
+        }
+        paths.setdefault(prefix, {})[f"/{prefix}{where}/{resource.plural}/{{name}}"] = {"patch": operation}
+    if not group_version:
+        return {"paths": {prefix: {"serverRelativeURL": f"/openapi/v3/{prefix}"} for prefix in paths}}
+    if group_version not in paths:
+        return None
+    info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+    return {"openapi": "3.0.0", "info": info, "paths": paths[group_version], "components": {"schemas": {}}}
 
 
 def _groups(registry: Registry) -> Dict[str, List[str]]:

@@ -121,7 +121,7 @@ def invalid(resource: Any, name: str, errors: List[FieldError]) -> StatusError:
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    details = _details(resource, name)
+    details: Dict[str, Any] = _details(resource, name)
     details["kind"] = resource.kind
     details["causes"] = [{"reason": e.reason, "message": e.text, "field": e.path} for e in errors]
     return StatusError(422, f'{kind} "{name}" is invalid: {listed}', details=details)

@@ -135,6 +135,9 @@ def _set_defaults(spec: Object) -> None:
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("securityContext", {})
     spec.setdefault("enableServiceLinks", True)
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     for container in _containers(spec):
         _set_container_defaults(container)
 
@@ -147,8 +150,9 @@ def _set_container_defaults(container: Object) -> None:
     container.setdefault("terminationMessagePolicy", "File")
     resources = container.setdefault("resources", {})
     for kind in ("limits", "requests"):
-        if kind in resources:
-            resources[kind] = {name: str(value) for name, value in resources[kind].items()}
+        quantities = resources.pop(kind, None)
+        if quantities:
+            resources[kind] = {name: str(value) for name, value in quantities.items()}
     if resources.get("limits"):
         resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
     for port in container.get("ports") or []:

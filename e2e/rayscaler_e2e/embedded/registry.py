@@ -33,6 +33,7 @@ class Resource:
     create_on_update: bool = False
     unconditional_update: bool = True
     returns_deleted: bool = False
+    columns: Tuple[Tuple[str, str, str, int], ...] = ()
     empty_bookmark: Dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
 
     @property
@@ -147,9 +148,14 @@ def _custom(definition: Dict[str, Any]) -> List[Resource]:
                     categories=tuple(names.get("categories") or ()),
                     subresources=frozenset(("status",)) if rules.has_status else frozenset(),
                     unconditional_update=False,
+                    columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()),
                 )
             )
     return served
+
+
+def _column(column: Dict[str, Any]) -> Tuple[str, str, str, int]:
+    return column["name"].title(), column["type"], column["jsonPath"].lstrip("."), column.get("priority", 0)
 
 
 class Registry:

@@ -74,6 +74,26 @@ def _child(schema: Schema, key: str) -> Any:
     return {"x-kubernetes-preserve-unknown-fields": True} if additional is True else None
 
 
+def unknown_fields(value: Any, schema: Schema, path: str = "") -> List[str]:
+    """The paths of the members that ``prune`` drops because the schema does not know them."""
+    if isinstance(value, list):
+        items = schema.get("items") or {}
+        return [one for i, item in enumerate(value) for one in unknown_fields(item, items, f"{path}[{i}]")]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, child in value.items():
+        if not path and key in KEPT_AT_ROOT:
+            continue
+        here = f"{path}.{key}" if path else key
+        known = _child(schema, key)
+        if known is not None:
+            found += unknown_fields(child, known, here)
+        elif not schema.get("x-kubernetes-preserve-unknown-fields"):
+            found.append(here)
+    return found
+
+
 def set_defaults(value: Any, schema: Schema) -> None:
     """Fill in defaults, in place."""
     if isinstance(value, list):

@@ -71,6 +71,7 @@ class Handler(BaseHTTPRequestHandler):
             query=parts.query,
             body=body,
             content_type=self.headers.get("Content-Type", ""),
+            accept=self.headers.get("Accept", ""),
             authorization=self.headers.get("Authorization"),
             certificate=certificate,
         )
@@ -139,13 +140,17 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
+        first = True
         for event in answer.watch.events():
             if event is None:
                 if self._client_gone():
                     self.close_connection = True
                     return
                 continue
-            line = json.dumps({"type": event[0], "object": event[1]}, separators=(",", ":")).encode() + b"\n"
+            kind, obj = event
+            if answer.as_table is not None and kind in ("ADDED", "MODIFIED", "DELETED"):
+                obj, first = answer.as_table(obj, first), False
+            line = json.dumps({"type": kind, "object": obj}, separators=(",", ":")).encode() + b"\n"
             self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
         self.wfile.write(b"0\r\n\r\n")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import errors, kinds, meta, patch, pods, registry, selectors
+from . import errors, kinds, meta, patch, pods, registry, schema, selectors
 from .errors import StatusError, bad_request
 from .registry import Resource
 from .store import Key, Store
@@ -114,6 +114,7 @@ class Verbs:
 
     def create(self, resource: Resource, namespace: str, body: Any, params: Params) -> Object:
         obj = self._decode(resource, body)
+        _check_unknown(resource, body, params)
         with self._store.lock:
             self._check_namespace(resource, namespace, obj)
             if obj["metadata"].get("resourceVersion"):
@@ -136,6 +137,7 @@ class Verbs:
     def update(self, resource: Resource, key: Key, body: Any, params: Params, subresource: str = "") -> Tuple[Object, bool]:
         """PUT; the second value says whether the object was created."""
         obj = self._decode(resource, body)
+        _check_unknown(resource, body, params)
         with self._store.lock:
             self._check_identity(resource, key, obj)
             old = self._store.get(resource.id, key)
@@ -159,6 +161,10 @@ class Verbs:
                 raise errors.not_found(resource, key[1])
             patched = apply(_as_version(old, resource), body)
             obj = self._decode_patched(resource, key, patched)
+            try:
+                _check_unknown(resource, patched, params)
+            except StatusError as error:
+                raise errors.patched_undecodable(error.message) from None
             self._check_identity(resource, key, obj)
             uid = obj["metadata"].get("uid", "")
             if uid != old["metadata"]["uid"]:
@@ -387,6 +393,18 @@ class Verbs:
 _RULES = kinds.Kind({})
 _NAMESPACES = Resource("", "v1", "namespaces", "Namespace", False, _RULES)
 _BINDINGS = Resource("", "v1", "pods/binding", "Binding", True, _RULES)
+
+
+def _check_unknown(resource: Resource, body: Object, params: Params) -> None:
+    """fieldValidation=Strict: unknown fields are refused instead of dropped."""
+    if params.get("fieldValidation") != "Strict":
+        return
+    unknown = schema.unknown_fields(body, resource.rules.schema)
+    if unknown:
+        kind, listed = resource.kind, ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise bad_request(
+            f'{kind} in version "{resource.version}" cannot be handled as a {kind}: strict decoding error: {listed}'
+        )
 
 
 def _as_version(obj: Object, resource: Resource) -> Object:
