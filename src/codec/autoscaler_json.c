@@ -42,7 +42,7 @@ static int groups_decode(const struct json_at *spec, struct autoscaler_object *r
 
 static int max_gpus_decode(const struct json_at *spec, struct autoscaler_object *ret)
 {
-	struct json_at member = json_member(spec, "maxGpus");
+	struct json_at member = json_member(spec, "maxGPUs");
 	enum json_type type = json_type(&member);
 	struct quantity quantity;
 

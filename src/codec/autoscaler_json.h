@@ -1,5 +1,5 @@
 /* RayClusterAutoscaler (rayscaler.dev/v1alpha1), JSON to struct autoscaler_object: metadata and
- * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGpus, groups[].{name, idleTimeoutSeconds}}.
+ * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGPUs, groups[].{name, idleTimeoutSeconds}}.
  * The result lives in the arena. */
 #ifndef CODEC_AUTOSCALER_JSON_H
 #define CODEC_AUTOSCALER_JSON_H

@@ -185,7 +185,7 @@ void object_write_autoscaler(struct json_writer *writer, const char *name,
 		json_write_integer(writer, "idleTimeoutSeconds", autoscaler->idle_timeout_seconds);
 	object_write_text(writer, "upscalingMode", autoscaler->upscaling_mode);
 	if (autoscaler->has_max_gpus)
-		json_write_amount(writer, "maxGpus", autoscaler->max_gpus);
+		json_write_amount(writer, "maxGPUs", autoscaler->max_gpus);
 	if (autoscaler->group_count > 0) {
 		json_write_array(writer, "groups");
 		for (size_t i = 0; i < autoscaler->group_count; i++) {
