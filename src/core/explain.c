@@ -103,11 +103,41 @@ static const char *stuck_text(const struct situation *s)
 			    (long long)s->stuck_seconds);
 }
 
+static struct words words_of_bounds(const struct situation *s, const struct group *group)
+{
+	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
+	if (patched < replicas)
+		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
+				       arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
+						    (long long)replicas,
+						    (long long)group->spec->max_replicas) };
+	if (patched > replicas && patched <= group->spec->min_replicas)
+		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
+				       arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
+						    (long long)replicas,
+						    (long long)group->spec->min_replicas) };
+	if (patched > replicas)
+		return (struct words){ REASON_REPLICAS_REPAIRED,
+				       arena_printf(s->arena,
+						    "replicas %lld is below the %lld that live",
+						    (long long)replicas, (long long)patched) };
+	int64_t finished = patch_finished_names(s, group);
+	if (finished > 0)
+		return (struct words){
+			REASON_WORKERS_TO_DELETE_CLEARED,
+			arena_printf(s->arena, "%lld deleted worker%s taken out of workersToDelete",
+				     (long long)finished, plural(finished))
+		};
+	return (struct words){ "", "" };
+}
+
 static struct words words_of_launch(const struct situation *s, const struct group *group)
 {
 	bool requests = !group->launches_for_demand && group->launches_for_request;
 	const char *held = held_back_text(s, group);
 	int64_t launch = group->to_launch;
+	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
+		return words_of_bounds(s, group);
 	if (!group->launches_for_demand && !group->launches_for_request)
 		return (struct words){
 			REASON_SCALE_UP_MIN_REPLICAS,
@@ -197,34 +227,6 @@ static struct words words_of_taking_back(const struct situation *s, const struct
 		arena_printf(s->arena, "%lld launched replica%s that nothing needs any more",
 			     (long long)group->cancelled, plural(group->cancelled))
 	};
-}
-
-static struct words words_of_bounds(const struct situation *s, const struct group *group)
-{
-	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
-	if (patched < replicas)
-		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
-				       arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
-						    (long long)replicas,
-						    (long long)group->spec->max_replicas) };
-	if (patched > replicas && patched <= group->spec->min_replicas)
-		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
-				       arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
-						    (long long)replicas,
-						    (long long)group->spec->min_replicas) };
-	if (patched > replicas)
-		return (struct words){ REASON_REPLICAS_REPAIRED,
-				       arena_printf(s->arena,
-						    "replicas %lld is below the %lld that live",
-						    (long long)replicas, (long long)patched) };
-	int64_t finished = patch_finished_names(s, group);
-	if (finished > 0)
-		return (struct words){
-			REASON_WORKERS_TO_DELETE_CLEARED,
-			arena_printf(s->arena, "%lld deleted worker%s taken out of workersToDelete",
-				     (long long)finished, plural(finished))
-		};
-	return (struct words){ "", "" };
 }
 
 static struct words words_of(const struct situation *s, const struct group *group)

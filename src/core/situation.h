@@ -92,11 +92,12 @@ struct group {
 	int64_t unneeded;      /* of ours, since: what the new memory says */
 	time_ms unneeded_since;
 	int64_t ours, others;  /* replicas that have not joined: asked for by us, by anybody else */
+	bool held_by_minimum; /* an idle worker stays for minReplicas */
 	/* Set by target. */
 	int64_t launch_replicas;  /* wanted, before the caps on starting workers */
 	int64_t allowed_replicas; /* after them */
 	int64_t patch_replicas, target_replicas, to_launch;
-	bool at_maximum, at_minimum;
+	bool at_maximum, at_minimum; /* a bound cut what was wanted */
 };
 
 /* A received request after equal ones were joined; see demand.h. */

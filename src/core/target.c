@@ -50,5 +50,6 @@ void target_finish(struct group *group)
 	group->patch_replicas = clamp(group, replicas);
 	group->target_replicas = clamp(group, replicas - group->drained);
 	group->at_maximum = replicas > group->spec->max_replicas;
-	group->at_minimum = replicas - group->drained < group->spec->min_replicas;
+	group->at_minimum = group->held_by_minimum ||
+			    replicas - group->drained < group->spec->min_replicas;
 }

@@ -127,6 +127,18 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	}
 }
 
+/* Idle for too long, needed by nothing, and packing did not choose it: minReplicas keeps it. */
+static bool is_held(const struct situation *s, const struct group *group, const struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		const struct worker *worker = &s->workers[unit->members[i]];
+		if (worker->chosen || worker->removal != REMOVAL_DRAIN ||
+		    worker->node->idle_duration_ms <= group->idle_timeout_ms)
+			return false;
+	}
+	return !unit->needed;
+}
+
 static void choose_idle(struct situation *s, struct group *group, const struct unit *unit)
 {
 	for (size_t i = 0; i < unit->count; i++) {
@@ -184,9 +196,13 @@ static void choose_of_group(struct situation *s, struct group *group)
 	for (size_t i = 0; i < count; i++)
 		if (!units[i].broken)
 			choose_above_max(s, group, &units[i]);
-	for (size_t i = 0; i < count; i++)
-		if (!units[i].broken && s->workers[units[i].members[0]].action == TERMINATE_NONE)
-			choose_idle(s, group, &units[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (units[i].broken || s->workers[units[i].members[0]].action != TERMINATE_NONE)
+			continue;
+		choose_idle(s, group, &units[i]);
+		if (is_held(s, group, &units[i]))
+			group->held_by_minimum = true;
+	}
 }
 
 void terminate_choose(struct situation *s)
