@@ -481,7 +481,6 @@ static void h2_connection_on_connect(uv_connect_t *request, int status)
 		return;
 	}
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
-	connection->last_read_ms = loop_monotonic_ms(connection->loop);
 	status = uv_read_start((uv_stream_t *)&connection->tcp, h2_connection_on_room,
 			       h2_connection_on_read);
 	if (status < 0) {
@@ -521,6 +520,7 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 	connection->events = events;
 	connection->owner = owner;
 	connection->state = H2_CONNECTING;
+	connection->last_read_ms = INT64_MIN;
 	CHECK(uv_tcp_init(loop_uv(loop), &connection->tcp) == 0);
 	connection->tcp.data = connection;
 	connection->session = h2_connection_session_new(connection);

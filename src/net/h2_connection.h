@@ -42,7 +42,8 @@ void h2_connection_close(struct h2_connection *connection); /* no more events; N
 
 enum h2_state h2_connection_state(const struct h2_connection *connection);
 bool h2_connection_accepts(const struct h2_connection *connection); /* open, and no GOAWAY came */
-int64_t h2_connection_last_read_ms(const struct h2_connection *connection); /* monotonic */
+/* Monotonic; INT64_MIN: nothing came yet. */
+int64_t h2_connection_last_read_ms(const struct h2_connection *connection);
 
 /* The body is what `body` reads for `stream`. A stream id, or -1: no more streams here. The caller
  * flushes when it has submitted all that it has. */
