@@ -28,6 +28,7 @@ struct https_request {
 	struct https *https;
 	struct https_request *previous, *next;
 	enum https_state state;
+	bool added; /* to curl's multi handle */
 	bool cancelled;
 	struct https_easy easy;
 	char *origin; /* for messages */
@@ -66,7 +67,7 @@ static void https_request_free(struct https_request *request)
 {
 	struct https *https = request->https;
 
-	if (request->state == HTTPS_ACTIVE || request->state == HTTPS_DONE)
+	if (request->added)
 		CHECK(curl_multi_remove_handle(https->multi, request->easy.curl) == CURLM_OK);
 	if (request->previous)
 		request->previous->next = request->next;
@@ -92,7 +93,6 @@ static void https_error(const struct https_request *request, CURLcode code, stru
 		err_set(err, ERR_TIMEOUT, "%s: %s", request->origin, detail);
 		break;
 	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 		err_set(err, ERR_FATAL, "%s: the address cannot be used: %s", request->origin,
 			detail);
 		break;
@@ -128,8 +128,7 @@ static void https_finish(struct https_request *request, CURLcode code)
 		err = request->stop;
 	else if (code != CURLE_OK)
 		https_error(request, code, &err);
-	if (request->state == HTTPS_ACTIVE)
-		request->state = HTTPS_DONE;
+	request->state = HTTPS_DONE;
 	request->on_done(request->context, &response, err.kind == ERR_NONE ? NULL : &err);
 	https_request_free(request);
 }
@@ -138,6 +137,7 @@ static void https_activate(struct https_request *request)
 {
 	CHECK(curl_multi_add_handle(request->https->multi, request->easy.curl) == CURLM_OK);
 	request->state = HTTPS_ACTIVE;
+	request->added = true;
 }
 
 static void https_settle(struct https *https)

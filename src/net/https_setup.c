@@ -71,7 +71,12 @@ static int https_set_headers(struct https_easy *easy, const struct https_call *c
 static int https_set_request(struct https_easy *easy, const struct https_call *call,
 			     struct err *err)
 {
-	HTTPS_SET(easy, CURLOPT_PROTOCOLS_STR, call->allow_plain ? "http,https" : "https");
+	bool plain = call->allow_plain && strncmp(call->url, "http://", 7) == 0;
+
+	/* curl would tell it by the same code as an answer that is no HTTP. */
+	if (!plain && strncmp(call->url, "https://", 8) != 0)
+		return err_set(err, ERR_FATAL, "the address must begin with https://");
+	HTTPS_SET(easy, CURLOPT_PROTOCOLS_STR, plain ? "http" : "https");
 	if (call->body_size > 0) {
 		easy->body = memory_alloc(call->body_size);
 		memcpy(easy->body, call->body, call->body_size);
