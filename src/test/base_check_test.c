@@ -1,6 +1,7 @@
 #include "base/check.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +16,9 @@ static void record(const char *condition, const char *file, int line, const char
 		   const char *key)
 {
 	assert_non_null(strstr(file, "base_check_test.c"));
-	strncpy(seen_condition, condition, sizeof(seen_condition) - 1);
-	strncpy(seen_function, function, sizeof(seen_function) - 1);
-	strncpy(seen_key, key, sizeof(seen_key) - 1);
+	snprintf(seen_condition, sizeof(seen_condition), "%s", condition);
+	snprintf(seen_function, sizeof(seen_function), "%s", function);
+	snprintf(seen_key, sizeof(seen_key), "%s", key);
 	seen_line = line;
 	longjmp(jump, 1);
 }

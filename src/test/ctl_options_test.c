@@ -157,6 +157,34 @@ static void test_help_fits_a_screen(void **state)
 	assert_in_range(lines, count, 40);
 }
 
+/* The whole of a small file, or "" with the reason shown. */
+static char *read_file(const char *path, char *buffer, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	size_t length;
+
+	if (!file)
+		fail_msg("cannot open %s: run the tests from the top of the repository", path);
+	length = fread(buffer, 1, size - 1, file);
+	buffer[length] = '\0';
+	fclose(file);
+	return buffer;
+}
+
+/* docs/OPTIONS.md holds the table that the program's own makes. */
+static void test_document_is_current(void **state)
+{
+	static char document[65536], table[32768];
+	FILE *file = fmemopen(table, sizeof(table) - 1, "w");
+
+	(void)state;
+	assert_non_null(file);
+	options_print_markdown(file);
+	fclose(file);
+	if (!strstr(read_file("docs/OPTIONS.md", document, sizeof(document)), table))
+		fail_msg("docs/OPTIONS.md differs from the flags; its table should be:\n%s", table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_namespace_is_not_for_the_sidecar),
 		cmocka_unit_test(test_help_fits_a_screen),
+		cmocka_unit_test(test_document_is_current),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
