@@ -5,7 +5,6 @@
 #include "core/progress.h"
 #include "core/reason.h"
 
-
 /* Evidence that is older than the end of the last back-off is taken as fresh after this. */
 #define STALE_EVIDENCE_MS (30 * MS_PER_SECOND)
 /* An event of the operator counts this long; it repeats its tries more often. */
@@ -56,10 +55,9 @@ static struct evidence evidence_of_pods(const struct situation *s, const struct 
 		const char *cause = cause_of(worker->obstacle);
 		if (cause == NULL)
 			continue;
-		return (struct evidence){
-			cause, arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name, MESSAGE_MAX,
-					    worker->obstacle_message)
-		};
+		return (struct evidence){ cause,
+					  arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name,
+						       MESSAGE_MAX, worker->obstacle_message) };
 	}
 	return (struct evidence){ NULL, "" };
 }
@@ -159,7 +157,8 @@ static bool keep_old(const struct situation *s, const struct group *group,
 {
 	const struct settings *settings = &s->snapshot->settings;
 	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
-				      settings->start_timeout_seconds) * MS_PER_SECOND;
+				      settings->start_timeout_seconds) *
+					     MS_PER_SECOND;
 	if (s->ray_reachable && has_recovered(s, group, failed_at_of(old)))
 		return false;
 	/* A lifted gate says by itself that Pods will come. */
@@ -174,8 +173,24 @@ static int64_t next_step(const struct situation *s, const struct memory_backoff 
 	int64_t seconds = settings->backoff_initial_seconds;
 	if (old != NULL && old->seconds > 0)
 		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
-									  old->seconds;
+									 old->seconds;
 	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
+}
+
+static void enter(struct situation *s, struct group *group, const struct memory_backoff *old,
+		  const struct evidence *evidence)
+{
+	int64_t seconds = next_step(s, old);
+
+	VEC_PUSH(s->arena, &s->plan->memory.backoffs,
+		 ((struct memory_backoff){
+			 .group = group->spec->name,
+			 .until = s->snapshot->now + seconds * MS_PER_SECOND,
+			 .seconds = seconds,
+			 .cause = evidence->cause,
+			 .message = evidence->message,
+		 }));
+	group->backed_off = true;
 }
 
 static void update_group(struct situation *s, struct group *group)
@@ -187,23 +202,12 @@ static void update_group(struct situation *s, struct group *group)
 	if (old != NULL && !keep_old(s, group, old, &evidence))
 		old = NULL;
 	bool active = old != NULL && s->snapshot->now < old->until;
-	if (old == NULL && evidence.cause == NULL)
-		return;
-	struct memory_backoff *entry = VEC_ADD(s->arena, &s->plan->memory.backoffs);
 	if (!active && evidence.cause != NULL) {
-		int64_t seconds = next_step(s, old);
-		*entry = (struct memory_backoff){
-			.group = group->spec->name,
-			.until = s->snapshot->now + seconds * MS_PER_SECOND,
-			.seconds = seconds,
-			.cause = evidence.cause,
-			.message = evidence.message,
-		};
-		active = true;
-	} else {
-		*entry = *old;
+		enter(s, group, old, &evidence);
+	} else if (old != NULL) {
+		VEC_PUSH(s->arena, &s->plan->memory.backoffs, *old);
+		group->backed_off = active;
 	}
-	group->backed_off = active;
 }
 
 void backoff_update(struct situation *s)

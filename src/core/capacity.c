@@ -8,8 +8,8 @@
 #include "core/tpu.h"
 
 /* Resources that Ray has for accelerators of its own (ray 2.60, _private/accelerators). */
-static const char *const ray_accelerators[] = { "GPU", "TPU", "neuron_cores", "NPU", "HPU", "RBLN",
-						"FPGA" };
+static const char *const ray_accelerators[] = { "GPU", "TPU",  "neuron_cores", "NPU",
+						"HPU", "RBLN", "FPGA" };
 
 /* What KubeRay tells `ray start` of an accelerator in the container's limits, one of them. */
 static const struct {
@@ -68,11 +68,12 @@ static int64_t amount_of(struct builder *b, const struct quantity *quantity, con
 {
 	if (quantity->valid)
 		return quantity->amount;
-	set_problem(b, arena_printf(b->arena,
-				    "%s%s[%s]: \"%.64s\" is no quantity that a worker can have; write "
-				    "a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
-				    b->source->path, place, quantity->name, quantity->text,
-				    b->source->group));
+	set_problem(b,
+		    arena_printf(b->arena,
+				 "%s%s[%s]: \"%.64s\" is no quantity that a worker can have; write "
+				 "a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
+				 b->source->path, place, quantity->name, quantity->text,
+				 b->source->group));
 	return 0;
 }
 
@@ -131,10 +132,11 @@ static bool number_param(struct builder *b, const char *name, int64_t *ret_amoun
 	if (text == NULL)
 		return false;
 	if (!start_params_number(text, ret_amount)) {
-		set_problem(b, arena_printf(b->arena,
-					    "%s.rayStartParams.%s: \"%.64s\" is no whole number that "
-					    "`ray start` takes (group %s)",
-					    b->source->path, name, text, b->source->group));
+		set_problem(b,
+			    arena_printf(b->arena,
+					 "%s.rayStartParams.%s: \"%.64s\" is no whole number that "
+					 "`ray start` takes (group %s)",
+					 b->source->path, name, text, b->source->group));
 		*ret_amount = 0;
 	}
 	return true;
@@ -145,10 +147,11 @@ static void warn_twice(struct builder *b, const char *name, const struct quantit
 {
 	if (labels_value(b->source->start_params, param) != NULL)
 		VEC_PUSH(b->arena, &b->warnings,
-			 arena_printf(b->arena,
-				      "'%s' specified in both the top-level 'resources' field and in "
-				      "'rayStartParams'. Using the value from 'resources': %s.",
-				      name, quantity->text));
+			 arena_printf(
+				 b->arena,
+				 "'%s' specified in both the top-level 'resources' field and in "
+				 "'rayStartParams'. Using the value from 'resources': %s.",
+				 name, quantity->text));
 }
 
 /* The entry of the group's own resources for a standard resource: by its name, else as KubeRay reads
@@ -245,16 +248,18 @@ static void read_custom(struct builder *b)
 	if (text == NULL)
 		return;
 	if (b->custom.count > 0) {
-		VEC_PUSH(b->arena, &b->warnings,
-			 "custom resources specified in both the top-level 'resources' field and in "
-			 "'rayStartParams'. Using the values from 'resources'.");
+		VEC_PUSH(
+			b->arena, &b->warnings,
+			"custom resources specified in both the top-level 'resources' field and in "
+			"'rayStartParams'. Using the values from 'resources'.");
 		return;
 	}
 	if (!start_params_resources(text, b->arena, &b->custom))
-		set_problem(b, arena_printf(b->arena,
-					    "%s.rayStartParams.resources: must be an object of numbers "
-					    "in quotes, such as '\"{\\\"Custom\\\": 1}\"' (group %s)",
-					    b->source->path, b->source->group));
+		set_problem(
+			b, arena_printf(b->arena,
+					"%s.rayStartParams.resources: must be an object of numbers "
+					"in quotes, such as '\"{\\\"Custom\\\": 1}\"' (group %s)",
+					b->source->path, b->source->group));
 }
 
 static bool has_well_known(const struct resources *resources)
@@ -311,13 +316,15 @@ static void check_labels(struct builder *b)
 	const char *params = labels_value(b->source->start_params, "labels");
 	if (params != NULL && params[0] != '\0')
 		VEC_PUSH(b->arena, &b->warnings,
-			 arena_printf(b->arena,
-				      "Ignoring labels: %s set in rayStartParams for group '%s'. Group "
-				      "labels are supported in the top-level Labels field starting in "
-				      "KubeRay v1.5",
-				      params, b->source->group));
+			 arena_printf(
+				 b->arena,
+				 "Ignoring labels: %s set in rayStartParams for group '%s'. Group "
+				 "labels are supported in the top-level Labels field starting in "
+				 "KubeRay v1.5",
+				 params, b->source->group));
 	for (size_t i = 0; i < labels->count; i++)
-		if (!label_syntax_key(labels->at[i].key) || !label_syntax_value(labels->at[i].value))
+		if (!label_syntax_key(labels->at[i].key) ||
+		    !label_syntax_value(labels->at[i].value))
 			set_problem(b, arena_printf(b->arena,
 						    "%s.labels: \"%.64s\": \"%.64s\" is not of the "
 						    "syntax of Kubernetes labels (group %s)",
@@ -333,17 +340,18 @@ static bool has_accelerator(const struct resources *resources, const struct stri
 	return false;
 }
 
-static void build(const struct source *source, const struct settings *settings,
-		  struct arena *arena, struct capacity *ret_capacity)
+static void build(const struct source *source, const struct settings *settings, struct arena *arena,
+		  struct capacity *ret_capacity)
 {
 	struct builder b = { .arena = arena, .source = source };
 	struct strings accelerators = capacity_accelerators(settings, arena);
 	if (!add_standard(&b, "CPU", "num-cpus", "cpu") && !source->is_head)
-		set_problem(&b, arena_printf(arena,
-					     "%s: Autoscaler failed to detect `CPU` resources for group "
-					     "%s. Set the `--num-cpus` rayStartParam and/or the CPU "
-					     "resource limit for the Ray container.",
-					     source->path, source->group));
+		set_problem(&b, arena_printf(
+					arena,
+					"%s: Autoscaler failed to detect `CPU` resources for group "
+					"%s. Set the `--num-cpus` rayStartParam and/or the CPU "
+					"resource limit for the Ray container.",
+					source->path, source->group));
 	add_standard(&b, "memory", "memory", "memory");
 	add_gpus(&b);
 	read_custom(&b);
@@ -370,8 +378,7 @@ static int compare_strings(const void *left, const void *right)
 struct strings capacity_accelerators(const struct settings *settings, struct arena *arena)
 {
 	size_t own = sizeof(ray_accelerators) / sizeof(ray_accelerators[0]), count = 0;
-	const char **names =
-		arena_array(arena, own + settings->accelerators.count, sizeof(*names));
+	const char **names = arena_array(arena, own + settings->accelerators.count, sizeof(*names));
 	for (size_t i = 0; i < own; i++)
 		names[count++] = ray_accelerators[i];
 	for (size_t i = 0; i < settings->accelerators.count; i++)

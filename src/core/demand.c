@@ -17,6 +17,14 @@ static int compare_sizes(size_t a, size_t b)
 	return (a > b) - (a < b);
 }
 
+/* NaN is equal to itself and before all others. */
+static int compare_doubles(double a, double b)
+{
+	if (a != a || b != b)
+		return (a == a) - (b == b);
+	return (a > b) - (a < b);
+}
+
 static int compare_bundles(const struct ray_request *a, const struct ray_request *b)
 {
 	size_t count = a->bundle_count < b->bundle_count ? a->bundle_count : b->bundle_count;
@@ -25,7 +33,8 @@ static int compare_bundles(const struct ray_request *a, const struct ray_request
 		int order = strcmp(left->name, right->name);
 		if (order == 0)
 			order = compare_numbers(left->amount, right->amount);
-		if (order == 0) /* what is reported to Ray is what was received; NaN is equal to itself */
+		if (order ==
+		    0) /* what is reported to Ray is what was received; NaN is equal to itself */
 			order = memcmp(&left->received, &right->received, sizeof(left->received));
 		if (order != 0)
 			return order;
@@ -46,7 +55,8 @@ static int compare_string_lists(const struct strings *a, const struct strings *b
 static int compare_selectors(const struct label_selector *a, const struct label_selector *b)
 {
 	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		const struct label_constraint *left = &a->constraints[i], *right = &b->constraints[i];
+		const struct label_constraint *left = &a->constraints[i],
+					      *right = &b->constraints[i];
 		int order = strcmp(left->key, right->key);
 		if (order == 0)
 			order = compare_numbers(left->operation, right->operation);
@@ -121,14 +131,16 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return (hash ^ 0xff) * UINT64_C(1099511628211);
 }
 
-static uint64_t hash_selectors(struct arena *arena, uint64_t hash, const struct ray_request *request)
+static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
+			       const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->selector_count; i++) {
 		const struct label_selector *selector = &request->selectors[i];
 		for (size_t c = 0; c < selector->count; c++) {
 			const struct label_constraint *constraint = &selector->constraints[c];
 			hash = hash_text(hash, constraint->key);
-			hash = hash_text(hash, arena_printf(arena, "%d", (int)constraint->operation));
+			hash = hash_text(hash,
+					 arena_printf(arena, "%d", (int)constraint->operation));
 			for (size_t v = 0; v < constraint->values.count; v++)
 				hash = hash_text(hash, constraint->values.at[v]);
 		}
@@ -286,8 +298,7 @@ void demand_collect(struct situation *s)
 		collect_requests(s, state->requests, state->request_count, SOURCE_RAY, &s->demands);
 		collect_gangs(s, state);
 		for (size_t i = 0; i < state->problems.count; i++)
-			VEC_PUSH(s->arena, &s->problems,
-				 state->problems.at[i]);
+			VEC_PUSH(s->arena, &s->problems, state->problems.at[i]);
 	}
 	collect_constraints(s, state);
 }

@@ -65,12 +65,15 @@ static const char *shapes_text(const struct situation *s, const struct shapes *s
 	const char *text = "";
 	for (size_t i = 0; i < shapes->count; i++) {
 		const struct shape *shape = &shapes->at[i];
-		const char *separator = i == 0 ? "" :
-					i + 1 == shapes->count && shapes->more == 0 ? " and " : ", ";
-		const char *gang = shape->phase == SCHEDULE_PHASE_GANG ? " of placement groups" : "";
+		const char *separator = i == 0                                      ? "" :
+					i + 1 == shapes->count && shapes->more == 0 ? " and " :
+										      ", ";
+		const char *gang = shape->phase == SCHEDULE_PHASE_GANG ? " of placement groups" :
+									 "";
 		text = arena_printf(s->arena, "%s%s%lld %s bundle%s%s %s", text, separator,
-				    (long long)shape->count, adjective, shape->count == 1 ? "" : "s",
-				    gang, demand_bundle_text(s->arena, shape->request));
+				    (long long)shape->count, adjective,
+				    shape->count == 1 ? "" : "s", gang,
+				    demand_bundle_text(s->arena, shape->request));
 	}
 	if (shapes->more > 0)
 		text = arena_printf(s->arena, "%s and %lld more", text, (long long)shapes->more);
@@ -95,27 +98,30 @@ static const char *stuck_text(const struct situation *s)
 {
 	if (s->stuck_bundles == 0)
 		return "";
-	return arena_printf(s->arena,
-			    "; %lld bundle%s fit%s on living workers by the numbers, but %s pending "
-			    "for %lld s",
-			    (long long)s->stuck_bundles, plural(s->stuck_bundles),
-			    s->stuck_bundles == 1 ? "s" : "", s->stuck_bundles == 1 ? "stays" : "stay",
-			    (long long)s->stuck_seconds);
+	return arena_printf(
+		s->arena,
+		"; %lld bundle%s fit%s on living workers by the numbers, but %s pending "
+		"for %lld s",
+		(long long)s->stuck_bundles, plural(s->stuck_bundles),
+		s->stuck_bundles == 1 ? "s" : "", s->stuck_bundles == 1 ? "stays" : "stay",
+		(long long)s->stuck_seconds);
 }
 
 static struct words words_of_bounds(const struct situation *s, const struct group *group)
 {
 	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
 	if (patched < replicas)
-		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
-				       arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
-						    (long long)replicas,
-						    (long long)group->spec->max_replicas) };
+		return (struct words){
+			REASON_SCALE_DOWN_MAX_REPLICAS,
+			arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
+				     (long long)replicas, (long long)group->spec->max_replicas)
+		};
 	if (patched > replicas && patched <= group->spec->min_replicas)
-		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
-				       arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
-						    (long long)replicas,
-						    (long long)group->spec->min_replicas) };
+		return (struct words){
+			REASON_SCALE_UP_MIN_REPLICAS,
+			arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
+				     (long long)replicas, (long long)group->spec->min_replicas)
+		};
 	if (patched > replicas)
 		return (struct words){ REASON_REPLICAS_REPAIRED,
 				       arena_printf(s->arena,
@@ -139,20 +145,18 @@ static struct words words_of_launch(const struct situation *s, const struct grou
 	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
 		return words_of_bounds(s, group);
 	if (!group->launches_for_demand && !group->launches_for_request)
-		return (struct words){
-			REASON_SCALE_UP_MIN_REPLICAS,
-			arena_printf(s->arena, "minReplicas %lld lacks %lld worker%s%s",
-				     (long long)group->spec->min_replicas, (long long)launch,
-				     plural(launch), held)
-		};
+		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
+				       arena_printf(s->arena,
+						    "minReplicas %lld lacks %lld worker%s%s",
+						    (long long)group->spec->min_replicas,
+						    (long long)launch, plural(launch), held) };
 	struct shapes shapes = shapes_on_new(s, group, requests);
-	return (struct words){
-		requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
-		arena_printf(s->arena, "%s need%s %lld new worker%s%s%s",
-			     shapes_text(s, &shapes, requests ? "requested" : "pending"),
-			     shapes.total == 1 ? "s" : "", (long long)launch, plural(launch), held,
-			     requests ? "" : stuck_text(s))
-	};
+	return (struct words){ requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
+			       arena_printf(s->arena, "%s need%s %lld new worker%s%s%s",
+					    shapes_text(s, &shapes,
+							requests ? "requested" : "pending"),
+					    shapes.total == 1 ? "s" : "", (long long)launch,
+					    plural(launch), held, requests ? "" : stuck_text(s)) };
 }
 
 static struct words words_of_drain(const struct situation *s, const struct group *group)
@@ -200,15 +204,18 @@ static struct words words_of_removal(const struct situation *s, const struct gro
 		return (struct words){ NULL, "" };
 	if (strcmp(first, REASON_DRAINED) == 0)
 		return (struct words){ REASON_SCALE_DOWN_DRAINED,
-				       arena_printf(s->arena, "%lld drained worker%s with nothing in use",
+				       arena_printf(s->arena,
+						    "%lld drained worker%s with nothing in use",
 						    (long long)count, plural(count)) };
 	if (strcmp(first, REASON_ABOVE_MAX_REPLICAS) == 0)
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
-				       arena_printf(s->arena, "%lld worker%s above maxReplicas %lld",
+				       arena_printf(s->arena,
+						    "%lld worker%s above maxReplicas %lld",
 						    (long long)count, plural(count),
 						    (long long)group->spec->max_replicas) };
 	return (struct words){ REASON_WORKER_RECYCLED,
-			       arena_printf(s->arena, "%lld worker%s whose raylet is gone or never came",
+			       arena_printf(s->arena,
+					    "%lld worker%s whose raylet is gone or never came",
 					    (long long)count, plural(count)) };
 }
 
@@ -217,9 +224,11 @@ static struct words words_of_taking_back(const struct situation *s, const struct
 	if (group->backed_off_taken > 0)
 		return (struct words){
 			REASON_SCALE_DOWN_BACK_OFF,
-			arena_printf(s->arena, "%lld replica%s taken back, the group brings no "
+			arena_printf(s->arena,
+				     "%lld replica%s taken back, the group brings no "
 				     "capacity: %s",
-				     (long long)group->backed_off_taken, plural(group->backed_off_taken),
+				     (long long)group->backed_off_taken,
+				     plural(group->backed_off_taken),
 				     group->backoff != NULL ? group->backoff->message : "")
 		};
 	return (struct words){

@@ -44,17 +44,19 @@ static struct words words_of_idle(const struct situation *s, const struct worker
 	if (worker->needed_by_request)
 		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
 	if (worker->needed_by_demand)
-		return (struct words){ REASON_NEEDED_BY_DEMAND, "pending demand has its place there" };
+		return (struct words){ REASON_NEEDED_BY_DEMAND,
+				       "pending demand has its place there" };
 	if (group != NULL && idle <= group->idle_timeout_ms)
-		return (struct words){
-			REASON_BELOW_IDLE_TIMEOUT,
-			arena_printf(s->arena, "idle for %lld s, goes after %lld s",
-				     (long long)(idle / MS_PER_SECOND),
-				     (long long)(group->idle_timeout_ms / MS_PER_SECOND))
-		};
+		return (struct words){ REASON_BELOW_IDLE_TIMEOUT,
+				       arena_printf(s->arena, "idle for %lld s, goes after %lld s",
+						    (long long)(idle / MS_PER_SECOND),
+						    (long long)(group->idle_timeout_ms /
+								MS_PER_SECOND)) };
 	if (s->termination_forbidden)
-		return (struct words){ REASON_TERMINATION_FORBIDDEN,
-				       "nothing is terminated while request-resources is malformed" };
+		return (struct words){
+			REASON_TERMINATION_FORBIDDEN,
+			"nothing is terminated while request-resources is malformed"
+		};
 	if (worker->replica != SITUATION_NO_INDEX && !worker->chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };

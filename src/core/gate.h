@@ -6,7 +6,7 @@
 #include "core/snapshot.h"
 
 struct gate {
-	const char *reason; /* NULL: go on; else a reason of the condition ScalingActive */
+	const char *reason;  /* NULL: go on; else a reason of the condition ScalingActive */
 	const char *message; /* what is set and how to change it */
 };
 

@@ -36,18 +36,20 @@ static const char *find_problem(const struct situation *s, size_t index,
 	const struct ray_cluster *cluster = &s->snapshot->cluster;
 	const struct worker_group *group = &cluster->groups[index];
 	if (is_duplicate(cluster, index))
-		return arena_printf(s->arena,
-				    "spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
-				    "their Pods cannot be told apart, rename one",
-				    index, group->name);
+		return arena_printf(
+			s->arena,
+			"spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
+			"their Pods cannot be told apart, rename one",
+			index, group->name);
 	if (group->problem != NULL)
 		return group->problem;
 	if (group->min_replicas > group->max_replicas)
-		return arena_printf(s->arena,
-				    "spec.workerGroupSpecs[%zu].minReplicas: %lld is above maxReplicas "
-				    "%lld; lower it or raise maxReplicas (group %s)",
-				    index, (long long)group->min_replicas,
-				    (long long)group->max_replicas, group->name);
+		return arena_printf(
+			s->arena,
+			"spec.workerGroupSpecs[%zu].minReplicas: %lld is above maxReplicas "
+			"%lld; lower it or raise maxReplicas (group %s)",
+			index, (long long)group->min_replicas, (long long)group->max_replicas,
+			group->name);
 	return capacity->problem;
 }
 

@@ -13,7 +13,8 @@ static bool is_capacity(const struct situation *s, const struct worker *worker)
 	if (worker->joined)
 		return worker->node->status == RAY_NODE_RUNNING ||
 		       worker->node->status == RAY_NODE_IDLE;
-	if (worker->group == SITUATION_NO_INDEX || s->groups[worker->group].capacity.problem != NULL)
+	if (worker->group == SITUATION_NO_INDEX ||
+	    s->groups[worker->group].capacity.problem != NULL)
 		return false;
 	return !backoff_worker_stuck(s, worker);
 }
@@ -81,8 +82,7 @@ static bool fill_head(const struct situation *s, struct schedule_node *node)
 
 static void make_nodes(struct situation *s)
 {
-	struct schedule_node *nodes =
-		arena_array(s->arena, s->worker_count + 1, sizeof(*nodes));
+	struct schedule_node *nodes = arena_array(s->arena, s->worker_count + 1, sizeof(*nodes));
 	size_t count = fill_head(s, &nodes[0]) ? 1 : 0;
 	for (size_t i = 0; i < s->worker_count; i++)
 		if (is_capacity(s, &s->workers[i]))
@@ -97,7 +97,8 @@ static int64_t occupied(const struct situation *s, const struct group *group)
 	int64_t count = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &s->workers[group->first_worker + i];
-		bool goes_now = worker->removal == REMOVAL_DELETE && worker->state == WORKER_DRAINING;
+		bool goes_now = worker->removal == REMOVAL_DELETE &&
+				worker->state == WORKER_DRAINING;
 		if (!worker->deleting && !is_capacity(s, worker) && !goes_now)
 			count++;
 	}
@@ -148,9 +149,8 @@ static void make_types(struct situation *s)
 	s->problem.type_count = s->group_count + 1;
 }
 
-static const struct schedule_demand *make_demands(struct situation *s,
-						  const struct demand_list *list,
-						  struct packed_list *ret_packed)
+static const struct schedule_demand *
+make_demands(struct situation *s, const struct demand_list *list, struct packed_list *ret_packed)
 {
 	struct schedule_demand *demands = arena_array(s->arena, list->at.count, sizeof(*demands));
 	size_t *index = arena_array(s->arena, list->at.count, sizeof(*index));
@@ -160,8 +160,9 @@ static const struct schedule_demand *make_demands(struct situation *s,
 		if (demand->reason != NULL)
 			continue;
 		index[count] = i;
-		demands[count++] =
-			(struct schedule_demand){ .request = demand->request, .count = demand->count };
+		demands[count].request = demand->request;
+		demands[count].count = demand->count;
+		count++;
 	}
 	*ret_packed = (struct packed_list){ index, count };
 	return demands;

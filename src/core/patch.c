@@ -74,7 +74,8 @@ static struct strings new_list(const struct situation *s, const struct group *gr
 			       size_t *ret_added)
 {
 	const struct strings *old = &group->spec->workers_to_delete;
-	const char **names = arena_array(s->arena, old->count + group->worker_count, sizeof(*names));
+	const char **names =
+		arena_array(s->arena, old->count + group->worker_count, sizeof(*names));
 	size_t count = 0, kept;
 	for (size_t i = 0; i < old->count; i++)
 		if (has_pod(s, old->at[i]))

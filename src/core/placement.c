@@ -10,7 +10,7 @@ struct writer {
 	struct situation *s;
 	struct cursor *demands;      /* per demand */
 	struct cursor **constraints; /* per constraint and demand */
-	int64_t *made; /* per group: new workers named so far */
+	int64_t *made;               /* per group: new workers named so far */
 };
 
 static const char *head_name(const struct situation *s)
@@ -46,14 +46,15 @@ static void name_worker(struct writer *w, const struct schedule_node_result *nod
 	}
 }
 
-static void add_placed(struct writer *w, struct plan_placement *placement, struct plan_placed placed)
+static void add_placed(struct writer *w, struct plan_placement *placement,
+		       struct plan_placed placed)
 {
 	VEC_PUSH(w->s->arena, &placement->placed, placed);
 }
 
 static void add_requests(struct writer *w, struct plan_placement *placement,
-			 const struct demand *demand, struct cursor *cursor,
-			 enum demand_kind kind, int64_t count)
+			 const struct demand *demand, struct cursor *cursor, enum demand_kind kind,
+			 int64_t count)
 {
 	while (count > 0 && cursor->entry < demand->received_count) {
 		int64_t left = demand->received_counts[cursor->entry] - cursor->used;

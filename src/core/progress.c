@@ -39,7 +39,8 @@ static bool is_refusal(const char *reason)
 
 static bool is_about(const struct event *event, const struct pod *pod)
 {
-	if (strcmp(event->involved_kind, "Pod") != 0 || strcmp(event->involved_name, pod->name) != 0)
+	if (strcmp(event->involved_kind, "Pod") != 0 ||
+	    strcmp(event->involved_name, pod->name) != 0)
 		return false;
 	return event->involved_uid[0] == '\0' || pod->uid[0] == '\0' ||
 	       strcmp(event->involved_uid, pod->uid) == 0;
@@ -89,7 +90,8 @@ static void assess_unschedulable(const struct snapshot *snapshot, struct worker 
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
 	worker->obstacle_message = scheduled->message;
-	if (waited_longer(snapshot->now, since, snapshot->settings.node_provision_timeout_seconds)) {
+	if (waited_longer(snapshot->now, since,
+			  snapshot->settings.node_provision_timeout_seconds)) {
 		worker->obstacle = OBSTACLE_NODE_TIMEOUT;
 	} else if (reaction.refused) {
 		worker->obstacle = OBSTACLE_NO_NODE;
@@ -101,8 +103,7 @@ static void assess_unschedulable(const struct snapshot *snapshot, struct worker 
 
 static time_ms ray_container_start(const struct pod *pod)
 {
-	const struct container_status *status =
-		pod != NULL ? pod_ray_container_status(pod) : NULL;
+	const struct container_status *status = pod != NULL ? pod_ray_container_status(pod) : NULL;
 	return status != NULL ? status->started_at : TIME_NONE;
 }
 

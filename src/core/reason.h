@@ -89,7 +89,6 @@
 	X(INVALID_REQUEST, "InvalidRequest", "InvalidRequest: a field or annotation is no good")   \
 	X(REPLICAS_REVERTED, "ReplicasReverted", "ReplicasReverted: somebody undoes our patches")
 
-
 /* REASON_IDLE and so on, as strings. */
 #define X(identifier, word, meaning)                                                               \
 	__attribute__((unused)) static const char REASON_##identifier[] = word;

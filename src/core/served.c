@@ -84,11 +84,12 @@ static const char *explain_no_fit(const struct situation *s, const struct ray_re
 				    bundle);
 	if (lack == NULL)
 		return arena_printf(s->arena,
-				    "no group could serve %s: the labels of %s do not match", bundle,
-				    closest->spec->name);
+				    "no group could serve %s: the labels of %s do not match",
+				    bundle, closest->spec->name);
 	return arena_printf(
 		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there",
-		bundle, closest->spec->name, lack->name, resource_amount_text(s->arena, lack->amount),
+		bundle, closest->spec->name, lack->name,
+		resource_amount_text(s->arena, lack->amount),
 		resource_amount_text(s->arena, resources_amount(&closest->capacity.resources,
 								lack->name, 0)));
 }
@@ -101,11 +102,10 @@ static struct verdict held_by(const struct situation *s, const struct group *gro
 	if (group->spec->suspend)
 		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
 					 arena_printf(s->arena, "group %s is suspended", name) };
-	return (struct verdict){
-		false, REASON_BACK_OFF,
-		arena_printf(s->arena, "group %s is in back-off: %s", name,
-			     group->backoff != NULL ? group->backoff->message : "")
-	};
+	return (struct verdict){ false, REASON_BACK_OFF,
+				 arena_printf(s->arena, "group %s is in back-off: %s", name,
+					      group->backoff != NULL ? group->backoff->message :
+								       "") };
 }
 
 /* Of something that could be served, but is not now. */
@@ -161,9 +161,8 @@ static struct verdict judge(const struct situation *s, const struct demand *dema
 
 static struct plan_demand *add_entry(struct situation *s, const struct verdict *verdict)
 {
-	struct plan_demand *entry = verdict->infeasible ?
-					    VEC_ADD(s->arena, &s->plan->infeasible) :
-					    VEC_ADD(s->arena, &s->plan->unserved);
+	struct plan_demand *entry = verdict->infeasible ? VEC_ADD(s->arena, &s->plan->infeasible) :
+							  VEC_ADD(s->arena, &s->plan->unserved);
 	entry->reason = verdict->reason;
 	entry->message = verdict->message;
 	return entry;
@@ -203,7 +202,8 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 {
 	if (gang->reason != NULL)
 		return (struct verdict){ true, gang->reason, gang->message };
-	if (unreadable_group(s) == NULL && !schedule_gang_possible(&s->problem, gang->gang, s->arena))
+	if (unreadable_group(s) == NULL &&
+	    !schedule_gang_possible(&s->problem, gang->gang, s->arena))
 		return (struct verdict){
 			true, REASON_GANG_TOO_LARGE,
 			"the placement group would not fit on an empty cluster at its maxima"

@@ -29,7 +29,7 @@ enum removal {
 /* Why a Pod that has not joined does not come; the order is the order of precedence. */
 enum obstacle {
 	OBSTACLE_NONE = 0, /* it is on its way */
-	OBSTACLE_WAITING,  /* Unschedulable, gated or not yet scheduled, and still within its time */
+	OBSTACLE_WAITING, /* Unschedulable, gated or not yet scheduled, and still within its time */
 	OBSTACLE_GATED,
 	OBSTACLE_NO_NODE,
 	OBSTACLE_NODE_TIMEOUT,
@@ -43,15 +43,15 @@ struct worker {
 	const char *group_name;
 	const struct pod *pod;
 	const struct ray_node *node; /* living if there is one, else dead, NULL when unknown to Ray */
-	size_t group;   /* SITUATION_NO_INDEX: its group is not in the RayCluster */
+	size_t group;                /* SITUATION_NO_INDEX: its group is not in the RayCluster */
 	size_t replica; /* workers of one multi-host replica share it; SITUATION_NO_INDEX: alone */
 	enum worker_state state;
-	bool deleting;     /* deletionTimestamp, or named in workersToDelete */
-	bool joined;       /* Ray has a living node for it */
+	bool deleting;      /* deletionTimestamp, or named in workersToDelete */
+	bool joined;        /* Ray has a living node for it */
 	bool never_started; /* a positive fact: its Ray container has not run */
-	bool finished;     /* phase Failed or Succeeded */
-	bool raylet_gone;  /* Ray knows its node only as dead */
-	bool expired;      /* the time of raylet_gone or of its start has run out */
+	bool finished;      /* phase Failed or Succeeded */
+	bool raylet_gone;   /* Ray knows its node only as dead */
+	bool expired;       /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
 	enum removal removal;
@@ -73,9 +73,9 @@ struct group {
 	int64_t hosts;
 	int64_t idle_timeout_ms;
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
-	int64_t kept;    /* Pods that are not on their way out */
-	int64_t missing; /* Pods asked for by replicas that do not exist */
-	int64_t joined;  /* kept and known to Ray */
+	int64_t kept;                      /* Pods that are not on their way out */
+	int64_t missing;                   /* Pods asked for by replicas that do not exist */
+	int64_t joined;                    /* kept and known to Ray */
 	/* Back-off: see backoff.h. */
 	bool backed_off;
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
@@ -83,15 +83,15 @@ struct group {
 	int64_t packed_launches; /* Pods */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	/* Set by terminate and launch, in replicas. */
-	int64_t removed;       /* deleted or stopped, and replicas lowered for it */
-	int64_t removed_pods;  /* their Pods */
-	int64_t drained;       /* asked to drain */
-	int64_t recycled;      /* named while replicas stays */
-	int64_t missing_taken; /* asked for without a Pod, and taken back */
+	int64_t removed;                     /* deleted or stopped, and replicas lowered for it */
+	int64_t removed_pods;                /* their Pods */
+	int64_t drained;                     /* asked to drain */
+	int64_t recycled;                    /* named while replicas stays */
+	int64_t missing_taken;               /* asked for without a Pod, and taken back */
 	int64_t cancelled, backed_off_taken; /* of removed and missing_taken: why */
-	int64_t unneeded;      /* of ours, since: what the new memory says */
+	int64_t unneeded;                    /* of ours, since: what the new memory says */
 	time_ms unneeded_since;
-	int64_t ours, others;  /* replicas that have not joined: asked for by us, by anybody else */
+	int64_t ours, others; /* replicas that have not joined: asked for by us, by anybody else */
 	bool held_by_minimum; /* an idle worker stays for minReplicas */
 	/* Set by target. */
 	int64_t launch_replicas;  /* wanted, before the caps on starting workers */
@@ -119,7 +119,7 @@ struct demand_list {
 /* A gang as received; bad ones are not packed. */
 struct gang {
 	const struct ray_gang *gang;
-	size_t received; /* index into the received list */
+	size_t received;              /* index into the received list */
 	const char *reason, *message; /* NULL, or why no machine can serve it */
 };
 
@@ -134,13 +134,14 @@ struct situation {
 	struct arena *arena;
 	struct plan *plan;
 	bool ray_reachable;
-	const char *ray_problem; /* why not */
+	const char *ray_problem;    /* why not */
 	bool termination_forbidden; /* Ray unreachable or the annotation is malformed */
 	struct strings accelerators;
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
 	const struct pod *head_pod;       /* NULL when there is none */
-	struct worker *workers; /* canonical order: groups in order, by Pod name; removed groups last */
+	struct worker
+		*workers; /* canonical order: groups in order, by Pod name; removed groups last */
 	size_t worker_count;
 	struct group *groups;
 	size_t group_count;

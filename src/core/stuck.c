@@ -58,8 +58,7 @@ static int64_t update_mark(struct situation *s, const struct demand *demand, int
  * stuck demand on nodes that have not joined, so such a one counts as not joined. */
 static void open_young_workers(struct situation *s, time_ms since)
 {
-	struct schedule_node *nodes =
-		arena_array(s->arena, s->problem.node_count, sizeof(*nodes));
+	struct schedule_node *nodes = arena_array(s->arena, s->problem.node_count, sizeof(*nodes));
 	for (size_t i = 0; i < s->problem.node_count; i++) {
 		nodes[i] = s->problem.nodes[i];
 		if (!nodes[i].joined || nodes[i].head)
@@ -84,9 +83,9 @@ bool stuck_split(struct situation *s)
 		int64_t stuck = on_living[i] > 0 ? update_mark(s, demand, on_living[i]) : 0;
 		if (stuck < demand->count) {
 			index[used] = s->packed_demands.index[i];
-			demands[used++] = (struct schedule_demand){
-				.request = demand->request, .count = demand->count - stuck
-			};
+			demands[used++] =
+				(struct schedule_demand){ .request = demand->request,
+							  .count = demand->count - stuck };
 		}
 		if (stuck > 0) {
 			index[used] = s->packed_demands.index[i];

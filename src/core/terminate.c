@@ -87,8 +87,7 @@ static void drain_unit(struct situation *s, struct group *group, const struct un
 }
 
 /* Is it needed, so that its Pod is made anew while replicas stays? */
-static bool is_needed(const struct situation *s, const struct group *group,
-		      const struct unit *unit)
+static bool is_needed(const struct situation *s, const struct group *group, const struct unit *unit)
 {
 	if (target_base(group) - group->drained - 1 < group->spec->min_replicas)
 		return true;

@@ -18,10 +18,11 @@ static void write_active(struct situation *s)
 {
 	if (!s->ray_reachable) {
 		add(s, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
-		    arena_printf(s->arena,
-				 "Ray is unreachable: %s; nothing is terminated, minReplicas and the "
-				 "request-resources annotation still scale up",
-				 s->ray_problem));
+		    arena_printf(
+			    s->arena,
+			    "Ray is unreachable: %s; nothing is terminated, minReplicas and the "
+			    "request-resources annotation still scale up",
+			    s->ray_problem));
 		return;
 	}
 	const struct ray_state *state = s->snapshot->ray_state;
@@ -39,8 +40,9 @@ static void write_able(struct situation *s)
 		if (!group->backed_off)
 			continue;
 		add(s, "AbleToScale", false, REASON_BACKED_OFF,
-		    arena_printf(s->arena, "group %s brings no capacity (%s): %s", group->spec->name,
-				 group->backoff->cause, group->backoff->message));
+		    arena_printf(s->arena, "group %s brings no capacity (%s): %s",
+				 group->spec->name, group->backoff->cause,
+				 group->backoff->message));
 		return;
 	}
 	add(s, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE, "nothing stands in the way");
@@ -95,10 +97,11 @@ static void write_reverted(struct situation *s)
 		if (fight->count < FIGHTS_MIN)
 			continue;
 		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
-		    arena_printf(s->arena,
-				 "somebody set replicas of group %s back %lld times: let one program "
-				 "own the field",
-				 fight->key, (long long)fight->count));
+		    arena_printf(
+			    s->arena,
+			    "somebody set replicas of group %s back %lld times: let one program "
+			    "own the field",
+			    fight->key, (long long)fight->count));
 		return;
 	}
 }

@@ -195,8 +195,7 @@ static int compare_workers(const void *left, const void *right)
 static void collect_pods(struct situation *s, struct worker **ret_workers, size_t *ret_count)
 {
 	const struct snapshot *snapshot = s->snapshot;
-	struct worker *workers =
-		arena_array(s->arena, snapshot->pod_count, sizeof(struct worker));
+	struct worker *workers = arena_array(s->arena, snapshot->pod_count, sizeof(struct worker));
 	struct node_index index;
 	size_t count = 0;
 	index_nodes(s, &index);
