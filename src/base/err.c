@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef err_set
+#undef err_prefix
+
 /* Bytes of the UTF-8 sequence that starts with `lead`; 1 for what starts none. */
 static size_t sequence_size(unsigned char lead)
 {

@@ -1,0 +1,78 @@
+# Who may include what. Prints a line per offence; exit status 1 when there is one.
+#
+#   awk -v layers="core:core,base ..." -v vendors="curl/:net ..." -v pure="base,core" \
+#       -v pure_headers="stdio.h,..." -f includes.awk FILE...
+#
+# layers:  a layer and the layers whose headers it may include
+# vendors: the start of a library's header name and the layers that may include it
+# pure:    layers that may include only pure_headers of the C library
+# A test is named <layer>_<module>_test.c and may include what that layer may, and headers
+# of src/test.
+
+BEGIN {
+	split_pairs(layers, may_use)
+	split_pairs(vendors, may_link)
+}
+
+function split_pairs(text, table,    pairs, parts, i, n) {
+	n = split(text, pairs, " ")
+	for (i = 1; i <= n; i++) {
+		split(pairs[i], parts, ":")
+		table[parts[1]] = "," parts[2] ","
+	}
+}
+
+function listed(list, word) { return index("," list ",", "," word ",") > 0 }
+
+function offence(text) {
+	printf "%s:%d: %s\n", FILENAME, FNR, text
+	bad = 1
+}
+
+FNR == 1 {
+	split(FILENAME, path, "/")
+	is_test = path[2] == "test"
+	layer = path[2]
+	if (is_test) {
+		layer = path[3]
+		sub(/_.*/, "", layer)
+	}
+	# Helpers and tools of the tests stand outside of the layers.
+	is_known = (layer in may_use)
+}
+
+!is_known || !/^[ \t]*#[ \t]*include/ { next }
+
+{
+	name = $0
+	sub(/^[^<"]*[<"]/, "", name)
+	sub(/[>"].*/, "", name)
+}
+
+is_test && (name ~ /^test\// || name !~ /\// && /"/ || name == "cmocka.h") { next }
+
+{
+	for (start in may_link) {
+		is_vendor = index(name, start) == 1 || (start ~ /^\./ && index(name, start) > 0)
+		if (!is_vendor)
+			continue
+		if (!listed(may_link[start], layer))
+			offence("layer " layer " must not include <" name "> (VENDOR_HEADERS in the Makefile)")
+		next
+	}
+}
+
+/"/ {
+	split(name, parts, "/")
+	if (!(parts[1] in may_use))
+		offence("\"" name "\" is in no layer: write \"<layer>/<module>.h\"")
+	else if (!listed(may_use[layer], parts[1]))
+		offence("layer " layer " must not include \"" name "\" (USES_" layer " in the Makefile)")
+	next
+}
+
+!is_test && listed(pure, layer) && !listed(pure_headers, name) {
+	offence("layer " layer " is without I/O and clock and must not include <" name ">")
+}
+
+END { exit bad }

@@ -1,0 +1,136 @@
+#!/bin/bash
+# Sees every check of `make lint` fail: plants one fault after the other in a copy of the tree that
+# holds only src/base, and expects the check to name it. `make lint-selftest` runs it.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree/src/test" "$tree/e2e" "$tree/.ci"
+cp -r Makefile .clang-format .clang-tidy "$tree"
+cp -r src/base "$tree/src/base"
+cp -r src/test/lint "$tree/src/test/lint"
+cp .ci/run "$tree/.ci/run"
+cd "$tree"
+for layer in core codec net kube gcs ctl cli; do
+	mkdir "src/$layer"
+done
+
+passed=0
+failed=0
+
+run() { make --no-print-directory BUILD="$tree/build" "$1" >"$tree/log" 2>&1; }
+
+note() {
+	if [ "$1" = ok ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		sed 's/^/        /' "$tree/log"
+	fi
+	printf '%-4s %s\n' "$1" "${2#"$tree"/build/}"
+}
+
+# clean TARGET: passes without a fault.
+clean() {
+	if run "$1"; then
+		note ok "$1 passes on a clean tree"
+	else
+		note FAIL "$1 fails on a clean tree"
+	fi
+}
+
+# sees TARGET FILE PATTERN TEXT...: with FILE of that text, the target fails and says PATTERN.
+sees() {
+	local target=$1 file=$2 pattern=$3
+	shift 3
+	printf '%s\n' "$@" >"$file"
+	if run "$target"; then
+		note FAIL "$target passes with: $1"
+	elif ! grep -q -- "$pattern" "$tree/log"; then
+		note FAIL "$target does not say \"$pattern\" with: $1"
+	else
+		note ok "$target: $pattern"
+	fi
+	rm -f "$file"
+}
+
+# passes TARGET FILE TEXT...
+passes() {
+	local target=$1 file=$2
+	shift 2
+	printf '%s\n' "$@" >"$file"
+	if run "$target"; then
+		note ok "$target passes: ${1:0:60}"
+	else
+		note FAIL "$target fails with: ${1:0:60}"
+	fi
+	rm -f "$file"
+}
+
+repeat() { for ((i = 0; i < $1; i++)); do printf '%s\n' "$2"; done; }
+
+c=src/base/planted.c
+tidy=$tree/build/lint/tidy/base/planted.ok
+analyzer=$tree/build/lint/analyzer/base/planted.ok
+
+for check in layers symbols banned size format scripts cppcheck analyzer; do
+	clean "lint-$check"
+done
+
+sees lint-layers src/core/planted.c 'must not include "net/loop.h"' '#include "net/loop.h"'
+sees lint-layers src/kube/planted.c 'must not include "gcs/gcs.h"' '#include "gcs/gcs.h"'
+sees lint-layers src/gcs/planted.h 'must not include "kube/kube.h"' '#include "kube/kube.h"'
+sees lint-layers src/kube/planted.c 'must not include <curl/curl.h>' '#include <curl/curl.h>'
+sees lint-layers src/ctl/planted.c 'must not include <uv.h>' '#  include <uv.h>'
+sees lint-layers src/net/planted.c 'must not include <cjson/cJSON.h>' '#include <cjson/cJSON.h>'
+sees lint-layers src/ctl/planted.c 'must not include <ray.pb-c.h>' '#include "ray.pb-c.h"'
+sees lint-layers src/cli/planted.c 'must not include <cmocka.h>' '#include <cmocka.h>'
+sees lint-layers $c 'without I/O and clock and must not include <time.h>' '#include <time.h>'
+sees lint-layers src/codec/planted.c 'is in no layer' '#include "json.h"'
+sees lint-layers src/test/base_planted_test.c 'must not include "core/plan.h"' \
+	'#include "core/plan.h"'
+passes lint-layers src/cli/planted.c '#include "ctl/options.h"'
+
+sees lint-symbols $c 'calls rand,' 'int rand(void);' 'int planted(void);' \
+	'int planted(void)' '{' '	return rand();' '}'
+sees lint-symbols $c 'calls clock_gettime,' 'int clock_gettime(int, void *);' 'int planted(void);' \
+	'int planted(void)' '{' '	return clock_gettime(0, 0);' '}'
+sees lint-symbols $c 'calls puts,' 'int puts(const char *);' 'int planted(void);' \
+	'int planted(void)' '{' '	return puts("x");' '}'
+
+sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'
+sees lint-banned $c 'banned function: line 1' 'sleep(1);'
+sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
+passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_sleep(x);'
+
+sees lint-size $c 'more than 500 lines' "$(repeat 501 '/* */')"
+passes lint-size $c '/* 500 lines */' "$(repeat 499 '/* */')"
+
+sees lint-format $c 'make format' 'int  planted;'
+sees lint-scripts e2e/planted.sh 'syntax error' 'if true'
+sees lint-scripts e2e/planted.py 'SyntaxError' 'def planted(:'
+
+sees lint-cppcheck $c 'arrayIndexOutOfBounds' 'int planted(void);' 'int planted(void)' '{' \
+	'	int at[2] = { 1, 2 };' '	return at[2];' '}'
+
+signature=('int planted(int a, int b);' 'int planted(int a, int b)' '{')
+sees "$tidy" $c 'readability-function-size' "${signature[@]}" "$(repeat 70 '	a += b;')" \
+	'	return a;' '}'
+sees "$tidy" $c 'cognitive complexity of 21' "${signature[@]}" \
+	"$(repeat 21 '	if (a > b) a++;')" '	return a;' '}'
+sees "$tidy" $c 'clang-analyzer-core.NullDereference' "${signature[@]}" \
+	'	int *at = a > b ? &a : 0;' '	return *at;' '}'
+sees "$tidy" $c 'bugprone-suspicious-memory-comparison' '#include <string.h>' "${signature[@]}" \
+	'	double x = a, y = b;' '	return memcmp(&x, &y, sizeof(x));' '}'
+sees "$analyzer" $c 'Wanalyzer-null-dereference' "${signature[@]}" \
+	'	int *at = a > b ? &a : 0;' '	if (!at)' '		b++;' '	return *at + b;' '}'
+
+object=$tree/build/obj/base/planted.o
+sees "$object" $c 'Werror=vla' 'int planted(int n);' 'int planted(int n)' '{' '	int at[n];' \
+	'	at[0] = n;' '	return at[0];' '}'
+sees "$object" $c 'Werror=conversion' 'short planted(int n);' 'short planted(int n)' '{' \
+	'	return n;' '}'
+
+echo "lint-selftest: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
