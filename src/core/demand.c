@@ -33,9 +33,9 @@ static int compare_bundles(const struct ray_request *a, const struct ray_request
 		int order = strcmp(left->name, right->name);
 		if (order == 0)
 			order = compare_numbers(left->amount, right->amount);
-		if (order ==
-		    0) /* what is reported to Ray is what was received; NaN is equal to itself */
-			order = memcmp(&left->received, &right->received, sizeof(left->received));
+		/* What is reported to Ray is what was received. */
+		if (order == 0)
+			order = compare_doubles(left->received, right->received);
 		if (order != 0)
 			return order;
 	}
