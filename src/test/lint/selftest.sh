@@ -123,7 +123,7 @@ sees "$tidy" $c 'clang-analyzer-core.NullDereference' "${signature[@]}" \
 	'	int *at = a > b ? &a : 0;' '	return *at;' '}'
 sees "$tidy" $c 'bugprone-suspicious-memory-comparison' '#include <string.h>' "${signature[@]}" \
 	'	double x = a, y = b;' '	return memcmp(&x, &y, sizeof(x));' '}'
-sees "$analyzer" $c 'Wanalyzer-null-dereference' "${signature[@]}" \
+sees "$analyzer" $c 'analyzer-null-dereference' "${signature[@]}" \
 	'	int *at = a > b ? &a : 0;' '	if (!at)' '		b++;' '	return *at + b;' '}'
 
 object=$tree/build/obj/base/planted.o
