@@ -113,7 +113,7 @@ static int settings_decode(const struct json_at *root, struct snapshot *ret)
 	({                                                                                    \
 		VEC(struct type) list_ = { .at = NULL };                                      \
 		struct arena *arena_ = (root)->reader->arena;                                 \
-		struct json_at array_;                                                        \
+		struct json_at array_ = { .json = NULL };                                      \
 		int failed_ = json_array((root), (name), &array_);                            \
 											      \
 		for (struct json_at e = json_first(&array_); !failed_ && e.json; json_next(&e)) \
