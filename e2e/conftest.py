@@ -23,6 +23,8 @@ import pytest
 from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ApiServer, start_api_server
 
+pytest_plugins = ["ray_fixtures"]
+
 LOG_LINES = 60
 _namespace_numbers = itertools.count(1)
 _artefacts_key = pytest.StashKey["Artefacts"]()

@@ -16,7 +16,8 @@ is used. It follows KubeRay 1.7 with its default feature gates, also where that 
 One thing is done here for a part that does not run in the bench: objects of a deleted RayCluster
 are removed, as the garbage collector would.
 
-Annotation on a RayCluster: ``bench.rayscaler.dev/operator-lag-seconds`` delays each pass.
+Annotation on a RayCluster: ``bench.rayscaler.dev/operator-lag-seconds``: it is not worked on before
+its last change is so old.
 
     python -m rayscaler_e2e.kuberay_operator --kubeconfig FILE
 """
@@ -54,6 +55,14 @@ class Requeue(Exception):
     """The pass ends here with an error that a later pass repairs."""
 
 
+class _Later(Exception):
+    """The operator is slow; see the annotation."""
+
+    def __init__(self, seconds: float):
+        super().__init__()
+        self.seconds = seconds
+
+
 class _Expectations:
     """What was done and is not yet in the cache, per group. Lost at a restart, as KubeRay's."""
 
@@ -85,6 +94,7 @@ class Operator:
         self._due: List[Tuple[float, Key]] = []
         self._failures: Dict[Key, int] = defaultdict(int)
         self._seen: Dict[Key, Any] = {}
+        self._changed_at: Dict[Key, float] = {}
         self._pods = WatchCache(client, "pods", changed=self._wake.set)
         self._clusters = WatchCache(client, "rayclusters", changed=self._wake.set)
         self._expected = _Expectations(self._pods)
@@ -142,9 +152,12 @@ class Operator:
                 bool(meta.get("deletionTimestamp")),
                 pods.get(key),
             )
-            if self._seen.get(key) != now:
+            before = self._seen.get(key)
+            if before != now:
+                if before is None or before[:2] != now[:2]:
+                    self._changed_at[key] = time.monotonic()
                 self._seen[key] = now
-                self._queue(key, float(annotation(cluster, "operator-lag-seconds", "0")) if cluster else 0)
+                self._queue(key, 0)
             if cluster is None and not pods.get(key):
                 del self._seen[key]
 
@@ -159,6 +172,8 @@ class Operator:
             self._reconcile(key)
             self._failures.pop(key, None)
             self._queue(key, RESYNC_SECONDS)
+        except _Later as later:
+            self._queue(key, later.seconds)
         except Exception as error:  # the loop outlives every error, as a controller's does
             if not isinstance(error, Requeue):
                 log.warning("%s/%s: %s", *key, error, exc_info=not isinstance(error, ApiError))
@@ -173,6 +188,10 @@ class Operator:
         if cached is None:
             self._collect_garbage(key)
             return
+        lag = float(annotation(cached, "operator-lag-seconds", "0"))
+        wait = self._changed_at.get(key, 0) + lag - time.monotonic()
+        if lag and wait > 0:
+            raise _Later(wait)
         cluster = copy.deepcopy(cached)
         manager = cluster["spec"].get("managedBy")
         if manager and manager != "ray.io/kuberay-operator":

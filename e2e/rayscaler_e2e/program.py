@@ -1,0 +1,64 @@
+"""The program under test as a child process: ``rayscaler run`` as a controller."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from . import paths
+from .apiserver import ApiServer
+from .processes import Process
+from .wait import wait_until
+
+STOP_SECONDS = 5.0
+
+
+class Controller:
+    """One namespace, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
+    a test likes; the log goes on."""
+
+    def __init__(self, server: ApiServer, namespace: str, work_dir: Path, *flags: str):
+        work_dir.mkdir(parents=True, exist_ok=True)
+        token = server.namespaced_controller_token(namespace)
+        self._kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
+        self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
+        self._words += ["--namespace", namespace, *flags]
+        self.log = work_dir / "controller.log"
+        self.process: Optional[Process] = None
+        self.start()
+
+    def start(self) -> None:
+        self.process = Process("controller", self._words, self.log)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+
+    def stop(self) -> int:
+        """SIGTERM; its exit status, which must be 0."""
+        return self.process.stop(STOP_SECONDS)
+
+    def lines(self) -> List[Dict[str, Any]]:
+        """The log; a line that is no JSON stands as {"text": line}."""
+        if not self.log.exists():
+            return []
+        return [_parse(line) for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+
+    def find(self, *words: str) -> List[Dict[str, Any]]:
+        """Lines in which every one of ``words`` occurs somewhere."""
+        return [line for line in self.lines() if all(word in json.dumps(line, ensure_ascii=False) for word in words)]
+
+    def wait_for(self, *words: str, seconds: float = 10.0) -> Dict[str, Any]:
+        return wait_until(lambda: self.find(*words), seconds, f"a log line with {words} in {self.log}")[0]
+
+    def __enter__(self) -> "Controller":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.stop()
+
+
+def _parse(line: str) -> Dict[str, Any]:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return {"text": line}

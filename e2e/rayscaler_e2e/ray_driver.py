@@ -1,0 +1,127 @@
+"""A Ray program that does what a test tells it: `python ray_driver.py DIRECTORY ADDRESS NODE_IP`.
+
+The test writes DIRECTORY/<n>.in (JSON), this program answers with DIRECTORY/<n>.out: {"ok": value}
+or {"error": text}. Commands (``do``):
+
+    actors    start ``count`` actors under ``name``, each with ``options`` (num_gpus, ...)
+    tasks     start ``count`` tasks under ``name`` with ``options``, which run until released
+    group     ask for a placement group ``name``: ``strategy``, ``bundles``
+    ready     wait until all of ``name`` run; the answer is the Pods (instance ids) they run in
+    alive     call every actor of ``name`` once more; the Pods again
+    release   end the tasks, actors or placement group of ``name``
+    request   ray.autoscaler.sdk.request_resources(bundles=...)
+    end       end the program
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+POLL_SECONDS = 0.05
+
+
+def main() -> None:
+    directory, address, node_ip = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    import ray
+
+    ray.init(address=address, _node_ip_address=node_ip, log_to_driver=False, logging_level="warning")
+    program = Program(ray, directory)
+    number = 0
+    parent = os.getppid()
+    while os.getppid() == parent:
+        order = directory / f"{number}.in"
+        if not order.exists():
+            time.sleep(POLL_SECONDS)
+            continue
+        command = json.loads(order.read_text())
+        try:
+            answer = {"ok": getattr(program, command.pop("do"))(**command)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        out = directory / f"{number}.out"
+        out.with_suffix(".new").write_text(json.dumps(answer))
+        out.with_suffix(".new").rename(out)
+        if program.ended:
+            break
+        number += 1
+    ray.shutdown()
+
+
+class Program:
+    def __init__(self, ray: Any, directory: Path):
+        self._ray = ray
+        self._directory = directory
+        self._actors: Dict[str, List[Any]] = {}
+        self._tasks: Dict[str, List[Any]] = {}
+        self._groups: Dict[str, Any] = {}
+        self.ended = False
+
+    def actors(self, name: str, count: int, options: Dict[str, Any]) -> None:
+        @self._ray.remote
+        class Worker:
+            def pod(self) -> str:
+                return os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+
+        self._actors[name] = [Worker.options(**options).remote() for _ in range(count)]
+
+    def tasks(self, name: str, count: int, options: Dict[str, Any]) -> None:
+        directory = self._directory
+
+        @self._ray.remote
+        def work(number: int) -> str:
+            pod = os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+            (directory / f"{name}-{number}.pod").write_text(pod)
+            while not (directory / f"{name}.released").exists():
+                time.sleep(POLL_SECONDS)
+            return pod
+
+        work = work.options(max_retries=0, **options)
+        self._tasks[name] = [work.remote(number) for number in range(count)]
+
+    def group(self, name: str, strategy: str, bundles: List[Dict[str, float]]) -> None:
+        from ray.util.placement_group import placement_group
+
+        self._groups[name] = placement_group(bundles, strategy=strategy)
+
+    def ready(self, name: str) -> List[str]:
+        if name in self._groups:
+            self._ray.get(self._groups[name].ready())
+            return []
+        if name in self._tasks:
+            files = [self._directory / f"{name}-{number}.pod" for number in range(len(self._tasks[name]))]
+            while not all(path.exists() and path.read_text() for path in files):
+                time.sleep(POLL_SECONDS)
+            return sorted(path.read_text() for path in files)
+        return self.alive(name)
+
+    def alive(self, name: str) -> List[str]:
+        return sorted(self._ray.get([actor.pod.remote() for actor in self._actors[name]]))
+
+    def release(self, name: str) -> List[str]:
+        """For tasks: the Pods they ended in; an error if one of them was lost on the way."""
+        if name in self._groups:
+            from ray.util.placement_group import remove_placement_group
+
+            remove_placement_group(self._groups.pop(name))
+            return []
+        if name in self._tasks:
+            (self._directory / f"{name}.released").touch()
+            return sorted(self._ray.get(self._tasks.pop(name)))
+        for actor in self._actors.pop(name):
+            self._ray.kill(actor)
+        return []
+
+    def request(self, bundles: List[Dict[str, float]]) -> None:
+        from ray.autoscaler.sdk import request_resources
+
+        request_resources(bundles=bundles)
+
+    def end(self) -> None:
+        self.ended = True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The test's side of ``ray_driver.py``, and of ``gcs_witness.py``."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional
+
+from . import paths
+from .processes import Process
+from .wait import wait_until
+
+START_SECONDS = 30.0
+# A Ray client takes these from its environment; nothing of the user's may decide how it connects.
+_RAY_VARIABLES = ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_USE_TLS")
+
+
+class RayError(AssertionError):
+    """The Ray program answered with an error, or ended."""
+
+
+def ray_environment(home: Path, token: Optional[str]) -> Dict[str, str]:
+    home.mkdir(parents=True, exist_ok=True)
+    env = {name: value for name, value in os.environ.items() if name not in _RAY_VARIABLES}
+    env.update(HOME=str(home), RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_UV_RUN_RUNTIME_ENV="0")
+    # Told explicitly: without a mode Ray looks for a token file.
+    env["RAY_AUTH_MODE"] = "token" if token else "disabled"
+    if token:
+        env["RAY_AUTH_TOKEN"] = token
+    return env
+
+
+class RayProgram:
+    """A driver connected to one head. Use as a context manager: leaving it ends the program."""
+
+    def __init__(self, directory: Path, address: str, node_ip: str, env: Mapping[str, str]):
+        directory.mkdir(parents=True)
+        self._directory = directory
+        self._number = 0
+        script = Path(__file__).parent / "ray_driver.py"
+        words = [sys.executable, str(script), str(directory), address, node_ip]
+        self.process = Process("driver", words, directory / "driver.log", env, directory)
+
+    def call(self, do: str, seconds: float = 30.0, **arguments: Any) -> Any:
+        """Do one command and return its answer; RayError when Ray refuses or loses something."""
+        self.begin(do, **arguments)
+        return self.answer(seconds)
+
+    def begin(self, do: str, **arguments: Any) -> None:
+        """Send a command; ``answer`` must be called before the next one."""
+        order = self._directory / f"{self._number}.in"
+        order.with_suffix(".tmp").write_text(json.dumps({"do": do, **arguments}))
+        order.with_suffix(".tmp").rename(order)
+
+    def answer(self, seconds: float = 30.0) -> Any:
+        out = self._directory / f"{self._number}.out"
+
+        def arrived() -> bool:
+            if not self.process.running() and not out.exists():
+                raise RayError(f"the Ray program ended; end of its log:\n{self.process.log_tail()}")
+            return out.exists()
+
+        wait_until(arrived, seconds, f"the Ray program's answer ({out})")
+        self._number += 1
+        answer = json.loads(out.read_text())
+        if "error" in answer:
+            raise RayError(answer["error"])
+        return answer["ok"]
+
+    def answered(self) -> bool:
+        return (self._directory / f"{self._number}.out").exists()
+
+    def actors(self, count: int, name: str = "actors", **options: Any) -> None:
+        self.call("actors", name=name, count=count, options=options)
+
+    def tasks(self, count: int, name: str = "tasks", **options: Any) -> None:
+        self.call("tasks", name=name, count=count, options=options)
+
+    def ready(self, name: str, seconds: float = 30.0) -> List[str]:
+        return self.call("ready", seconds, name=name)
+
+    def end(self) -> None:
+        """The program ends of itself, as a user's does; what it started ends with it."""
+        if self.process.running():
+            self.begin("end")
+            wait_until(lambda: not self.process.running(), 10, "the Ray program to end")
+
+    def __enter__(self) -> "RayProgram":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.process.stop(3)
+
+
+class Witness:
+    """What Ray itself says, read beside the program under test."""
+
+    def __init__(self, directory: Path, address: str, env: Mapping[str, str], period: float = 0.2):
+        directory.mkdir(parents=True, exist_ok=True)
+        self._out = directory / "witness.jsonl"
+        words = [sys.executable, "-m", "rayscaler_e2e.gcs_witness", "--address", address]
+        words += ["--out", str(self._out), "--period", str(period)]
+        self._process = Process("witness", words, directory / "witness.log", env, paths.E2E)
+        self._offset = 0
+        self._lines: List[Dict[str, Any]] = []
+        wait_until(lambda: any("nodes" in line for line in self.lines()), START_SECONDS, f"the GCS at {address}")
+
+    def lines(self) -> List[Dict[str, Any]]:
+        """All that was read so far, oldest first; lines with "error" are calls that failed."""
+        if self._out.exists():
+            with open(self._out, "rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+            whole = data[: data.rfind(b"\n") + 1]
+            self._offset += len(whole)
+            self._lines += [json.loads(line) for line in whole.splitlines()]
+        return self._lines
+
+    def latest(self) -> Dict[str, Any]:
+        """The newest good reply."""
+        return next(line for line in reversed(self.lines()) if "nodes" in line)
+
+    def fresh(self, seconds: float = 10.0) -> Dict[str, Any]:
+        """A good reply of a call that began after now."""
+        since = time.time()
+        wait_until(lambda: self.latest()["at"] > since, seconds, "a fresh reply of the GCS")
+        return self.latest()
+
+    def node(self, pod: str) -> Optional[Dict[str, Any]]:
+        """The newest node of this Pod."""
+        return node_of(self.latest(), pod)
+
+    def history(self, pod: str) -> List[Dict[str, Any]]:
+        """{"at", "status", "idle_ms", ...} of one Pod over time."""
+        found = []
+        for line in self.lines():
+            node = node_of(line, pod) if "nodes" in line else None
+            if node:
+                found.append({"at": line["at"], **node})
+        return found
+
+    def last_before(self, at: float) -> Optional[Dict[str, Any]]:
+        """The newest good reply whose call began before ``at``."""
+        return next((line for line in reversed(self.lines()) if "nodes" in line and line["at"] < at), None)
+
+    def stop(self) -> None:
+        self._process.stop(2)
+
+
+def node_of(line: Dict[str, Any], pod: str) -> Optional[Dict[str, Any]]:
+    """A raylet that was started again in the same Pod is another node: the living one counts."""
+    nodes = [node for node in line["nodes"] if node["pod"] == pod]
+    living = [node for node in nodes if node["status"] != "DEAD"]
+    return (living or nodes or [None])[0]

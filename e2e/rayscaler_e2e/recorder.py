@@ -1,0 +1,149 @@
+"""What happened to one RayCluster and its Pods, in order, and the check that no busy worker went."""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Set
+
+from . import kuberay_pod as kp
+from .apiserver import ApiServer
+from .ray_program import Witness, node_of
+from .watchcache import WatchCache
+
+Object = Dict[str, Any]
+
+
+@dataclass
+class Event:
+    """``kind``: replicas, workersToDelete, created, phase, ready, deleted (asked for), gone."""
+
+    at: float
+    kind: str
+    subject: str
+    value: Any = None
+
+
+@dataclass
+class _PodSeen:
+    phase: str = ""
+    ready: bool = False
+    deleted: bool = False
+    uid: str = ""
+
+
+class Recorder:
+    """Watches with the admin's client; ``events`` is the story so far."""
+
+    def __init__(self, server: ApiServer, namespace: str, cluster: str):
+        self.events: List[Event] = []
+        self._cluster = cluster
+        self._namespace = namespace
+        self._lock = threading.Lock()
+        self._pods: Dict[str, _PodSeen] = {}
+        self._groups: Dict[str, Object] = {}
+        self._excused: Set[str] = set()
+        self._excuse_all_from: Optional[float] = None
+        selector = f"{kp.CLUSTER_LABEL}={cluster}"
+        self._pod_cache = WatchCache(server.admin, "pods", namespace, selector, self._look_at_pods)
+        self._cluster_cache = WatchCache(server.admin, "rayclusters", namespace, changed=self._look_at_cluster)
+
+    def stop(self) -> None:
+        self._pod_cache.stop()
+        self._cluster_cache.stop()
+
+    def mark(self) -> float:
+        """A moment; pass it as ``since``."""
+        return time.time()
+
+    def of(self, kind: str, since: float = 0, subject: Optional[str] = None) -> List[Event]:
+        with self._lock:
+            return [
+                event
+                for event in self.events
+                if event.kind == kind and event.at >= since and subject in (None, event.subject)
+            ]
+
+    def excuse(self, *pods: str) -> None:
+        """The test itself deletes these Pods."""
+        self._excused.update(pods)
+
+    def excuse_all(self) -> None:
+        """From now on the test itself takes the cluster apart."""
+        self._excuse_all_from = time.time()
+
+    def forget(self) -> None:
+        """The next test begins: its story starts here."""
+        with self._lock:
+            self.events.clear()
+        self._excused.clear()
+        self._excuse_all_from = None
+
+    def busy_deletions(self, witness: Witness) -> List[str]:
+        """Pods that were deleted, or named in workersToDelete, while Ray reported them busy."""
+        found = []
+        for event in self.of("deleted") + self.of("workersToDelete"):
+            names = event.value if event.kind == "workersToDelete" else [event.subject]
+            for pod in names:
+                if pod in self._excused or (self._excuse_all_from and event.at >= self._excuse_all_from):
+                    continue
+                line = witness.last_before(event.at)
+                node = node_of(line, pod) if line else None
+                if node and _busy(node):
+                    found.append(f"{pod} at {event.at:.3f} ({event.kind}): Ray said {node} at {line['at']:.3f}")
+        return found
+
+    # -- watching -------------------------------------------------------------------------------
+
+    def _add(self, kind: str, subject: str, value: Any = None) -> None:
+        self.events.append(Event(time.time(), kind, subject, value))
+
+    def _look_at_pods(self) -> None:
+        with self._lock:
+            there = set()
+            for pod in self._pod_cache.objects():
+                there.add(pod["metadata"]["name"])
+                self._look_at_pod(pod)
+            for name in self._pods.keys() - there:
+                if not self._pods[name].deleted:
+                    self._add("deleted", name)
+                self._add("gone", name)
+                del self._pods[name]
+
+    def _look_at_pod(self, pod: Object) -> None:
+        name, status = pod["metadata"]["name"], pod.get("status") or {}
+        seen = self._pods.get(name)
+        if seen is None:
+            seen = self._pods[name] = _PodSeen()
+            self._add("created", name, pod["metadata"]["labels"].get(kp.GROUP_LABEL))
+        if status.get("phase", "") != seen.phase:
+            seen.phase = status.get("phase", "")
+            self._add("phase", name, seen.phase)
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or [])
+        if ready != seen.ready:
+            seen.ready = ready
+            self._add("ready", name, ready)
+        if pod["metadata"].get("deletionTimestamp") and not seen.deleted:
+            seen.deleted = True
+            self._add("deleted", name)
+
+    def _look_at_cluster(self) -> None:
+        with self._lock:
+            cluster = self._cluster_cache.get(self._namespace, self._cluster)
+            groups = (cluster["spec"].get("workerGroupSpecs") or []) if cluster else []
+            for group in groups:
+                name, replicas = group["groupName"], group.get("replicas", 0)
+                named = list((group.get("scaleStrategy") or {}).get("workersToDelete") or [])
+                before = self._groups.get(name, {"replicas": None, "named": []})
+                if replicas != before["replicas"]:
+                    self._add("replicas", name, replicas)
+                new = [pod for pod in named if pod not in before["named"]]
+                if new:
+                    self._add("workersToDelete", name, new)
+                self._groups[name] = {"replicas": replicas, "named": named}
+
+
+def _busy(node: Object) -> bool:
+    if node["status"] == "RUNNING":
+        return True
+    used = {name for name in node["in_use"] if not name.startswith("node:")}
+    return node["status"] == "DRAINING" and bool(used)

@@ -1,0 +1,206 @@
+"""A RayCluster on real parts, with everything that a scenario needs to drive and to judge it."""
+
+import base64
+import itertools
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+from . import kuberay_pod as kp
+from .apiserver import ApiServer
+from .ray_program import RayProgram, Witness, ray_environment
+from .recorder import Recorder
+from .wait import wait_until
+
+Object = Dict[str, Any]
+HEAD_SECONDS = 60.0
+REQUEST_ANNOTATION = "rayscaler.dev/request-resources"
+
+
+def hold(predicate: Callable[[], Any], seconds: float, what: str, poll_seconds: float = 0.1) -> None:
+    """``predicate`` must be true now and for ``seconds``."""
+    end = time.monotonic() + seconds
+    while True:
+        value = predicate()
+        assert value, f"{what}: did not hold for {seconds} s; last seen: {value!r}"
+        if time.monotonic() >= end:
+            return
+        time.sleep(poll_seconds)
+
+
+class Scenario:
+    """``cluster`` is created at once; ``wait_head`` returns when its Ray answers.
+
+    ``close`` checks that no busy worker was deleted, then deletes the RayCluster.
+    """
+
+    def __init__(self, server: ApiServer, namespace: str, cluster: Object, work_dir: Path):
+        self.server = server
+        self.namespace = namespace
+        self.name = cluster["metadata"]["name"]
+        self.work_dir = work_dir / self.name
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        self._clusters = server.admin.of("rayclusters", namespace)
+        self._pods = server.admin.of("pods", namespace)
+        self._programs = itertools.count(1)
+        self._running: List[RayProgram] = []
+        self._witness: Optional[Witness] = None
+        self._token: Optional[str] = None
+        self._port = int(kp.head_port(cluster))
+        self.recorder = Recorder(server, namespace, self.name)
+        self._clusters.create(cluster)
+
+    # -- Ray ------------------------------------------------------------------------------------
+
+    def wait_head(self) -> "Scenario":
+        wait_until(self._head_ready, HEAD_SECONDS, f"the head of {self.name} to be ready")
+        if kp.token_auth(self.get()):
+            secret = self.server.admin.of("secrets", self.namespace).get(kp.token_secret(self.get()))
+            self._token = base64.b64decode(secret["data"][kp.TOKEN_KEY]).decode()
+        self._witness = Witness(self.work_dir, self.address(), self._environment())
+        return self
+
+    def _head_ready(self) -> bool:
+        head = self.head()
+        conditions = (head.get("status") or {}).get("conditions") or [] if head else []
+        return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+    def head(self) -> Optional[Object]:
+        selector = f"{kp.CLUSTER_LABEL}={self.name},{kp.NODE_TYPE_LABEL}=head"
+        return next(iter(self._pods.items(selector)), None)
+
+    def head_ip(self) -> str:
+        return self.head()["status"]["podIP"]
+
+    def address(self) -> str:
+        return f"{self.head_ip()}:{self._port}"
+
+    @property
+    def witness(self) -> Witness:
+        assert self._witness, "wait_head first"
+        return self._witness
+
+    def program(self) -> RayProgram:
+        """A Ray program connected to the head."""
+        directory = self.work_dir / f"program-{next(self._programs)}"
+        program = RayProgram(directory, self.address(), self.head_ip(), self._environment())
+        self._running.append(program)
+        return program
+
+    def _environment(self) -> Dict[str, str]:
+        return ray_environment(self.work_dir / "home", self._token)
+
+    # -- the RayCluster -------------------------------------------------------------------------
+
+    def get(self) -> Object:
+        return self._clusters.get(self.name)
+
+    def group(self, name: str = "gpu-group") -> Object:
+        return next(g for g in self.get()["spec"]["workerGroupSpecs"] if g["groupName"] == name)
+
+    def replicas(self, group: str = "gpu-group") -> int:
+        return self.group(group)["replicas"]
+
+    def edit_group(self, group: str = "gpu-group", **fields: Any) -> None:
+        """As a user's `kubectl edit`: set members of one group."""
+        groups = self.get()["spec"]["workerGroupSpecs"]
+        index = next(i for i, g in enumerate(groups) if g["groupName"] == group)
+        path = f"/spec/workerGroupSpecs/{index}"
+        operations = [{"op": "test", "path": f"{path}/groupName", "value": group}]
+        operations += [{"op": "add", "path": f"{path}/{key}", "value": value} for key, value in fields.items()]
+        self._clusters.patch_json(self.name, operations)
+
+    def edit(self, patch: Object) -> None:
+        """A merge patch of the RayCluster."""
+        self._clusters.patch_merge(self.name, patch)
+
+    def request(self, text: Optional[str]) -> None:
+        """The annotation of request_resources; None takes it away."""
+        self.edit({"metadata": {"annotations": {REQUEST_ANNOTATION: text}}})
+
+    # -- Pods -----------------------------------------------------------------------------------
+
+    def workers(self, group: Optional[str] = "gpu-group") -> List[str]:
+        """Names of the worker Pods that are not being deleted."""
+        return [pod["metadata"]["name"] for pod in self.worker_pods(group) if not pod["metadata"].get("deletionTimestamp")]
+
+    def worker_pods(self, group: Optional[str] = None) -> List[Object]:
+        selector = f"{kp.CLUSTER_LABEL}={self.name},{kp.NODE_TYPE_LABEL}=worker"
+        if group:
+            selector += f",{kp.GROUP_LABEL}={group}"
+        return self._pods.items(selector)
+
+    def annotate_pod(self, pod: str, annotations: Dict[str, Optional[str]]) -> None:
+        self._pods.patch_merge(pod, {"metadata": {"annotations": annotations}})
+
+    def wait_workers(self, count: int, group: Optional[str] = "gpu-group", seconds: float = 20.0) -> List[str]:
+        """Until exactly ``count`` Pods are there that are not being deleted; their names."""
+        wait_until(lambda: len(self.workers(group)) == count, seconds, f"{count} Pods of {group or 'all groups'}")
+        return self.workers(group)
+
+    def wait_joined(self, count: int, group: str = "gpu-group", seconds: float = 30.0) -> List[str]:
+        """Until exactly ``count`` workers of the group live in Ray; their Pods."""
+
+        def joined() -> List[str]:
+            nodes = self.witness.latest()["nodes"]
+            return sorted(n["pod"] for n in nodes if n["group"] == group and n["status"] in ("RUNNING", "IDLE"))
+
+        wait_until(lambda: len(joined()) == count, seconds, f"{count} workers of {group} in Ray")
+        return joined()
+
+    def wait_empty(self, seconds: float = 30.0, group: str = "gpu-group") -> None:
+        """Until the group has replicas 0 and no Pod."""
+        wait_until(
+            lambda: self.replicas(group) == 0 and not self.worker_pods(group), seconds, f"{group} to have no worker"
+        )
+
+    def stays(self, predicate: Callable[[], Any], seconds: float, what: str) -> None:
+        """The opposite of wait_until: ``predicate`` must hold all the time."""
+        hold(predicate, seconds, what)
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def end_programs(self) -> None:
+        for program in self._running:
+            program.process.stop(3)
+        self._running.clear()
+
+    def check_no_busy_deleted(self) -> None:
+        if self._witness:
+            found = self.recorder.busy_deletions(self._witness)
+            assert not found, "deleted while Ray reported it busy:\n" + "\n".join(found)
+
+    def reset(self, groups: List[Object], **spec: Any) -> None:
+        """The same head, other groups: the test before is over. No controller may be running."""
+        self.end_programs()
+        self.recorder.excuse_all()
+        with self.program() as program:
+            program.call("request", bundles=[])
+        annotations = dict.fromkeys(self.get()["metadata"].get("annotations") or {})
+        self.edit({"metadata": {"annotations": annotations}, "spec": {"workerGroupSpecs": groups, **spec}})
+        wait_until(self._delete_workers, 30, f"all workers of {self.name} to be gone")
+        self.recorder.forget()
+
+    def _delete_workers(self) -> bool:
+        pods = self.worker_pods()
+        for pod in pods:
+            if not pod["metadata"].get("deletionTimestamp"):
+                self._pods.delete(pod["metadata"]["name"], missing_ok=True)
+        return not pods
+
+    def close(self) -> None:
+        try:
+            self.end_programs()
+            self.check_no_busy_deleted()
+        finally:
+            self.recorder.excuse_all()
+            self._remove()
+            self.recorder.stop()
+            if self._witness:
+                self._witness.stop()
+
+    def _remove(self) -> None:
+        self.edit({"metadata": {"finalizers": None}})
+        self._clusters.delete(self.name, missing_ok=True)
+        selector = f"{kp.CLUSTER_LABEL}={self.name}"
+        wait_until(lambda: not self._pods.items(selector), 40, f"the Pods of {self.name} to be gone")
