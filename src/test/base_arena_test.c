@@ -12,6 +12,7 @@
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/allocator_interface.h>
 #include <sanitizer/asan_interface.h>
 #define IS_POISONED(at) __asan_address_is_poisoned(at)
 #endif
@@ -247,6 +248,23 @@ static void test_sanitizer_sees_dead_and_foreign_bytes(void **state)
 	assert_true(IS_POISONED(memory));
 	arena_done(&arena);
 }
+
+/* What a pass leaves behind is at most one block of the usual size. */
+static void test_reset_gives_memory_back(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	size_t before = __sanitizer_get_current_allocated_bytes();
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		arena_alloc(&arena, 4000);
+	arena_reset(&arena);
+	assert_true(__sanitizer_get_current_allocated_bytes() - before <= 66000);
+	arena_reserve(&arena, 1 << 20);
+	assert_true(__sanitizer_get_current_allocated_bytes() - before <= (1 << 20) + 64);
+	arena_reset(&arena);
+	assert_int_equal(__sanitizer_get_current_allocated_bytes(), before);
+}
 #endif
 
 int main(void)
@@ -265,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_reset_and_done_allow_reuse),
 #ifdef IS_POISONED
 		cmocka_unit_test(test_sanitizer_sees_dead_and_foreign_bytes),
+		cmocka_unit_test(test_reset_gives_memory_back),
 #endif
 	};
 

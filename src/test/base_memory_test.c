@@ -94,6 +94,16 @@ static void test_auto_frees_what_is_not_stolen(void **state)
 	assert_string_equal(text, "mine");
 }
 
+static void test_freed_string_is_forgotten(void **state)
+{
+	char *text = memory_strdup("x");
+
+	(void)state;
+	memory_free_string(&text);
+	assert_null(text);
+	memory_free_string(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +113,7 @@ int main(void)
 		cmocka_unit_test(test_resize_keeps_content),
 		cmocka_unit_test(test_strings_are_copied),
 		cmocka_unit_test(test_auto_frees_what_is_not_stolen),
+		cmocka_unit_test(test_freed_string_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

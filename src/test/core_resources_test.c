@@ -48,6 +48,20 @@ static void test_zero_differs_from_absent(void **state)
 	assert_true(resources_equal(&with, &with));
 }
 
+static void test_equal_compares_names_and_amounts(void **state)
+{
+	const struct resource one[] = { { "CPU", 1 } }, two[] = { { "CPU", 2 } };
+	const struct resource other[] = { { "GPU", 1 } };
+	const struct resources a = { one, 1 }, b = { two, 1 }, c = { other, 1 }, none = { NULL, 0 };
+
+	(void)state;
+	assert_true(resources_equal(&a, &a));
+	assert_false(resources_equal(&a, &b));
+	assert_false(resources_equal(&a, &c));
+	assert_false(resources_equal(&a, &none));
+	assert_true(resources_equal(&none, &none));
+}
+
 static void test_sort_keeps_last_of_equal_names(void **state)
 {
 	struct resource items[] = { { "b", 1 }, { "a", 2 }, { "b", 3 }, { "a", 4 },
@@ -188,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nothing_is_found_in_nothing, forget),
 		cmocka_unit_test_teardown(test_zero_differs_from_absent, forget),
+		cmocka_unit_test_teardown(test_equal_compares_names_and_amounts, forget),
 		cmocka_unit_test_teardown(test_sort_keeps_last_of_equal_names, forget),
 		cmocka_unit_test_teardown(test_with_adds_or_replaces, forget),
 		cmocka_unit_test_teardown(test_amounts_as_text, forget),
