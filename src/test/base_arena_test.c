@@ -12,8 +12,9 @@
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/allocator_interface.h>
 #include <sanitizer/asan_interface.h>
+/* gcc brings this without its header. */
+size_t __sanitizer_get_current_allocated_bytes(void);
 #define IS_POISONED(at) __asan_address_is_poisoned(at)
 #endif
 
