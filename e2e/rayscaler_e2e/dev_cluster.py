@@ -19,7 +19,7 @@ from . import paths, ray_manifests
 from .apiserver import ADMIN_USER, ApiServer, start_api_server
 from .controller import Controller
 from .standins import StandIns
-from .wait import wait_until
+from .wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"
 CLUSTER = "demo"
@@ -127,4 +127,7 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (WaitTimeout, RuntimeError) as error:
+        sys.exit(f"dev-cluster: {error}\nlogs: {paths.build_dir() / 'dev-cluster'}")
