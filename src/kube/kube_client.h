@@ -5,8 +5,10 @@
  * foreign object.
  *
  * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate
- * limiter; it may wait there for as long again (then ERR_TIMEOUT). Nothing is repeated here but a
- * call that got 401 while the credentials on disk had changed. */
+ * limiter; it may wait there for as long again (then ERR_TIMEOUT). At most 64 are under way at once.
+ * A call is sent a second time only when it got 401 while the credentials on disk had changed, and
+ * when the idle connection that it was sent on turns out to be closed before any byte of an answer
+ * (then the first one may have been carried out: guard patches with `test`). */
 #ifndef KUBE_KUBE_CLIENT_H
 #define KUBE_KUBE_CLIENT_H
 

@@ -10,8 +10,8 @@
  * once a minute and 2 s before the end), and works where TCP still answers but the server does
  * not. The price is one cheap request per informer in 20 s.
  *
- * Faults: 410, or an ERROR event: list again; a broken stream, 5xx, a stall: watch again from the last
- * resourceVersion; three of those in a row without one event or bookmark: list again. All with
+ * Faults: 410, or an ERROR event: list again; a broken stream, 5xx, a stall: watch again from the
+ * last resourceVersion; three of those in a row without one event or bookmark: list again. All with
  * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). A page of a list
  * that is too large for us is asked for again with half as many objects. */
 #ifndef KUBE_KUBE_INFORMER_H
@@ -92,10 +92,10 @@ void kube_informer_free(struct kube_informer *informer);
 
 bool kube_informer_synced(const struct kube_informer *informer);
 
-/* True: synced, and the watch is open (or being opened again after its regular end), or the last
- * poll within twice poll_ms plus its deadline was good. False: *ret_since (may be NULL) is the wall
- * time up to which the view is known to be whole, TIME_NONE before the first sync. A hanging server
- * is noticed after 25 s. */
+/* True: synced, and the watch is open (or is being opened again after its regular end), or the last
+ * poll was good. False: *ret_since (may be NULL) is the wall time up to which the view is known to
+ * be whole, TIME_NONE before the first sync. A hanging server is noticed after 25 s at most (a
+ * poll: after the client's deadline). */
 bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since);
 /* The last failure while not fresh, "" otherwise. */
 const char *kube_informer_problem(const struct kube_informer *informer);
