@@ -383,6 +383,62 @@ dev-cluster: setup
 # ---- 11 bench -----------------------------------------------------------------------------
 
 # ---- 12 fuzz ------------------------------------------------------------------------------
+# src/test/fuzz/<layer>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
+# and linked with the objects of its layer and of those below.
+#   make fuzz FUZZ_SECONDS=3600              every target that long
+#   make fuzz-codec_yaml                     one of them
+# What was found to be worth keeping stays in $(FUZZ_CORPUS); a finding in $(BUILD)/fuzz/findings.
+
+FUZZ_SECONDS ?= 10
+FUZZ_CORPUS ?= $(BUILD)/fuzz/corpus
+FUZZ_CC ?= clang
+FUZZ_TARGETS := $(sort $(patsubst src/test/fuzz/%_fuzz.c,%,$(wildcard src/test/fuzz/*_fuzz.c)))
+FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fsanitize=fuzzer-no-link $(SANITIZE)
+# Golden cases are what the snapshot's target starts from.
+FUZZ_SEEDS_codec_snapshot := src/test/golden
+
+fuzz_layer = $(firstword $(subst _, ,$(1)))
+
+define fuzz_archive_rules
+$(BUILD)/fuzz/lib$(1).a: $$(OBJECTS_$(1):$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%) $$(wildcard src/$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	@$$(AR) rcsD $$@ $$(OBJECTS_$(1):$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%)
+endef
+$(foreach l,$(LAYERS),$(eval $(call fuzz_archive_rules,$(l))))
+
+$(BUILD)/fuzz/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call say,CC fuzz,$<)
+	$(Q)$(FUZZ_CC) $(LANGUAGE) -w $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/fuzz/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call say,CC fuzz,$<)
+	$(Q)$(FUZZ_CC) $(LANGUAGE) $(WARNINGS) $(call vendor_flags,--cflags,$(PACKAGES)) \
+		$(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+define fuzz_rules
+$(BUILD)/fuzz/$(1): $(BUILD)/fuzz/obj/test/fuzz/$(1)_fuzz.o \
+		$$(call archives,$(BUILD)/fuzz,$$(call fuzz_layer,$(1)))
+	$$(call say,LINK  ,$$@)
+	$$(Q)$$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $$@ $$^ \
+		$$(call libraries,$$(call fuzz_layer,$(1)))
+fuzz-$(1): $(BUILD)/fuzz/$(1)
+	@mkdir -p $(FUZZ_CORPUS)/$(1) $(BUILD)/fuzz/findings
+	@echo 'FUZZ    $(1), $(FUZZ_SECONDS) s'
+	@$(BUILD)/fuzz/$(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+		-max_len=65536 -dict=src/test/fuzz/words.dict -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/findings/$(1)- $(FUZZ_CORPUS)/$(1) \
+		$$(FUZZ_SEEDS_$(1)) > $(BUILD)/fuzz/$(1).log 2>&1 || \
+		{ tail -40 $(BUILD)/fuzz/$(1).log; exit 1; }
+	@grep number_of_executed_units $(BUILD)/fuzz/$(1).log | sed 's/^stat::/        /'
+.PHONY: fuzz-$(1)
+endef
+$(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rules,$(t))))
+.SECONDARY: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/obj/test/fuzz/%_fuzz.o)
+
+fuzz: $(FUZZ_TARGETS:%=fuzz-%)
+.PHONY: fuzz
 
 # ---- 13 help ------------------------------------------------------------------------------
 
@@ -396,10 +452,11 @@ help:
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
 	@echo 'format         clang-format on all sources'
+	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
 	@echo 'clean          remove $(BUILD)'
 
 .PHONY: all unit setup setup-build install clean test test-unit help
 
--include $(shell find $(BUILD)/obj $(BUILD)/asan/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/asan/obj $(BUILD)/fuzz/obj -name '*.d' 2>/dev/null)

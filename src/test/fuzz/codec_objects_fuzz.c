@@ -1,0 +1,59 @@
+/* JSON text through every object decoder. Laws: what the strict scan lets through cJSON can read;
+ * an error has a text; problems are bounded. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/autoscaler_json.h"
+#include "codec/event_json.h"
+#include "codec/memory_json.h"
+#include "codec/node_json.h"
+#include "codec/pod_json.h"
+#include "codec/ray_cluster_json.h"
+#include "codec/ray_state_json.h"
+#include "codec/secret_json.h"
+
+static void check(int failed, const struct err *err)
+{
+	REQUIRE(failed == 0 || failed == -1);
+	REQUIRE(failed == 0 || (err->kind != ERR_NONE && err->text[0] != '\0'));
+}
+
+static void decode_all(const struct cJSON *tree, struct arena *arena)
+{
+	struct err err = { .kind = ERR_NONE };
+	struct autoscaler_object autoscaler;
+	struct memory_state memory;
+	struct ray_cluster cluster;
+	struct ray_state state;
+	struct event event;
+	const char *value;
+	struct node node;
+	struct pod pod;
+	size_t size;
+
+	check(ray_cluster_decode(tree, "a", arena, &cluster, &err), &err);
+	check(pod_decode(tree, "", arena, &pod, &err), &err);
+	check(node_decode(tree, "", arena, &node, &err), &err);
+	check(event_decode(tree, "", arena, &event, &err), &err);
+	check(autoscaler_decode(tree, "", arena, &autoscaler, &err), &err);
+	check(ray_state_decode(tree, "", arena, &state, &err), &err);
+	check(secret_decode(tree, "", "auth_token", arena, &value, &size, &err), &err);
+	memory_decode(tree, arena, &memory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct err err = { .kind = ERR_NONE };
+
+	if (json_parse((const char *)data, size, &fuzz_limits, &tree, &err)) {
+		REQUIRE(tree == NULL && err.text[0] != '\0');
+		REQUIRE(strcmp(err.text, "the JSON tree cannot be built") != 0);
+		return 0;
+	}
+	decode_all(tree, &arena);
+	return 0;
+}

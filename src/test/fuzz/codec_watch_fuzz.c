@@ -1,0 +1,45 @@
+/* One line of a watch stream, a list page or a Status, as the API server's bytes come in. */
+#include "fuzz.h"
+
+#include "base/memory.h"
+#include "codec/list_json.h"
+#include "codec/pod_json.h"
+#include "codec/watch_json.h"
+
+static void check_list(const struct cJSON *tree, struct arena *arena)
+{
+	struct list_page page;
+	struct err err;
+	size_t count = 0;
+
+	if (list_decode(tree, arena, &page, &err))
+		return;
+	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
+		struct pod pod;
+
+		pod_decode(item, "", arena, &pod, &err);
+		count++;
+	}
+	REQUIRE(count == page.count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct json_limits limits = fuzz_limits;
+	struct watch_event event;
+	struct api_status status;
+	struct err err;
+
+	limits.unique_names = false;
+	if (json_parse((const char *)data, size, &limits, &tree, &err))
+		return 0;
+	if (watch_decode(tree, &arena, &event, &err) == 0) {
+		REQUIRE(event.type != WATCH_NONE && event.object && event.resource_version);
+		REQUIRE(event.status.reason && event.status.message);
+	}
+	api_status_decode(tree, "", &arena, &status, &err);
+	check_list(tree, &arena);
+	return 0;
+}
