@@ -1,5 +1,6 @@
 """Operator and kubelet stand-ins as child processes of a test session, the demo or the dev cluster."""
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Optional
@@ -20,7 +21,8 @@ class StandIns:
     def __init__(self, server: ApiServer, work_dir: Path):
         self._server = server
         self.work_dir = Path(work_dir)
-        self.work_dir.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.work_dir, ignore_errors=True)
+        self.work_dir.mkdir(parents=True)
         token = server.tokens[ADMIN_USER]
         self._kubeconfig = server.write_kubeconfig(self.work_dir / "standins.kubeconfig", token=token)
         self.operator: Optional[Process] = None
