@@ -70,17 +70,20 @@ static bool is_fresh(const struct situation *s, const struct memory_backoff *old
 	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
 }
 
-/* A message that names a group speaks of that group only. */
+/* A message that names a group speaks of that group only; of several names that it holds the longest
+ * is meant ("gpu" stands in "gpu-large" as well). */
 static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
 {
-	if (strstr(message, group->spec->name) != NULL)
-		return true;
+	const struct group *meant = NULL;
+
 	for (size_t g = 0; g < s->group_count; g++) {
 		const struct group *other = &s->groups[g];
-		if (other->missing > 0 && strstr(message, other->spec->name) != NULL)
-			return false;
+
+		if (strstr(message, other->spec->name) != NULL &&
+		    (meant == NULL || strlen(other->spec->name) > strlen(meant->spec->name)))
+			meant = other;
 	}
-	return true;
+	return meant == NULL || meant == group;
 }
 
 static bool is_creation_failure(const char *reason)

@@ -6,6 +6,7 @@
 #include "core/demand.h"
 #include "core/explain.h"
 #include "core/explain_worker.h"
+#include "core/fight.h"
 #include "core/gate.h"
 #include "core/gone.h"
 #include "core/launch.h"
@@ -124,6 +125,7 @@ static void choose(struct situation *s)
 	for (size_t g = 0; g < s->group_count; g++)
 		target_finish(&s->groups[g]);
 	launch_remember(s);
+	fight_update(s);
 }
 
 static void write_plan(struct situation *s)

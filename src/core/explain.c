@@ -159,32 +159,46 @@ static struct words words_of_launch(const struct situation *s, const struct grou
 					    plural(launch), held, requests ? "" : stuck_text(s)) };
 }
 
-static struct words words_of_drain(const struct situation *s, const struct group *group)
+/* Of the drains: how many for this reason, and the shortest idleness among them. */
+static int64_t count_drains(const struct situation *s, const struct group *group,
+			    const char *reason, int64_t *ret_shortest_ms)
 {
-	int64_t count = 0, shortest = INT64_MAX, above = 0;
+	int64_t count = 0;
+
+	*ret_shortest_ms = INT64_MAX;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &s->workers[group->first_worker + i];
-		if (worker->action != TERMINATE_DRAIN)
+
+		if (worker->action != TERMINATE_DRAIN || strcmp(worker->action_reason, reason) != 0)
 			continue;
 		count++;
-		if (strcmp(worker->action_reason, REASON_ABOVE_MAX_REPLICAS) == 0)
-			above++;
-		if (worker->node->idle_duration_ms < shortest)
-			shortest = worker->node->idle_duration_ms;
+		if (worker->node->idle_duration_ms < *ret_shortest_ms)
+			*ret_shortest_ms = worker->node->idle_duration_ms;
 	}
-	if (above > 0)
-		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
-				       arena_printf(s->arena,
-						    "%lld idle worker%s above maxReplicas %lld",
-						    (long long)above, plural(above),
-						    (long long)group->spec->max_replicas) };
-	return (struct words){
-		REASON_SCALE_DOWN_IDLE,
-		arena_printf(s->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
-			     (long long)count, plural(count), count == 1 ? "" : "at least ",
-			     (long long)(shortest / MS_PER_SECOND),
-			     (long long)(group->idle_timeout_ms / MS_PER_SECOND))
-	};
+	return count;
+}
+
+static struct words words_of_drain(const struct situation *s, const struct group *group)
+{
+	int64_t shortest;
+	int64_t above = count_drains(s, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
+	int64_t idle = count_drains(s, group, REASON_IDLE, &shortest);
+	const char *text;
+
+	if (above > 0) {
+		text = arena_printf(s->arena, "%lld idle worker%s above maxReplicas %lld",
+				    (long long)above, plural(above),
+				    (long long)group->spec->max_replicas);
+		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS, text };
+	}
+	if (idle == 0)
+		return (struct words){ REASON_WORKER_RECYCLED,
+				       "hosts of a replica whose other hosts are gone" };
+	text = arena_printf(s->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
+			    (long long)idle, plural(idle), idle == 1 ? "" : "at least ",
+			    (long long)(shortest / MS_PER_SECOND),
+			    (long long)(group->idle_timeout_ms / MS_PER_SECOND));
+	return (struct words){ REASON_SCALE_DOWN_IDLE, text };
 }
 
 /* The reason of the deletes and stops of the group. */

@@ -101,22 +101,51 @@ static bool is_free(const struct situation *s, const struct unit *unit)
 	return s->workers[unit->members[0]].action == TERMINATE_NONE;
 }
 
+/* Replicas of the group that bundles of request-resources wait for: at the most one for each bundle
+ * that found no place and that an empty worker of the group would serve. */
+static int64_t requested_replicas(const struct situation *s, const struct group *group)
+{
+	const struct capacity *capacity = &group->capacity;
+	int64_t count = 0;
+
+	for (size_t c = 0; c < s->constraint_count; c++) {
+		int64_t waiting = 0;
+
+		for (size_t i = 0; i < s->packed_constraints[c].count; i++) {
+			size_t index = s->packed_constraints[c].index[i];
+			int64_t left = s->result->constraints[c][i].count;
+
+			if (left > 0 &&
+			    schedule_fits_empty(s->constraints[c].at.at[index].request,
+						&capacity->resources, &capacity->labels))
+				waiting += smaller(left, group->kept);
+		}
+		count = waiting > count ? waiting : count;
+	}
+	return count;
+}
+
 /* A backed-off group: nothing of it that stands behind is worth waiting for. What minReplicas needs
  * stays, the operator would only make it anew. */
 static void take_back_stuck(struct situation *s, struct group *group)
 {
 	size_t count;
+	int64_t stuck = 0;
 	struct unit *units = unit_list(s, group, &count);
 	int64_t missing = smaller(group->missing / group->hosts, above_minimum(group));
 	group->missing_taken += missing;
 	group->backed_off_taken += missing;
-	for (size_t i = count; i > 0 && above_minimum(group) > 0; i--) {
+	int64_t requested = requested_replicas(s, group);
+	for (size_t i = 0; i < count; i++)
+		stuck += units[i].stuck ? 1 : 0;
+	for (size_t i = count; i > 0 && above_minimum(group) > 0 && stuck > requested; i--) {
 		const struct unit *unit = &units[i - 1];
 		if (!unit->stuck || !unit->deletable || !unit->unjoined || !is_free(s, unit))
 			continue;
 		take_unit(s, group, unit, REASON_GROUP_BACKED_OFF,
 			  "pending in a group that brings no capacity");
 		group->backed_off_taken++;
+		stuck--;
 	}
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/backoff.h"
 #include "core/target.h"
 
 /* First that is given wins: docs/SNAPSHOT.md, settings. */
@@ -72,26 +73,56 @@ void limits_make_groups(struct situation *s)
 	}
 }
 
-static int64_t gpus_of(const struct situation *s, const struct worker *worker)
+/* Does the worker hold GPUs that this decision cannot free? A drained one goes with this patch. */
+static bool holds_gpus(const struct worker *worker)
 {
-	if (worker->joined && worker->node->total.count > 0)
-		return resources_amount(&worker->node->total, "GPU", 0);
-	if (worker->group == SITUATION_NO_INDEX)
-		return 0;
-	return s->groups[worker->group].capacity.gpu_amount;
+	return worker->pod != NULL && !worker->deleting &&
+	       !(worker->state == WORKER_DRAINING && worker->removal == REMOVAL_DELETE);
 }
 
-/* GPU capacity that exists or is asked for; what this decision deletes without doubt is not there. */
+/* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as
+ * far as minReplicas keeps them. */
+static __int128 gpus_of_group(const struct situation *s, const struct group *group)
+{
+	bool takes_back = group->backed_off && !s->termination_forbidden;
+	int64_t by_template = group->missing, held = 0, stuck = 0;
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (!holds_gpus(worker))
+			continue;
+		held++;
+		if (worker->joined && worker->node->total.count > 0)
+			sum += resources_amount(&worker->node->total, "GPU", 0);
+		else if (takes_back && backoff_worker_stuck(s, worker))
+			stuck++;
+		else
+			by_template++;
+	}
+	if (takes_back) {
+		int64_t lack = group->spec->min_replicas * group->hosts - (held - stuck);
+
+		stuck += group->missing;
+		by_template -= group->missing;
+		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
+	}
+	return sum + (__int128)by_template * group->capacity.gpu_amount;
+}
+
 static int64_t present_gpus(const struct situation *s)
 {
 	__int128 sum = s->head_node != NULL ? resources_amount(&s->head_node->total, "GPU", 0) :
 					      s->head_capacity.gpu_amount;
+
+	for (size_t g = 0; g < s->group_count; g++)
+		sum += gpus_of_group(s, &s->groups[g]);
 	for (size_t i = 0; i < s->worker_count; i++) {
 		const struct worker *worker = &s->workers[i];
-		if (worker->deleting ||
-		    (worker->state == WORKER_DRAINING && worker->removal == REMOVAL_DELETE))
-			continue;
-		sum += gpus_of(s, worker);
+
+		if (worker->group == SITUATION_NO_INDEX && worker->joined && holds_gpus(worker))
+			sum += resources_amount(&worker->node->total, "GPU", 0);
 	}
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }

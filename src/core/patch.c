@@ -1,7 +1,5 @@
 #include "core/patch.h"
 
-#include <string.h>
-
 static const char *path_of(const struct situation *s, const struct group *group, const char *member)
 {
 	return arena_printf(s->arena, "/spec/workerGroupSpecs/%zu%s", group->index, member);
@@ -52,10 +50,7 @@ static void patch_replicas(struct situation *s, const struct group *group)
 
 static bool has_pod(const struct situation *s, const char *name)
 {
-	for (size_t i = 0; i < s->snapshot->pod_count; i++)
-		if (strcmp(s->snapshot->pods[i].name, name) == 0)
-			return true;
-	return false;
+	return name_set_contains(&s->pod_names, name);
 }
 
 int64_t patch_finished_names(const struct situation *s, const struct group *group)

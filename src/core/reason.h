@@ -27,6 +27,7 @@
 	X(START_TIMEOUT, "StartTimeout", "no raylet within start-timeout-seconds")                 \
 	X(LAUNCH_UNNEEDED, "LaunchUnneeded", "an own launch that nothing needs any more")          \
 	X(GROUP_BACKED_OFF, "GroupBackedOff", "pending in a group that brings no capacity")        \
+	X(REPLICA_INCOMPLETE, "ReplicaIncomplete", "other hosts of its replica are gone")          \
 	X(ABOVE_MAX_REPLICAS, "AboveMaxReplicas", "above maxReplicas of its group")
 
 #define REASON_WORKER_TABLE(X)                                                                     \

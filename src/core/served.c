@@ -12,13 +12,10 @@ struct verdict {
 
 static bool fits_living(const struct situation *s, const struct ray_request *request)
 {
-	const struct ray_state *state = s->ray_reachable ? s->snapshot->ray_state : NULL;
-	for (size_t i = 0; state != NULL && i < state->node_count; i++) {
-		const struct ray_node *node = &state->nodes[i];
-		if (!ray_node_is_alive(node))
-			continue;
-		struct labels labels = labels_merge(s->arena, &node->labels, &node->dynamic_labels);
-		if (schedule_fits_empty(request, &node->total, &labels))
+	for (size_t i = 0; i < s->problem.node_count; i++) {
+		const struct schedule_node *node = &s->problem.nodes[i];
+
+		if (node->running && schedule_fits_empty(request, &node->total, &node->labels))
 			return true;
 	}
 	return false;

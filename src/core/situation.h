@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "core/capacity.h"
+#include "core/name_set.h"
 #include "core/plan.h"
 #include "core/schedule.h"
 #include "core/snapshot.h"
@@ -72,6 +73,7 @@ struct group {
 	struct capacity capacity;
 	int64_t hosts;
 	int64_t idle_timeout_ms;
+	struct name_set leaving_names;     /* workersToDelete */
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
 	int64_t kept;                      /* Pods that are not on their way out */
 	int64_t missing;                   /* Pods asked for by replicas that do not exist */
@@ -140,8 +142,9 @@ struct situation {
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
 	const struct pod *head_pod;       /* NULL when there is none */
-	struct worker
-		*workers; /* canonical order: groups in order, by Pod name; removed groups last */
+	struct name_set pod_names;
+	/* In canonical order: groups in order, by Pod name; those of removed groups last. */
+	struct worker *workers;
 	size_t worker_count;
 	struct group *groups;
 	size_t group_count;

@@ -60,8 +60,8 @@ static const char *broken_reason(const struct worker *worker, const char **ret_m
 		*ret_message = "its raylet has not joined in time";
 		return REASON_START_TIMEOUT;
 	}
-	*ret_message = "a host of its replica is gone";
-	return REASON_RAYLET_GONE;
+	*ret_message = "other hosts of its replica are gone";
+	return REASON_REPLICA_INCOMPLETE;
 }
 
 static void drain(const struct situation *s, struct worker *worker, const char *reason)
@@ -104,7 +104,7 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 {
 	if (!unit->deletable) {
 		if (unit->removable)
-			drain_unit(s, group, unit, REASON_RAYLET_GONE);
+			drain_unit(s, group, unit, REASON_REPLICA_INCOMPLETE);
 		return;
 	}
 	const struct worker *first = &s->workers[unit->members[0]];

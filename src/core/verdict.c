@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "core/fight.h"
 #include "core/reason.h"
 
 #define PROBLEMS_MAX 10 /* named in one message */
-#define FIGHTS_MIN 3
 
 static void add(struct situation *s, const char *type, bool status, const char *reason,
 		const char *message)
@@ -94,7 +94,7 @@ static void write_reverted(struct situation *s)
 {
 	for (size_t i = 0; i < s->plan->memory.replica_fights.count; i++) {
 		const struct memory_since *fight = &s->plan->memory.replica_fights.at[i];
-		if (fight->count < FIGHTS_MIN)
+		if (fight->count < FIGHT_REVERTS_MIN)
 			continue;
 		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
 		    arena_printf(

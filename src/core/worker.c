@@ -128,14 +128,6 @@ const char *worker_count_text(struct arena *arena, int64_t count, const char *si
 	return arena_printf(arena, "%lld %s%s", (long long)count, singular, count == 1 ? "" : "s");
 }
 
-static bool names_contain(const struct strings *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->at[i], name) == 0)
-			return true;
-	return false;
-}
-
 static enum worker_state state_of(const struct situation *s, const struct worker *worker)
 {
 	if (worker->pod->deleting || worker->finished || worker->raylet_gone)
@@ -168,7 +160,7 @@ static void fill_worker(const struct situation *s, const struct node_index *inde
 	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
 	worker->deleting = pod->deleting;
 	if (worker->group != SITUATION_NO_INDEX &&
-	    names_contain(&s->groups[worker->group].spec->workers_to_delete, pod->name))
+	    name_set_contains(&s->groups[worker->group].leaving_names, pod->name))
 		worker->deleting = true;
 	worker->state = state_of(s, worker);
 }
@@ -328,6 +320,10 @@ void worker_join(struct situation *s)
 {
 	struct worker *pods;
 	size_t pod_count, at = 0, next_replica = 0, budget = SITUATION_MISSING_MAX;
+	for (size_t g = 0; g < s->group_count; g++)
+		s->groups[g].leaving_names =
+			name_set_of_strings(s->arena, &s->groups[g].spec->workers_to_delete);
+	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
 	find_head(s);
 	collect_pods(s, &pods, &pod_count);
 	/* First the counts by Pods alone, then room for the replicas without one. */
