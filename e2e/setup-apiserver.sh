@@ -34,12 +34,10 @@ find_program() {
 	fi
 }
 
-# apt with package lists of our own: works without root and leaves the system's lists alone.
-private_apt() {
-	apt-get -q -o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
-		-o Dir::Etc::SourceList="$apt_dir/sources.list" -o Dir::Etc::SourceParts=- \
-		-o APT::Sandbox::User="$(id -un)" "$@"
-}
+# Options of apt with package lists of our own: works without root, leaves the system's lists alone.
+apt_options=(-q -o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache"
+	-o Dir::Etc::SourceList="$apt_dir/sources.list" -o Dir::Etc::SourceParts=-
+	-o APT::Sandbox::User="$(id -un)")
 
 # The mirror that this machine uses for Debian.
 debian_mirror() {
@@ -51,7 +49,7 @@ debian_mirror() {
 prepare_apt() {
 	[ ! -e "$apt_dir/ready" ] || return 0
 	command -v apt-get >/dev/null || return 1
-	local mirror
+	local mirror suite
 	mirror=$(debian_mirror)
 	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
 	for suite in bookworm bookworm-backports; do
@@ -59,17 +57,17 @@ prepare_apt() {
 			"${mirror:-http://deb.debian.org/debian} $suite main"
 	done >"$apt_dir/sources.list"
 	say "reading Debian's package lists into $apt_dir"
-	private_apt update >&2 || return 1
+	apt-get "${apt_options[@]}" update >&2 || return 1
 	touch "$apt_dir/ready"
 }
 
 # unpack_debian DIRECTORY PACKAGE[/SUITE]...
 unpack_debian() {
-	local to=$1 new
+	local to=$1 new package
 	shift
 	prepare_apt || return 1
 	new=$(mktemp -d "$cache/unpack.XXXXXX")
-	(cd "$new" && private_apt download "$@" >&2) || { rm -rf "$new"; return 1; }
+	(cd "$new" && apt-get "${apt_options[@]}" download "$@" >&2) || { rm -rf "$new"; return 1; }
 	mkdir "$new/tree"
 	for package in "$new"/*.deb; do
 		dpkg-deb -x "$package" "$new/tree" || return 1
@@ -116,16 +114,18 @@ find_go() {
 		unpack_go || cannot "no Go from 1.24 on in PATH (found: $(command -v go || echo none))," \
 			"and Debian's (bookworm-backports) could not be downloaded"
 	fi
-	export GOPATH="$cache/go" GOFLAGS="-modcacherw"
+	export GOPATH="$cache/go" GOCACHE="$cache/go/build" GOFLAGS="-modcacherw"
 	say "Go: $go ($(go_version "$go")), which fetches the toolchain that go.mod asks for"
 }
 
 unpack_go() {
 	prepare_apt || return 1
-	for version in 1.25 1.24 1.23 1.22 1.21; do
-		say "trying Debian's golang-$version-go, unpacked into the cache"
-		unpack_debian "$cache/golang-debian" "golang-$version-go" "golang-$version-src" || continue
-		ln -sfn "golang-debian/usr/lib/go-$version" "$cache/golang"
+	local minor
+	for minor in 25 24 23 22 21; do
+		apt-cache "${apt_options[@]}" show "golang-1.$minor-go" >/dev/null 2>&1 || continue
+		say "unpacking Debian's golang-1.$minor-go into the cache"
+		unpack_debian "$cache/golang-debian" "golang-1.$minor-go" "golang-1.$minor-src" || return 1
+		ln -sfn "golang-debian/usr/lib/go-1.$minor" "$cache/golang"
 		return
 	done
 	return 1
@@ -148,6 +148,7 @@ build_apiserver() {
 		show_progress "$total" || cannot "kube-apiserver could not be built"
 	mv "$cache/bin/kube-apiserver.new" "$cache/bin/kube-apiserver"
 	source_key >"$cache/bin/kube-apiserver.key"
+	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
 	say "built $("$cache/bin/kube-apiserver" --version) in $((SECONDS - started)) s"
 }
 
