@@ -1,0 +1,331 @@
+"""`make bench`: how fast and how heavy the program is, beside Ray's own autoscaler, in one run.
+
+A real kube-apiserver, a real Ray head. The demand of each round is an actor that needs a resource which
+only one group has, so that every round is a scale-up of its own and no Pod has to come: the clock stops
+at "patch accepted". Both autoscalers meet the same demand on the same head, one after the other.
+
+    seen     first reply of the GCS that has the demand (asked for every 10 ms)
+    patched  the watch of RayClusters shows the group with replicas 1
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e.apiserver import ApiServer, start_api_server
+from rayscaler_e2e.processes import Process
+from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES, gcs_port
+from rayscaler_e2e.ray_program import RayProgram, ray_environment
+from rayscaler_e2e.wait import wait_until
+
+ROUNDS = 20
+FLEET = 50
+SAMPLE_SECONDS = 20.0
+HEAD_ADDRESS = "127.99.0.1"
+RAY_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+# -- what is measured -----------------------------------------------------------------------------
+
+
+def rss_kib(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"no VmRSS of process {pid}")
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def sample(pid: int, seconds: float) -> Tuple[float, float]:
+    """(RSS in MiB at the end, CPU in per cent of one core) over a time in which nothing changes."""
+    start, before = time.monotonic(), cpu_seconds(pid)
+    threading.Event().wait(seconds)
+    used = cpu_seconds(pid) - before
+    return rss_kib(pid) / 1024, 100 * used / (time.monotonic() - start)
+
+
+class DemandWatch:
+    """When each resource name first stood in the pending demand of the GCS."""
+
+    def __init__(self, address: str, prefix: str):
+        from ray._raylet import GcsClient
+        from ray.core.generated import autoscaler_pb2
+
+        self._client = GcsClient(address=address)
+        self._reply = autoscaler_pb2.GetClusterResourceStateReply
+        self._prefix = prefix
+        self.seen: Dict[str, float] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.01):
+            reply = self._reply()
+            reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
+            now = time.monotonic()
+            for pending in reply.cluster_resource_state.pending_resource_requests:
+                for name in pending.request.resources_bundle:
+                    if name.startswith(self._prefix):
+                        self.seen.setdefault(name, now)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(10)
+
+
+class PatchWatch:
+    """When each group of one RayCluster was first seen with replicas above 0."""
+
+    def __init__(self, server: ApiServer, namespace: str, name: str):
+        self._clusters = server.client(server.tokens["bench-admin"]).of("rayclusters", namespace)
+        self._name = name
+        self.patched: Dict[str, float] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            version = self._clusters.list()["metadata"]["resourceVersion"]
+            for event in self._clusters.watch(resource_version=version, timeout_seconds=20):
+                now = time.monotonic()
+                self._note(event["object"], now)
+                if self._stop.is_set():
+                    return
+
+    def _note(self, obj: Dict[str, Any], now: float) -> None:
+        if obj.get("metadata", {}).get("name") != self._name:
+            return
+        for group in obj["spec"]["workerGroupSpecs"]:
+            if group["replicas"] > 0:
+                self.patched.setdefault(group["groupName"], now)
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+# -- the parts ------------------------------------------------------------------------------------
+
+
+class Head:
+    """A real Ray head without a monitor of its own."""
+
+    def __init__(self, work_dir: Path, pod: str):
+        self.port = gcs_port()
+        self.address = f"{HEAD_ADDRESS}:{self.port}"
+        self.home = work_dir / "home"
+        self.temp = Path(tempfile.mkdtemp(prefix="rsb"))  # short: unix sockets live there
+        env = ray_environment(self.home, None)
+        env.update(LIGHT_ENV, RAY_enable_autoscaler_v2="1", RAY_CLOUD_INSTANCE_ID=pod, RAY_NODE_TYPE_NAME="headgroup")
+        words = [Path(sys.executable).parent / "ray", "start", "--head", "--block", "--no-monitor"]
+        words += [f"--port={self.port}", f"--node-ip-address={HEAD_ADDRESS}", "--num-cpus=1"]
+        words += ["--include-dashboard=false", f"--object-store-memory={OBJECT_STORE_BYTES}", f"--temp-dir={self.temp}"]
+        self.process = Process("head", words, work_dir / "head.log", env)
+
+    def program(self, work_dir: Path) -> RayProgram:
+        return RayProgram(work_dir, self.address, HEAD_ADDRESS, ray_environment(self.home, None))
+
+    def stop(self) -> None:
+        self.process.stop(10)
+        shutil.rmtree(self.temp, ignore_errors=True)
+
+
+def bench_cluster(name: str, prefix: str, rounds: int) -> Dict[str, Any]:
+    groups = []
+    for number in range(rounds):
+        group = rayclusters.group(f"group-{number}", replicas=0, minReplicas=0, maxReplicas=1)
+        resources = json.dumps(json.dumps({f"{prefix}{number}": 1}))
+        group["rayStartParams"] = {"resources": f"'{resources[1:-1]}'"}
+        groups.append(group)
+    options = {"version": "v2", "command": ["rayscaler"], "args": ["park"]}
+    return rayclusters.minimal(name, *groups, autoscalerOptions=options)
+
+
+def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], head: Head) -> str:
+    """The RayCluster and its head Pod as the operator and a kubelet would leave them."""
+    name = cluster["metadata"]["name"]
+    server.admin.of("rayclusters", namespace).create(cluster)
+    pods = server.admin.of("pods", namespace)
+    container = rayclusters.container("ray-head", {"cpu": "1"})
+    container["ports"] = [{"name": "gcs-server", "containerPort": head.port}]
+    pod = f"{name}-head"
+    labels = {"ray.io/cluster": name, "ray.io/node-type": "head", "ray.io/group": "headgroup"}
+    meta = {"name": pod, "labels": labels}
+    pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
+    status = {"phase": "Running", "podIP": HEAD_ADDRESS, "podIPs": [{"ip": HEAD_ADDRESS}]}
+    pods.patch_merge(pod, {"status": status}, subresource="status")
+    return pod
+
+
+# -- the two autoscalers --------------------------------------------------------------------------
+
+
+def start_rayscaler(server: ApiServer, namespace: str, work_dir: Path) -> Process:
+    token = server.namespaced_controller_token(namespace)
+    kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
+    words = [paths.program(), "run", "--kubeconfig", kubeconfig, "--namespace", namespace]
+    return Process("rayscaler", words, work_dir / "rayscaler.log")
+
+
+def start_ray_autoscaler(server: ApiServer, namespace: str, name: str, head: Head, work_dir: Path) -> Process:
+    """Ray's own process wants token and CA at a fixed path: a mount namespace gives it them."""
+    files = server.in_cluster_files(work_dir / "serviceaccount", server.sidecar_token(namespace, name), namespace)
+    env = ray_environment(head.home, None)
+    env.update(files.env, KUBERAY_CRD_VER="v1", RAY_CLUSTER_NAME=name, RAY_CLUSTER_NAMESPACE=namespace)
+    env["RAY_HEAD_POD_NAME"] = f"{name}-head"
+    env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
+    # Without Pods its default of 10 launches at a time would stop it half way.
+    env["AUTOSCALER_MAX_CONCURRENT_LAUNCHES"] = "100"
+    run = (
+        "from ray.autoscaler._private.kuberay.run_autoscaler import run_kuberay_autoscaler as run; "
+        f"run({name!r}, {namespace!r}, {head.address!r})"
+    )
+    # A tmpfs over /run keeps the directory that is made there out of the machine's.
+    mount = f'mount -t tmpfs tmpfs /run && mkdir -p {RAY_PATH} && mount --bind "$1" {RAY_PATH} && exec "$2" -c "$3"'
+    words = ["unshare", "--mount", "sh", "-c", mount, "sh", files.directory, sys.executable, run]
+    return Process("ray-autoscaler", words, work_dir / "ray-autoscaler.log", env)
+
+
+def react(
+    server: ApiServer, namespace: str, name: str, prefix: str, head: Head, work_dir: Path, rounds: int,
+    alive: Callable[[], None], limit: float,
+) -> List[float]:
+    """Milliseconds from seen to patched, one per round."""
+    demand, patch = DemandWatch(head.address, prefix), PatchWatch(server, namespace, name)
+    times = []
+    with head.program(work_dir / f"program-{name}") as program:
+        for number in range(rounds):
+            # Not in step with anybody's interval.
+            threading.Event().wait(random.uniform(0.2, 1.7))
+            resource, group = f"{prefix}{number}", f"group-{number}"
+            program.actors(1, name=resource, num_cpus=0, resources={resource: 1})
+
+            def done() -> bool:
+                alive()
+                return group in patch.patched and resource in demand.seen
+
+            wait_until(done, limit, f"{group} of {name} to be patched", 0.005)
+            times.append(1000 * (patch.patched[group] - demand.seen[resource]))
+        program.end()
+    demand.stop()
+    patch.stop()
+    return times
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def p99(values: List[float]) -> float:
+    """The nearest rank: of 20 values the largest."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-99 * len(ordered) // 100) - 1)]
+
+
+def row(what: str, ours: Any, theirs: Any) -> str:
+    return f"{what:<52} {ours:>14} {theirs:>18}"
+
+
+def measure_rayscaler(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Dict[str, Any]:
+    cluster = bench_cluster("ours", "ours_", args.rounds)
+    create_cluster(server, namespace, cluster, head)
+    process = start_rayscaler(server, namespace, work_dir)
+    try:
+        say(f"rayscaler: {args.rounds} scale-ups ...")
+        times = react(
+            server, namespace, "ours", "ours_", head, work_dir, args.rounds, process.check_running, 30
+        )
+        say(f"rayscaler: {args.sample_seconds:.0f} s of calm with 1 RayCluster ...")
+        one = sample(process.pid, args.sample_seconds)
+        for number in range(1, FLEET):
+            create_cluster(server, namespace, bench_cluster(f"fleet-{number}", f"fleet{number}_", 3), head)
+        say(f"rayscaler: {args.sample_seconds:.0f} s of calm with {FLEET} RayClusters ...")
+        threading.Event().wait(3)
+        many = sample(process.pid, args.sample_seconds)
+        process.check_running()
+    finally:
+        process.stop(5)
+    return {"times": times, "one": one, "many": many}
+
+
+def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Optional[Dict[str, Any]]:
+    cluster = bench_cluster("theirs", "theirs_", args.rounds)
+    # Ours is stopped by now; the annotation is for a controller that somebody left running.
+    cluster["metadata"]["annotations"] = {"rayscaler.dev/managed": "false"}
+    create_cluster(server, namespace, cluster, head)
+    process = start_ray_autoscaler(server, namespace, "theirs", head, work_dir)
+    try:
+        say(f"Ray's autoscaler: {args.rounds} scale-ups ...")
+        times = react(
+            server, namespace, "theirs", "theirs_", head, work_dir, args.rounds, process.check_running, 90
+        )
+        say(f"Ray's autoscaler: {args.sample_seconds:.0f} s of calm ...")
+        one = sample(process.pid, args.sample_seconds)
+    finally:
+        process.stop(5)
+    return {"times": times, "one": one}
+
+
+def report(ours: Dict[str, Any], theirs: Dict[str, Any], describe: str) -> None:
+    import ray
+
+    say("")
+    say(f"{os.cpu_count()} cores, Ray {ray.__version__}, {describe}")
+    say(row("", "rayscaler", "Ray's autoscaler"))
+    for what, pick in (("median", statistics.median), ("p99", p99)):
+        say(row(f"demand seen in the GCS to patch accepted, {what} (ms)", f"{pick(ours['times']):.0f}", f"{pick(theirs['times']):.0f}"))
+    say(row("scale-ups measured", len(ours["times"]), len(theirs["times"])))
+    say(row("RSS, 1 RayCluster (MiB)", f"{ours['one'][0]:.1f}", f"{theirs['one'][0]:.1f}"))
+    say(row("CPU, 1 RayCluster at rest (% of a core)", f"{ours['one'][1]:.2f}", f"{theirs['one'][1]:.2f}"))
+    say(row(f"RSS, {FLEET} RayClusters (MiB)", f"{ours['many'][0]:.1f}", "one process each"))
+    say(row(f"CPU, {FLEET} RayClusters at rest (% of a core)", f"{ours['many'][1]:.2f}", "one process each"))
+    say(f"The {FLEET} RayClusters have head Pods of their own that all lead to the one Ray head.")
+    say("rayscaler reads Ray every 1 s, Ray's autoscaler every 5 s: both with their defaults.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--sample-seconds", type=float, default=SAMPLE_SECONDS)
+    args = parser.parse_args()
+    work_dir = paths.work_root() / "bench"
+    shutil.rmtree(work_dir, ignore_errors=True)
+    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+        say(server.describe())
+        server.install_bench()
+        namespace = server.create_namespace("bench")
+        head = Head(work_dir, "ours-head")
+        try:
+            ours = measure_rayscaler(server, namespace, head, work_dir, args)
+        finally:
+            head.stop()
+        # A head of its own, so that it does not see what the first one still waits for.
+        head = Head(work_dir, "theirs-head")
+        try:
+            theirs = measure_ray(server, namespace, head, work_dir, args)
+        finally:
+            head.stop()
+        report(ours, theirs, server.describe())
+
+
+if __name__ == "__main__":
+    main()
