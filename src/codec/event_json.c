@@ -34,8 +34,7 @@ static int times_decode(const struct json_at *root, struct event *ret)
 
 	ret->count = 1;
 	if (first_time(root, first_names, &ret->first_time) ||
-	    first_time(root, last_names, &ret->last_time) ||
-	    json_object(root, "series", &series) ||
+	    first_time(root, last_names, &ret->last_time) || json_object(root, "series", &series) ||
 	    json_integer(root, "count", &has_count, &ret->count) ||
 	    (!has_count && json_integer(root, "deprecatedCount", NULL, &ret->count)) ||
 	    json_integer(&series, "count", NULL, &ret->count) ||
@@ -50,8 +49,7 @@ static int source_decode(const struct json_at *root, struct event *ret)
 {
 	struct json_at source;
 
-	if (json_object(root, "source", &source) ||
-	    json_text(&source, "component", &ret->source))
+	if (json_object(root, "source", &source) || json_text(&source, "component", &ret->source))
 		return -1;
 	if (*ret->source != '\0')
 		return 0;
@@ -72,10 +70,9 @@ int event_decode(const struct cJSON *json, const char *path, struct arena *arena
 	    json_text(&involved, "kind", &event.involved_kind) ||
 	    json_text(&involved, "name", &event.involved_name) ||
 	    json_text(&involved, "uid", &event.involved_uid) ||
-	    json_text(&root, "reason", &event.reason) ||
-	    json_text(&root, "type", &event.type) ||
-	    first_text(&root, "message", "note", &event.message) ||
-	    source_decode(&root, &event) || times_decode(&root, &event))
+	    json_text(&root, "reason", &event.reason) || json_text(&root, "type", &event.type) ||
+	    first_text(&root, "message", "note", &event.message) || source_decode(&root, &event) ||
+	    times_decode(&root, &event))
 		return -1;
 	event.namespace_ = metadata.namespace_;
 	event.name = metadata.name;

@@ -22,7 +22,7 @@ struct cJSON;
 #define JSON_INTEGER_MAX (INT64_C(1) << 53)
 
 struct json_limits {
-	size_t bytes;      /* of the text (YAML: of all strings after aliases are expanded, too) */
+	size_t bytes;      /* of the text (YAML: also of all strings, with aliases expanded) */
 	size_t depth;      /* nesting; above JSON_DEPTH_MAX it counts as that */
 	size_t elements;   /* values in all, member names not counted */
 	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
@@ -32,7 +32,7 @@ struct json_limits {
  * line and column when the text is wrong, ERR_LIMIT when a limit is passed. `text` needs no NUL. */
 int json_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err);
-void json_free(struct cJSON *json); /* NULL is fine */
+void json_free(struct cJSON *json);  /* NULL is fine */
 void json_done(struct cJSON **json); /* for AUTO(json_done) */
 
 enum json_type {
@@ -56,9 +56,9 @@ struct json_reader {
 
 /* A value and where it stands. Lives on the stack of who reads; the parent must outlive it. */
 struct json_at {
-	const struct cJSON *json; /* NULL: missing */
+	const struct cJSON *json;     /* NULL: missing */
 	const struct json_at *parent; /* NULL: the root */
-	const char *name; /* the member's name, of the root the path so far; NULL: element `index` */
+	const char *name; /* of the member; of the root the path so far; NULL: element `index` */
 	size_t index;
 	struct json_reader *reader;
 };
@@ -66,8 +66,10 @@ struct json_at {
 /* `path` ("" or "rayCluster") starts every path; it must live as long as the value is read. */
 struct json_at json_root(const struct cJSON *json, const char *path, struct json_reader *reader);
 enum json_type json_type(const struct json_at *at);
-const char *json_type_name(enum json_type type); /* "missing", "null", "a string", "an object", ... */
-const char *json_path(const struct json_at *at); /* "spec.workerGroupSpecs[0].maxReplicas", in the arena */
+/* "missing", "null", "a string", "an object", ... */
+const char *json_type_name(enum json_type type);
+/* "spec.workerGroupSpecs[0].maxReplicas", in the arena. */
+const char *json_path(const struct json_at *at);
 
 /* Sets the reader's error to "PATH: text", kind ERR_INPUT; returns -1. */
 int json_fail(const struct json_at *at, const char *format, ...)

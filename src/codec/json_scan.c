@@ -32,8 +32,8 @@ static int fail(struct scan *scan, enum err_kind kind, const char *what)
 
 static void skip_space(struct scan *scan)
 {
-	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\t' ||
-					*scan->at == '\n' || *scan->at == '\r'))
+	while (scan->at < scan->end &&
+	       (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\n' || *scan->at == '\r'))
 		scan->at++;
 }
 

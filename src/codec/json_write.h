@@ -21,7 +21,7 @@ enum json_style {
 struct json_writer {
 	struct buf *buf;
 	unsigned depth;
-	bool line[JSON_WRITE_DEPTH_MAX];  /* this level is written on one line */
+	bool line[JSON_WRITE_DEPTH_MAX];   /* this level is written on one line */
 	bool filled[JSON_WRITE_DEPTH_MAX]; /* this level has a member already */
 };
 

@@ -67,17 +67,17 @@ static int since_decode(const struct json_at *at, struct memory_since *ret)
 }
 
 /* The elements of the list `name` that the decoder takes. */
-#define DECODE_LIST(root, name, decode, list)                                           \
-	do {                                                                            \
-		struct json_at array_ = json_member((root), (name));                    \
-											\
-		for (struct json_at e = json_first(&array_);                            \
-		     e.json && (list)->count < MEMORY_ENTRIES_MAX; json_next(&e)) {     \
-			__typeof__(*(list)->at) entry_ = { 0 };                         \
-											\
-			if (decode(&e, &entry_) == 0)                                   \
-				VEC_PUSH((root)->reader->arena, (list), entry_);        \
-		}                                                                       \
+#define DECODE_LIST(root, name, decode, list)                                                      \
+	do {                                                                                       \
+		struct json_at array_ = json_member((root), (name));                               \
+                                                                                                   \
+		for (struct json_at e = json_first(&array_);                                       \
+		     e.json && (list)->count < MEMORY_ENTRIES_MAX; json_next(&e)) {                \
+			__typeof__(*(list)->at) entry_ = { 0 };                                    \
+                                                                                                   \
+			if (decode(&e, &entry_) == 0)                                              \
+				VEC_PUSH((root)->reader->arena, (list), entry_);                   \
+		}                                                                                  \
 	} while (0)
 
 void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_state *ret_memory)
@@ -127,14 +127,14 @@ static void write_since(struct json_writer *writer, const struct memory_since *s
 	json_write_object_end(writer);
 }
 
-#define WRITE_LIST(writer, name, write, list)                              \
-	do {                                                               \
-		if ((list)->count == 0)                                    \
-			break;                                             \
-		json_write_array((writer), (name));                        \
-		for (size_t i_ = 0; i_ < (list)->count; i_++)              \
-			write((writer), &(list)->at[i_]);                  \
-		json_write_array_end((writer));                            \
+#define WRITE_LIST(writer, name, write, list)                                                      \
+	do {                                                                                       \
+		if ((list)->count == 0)                                                            \
+			break;                                                                     \
+		json_write_array((writer), (name));                                                \
+		for (size_t i_ = 0; i_ < (list)->count; i_++)                                      \
+			write((writer), &(list)->at[i_]);                                          \
+		json_write_array_end((writer));                                                    \
 	} while (0)
 
 void memory_write(struct json_writer *writer, const char *name, const struct memory_state *memory)

@@ -58,9 +58,10 @@ int number_parse(const char *text, double *ret_value)
 	char *end;
 	double value;
 
-	/* strtod takes spaces, hexadecimal and "nan(...)"; here only decimals and the proto3 words. */
+	/* strtod takes spaces, hexadecimal and "nan(...)"; here decimals and the proto3 words. */
 	if (strcmp(text, "NaN") != 0 && strcmp(p, "Infinity") != 0 &&
-	    (p[strspn(p, "0123456789.eE+-")] != '\0' || !isdigit((unsigned char)(*p == '.' ? p[1] : *p))))
+	    (p[strspn(p, "0123456789.eE+-")] != '\0' ||
+	     !isdigit((unsigned char)(*p == '.' ? p[1] : *p))))
 		return -1;
 	value = strtod(text, &end);
 	if (end == text || *end != '\0')

@@ -83,8 +83,7 @@ static void write_annotations(struct json_writer *writer, const struct labels *a
 		json_write_object_end(writer);
 }
 
-void object_write_metadata(struct json_writer *writer,
-			   const struct object_write_metadata *metadata)
+void object_write_metadata(struct json_writer *writer, const struct object_write_metadata *metadata)
 {
 	json_write_object(writer, "metadata");
 	object_write_text(writer, "namespace", metadata->namespace_);

@@ -1,5 +1,6 @@
-/* Kubernetes objects of core/kubernetes as JSON, for the snapshot file only: what was decoded and may
- * be shown (see codec/snapshot_write); Pods and RayClusters have their own files. Must never be sent to an API server. */
+/* Kubernetes objects of core/kubernetes as JSON, for the snapshot file only: what was decoded and
+ * may be shown (see codec/snapshot_write); Pods and RayClusters have their own files.
+ * Must never be sent to an API server. */
 #ifndef CODEC_OBJECT_WRITE_H
 #define CODEC_OBJECT_WRITE_H
 

@@ -23,8 +23,7 @@ static int state_decode(const struct json_at *at, struct container_status *ret)
 	told = terminated.json ? terminated : waiting;
 	return json_text(&told, "reason", &ret->reason) ||
 	       json_text(&told, "message", &ret->message) ||
-	       rfc3339_decode(running.json ? &running : &terminated, "startedAt",
-			      &ret->started_at);
+	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 
 static int status_decode(const struct json_at *at, struct container_status *ret)
@@ -32,8 +31,7 @@ static int status_decode(const struct json_at *at, struct container_status *ret)
 	struct json_at last, last_terminated;
 
 	if (json_expect(at, JSON_OBJECT) || json_text(at, "name", &ret->name) ||
-	    state_decode(at, ret) ||
-	    json_integer(at, "restartCount", NULL, &ret->restart_count) ||
+	    state_decode(at, ret) || json_integer(at, "restartCount", NULL, &ret->restart_count) ||
 	    json_object(at, "lastState", &last) ||
 	    json_object(&last, "terminated", &last_terminated))
 		return -1;
@@ -72,8 +70,8 @@ static int pod_status_decode(const struct json_at *root, struct pod *ret)
 	       container_statuses_decode(&status, ret);
 }
 
-int pod_decode(const struct cJSON *json, const char *path, struct arena *arena,
-	       struct pod *ret_pod, struct err *err)
+int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
+	       struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader);

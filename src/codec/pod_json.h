@@ -10,7 +10,7 @@ struct cJSON;
 
 /* As ray_cluster_decode: ERR_INPUT with the path for a wrong JSON type or a missing metadata.name,
  * problems for bad values. */
-int pod_decode(const struct cJSON *json, const char *path, struct arena *arena,
-	       struct pod *ret_pod, struct err *err);
+int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
+	       struct err *err);
 
 #endif

@@ -59,8 +59,8 @@ static int container_decode(const struct json_at *at, struct container *ret)
 	       object_strings_decode(at, "args", &ret->args) ||
 	       json_object(at, "resources", &resources) ||
 	       quantities_decode(&resources, "limits", &ret->limits) ||
-	       quantities_decode(&resources, "requests", &ret->requests) ||
-	       ports_decode(at, ret) || env_decode(at, ret);
+	       quantities_decode(&resources, "requests", &ret->requests) || ports_decode(at, ret) ||
+	       env_decode(at, ret);
 }
 
 static int containers_decode(const struct json_at *spec, struct pod_spec *ret)

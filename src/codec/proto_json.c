@@ -26,8 +26,7 @@ int proto_text(const struct json_at *at, const char *camel, const char *snake,
 	return name_of(at, camel, snake, &name) || json_text(at, name, ret_value) ? -1 : 0;
 }
 
-int proto_int64(const struct json_at *at, const char *camel, const char *snake,
-		int64_t *ret_value)
+int proto_int64(const struct json_at *at, const char *camel, const char *snake, int64_t *ret_value)
 {
 	struct json_at member;
 	const char *name;
@@ -129,9 +128,8 @@ int proto_labels(const struct json_at *at, const char *camel, const char *snake,
 {
 	const char *name;
 
-	return name_of(at, camel, snake, &name) || object_labels_decode(at, name, ret_labels) ?
-		       -1 :
-		       0;
+	return name_of(at, camel, snake, &name) || object_labels_decode(at, name, ret_labels) ? -1 :
+												0;
 }
 
 int proto_double_value(const struct json_at *at, double *ret_value)

@@ -1,4 +1,4 @@
-/* Reading the proto3 JSON mapping (https://protobuf.dev/programming-guides/json/) on top of codec/json:
+/* Reading the proto3 JSON mapping (https://protobuf.dev/programming-guides/json/) with codec/json:
  * a field has two names, int64 may be a string, enums are names or numbers, bytes are base64.
  * Used by the decoders of Ray's messages only; what is read lands in the reader's arena. */
 #ifndef CODEC_PROTO_JSON_H
@@ -16,8 +16,7 @@ struct proto_enum {
  * null give "", 0 or a value whose json is NULL. */
 int proto_text(const struct json_at *at, const char *camel, const char *snake,
 	       const char **ret_value);
-int proto_int64(const struct json_at *at, const char *camel, const char *snake,
-		int64_t *ret_value);
+int proto_int64(const struct json_at *at, const char *camel, const char *snake, int64_t *ret_value);
 /* A name that is not in the table (ended by a NULL name) is a problem and gives -1. */
 int proto_enum(const struct json_at *at, const char *camel, const char *snake,
 	       const struct proto_enum *table, int32_t *ret_number);

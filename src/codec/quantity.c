@@ -190,8 +190,7 @@ int quantity_decode(const struct json_at *at, struct quantity *ret_quantity)
 	return 0;
 }
 
-int quantities_decode(const struct json_at *at, const char *name,
-		      struct quantities *ret_quantities)
+int quantities_decode(const struct json_at *at, const char *name, struct quantities *ret_quantities)
 {
 	VEC(struct quantity) quantities = { .at = NULL };
 	struct json_at object;

@@ -1,5 +1,5 @@
 /* Kubernetes resource quantities ("100m", "2Gi", "1e3") as amounts in 1/10000 units, exact decimal
- * arithmetic, rounded up (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
+ * arithmetic, rounded up (kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity).
  * "K" is accepted beside "k", as Ray does; "12E" is exa, "12e3" and "12E3" are exponents.
  * Must not be used for amounts that come from Ray: those are doubles (codec/number). */
 #ifndef CODEC_QUANTITY_H

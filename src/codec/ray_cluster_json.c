@@ -155,8 +155,7 @@ static int connection_decode(const struct json_at *spec, struct ray_cluster *ret
 {
 	struct json_at auth, tls;
 
-	if (json_object(spec, "authOptions", &auth) ||
-	    json_text(&auth, "mode", &ret->auth_mode) ||
+	if (json_object(spec, "authOptions", &auth) || json_text(&auth, "mode", &ret->auth_mode) ||
 	    json_text(&auth, "secretName", &ret->auth_secret_name) ||
 	    json_boolean(&auth, "enableK8sTokenAuth", &ret->auth_kubernetes_tokens) ||
 	    json_object(spec, "tlsOptions", &tls))

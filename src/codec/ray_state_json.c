@@ -9,9 +9,12 @@
 #include "codec/proto_json.h"
 
 static const struct proto_enum status_table[] = {
-	{ "UNSPECIFIED", RAY_NODE_UNSPECIFIED }, { "RUNNING", RAY_NODE_RUNNING },
-	{ "DEAD", RAY_NODE_DEAD },               { "IDLE", RAY_NODE_IDLE },
-	{ "DRAINING", RAY_NODE_DRAINING },       { NULL, 0 },
+	{ "UNSPECIFIED", RAY_NODE_UNSPECIFIED },
+	{ "RUNNING", RAY_NODE_RUNNING },
+	{ "DEAD", RAY_NODE_DEAD },
+	{ "IDLE", RAY_NODE_IDLE },
+	{ "DRAINING", RAY_NODE_DRAINING },
+	{ NULL, 0 },
 };
 
 static const struct proto_enum operator_table[] = {
@@ -30,8 +33,8 @@ static int compare_entries(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries,
-			    size_t count, struct arena *arena)
+void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
+			    struct arena *arena)
 {
 	size_t kept = 0;
 
@@ -243,8 +246,7 @@ static int node_decode(const struct json_at *at, struct ray_node *ret)
 {
 	int32_t status = RAY_NODE_UNSPECIFIED;
 
-	if (json_expect(at, JSON_OBJECT) ||
-	    proto_bytes_hex(at, "nodeId", "node_id", &ret->id) ||
+	if (json_expect(at, JSON_OBJECT) || proto_bytes_hex(at, "nodeId", "node_id", &ret->id) ||
 	    proto_text(at, "instanceId", "instance_id", &ret->instance_id) ||
 	    proto_text(at, "rayNodeTypeName", "ray_node_type_name", &ret->type_name) ||
 	    amounts_decode(at, "totalResources", "total_resources", false, ret, &ret->total) ||
@@ -325,8 +327,7 @@ static int constraints_decode(const struct json_at *root, struct ray_state *ret)
 	VEC(struct ray_constraint) constraints = { .at = NULL };
 	struct json_at array;
 
-	if (proto_array(root, "clusterResourceConstraints", "cluster_resource_constraints",
-			&array))
+	if (proto_array(root, "clusterResourceConstraints", "cluster_resource_constraints", &array))
 		return -1;
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		struct ray_constraint *constraint = VEC_ADD(root->reader->arena, &constraints);

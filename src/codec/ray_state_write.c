@@ -34,8 +34,7 @@ static void write_strings(struct json_writer *writer, const char *name,
 	json_write_array_end(writer);
 }
 
-static void write_affinity(struct json_writer *writer, const char *name,
-			   const struct label *label)
+static void write_affinity(struct json_writer *writer, const char *name, const struct label *label)
 {
 	json_write_object(writer, name);
 	write_text(writer, "labelName", label->key);
@@ -193,8 +192,7 @@ static void write_labels(struct json_writer *writer, const char *name, const str
 	json_write_object_end(writer);
 }
 
-static void write_node(struct json_writer *writer, const struct ray_node *node,
-		       struct arena *arena)
+static void write_node(struct json_writer *writer, const struct ray_node *node, struct arena *arena)
 {
 	static const char *const statuses[] = {
 		[RAY_NODE_UNSPECIFIED] = "",      [RAY_NODE_RUNNING] = "RUNNING",

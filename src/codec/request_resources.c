@@ -43,16 +43,16 @@ struct values {
 };
 
 /* Ray itself keeps the space of "in(a, b)", which then matches no node; it is dropped here. */
-static int add_value(const struct json_at *at, const char *text, size_t size,
-		     struct values *values)
+static int add_value(const struct json_at *at, const char *text, size_t size, struct values *values)
 {
 	for (; size > 0 && *text == ' '; text++)
 		size--;
 	while (size > 0 && text[size - 1] == ' ')
 		size--;
 	if (!is_label_value(text, size))
-		return json_fail(at, "\"%.80s\" is no label selector like spot, !spot, "
-				     "in(A100, H100) or !in(A100)",
+		return json_fail(at,
+				 "\"%.80s\" is no label selector like spot, !spot, "
+				 "in(A100, H100) or !in(A100)",
 				 json_text_value(at));
 	VEC_PUSH(at->reader->arena, &values->list, arena_strndup(at->reader->arena, text, size));
 	return 0;
@@ -241,8 +241,8 @@ int request_resources_parse(const char *text, struct arena *arena,
 
 void request_resources_observe(struct snapshot *snapshot, struct arena *arena)
 {
-	const char *text = labels_value(&snapshot->cluster.annotations,
-					ANNOTATION_REQUEST_RESOURCES);
+	const char *text =
+		labels_value(&snapshot->cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
 	struct ray_constraint *constraint = ARENA_NEW(arena, struct ray_constraint);
 	struct err err;
 
@@ -254,8 +254,9 @@ void request_resources_observe(struct snapshot *snapshot, struct arena *arena)
 	if (request_resources_parse(text, arena, constraint, &err) == 0)
 		snapshot->annotation_request = constraint;
 	else
-		snapshot->annotation_problem = arena_printf(
-			arena, "annotation %s: %s; it must be a JSON list of bundles like "
-			       "[{\"GPU\": 1}]",
-			ANNOTATION_REQUEST_RESOURCES, err.text);
+		snapshot->annotation_problem =
+			arena_printf(arena,
+				     "annotation %s: %s; it must be a JSON list of bundles like "
+				     "[{\"GPU\": 1}]",
+				     ANNOTATION_REQUEST_RESOURCES, err.text);
 }

@@ -1,7 +1,7 @@
 /* The annotation rayscaler.dev/request-resources: JSON list of bundles, as bundles= of Ray's
  * ray.autoscaler.sdk.request_resources ([{"GPU": 1}, {"CPU": 4}]), or of
- * {"resources": {...}, "label_selector": {"market-type": "in(spot)"}} as that call makes of bundles= with
- * bundle_label_selectors=. Used by the file decoder and by ctl/observe, so that both see the same. */
+ * {"resources": {...}, "label_selector": {"market": "in(spot)"}} as that call makes of bundles=
+ * with bundle_label_selectors=. Used by the file decoder and by ctl/observe: both see the same. */
 #ifndef CODEC_REQUEST_RESOURCES_H
 #define CODEC_REQUEST_RESOURCES_H
 
@@ -10,10 +10,9 @@
 #include "core/ray_state.h"
 #include "core/snapshot.h"
 
-
 /* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: what is
- * malformed, with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form that
- * no machine can serve (negative, NaN) is not malformed: its request has a problem. */
+ * malformed, with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form
+ * that no machine can serve (negative, NaN) is not malformed: its request has a problem. */
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
 

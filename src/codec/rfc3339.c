@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char problem_form[] =
-	"is not an RFC 3339 time like 2026-11-20T10:00:00Z";
+static const char problem_form[] = "is not an RFC 3339 time like 2026-11-20T10:00:00Z";
 static const char problem_range[] = "is not a time that exists";
 
 /* Exactly `digits` digits; moves *text behind them. */
@@ -103,9 +102,8 @@ int rfc3339_parse(const char *text, time_ms *ret_time, const char **ret_problem)
 	    parse_digits(&text, 2, &civil.day) || take(&text, "Tt") ||
 	    parse_digits(&text, 2, &civil.hour) || take(&text, ":") ||
 	    parse_digits(&text, 2, &civil.minute) || take(&text, ":") ||
-	    parse_digits(&text, 2, &civil.second) ||
-	    parse_fraction(&text, &civil.millisecond) || parse_offset(&text, &offset_minutes) ||
-	    *text != '\0')
+	    parse_digits(&text, 2, &civil.second) || parse_fraction(&text, &civil.millisecond) ||
+	    parse_offset(&text, &offset_minutes) || *text != '\0')
 		return -1;
 	*ret_problem = problem_range;
 	if (!in_range(year, &civil))

@@ -3,8 +3,8 @@
 #include "codec/base64.h"
 #include "codec/json.h"
 
-int secret_decode(const struct cJSON *json, const char *path, const char *key,
-		  struct arena *arena, const char **ret_value, size_t *ret_size, struct err *err)
+int secret_decode(const struct cJSON *json, const char *path, const char *key, struct arena *arena,
+		  const char **ret_value, size_t *ret_size, struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader), data, value;

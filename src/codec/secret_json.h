@@ -10,9 +10,9 @@
 
 struct cJSON;
 
-/* data[key] decoded, NUL after the bytes. ERR_NOT_FOUND without that key, ERR_INPUT for a wrong type
- * or text that is not base64. */
-int secret_decode(const struct cJSON *json, const char *path, const char *key,
-		  struct arena *arena, const char **ret_value, size_t *ret_size, struct err *err);
+/* data[key] decoded, NUL after the bytes. ERR_NOT_FOUND without that key, ERR_INPUT for a wrong
+ * type or text that is not base64. */
+int secret_decode(const struct cJSON *json, const char *path, const char *key, struct arena *arena,
+		  const char **ret_value, size_t *ret_size, struct err *err);
 
 #endif

@@ -109,19 +109,19 @@ static int settings_decode(const struct json_at *root, struct snapshot *ret)
 /* ---- objects ---- */
 
 /* The member `name` of the root as a list of objects, each through its decoder. */
-#define DECODE_OBJECTS(root, name, type, decode, ret_objects, ret_count)                      \
-	({                                                                                    \
-		VEC(struct type) list_ = { .at = NULL };                                      \
-		struct arena *arena_ = (root)->reader->arena;                                 \
-		struct json_at array_ = { .json = NULL };                                      \
-		int failed_ = json_array((root), (name), &array_);                            \
-											      \
-		for (struct json_at e = json_first(&array_); !failed_ && e.json; json_next(&e)) \
-			failed_ = decode(e.json, json_path(&e), arena_, VEC_ADD(arena_, &list_), \
-					 (root)->reader->err);                                \
-		*(ret_objects) = list_.at;                                                    \
-		*(ret_count) = list_.count;                                                   \
-		failed_;                                                                      \
+#define DECODE_OBJECTS(root, name, type, decode, ret_objects, ret_count)                           \
+	({                                                                                         \
+		VEC(struct type) list_ = { .at = NULL };                                           \
+		struct arena *arena_ = (root)->reader->arena;                                      \
+		struct json_at array_ = { .json = NULL };                                          \
+		int failed_ = json_array((root), (name), &array_);                                 \
+                                                                                                   \
+		for (struct json_at e = json_first(&array_); !failed_ && e.json; json_next(&e))    \
+			failed_ = decode(e.json, json_path(&e), arena_, VEC_ADD(arena_, &list_),   \
+					 (root)->reader->err);                                     \
+		*(ret_objects) = list_.at;                                                         \
+		*(ret_count) = list_.count;                                                        \
+		failed_;                                                                           \
 	})
 
 static int pods_decode(const struct json_at *root, struct snapshot *ret)
@@ -144,8 +144,7 @@ static int events_decode(const struct json_at *root, struct snapshot *ret)
 	struct json_at member = json_member(root, "events");
 
 	ret->events_known = json_type(&member) == JSON_ARRAY;
-	return DECODE_OBJECTS(root, "events", event, event_decode, &ret->events,
-			      &ret->event_count);
+	return DECODE_OBJECTS(root, "events", event, event_decode, &ret->events, &ret->event_count);
 }
 
 static int cluster_decode(const struct json_at *root, struct snapshot *ret)
@@ -176,7 +175,8 @@ static int time_decode(const struct json_at *root, const char *name, time_ms *re
 
 static int ray_state_member_decode(const struct json_at *root, struct snapshot *ret)
 {
-	struct json_at member = json_member(root, "rayState"), time = json_member(root, "rayStateTime");
+	struct json_at member = json_member(root, "rayState"),
+		       time = json_member(root, "rayStateTime");
 	enum json_type type = json_type(&member), time_type = json_type(&time);
 	struct ray_state *state;
 
@@ -228,8 +228,7 @@ static int memory_member_decode(const struct json_at *root, struct snapshot *ret
 	struct json_at memory, device_table;
 	struct memory_state *state;
 
-	if (json_object(root, "deviceTable", &device_table) ||
-	    json_object(root, "memory", &memory))
+	if (json_object(root, "deviceTable", &device_table) || json_object(root, "memory", &memory))
 		return -1;
 	if (!memory.json)
 		return 0;
@@ -256,9 +255,9 @@ static int fixed_text_check(const struct json_at *root, const char *name, const 
 static int members_check(const struct json_at *root)
 {
 	static const char *const known[] = {
-		"apiVersion",	"kind",	  "now",	  "rayCluster", "pods",
-		"rayState",	"events", "rayStateTime", "settings",	"autoscaler",
-		"deviceTable",	"nodes",  "otherPods",	  "gpuBudget",	"memory",
+		"apiVersion",  "kind",   "now",          "rayCluster", "pods",
+		"rayState",    "events", "rayStateTime", "settings",   "autoscaler",
+		"deviceTable", "nodes",  "otherPods",    "gpuBudget",  "memory",
 	};
 
 	for (struct json_at e = json_first(root); e.json; json_next(&e)) {
@@ -293,8 +292,8 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	return 0;
 }
 
-int snapshot_read(const char *text, size_t size, struct arena *arena,
-		  struct snapshot *ret_snapshot, struct err *err)
+int snapshot_read(const char *text, size_t size, struct arena *arena, struct snapshot *ret_snapshot,
+		  struct err *err)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
 

@@ -51,12 +51,12 @@ static void write_settings(struct json_writer *writer, const struct settings *se
 	json_write_object_end(writer);
 }
 
-#define WRITE_OBJECTS(writer, name, write, objects, count)       \
-	do {                                                     \
-		json_write_array((writer), (name));              \
-		for (size_t i_ = 0; i_ < (count); i_++)          \
-			write((writer), NULL, &(objects)[i_]);   \
-		json_write_array_end((writer));                  \
+#define WRITE_OBJECTS(writer, name, write, objects, count)                                         \
+	do {                                                                                       \
+		json_write_array((writer), (name));                                                \
+		for (size_t i_ = 0; i_ < (count); i_++)                                            \
+			write((writer), NULL, &(objects)[i_]);                                     \
+		json_write_array_end((writer));                                                    \
 	} while (0)
 
 static void write_ray_state(struct json_writer *writer, const struct snapshot *snapshot,

@@ -7,8 +7,8 @@
 static int type_decode(const struct json_at *root, enum watch_type *ret_type)
 {
 	static const char *const names[] = {
-		[WATCH_ADDED] = "ADDED",       [WATCH_MODIFIED] = "MODIFIED",
-		[WATCH_DELETED] = "DELETED",   [WATCH_BOOKMARK] = "BOOKMARK",
+		[WATCH_ADDED] = "ADDED",     [WATCH_MODIFIED] = "MODIFIED",
+		[WATCH_DELETED] = "DELETED", [WATCH_BOOKMARK] = "BOOKMARK",
 		[WATCH_ERROR] = "ERROR",
 	};
 	struct json_at type = json_member(root, "type");

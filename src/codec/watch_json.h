@@ -21,7 +21,7 @@ enum watch_type {
 
 /* metav1.Status */
 struct api_status {
-	int64_t code; /* HTTP code, 0 when absent */
+	int64_t code;                 /* HTTP code, 0 when absent */
 	const char *reason, *message; /* "" when absent */
 	int64_t retry_after_seconds;  /* details.retryAfterSeconds, 0 when absent */
 };
@@ -41,7 +41,8 @@ int watch_decode(const struct cJSON *json, struct arena *arena, struct watch_eve
 int api_status_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct api_status *ret_status, struct err *err);
 /* The error kind for an HTTP code: 401 and 403 ERR_DENIED, 404 ERR_NOT_FOUND, 409 ERR_CONFLICT,
- * 410 ERR_GONE, 422 ERR_CONFLICT (a failed JSON Patch test), 408, 429 and 5xx ERR_RETRY, else ERR_INPUT. */
+ * 410 ERR_GONE, 422 ERR_CONFLICT (a failed JSON Patch test), 408, 429 and 5xx ERR_RETRY, else
+ * ERR_INPUT. */
 enum err_kind api_status_kind(int64_t code);
 
 #endif

@@ -358,7 +358,8 @@ static void yaml_done(struct yaml *yaml)
 int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err)
 {
-	AUTO(yaml_done) struct yaml yaml = {
+	AUTO(yaml_done)
+	struct yaml yaml = {
 		.limits = limits,
 		.depth_max = limits->depth < JSON_DEPTH_MAX ? limits->depth : JSON_DEPTH_MAX,
 		.anchors = MAP_INIT,

@@ -9,8 +9,8 @@
 
 #include "codec/json.h"
 
-/* Errors name line and column: ERR_INPUT for wrong text, a second document, a duplicate member name;
- * ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
+/* Errors name line and column: ERR_INPUT for wrong text, a second document, a member name that is
+ * there twice; ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
 int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err);
 

@@ -73,7 +73,8 @@ struct yaml_scalar yaml_scalar_resolve(const char *text)
 
 	if (*text == '\0' || strcmp(text, "~") == 0 || is_any(text, "null", "Null", "NULL")) {
 		scalar.kind = YAML_SCALAR_NULL;
-	} else if (is_any(text, "true", "True", "TRUE") || is_any(text, "false", "False", "FALSE")) {
+	} else if (is_any(text, "true", "True", "TRUE") ||
+		   is_any(text, "false", "False", "FALSE")) {
 		scalar.kind = YAML_SCALAR_BOOLEAN;
 		scalar.boolean = *text == 't' || *text == 'T';
 	} else if (is_any(unsigned_text, ".inf", ".Inf", ".INF")) {

@@ -10,10 +10,17 @@ static void test_known(void **state)
 	static const struct {
 		const char *text, *bytes;
 	} table[] = {
-		{ "", "" },	       { "Zg==", "f" },	      { "Zm8=", "fo" },
-		{ "Zm9v", "foo" },     { "Zm9vYg==", "foob" }, { "Zm9vYmE=", "fooba" },
-		{ "Zm9vYmFy", "foobar" }, { "Zg", "f" },      { "Zm9\nv\r\n", "foo" },
-		{ "_-8", "\xFF\xEF" }, { "/+8=", "\xFF\xEF" },
+		{ "", "" },
+		{ "Zg==", "f" },
+		{ "Zm8=", "fo" },
+		{ "Zm9v", "foo" },
+		{ "Zm9vYg==", "foob" },
+		{ "Zm9vYmE=", "fooba" },
+		{ "Zm9vYmFy", "foobar" },
+		{ "Zg", "f" },
+		{ "Zm9\nv\r\n", "foo" },
+		{ "_-8", "\xFF\xEF" },
+		{ "/+8=", "\xFF\xEF" },
 	};
 
 	(void)state;
@@ -55,9 +62,8 @@ static void test_round_trip(void **state)
 
 		for (size_t i = 0; i < size; i++)
 			in[i] = (char)support_random(&seed);
-		assert_int_equal(base64_decode(base64_encode(in, size, &arena), &arena, &out,
-					       &out_size),
-				 0);
+		assert_int_equal(
+			base64_decode(base64_encode(in, size, &arena), &arena, &out, &out_size), 0);
 		assert_int_equal(out_size, size);
 		assert_memory_equal(in, out, size);
 	}

@@ -1,11 +1,11 @@
-/* The golden decisions: every src/test/golden/NNNN_name.yaml is one case and one rule of the policy.
+/* The golden decisions: each src/test/golden/NNNN_name.yaml is one case, one rule of the policy.
  *   rule:      a sentence: what the case shows (documentation, required)
  *   debug:     true: the plan is compared with its placements (default false)
  *   ignore:    names of members of the plan that are left out of the comparison (use it rarely)
  *   snapshot:  the Snapshot
  *   plan:      the whole Plan; must be the last member, UPDATE=1 writes it anew
- * Each case is decided, compared as text in the field order of the plan, decided again (same bytes),
- * and decided from its rewritten snapshot (same plan). GOLDEN_DIR names another directory;
+ * Each case is decided, compared as text in the field order of the plan, decided again (same
+ * bytes), and decided from its rewritten snapshot (same plan). GOLDEN_DIR names another directory;
  * GOLDEN_ONLY=0012 takes the files whose name holds that text. */
 #include <dirent.h>
 #include <stdbool.h>
@@ -330,8 +330,8 @@ int main(void)
 	for (int i = 0; i < count; i++) {
 		tests[i].name = arena_strdup(&names_arena, entries[i]->d_name);
 		tests[i].test_func = test_case;
-		tests[i].initial_state = arena_printf(&names_arena, "%s/%s", directory(),
-						      entries[i]->d_name);
+		tests[i].initial_state =
+			arena_printf(&names_arena, "%s/%s", directory(), entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);

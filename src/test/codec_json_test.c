@@ -18,10 +18,24 @@ static int parse(const char *text, struct arena *arena, struct err *err)
 static void test_good(void **state)
 {
 	static const char *const good[] = {
-		"0",	 "-0",	    "1.5e-3",	 "true",  "false",	   "null",
-		"\"\"",  "[]",	    "{}",	 " [ ] ", "{\"a\":[{\"b\":{}}]}",
-		"\"\\u00e9\\n\\\"\\\\\\/\\b\\f\\r\\t\"", "\"\\ud83d\\ude00\"", "\"\xC3\xA9\"",
-		"\xEF\xBB\xBF{}", "[1,\n2,\t3\r\n]", "1E+2", "{\"\":1}",
+		"0",
+		"-0",
+		"1.5e-3",
+		"true",
+		"false",
+		"null",
+		"\"\"",
+		"[]",
+		"{}",
+		" [ ] ",
+		"{\"a\":[{\"b\":{}}]}",
+		"\"\\u00e9\\n\\\"\\\\\\/\\b\\f\\r\\t\"",
+		"\"\\ud83d\\ude00\"",
+		"\"\xC3\xA9\"",
+		"\xEF\xBB\xBF{}",
+		"[1,\n2,\t3\r\n]",
+		"1E+2",
+		"{\"\":1}",
 	};
 
 	(void)state;
@@ -72,8 +86,7 @@ static void test_bad_text(void **state)
 		{ "{} x", "line 1, column 4: something follows" },
 		{ "1111111111111111111111111111111111111111111111111111111111111",
 		  "line 1, column 62: a number has more than 60" },
-		{ "{\"a\":{\"b\":[0,{\"c\":1,\"d\":2,\"c\":3}]}}",
-		  "a.b[1].c: is there twice" },
+		{ "{\"a\":{\"b\":[0,{\"c\":1,\"d\":2,\"c\":3}]}}", "a.b[1].c: is there twice" },
 		{ "{\"c\":1,\"\\u0063\":3}", "c: is there twice" },
 	};
 
@@ -120,7 +133,9 @@ static void test_limits(void **state)
 /* Whatever the limits say, the depth stays in what cJSON and the stack can take. */
 static void test_depth_ceiling(void **state)
 {
-	const struct json_limits limits = { .bytes = 1 << 20, .depth = SIZE_MAX, .elements = 1 << 20 };
+	const struct json_limits limits = { .bytes = 1 << 20,
+					    .depth = SIZE_MAX,
+					    .elements = 1 << 20 };
 	struct buf buf;
 
 	(void)state;
@@ -170,7 +185,8 @@ static void test_first_counts(void **state)
 static void test_three_states(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = codec_tree("{zero: 0, none: null, text: '', no: false}");
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree("{zero: 0, none: null, text: '', no: false}");
 	struct json_reader reader = { .arena = &arena };
 	struct json_at root = json_root(tree, "", &reader), at;
 	int64_t number = 7;
@@ -241,7 +257,8 @@ static void test_wrong_types(void **state)
 		{ "integer: .inf", "top.integer: must be an integer, is Infinity" },
 		{ "integer: 9007199254740994",
 		  "top.integer: must be an integer of at most 2^53, is 9007199254740994" },
-		{ "integer: -1e300", "top.integer: must be an integer of at most 2^53, is -1e+300" },
+		{ "integer: -1e300",
+		  "top.integer: must be an integer of at most 2^53, is -1e+300" },
 		{ "number: x", "top.number: must be a number, is a string" },
 		{ "flag: 'true'", "top.flag: must be a boolean, is a string" },
 		{ "flag: 1", "top.flag: must be a boolean, is a number" },
@@ -318,7 +335,7 @@ static void test_walk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	      cmocka_unit_test(test_bad_text),
+		cmocka_unit_test(test_good),          cmocka_unit_test(test_bad_text),
 		cmocka_unit_test(test_nul_in_text),   cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_depth_ceiling), cmocka_unit_test(test_many_members),
 		cmocka_unit_test(test_first_counts),  cmocka_unit_test(test_three_states),

@@ -40,16 +40,17 @@ static void test_pretty(void **state)
 	buf_init(&buf, 1 << 20);
 	json_write_init(&writer, &buf, JSON_STYLE_PRETTY);
 	write_sample(&writer);
-	assert_string_equal(buf_string(&buf), "{\n"
-					      "  \"name\": \"a\",\n"
-					      "  \"cluster\": {\"n\": -1, \"list\": [true, null]},\n"
-					      "  \"empty\": [],\n"
-					      "  \"none\": {},\n"
-					      "  \"rows\": [\n"
-					      "    {\"amount\": 1.5},\n"
-					      "    {\"raw\": [1]}\n"
-					      "  ]\n"
-					      "}");
+	assert_string_equal(buf_string(&buf),
+			    "{\n"
+			    "  \"name\": \"a\",\n"
+			    "  \"cluster\": {\"n\": -1, \"list\": [true, null]},\n"
+			    "  \"empty\": [],\n"
+			    "  \"none\": {},\n"
+			    "  \"rows\": [\n"
+			    "    {\"amount\": 1.5},\n"
+			    "    {\"raw\": [1]}\n"
+			    "  ]\n"
+			    "}");
 }
 
 static void test_line(void **state)

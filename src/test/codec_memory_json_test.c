@@ -62,7 +62,12 @@ static void test_round_trip(void **state)
 
 static void test_empty(void **state)
 {
-	static const char *const texts[] = { "{}", "null", "[]", "text", "7", "{backoffs: {}}",
+	static const char *const texts[] = { "{}",
+					     "null",
+					     "[]",
+					     "text",
+					     "7",
+					     "{backoffs: {}}",
 					     "{backoffs: 1, launches: x, other: [1]}" };
 
 	(void)state;
@@ -79,26 +84,26 @@ static void test_empty(void **state)
 static void test_bad_entries_are_dropped(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct memory_state memory = decode(
-		"backoffs:\n"
-		"- {group: good, until: '2026-11-20T10:00:00Z', seconds: 1}\n"
-		"- 5\n"
-		"- {until: '2026-11-20T10:00:00Z', seconds: 1}\n"
-		"- {group: g, until: soon, seconds: 1}\n"
-		"- {group: g, seconds: 1}\n"
-		"- {group: g, until: '2026-11-20T10:00:00Z', seconds: -1}\n"
-		"- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1e9}\n"
-		"- {group: g, until: '2026-11-20T10:00:00Z', seconds: x}\n"
-		"- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1, cause: 5}\n"
-		"launches:\n"
-		"- {group: good, replicas: 1, baseReplicas: 2}\n"
-		"- {group: g, replicas: -1, baseReplicas: 2}\n"
-		"- {group: g, replicas: 1, baseReplicas: 3e9}\n"
-		"- {group: g, replicas: 1, baseReplicas: 1, unneeded: x}\n"
-		"- {group: g, replicas: 1, baseReplicas: 1, unneededSince: 5}\n"
-		"rayletGone: [{key: '', since: '2026-11-20T10:00:00Z'}, {key: p}, null,\n"
-		"  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n",
-		&arena);
+	struct memory_state memory =
+		decode("backoffs:\n"
+		       "- {group: good, until: '2026-11-20T10:00:00Z', seconds: 1}\n"
+		       "- 5\n"
+		       "- {until: '2026-11-20T10:00:00Z', seconds: 1}\n"
+		       "- {group: g, until: soon, seconds: 1}\n"
+		       "- {group: g, seconds: 1}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: -1}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1e9}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: x}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1, cause: 5}\n"
+		       "launches:\n"
+		       "- {group: good, replicas: 1, baseReplicas: 2}\n"
+		       "- {group: g, replicas: -1, baseReplicas: 2}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 3e9}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 1, unneeded: x}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 1, unneededSince: 5}\n"
+		       "rayletGone: [{key: '', since: '2026-11-20T10:00:00Z'}, {key: p}, null,\n"
+		       "  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n",
+		       &arena);
 
 	(void)state;
 	assert_int_equal(memory.backoffs.count, 1);
@@ -137,8 +142,10 @@ static void test_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_bad_entries_are_dropped), cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_bad_entries_are_dropped),
+		cmocka_unit_test(test_ceiling),
 		cmocka_unit_test(test_missing),
 	};
 

@@ -12,12 +12,22 @@ static void test_print(void **state)
 		double value;
 		const char *text;
 	} table[] = {
-		{ 0, "0" },	    { -0.0, "0" },	{ 1, "1" },
-		{ 0.1, "0.1" },	    { 1.5, "1.5" },	{ -2.25, "-2.25" },
-		{ 1e21, "1e+21" },  { 1e300, "1e+300" }, { 17179869184.0, "17179869184" },
-		{ 1e-7, "1e-07" },  { NAN, "NaN" },	{ INFINITY, "Infinity" },
-		{ 1.0 / 3, "0.3333333333333333" },	{ -INFINITY, "-Infinity" },
-		{ 5e-324, "5e-324" }, { 1.7976931348623157e308, "1.7976931348623157e+308" },
+		{ 0, "0" },
+		{ -0.0, "0" },
+		{ 1, "1" },
+		{ 0.1, "0.1" },
+		{ 1.5, "1.5" },
+		{ -2.25, "-2.25" },
+		{ 1e21, "1e+21" },
+		{ 1e300, "1e+300" },
+		{ 17179869184.0, "17179869184" },
+		{ 1e-7, "1e-07" },
+		{ NAN, "NaN" },
+		{ INFINITY, "Infinity" },
+		{ 1.0 / 3, "0.3333333333333333" },
+		{ -INFINITY, "-Infinity" },
+		{ 5e-324, "5e-324" },
+		{ 1.7976931348623157e308, "1.7976931348623157e+308" },
 	};
 	char text[NUMBER_TEXT_SIZE];
 
@@ -55,9 +65,14 @@ static void test_print_amount(void **state)
 		int64_t amount;
 		const char *text;
 	} table[] = {
-		{ 0, "0" },	   { 10000, "1" },   { 15000, "1.5" },
-		{ 1, "0.0001" },   { 1010, "0.101" }, { -15000, "-1.5" },
-		{ INT64_MIN, "-922337203685477.5808" }, { RESOURCE_AMOUNT_MAX, "90000000000000" },
+		{ 0, "0" },
+		{ 10000, "1" },
+		{ 15000, "1.5" },
+		{ 1, "0.0001" },
+		{ 1010, "0.101" },
+		{ -15000, "-1.5" },
+		{ INT64_MIN, "-922337203685477.5808" },
+		{ RESOURCE_AMOUNT_MAX, "90000000000000" },
 	};
 	char text[NUMBER_TEXT_SIZE];
 
@@ -70,9 +85,9 @@ static void test_print_amount(void **state)
 
 static void test_parse(void **state)
 {
-	static const char *const bad[] = { "",	 " 1",	"1 ",	"0x10", "nan", "inf",  "infinity",
-					   "1e", "--1", "1.2.3", "e5",	".",   "NaNx", "nan(1)",
-					   "-",	 "+",	"-NaN", "1,5" };
+	static const char *const bad[] = { "",         " 1",     "1 ",  "0x10",  "nan",  "inf",
+					   "infinity", "1e",     "--1", "1.2.3", "e5",   ".",
+					   "NaNx",     "nan(1)", "-",   "+",     "-NaN", "1,5" };
 	double value;
 
 	(void)state;
@@ -92,7 +107,7 @@ static void test_parse(void **state)
 
 static void test_parse_integer(void **state)
 {
-	static const char *const bad[] = { "",	"1.0", " 1", "1 ",  "9223372036854775808",
+	static const char *const bad[] = { "",  "1.0", " 1",  "1 ", "9223372036854775808",
 					   "-", "0x1", "1e3", "+1", "-9223372036854775809" };
 	int64_t value;
 
@@ -114,12 +129,21 @@ static void test_amount(void **state)
 		int64_t amount;
 		const char *problem;
 	} table[] = {
-		{ 1, 10000, NULL },	  { 0.5, 5000, NULL },	{ 0.1, 1000, NULL },
-		{ 0, 0, NULL },		  { -0.0, 0, NULL },	{ 0.00004, 0, NULL },
-		{ 0.00006, 1, NULL },	  { 1.0 / 3, 3333, NULL }, { 9e13, RESOURCE_AMOUNT_MAX, NULL },
-		{ NAN, 0, "is NaN" },	  { INFINITY, 0, "is infinite" },
-		{ -INFINITY, 0, "is infinite" }, { -1, 0, "is negative" },
-		{ 1e300, 0, "is too large" }, { 9.1e13, 0, "is too large" },
+		{ 1, 10000, NULL },
+		{ 0.5, 5000, NULL },
+		{ 0.1, 1000, NULL },
+		{ 0, 0, NULL },
+		{ -0.0, 0, NULL },
+		{ 0.00004, 0, NULL },
+		{ 0.00006, 1, NULL },
+		{ 1.0 / 3, 3333, NULL },
+		{ 9e13, RESOURCE_AMOUNT_MAX, NULL },
+		{ NAN, 0, "is NaN" },
+		{ INFINITY, 0, "is infinite" },
+		{ -INFINITY, 0, "is infinite" },
+		{ -1, 0, "is negative" },
+		{ 1e300, 0, "is too large" },
+		{ 9.1e13, 0, "is too large" },
 	};
 
 	(void)state;
@@ -137,9 +161,9 @@ static void test_amount(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_print),	       cmocka_unit_test(test_print_reads_back),
-		cmocka_unit_test(test_print_amount),   cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_integer),  cmocka_unit_test(test_amount),
+		cmocka_unit_test(test_print),         cmocka_unit_test(test_print_reads_back),
+		cmocka_unit_test(test_print_amount),  cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_parse_integer), cmocka_unit_test(test_amount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

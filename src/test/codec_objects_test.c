@@ -23,9 +23,10 @@ static int decode_node(const char *text, struct arena *arena, struct err *err)
 static void test_node(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = codec_tree(
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree(
 		"metadata: {name: n1, resourceVersion: '3', labels: {zone: a}}\n"
-		"spec: {unschedulable: true, taints: [{key: gpu, value: 'yes', effect: NoSchedule}]}\n"
+		"spec: {unschedulable: true, taints: [{key: gpu, value: x, effect: NoSchedule}]}\n"
 		"status: {capacity: {cpu: '8'}, allocatable: {cpu: 7500m, memory: bad},\n"
 		"  conditions: [{type: Ready, status: 'True'}], images: [{names: 5}]}\n");
 	struct node node;
@@ -195,10 +196,12 @@ static int decode_autoscaler(const char *text, struct arena *arena, struct err *
 static void test_autoscaler(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = codec_tree(
-		"metadata: {name: demo, namespace: n, generation: 2}\n"
-		"spec: {paused: true, idleTimeoutSeconds: 0, upscalingMode: Default, maxGPUs: 2.5,\n"
-		"  groups: [{name: g, idleTimeoutSeconds: 9}, {name: h, idleTimeoutSeconds: -1}]}\n");
+	AUTO(json_done)
+	struct cJSON *tree =
+		codec_tree("metadata: {name: demo, namespace: n, generation: 2}\n"
+			   "spec: {paused: true, idleTimeoutSeconds: 0, upscalingMode: Default,\n"
+			   "  maxGPUs: 2.5, groups: [{name: g, idleTimeoutSeconds: 9},\n"
+			   "  {name: h, idleTimeoutSeconds: -1}]}\n");
 	AUTO(json_done) struct cJSON *bad = codec_tree("spec: {maxGPUs: many}");
 	struct autoscaler_object object;
 	struct err err;
@@ -260,7 +263,8 @@ static void test_list(void **state)
 		{ "{items: [], metadata: {continue: 5}}", "metadata.continue: must be a string" },
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree =
+	AUTO(json_done)
+	struct cJSON *tree =
 		codec_tree("{metadata: {resourceVersion: '9', continue: abc}, items: [{metadata: "
 			   "{name: a}}, {metadata: {name: b}}]}");
 	AUTO(json_done) struct cJSON *empty = codec_tree("{metadata: {}, items: null}");
@@ -313,10 +317,12 @@ static void test_watch(void **state)
 		{ "{type: ERROR, object: {code: x}}", "object.code: must be an integer" },
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *added =
-		codec_tree("{type: MODIFIED, object: {metadata: {name: a, resourceVersion: '12'}}}");
-	AUTO(json_done) struct cJSON *error = codec_tree(
-		"{type: ERROR, object: {kind: Status, code: 410, reason: Expired, message: too old, "
+	AUTO(json_done)
+	struct cJSON *added = codec_tree(
+		"{type: MODIFIED, object: {metadata: {name: a, resourceVersion: '12'}}}");
+	AUTO(json_done)
+	struct cJSON *error = codec_tree(
+		"{type: ERROR, object: {kind: Status, code: 410, reason: Expired, message: old, "
 		"details: {retryAfterSeconds: 3}}}");
 	struct watch_event event;
 	struct err err;

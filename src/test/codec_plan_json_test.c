@@ -26,10 +26,8 @@ static void fill_group(struct plan *plan, struct arena *arena)
 	VEC_PUSH(arena, &group->terminate,
 		 ((struct plan_termination){ "w1", "9f", TERMINATE_DRAIN, "Idle", "hidden" }));
 	VEC_PUSH(arena, &plan->groups,
-		 ((struct plan_group){ .name = "other",
-				       .backoff = &backoff,
-				       .reason = "",
-				       .message = "" }));
+		 ((struct plan_group){
+			 .name = "other", .backoff = &backoff, .reason = "", .message = "" }));
 }
 
 static void fill_patch(struct plan *plan, struct arena *arena)
@@ -40,12 +38,11 @@ static void fill_patch(struct plan *plan, struct arena *arena)
 				     .kind = PATCH_VALUE_STRING,
 				     .string = "gpu-group" }));
 	VEC_PUSH(arena, &plan->patch,
-		 ((struct patch_op){ .op = "add",
-				     .path = "/a",
-				     .kind = PATCH_VALUE_INTEGER,
-				     .integer = 2 }));
-	VEC_PUSH(arena, &plan->patch,
-		 ((struct patch_op){ .op = "add", .path = "/b", .kind = PATCH_VALUE_EMPTY_OBJECT }));
+		 ((struct patch_op){
+			 .op = "add", .path = "/a", .kind = PATCH_VALUE_INTEGER, .integer = 2 }));
+	VEC_PUSH(
+		arena, &plan->patch,
+		((struct patch_op){ .op = "add", .path = "/b", .kind = PATCH_VALUE_EMPTY_OBJECT }));
 	VEC_PUSH(arena, &plan->patch,
 		 ((struct patch_op){ .op = "add",
 				     .path = "/c",
@@ -85,10 +82,8 @@ static struct plan *make_plan(struct arena *arena)
 	placement->worker = "new-gpu-group-1";
 	placement->group = "gpu-group";
 	VEC_PUSH(arena, &placement->placed,
-		 ((struct plan_placed){ .kind = DEMAND_REQUEST,
-					.index = 4,
-					.bundle = &request,
-					.count = 2 }));
+		 ((struct plan_placed){
+			 .kind = DEMAND_REQUEST, .index = 4, .bundle = &request, .count = 2 }));
 	return plan;
 }
 
@@ -126,8 +121,8 @@ static const char wanted[] =
 	"    }\n"
 	"  ],\n"
 	"  \"workers\": [\n"
-	"    {\"pod\": \"w1\", \"group\": \"gpu-group\", \"state\": \"Idle\", \"reason\": \"Idle\", "
-	"\"message\": \"61 s\"}\n"
+	"    {\"pod\": \"w1\", \"group\": \"gpu-group\", \"state\": \"Idle\", "
+	"\"reason\": \"Idle\", \"message\": \"61 s\"}\n"
 	"  ],\n"
 	"  \"infeasible\": [\n"
 	"    {\"kind\": \"gang\", \"source\": \"ray\", \"request\": {\"requests\": [" BUNDLE
@@ -198,7 +193,8 @@ static void test_patch(void **state)
 		"[{\"op\": \"test\", \"path\": \"/spec/workerGroupSpecs/0/groupName\", \"value\": "
 		"\"gpu-group\"}, {\"op\": \"add\", \"path\": \"/a\", \"value\": 2}, {\"op\": "
 		"\"add\", \"path\": \"/b\", \"value\": {}}, {\"op\": \"add\", \"path\": \"/c\", "
-		"\"value\": [\"p1\", \"p2\"]}, {\"op\": \"add\", \"path\": \"/d\", \"value\": []}]");
+		"\"value\": [\"p1\", \"p2\"]}, {\"op\": \"add\", \"path\": \"/d\", "
+		"\"value\": []}]");
 	buf_clear(&buf);
 	assert_int_equal(plan_write_patch(&empty, &buf, &err), 0);
 	assert_string_equal(buf_string(&buf), "[]");

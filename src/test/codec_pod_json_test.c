@@ -18,7 +18,8 @@ static void test_full(void **state)
 		"metadata: {name: p, namespace: n, uid: u, resourceVersion: '5', labels: {a: b},\n"
 		"  creationTimestamp: '1970-01-01T00:00:01Z',\n"
 		"  deletionTimestamp: '1970-01-01T00:00:09Z'}\n"
-		"spec: {nodeName: node-1, restartPolicy: Never, containers: [{name: ray}, {name: x}]}\n"
+		"spec: {nodeName: node-1, restartPolicy: Never,\n"
+		"  containers: [{name: ray}, {name: x}]}\n"
 		"status:\n"
 		"  phase: Running\n"
 		"  podIP: 10.0.0.7\n"
@@ -92,7 +93,8 @@ static void test_least(void **state)
 static void test_problems(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree =
+	AUTO(json_done)
+	struct cJSON *tree =
 		codec_tree("metadata: {name: p, deletionTimestamp: soon}\n"
 			   "status: {containerStatuses: [{state: {running: {startedAt: x}}}]}");
 	struct pod pod;
@@ -117,7 +119,8 @@ static void test_wrong_types(void **state)
 		{ "metadata: {name: [p]}", "pods[0].metadata.name: must be a string, is an array" },
 		{ "{" M "spec: x}", "pods[0].spec: must be an object" },
 		{ "{" M "spec: {nodeName: 1}}", "pods[0].spec.nodeName: must be a string" },
-		{ "{" M "spec: {restartPolicy: 1}}", "pods[0].spec.restartPolicy: must be a string" },
+		{ "{" M "spec: {restartPolicy: 1}}",
+		  "pods[0].spec.restartPolicy: must be a string" },
 		{ "{" M "status: x}", "pods[0].status: must be an object" },
 		{ "{" M "status: {phase: 1}}", "pods[0].status.phase: must be a string" },
 		{ "{" M "status: {podIP: 1}}", "pods[0].status.podIP: must be a string" },

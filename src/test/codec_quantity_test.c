@@ -9,26 +9,43 @@ static void test_amounts(void **state)
 		const char *text;
 		int64_t amount;
 	} table[] = {
-		{ "0", 0 },		  { "1", 10000 },
-		{ "100m", 1000 },	  { "0.1", 1000 },
-		{ "15001m", 150010 },	  { "1n", 1 },
-		{ "1u", 1 },		  { "100u", 1 },
-		{ "101u", 2 },		  { "0.00001", 1 },
-		{ "1k", 10000000 },	  { "1K", 10000000 },
-		{ "1M", 10000000000 },	  { "1G", 10000000000000 },
-		{ "1T", 10000000000000000 }, { "1Ki", 10240000 },
-		{ "100Mi", 1048576000000 }, { "2Gi", 21474836480000 },
-		{ "1Ti", 10995116277760000 }, { "1e3", 10000000 },
-		{ "1E3", 10000000 },	  { "12e-1", 12000 },
-		{ "1E-5", 1 },		  { "1e-400", 1 },
-		{ "+1", 10000 },	  { "-0", 0 },
-		{ "-0.000", 0 },	  { ".5", 5000 },
-		{ "5.", 50000 },	  { "0.5Gi", 5368709120000 },
+		{ "0", 0 },
+		{ "1", 10000 },
+		{ "100m", 1000 },
+		{ "0.1", 1000 },
+		{ "15001m", 150010 },
+		{ "1n", 1 },
+		{ "1u", 1 },
+		{ "100u", 1 },
+		{ "101u", 2 },
+		{ "0.00001", 1 },
+		{ "1k", 10000000 },
+		{ "1K", 10000000 },
+		{ "1M", 10000000000 },
+		{ "1G", 10000000000000 },
+		{ "1T", 10000000000000000 },
+		{ "1Ki", 10240000 },
+		{ "100Mi", 1048576000000 },
+		{ "2Gi", 21474836480000 },
+		{ "1Ti", 10995116277760000 },
+		{ "1e3", 10000000 },
+		{ "1E3", 10000000 },
+		{ "12e-1", 12000 },
+		{ "1E-5", 1 },
+		{ "1e-400", 1 },
+		{ "+1", 10000 },
+		{ "-0", 0 },
+		{ "-0.000", 0 },
+		{ ".5", 5000 },
+		{ "5.", 50000 },
+		{ "0.5Gi", 5368709120000 },
 		{ "0000000000000000000000000000000000000001", 10000 },
 		{ "0.000000000000000000000000000000000001Ei", 1 },
 		{ "1.00000000000000000000000000000000000001", 10001 },
-		{ "90T", 900000000000000000 }, { "0e999999999", 0 },
-		{ "0.0001Ki", 1024 },	  { "0.00009765625Ki", 1000 },
+		{ "90T", 900000000000000000 },
+		{ "0e999999999", 0 },
+		{ "0.0001Ki", 1024 },
+		{ "0.00009765625Ki", 1000 },
 	};
 
 	(void)state;
@@ -48,24 +65,40 @@ static void test_bad(void **state)
 	static const struct {
 		const char *text, *problem;
 	} table[] = {
-		{ "", "is not a quantity" },	   { " 1", "is not a quantity" },
-		{ "1 ", "is not a quantity" },	   { "abc", "is not a quantity" },
-		{ "1ki", "is not a quantity" },	   { "1mi", "is not a quantity" },
-		{ "1i", "is not a quantity" },	   { "1e", "is not a quantity" },
-		{ "1e+", "is not a quantity" },	   { "1e1.5", "is not a quantity" },
-		{ "1.2.3", "is not a quantity" },  { ".", "is not a quantity" },
-		{ "--1", "is not a quantity" },	   { "NaN", "is not a quantity" },
-		{ "inf", "is not a quantity" },	   { "0x10", "is not a quantity" },
-		{ "1Gib", "is not a quantity" },   { "1GB", "is not a quantity" },
-		{ "1m5", "is not a quantity" },	   { "1e3k", "is not a quantity" },
-		{ "Gi", "is not a quantity" },	   { "1 Gi", "is not a quantity" },
-		{ "1,5", "is not a quantity" },	   { "1Eii", "is not a quantity" },
+		{ "", "is not a quantity" },
+		{ " 1", "is not a quantity" },
+		{ "1 ", "is not a quantity" },
+		{ "abc", "is not a quantity" },
+		{ "1ki", "is not a quantity" },
+		{ "1mi", "is not a quantity" },
+		{ "1i", "is not a quantity" },
+		{ "1e", "is not a quantity" },
+		{ "1e+", "is not a quantity" },
+		{ "1e1.5", "is not a quantity" },
+		{ "1.2.3", "is not a quantity" },
+		{ ".", "is not a quantity" },
+		{ "--1", "is not a quantity" },
+		{ "NaN", "is not a quantity" },
+		{ "inf", "is not a quantity" },
+		{ "0x10", "is not a quantity" },
+		{ "1Gib", "is not a quantity" },
+		{ "1GB", "is not a quantity" },
+		{ "1m5", "is not a quantity" },
+		{ "1e3k", "is not a quantity" },
+		{ "Gi", "is not a quantity" },
+		{ "1 Gi", "is not a quantity" },
+		{ "1,5", "is not a quantity" },
+		{ "1Eii", "is not a quantity" },
 		{ "11111111111111111111111111111111111111111111111111111111111111111",
 		  "is not a quantity" },
-		{ "-1", "is negative" },	   { "-1m", "is negative" },
-		{ "-5Gi", "is negative" },	   { "12E", "is too large" },
-		{ "12Ei", "is too large" },	   { "1e300", "is too large" },
-		{ "1e999999999999", "is too large" }, { "90000000000001", "is too large" },
+		{ "-1", "is negative" },
+		{ "-1m", "is negative" },
+		{ "-5Gi", "is negative" },
+		{ "12E", "is too large" },
+		{ "12Ei", "is too large" },
+		{ "1e300", "is too large" },
+		{ "1e999999999999", "is too large" },
+		{ "90000000000001", "is too large" },
 		{ "9999999999999999999999999999999999999999Ei", "is too large" },
 	};
 
@@ -83,7 +116,8 @@ static void test_bad(void **state)
 static void test_decode(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = codec_tree(
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree(
 		"limits: {nvidia.com/gpu: '1', cpu: 2, memory: bad, x: 0.5, huge: 1e300, n: .nan}");
 	struct json_reader reader = { .arena = &arena };
 	struct json_at root = json_root(tree, "spec", &reader);
@@ -103,10 +137,8 @@ static void test_decode(void **state)
 	assert_false(quantities.at[4].valid);
 	assert_false(quantities.at[5].valid);
 	assert_int_equal(reader.problems.count, 3);
-	assert_string_equal(reader.problems.at[0],
-			    "spec.limits.memory: \"bad\" is not a quantity");
-	assert_string_equal(reader.problems.at[1],
-			    "spec.limits.huge: \"1e+300\" is too large");
+	assert_string_equal(reader.problems.at[0], "spec.limits.memory: \"bad\" is not a quantity");
+	assert_string_equal(reader.problems.at[1], "spec.limits.huge: \"1e+300\" is too large");
 	assert_int_equal(quantities_decode(&root, "requests", &quantities), 0);
 	assert_int_equal(quantities.count, 0);
 }

@@ -138,9 +138,10 @@ static void test_full(void **state)
 static void test_defaults(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree =
-		codec_tree("{metadata: {name: d, deletionTimestamp: '2026-11-20T10:00:00Z'}, spec: "
-			   "{workerGroupSpecs: [{groupName: g, replicas: null, scaleStrategy: {}}]}}");
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree(
+		"{metadata: {name: d, deletionTimestamp: '2026-11-20T10:00:00Z'}, spec: "
+		"{workerGroupSpecs: [{groupName: g, replicas: null, scaleStrategy: {}}]}}");
 	struct ray_cluster cluster;
 	struct err err;
 
@@ -163,7 +164,8 @@ static void test_defaults(void **state)
 static void test_problems(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = codec_tree(
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree(
 		"metadata: {name: d, creationTimestamp: yesterday}\n"
 		"spec:\n"
 		"  autoscalerOptions: {idleTimeoutSeconds: -1}\n"
@@ -211,111 +213,111 @@ static void test_problems(void **state)
 #define P "rayCluster.spec.workerGroupSpecs[0]"
 #define S(member) "{metadata: {name: d}, spec: {" member "}}"
 
+static const struct codec_bad wrong_types[] = {
+	{ "[]", "rayCluster: must be an object, is an array" },
+	{ "{}", "rayCluster.metadata.name: is missing, must be a string" },
+	{ "metadata: []", "rayCluster.metadata: must be an object, is an array" },
+	{ "metadata: {name: 1}", "rayCluster.metadata.name: must be a string, is a number" },
+	{ "metadata: {name: ''}", "rayCluster.metadata.name: must not be empty" },
+	{ "kind: Pod", "rayCluster.kind: must be RayCluster, is \"Pod\"" },
+	{ "kind: 1", "rayCluster.kind: must be a string" },
+	{ "{metadata: {name: d}, apiVersion: 1}", "rayCluster.apiVersion: must be a string" },
+	{ "{metadata: {name: d, namespace: {}}}", "rayCluster.metadata.namespace: must be" },
+	{ "{metadata: {name: d, uid: 1}}", "rayCluster.metadata.uid: must be a string" },
+	{ "{metadata: {name: d, resourceVersion: 7}}",
+	  "rayCluster.metadata.resourceVersion: must be a string, is a number; put it" },
+	{ "{metadata: {name: d, generation: x}}", "rayCluster.metadata.generation: must be" },
+	{ "{metadata: {name: d, labels: []}}", "rayCluster.metadata.labels: must be" },
+	{ "{metadata: {name: d, labels: {a/b: 1}}}",
+	  "rayCluster.metadata.labels[\"a/b\"]: must be a string, is a number; put it in" },
+	{ "{metadata: {name: d, annotations: 1}}", "rayCluster.metadata.annotations: must" },
+	{ "{metadata: {name: d, deletionTimestamp: 5}}",
+	  "rayCluster.metadata.deletionTimestamp: must be a string" },
+	{ "{metadata: {name: d}, spec: 1}", "rayCluster.spec: must be an object" },
+	{ "{metadata: {name: d}, status: []}", "rayCluster.status: must be an object" },
+	{ "{metadata: {name: d}, status: {conditions: {}}}",
+	  "rayCluster.status.conditions: must be an array" },
+	{ "{metadata: {name: d}, status: {conditions: [1]}}",
+	  "rayCluster.status.conditions[0]: must be an object, is a number" },
+	{ "{metadata: {name: d}, status: {conditions: [{status: true}]}}",
+	  "rayCluster.status.conditions[0].status: must be a string, is a boolean; put" },
+	{ S("enableInTreeAutoscaling: 'true'"),
+	  "rayCluster.spec.enableInTreeAutoscaling: must be a boolean, is a string" },
+	{ S("suspend: 1"), "rayCluster.spec.suspend: must be a boolean, is a number" },
+	{ S("managedBy: 1"), "rayCluster.spec.managedBy: must be a string" },
+	{ S("rayVersion: 2.6"), "rayCluster.spec.rayVersion: must be a string" },
+	{ S("autoscalerOptions: []"), "rayCluster.spec.autoscalerOptions: must be" },
+	{ S("autoscalerOptions: {idleTimeoutSeconds: '60'}"),
+	  "rayCluster.spec.autoscalerOptions.idleTimeoutSeconds: must be an integer, is a "
+	  "string" },
+	{ S("autoscalerOptions: {upscalingMode: 1}"),
+	  "rayCluster.spec.autoscalerOptions.upscalingMode: must be a string" },
+	{ S("authOptions: {mode: 1}"), "rayCluster.spec.authOptions.mode: must be" },
+	{ S("authOptions: {enableK8sTokenAuth: x}"),
+	  "rayCluster.spec.authOptions.enableK8sTokenAuth: must be a boolean" },
+	{ S("tlsOptions: 1"), "rayCluster.spec.tlsOptions: must be an object" },
+	{ S("headGroupSpec: 1"), "rayCluster.spec.headGroupSpec: must be an object" },
+	{ S("headGroupSpec: {rayStartParams: {num-cpus: 0}}"),
+	  "rayCluster.spec.headGroupSpec.rayStartParams.num-cpus: must be a string, is a "
+	  "number; put it in quotes" },
+	{ S("workerGroupSpecs: {}"), "rayCluster.spec.workerGroupSpecs: must be an array" },
+	{ S("workerGroupSpecs: [1]"), P ": must be an object, is a number" },
+	{ S("workerGroupSpecs: [{groupName: 1}]"), P ".groupName: must be a string" },
+	{ G("maxReplicas: '5'"), P ".maxReplicas: must be an integer, is a string" },
+	{ G("maxReplicas: 1.5"), P ".maxReplicas: must be an integer, is 1.5" },
+	{ G("minReplicas: true"), P ".minReplicas: must be an integer, is a boolean" },
+	{ G("replicas: []"), P ".replicas: must be an integer, is an array" },
+	{ G("numOfHosts: x"), P ".numOfHosts: must be an integer" },
+	{ G("idleTimeoutSeconds: x"), P ".idleTimeoutSeconds: must be an integer" },
+	{ G("priority: x"), P ".priority: must be an integer" },
+	{ G("suspend: x"), P ".suspend: must be a boolean" },
+	{ G("resources: x"), P ".resources: must be an object" },
+	{ G("resources: {CPU: []}"), P ".resources.CPU: must be a quantity" },
+	{ G("labels: {a: 1}"), P ".labels.a: must be a string" },
+	{ G("rayStartParams: []"), P ".rayStartParams: must be an object" },
+	{ G("rayStartParams: {num-gpus: 1}"), P ".rayStartParams.num-gpus: must be a string" },
+	{ G("scaleStrategy: []"), P ".scaleStrategy: must be an object" },
+	{ G("scaleStrategy: {workersToDelete: p}"),
+	  P ".scaleStrategy.workersToDelete: must be an array, is a string" },
+	{ G("scaleStrategy: {workersToDelete: [1]}"),
+	  P ".scaleStrategy.workersToDelete[0]: must be a string, is a number" },
+	{ G("template: 1"), P ".template: must be an object" },
+	{ G("template: {metadata: 1}"), P ".template.metadata: must be an object" },
+	{ G("template: {spec: []}"), P ".template.spec: must be an object" },
+	{ G("template: {spec: {containers: {}}}"), P ".template.spec.containers: must be" },
+	{ G("template: {spec: {containers: [x]}}"), P ".template.spec.containers[0]: must" },
+	{ G("template: {spec: {containers: [{name: 1}]}}"),
+	  P ".template.spec.containers[0].name: must be a string" },
+	{ G("template: {spec: {containers: [{resources: {limits: {cpu: true}}}]}}"),
+	  P ".template.spec.containers[0].resources.limits.cpu: must be a quantity" },
+	{ G("template: {spec: {containers: [{resources: 1}]}}"),
+	  P ".template.spec.containers[0].resources: must be an object" },
+	{ G("template: {spec: {containers: [{ports: [{containerPort: x}]}]}}"),
+	  P ".template.spec.containers[0].ports[0].containerPort: must be an integer" },
+	{ G("template: {spec: {containers: [{env: [{name: 1}]}]}}"),
+	  P ".template.spec.containers[0].env[0].name: must be a string" },
+	{ G("template: {spec: {containers: [{command: x}]}}"),
+	  P ".template.spec.containers[0].command: must be an array" },
+	{ G("template: {spec: {containers: [{args: [1]}]}}"),
+	  P ".template.spec.containers[0].args[0]: must be a string" },
+	{ G("template: {spec: {nodeSelector: {a: true}}}"),
+	  P ".template.spec.nodeSelector.a: must be a string" },
+	{ G("template: {spec: {tolerations: [{key: 1}]}}"),
+	  P ".template.spec.tolerations[0].key: must be a string" },
+	{ G("template: {spec: {affinity: {nodeAffinity: "
+	    "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+	    "[{matchExpressions: [{values: x}]}]}}}}}"),
+	  P ".template.spec.affinity.nodeAffinity."
+	    "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+	    "matchExpressions[0].values: must be an array" },
+	{ G("template: {spec: {schedulingGates: [x]}}"),
+	  P ".template.spec.schedulingGates[0]: must be an object" },
+};
+
 static void test_wrong_types(void **state)
 {
-	static const struct codec_bad table[] = {
-		{ "[]", "rayCluster: must be an object, is an array" },
-		{ "{}", "rayCluster.metadata.name: is missing, must be a string" },
-		{ "metadata: []", "rayCluster.metadata: must be an object, is an array" },
-		{ "metadata: {name: 1}", "rayCluster.metadata.name: must be a string, is a number" },
-		{ "metadata: {name: ''}", "rayCluster.metadata.name: must not be empty" },
-		{ "kind: Pod", "rayCluster.kind: must be RayCluster, is \"Pod\"" },
-		{ "kind: 1", "rayCluster.kind: must be a string" },
-		{ "{metadata: {name: d}, apiVersion: 1}", "rayCluster.apiVersion: must be a string" },
-		{ "{metadata: {name: d, namespace: {}}}", "rayCluster.metadata.namespace: must be" },
-		{ "{metadata: {name: d, uid: 1}}", "rayCluster.metadata.uid: must be a string" },
-		{ "{metadata: {name: d, resourceVersion: 7}}",
-		  "rayCluster.metadata.resourceVersion: must be a string, is a number; put it" },
-		{ "{metadata: {name: d, generation: x}}", "rayCluster.metadata.generation: must be" },
-		{ "{metadata: {name: d, labels: []}}", "rayCluster.metadata.labels: must be" },
-		{ "{metadata: {name: d, labels: {a/b: 1}}}",
-		  "rayCluster.metadata.labels[\"a/b\"]: must be a string, is a number; put it in" },
-		{ "{metadata: {name: d, annotations: 1}}", "rayCluster.metadata.annotations: must" },
-		{ "{metadata: {name: d, deletionTimestamp: 5}}",
-		  "rayCluster.metadata.deletionTimestamp: must be a string" },
-		{ "{metadata: {name: d}, spec: 1}", "rayCluster.spec: must be an object" },
-		{ "{metadata: {name: d}, status: []}", "rayCluster.status: must be an object" },
-		{ "{metadata: {name: d}, status: {conditions: {}}}",
-		  "rayCluster.status.conditions: must be an array" },
-		{ "{metadata: {name: d}, status: {conditions: [1]}}",
-		  "rayCluster.status.conditions[0]: must be an object, is a number" },
-		{ "{metadata: {name: d}, status: {conditions: [{status: true}]}}",
-		  "rayCluster.status.conditions[0].status: must be a string, is a boolean; put" },
-		{ S("enableInTreeAutoscaling: 'true'"),
-		  "rayCluster.spec.enableInTreeAutoscaling: must be a boolean, is a string" },
-		{ S("suspend: 1"), "rayCluster.spec.suspend: must be a boolean, is a number" },
-		{ S("managedBy: 1"), "rayCluster.spec.managedBy: must be a string" },
-		{ S("rayVersion: 2.6"), "rayCluster.spec.rayVersion: must be a string" },
-		{ S("autoscalerOptions: []"), "rayCluster.spec.autoscalerOptions: must be" },
-		{ S("autoscalerOptions: {idleTimeoutSeconds: '60'}"),
-		  "rayCluster.spec.autoscalerOptions.idleTimeoutSeconds: must be an integer, is a "
-		  "string" },
-		{ S("autoscalerOptions: {upscalingMode: 1}"),
-		  "rayCluster.spec.autoscalerOptions.upscalingMode: must be a string" },
-		{ S("authOptions: {mode: 1}"), "rayCluster.spec.authOptions.mode: must be" },
-		{ S("authOptions: {enableK8sTokenAuth: x}"),
-		  "rayCluster.spec.authOptions.enableK8sTokenAuth: must be a boolean" },
-		{ S("tlsOptions: 1"), "rayCluster.spec.tlsOptions: must be an object" },
-		{ S("headGroupSpec: 1"), "rayCluster.spec.headGroupSpec: must be an object" },
-		{ S("headGroupSpec: {rayStartParams: {num-cpus: 0}}"),
-		  "rayCluster.spec.headGroupSpec.rayStartParams.num-cpus: must be a string, is a "
-		  "number; put it in quotes" },
-		{ S("workerGroupSpecs: {}"), "rayCluster.spec.workerGroupSpecs: must be an array" },
-		{ S("workerGroupSpecs: [1]"), P ": must be an object, is a number" },
-		{ S("workerGroupSpecs: [{groupName: 1}]"), P ".groupName: must be a string" },
-		{ G("maxReplicas: '5'"), P ".maxReplicas: must be an integer, is a string" },
-		{ G("maxReplicas: 1.5"), P ".maxReplicas: must be an integer, is 1.5" },
-		{ G("minReplicas: true"), P ".minReplicas: must be an integer, is a boolean" },
-		{ G("replicas: []"), P ".replicas: must be an integer, is an array" },
-		{ G("numOfHosts: x"), P ".numOfHosts: must be an integer" },
-		{ G("idleTimeoutSeconds: x"), P ".idleTimeoutSeconds: must be an integer" },
-		{ G("priority: x"), P ".priority: must be an integer" },
-		{ G("suspend: x"), P ".suspend: must be a boolean" },
-		{ G("resources: x"), P ".resources: must be an object" },
-		{ G("resources: {CPU: []}"), P ".resources.CPU: must be a quantity" },
-		{ G("labels: {a: 1}"), P ".labels.a: must be a string" },
-		{ G("rayStartParams: []"), P ".rayStartParams: must be an object" },
-		{ G("rayStartParams: {num-gpus: 1}"), P ".rayStartParams.num-gpus: must be a string" },
-		{ G("scaleStrategy: []"), P ".scaleStrategy: must be an object" },
-		{ G("scaleStrategy: {workersToDelete: p}"),
-		  P ".scaleStrategy.workersToDelete: must be an array, is a string" },
-		{ G("scaleStrategy: {workersToDelete: [1]}"),
-		  P ".scaleStrategy.workersToDelete[0]: must be a string, is a number" },
-		{ G("template: 1"), P ".template: must be an object" },
-		{ G("template: {metadata: 1}"), P ".template.metadata: must be an object" },
-		{ G("template: {spec: []}"), P ".template.spec: must be an object" },
-		{ G("template: {spec: {containers: {}}}"), P ".template.spec.containers: must be" },
-		{ G("template: {spec: {containers: [x]}}"), P ".template.spec.containers[0]: must" },
-		{ G("template: {spec: {containers: [{name: 1}]}}"),
-		  P ".template.spec.containers[0].name: must be a string" },
-		{ G("template: {spec: {containers: [{resources: {limits: {cpu: true}}}]}}"),
-		  P ".template.spec.containers[0].resources.limits.cpu: must be a quantity" },
-		{ G("template: {spec: {containers: [{resources: 1}]}}"),
-		  P ".template.spec.containers[0].resources: must be an object" },
-		{ G("template: {spec: {containers: [{ports: [{containerPort: x}]}]}}"),
-		  P ".template.spec.containers[0].ports[0].containerPort: must be an integer" },
-		{ G("template: {spec: {containers: [{env: [{name: 1}]}]}}"),
-		  P ".template.spec.containers[0].env[0].name: must be a string" },
-		{ G("template: {spec: {containers: [{command: x}]}}"),
-		  P ".template.spec.containers[0].command: must be an array" },
-		{ G("template: {spec: {containers: [{args: [1]}]}}"),
-		  P ".template.spec.containers[0].args[0]: must be a string" },
-		{ G("template: {spec: {nodeSelector: {a: true}}}"),
-		  P ".template.spec.nodeSelector.a: must be a string" },
-		{ G("template: {spec: {tolerations: [{key: 1}]}}"),
-		  P ".template.spec.tolerations[0].key: must be a string" },
-		{ G("template: {spec: {affinity: {nodeAffinity: "
-		    "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
-		    "[{matchExpressions: [{values: x}]}]}}}}}"),
-		  P ".template.spec.affinity.nodeAffinity."
-		    "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
-		    "matchExpressions[0].values: must be an array" },
-		{ G("template: {spec: {schedulingGates: [x]}}"),
-		  P ".template.spec.schedulingGates[0]: must be an object" },
-	};
-
 	(void)state;
-	codec_check_bad(table, SUPPORT_COUNT(table), decode);
+	codec_check_bad(wrong_types, SUPPORT_COUNT(wrong_types), decode);
 }
 
 /* What is not used must not stop a cluster from being managed. */
@@ -327,10 +329,10 @@ static void test_foreign_rubbish(void **state)
 	(void)state;
 	if (decode("{metadata: {name: d, finalizers: 5, ownerReferences: x}, status: {state: 5, "
 		   "head: [], desiredWorkerReplicas: x}, spec: {gcsFaultToleranceOptions: 7, "
-		   "headServiceAnnotations: [], autoscalerOptions: {env: 5, resources: x, image: 1}, "
+		   "headServiceAnnotations: [], autoscalerOptions: {env: 5, resources: x}, "
 		   "headGroupSpec: {serviceType: 5, template: {spec: {volumes: 7, initContainers: "
-		   "x}}}, workerGroupSpecs: [{groupName: g, future: [], scaleStrategy: {future: 1}, "
-		   "template: {spec: {containers: [{livenessProbe: 5, resources: {claims: 1}}]}}}]}}",
+		   "x}}}, workerGroupSpecs: [{groupName: g, future: [], scaleStrategy: {f: 1}, "
+		   "template: {spec: {containers: [{livenessProbe: 5, resources: {c: 1}}]}}}]}}",
 		   &arena, &err))
 		fail_msg("%s", err.text);
 }
@@ -340,23 +342,27 @@ static void test_too_many_groups(void **state)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(memory_free_string) char *text = memory_alloc(20000);
 	struct err err;
-	size_t at = (size_t)snprintf(text, 20000, "{metadata: {name: d}, spec: {workerGroupSpecs: [");
+	size_t at =
+		(size_t)snprintf(text, 20000, "{metadata: {name: d}, spec: {workerGroupSpecs: [");
 
 	(void)state;
 	for (int i = 0; i < 1001; i++)
 		at += (size_t)snprintf(text + at, 20000 - at, "{},");
 	snprintf(text + at, 20000 - at, "]}}");
 	assert_int_equal(decode(text, &arena, &err), -1);
-	assert_string_equal(err.text,
-			    "rayCluster.spec.workerGroupSpecs: must not have more than 1000 groups");
+	assert_string_equal(
+		err.text, "rayCluster.spec.workerGroupSpecs: must not have more than 1000 groups");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full),		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_problems),	cmocka_unit_test(test_wrong_types),
-		cmocka_unit_test(test_foreign_rubbish), cmocka_unit_test(test_too_many_groups),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_wrong_types),
+		cmocka_unit_test(test_foreign_rubbish),
+		cmocka_unit_test(test_too_many_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,8 @@ static const char full[] =
 	"pendingResourceRequests:\n"
 	"- request:\n"
 	"    resourcesBundle: {GPU: 0.1, CPU: 1}\n"
-	"    placementConstraints: [{antiAffinity: {labelName: _PG_ab}}, {affinity: {labelName: x,\n"
+	"    placementConstraints: [{antiAffinity: {labelName: _PG_ab}},\n"
+	"      {affinity: {labelName: x,\n"
 	"      labelValue: y}}]\n"
 	"    labelSelectors: [{labelConstraints: [{labelKey: k, operator: LABEL_OPERATOR_NOT_IN,\n"
 	"      labelValues: [a, b]}, {labelKey: l, operator: 1, labelValues: [c]}]}, {}]\n"
@@ -79,7 +80,8 @@ static void check_request(const struct ray_request_count *counted)
 	assert_true(counted->count == 100000);
 	assert_string_equal(request->bundle[0].name, "CPU");
 	assert_true(request->bundle[1].received == 0.1 && request->bundle[1].amount == 1000);
-	assert_true(request->placements[0].has_anti_affinity && !request->placements[0].has_affinity);
+	assert_true(request->placements[0].has_anti_affinity &&
+		    !request->placements[0].has_affinity);
 	assert_string_equal(request->placements[0].anti_affinity.key, "_PG_ab");
 	assert_string_equal(request->placements[0].anti_affinity.value, "");
 	assert_string_equal(request->placements[1].affinity.value, "y");
@@ -143,12 +145,16 @@ static void test_snake_case(void **state)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_state ray = decode_good(
 		"cluster_resource_state_version: 5\n"
-		"node_states: [{node_id: AQ==, ray_node_type_name: g, status: 4, idle_duration_ms: 7,\n"
+		"node_states: [{node_id: AQ==, ray_node_type_name: g, status: 4,\n"
+		"  idle_duration_ms: 7,\n"
 		"  total_resources: {CPU: 1}, node_activity: [x]}]\n"
-		"pending_resource_requests: [{request: {resources_bundle: {CPU: 1}, label_selectors:\n"
-		"  [{label_constraints: [{label_key: a, operator: LABEL_OPERATOR_IN, label_values: [b]}]\n"
+		"pending_resource_requests: [{request: {resources_bundle: {CPU: 1},\n"
+		"  label_selectors:\n"
+		"  [{label_constraints: [{label_key: a, operator: LABEL_OPERATOR_IN,\n"
+		"  label_values: [b]}]\n"
 		"  }], placement_constraints: [{anti_affinity: {label_name: n}}]}, count: 3}]\n"
-		"pending_gang_resource_requests: [{bundle_selectors: [{resource_requests: [{}]}]}]\n"
+		"pending_gang_resource_requests:\n"
+		"- bundle_selectors: [{resource_requests: [{}]}]\n"
 		"cluster_resource_constraints: [{resource_requests: [{count: 1}]}]\n"
 		"cluster_session_name: s\n",
 		&arena);
@@ -181,7 +187,8 @@ static void test_problems(void **state)
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_state ray = decode_good(
-		"nodeStates: [{nodeId: '?', totalResources: {CPU: .nan, GPU: 1}, availableResources:\n"
+		"nodeStates: [{nodeId: '?', totalResources: {CPU: .nan, GPU: 1},\n"
+		"  availableResources:\n"
 		"  {GPU: -0.5}, status: SLEEPING}, {status: 77}]\n"
 		"pendingResourceRequests:\n"
 		"- {count: -5, request: {resourcesBundle: {CPU: NaN, GPU: -1, x: 1}}}\n"
@@ -219,78 +226,78 @@ static int decode(const char *text, struct arena *arena, struct err *err)
 #define PN "rayState.nodeStates[0]."
 #define PR "rayState.pendingResourceRequests[0].request."
 
+static const struct codec_bad wrong_types[] = {
+	{ "[]", "rayState: must be an object" },
+	{ "clusterResourceStateVersion: x",
+	  "rayState.clusterResourceStateVersion: must be an integer, is \"x\"" },
+	{ "clusterResourceStateVersion: '9223372036854775808'",
+	  "rayState.clusterResourceStateVersion: must be an integer" },
+	{ "clusterResourceStateVersion: 1.5",
+	  "rayState.clusterResourceStateVersion: must be an integer, is 1.5" },
+	{ "clusterResourceStateVersion: 9007199254740994",
+	  "rayState.clusterResourceStateVersion: must be an integer of at most 2^53" },
+	{ "last_seen_autoscaler_state_version: []",
+	  "rayState.last_seen_autoscaler_state_version: must be an integer" },
+	{ "{nodeStates: [], node_states: []}",
+	  "rayState.nodeStates: is given twice, also as node_states" },
+	{ "nodeStates: {}", "rayState.nodeStates: must be an array" },
+	{ "nodeStates: [1]", "rayState.nodeStates[0]: must be an object" },
+	{ "node_states: [1]", "rayState.node_states[0]: must be an object" },
+	{ NODE("nodeId: 1"), PN "nodeId: must be a string" },
+	{ NODE("instanceId: 1"), PN "instanceId: must be a string" },
+	{ NODE("rayNodeTypeName: 1"), PN "rayNodeTypeName: must be a string" },
+	{ NODE("totalResources: []"), PN "totalResources: must be an object" },
+	{ NODE("totalResources: {CPU: x}"), PN "totalResources.CPU: must be a number, is \"x\"" },
+	{ NODE("totalResources: {CPU: true}"), PN "totalResources.CPU: must be a number, is a" },
+	{ NODE("availableResources: {CPU: {}}"), PN "availableResources.CPU: must be a number" },
+	{ NODE("labels: {a: 1}"), PN "labels.a: must be a string" },
+	{ NODE("dynamicLabels: []"), PN "dynamicLabels: must be an object" },
+	{ NODE("status: true"), PN "status: must be an integer" },
+	{ NODE("status: 5000000000"), PN "status: must be a number of an enum" },
+	{ NODE("idleDurationMs: soon"), PN "idleDurationMs: must be an integer" },
+	{ NODE("nodeIpAddress: 1"), PN "nodeIpAddress: must be a string" },
+	{ NODE("nodeActivity: [1]"), PN "nodeActivity[0]: must be a string" },
+	{ "pendingResourceRequests: {}", "rayState.pendingResourceRequests: must be an array" },
+	{ "pendingResourceRequests: [1]", "rayState.pendingResourceRequests[0]: must be" },
+	{ "pendingResourceRequests: [{request: 1}]",
+	  "rayState.pendingResourceRequests[0].request: must be an object" },
+	{ "pendingResourceRequests: [{count: many}]",
+	  "rayState.pendingResourceRequests[0].count: must be an integer, is \"many\"" },
+	{ REQUEST("resourcesBundle: []"), PR "resourcesBundle: must be an object" },
+	{ REQUEST("resourcesBundle: {CPU: one}"), PR "resourcesBundle.CPU: must be a number" },
+	{ REQUEST("resourcesBundle: {CPU: null}"), PR "resourcesBundle.CPU: must be a number" },
+	{ REQUEST("placementConstraints: {}"), PR "placementConstraints: must be an array" },
+	{ REQUEST("placementConstraints: [{affinity: 1}]"),
+	  PR "placementConstraints[0].affinity: must be an object" },
+	{ REQUEST("placementConstraints: [{antiAffinity: {labelName: 1}}]"),
+	  PR "placementConstraints[0].antiAffinity.labelName: must be a string" },
+	{ REQUEST("labelSelectors: {}"), PR "labelSelectors: must be an array" },
+	{ REQUEST("labelSelectors: [1]"), PR "labelSelectors[0]: must be an object" },
+	{ REQUEST("labelSelectors: [{labelConstraints: {}}]"),
+	  PR "labelSelectors[0].labelConstraints: must be an array" },
+	{ REQUEST("labelSelectors: [{labelConstraints: [{labelKey: 1}]}]"),
+	  PR "labelSelectors[0].labelConstraints[0].labelKey: must be a string" },
+	{ REQUEST("labelSelectors: [{labelConstraints: [{labelValues: a}]}]"),
+	  PR "labelSelectors[0].labelConstraints[0].labelValues: must be an array" },
+	{ "pendingGangResourceRequests: 1", "rayState.pendingGangResourceRequests: must be" },
+	{ "pendingGangResourceRequests: [1]", "rayState.pendingGangResourceRequests[0]: must" },
+	{ "pendingGangResourceRequests: [{requests: {}}]",
+	  "rayState.pendingGangResourceRequests[0].requests: must be an array" },
+	{ "pendingGangResourceRequests: [{details: 1}]",
+	  "rayState.pendingGangResourceRequests[0].details: must be a string" },
+	{ "pendingGangResourceRequests: [{bundleSelectors: [{resourceRequests: [1]}]}]",
+	  "rayState.pendingGangResourceRequests[0].bundleSelectors[0].resourceRequests[0]: "
+	  "must be an object" },
+	{ "clusterResourceConstraints: {}", "rayState.clusterResourceConstraints: must be" },
+	{ "clusterResourceConstraints: [{resourceRequests: [{count: []}]}]",
+	  "rayState.clusterResourceConstraints[0].resourceRequests[0].count: must be" },
+	{ "clusterSessionName: 1", "rayState.clusterSessionName: must be a string" },
+};
+
 static void test_wrong_types(void **state)
 {
-	static const struct codec_bad table[] = {
-		{ "[]", "rayState: must be an object" },
-		{ "clusterResourceStateVersion: x",
-		  "rayState.clusterResourceStateVersion: must be an integer, is \"x\"" },
-		{ "clusterResourceStateVersion: '9223372036854775808'",
-		  "rayState.clusterResourceStateVersion: must be an integer" },
-		{ "clusterResourceStateVersion: 1.5",
-		  "rayState.clusterResourceStateVersion: must be an integer, is 1.5" },
-		{ "clusterResourceStateVersion: 9007199254740994",
-		  "rayState.clusterResourceStateVersion: must be an integer of at most 2^53" },
-		{ "last_seen_autoscaler_state_version: []",
-		  "rayState.last_seen_autoscaler_state_version: must be an integer" },
-		{ "{nodeStates: [], node_states: []}",
-		  "rayState.nodeStates: is given twice, also as node_states" },
-		{ "nodeStates: {}", "rayState.nodeStates: must be an array" },
-		{ "nodeStates: [1]", "rayState.nodeStates[0]: must be an object" },
-		{ "node_states: [1]", "rayState.node_states[0]: must be an object" },
-		{ NODE("nodeId: 1"), PN "nodeId: must be a string" },
-		{ NODE("instanceId: 1"), PN "instanceId: must be a string" },
-		{ NODE("rayNodeTypeName: 1"), PN "rayNodeTypeName: must be a string" },
-		{ NODE("totalResources: []"), PN "totalResources: must be an object" },
-		{ NODE("totalResources: {CPU: x}"), PN "totalResources.CPU: must be a number, is \"x\"" },
-		{ NODE("totalResources: {CPU: true}"), PN "totalResources.CPU: must be a number, is a" },
-		{ NODE("availableResources: {CPU: {}}"), PN "availableResources.CPU: must be a number" },
-		{ NODE("labels: {a: 1}"), PN "labels.a: must be a string" },
-		{ NODE("dynamicLabels: []"), PN "dynamicLabels: must be an object" },
-		{ NODE("status: true"), PN "status: must be an integer" },
-		{ NODE("status: 5000000000"), PN "status: must be a number of an enum" },
-		{ NODE("idleDurationMs: soon"), PN "idleDurationMs: must be an integer" },
-		{ NODE("nodeIpAddress: 1"), PN "nodeIpAddress: must be a string" },
-		{ NODE("nodeActivity: [1]"), PN "nodeActivity[0]: must be a string" },
-		{ "pendingResourceRequests: {}", "rayState.pendingResourceRequests: must be an array" },
-		{ "pendingResourceRequests: [1]", "rayState.pendingResourceRequests[0]: must be" },
-		{ "pendingResourceRequests: [{request: 1}]",
-		  "rayState.pendingResourceRequests[0].request: must be an object" },
-		{ "pendingResourceRequests: [{count: many}]",
-		  "rayState.pendingResourceRequests[0].count: must be an integer, is \"many\"" },
-		{ REQUEST("resourcesBundle: []"), PR "resourcesBundle: must be an object" },
-		{ REQUEST("resourcesBundle: {CPU: one}"), PR "resourcesBundle.CPU: must be a number" },
-		{ REQUEST("resourcesBundle: {CPU: null}"), PR "resourcesBundle.CPU: must be a number" },
-		{ REQUEST("placementConstraints: {}"), PR "placementConstraints: must be an array" },
-		{ REQUEST("placementConstraints: [{affinity: 1}]"),
-		  PR "placementConstraints[0].affinity: must be an object" },
-		{ REQUEST("placementConstraints: [{antiAffinity: {labelName: 1}}]"),
-		  PR "placementConstraints[0].antiAffinity.labelName: must be a string" },
-		{ REQUEST("labelSelectors: {}"), PR "labelSelectors: must be an array" },
-		{ REQUEST("labelSelectors: [1]"), PR "labelSelectors[0]: must be an object" },
-		{ REQUEST("labelSelectors: [{labelConstraints: {}}]"),
-		  PR "labelSelectors[0].labelConstraints: must be an array" },
-		{ REQUEST("labelSelectors: [{labelConstraints: [{labelKey: 1}]}]"),
-		  PR "labelSelectors[0].labelConstraints[0].labelKey: must be a string" },
-		{ REQUEST("labelSelectors: [{labelConstraints: [{labelValues: a}]}]"),
-		  PR "labelSelectors[0].labelConstraints[0].labelValues: must be an array" },
-		{ "pendingGangResourceRequests: 1", "rayState.pendingGangResourceRequests: must be" },
-		{ "pendingGangResourceRequests: [1]", "rayState.pendingGangResourceRequests[0]: must" },
-		{ "pendingGangResourceRequests: [{requests: {}}]",
-		  "rayState.pendingGangResourceRequests[0].requests: must be an array" },
-		{ "pendingGangResourceRequests: [{details: 1}]",
-		  "rayState.pendingGangResourceRequests[0].details: must be a string" },
-		{ "pendingGangResourceRequests: [{bundleSelectors: [{resourceRequests: [1]}]}]",
-		  "rayState.pendingGangResourceRequests[0].bundleSelectors[0].resourceRequests[0]: "
-		  "must be an object" },
-		{ "clusterResourceConstraints: {}", "rayState.clusterResourceConstraints: must be" },
-		{ "clusterResourceConstraints: [{resourceRequests: [{count: []}]}]",
-		  "rayState.clusterResourceConstraints[0].resourceRequests[0].count: must be" },
-		{ "clusterSessionName: 1", "rayState.clusterSessionName: must be a string" },
-	};
-
 	(void)state;
-	codec_check_bad(table, SUPPORT_COUNT(table), decode);
+	codec_check_bad(wrong_types, SUPPORT_COUNT(wrong_types), decode);
 }
 
 static void test_set_bundle(void **state)
@@ -312,8 +319,8 @@ static void test_set_bundle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full),	   cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_snake_case), cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_full),        cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_snake_case),  cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_wrong_types), cmocka_unit_test(test_set_bundle),
 	};
 

@@ -136,7 +136,8 @@ static void test_many_shapes(void **state)
 
 static void test_observe(void **state)
 {
-	static struct label annotation = { .key = ANNOTATION_REQUEST_RESOURCES, .value = "[{\"GPU\":1}]" };
+	static struct label annotation = { .key = ANNOTATION_REQUEST_RESOURCES,
+					   .value = "[{\"GPU\":1}]" };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct snapshot snapshot = { .now = 0 };
 
@@ -152,16 +153,17 @@ static void test_observe(void **state)
 	request_resources_observe(&snapshot, &arena);
 	assert_true(snapshot.has_annotation_request);
 	assert_null(snapshot.annotation_request);
-	assert_string_equal(snapshot.annotation_problem,
-			    "annotation rayscaler.dev/request-resources: line 1, column 2: a member "
-			    "name in quotes is expected; it must be a JSON list of bundles like "
-			    "[{\"GPU\": 1}]");
+	assert_string_equal(
+		snapshot.annotation_problem,
+		"annotation rayscaler.dev/request-resources: line 1, column 2: a member "
+		"name in quotes is expected; it must be a JSON list of bundles like "
+		"[{\"GPU\": 1}]");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bundles),	    cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_bundles),     cmocka_unit_test(test_selectors),
 		cmocka_unit_test(test_impossible),  cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_many_shapes), cmocka_unit_test(test_observe),
 	};

@@ -41,19 +41,27 @@ static void test_parse(void **state)
 static void test_bad(void **state)
 {
 	static const char *const form[] = {
-		"",			   "2026",
-		"2026-11-20",		   "2026-11-20 10:00:00Z",
-		"2026-11-20T10:00:00",	   "2026-11-20T10:00Z",
-		"2026-11-20T10:00:00.Z",   "2026-11-20T10:00:00Zx",
-		"2026-11-20T10:00:00+0100", "2026-11-20T10:00:00+25:00",
-		"26-11-20T10:00:00Z",	   "+2026-11-20T10:00:00Z",
-		"2026-1-20T10:00:00Z",	   " 2026-11-20T10:00:00Z",
-		"2026-11-20T10:00:00,5Z",  "now",
+		"",
+		"2026",
+		"2026-11-20",
+		"2026-11-20 10:00:00Z",
+		"2026-11-20T10:00:00",
+		"2026-11-20T10:00Z",
+		"2026-11-20T10:00:00.Z",
+		"2026-11-20T10:00:00Zx",
+		"2026-11-20T10:00:00+0100",
+		"2026-11-20T10:00:00+25:00",
+		"26-11-20T10:00:00Z",
+		"+2026-11-20T10:00:00Z",
+		"2026-1-20T10:00:00Z",
+		" 2026-11-20T10:00:00Z",
+		"2026-11-20T10:00:00,5Z",
+		"now",
 	};
 	static const char *const range[] = {
-		"2026-13-20T10:00:00Z", "2026-00-20T10:00:00Z", "2026-11-31T10:00:00Z",
-		"2026-11-00T10:00:00Z", "2023-02-29T10:00:00Z", "1900-02-29T00:00:00Z",
-		"2026-11-20T24:00:00Z", "2026-11-20T10:60:00Z", "2026-11-20T10:00:61Z",
+		"2026-13-20T10:00:00Z", "2026-00-20T10:00:00Z",      "2026-11-31T10:00:00Z",
+		"2026-11-00T10:00:00Z", "2023-02-29T10:00:00Z",      "1900-02-29T00:00:00Z",
+		"2026-11-20T24:00:00Z", "2026-11-20T10:60:00Z",      "2026-11-20T10:00:61Z",
 		"2026-11-20T10:00:60Z", "2016-12-31T23:59:60+01:00",
 	};
 	const char *problem;
@@ -112,8 +120,8 @@ static void test_round_trip(void **state)
 static void test_decode(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree =
-		codec_tree("{a: '1970-01-01T00:00:01Z', b: soon, c: null, d: 5}");
+	AUTO(json_done)
+	struct cJSON *tree = codec_tree("{a: '1970-01-01T00:00:01Z', b: soon, c: null, d: 5}");
 	struct err err;
 	struct json_reader reader = { .arena = &arena, .err = &err };
 	struct json_at root = json_root(tree, "status", &reader);
@@ -137,8 +145,8 @@ static void test_decode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),	   cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_print),	   cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_parse),  cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_print),  cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_decode),
 	};
 

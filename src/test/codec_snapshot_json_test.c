@@ -7,8 +7,8 @@
 #include "codec/snapshot_write.h"
 #include "codec_support.h"
 
-#define HEAD                                                          \
-	"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"          \
+#define HEAD                                                                                       \
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"                                     \
 	"now: '2026-11-20T10:00:00Z'\n"
 #define LEAST HEAD "rayCluster: {metadata: {name: demo}}\n"
 
@@ -48,35 +48,35 @@ static void test_least(void **state)
 	assert_string_equal(snapshot.ray_problem, "");
 }
 
-static const char full[] =
-	HEAD "rayCluster:\n"
-	     "  metadata: {name: demo, namespace: n, annotations: {rayscaler.dev/request-resources:\n"
-	     "    '[{\"GPU\": 1}]', kubectl.kubernetes.io/last-applied-configuration: hunter2}}\n"
-	     "  spec:\n"
-	     "    headGroupSpec: {rayStartParams: {redis-password: hunter2, num-cpus: '1'}}\n"
-	     "    workerGroupSpecs:\n"
-	     "    - groupName: g\n"
-	     "      resources: {}\n"
-	     "      scaleStrategy: {workersToDelete: [], scaleGate: {a: 1}}\n"
-	     "      template: {spec: {containers: [{name: ray, args: [--token=hunter2], env:\n"
-	     "        [{name: AWS_SECRET, value: hunter2}], resources: {limits: {cpu: 500m}}}]}}\n"
-	     "pods:\n"
-	     "- metadata: {name: p1, deletionTimestamp: '2026-11-20T09:59:00Z'}\n"
-	     "  spec: {containers: [{name: autoscaler, command: [rayscaler], args: [park]}]}\n"
-	     "- metadata: {name: p2}\n"
-	     "  status: {phase: Pending, containerStatuses: [{name: ray, lastState: {terminated:\n"
-	     "    {exitCode: 1}}}]}\n"
-	     "rayState: {clusterResourceStateVersion: '3', nodeStates: [{nodeId: AQI=}]}\n"
-	     "rayStateTime: '2026-11-20T09:59:59.500Z'\n"
-	     "events: []\n"
-	     "settings: {idle-timeout-seconds: 0, mode: sidecar, packing: fewest-gpus,\n"
-	     "  accelerators: [neuron_cores], conserve-accelerators: false, enforce-max: now}\n"
-	     "autoscaler: {spec: {paused: true}}\n"
-	     "nodes: [{metadata: {name: n1}}]\n"
-	     "otherPods: [{metadata: {name: other}}]\n"
-	     "deviceTable: {any: thing}\n"
-	     "gpuBudget: 7.5\n"
-	     "memory: {rayletGone: [{key: p, since: '2026-11-20T10:00:00Z'}, rubbish]}\n";
+static const char full[] = HEAD
+	"rayCluster:\n"
+	"  metadata: {name: demo, namespace: n, annotations: {rayscaler.dev/request-resources:\n"
+	"    '[{\"GPU\": 1}]', kubectl.kubernetes.io/last-applied-configuration: hunter2}}\n"
+	"  spec:\n"
+	"    headGroupSpec: {rayStartParams: {redis-password: hunter2, num-cpus: '1'}}\n"
+	"    workerGroupSpecs:\n"
+	"    - groupName: g\n"
+	"      resources: {}\n"
+	"      scaleStrategy: {workersToDelete: [], scaleGate: {a: 1}}\n"
+	"      template: {spec: {containers: [{name: ray, args: [--token=hunter2], env:\n"
+	"        [{name: AWS_SECRET, value: hunter2}], resources: {limits: {cpu: 500m}}}]}}\n"
+	"pods:\n"
+	"- metadata: {name: p1, deletionTimestamp: '2026-11-20T09:59:00Z'}\n"
+	"  spec: {containers: [{name: autoscaler, command: [rayscaler], args: [park]}]}\n"
+	"- metadata: {name: p2}\n"
+	"  status: {phase: Pending, containerStatuses: [{name: ray, lastState: {terminated:\n"
+	"    {exitCode: 1}}}]}\n"
+	"rayState: {clusterResourceStateVersion: '3', nodeStates: [{nodeId: AQI=}]}\n"
+	"rayStateTime: '2026-11-20T09:59:59.500Z'\n"
+	"events: []\n"
+	"settings: {idle-timeout-seconds: 0, mode: sidecar, packing: fewest-gpus,\n"
+	"  accelerators: [neuron_cores], conserve-accelerators: false, enforce-max: now}\n"
+	"autoscaler: {spec: {paused: true}}\n"
+	"nodes: [{metadata: {name: n1}}]\n"
+	"otherPods: [{metadata: {name: other}}]\n"
+	"deviceTable: {any: thing}\n"
+	"gpuBudget: 7.5\n"
+	"memory: {rayletGone: [{key: p, since: '2026-11-20T10:00:00Z'}, rubbish]}\n";
 
 static void check_full(const struct snapshot *snapshot)
 {
@@ -155,79 +155,79 @@ static void test_json_and_null(void **state)
 	assert_null(snapshot.memory);
 }
 
+static const struct codec_bad bad_texts[] = {
+	{ "", "the text is empty" },
+	{ "- a", "top level: must be an object, is an array" },
+	{ "{}", "apiVersion: is missing, must be a string" },
+	{ "apiVersion: v1", "apiVersion: must be rayscaler.dev/v1alpha1, is \"v1\"" },
+	{ "apiVersion: 1", "apiVersion: must be a string, is a number; put it in quotes" },
+	{ "apiVersion: rayscaler.dev/v1alpha1", "kind: is missing" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Plan", "kind: must be Snapshot, is" },
+	{ LEAST "podz: []", "podz: is not a member of a Snapshot" },
+	{ LEAST "Pods: []", "Pods: is not a member of a Snapshot" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nrayCluster: {}",
+	  "now: is missing, must be a string" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: 5", "now: must be a s" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: null",
+	  "now: must be a string, is null" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: today",
+	  "now: \"today\" is not an RFC 3339 time" },
+	{ HEAD, "rayCluster: is missing, must be an object" },
+	{ HEAD "rayCluster: null", "rayCluster: must be an object, is null" },
+	{ HEAD "rayCluster: []", "rayCluster: must be an object, is an array" },
+	{ HEAD "rayCluster: {}", "rayCluster.metadata.name: is missing" },
+	{ HEAD "rayCluster: {metadata: {name: d}, spec: {workerGroupSpecs: [{maxReplicas: "
+	       "'5'}]}}",
+	  "rayCluster.spec.workerGroupSpecs[0].maxReplicas: must be an integer, is a "
+	  "string" },
+	{ LEAST "pods: {}", "pods: must be an array" },
+	{ LEAST "pods: [{}]", "pods[0].metadata.name: is missing" },
+	{ LEAST "pods: [{metadata: {name: a}}, {metadata: {name: 5}}]",
+	  "pods[1].metadata.name: must be a string" },
+	{ LEAST "rayState: []", "rayState: must be an object" },
+	{ LEAST "rayState: {nodeStates: [{status: []}]}", "rayState.nodeStates[0].status: " },
+	{ LEAST "rayStateTime: 5", "rayStateTime: must be a string" },
+	{ LEAST "rayStateTime: soon", "rayStateTime: \"soon\" is not an RFC 3339" },
+	{ LEAST "events: {}", "events: must be an array" },
+	{ LEAST "events: [1]", "events[0]: must be an object" },
+	{ LEAST "settings: []", "settings: must be an object" },
+	{ LEAST "settings: {idleTimeoutSeconds: 5}",
+	  "settings.idleTimeoutSeconds: is not a setting" },
+	{ LEAST "settings: {idle-timeout-seconds: '5'}",
+	  "settings.idle-timeout-seconds: must be an integer, is a string" },
+	{ LEAST "settings: {idle-timeout-seconds: null}",
+	  "settings.idle-timeout-seconds: must be an integer, is null" },
+	{ LEAST "settings: {idle-timeout-seconds: -1}",
+	  "settings.idle-timeout-seconds: must be 0 to 31536000 seconds, is -1" },
+	{ LEAST "settings: {state-max-age-seconds: 0}",
+	  "settings.state-max-age-seconds: must be 1 to" },
+	{ LEAST "settings: {mode: 1}", "settings.mode: must be a string" },
+	{ LEAST "settings: {mode: both}",
+	  "settings.mode: must be one of controller|sidecar, is \"both\"" },
+	{ LEAST "settings: {conserve-accelerators: 'true'}",
+	  "settings.conserve-accelerators: must be a boolean" },
+	{ LEAST "settings: {accelerators: TPU}", "settings.accelerators: must be an array" },
+	{ LEAST "settings: {accelerators: [1]}", "settings.accelerators[0]: must be" },
+	{ LEAST "autoscaler: 1", "autoscaler: must be an object" },
+	{ LEAST "autoscaler: {spec: {paused: 1}}", "autoscaler.spec.paused: must be a" },
+	{ LEAST "nodes: {}", "nodes: must be an array" },
+	{ LEAST "nodes: [{metadata: {}}]", "nodes[0].metadata.name: is missing" },
+	{ LEAST "otherPods: [1]", "otherPods[0]: must be an object" },
+	{ LEAST "deviceTable: []", "deviceTable: must be an object, is an array" },
+	{ LEAST "gpuBudget: '8'", "gpuBudget: must be a number, is a string" },
+	{ LEAST "gpuBudget: -1", "gpuBudget: is negative; it must be a number of GPUs" },
+	{ LEAST "gpuBudget: .nan", "gpuBudget: is NaN" },
+	{ LEAST "memory: x", "memory: must be an object, is a string" },
+	{ LEAST "now: '2026-11-20T10:00:00Z'", "line 5, column 1: this member is there twice" },
+	{ LEAST "pods: [{metadata: {name: a, name: b}}]", "line 5, column 29: this member" },
+	{ LEAST "---\na: 1", "line 5, column 1: a second document" },
+	{ "{\"apiVersion\": \"a\", \"apiVersion\": \"b\"}", "apiVersion: is there twice" },
+};
+
 static void test_bad(void **state)
 {
-	static const struct codec_bad table[] = {
-		{ "", "the text is empty" },
-		{ "- a", "top level: must be an object, is an array" },
-		{ "{}", "apiVersion: is missing, must be a string" },
-		{ "apiVersion: v1", "apiVersion: must be rayscaler.dev/v1alpha1, is \"v1\"" },
-		{ "apiVersion: 1", "apiVersion: must be a string, is a number; put it in quotes" },
-		{ "apiVersion: rayscaler.dev/v1alpha1", "kind: is missing" },
-		{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Plan", "kind: must be Snapshot, is" },
-		{ LEAST "podz: []", "podz: is not a member of a Snapshot" },
-		{ LEAST "Pods: []", "Pods: is not a member of a Snapshot" },
-		{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nrayCluster: {}",
-		  "now: is missing, must be a string" },
-		{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: 5", "now: must be a s" },
-		{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: null",
-		  "now: must be a string, is null" },
-		{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: today",
-		  "now: \"today\" is not an RFC 3339 time" },
-		{ HEAD, "rayCluster: is missing, must be an object" },
-		{ HEAD "rayCluster: null", "rayCluster: must be an object, is null" },
-		{ HEAD "rayCluster: []", "rayCluster: must be an object, is an array" },
-		{ HEAD "rayCluster: {}", "rayCluster.metadata.name: is missing" },
-		{ HEAD "rayCluster: {metadata: {name: d}, spec: {workerGroupSpecs: [{maxReplicas: "
-		       "'5'}]}}",
-		  "rayCluster.spec.workerGroupSpecs[0].maxReplicas: must be an integer, is a "
-		  "string" },
-		{ LEAST "pods: {}", "pods: must be an array" },
-		{ LEAST "pods: [{}]", "pods[0].metadata.name: is missing" },
-		{ LEAST "pods: [{metadata: {name: a}}, {metadata: {name: 5}}]",
-		  "pods[1].metadata.name: must be a string" },
-		{ LEAST "rayState: []", "rayState: must be an object" },
-		{ LEAST "rayState: {nodeStates: [{status: []}]}", "rayState.nodeStates[0].status: " },
-		{ LEAST "rayStateTime: 5", "rayStateTime: must be a string" },
-		{ LEAST "rayStateTime: soon", "rayStateTime: \"soon\" is not an RFC 3339" },
-		{ LEAST "events: {}", "events: must be an array" },
-		{ LEAST "events: [1]", "events[0]: must be an object" },
-		{ LEAST "settings: []", "settings: must be an object" },
-		{ LEAST "settings: {idleTimeoutSeconds: 5}",
-		  "settings.idleTimeoutSeconds: is not a setting" },
-		{ LEAST "settings: {idle-timeout-seconds: '5'}",
-		  "settings.idle-timeout-seconds: must be an integer, is a string" },
-		{ LEAST "settings: {idle-timeout-seconds: null}",
-		  "settings.idle-timeout-seconds: must be an integer, is null" },
-		{ LEAST "settings: {idle-timeout-seconds: -1}",
-		  "settings.idle-timeout-seconds: must be 0 to 31536000 seconds, is -1" },
-		{ LEAST "settings: {state-max-age-seconds: 0}",
-		  "settings.state-max-age-seconds: must be 1 to" },
-		{ LEAST "settings: {mode: 1}", "settings.mode: must be a string" },
-		{ LEAST "settings: {mode: both}",
-		  "settings.mode: must be one of controller|sidecar, is \"both\"" },
-		{ LEAST "settings: {conserve-accelerators: 'true'}",
-		  "settings.conserve-accelerators: must be a boolean" },
-		{ LEAST "settings: {accelerators: TPU}", "settings.accelerators: must be an array" },
-		{ LEAST "settings: {accelerators: [1]}", "settings.accelerators[0]: must be" },
-		{ LEAST "autoscaler: 1", "autoscaler: must be an object" },
-		{ LEAST "autoscaler: {spec: {paused: 1}}", "autoscaler.spec.paused: must be a" },
-		{ LEAST "nodes: {}", "nodes: must be an array" },
-		{ LEAST "nodes: [{metadata: {}}]", "nodes[0].metadata.name: is missing" },
-		{ LEAST "otherPods: [1]", "otherPods[0]: must be an object" },
-		{ LEAST "deviceTable: []", "deviceTable: must be an object, is an array" },
-		{ LEAST "gpuBudget: '8'", "gpuBudget: must be a number, is a string" },
-		{ LEAST "gpuBudget: -1", "gpuBudget: is negative; it must be a number of GPUs" },
-		{ LEAST "gpuBudget: .nan", "gpuBudget: is NaN" },
-		{ LEAST "memory: x", "memory: must be an object, is a string" },
-		{ LEAST "now: '2026-11-20T10:00:00Z'", "line 5, column 1: this member is there twice" },
-		{ LEAST "pods: [{metadata: {name: a, name: b}}]", "line 5, column 29: this member" },
-		{ LEAST "---\na: 1", "line 5, column 1: a second document" },
-		{ "{\"apiVersion\": \"a\", \"apiVersion\": \"b\"}", "apiVersion: is there twice" },
-	};
-
 	(void)state;
-	codec_check_bad(table, SUPPORT_COUNT(table), read_text);
+	codec_check_bad(bad_texts, SUPPORT_COUNT(bad_texts), read_text);
 }
 
 /* Every setting of the table is taken in the file, and an unknown one is not. */

@@ -27,7 +27,8 @@ static void test_trees(void **state)
 		{ "- a\n- 'b'\n- \"c\"\n", "[\"a\",\"b\",\"c\"]" },
 		{ "a: {b: [1, 2], c: null}", "{\"a\":{\"b\":[1,2],\"c\":null}}" },
 		{ "a:\nb: ~\nc: ''", "{\"a\":null,\"b\":null,\"c\":\"\"}" },
-		{ "a: yes\nb: no\nc: on\nd: y", "{\"a\":\"yes\",\"b\":\"no\",\"c\":\"on\",\"d\":\"y\"}" },
+		{ "a: yes\nb: no\nc: on\nd: y",
+		  "{\"a\":\"yes\",\"b\":\"no\",\"c\":\"on\",\"d\":\"y\"}" },
 		{ "a: '1'\nb: \"true\"\nc: 'null'", "{\"a\":\"1\",\"b\":\"true\",\"c\":\"null\"}" },
 		{ "a: |\n  x\n  y\nb: >\n  x\n  y\n", "{\"a\":\"x\\ny\\n\",\"b\":\"x y\\n\"}" },
 		{ "a: 2026-11-20T10:00:00Z", "{\"a\":\"2026-11-20T10:00:00Z\"}" },
@@ -61,23 +62,40 @@ static void test_scalars(void **state)
 		enum yaml_scalar_kind kind;
 		double number;
 	} table[] = {
-		{ "", YAML_SCALAR_NULL, 0 },	    { "~", YAML_SCALAR_NULL, 0 },
-		{ "null", YAML_SCALAR_NULL, 0 },    { "NULL", YAML_SCALAR_NULL, 0 },
-		{ "nUll", YAML_SCALAR_STRING, 0 },  { "True", YAML_SCALAR_BOOLEAN, 0 },
-		{ "FALSE", YAML_SCALAR_BOOLEAN, 0 }, { "tRue", YAML_SCALAR_STRING, 0 },
-		{ "0", YAML_SCALAR_INTEGER, 0 },    { "-12", YAML_SCALAR_INTEGER, -12 },
-		{ "+12", YAML_SCALAR_INTEGER, 12 }, { "012", YAML_SCALAR_INTEGER, 12 },
-		{ "0o17", YAML_SCALAR_INTEGER, 15 }, { "0xFf", YAML_SCALAR_INTEGER, 255 },
-		{ "0o8", YAML_SCALAR_STRING, 0 },   { "0x", YAML_SCALAR_STRING, 0 },
-		{ "0xG", YAML_SCALAR_STRING, 0 },   { "-0x1", YAML_SCALAR_STRING, 0 },
-		{ "1.5", YAML_SCALAR_FLOAT, 1.5 },  { ".5", YAML_SCALAR_FLOAT, 0.5 },
-		{ "5.", YAML_SCALAR_FLOAT, 5 },	    { "1e3", YAML_SCALAR_FLOAT, 1000 },
-		{ "1.5E-1", YAML_SCALAR_FLOAT, 0.15 }, { "1e", YAML_SCALAR_STRING, 0 },
-		{ "e3", YAML_SCALAR_STRING, 0 },    { ".", YAML_SCALAR_STRING, 0 },
-		{ ".e1", YAML_SCALAR_STRING, 0 },   { "-", YAML_SCALAR_STRING, 0 },
-		{ "1.2.3", YAML_SCALAR_STRING, 0 }, { "1 2", YAML_SCALAR_STRING, 0 },
-		{ ".inf", YAML_SCALAR_FLOAT, INFINITY }, { "-.Inf", YAML_SCALAR_FLOAT, -INFINITY },
-		{ "inf", YAML_SCALAR_STRING, 0 },   { "nan", YAML_SCALAR_STRING, 0 },
+		{ "", YAML_SCALAR_NULL, 0 },
+		{ "~", YAML_SCALAR_NULL, 0 },
+		{ "null", YAML_SCALAR_NULL, 0 },
+		{ "NULL", YAML_SCALAR_NULL, 0 },
+		{ "nUll", YAML_SCALAR_STRING, 0 },
+		{ "True", YAML_SCALAR_BOOLEAN, 0 },
+		{ "FALSE", YAML_SCALAR_BOOLEAN, 0 },
+		{ "tRue", YAML_SCALAR_STRING, 0 },
+		{ "0", YAML_SCALAR_INTEGER, 0 },
+		{ "-12", YAML_SCALAR_INTEGER, -12 },
+		{ "+12", YAML_SCALAR_INTEGER, 12 },
+		{ "012", YAML_SCALAR_INTEGER, 12 },
+		{ "0o17", YAML_SCALAR_INTEGER, 15 },
+		{ "0xFf", YAML_SCALAR_INTEGER, 255 },
+		{ "0o8", YAML_SCALAR_STRING, 0 },
+		{ "0x", YAML_SCALAR_STRING, 0 },
+		{ "0xG", YAML_SCALAR_STRING, 0 },
+		{ "-0x1", YAML_SCALAR_STRING, 0 },
+		{ "1.5", YAML_SCALAR_FLOAT, 1.5 },
+		{ ".5", YAML_SCALAR_FLOAT, 0.5 },
+		{ "5.", YAML_SCALAR_FLOAT, 5 },
+		{ "1e3", YAML_SCALAR_FLOAT, 1000 },
+		{ "1.5E-1", YAML_SCALAR_FLOAT, 0.15 },
+		{ "1e", YAML_SCALAR_STRING, 0 },
+		{ "e3", YAML_SCALAR_STRING, 0 },
+		{ ".", YAML_SCALAR_STRING, 0 },
+		{ ".e1", YAML_SCALAR_STRING, 0 },
+		{ "-", YAML_SCALAR_STRING, 0 },
+		{ "1.2.3", YAML_SCALAR_STRING, 0 },
+		{ "1 2", YAML_SCALAR_STRING, 0 },
+		{ ".inf", YAML_SCALAR_FLOAT, INFINITY },
+		{ "-.Inf", YAML_SCALAR_FLOAT, -INFINITY },
+		{ "inf", YAML_SCALAR_STRING, 0 },
+		{ "nan", YAML_SCALAR_STRING, 0 },
 		{ "1e999", YAML_SCALAR_FLOAT, INFINITY },
 	};
 
@@ -183,7 +201,9 @@ static void test_alias_bomb(void **state)
 
 static void test_deep_text(void **state)
 {
-	const struct json_limits limits = { .bytes = 1 << 20, .depth = SIZE_MAX, .elements = 1 << 20 };
+	const struct json_limits limits = { .bytes = 1 << 20,
+					    .depth = SIZE_MAX,
+					    .elements = 1 << 20 };
 	AUTO(buf_done) struct buf buf;
 
 	(void)state;
@@ -228,8 +248,8 @@ static void test_json_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trees),	   cmocka_unit_test(test_scalars),
-		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_trees),      cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_bad),        cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_alias_bomb), cmocka_unit_test(test_deep_text),
 		cmocka_unit_test(test_json_first),
 	};

@@ -33,7 +33,8 @@ static void check_time(const char *text)
 	rfc3339_print(time, printed);
 	/* An offset may lead out of the four-digit years. */
 	REQUIRE(rfc3339_parse(printed, &again, &problem) == 0);
-	REQUIRE(again == time || time < INT64_C(-62167219200000) || time > INT64_C(253402300799999));
+	REQUIRE(again == time || time < INT64_C(-62167219200000) ||
+		time > INT64_C(253402300799999));
 }
 
 static void check_number(const char *text)

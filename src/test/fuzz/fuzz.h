@@ -10,13 +10,13 @@
 
 #include "codec/json.h"
 
-#define REQUIRE(condition)                                                              \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "does not hold: %s (%s:%d)\n", #condition,      \
-				__FILE__, __LINE__);                                    \
-			abort();                                                        \
-		}                                                                       \
+#define REQUIRE(condition)                                                                         \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "does not hold: %s (%s:%d)\n", #condition, __FILE__,       \
+				__LINE__);                                                         \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static const struct json_limits fuzz_limits __attribute__((unused)) = {
