@@ -1,0 +1,61 @@
+/* One run of schedule(): the nodes it works on, in Ray's order, and what is left of the limits.
+ * The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the stack
+ * of schedule(); its memory is the scratch arena, results go to the caller's arena. */
+#ifndef CORE_SCHEDULE_RUN_H
+#define CORE_SCHEDULE_RUN_H
+
+#include "core/schedule_room.h"
+
+/* Placements of one phase; shared by nodes that got the same. */
+struct schedule_chunk {
+	const struct schedule_chunk *before; /* of an earlier phase */
+	const struct schedule_placement *at;
+	size_t count;
+};
+
+struct schedule_work {
+	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for a new node */
+	enum schedule_status status;
+	enum schedule_cause cause;
+	enum schedule_phase launch_phase;
+	bool cancelled; /* a launch taken back: no part of the run any more */
+	bool sorted;    /* by the phase of the maxima per type */
+	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
+	uint32_t state, rest, placed; /* of the source that is placed now */
+	const struct schedule_chunk *placements;
+};
+
+struct schedule_run {
+	const struct schedule_problem *problem;
+	struct arena *arena;    /* of the result */
+	struct arena *scratch;  /* until the run ends */
+	struct arena *attempt;  /* until the try ends */
+	struct schedule_vocabulary words;
+	struct schedule_states states;
+	struct schedule_room room;
+	VEC(struct schedule_work) nodes; /* the given ones in their order, then the new ones */
+	VEC(uint32_t) order;             /* of nodes, as Ray's list stands */
+	uint32_t *template_labels;       /* by type */
+	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
+	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */
+	int64_t *launches;   /* by type */
+	int64_t budget;      /* GPU that may still be added; INT64_MAX: no ceiling */
+	int64_t list_nodes, new_nodes; /* all, and those of this run */
+};
+
+void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
+		       struct arena *arena, struct arena *scratch, struct arena *attempt);
+/* Starts a source: constraints see all of every node (totals), demands what is available. */
+void schedule_run_set_source(struct schedule_run *run, bool totals);
+/* How many replicas of the type may be launched now, and what stands in the way of more. */
+int64_t schedule_run_permits(const struct schedule_run *run, size_t type,
+			     enum schedule_limit *ret_limit);
+/* The same for min_nodes, which Ray holds against no maximum. */
+int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t type);
+/* Counts replicas against the limits. */
+void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);
+/* Adds one node of the type at the end of nodes (not of order). */
+struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
+					  enum schedule_phase phase);
+
+#endif
