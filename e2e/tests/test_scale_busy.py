@@ -1,0 +1,92 @@
+"""No busy worker is ever removed: lowered replicas, rejected drains, a controller that is killed."""
+
+import time
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+
+
+def test_a_worker_with_a_task_stays_also_when_replicas_is_lowered_by_hand(shared, controller):
+    one = shared([rm.gpu_group()])
+    controller(one.namespace)
+    with one.program() as program:
+        program.tasks(1, name="long", num_gpus=1)
+        program.tasks(1, name="short", num_gpus=1)
+        (busy,) = program.ready("long", 40)
+        (free,) = program.ready("short", 40)
+        program.call("release", name="short")
+        one.edit_group(replicas=0)
+        wait_until(lambda: one.replicas() >= 1, 5, "replicas to be repaired")
+        wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 25, "only the idle worker to go")
+        hold(lambda: one.workers() == [busy], IDLE + 2, "the busy worker stays")
+        assert free not in one.workers()
+        assert program.call("release", name="long") == [busy]
+        program.end()
+    one.wait_empty()
+
+
+def test_a_worker_whose_drain_ray_rejects_is_kept(shared, controller):
+    # This raylet reports what it does every 6 s only: Ray's GCS still calls it idle while a task
+    # has begun, and the raylet itself must refuse the drain.
+    slow = {"RAY_raylet_report_resources_period_milliseconds": "6000"}
+    one = shared([rm.gpu_group(env=slow)])
+    control = controller(one.namespace)
+    one.request('[{"GPU": 1}]')
+    (worker,) = one.wait_joined(1)
+    with one.program() as program:
+        one.request(None)
+        wait_until(lambda: idle_seconds(one, worker) > IDLE - 1.5, 20, "the worker to be idle for almost long enough")
+        program.tasks(1, num_gpus=1)
+        assert program.ready("tasks", 20) == [worker]
+        control.wait_for("drain rejected", worker, seconds=20)
+        hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 3, "the worker stays")
+        assert program.call("release", name="tasks") == [worker]
+        program.end()
+    one.wait_empty(40)
+
+
+def idle_seconds(one, pod) -> float:
+    node = one.witness.node(pod)
+    return node["idle_ms"] / 1000 if node and node["status"] == "IDLE" else 0
+
+
+def test_a_controller_killed_at_any_moment_of_a_scale_up_ends_the_same(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=4)])
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        program.begin("ready", name="actors")
+        end = time.monotonic() + 12
+        pause = 0.15
+        while not program.answered() and time.monotonic() < end:
+            time.sleep(pause)
+            control.kill()
+            control.start()
+            pause = min(pause * 1.7, 2.5)
+        assert len(set(program.answer(30))) == 2
+        assert max(event.value for event in one.recorder.of("replicas", subject="gpu-group")) == 2
+        hold(lambda: len(one.workers()) == 2 and one.replicas() == 2, 2, "two workers, not more")
+
+
+def test_a_controller_killed_at_any_moment_of_a_scale_down_ends_the_same(shared, controller):
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.tasks(1, name="long", num_gpus=1)
+        program.tasks(2, name="short", num_gpus=1)
+        (busy,) = program.ready("long", 40)
+        program.ready("short", 40)
+        program.call("release", name="short")
+        # Kill again and again around the moment at which the two become idle for long enough.
+        end = time.monotonic() + IDLE + 10
+        while len(one.workers()) > 1 and time.monotonic() < end:
+            time.sleep(1.3)
+            control.kill()
+            control.start()
+        wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the two idle workers to go")
+        assert program.call("release", name="long") == [busy]
+        program.end()
+    one.wait_empty(40)

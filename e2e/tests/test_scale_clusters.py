@@ -1,0 +1,125 @@
+"""Clusters of their own: a head with GPUs, two at once, suspended, deleted, sidecar, token."""
+
+import pytest
+
+from rayscaler_e2e import kuberay_pod as kp
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
+NO_POD = {"bench.rayscaler.dev/unschedulable": "held by the test"}
+
+
+def test_a10_gpus_of_the_head_count_and_the_head_stays(scenario, namespace, controller):
+    one = scenario(rm.cluster("headgpu", [rm.gpu_group()], head_gpus=1, head_cpus=2))
+    controller(namespace)
+    head = one.head()["metadata"]["name"]
+    with one.program() as program:
+        program.actors(1, name="first", num_gpus=1)
+        assert program.ready("first", 30) == [head]
+        hold(lambda: one.replicas() == 0, 2, "the head's GPU serves the first actor")
+        program.actors(1, name="second", num_gpus=1)
+        (worker,) = program.ready("second", 40)
+        assert worker in one.workers()
+        program.end()
+    one.wait_empty()
+    hold(lambda: one.head()["metadata"]["name"] == head, IDLE + 1, "an idle head is never removed")
+    assert one.witness.node(head)["status"] == "IDLE"
+
+
+def test_two_clusters_at_once(scenario, namespace, controller):
+    first = scenario(rm.cluster("first", [rm.gpu_group()]), wait=False)
+    second = scenario(rm.cluster("second", [rm.gpu_group()]))
+    first.wait_head()
+    control = controller(namespace)
+    with first.program() as one, second.program() as two:
+        one.actors(1, num_gpus=1)
+        two.actors(2, num_gpus=1)
+        assert one.ready("actors", 40) == first.workers()
+        assert two.ready("actors", 40) == second.workers()
+        one.end()
+        first.wait_empty()
+        assert second.replicas() == 2 and two.call("alive", name="actors") == second.workers()
+        two.end()
+    second.wait_empty()
+    assert control.find(f"{namespace}/first") and control.find(f"{namespace}/second")
+
+
+def test_a_suspended_cluster_is_left_alone(scenario, namespace, controller):
+    one = scenario(held("sleeping", suspend=True, annotations={"rayscaler.dev/request-resources": TWO_GPUS}), wait=False)
+    control = controller(namespace)
+    wait_until(lambda: (one.get().get("status") or {}).get("state") == "suspended", 10, "the operator to suspend it")
+    control.wait_for("caches are filled")
+    hold(lambda: one.replicas() == 0, 4, "a suspended cluster is not scaled")
+    one.edit({"spec": {"suspend": False}})
+    wait_until(lambda: one.replicas() == 2, 10, "the annotation to be honoured again")
+
+
+def test_a_cluster_that_is_being_deleted_is_left_alone(scenario, namespace, controller):
+    one = scenario(held("leaving"), wait=False)
+    control = controller(namespace)
+    control.wait_for("caches are filled")
+    one.edit({"metadata": {"finalizers": ["bench.rayscaler.dev/hold"]}})
+    one.server.admin.of("rayclusters", namespace).delete("leaving")
+    assert one.get()["metadata"]["deletionTimestamp"]
+    one.request(TWO_GPUS)
+    hold(lambda: one.replicas() == 0, 4, "a cluster that is being deleted is not scaled")
+
+
+def test_clusters_that_are_not_ours_are_left_alone(scenario, namespace, controller):
+    asked = {"rayscaler.dev/request-resources": TWO_GPUS}
+    off = scenario(held("off", annotations=asked), wait=False)
+    off.edit({"spec": {"enableInTreeAutoscaling": False}})
+    unmanaged = scenario(held("unmanaged", annotations={**asked, "rayscaler.dev/managed": "false"}), wait=False)
+    rays_own = held("raysown", annotations=asked)
+    for key in ("command", "args"):
+        del rays_own["spec"]["autoscalerOptions"][key]
+    rays_own = scenario(rays_own, wait=False)
+    ours = scenario(held("ours", annotations=asked), wait=False)
+    for one in (unmanaged, rays_own, ours):
+        wait_until(one.head, 10, f"the head Pod of {one.name}")
+    controller(namespace)
+    wait_until(lambda: ours.replicas() == 2, 10, "our cluster to be scaled")
+    hold(lambda: off.replicas() == unmanaged.replicas() == rays_own.replicas() == 0, 3, "the others are not")
+
+
+def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
+    manifest = rm.cluster("side", [rm.gpu_group()], autoscaler=rm.sidecar_options())
+    one = scenario(manifest)
+    role = api_server.admin.of("roles", namespace).get("side")
+    assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
+        (["pods"], ["get", "list", "watch", "patch"]),
+        (["pods/resize"], ["patch"]),
+        (["rayclusters"], ["get", "patch"]),
+    ]
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors", 40) == one.workers()
+        program.end()
+    one.wait_empty()
+    (status,) = [s for s in one.head()["status"]["containerStatuses"] if s["name"] == kp.AUTOSCALER_CONTAINER]
+    assert "running" in status["state"] and status["restartCount"] == 0
+    token = api_server.service_account_token(namespace, "side")
+    with pytest.raises(ApiError) as refused:
+        api_server.client(token).of("rayclusters", namespace).list()
+    assert refused.value.status == 403
+
+
+def test_token_authentication(scenario, namespace, controller):
+    one = scenario(rm.cluster("token", [rm.gpu_group()], authOptions={"mode": "token"}))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors", 40) == one.workers()
+        program.end()
+    one.wait_empty()
+
+
+def held(name, **more):
+    """A RayCluster whose Pods are never scheduled: nothing runs for it."""
+    manifest = rm.cluster(name, [rm.gpu_group(annotations=NO_POD)], **more)
+    manifest["spec"]["headGroupSpec"]["template"]["metadata"] = {"annotations": dict(NO_POD)}
+    return manifest

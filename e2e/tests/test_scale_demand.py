@@ -1,0 +1,162 @@
+"""What Ray asks for becomes workers, and idle workers go again (gpu-facts rows A3 to A6).
+
+Real Ray under an API server chosen by RAYSCALER_APISERVER; KubeRay's operator and the kubelet are
+stand-ins (the operator's Go module cannot be had: see kuberay_operator.py). The head is shared by
+all tests of the session; its idle timeout is 5 s unless a test says otherwise.
+"""
+
+import time
+
+import pytest
+
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.scenario import Scenario, hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+
+
+@pytest.fixture(scope="module")
+def default_idle(api_server, standins):
+    """A cluster without idleTimeoutSeconds whose one GPU worker has just become idle.
+
+    Its minute passes while the other tests of this module run.
+    """
+    namespace = api_server.create_namespace("default-idle")
+    directory = paths.work_root() / f"default-idle-{api_server.kind}"
+    one = Scenario(api_server, namespace, rm.cluster("slow", [rm.gpu_group()], idle_seconds=None), directory)
+    with Controller(api_server, namespace, directory / "controller"):
+        with one.wait_head().program() as program:
+            program.actors(1, num_gpus=1)
+            program.ready("actors")
+            program.end()
+        yield one
+    one.close()
+
+
+def test_a4_begins_with_one_worker_that_becomes_idle(default_idle):
+    assert len(default_idle.workers()) == 1
+
+
+def test_a3_two_gpu_actors_grow_the_group_from_0_to_2_and_back(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=5)])
+    control = controller(one.namespace)
+    since = one.recorder.mark()
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        joined = program.ready("actors", 40)
+        assert len(set(joined)) == 2 and joined == sorted(one.workers())
+        hold(lambda: one.replicas() == 2, IDLE + 2, "two busy workers stay beyond the idle timeout")
+        assert program.call("alive", name="actors") == joined
+        program.end()
+    one.wait_empty()
+    steps = [event.value for event in one.recorder.of("replicas", since, "gpu-group")]
+    assert steps == [2, 0] or steps == [2, 1, 0], "one step up for the whole demand, then down"
+    assert control.find("ScaleUpDemand") and control.find("ScaleDownDrained") or control.find("ScaleDownIdle")
+    hold(lambda: one.replicas() == 0, 2, "the group stays at 0")
+    assert control.stop() == 0
+
+
+def test_a5_request_resources_by_the_sdk(shared, controller):
+    one = shared([rm.gpu_group()])
+    controller(one.namespace)
+    with one.program() as program:
+        program.call("request", bundles=[{"GPU": 1}] * 2)
+        program.end()
+    one.wait_joined(2)
+    hold(lambda: len(one.workers()) == 2, IDLE + 4, "requested workers stay beyond the idle timeout")
+    with one.program() as program:
+        program.call("request", bundles=[])
+        program.end()
+    one.wait_empty()
+
+
+def test_a5_request_resources_by_the_annotation(shared, controller):
+    one = shared([rm.gpu_group()])
+    controller(one.namespace)
+    one.request('[{"GPU": 1}, {"GPU": 1}]')
+    one.wait_joined(2)
+    hold(lambda: len(one.workers()) == 2, IDLE + 4, "requested workers stay beyond the idle timeout")
+    one.request("[]")
+    one.wait_empty()
+
+
+def test_the_two_requests_do_not_add_up(shared, controller):
+    one = shared([rm.gpu_group()])
+    controller(one.namespace)
+    one.request('[{"GPU": 1}]')
+    with one.program() as program:
+        program.call("request", bundles=[{"GPU": 1}])
+        one.wait_joined(1)
+        hold(lambda: one.replicas() == 1, 3, "one worker serves both requests")
+        program.call("request", bundles=[])
+
+
+def test_a6_num_gpus_overrides_the_limits(shared, controller):
+    one = shared([rm.gpu_group(params={"num-gpus": "2"})])
+    controller(one.namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1, num_cpus=0)
+        joined = program.ready("actors", 40)
+        assert len(set(joined)) == 1
+        hold(lambda: one.replicas() == 1, 2, "one worker of two GPUs serves two actors")
+
+
+def test_demand_above_max_replicas_stops_there(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=2)])
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.actors(4, num_gpus=1)
+        one.wait_joined(2)
+        hold(lambda: one.replicas() == 2, 3, "maxReplicas holds")
+        assert max(event.value for event in one.recorder.of("replicas", subject="gpu-group")) == 2
+        program.begin("ready", name="actors")
+        hold(lambda: not program.answered(), 1, "two actors still wait")
+    assert control.find("replicas", "2")
+
+
+def test_cpu_tasks_do_not_start_gpu_workers(shared, controller):
+    one = shared([rm.gpu_group(), rm.group("cpu-group", cpus=2)])
+    controller(one.namespace)
+    with one.program() as program:
+        # The head has one CPU; the first task may run there.
+        program.tasks(3, num_cpus=1)
+        pods = program.ready("tasks", 40)
+        assert one.replicas("cpu-group") == 1 and len(one.workers("cpu-group")) == 1
+        assert not any("gpu-group" in pod for pod in pods)
+        assert one.replicas("gpu-group") == 0 and not one.recorder.of("created", subject="gpu-group")
+        program.call("release", name="tasks")
+        program.end()
+    one.wait_empty(group="cpu-group")
+    assert [event.value for event in one.recorder.of("replicas", subject="gpu-group")][1:] == []
+
+
+def test_strict_pack_takes_one_worker_and_strict_spread_two(shared, controller):
+    one = shared([rm.group("gpu-group", gpus=2, cpus=2)])
+    controller(one.namespace)
+    with one.program() as program:
+        program.call("group", name="pack", strategy="STRICT_PACK", bundles=[{"GPU": 1}] * 2)
+        program.call("ready", 40, name="pack")
+        assert one.replicas() == 1
+        program.call("release", name="pack")
+        program.call("group", name="spread", strategy="STRICT_SPREAD", bundles=[{"GPU": 1}] * 2)
+        program.call("ready", 40, name="spread")
+        assert one.replicas() == 2
+        hold(lambda: len(one.workers()) == 2, IDLE + 2, "a placement group keeps its workers")
+        program.call("release", name="spread")
+        program.end()
+    one.wait_empty()
+
+
+def test_a4_the_default_idle_timeout_is_60_seconds(default_idle):
+    one = default_idle
+    wait_until(lambda: one.recorder.of("workersToDelete"), 100, "the idle worker to be named")
+    (event,) = one.recorder.of("workersToDelete")
+    (pod,) = event.value
+    idle = [sample for sample in one.witness.history(pod) if sample["status"] == "IDLE" and sample["at"] < event.at]
+    seconds = idle[-1]["idle_ms"] / 1000 + event.at - idle[-1]["at"]
+    assert 60 < seconds < 75, f"removed after {seconds:.1f} s of idleness"
+    one.wait_empty()
+    assert time.time() - event.at < 20

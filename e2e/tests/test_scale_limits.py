@@ -1,0 +1,59 @@
+"""minReplicas and maxReplicas, also edited while the program runs."""
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+
+
+def test_min_replicas_without_any_demand(shared, controller):
+    one = shared([rm.gpu_group(minReplicas=1)])
+    controller(one.namespace)
+    one.wait_joined(1)
+    wait_until(lambda: one.replicas() == 1, 5, "replicas to say so as well")
+    hold(lambda: len(one.workers()) == 1 and one.replicas() == 1, IDLE + 4, "minReplicas keeps an idle worker")
+
+
+def test_min_and_max_replicas_edited_while_running(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=1)])
+    controller(one.namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        one.wait_joined(1)
+        hold(lambda: one.replicas() == 1, 2, "maxReplicas 1 holds")
+        one.edit_group(maxReplicas=3)
+        program.ready("actors", 30)
+        assert one.replicas() == 2
+        one.edit_group(minReplicas=3)
+        one.wait_joined(3)
+        assert one.replicas() == 3
+        one.edit_group(minReplicas=0)
+        one.wait_workers(2, seconds=25)
+        assert one.replicas() == 2
+        program.end()
+    one.wait_empty()
+
+
+def test_lowered_max_replicas_removes_idle_workers_and_no_busy_one(shared, controller):
+    one = shared([rm.gpu_group()], autoscalerOptions=long_idle())
+    controller(one.namespace)
+    with one.program() as program:
+        program.actors(1, name="kept", num_gpus=1)
+        (busy,) = program.ready("kept", 40)
+        one.request('[{"GPU": 1}, {"GPU": 1}]')
+        one.wait_joined(2)
+        program.actors(1, name="second", num_gpus=1)
+        program.ready("second", 20)
+        one.request(None)
+        one.edit_group(maxReplicas=1)
+        wait_until(lambda: one.replicas() == 1, 5, "replicas to be lowered at once")
+        hold(lambda: len(one.workers()) == 2, 3, "busy workers above maxReplicas stay")
+        program.call("release", name="second")
+        one.wait_workers(1, seconds=20)
+        assert one.workers() == [busy]
+        assert program.call("alive", name="kept") == [busy]
+
+
+def long_idle():
+    return {"idleTimeoutSeconds": 600}
