@@ -406,6 +406,14 @@ dev-cluster: setup
 # ---- 10 conformance -----------------------------------------------------------------------
 
 # ---- 11 bench -----------------------------------------------------------------------------
+# Reaction time, memory and CPU on a real kube-apiserver and a real Ray, beside Ray's own autoscaler
+# in the same run. BENCH: further arguments, for example --rounds 5.
+BENCH ?=
+bench-reaction: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_reaction.py $(BENCH)
+bench: bench-reaction
+.PHONY: bench bench-reaction
 
 # ---- 12 fuzz ------------------------------------------------------------------------------
 # src/test/fuzz/<layer>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
