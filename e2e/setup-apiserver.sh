@@ -154,19 +154,18 @@ build_apiserver() {
 
 # What `go build -v` says: a package per line, else an error.
 show_progress() {
-	awk -v total="$1" '
-		BEGIN { srand(); started = shown = srand() }
-		/^[^ ]+$/ {
-			done++
-			srand(); now = srand()
-			if (now - shown >= 10) {
-				shown = now
-				printf "setup-apiserver: compiled %d of %d packages, %d s\n", done, total, now - started
-				fflush()
-			}
-			next
-		}
-		{ print; fflush() }' >&2
+	local total=$1 compiled=0 started=$SECONDS shown=$SECONDS line
+	while IFS= read -r line; do
+		if [[ $line = *[[:space:]]* ]]; then
+			echo "$line" >&2
+			continue
+		fi
+		compiled=$((compiled + 1))
+		if [ $((SECONDS - shown)) -ge 10 ]; then
+			shown=$SECONDS
+			say "compiled $compiled of $total packages, $((SECONDS - started)) s"
+		fi
+	done
 }
 
 source_key() { cat "$here"/apiserver/{main.go,go.mod,go.sum} | sha256sum | cut -c1-16; }
@@ -179,15 +178,20 @@ drop_old_build() {
 	fi
 }
 
-mkdir -p "$cache/bin"
-exec 9>"$cache/setup-apiserver.lock"
-if ! flock -n 9; then
-	say "another run is at it, waiting (at most 30 minutes)"
-	flock -w 1800 9 || cannot "the other run did not end"
-fi
-drop_old_build
-find_program etcd >/dev/null || make_etcd
-find_program kube-apiserver >/dev/null || build_apiserver
-for name in kube-apiserver etcd; do
-	echo "$name $(find_program "$name")"
-done
+main() {
+	mkdir -p "$cache/bin"
+	exec 9>"$cache/setup-apiserver.lock"
+	if ! flock -n 9; then
+		say "another run is at it, waiting (at most 30 minutes)"
+		flock -w 1800 9 || cannot "the other run did not end"
+	fi
+	drop_old_build
+	find_program etcd >/dev/null || make_etcd
+	find_program kube-apiserver >/dev/null || build_apiserver
+	for name in kube-apiserver etcd; do
+		echo "$name $(find_program "$name")"
+	done
+}
+
+main
+exit

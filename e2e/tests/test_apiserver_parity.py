@@ -163,6 +163,9 @@ SCHEMA = [
     refused_cluster("enableInTreeAutoscaling is a string", cluster(enableInTreeAutoscaling="true")),
     refused_cluster("idleTimeoutSeconds is a string", cluster(autoscalerOptions={"idleTimeoutSeconds": "60"})),
     refused_cluster("two gates of one name", group(scaleStrategy={"scaleGate": [{"name": "x"}, {"name": "x"}]})),
+    refused_cluster("two containers of one name", group(template={"spec": {"containers": [{"name": "c"}, {"name": "c"}]}})),
+    refused_cluster("two ports of one number", group(template={"spec": {"containers": [
+        {"name": "c", "ports": [{"containerPort": 1}, {"containerPort": 1}]}]}})),
     refused_cluster("two faults", group(replicas="1", minReplicas="2"), ignore=("message", "details.causes")),
     Case("raycluster accepted: odd but allowed", [
         create(group(replicas=None, maxReplicas=None, rayStartParams=None, scaleStrategy=None, unknown=1)),
