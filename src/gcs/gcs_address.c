@@ -23,8 +23,10 @@ int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, 
 	if (head->spec.container_count > 0)
 		port = gcs_find_port(&head->spec.containers[0]);
 	if (port && (port->port < 1 || port->port > 65535))
-		return err_set(err, ERR_INPUT, "head Pod %s/%s: container port \"%s\" is %d, must be 1 "
-			       "to 65535", head->namespace_, head->name, port->name, (int)port->port);
+		return err_set(err, ERR_INPUT,
+			       "head Pod %s/%s: container port \"%s\" is %d, must be 1 "
+			       "to 65535",
+			       head->namespace_, head->name, port->name, (int)port->port);
 	ret_address->host = head->pod_ip;
 	ret_address->port = port ? port->port : GCS_DEFAULT_PORT;
 	return 0;

@@ -89,9 +89,11 @@ int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char
 			       GCS_AUTH_MAX_TOKEN_BYTES);
 	for (size_t i = 0; i < size; i++)
 		if (bytes[i] < 0x21 || bytes[i] > 0x7e)
-			return err_set(err, ERR_INPUT, "%s: byte %zu of the token cannot stand in a "
-				       "header; a token is one line of printable ASCII without spaces",
-				       where, i + 1);
+			return err_set(
+				err, ERR_INPUT,
+				"%s: byte %zu of the token cannot stand in a "
+				"header; a token is one line of printable ASCII without spaces",
+				where, i + 1);
 	*ret_token = memory_strndup(bytes, size);
 	return 0;
 }
@@ -157,7 +159,8 @@ static int gcs_auth_token_from_environment(char **ret_token, struct err *err)
 	if (*mode && !wanted)
 		return 0;
 	if (*token) {
-		if (gcs_auth_parse_token("RAY_AUTH_TOKEN", token, strlen(token), ret_token, err) == 0)
+		if (gcs_auth_parse_token("RAY_AUTH_TOKEN", token, strlen(token), ret_token, err) ==
+		    0)
 			return 0;
 		if (err)
 			err->kind = ERR_FATAL;
@@ -170,7 +173,8 @@ static int gcs_auth_token_from_environment(char **ret_token, struct err *err)
 	}
 	gcs_auth_token_from_usual_files(ret_token);
 	if (!*ret_token && wanted)
-		return err_set(err, ERR_FATAL, "RAY_AUTH_MODE is token, but there is no token: set "
+		return err_set(err, ERR_FATAL,
+			       "RAY_AUTH_MODE is token, but there is no token: set "
 			       "RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH, or write ~/.ray/auth_token");
 	return 0;
 }

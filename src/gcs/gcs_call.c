@@ -114,9 +114,9 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 	buf_init(&bearer, sizeof("Bearer ") + strlen(client->token));
 	if (*client->token) {
 		(void)buf_printf(&bearer, "Bearer %s", client->token);
-		request.headers[count++] = (struct h2_header){
-			.name = "authorization", .value = buf_string(&bearer), .secret = true
-		};
+		request.headers[count++] = (struct h2_header){ .name = "authorization",
+							       .value = buf_string(&bearer),
+							       .secret = true };
 	}
 	if (cluster_id)
 		request.headers[count++] =
@@ -142,8 +142,10 @@ static void gcs_explain(const struct h2_reply *reply, struct err *err)
 		(void)err_set(err, ERR_NOT_FOUND, "%s; this Ray is too old for autoscaler v2",
 			      plain.text);
 	else if (reply->grpc_status == GRPC_UNAUTHENTICATED && !gcs_is_wrong_cluster(reply))
-		(void)err_set(err, ERR_DENIED, "%s; check the token: Ray's own is in the Secret of "
-			      "spec.authOptions, or in RAY_AUTH_TOKEN", plain.text);
+		(void)err_set(err, ERR_DENIED,
+			      "%s; check the token: Ray's own is in the Secret of "
+			      "spec.authOptions, or in RAY_AUTH_TOKEN",
+			      plain.text);
 }
 
 static void gcs_on_reply(void *context, const struct h2_reply *reply, const struct err *err)
@@ -190,9 +192,8 @@ static int gcs_read_cluster_id(struct gcs_client *client, const struct h2_reply 
 			       struct err *err)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const Ray__GetClusterIdReply *message =
-		gcs_message_unpack(&ray__get_cluster_id_reply__descriptor, reply->message,
-				   reply->size, &scratch, err);
+	const Ray__GetClusterIdReply *message = gcs_message_unpack(
+		&ray__get_cluster_id_reply__descriptor, reply->message, reply->size, &scratch, err);
 
 	if (!message || gcs_status_check(message->status, err) < 0)
 		return -1;

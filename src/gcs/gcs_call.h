@@ -29,7 +29,7 @@ struct gcs_client {
 	size_t reply_ceiling_bytes;
 	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" not known */
 	uint64_t cluster_id_generation; /* of the connection that it was read on */
-	int64_t report_version; /* of the last report, 0 for none */
+	int64_t report_version;         /* of the last report, 0 for none */
 	struct gcs_call *calls;
 };
 

@@ -174,7 +174,8 @@ static int gcs_hex_digit(char c)
 	return -1;
 }
 
-static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_size, struct err *err)
+static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_size,
+			struct err *err)
 {
 	size_t size = strlen(hex);
 

@@ -39,8 +39,8 @@ struct gcs_config {
 	const char *cluster; /* "namespace/name", for messages */
 	const char *host;    /* numeric IPv4 or IPv6 address of the head Pod (gcs_address.h) */
 	int port;
-	const char *token;   /* "" or NULL: no authorization header (gcs_auth.h) */
-	struct h2_tls *tls;  /* NULL: plain text; the client takes its own reference */
+	const char *token;          /* "" or NULL: no authorization header (gcs_auth.h) */
+	struct h2_tls *tls;         /* NULL: plain text; the client takes its own reference */
 	size_t reply_ceiling_bytes; /* 0: 64 MiB */
 };
 

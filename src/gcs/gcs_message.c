@@ -42,11 +42,14 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 	if (message)
 		return message;
 	if (memory.refused)
-		(void)err_set(err, ERR_LIMIT, "%s: %zu bytes of it take more than %zu bytes of memory",
+		(void)err_set(err, ERR_LIMIT,
+			      "%s: %zu bytes of it take more than %zu bytes of memory",
 			      descriptor->short_name, size, GCS_MESSAGE_MEMORY_CEILING_BYTES);
 	else
-		(void)err_set(err, ERR_INPUT, "%s: the %zu bytes are not this message; is this a "
-			      "GCS of Ray?", descriptor->short_name, size);
+		(void)err_set(err, ERR_INPUT,
+			      "%s: the %zu bytes are not this message; is this a "
+			      "GCS of Ray?",
+			      descriptor->short_name, size);
 	return NULL;
 }
 

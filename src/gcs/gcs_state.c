@@ -36,8 +36,8 @@ static void gcs_reader_at(struct gcs_reader *reader, const char *format, ...)
 static const char *gcs_reader_problem(struct gcs_reader *reader, const char *member,
 				      const char *key, const char *problem)
 {
-	const char *text = arena_printf(reader->arena, "%s.%s.%.200s: %s", reader->path, member,
-					key, problem);
+	const char *text =
+		arena_printf(reader->arena, "%s.%s.%.200s: %s", reader->path, member, key, problem);
 
 	if (reader->problems.count < GCS_STATE_PROBLEMS_MAX)
 		VEC_PUSH(reader->arena, &reader->problems, text);
@@ -116,8 +116,8 @@ static void gcs_read_selector(struct gcs_reader *reader, const Ray__LabelSelecto
 
 		constraints[i].key = gcs_text(reader, constraint->label_key);
 		constraints[i].operation = (int32_t)constraint->operator_;
-		constraints[i].values = gcs_strings(reader, constraint->label_values,
-						    constraint->n_label_values);
+		constraints[i].values =
+			gcs_strings(reader, constraint->label_values, constraint->n_label_values);
 	}
 	ret->constraints = constraints;
 	ret->count = message->n_label_constraints;
@@ -274,8 +274,7 @@ static int gcs_reader_check(const struct gcs_reader *reader, struct err *err)
 static int gcs_read_nodes(struct gcs_reader *reader, const Ray__ClusterResourceState *message,
 			  struct ray_state *ret, struct err *err)
 {
-	struct ray_node *nodes =
-		arena_array(reader->arena, message->n_node_states, sizeof(*nodes));
+	struct ray_node *nodes = arena_array(reader->arena, message->n_node_states, sizeof(*nodes));
 
 	for (size_t i = 0; i < message->n_node_states; i++) {
 		gcs_reader_at(reader, "nodeStates[%zu]", i);
@@ -375,13 +374,13 @@ int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 	state.version = reply->cluster_resource_state->cluster_resource_state_version;
 	state.last_seen_autoscaler_state_version =
 		reply->cluster_resource_state->last_seen_autoscaler_state_version;
-	state.session_name =
-		gcs_text(&reader, reply->cluster_resource_state->cluster_session_name);
+	state.session_name = gcs_text(&reader, reply->cluster_resource_state->cluster_session_name);
 	if (gcs_read_nodes(&reader, reply->cluster_resource_state, &state, err) < 0 ||
 	    gcs_read_demand(&reader, reply->cluster_resource_state, &state, err) < 0 ||
 	    gcs_read_gangs(&reader, reply->cluster_resource_state, &state, err) < 0)
 		return -1;
-	state.problems = (struct strings){ .at = reader.problems.at, .count = reader.problems.count };
+	state.problems =
+		(struct strings){ .at = reader.problems.at, .count = reader.problems.count };
 	*ret_state = state;
 	return 0;
 }

@@ -61,11 +61,14 @@ static int grpc_reader_check_prefix(struct grpc_reader *reader, struct err *err)
 
 	reader->length = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
 	if (p[0])
-		return err_set(err, ERR_INPUT, "the reply is compressed (flag %u), which was not asked for",
+		return err_set(err, ERR_INPUT,
+			       "the reply is compressed (flag %u), which was not asked for",
 			       (unsigned)p[0]);
 	if (reader->length > reader->message.ceiling_bytes)
-		return err_set(err, ERR_LIMIT, "the reply is announced with %zu bytes, more than the "
-			       "ceiling of %zu", reader->length, reader->message.ceiling_bytes);
+		return err_set(err, ERR_LIMIT,
+			       "the reply is announced with %zu bytes, more than the "
+			       "ceiling of %zu",
+			       reader->length, reader->message.ceiling_bytes);
 	return 0;
 }
 
@@ -76,7 +79,8 @@ int grpc_reader_add(struct grpc_reader *reader, const void *data, size_t size, s
 	while (size > 0 && reader->prefix_size < GRPC_PREFIX_SIZE) {
 		reader->prefix[reader->prefix_size++] = (unsigned char)*bytes++;
 		size--;
-		if (reader->prefix_size == GRPC_PREFIX_SIZE && grpc_reader_check_prefix(reader, err) < 0)
+		if (reader->prefix_size == GRPC_PREFIX_SIZE &&
+		    grpc_reader_check_prefix(reader, err) < 0)
 			return -1;
 	}
 	if (size == 0)

@@ -31,9 +31,9 @@ struct loop;
 #define H2_TIMEOUT_MAX_MS INT64_C(3600000)
 
 struct h2_config {
-	const char *host;   /* numeric IPv4 or IPv6 address */
-	int port;           /* 1 to 65535 */
-	struct h2_tls *tls; /* NULL: plain text; the session takes its own reference */
+	const char *host;           /* numeric IPv4 or IPv6 address */
+	int port;                   /* 1 to 65535 */
+	struct h2_tls *tls;         /* NULL: plain text; the session takes its own reference */
 	size_t reply_ceiling_bytes; /* of one message; 0: H2_REPLY_CEILING_BYTES */
 };
 
@@ -53,9 +53,9 @@ struct h2_header {
 };
 
 struct h2_request {
-	const char *path; /* "/package.Service/Method" */
+	const char *path;                         /* "/package.Service/Method" */
 	struct h2_header headers[H2_HEADERS_MAX]; /* further ones; name NULL ends them */
-	const void *message; /* copied */
+	const void *message;                      /* copied */
 	size_t size;
 	int64_t timeout_ms; /* 1 to H2_TIMEOUT_MAX_MS; also sent as grpc-timeout */
 };

@@ -6,29 +6,23 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "net/h2_frames.h"
 #include "net/h2_tls.h"
 #include "net/loop.h"
 
-#define H2_WINDOW_BYTES (1 << 20)
 #define H2_READ_BYTES 65536
 #define H2_TLS_READ_BYTES 16384
 #define H2_WRITE_STEP_BYTES 65536u
-#define H2_HEADER_LIST_BYTES 16384
-#define H2_WHY_BYTES 200
 
 struct h2_connection {
 	uv_tcp_t tcp;
 	uv_connect_t connect_request;
 	uv_write_t write_request;
 	struct loop *loop;
-	const struct h2_connection_events *events;
-	void *owner; /* NULL: closed, no more events */
-	nghttp2_session *session;
+	struct h2_frames frames;
 	struct h2_tls_link *tls; /* NULL: plain text */
 	enum h2_state state;
-	bool goaway;
 	char *writing; /* bytes of write_request, NULL when none is under way */
-	char *why;     /* what nghttp2 had against the peer's bytes; NULL */
 	int64_t last_read_ms;
 };
 
@@ -58,7 +52,7 @@ enum h2_state h2_connection_state(const struct h2_connection *connection)
 
 bool h2_connection_accepts(const struct h2_connection *connection)
 {
-	return connection->state == H2_OPEN && !connection->goaway;
+	return connection->state == H2_OPEN && !connection->frames.goaway;
 }
 
 int64_t h2_connection_last_read_ms(const struct h2_connection *connection)
@@ -81,22 +75,19 @@ void h2_connection_close(struct h2_connection *connection)
 	if (!connection || connection->state == H2_CLOSED)
 		return;
 	connection->state = H2_CLOSED;
-	connection->owner = NULL;
-	nghttp2_session_del(connection->session);
-	connection->session = NULL;
+	h2_frames_done(&connection->frames);
 	h2_tls_link_free(steal(&connection->tls));
-	memory_free(steal(&connection->why));
 	uv_close((uv_handle_t *)&connection->tcp, h2_connection_on_close);
 }
 
 static void h2_connection_fail(struct h2_connection *connection, const struct err *err)
 {
-	void *owner = connection->owner;
+	void *owner = connection->frames.owner;
 
 	if (connection->state == H2_CLOSED)
 		return;
 	h2_connection_close(connection);
-	connection->events->lost(owner, err);
+	connection->frames.events->lost(owner, err);
 }
 
 static void h2_connection_fail_uv(struct h2_connection *connection, const char *what, int error)
@@ -173,7 +164,7 @@ static int h2_connection_collect(struct h2_connection *connection, struct buf *o
 
 	while (total < H2_WRITE_STEP_BYTES) {
 		const uint8_t *data;
-		ssize_t size = nghttp2_session_mem_send(connection->session, &data);
+		ssize_t size = nghttp2_session_mem_send(connection->frames.session, &data);
 
 		if (size < 0)
 			return err_set(err, ERR_RETRY, "HTTP/2: %s", nghttp2_strerror((int)size));
@@ -211,170 +202,39 @@ void h2_connection_flush(struct h2_connection *connection)
 	}
 }
 
-/* ---- nghttp2 ---- */
-
-static void h2_connection_note(struct h2_connection *connection, const char *text)
-{
-	if (!connection->why)
-		connection->why = memory_strndup(text, strnlen(text, H2_WHY_BYTES));
-}
-
-static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-			size_t name_size, const uint8_t *value, size_t value_size, uint8_t flags,
-			void *context)
-{
-	struct h2_connection *connection = context;
-	void *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-
-	(void)flags;
-	if (stream)
-		connection->events->header(connection->owner, stream, (const char *)name, name_size,
-					   (const char *)value, value_size);
-	return 0;
-}
-
-static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id,
-		      const uint8_t *data, size_t size, void *context)
-{
-	struct h2_connection *connection = context;
-	void *stream = nghttp2_session_get_stream_user_data(session, stream_id);
-
-	(void)flags;
-	if (stream && connection->events->data(connection->owner, stream, data, size) < 0)
-		h2_connection_reset(connection, stream_id);
-	return 0;
-}
-
-static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
-{
-	struct h2_connection *connection = context;
-	void *stream;
-
-	if (frame->hd.type == NGHTTP2_GOAWAY) {
-		connection->goaway = true;
-		h2_connection_note(connection, nghttp2_http2_strerror(frame->goaway.error_code));
-	}
-	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
-	    (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS))
-		return 0;
-	stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-	if (!stream)
-		return 0;
-	connection->events->stream_end(connection->owner, stream, true, 0);
-	/* The server answered without having read all: the rest is not sent. */
-	if (nghttp2_session_get_stream_local_close(session, frame->hd.stream_id) == 0)
-		h2_connection_reset(connection, frame->hd.stream_id);
-	else
-		(void)nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, NULL);
-	return 0;
-}
-
-static int h2_on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t error_code,
-			      void *context)
-{
-	struct h2_connection *connection = context;
-	void *stream = nghttp2_session_get_stream_user_data(session, stream_id);
-
-	if (stream)
-		connection->events->stream_end(connection->owner, stream, false, error_code);
-	return 0;
-}
-
-static int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error,
-			       void *context)
-{
-	(void)session;
-	(void)frame;
-	h2_connection_note(context, nghttp2_strerror(error));
-	return 0;
-}
-
-static int h2_on_error(nghttp2_session *session, int code, const char *text, size_t size,
-		       void *context)
-{
-	struct h2_connection *connection = context;
-
-	(void)session;
-	(void)code;
-	if (!connection->why && size > 0)
-		connection->why = memory_strndup(text, size < H2_WHY_BYTES ? size : H2_WHY_BYTES);
-	return 0;
-}
-
-static nghttp2_session *h2_connection_session_new(struct h2_connection *connection)
-{
-	nghttp2_session_callbacks *callbacks;
-	nghttp2_option *option;
-	nghttp2_session *session;
-
-	CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
-	CHECK(nghttp2_option_new(&option) == 0);
-	nghttp2_session_callbacks_set_on_header_callback(callbacks, h2_on_header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, h2_on_data);
-	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, h2_on_frame);
-	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, h2_on_stream_close);
-	nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks,
-								     h2_on_invalid_frame);
-	nghttp2_session_callbacks_set_error_callback2(callbacks, h2_on_error);
-	nghttp2_option_set_no_closed_streams(option, 1);
-	CHECK(nghttp2_session_client_new2(&session, callbacks, connection, option) == 0);
-	nghttp2_option_del(option);
-	nghttp2_session_callbacks_del(callbacks);
-	return session;
-}
+/* ---- streams ---- */
 
 static void h2_connection_greet(struct h2_connection *connection)
 {
-	const nghttp2_settings_entry settings[] = {
-		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW_BYTES },
-		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEADER_LIST_BYTES },
-	};
-
 	connection->state = H2_OPEN;
-	CHECK(nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings,
-				      sizeof(settings) / sizeof(settings[0])) == 0);
-	CHECK(nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE, 0,
-						    H2_WINDOW_BYTES) == 0);
-	connection->events->opened(connection->owner);
+	h2_frames_greet(&connection->frames);
+	connection->frames.events->opened(connection->frames.owner);
 	h2_connection_flush(connection);
 }
 
 int32_t h2_connection_submit(struct h2_connection *connection, const nghttp2_nv *headers,
 			     size_t count, const nghttp2_data_provider *body, void *stream)
 {
-	int32_t id = nghttp2_submit_request(connection->session, NULL, headers, count, body, stream);
+	int32_t id = nghttp2_submit_request(connection->frames.session, NULL, headers, count, body,
+					    stream);
 
 	return id < 0 ? -1 : id;
 }
 
 void h2_connection_reset(struct h2_connection *connection, int32_t stream_id)
 {
-	(void)nghttp2_session_set_stream_user_data(connection->session, stream_id, NULL);
-	(void)nghttp2_submit_rst_stream(connection->session, NGHTTP2_FLAG_NONE, stream_id,
+	(void)nghttp2_session_set_stream_user_data(connection->frames.session, stream_id, NULL);
+	(void)nghttp2_submit_rst_stream(connection->frames.session, NGHTTP2_FLAG_NONE, stream_id,
 					NGHTTP2_CANCEL);
 }
 
 void h2_connection_ping(struct h2_connection *connection)
 {
-	(void)nghttp2_submit_ping(connection->session, NGHTTP2_FLAG_NONE, NULL);
+	(void)nghttp2_submit_ping(connection->frames.session, NGHTTP2_FLAG_NONE, NULL);
 	h2_connection_flush(connection);
 }
 
 /* ---- reading ---- */
-
-/* 0, or -1 when the bytes end the connection. */
-static int h2_connection_input(struct h2_connection *connection, const void *data, size_t size,
-			       struct err *err)
-{
-	ssize_t used = nghttp2_session_mem_recv(connection->session, data, size);
-
-	if (used < 0 || (size_t)used != size)
-		return err_set(err, ERR_RETRY, "HTTP/2: %s; is this a GCS, and without TLS?",
-			       connection->why ? connection->why :
-						 nghttp2_strerror((int)(used < 0 ? used : 0)));
-	return 0;
-}
 
 static int h2_connection_input_tls(struct h2_connection *connection, const void *data, size_t size,
 				   struct err *err)
@@ -405,7 +265,7 @@ static int h2_connection_input_tls(struct h2_connection *connection, const void 
 			return -1;
 		if (got == 0)
 			break;
-		if (h2_connection_input(connection, plain, (size_t)got, err) < 0)
+		if (h2_frames_input(&connection->frames, plain, (size_t)got, err) < 0)
 			return -1;
 	}
 	if (connection->state == H2_OPEN)
@@ -425,14 +285,11 @@ static void h2_connection_read_done(struct h2_connection *connection, int status
 	h2_connection_flush(connection);
 	if (connection->state != H2_OPEN)
 		return;
-	if (!nghttp2_session_want_read(connection->session) &&
-	    !nghttp2_session_want_write(connection->session)) {
-		err_set(err, ERR_RETRY, "HTTP/2: the connection was ended: %s",
-			connection->why ? connection->why : "no reason given");
+	if (h2_frames_check(&connection->frames, err) < 0) {
 		h2_connection_fail(connection, err);
 		return;
 	}
-	connection->events->read_end(connection->owner);
+	connection->frames.events->read_end(connection->frames.owner);
 }
 
 static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
@@ -445,7 +302,8 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 		return;
 	if (size == UV_EOF) {
 		err_set(&err, ERR_RETRY, "the connection was closed by the other side%s%s",
-			connection->why ? ": " : "", connection->why ? connection->why : "");
+			connection->frames.why ? ": " : "",
+			connection->frames.why ? connection->frames.why : "");
 		h2_connection_fail(connection, &err);
 		return;
 	}
@@ -456,7 +314,7 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 	connection->last_read_ms = loop_monotonic_ms(connection->loop);
 	status = connection->tls ?
 			 h2_connection_input_tls(connection, bytes->base, (size_t)size, &err) :
-			 h2_connection_input(connection, bytes->base, (size_t)size, &err);
+			 h2_frames_input(&connection->frames, bytes->base, (size_t)size, &err);
 	h2_connection_read_done(connection, status, &err);
 }
 
@@ -517,13 +375,11 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 		return NULL;
 	connection = memory_alloc(sizeof(*connection));
 	connection->loop = loop;
-	connection->events = events;
-	connection->owner = owner;
 	connection->state = H2_CONNECTING;
 	connection->last_read_ms = INT64_MIN;
 	CHECK(uv_tcp_init(loop_uv(loop), &connection->tcp) == 0);
 	connection->tcp.data = connection;
-	connection->session = h2_connection_session_new(connection);
+	h2_frames_init(&connection->frames, events, owner);
 	if (tls)
 		connection->tls = h2_tls_link_new(tls, host);
 	status = uv_tcp_connect(&connection->connect_request, &connection->tcp,

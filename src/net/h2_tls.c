@@ -158,7 +158,8 @@ static int h2_tls_load_key(SSL_CTX *context, const char *pem, struct err *err)
 	BIO_free(bio);
 	EVP_PKEY_free(key);
 	if (!used)
-		return err_set(err, ERR_INPUT, "the private key cannot be used: %s", h2_tls_reason());
+		return err_set(err, ERR_INPUT, "the private key cannot be used: %s",
+			       h2_tls_reason());
 	return 0;
 }
 
@@ -185,7 +186,8 @@ static int h2_tls_load(SSL_CTX *context, const char *cert_pem, const char *key_p
 {
 	ERR_clear_error();
 	if (!ca_pem || (cert_pem == NULL) != (key_pem == NULL))
-		return err_set(err, ERR_INPUT, "TLS needs a CA certificate, and certificate and key "
+		return err_set(err, ERR_INPUT,
+			       "TLS needs a CA certificate, and certificate and key "
 			       "both or neither");
 	if (h2_tls_load_ca(context, ca_pem, err) < 0)
 		return -1;
@@ -193,7 +195,8 @@ static int h2_tls_load(SSL_CTX *context, const char *cert_pem, const char *key_p
 			 h2_tls_load_key(context, key_pem, err) < 0))
 		return -1;
 	if (cert_pem && SSL_CTX_check_private_key(context) != 1)
-		return err_set(err, ERR_INPUT, "the private key does not belong to the certificate");
+		return err_set(err, ERR_INPUT,
+			       "the private key does not belong to the certificate");
 	return 0;
 }
 
@@ -319,12 +322,15 @@ static int h2_tls_link_result(struct h2_tls_link *link, int result, struct err *
 	if (error == SSL_ERROR_ZERO_RETURN)
 		return err_set(err, ERR_RETRY, "the server ended the TLS connection");
 	if (verified != X509_V_OK)
-		return err_set(err, ERR_DENIED, "the server's certificate is refused: %s; check the CA "
+		return err_set(err, ERR_DENIED,
+			       "the server's certificate is refused: %s; check the CA "
 			       "and that the certificate has the head's address in its SANs",
 			       X509_verify_cert_error_string(verified));
 	if (h2_tls_is_refusal(code))
-		return err_set(err, ERR_DENIED, "the server refuses our certificate: %s; Ray wants one "
-			       "that its own CA has signed", h2_tls_reason());
+		return err_set(err, ERR_DENIED,
+			       "the server refuses our certificate: %s; Ray wants one "
+			       "that its own CA has signed",
+			       h2_tls_reason());
 	return err_set(err, ERR_RETRY, "TLS failed: %s; does Ray listen with TLS?",
 		       code ? h2_tls_reason() : "broken off");
 }

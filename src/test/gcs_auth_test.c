@@ -55,7 +55,9 @@ static const char *write_file(const char *name, const char *text)
 
 static int remove_directory(void **state)
 {
-	static const char *const names[] = { ".ray/auth_token", "token", "ca", "cert", "key", "new" };
+	static const char *const names[] = {
+		".ray/auth_token", "token", "ca", "cert", "key", "new"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(names); i++)
@@ -213,7 +215,8 @@ static void test_tls(void **state)
 	assert_int_equal(gcs_auth_from_environment(&auth, &err), 0);
 	assert_ptr_equal(auth.tls, first); /* the same bytes: the connection stays */
 	write_file("cert", next.cert_pem);
-	assert_int_equal(gcs_auth_from_environment(&auth, &err), -1); /* halfway through a rotation */
+	assert_int_equal(gcs_auth_from_environment(&auth, &err),
+			 -1); /* halfway through a rotation */
 	assert_ptr_equal(auth.tls, first);
 	write_file("key", next.key_pem);
 	h2_tls_reference(first);

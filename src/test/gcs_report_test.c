@@ -35,8 +35,13 @@ static void add(struct plan *plan, struct arena *arena, enum demand_kind kind,
 		const struct ray_gang *gang, int64_t count)
 {
 	VEC_PUSH(arena, &plan->infeasible,
-		 ((struct plan_demand){ .kind = kind, .source = source, .request = request,
-					.gang = gang, .count = count, .reason = "", .message = "" }));
+		 ((struct plan_demand){ .kind = kind,
+					.source = source,
+					.request = request,
+					.gang = gang,
+					.count = count,
+					.reason = "",
+					.message = "" }));
 }
 
 /* Everything that Ray sent comes back as it was, in all its members. */
@@ -55,12 +60,19 @@ static void test_infeasible_as_received(void **state)
 		{ .has_affinity = true, .affinity = { "_PG_2", "x" } },
 	};
 	const struct ray_request request = {
-		.bundle = bundle, .bundle_count = 2, .placements = placements,
-		.placement_count = 2, .selectors = selectors, .selector_count = 2,
+		.bundle = bundle,
+		.bundle_count = 2,
+		.placements = placements,
+		.placement_count = 2,
+		.selectors = selectors,
+		.selector_count = 2,
 	};
 	const struct bundle_selector bundles[] = { { &request, 1 } };
-	const struct ray_gang gang = { .requests = &request, .request_count = 1, .details = "pg",
-				       .selectors = bundles, .selector_count = 1 };
+	const struct ray_gang gang = { .requests = &request,
+				       .request_count = 1,
+				       .details = "pg",
+				       .selectors = bundles,
+				       .selector_count = 1 };
 	const Ray__AutoscalingState *message;
 	const Ray__ResourceRequest *got;
 	struct plan plan = { .cluster_name = "" };
@@ -95,10 +107,11 @@ static void test_infeasible_as_received(void **state)
 	assert_int_equal(message->infeasible_gang_resource_requests[0]->n_requests, 1);
 	assert_int_equal(message->infeasible_gang_resource_requests[0]->n_bundle_selectors, 1);
 	assert_int_equal(message->n_infeasible_cluster_resource_constraints, 1);
+	assert_int_equal(message->infeasible_cluster_resource_constraints[0]->n_resource_requests,
+			 1);
 	assert_int_equal(
-		message->infeasible_cluster_resource_constraints[0]->n_resource_requests, 1);
-	assert_int_equal(
-		message->infeasible_cluster_resource_constraints[0]->resource_requests[0]->count, 3);
+		message->infeasible_cluster_resource_constraints[0]->resource_requests[0]->count,
+		3);
 }
 
 static void test_launches_and_starting(void **state)
@@ -110,11 +123,14 @@ static void test_launches_and_starting(void **state)
 	(void)state;
 	VEC_PUSH(&arena, &plan.groups, ((struct plan_group){ .name = "still" }));
 	VEC_PUSH(&arena, &plan.groups, ((struct plan_group){ .name = "gpu", .to_launch = 3 }));
-	VEC_PUSH(&arena, &plan.groups, ((struct plan_group){ .name = "vast", .to_launch = INT64_MAX }));
+	VEC_PUSH(&arena, &plan.groups,
+		 ((struct plan_group){ .name = "vast", .to_launch = INT64_MAX }));
 	for (int i = WORKER_NONE; i <= WORKER_GONE; i++)
 		VEC_PUSH(&arena, &plan.workers,
-			 ((struct plan_worker){ .pod = "pod", .group = "gpu",
-						.state = (enum worker_state)i, .message = "why" }));
+			 ((struct plan_worker){ .pod = "pod",
+						.group = "gpu",
+						.state = (enum worker_state)i,
+						.message = "why" }));
 	message = report(&plan, &arena, NULL);
 	assert_int_equal(message->n_pending_instance_requests, 2);
 	assert_string_equal(message->pending_instance_requests[0]->ray_node_type_name, "gpu");
@@ -175,10 +191,9 @@ static void test_version(void **state)
 		time_ms now;
 		int64_t seen, sent, version;
 	} cases[] = {
-		{ 1000, 0, 0, 1000 },     { 1000, 999, 0, 1000 },
-		{ 1000, 1000, 0, 1001 },  { 1000, 5000, 0, 5001 },
-		{ 1000, 0, 1000, 1001 },  { 1000, 50, 2000, 2001 },
-		{ -5, 0, 0, 1 },          { 0, INT64_MAX, 0, INT64_MAX },
+		{ 1000, 0, 0, 1000 },    { 1000, 999, 0, 1000 },         { 1000, 1000, 0, 1001 },
+		{ 1000, 5000, 0, 5001 }, { 1000, 0, 1000, 1001 },        { 1000, 50, 2000, 2001 },
+		{ -5, 0, 0, 1 },         { 0, INT64_MAX, 0, INT64_MAX },
 	};
 
 	(void)state;

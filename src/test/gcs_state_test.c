@@ -55,7 +55,9 @@ static void decode_scene(const char *scene, struct arena *arena, struct ray_stat
 /* The bytes and the JSON of the wheel's own protobuf give the same state. */
 static void test_same_state_from_bytes_and_json(void **state)
 {
-	static const struct json_limits limits = { .bytes = 1 << 24, .depth = 50, .elements = 100000 };
+	static const struct json_limits limits = { .bytes = 1 << 24,
+						   .depth = 50,
+						   .elements = 100000 };
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(scenes); i++) {
@@ -193,7 +195,8 @@ static void test_cut_replies(void **state)
 			struct err err;
 
 			/* The whole is one member of the reply: no part of it is a reply. */
-			assert_int_equal(gcs_state_decode(bytes.data, size, &arena, &read, &err), -1);
+			assert_int_equal(gcs_state_decode(bytes.data, size, &arena, &read, &err),
+					 -1);
 			assert_int_equal(err.kind, ERR_INPUT);
 		}
 	}

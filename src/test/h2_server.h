@@ -87,7 +87,8 @@ __attribute__((unused)) static void h2_peer_write(struct h2_peer *peer, const vo
 		memcpy(write->bytes, bytes, step);
 		write->request.data = write;
 		assert_int_equal(uv_write(&write->request, (uv_stream_t *)&peer->tcp, &piece, 1,
-					  h2_server_on_written), 0);
+					  h2_server_on_written),
+				 0);
 		bytes += step;
 		size -= step;
 	}
@@ -141,8 +142,8 @@ __attribute__((unused)) static void h2_peer_close(struct h2_peer *peer)
 struct h2_answer {
 	const void *message;
 	size_t size;
-	bool unframed;    /* message is the body as it stands, without prefix */
-	size_t piece;     /* bytes of a DATA frame; 0: as many as fit */
+	bool unframed; /* message is the body as it stands, without prefix */
+	size_t piece;  /* bytes of a DATA frame; 0: as many as fit */
 	int grpc_status;
 	const char *grpc_message; /* as it goes over the wire */
 	bool no_trailers;
@@ -204,7 +205,8 @@ __attribute__((unused)) static void h2_stream_answer(struct h2_stream *stream,
 	headers[2] = h2_server_nv("grpc-status", status);
 	if (answer->trailers_only) {
 		assert_int_equal(nghttp2_submit_response(stream->peer->session, stream->id, headers,
-							 4, NULL), 0);
+							 4, NULL),
+				 0);
 		h2_peer_flush(stream->peer);
 		return;
 	}
@@ -219,8 +221,8 @@ __attribute__((unused)) static void h2_stream_answer(struct h2_stream *stream,
 	stream->grpc_status = answer->grpc_status;
 	(void)snprintf(stream->grpc_message, sizeof(stream->grpc_message), "%s", message);
 	stream->no_trailers = answer->no_trailers;
-	assert_int_equal(nghttp2_submit_response(stream->peer->session, stream->id, headers, 2,
-						 &body), 0);
+	assert_int_equal(
+		nghttp2_submit_response(stream->peer->session, stream->id, headers, 2, &body), 0);
 	h2_peer_flush(stream->peer);
 }
 
@@ -366,8 +368,8 @@ __attribute__((unused)) static void h2_server_on_connection(uv_stream_t *listene
 	if (!server->handler) {
 		h2_peer_write(peer, server->raw, server->raw_size);
 		if (server->close_after_raw)
-			assert_int_equal(uv_shutdown(&peer->shutdown, (uv_stream_t *)&peer->tcp,
-						     NULL), 0);
+			assert_int_equal(
+				uv_shutdown(&peer->shutdown, (uv_stream_t *)&peer->tcp, NULL), 0);
 	}
 }
 

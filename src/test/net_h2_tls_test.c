@@ -274,12 +274,9 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_material),
-		cmocka_unit_test(test_references_and_digest),
-		cmocka_unit_test(test_good_handshake),
-		cmocka_unit_test(test_refused_servers),
-		cmocka_unit_test(test_refused_client),
-		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_bad_material),   cmocka_unit_test(test_references_and_digest),
+		cmocka_unit_test(test_good_handshake), cmocka_unit_test(test_refused_servers),
+		cmocka_unit_test(test_refused_client), cmocka_unit_test(test_garbage),
 	};
 
 	return cmocka_run_group_tests(tests, make_material, free_material);

@@ -36,9 +36,8 @@ __attribute__((unused)) static void tls_extend(X509 *certificate, int nid, const
 }
 
 /* Signed by `issuer`, by itself when that is NULL (then it is a CA). names: "IP:127.0.0.1" or NULL. */
-__attribute__((unused)) static struct tls_identity tls_identity_new(const char *common_name,
-								    const char *names,
-								    const struct tls_identity *issuer)
+__attribute__((unused)) static struct tls_identity
+tls_identity_new(const char *common_name, const char *names, const struct tls_identity *issuer)
 {
 	struct tls_identity identity = { .key = EVP_EC_gen("P-256"), .certificate = X509_new() };
 	X509_NAME *name = X509_get_subject_name(identity.certificate);

@@ -113,8 +113,8 @@ static void probe_drain_done(void *context, bool accepted, const char *rejection
 
 static void probe_drain(struct probe *probe, struct gcs_client *client)
 {
-	gcs_client_drain_node(client, probe->timeout_ms, probe->arguments[0],
-			      probe->arguments[1], probe_drain_done, probe);
+	gcs_client_drain_node(client, probe->timeout_ms, probe->arguments[0], probe->arguments[1],
+			      probe_drain_done, probe);
 }
 
 static void probe_alive_done(void *context, const char *ray_version, const struct err *err)
@@ -219,11 +219,12 @@ static void probe_report_state(void *context, const struct ray_state *state, con
 		probe_report_done(context, err);
 		return;
 	}
-	VEC_PUSH(arena, &plan.groups,
-		 ((struct plan_group){ .name = "gpu-group", .to_launch = 2 }));
+	VEC_PUSH(arena, &plan.groups, ((struct plan_group){ .name = "gpu-group", .to_launch = 2 }));
 	VEC_PUSH(arena, &plan.workers,
-		 ((struct plan_worker){ .pod = "pod-1", .group = "gpu-group",
-					.state = WORKER_PENDING, .message = "no Node yet" }));
+		 ((struct plan_worker){ .pod = "pod-1",
+					.group = "gpu-group",
+					.state = WORKER_PENDING,
+					.message = "no Node yet" }));
 	for (size_t i = 0; i < state->request_count; i++)
 		VEC_PUSH(arena, &plan.infeasible,
 			 ((struct plan_demand){ .kind = DEMAND_REQUEST,
@@ -231,8 +232,8 @@ static void probe_report_state(void *context, const struct ray_state *state, con
 						.count = state->requests[i].count }));
 	for (size_t i = 0; i < state->gang_count; i++)
 		VEC_PUSH(arena, &plan.infeasible,
-			 ((struct plan_demand){ .kind = DEMAND_GANG, .gang = &state->gangs[i],
-						.count = 1 }));
+			 ((struct plan_demand){
+				 .kind = DEMAND_GANG, .gang = &state->gangs[i], .count = 1 }));
 	for (size_t i = 0; i < state->constraint_count; i++)
 		for (size_t j = 0; j < state->constraints[i].count; j++)
 			VEC_PUSH(arena, &plan.infeasible,

@@ -1,0 +1,88 @@
+/* One unary call of an HTTP/2 session: its request, the pieces of its reply, its end. Used by net/h2
+ * alone, which owns the calls and gives them connections; users include h2.h.
+ * Must not reconnect or wait: deadlines are the session's. */
+#ifndef NET_H2_CALL_H
+#define NET_H2_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/grpc.h"
+#include "net/h2.h"
+
+struct h2_connection;
+struct loop_timer;
+
+enum h2_call_state {
+	H2_CALL_PENDING = 0, /* waits for a connection */
+	H2_CALL_ACTIVE,      /* has a stream */
+	H2_CALL_FINISHED,    /* its callback is due */
+};
+
+struct h2_call {
+	struct h2_session *session;
+	struct h2_call *next;
+	enum h2_call_state state;
+	int32_t stream_id;
+	int64_t started_ms, deadline_ms, timeout_ms;
+	h2_done *done;
+	void *context;
+	char *path;
+	struct h2_header headers[H2_HEADERS_MAX];
+	char *body; /* prefix and message */
+	size_t body_size, body_sent;
+	struct grpc_reader reader;
+	struct buf grpc_message;
+	int grpc_status, http_status;
+	enum err_kind err_kind; /* ERR_NONE: went well */
+	char *err_text;
+};
+
+struct h2_session {
+	struct loop *loop;
+	struct loop_timer *timer;
+	char *host, *authority;
+	int port;
+	struct h2_tls *tls;
+	size_t reply_ceiling_bytes;
+	struct h2_connection *connection; /* NULL: none */
+	uint64_t generation;
+	int64_t connect_deadline_ms;
+	int64_t ping_ms;   /* when the last PING went out on this connection */
+	bool good;         /* this connection has brought a reply */
+	unsigned timeouts; /* in a row, on this connection */
+	unsigned failures; /* connections in a row that brought no reply */
+	int64_t next_connect_ms;
+	enum err_kind last_kind; /* why the last connection ended */
+	char *last_text;
+	struct h2_call *calls; /* oldest first */
+	bool *freed;           /* set when the session goes while its callbacks run */
+};
+
+/* Fills the call from the request; the session puts it into its list. */
+struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request *request,
+			    int64_t now_ms, h2_done *done, void *context);
+/* Takes it out of the session's list. */
+void h2_call_free(struct h2_call *call);
+/* Its callback is due with this error (kind ERR_NONE: it went well). Only the first end counts. */
+void h2_call_finish(struct h2_call *call, const struct err *err);
+/* Opens its stream; a call that gets none is finished. */
+void h2_call_submit(struct h2_call *call, int64_t now_ms);
+/* Its deadline has passed. */
+void h2_call_expire(struct h2_call *call);
+/* A call under way for which not one byte has come since it was made. */
+bool h2_call_is_silent(const struct h2_call *call);
+/* Frees the finished call and calls its callback, which may free the session. */
+void h2_call_deliver(struct h2_call *call);
+
+/* Pieces of its reply. data: -1 when the call is finished by it. */
+void h2_call_header(struct h2_call *call, const char *name, size_t name_size, const char *value,
+		    size_t value_size);
+int h2_call_data(struct h2_call *call, const void *data, size_t size);
+/* The stream is over in order: 0, or -1 with what was wrong. */
+int h2_call_conclude(const struct h2_call *call, struct err *err);
+
+#endif

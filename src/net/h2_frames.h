@@ -1,0 +1,32 @@
+/* The nghttp2 session of one HTTP/2 client connection: frames in, events out, frames out.
+ * Embedded in struct h2_connection, which owns the socket; used by it alone.
+ * Must not know the socket, TLS or calls. */
+#ifndef NET_H2_FRAMES_H
+#define NET_H2_FRAMES_H
+
+#include <nghttp2/nghttp2.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "net/h2_connection.h"
+
+struct h2_frames {
+	nghttp2_session *session;
+	const struct h2_connection_events *events;
+	void *owner;
+	bool goaway; /* the peer takes no more streams */
+	char *why;   /* what nghttp2, or the peer with GOAWAY, had to say; NULL */
+};
+
+void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events *events,
+		    void *owner);
+void h2_frames_done(struct h2_frames *frames);
+/* Submits the settings that every connection starts with. */
+void h2_frames_greet(struct h2_frames *frames);
+/* Events come from inside. -1: these bytes end the connection. */
+int h2_frames_input(struct h2_frames *frames, const void *data, size_t size, struct err *err);
+/* Nothing is to be read or written any more: 0, or -1 with the reason. */
+int h2_frames_check(const struct h2_frames *frames, struct err *err);
+
+#endif
