@@ -30,9 +30,10 @@ def write_kubeconfig(
     cluster: Dict[str, object] = {"server": url}
     if insecure_skip_tls_verify:
         cluster["insecure-skip-tls-verify"] = True
-    elif ca_data is not None or (inline and ca_file):
-        data = ca_data if ca_data is not None else Path(ca_file).read_bytes()
-        cluster["certificate-authority-data"] = base64.b64encode(data).decode()
+    elif ca_data is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(ca_data).decode()
+    elif inline and ca_file:
+        cluster["certificate-authority-data"] = base64.b64encode(ca_file.read_bytes()).decode()
     elif ca_file:
         cluster["certificate-authority"] = str(ca_file)
     if tls_server_name:

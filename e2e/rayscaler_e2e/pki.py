@@ -3,7 +3,7 @@
 import datetime
 import ipaddress
 from pathlib import Path
-from typing import Sequence, Tuple
+from typing import List, Sequence, Tuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -34,7 +34,7 @@ class CertificateAuthority:
 
     def server(self, file_name: str = "server") -> Tuple[Path, Path]:
         """Certificate and key for 127.0.0.1, ::1 and the names of the API service."""
-        names = [x509.DNSName(name) for name in LOOPBACK_NAMES]
+        names: List[x509.GeneralName] = [x509.DNSName(name) for name in LOOPBACK_NAMES]
         names += [x509.IPAddress(ipaddress.ip_address(text)) for text in ("127.0.0.1", "::1")]
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
         return self._issue(file_name, subject, names, ExtendedKeyUsageOID.SERVER_AUTH)

@@ -87,7 +87,7 @@ class Api:
         if resource is None or (target.subresource and target.subresource not in resource.subresources):
             if target.group and resource is None:
                 return Answer(404, "404 page not found\n")
-            details = None if resource and not resource.rules.typed else {}
+            details: Any = None if resource and not resource.rules.typed else {}
             raise StatusError(404, "the server could not find the requested resource", details=details)
         if resource.namespaced != bool(target.namespace) and (target.name or request.method != "GET"):
             raise StatusError(405, "the server does not allow this method on the requested resource", details={})

@@ -30,7 +30,8 @@ class StatusError(Exception):
         self.details = details
 
     def body(self) -> Dict[str, Any]:
-        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        body: Dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        body["message"] = self.message
         if self.reason:
             body["reason"] = self.reason
         if self.details is not None:
