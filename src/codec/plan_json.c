@@ -152,7 +152,7 @@ static void write_placement(struct json_writer *writer, const struct plan_placem
 		json_write_text(writer, "kind", demand_kind_name(placed->kind));
 		json_write_text(writer, "source", demand_source_name(placed->source));
 		json_write_integer(writer, "index", (int64_t)placed->index);
-		ray_request_write(writer, "bundle", placed->bundle);
+		ray_bundle_write(writer, "bundle", placed->bundle);
 		json_write_integer(writer, "count", placed->count);
 		json_write_object_end(writer);
 	}

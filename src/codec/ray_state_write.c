@@ -89,17 +89,21 @@ static void write_selector(struct json_writer *writer, const struct label_select
 	json_write_object_end(writer);
 }
 
+void ray_bundle_write(struct json_writer *writer, const char *name,
+		      const struct ray_request *request)
+{
+	json_write_object(writer, name);
+	for (size_t i = 0; i < request->bundle_count; i++)
+		json_write_double(writer, request->bundle[i].name, request->bundle[i].received);
+	json_write_object_end(writer);
+}
+
 void ray_request_write(struct json_writer *writer, const char *name,
 		       const struct ray_request *request)
 {
 	json_write_object(writer, name);
-	if (request->bundle_count > 0) {
-		json_write_object(writer, "resourcesBundle");
-		for (size_t i = 0; i < request->bundle_count; i++)
-			json_write_double(writer, request->bundle[i].name,
-					  request->bundle[i].received);
-		json_write_object_end(writer);
-	}
+	if (request->bundle_count > 0)
+		ray_bundle_write(writer, "resourcesBundle", request);
 	write_placements(writer, request);
 	if (request->selector_count > 0) {
 		json_write_array(writer, "labelSelectors");

@@ -10,6 +10,9 @@
 /* `name` as in json_write: NULL inside an array and at the top. */
 void ray_request_write(struct json_writer *writer, const char *name,
 		       const struct ray_request *request);
+/* Its resources alone: {"CPU": 1, "GPU": 0.5}. */
+void ray_bundle_write(struct json_writer *writer, const char *name,
+		      const struct ray_request *request);
 void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
 /* The arena is for the base64 of node ids. */
 void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state,

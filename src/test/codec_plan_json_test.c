@@ -87,7 +87,8 @@ static struct plan *make_plan(struct arena *arena)
 	return plan;
 }
 
-#define BUNDLE "{\"resourcesBundle\": {\"CPU\": 1, \"GPU\": 0.1}}"
+#define RESOURCES "{\"CPU\": 1, \"GPU\": 0.1}"
+#define BUNDLE "{\"resourcesBundle\": " RESOURCES "}"
 
 static const char wanted[] =
 	"{\n"
@@ -155,7 +156,7 @@ static const char wanted_placements[] =
 	"      \"group\": \"gpu-group\",\n"
 	"      \"phase\": \"demand\",\n"
 	"      \"requests\": [\n"
-	"        {\"kind\": \"request\", \"source\": \"ray\", \"index\": 4, \"bundle\": " BUNDLE
+	"        {\"kind\": \"request\", \"source\": \"ray\", \"index\": 4, \"bundle\": " RESOURCES
 	", \"count\": 2}\n"
 	"      ]\n"
 	"    }\n"
