@@ -17,7 +17,8 @@ enum step_kind {
 	STEP_ANSWER = 0,   /* status, headers, text as the body */
 	STEP_STREAM,       /* 200 and text in one chunk, then the regular end */
 	STEP_STREAM_HOLD,  /* ..., then silence */
-	STEP_STREAM_RESET, /* ..., then RST */
+	STEP_STREAM_CUT,   /* ..., then FIN in the middle */
+	STEP_STREAM_RESET, /* ..., then RST, which may overtake the text */
 	STEP_STREAM_BYTES, /* each byte in a chunk of its own, then silence */
 	STEP_HOLD,         /* no answer at all */
 	STEP_RESET,
@@ -81,6 +82,7 @@ static inline void script_play(struct exchange *exchange, const struct step *ste
 		break;
 	case STEP_STREAM:
 	case STEP_STREAM_HOLD:
+	case STEP_STREAM_CUT:
 	case STEP_STREAM_RESET:
 	case STEP_STREAM_BYTES:
 		exchange_open_stream(exchange);
@@ -90,6 +92,8 @@ static inline void script_play(struct exchange *exchange, const struct step *ste
 			exchange_chunk(exchange, text, strlen(text));
 		if (step->kind == STEP_STREAM)
 			exchange_end_stream(exchange);
+		else if (step->kind == STEP_STREAM_CUT)
+			exchange->closed = true;
 		else if (step->kind == STEP_STREAM_RESET)
 			exchange_reset(exchange);
 		else

@@ -1,0 +1,213 @@
+/* kube/kube_informer: bad and huge objects, versions that come and go, polls. */
+#include "test/informer_script.h"
+
+/* ---- objects ---- */
+
+static void test_bad_object_in_a_list(void **state)
+{
+	(void)state;
+	START({ NULL, .text = LIST("10", "", BAD_POD("p1", "1") "," POD("p2", "2")) },
+	      { NULL, .kind = STEP_STREAM_HOLD });
+	wait_seen("BAD a/p1 - -;ADDED a/p2 - 2;synced;live;");
+	assert_int_equal(kube_informer_bad_count(informer), 1);
+	assert_int_equal(kube_informer_count(informer), 1);
+	assert_null(kube_informer_get(informer, "a", "p1"));
+	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"), "spec.containers"));
+	assert_null(kube_informer_bad(informer, "a", "p2"));
+	stop();
+}
+
+static void test_bad_objects_in_a_watch(void **state)
+{
+	(void)state;
+	START({ NULL, .text = LIST("10", "", BAD_POD("p1", "1") "," POD("p2", "2")) },
+	      { NULL, .kind = STEP_STREAM_HOLD,
+		.text = EVENT("MODIFIED", BAD_POD("p2", "11")) EVENT("ADDED", POD("p3", "12"))
+			EVENT("MODIFIED", POD("p1", "13")) EVENT("DELETED", BAD_POD("p2", "14"))
+				EVENT("ADDED", "{'metadata':{'resourceVersion':'15'}}")
+					EVENT("ADDED",
+					      "{'metadata':{'resourceVersion':'16','name':7}}") });
+	wait_seen("live;BAD a/p2 2 -;ADDED a/p3 - 12;ADDED a/p1 - 13;DELETED a/p2 - -;error Input;"
+		  "error Input;");
+	assert_non_null(strstr(last_error.text, "Pod: metadata.name"));
+	assert_true(kube_informer_fresh(informer, NULL)); /* the others are known all the same */
+	assert_null(kube_informer_bad(informer, "a", "p1"));
+	assert_int_equal(kube_informer_bad_count(informer), 0);
+	assert_int_equal(kube_informer_count(informer), 2);
+	stop();
+}
+
+static void test_one_mebibyte_in_single_bytes(void **state)
+{
+	size_t filler = (1 << 20) - 200;
+	char *text = memory_alloc(filler + 1024);
+	struct step steps[] = {
+		{ NULL, .text = LIST("10", "", "") },
+		{ WATCH_FROM("10"), .kind = STEP_STREAM_BYTES, .text = text },
+	};
+	const struct pod *pod;
+
+	(void)state;
+	(void)snprintf(text, 1024,
+		       "{'type':'ADDED','object':{'metadata':{'namespace':'a',"
+		       "'name':'p1','resourceVersion':'11','annotations':{'x':'");
+	memset(text + strlen(text), 'y', filler);
+	(void)snprintf(text + strlen(text), 256, "'}}}}\n" EVENT("ADDED", POD("p2", "12")));
+	start(steps, SUPPORT_COUNT(steps));
+	wait_seen("live;ADDED a/p1 - 11;ADDED a/p2 - 12;");
+	pod = kube_informer_get(informer, "a", "p1");
+	assert_non_null(pod);
+	assert_int_equal(strlen(labels_value(&pod->annotations, "x")), filler);
+	stop();
+	memory_free(text);
+}
+
+/* A line above the ceiling: read by the next list instead. */
+static void test_line_too_large(void **state)
+{
+	size_t size = (2 << 20) + 100;
+	char *text = memory_alloc(size + 1);
+	struct step steps[] = {
+		{ NULL, .text = LIST("10", "", "") },
+		{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD, .text = text },
+		{ LIST_PAGE, .text = LIST("20", "", POD("p1", "20")) },
+		{ WATCH_FROM("20"), .kind = STEP_STREAM_HOLD },
+	};
+
+	(void)state;
+	memset(text, ' ', size);
+	start(steps, SUPPORT_COUNT(steps));
+	wait_seen("live;error Limit;ADDED a/p1 - 20;live;");
+	stop();
+	memory_free(text);
+}
+
+/* ---- discovery and polls ---- */
+
+#define SERVED "{'resources':[{'name':'rayjobs'},{'name':'rayclusters'}]}"
+#define CLUSTER(rv, version)                                                                       \
+	"{'apiVersion':'ray.io/" version                                                           \
+	"','metadata':{'namespace':'a','name':'c','resourceVersion':'" rv "'},'spec':{}}"
+
+static void test_older_version_is_found(void **state)
+{
+	static const struct step steps[] = {
+		{ "GET /apis/ray.io/v1", .text = "{'resources':[{'name':'rayjobs'}]}" },
+		{ "GET /apis/ray.io/v1alpha1", .text = SERVED },
+		{ "GET /apis/ray.io/v1alpha1/namespaces/a/rayclusters?limit",
+		  .text = LIST("10", "", CLUSTER("1", "v1alpha1")) },
+		{ "GET /apis/ray.io/v1alpha1/namespaces/a/rayclusters?watch",
+		  .kind = STEP_STREAM_HOLD },
+	};
+	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
+						       .namespace_ = "a",
+						       .callbacks = callbacks };
+
+	(void)state;
+	script_steps(&script, steps, SUPPORT_COUNT(steps));
+	informer = kube_informer_new(script.client, &options);
+	wait_seen("ADDED a/c");
+	wait_seen("synced;live;");
+	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1alpha1");
+	stop();
+}
+
+static void start_clusters(const struct step *steps, size_t count)
+{
+	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
+						       .callbacks = callbacks };
+
+	start_with(steps, count, &options);
+}
+
+static void test_definition_comes(void **state)
+{
+	static const struct step steps[] = {
+		{ "GET /apis/ray.io/v1", .status = 404 },
+		{ "GET /apis/ray.io/v1alpha1", .status = 404 },
+		{ "GET /apis/ray.io/v1", .text = "[]" },
+		{ "GET /apis/ray.io/v1", .text = SERVED },
+		{ "/ray.io/v1/rayclusters?limit", .text = LIST("20", "", "") },
+		{ "/ray.io/v1/rayclusters?watch", .kind = STEP_STREAM_HOLD },
+	};
+
+	(void)state;
+	start_clusters(steps, SUPPORT_COUNT(steps));
+	wait_seen("error NotFound;");
+	assert_non_null(strstr(kube_informer_problem(informer),
+			       "does not know rayclusters.ray.io (RayCluster): install KubeRay"));
+	wait_seen("error Input;synced;live;");
+	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1");
+	stop();
+}
+
+/* A definition that goes away, or no longer serves our version, is looked for again. */
+static void test_definition_goes(void **state)
+{
+	static const struct step steps[] = {
+		{ "GET /apis/ray.io/v1", .text = SERVED },
+		{ "/ray.io/v1/rayclusters?limit", .status = 404 },
+		{ "GET /apis/ray.io/v1", .status = 404 },
+		{ "GET /apis/ray.io/v1alpha1", .text = SERVED },
+		{ "/ray.io/v1alpha1/rayclusters?limit", .text = LIST("10", "", "") },
+		{ "/ray.io/v1alpha1/rayclusters?watch", .status = 404 },
+		{ "GET /apis/ray.io/v1", .text = SERVED },
+		{ "/ray.io/v1/rayclusters?limit", .text = LIST("20", "", "") },
+		{ "/ray.io/v1/rayclusters?watch", .kind = STEP_STREAM_HOLD },
+	};
+
+	(void)state;
+	start_clusters(steps, SUPPORT_COUNT(steps));
+	wait_seen("error NotFound;synced;error NotFound;live;");
+	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1");
+	stop();
+}
+
+static void test_poll(void **state)
+{
+	static const struct step steps[] = {
+		{ "GET /apis/ray.io/v1", .text = SERVED },
+		{ "/namespaces/a/rayclusters/c", .text = CLUSTER("1", "v1") },
+		{ "/namespaces/a/rayclusters/c", .text = CLUSTER("1", "v1") },
+		{ "/namespaces/a/rayclusters/c", .text = CLUSTER("2", "v1") },
+		{ "/namespaces/a/rayclusters/c", .status = 500 },
+		{ "/namespaces/a/rayclusters/c", .text = "{'metadata':7}" },
+		{ "/namespaces/a/rayclusters/c", .text = CLUSTER("3", "v1") },
+		{ "/namespaces/a/rayclusters/c", .status = 404 },
+		{ "GET /apis/ray.io/v1", .text = SERVED },
+		{ "/namespaces/a/rayclusters/c", .text = CLUSTER("4", "v1") },
+	};
+	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
+						       .namespace_ = "a",
+						       .name = "c",
+						       .poll_ms = 20,
+						       .callbacks = callbacks };
+
+	(void)state;
+	start_with(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("ADDED a/c");
+	wait_seen("synced;live;MODIFIED a/c");
+	wait_seen("error Retry;error Input;MODIFIED a/c");
+	wait_seen("live;DELETED a/c");
+	assert_int_equal(kube_informer_count(informer), 0);
+	assert_true(kube_informer_fresh(informer, NULL)); /* known to be absent */
+	wait_seen("ADDED a/c");
+	assert_non_null(kube_informer_get(informer, "a", "c"));
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bad_object_in_a_list),
+		TEST(test_bad_objects_in_a_watch),
+		TEST(test_one_mebibyte_in_single_bytes),
+		TEST(test_line_too_large),
+		TEST(test_older_version_is_found),
+		TEST(test_definition_comes),
+		TEST(test_definition_goes),
+		TEST(test_poll),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
