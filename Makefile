@@ -244,6 +244,11 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(firstword $(subst _, ,$(t))),$(t
 tools: $(TOOLS:%=$(BUILD)/tools/%)
 .PHONY: tools
 
+# The golden decisions alone: GOLDEN_ONLY=0012 chooses by name, UPDATE=1 rewrites what is wanted.
+golden: $(BUILD)/test/codec_golden_test
+	$(BUILD)/test/codec_golden_test
+.PHONY: golden
+
 # ---- 6 lint -------------------------------------------------------------------------------
 # Each check is a target of its own: lint-layers, lint-format, ... `make lint-selftest` plants a
 # fault for each and sees it fail.
@@ -485,6 +490,7 @@ help:
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
 	@echo 'format         clang-format on all sources'
+	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'

@@ -182,72 +182,92 @@ static void print_difference(char *wanted, char *got)
 
 /* ---- one case ---- */
 
+/* A failure is an error that the whole case returns, so that its memory is freed first. */
+
 static void golden_done(struct golden *golden)
 {
 	json_free(golden->tree);
 	arena_done(&golden->arena);
 }
 
-static void load(struct golden *golden, const char *path, const struct buf *text)
+static int load(struct golden *golden, const struct buf *text)
 {
 	*golden = (struct golden){ .arena = ARENA_INIT };
 	golden->reader.arena = &golden->arena;
 	golden->reader.err = &golden->err;
 	if (yaml_parse(buf_string(text), text->size, &snapshot_limits, &golden->tree, &golden->err))
-		fail_msg("%s: %s", path, golden->err.text);
+		return -1;
 	golden->root = json_root(golden->tree, "", &golden->reader);
+	return json_expect(&golden->root, JSON_OBJECT);
 }
 
-static void check_form(struct golden *golden, const char *path)
+static int check_form(struct golden *golden)
 {
 	const char *rule;
 
 	for (struct json_at e = json_first(&golden->root); e.json; json_next(&e)) {
-		if (!strstr(" rule debug ignore snapshot plan ", e.name))
-			fail_msg("%s: %s is not a member of a golden case", path, e.name);
+		if (!strstr(" rule debug ignore snapshot plan ",
+			    arena_printf(&golden->arena, " %s ", e.name)))
+			return json_fail(&e, "is not a member of a golden case");
 	}
 	if (json_text(&golden->root, "rule", &rule) ||
 	    json_boolean(&golden->root, "debug", &golden->debug) ||
 	    json_array(&golden->root, "ignore", &golden->ignore))
-		fail_msg("%s: %s", path, golden->err.text);
+		return -1;
+	for (struct json_at e = json_first(&golden->ignore); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_STRING))
+			return -1;
+	}
 	if (*rule == '\0')
-		fail_msg("%s: rule is required: a sentence that says what the case shows", path);
+		return json_fail(&golden->root, "rule is required: what the case shows");
+	return 0;
 }
 
-static void decide_snapshot(struct golden *golden, const char *path, struct snapshot *ret_snapshot,
-			    struct buf *plan)
+static int write_plan(struct golden *golden, const struct snapshot *snapshot, struct buf *buf)
+{
+	return plan_write(decide(snapshot, &golden->arena), golden->debug, buf, &golden->err);
+}
+
+static int decide_snapshot(struct golden *golden, struct snapshot *ret_snapshot, struct buf *plan)
 {
 	struct json_at member = json_member(&golden->root, "snapshot");
 
 	if (json_expect(&member, JSON_OBJECT) ||
-	    snapshot_decode(member.json, "snapshot", &golden->arena, ret_snapshot, &golden->err) ||
-	    plan_write(decide(ret_snapshot, &golden->arena), golden->debug, plan, &golden->err))
-		fail_msg("%s: %s", path, golden->err.text);
+	    snapshot_decode(member.json, "snapshot", &golden->arena, ret_snapshot, &golden->err))
+		return -1;
+	return write_plan(golden, ret_snapshot, plan);
 }
 
-static void check_same_bytes(struct golden *golden, const char *path,
-			     const struct snapshot *snapshot, const struct buf *plan)
+static int compare_bytes(struct golden *golden, const struct buf *plan, const struct buf *other,
+			 const char *what)
 {
-	AUTO(buf_done) struct buf again, file, replayed;
+	AUTO(memory_free_string) char *left = memory_strdup(buf_string(plan));
+	AUTO(memory_free_string) char *right = memory_strdup(buf_string(other));
+
+	if (strcmp(left, right) == 0)
+		return 0;
+	print_difference(left, right);
+	return err_set(&golden->err, ERR_INPUT, "%s gave another plan", what);
+}
+
+static int check_same_bytes(struct golden *golden, const struct snapshot *snapshot,
+			    const struct buf *plan)
+{
+	AUTO(buf_done) struct buf again = { .data = NULL };
+	AUTO(buf_done) struct buf file = { .data = NULL };
+	AUTO(buf_done) struct buf replayed = { .data = NULL };
 	struct snapshot reread;
 
 	buf_init(&again, TEXT_BYTES_MAX);
 	buf_init(&file, TEXT_BYTES_MAX);
 	buf_init(&replayed, TEXT_BYTES_MAX);
-	if (plan_write(decide(snapshot, &golden->arena), golden->debug, &again, &golden->err) ||
+	if (write_plan(golden, snapshot, &again) ||
+	    compare_bytes(golden, plan, &again, "the same snapshot") ||
 	    snapshot_write(snapshot, &file, &golden->err) ||
 	    snapshot_read(buf_string(&file), file.size, &golden->arena, &reread, &golden->err) ||
-	    plan_write(decide(&reread, &golden->arena), golden->debug, &replayed, &golden->err))
-		fail_msg("%s: decided again: %s", path, golden->err.text);
-	if (strcmp(buf_string(plan), buf_string(&again)) != 0)
-		fail_msg("%s: the same snapshot gave another plan", path);
-	if (strcmp(buf_string(plan), buf_string(&replayed)) != 0) {
-		AUTO(memory_free_string) char *left = memory_strdup(buf_string(plan));
-		AUTO(memory_free_string) char *right = memory_strdup(buf_string(&replayed));
-
-		print_difference(left, right);
-		fail_msg("%s: the rewritten snapshot gave another plan", path);
-	}
+	    write_plan(golden, &reread, &replayed))
+		return -1;
+	return compare_bytes(golden, plan, &replayed, "the rewritten snapshot");
 }
 
 /* Replaces what stands from "plan:" on. The plan's JSON is YAML as it stands. */
@@ -269,42 +289,55 @@ static void update(const char *path, const struct buf *text, const struct buf *p
 	printf("%s: plan rewritten\n", path);
 }
 
-static void compare(struct golden *golden, const char *path, const struct buf *plan)
+static int compare(struct golden *golden, const struct buf *plan)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
-	AUTO(memory_free_string) char *wanted = NULL, *got = NULL;
+	AUTO(memory_free_string) char *wanted = NULL;
+	AUTO(memory_free_string) char *got = NULL;
 	struct json_at member = json_member(&golden->root, "plan"), root;
 
 	if (json_expect(&member, JSON_OBJECT) ||
 	    json_parse(buf_string(plan), plan->size, &snapshot_limits, &tree, &golden->err))
-		fail_msg("%s: %s", path, golden->err.text);
+		return -1;
 	root = json_root(tree, "", &golden->reader);
 	wanted = plan_text(golden, &member);
 	got = plan_text(golden, &root);
 	if (strcmp(wanted, got) == 0)
-		return;
+		return 0;
 	print_difference(wanted, got);
-	fail_msg("%s: the plan is not the wanted one (UPDATE=1 rewrites it)", path);
+	return err_set(&golden->err, ERR_INPUT,
+		       "the plan is not the wanted one (UPDATE=1 rewrites it)");
 }
 
-static void test_case(void **state)
+static int run_case(const char *path, struct err *err)
 {
 	AUTO(golden_done) struct golden golden = { .tree = NULL };
-	AUTO(buf_done) struct buf text, plan;
-	const char *path = *state;
+	AUTO(buf_done) struct buf text = { .data = NULL };
+	AUTO(buf_done) struct buf plan = { .data = NULL };
+	bool updating = getenv("UPDATE") && strcmp(getenv("UPDATE"), "1") == 0;
 	struct snapshot snapshot;
+	int failed;
 
 	buf_init(&text, TEXT_BYTES_MAX);
 	buf_init(&plan, TEXT_BYTES_MAX);
 	read_text(path, &text);
-	load(&golden, path, &text);
-	check_form(&golden, path);
-	decide_snapshot(&golden, path, &snapshot, &plan);
-	if (getenv("UPDATE") && strcmp(getenv("UPDATE"), "1") == 0)
+	failed = load(&golden, &text) || check_form(&golden) ||
+		 decide_snapshot(&golden, &snapshot, &plan);
+	if (!failed && updating)
 		update(path, &text, &plan);
-	else
-		compare(&golden, path, &plan);
-	check_same_bytes(&golden, path, &snapshot, &plan);
+	else if (!failed)
+		failed = compare(&golden, &plan);
+	failed = failed || check_same_bytes(&golden, &snapshot, &plan);
+	*err = golden.err;
+	return failed ? -1 : 0;
+}
+
+static void test_case(void **state)
+{
+	struct err err;
+
+	if (run_case(*state, &err))
+		fail_msg("%s: %s", (const char *)*state, err.text);
 }
 
 /* ---- all cases ---- */
