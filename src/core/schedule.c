@@ -76,12 +76,20 @@ static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t 
 	return leftovers;
 }
 
-static void place_constraints(struct schedule_run *run, struct schedule_result *result)
+/* All requests of the problem, read before anything is placed. */
+struct lists {
+	struct schedule_list *constraints;
+	struct gang *gangs; /* in the order in which they are placed */
+	struct schedule_list demands;
+};
+
+static void place_constraints(struct schedule_run *run, const struct lists *lists,
+			      struct schedule_result *result)
 {
 	const struct schedule_problem *problem = run->problem;
 
-	result->constraints =
-		arena_array(run->arena, problem->constraint_count + 1, sizeof(*result->constraints));
+	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
+					  sizeof(*result->constraints));
 	for (size_t i = 0; i < problem->constraint_count; i++) {
 		const struct schedule_constraint *constraint = &problem->constraints[i];
 		struct schedule_try_source source = {
@@ -89,17 +97,15 @@ static void place_constraints(struct schedule_run *run, struct schedule_result *
 			.list_index = i,
 			.atomic = constraint->atomic,
 		};
-		struct schedule_list list;
+		const struct schedule_list *list = &lists->constraints[i];
 		struct schedule_try_left left;
 
 		result->constraints[i] = leftovers_new(run, constraint->count);
-		list = schedule_list_of_demands(&run->words, constraint->demands,
-						constraint->count);
-		if (!list.count)
+		if (!list->count)
 			continue;
 		schedule_run_set_source(run, true);
-		left = schedule_try(run, &list, &source);
-		share_left(result->constraints[i], &list, &left);
+		left = schedule_try(run, list, &source);
+		share_left(result->constraints[i], list, &left);
 	}
 }
 
@@ -168,10 +174,11 @@ static void note_gang_left(struct schedule_leftover *leftover, const struct gang
 	}
 }
 
-static void place_gangs(struct schedule_run *run, struct schedule_result *result)
+static void place_gangs(struct schedule_run *run, const struct lists *lists,
+			struct schedule_result *result)
 {
 	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
-	struct gang *gangs = sort_gangs(run);
+	const struct gang *gangs = lists->gangs;
 
 	result->gangs = leftovers_new(run, run->problem->gang_count);
 	for (size_t i = 0; i < run->problem->gang_count; i++) {
@@ -185,19 +192,32 @@ static void place_gangs(struct schedule_run *run, struct schedule_result *result
 	}
 }
 
-static void place_demands(struct schedule_run *run, struct schedule_result *result)
+static void place_demands(struct schedule_run *run, const struct lists *lists,
+			  struct schedule_result *result)
 {
 	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
-	const struct schedule_problem *problem = run->problem;
-	struct schedule_list list =
-		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
 	struct schedule_try_left left;
 
-	result->demands = leftovers_new(run, problem->demand_count);
-	if (!list.count)
+	result->demands = leftovers_new(run, run->problem->demand_count);
+	if (!lists->demands.count)
 		return;
-	left = schedule_try(run, &list, &source);
-	share_left(result->demands, &list, &left);
+	left = schedule_try(run, &lists->demands, &source);
+	share_left(result->demands, &lists->demands, &left);
+}
+
+static void read_lists(struct schedule_run *run, struct lists *lists)
+{
+	const struct schedule_problem *problem = run->problem;
+
+	lists->constraints = arena_array(run->scratch, problem->constraint_count + 1,
+					 sizeof(*lists->constraints));
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		lists->constraints[i] = schedule_list_of_demands(&run->words,
+								 problem->constraints[i].demands,
+								 problem->constraints[i].count);
+	lists->gangs = sort_gangs(run);
+	lists->demands =
+		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
 }
 
 /* ---- the result ---- */
@@ -263,17 +283,19 @@ struct schedule_result *schedule(const struct schedule_problem *problem, struct 
 	struct arena scratch = ARENA_INIT, attempt = ARENA_INIT;
 	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
 	struct schedule_run run;
+	struct lists lists;
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		CHECK(problem->types[i].hosts >= 1);
 	schedule_run_init(&run, problem, arena, &scratch, &attempt);
+	read_lists(&run, &lists);
 	launch_minimum(&run);
 	schedule_terminate_over_type_max(&run);
 	schedule_terminate_over_max(&run);
-	place_constraints(&run, result);
+	place_constraints(&run, &lists, result);
 	schedule_run_set_source(&run, false);
-	place_gangs(&run, result);
-	place_demands(&run, result);
+	place_gangs(&run, &lists, result);
+	place_demands(&run, &lists, result);
 	schedule_terminate_idle(&run);
 	fill_result(&run, result);
 	arena_done(&attempt);

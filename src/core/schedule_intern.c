@@ -88,7 +88,9 @@ uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, 
 	if (size)
 		memcpy(copy, bytes, size);
 	entry = VEC_ADD(intern->arena, &intern->entries);
-	*entry = (struct schedule_intern_entry){ .bytes = copy, .size = (uint32_t)size, .hash = hash };
+	*entry = (struct schedule_intern_entry){ .bytes = copy,
+						 .size = (uint32_t)size,
+						 .hash = hash };
 	*slot = (uint32_t)intern->entries.count;
 	return *slot - 1;
 }

@@ -1,6 +1,7 @@
 /* Label sets of nodes and how selectors rank them: the second half of schedule_state.h. */
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/schedule_state.h"
 
@@ -90,8 +91,7 @@ static bool constraint_holds(const struct schedule_states *states, uint32_t set,
 
 static int compute_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
 {
-	const struct schedule_intern_entry *entry =
-		&states->words->selectors.entries.at[selector];
+	const struct schedule_intern_entry *entry = &states->words->selectors.entries.at[selector];
 	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
 	int place = 0, found = -1;
 
@@ -109,8 +109,12 @@ static int compute_rank(const struct schedule_states *states, uint32_t set, uint
 
 static int16_t *rank_cell(struct schedule_states *states, uint32_t set, uint32_t selector)
 {
-	size_t width = states->words->selectors.entries.count;
+	size_t width;
 
+	if (!states->rank_width)
+		states->rank_width = states->words->selectors.entries.count;
+	width = states->rank_width;
+	CHECK(selector < width);
 	while (states->ranks.count <= set)
 		VEC_PUSH(states->arena, &states->ranks, NULL);
 	if (!states->ranks.at[set]) {

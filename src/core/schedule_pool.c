@@ -148,11 +148,9 @@ static void fill_room(struct schedule_pool *pool, struct schedule_candidate *c)
 		uint64_t bits = pool->active[word] & (c->fits ? c->fits[word] : UINT64_MAX);
 
 		for (; bits; bits &= bits - 1) {
-			uint32_t shape =
-				(uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
-			int64_t count = schedule_room_take(&pool->run->room,
-							   &pool->list->shapes[shape],
-							   pool->left[shape]);
+			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
+			int64_t count = schedule_room_take(
+				&pool->run->room, &pool->list->shapes[shape], pool->left[shape]);
 
 			if (count)
 				VEC_PUSH(arena_of(pool), &c->fill,
@@ -306,8 +304,7 @@ void schedule_pool_add_nodes(struct schedule_pool *pool)
 		uint32_t state = run->nodes.at[run->order.at[i]].state;
 
 		if (!candidate_of[state])
-			candidate_of[state] =
-				candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
+			candidate_of[state] = candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
 		pool->candidates.at[candidate_of[state] - 1].members.count++;
 	}
 	share_members(pool, candidate_of);
@@ -329,11 +326,10 @@ void schedule_pool_add_type(struct schedule_pool *pool, size_t type)
 	heap_add(pool, candidate);
 }
 
-void schedule_pool_add_empty(struct schedule_pool *pool, size_t type, uint32_t first,
-			     int64_t count)
+void schedule_pool_add_empty(struct schedule_pool *pool, size_t type, uint32_t first, int64_t count)
 {
-	uint32_t candidate = candidate_add(pool, pool->run->template_state[type],
-					   SCHEDULE_NO_INDEX);
+	uint32_t candidate =
+		candidate_add(pool, pool->run->template_state[type], SCHEDULE_NO_INDEX);
 	struct schedule_candidate *c = &pool->candidates.at[candidate];
 
 	for (int64_t i = 0; i < count; i++)
@@ -395,8 +391,8 @@ int64_t schedule_pool_row(const struct schedule_pool *pool, uint32_t best, int64
 	}
 	for (size_t i = 0; i < c->fill.count; i++) {
 		uint32_t shape = c->fill.at[i].shape;
-		int64_t rows = 1 + (pool->left[shape] - pool->uses[shape].most) /
-					   c->fill.at[i].count;
+		int64_t rows =
+			1 + (pool->left[shape] - pool->uses[shape].most) / c->fill.at[i].count;
 
 		if (rows < limit)
 			limit = rows;
@@ -469,8 +465,8 @@ static void after_choice(struct schedule_pool *pool, uint32_t candidate)
 			c->key = BEST_KEY;
 		else if (c->rest != rest)
 			schedule_key_rest(&pool->run->states,
-					  &pool->run->states.states.at[c->state], c->terms,
-					  c->rest, &c->key);
+					  &pool->run->states.states.at[c->state], c->terms, c->rest,
+					  &c->key);
 	}
 	heap_move(pool, candidate);
 }

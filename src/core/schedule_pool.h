@@ -13,17 +13,17 @@ enum schedule_heap_name { SCHEDULE_HEAP_NODES = 0, SCHEDULE_HEAP_TYPES };
 
 struct schedule_candidate {
 	uint32_t state;
-	size_t template_type; /* SCHEDULE_NO_INDEX: nodes that are there */
+	size_t template_type;  /* SCHEDULE_NO_INDEX: nodes that are there */
 	VEC(uint32_t) members; /* nodes; of equal key the first in the list first */
 	size_t next;           /* members before it are taken */
 	bool mixed; /* running nodes with different rests: members[next..] is a heap by rest */
 	bool tried, fresh, listed; /* listed: in its heap */
 	enum schedule_heap_name heap;
-	uint64_t rank; /* of its first member: of equal keys the lowest is chosen */
+	uint64_t rank;         /* of its first member: of equal keys the lowest is chosen */
 	uint32_t rest, placed; /* of its first member */
 	VEC(struct schedule_fill) fill;
 	double *terms;
-	uint64_t *fits; /* shapes that its state has room for; NULL: not known */
+	uint64_t *fits;          /* shapes that its state has room for; NULL: not known */
 	struct schedule_key key; /* while not fresh: no better key is possible */
 	size_t heap_at;
 	uint32_t stamp;
@@ -38,11 +38,11 @@ struct schedule_shape_use {
 struct schedule_pool {
 	struct schedule_run *run;
 	const struct schedule_list *list;
-	int64_t *left;   /* by shape: units to place */
+	int64_t *left;    /* by shape: units to place */
 	uint64_t *active; /* bits: shapes with units left */
 	size_t word_count;
 	int64_t active_count;
-	bool anti_labels; /* labels change while a node is filled */
+	bool anti_labels;                /* labels change while a node is filled */
 	struct schedule_shape_use *uses; /* by shape */
 	VEC(struct schedule_candidate) candidates;
 	struct {

@@ -3,8 +3,7 @@
 
 #include "core/schedule.h"
 
-static bool constraint_holds(const struct label_constraint *constraint,
-			     const struct labels *labels)
+static bool constraint_holds(const struct label_constraint *constraint, const struct labels *labels)
 {
 	const char *value = labels_value(labels, constraint->key);
 	bool has = false;
@@ -68,8 +67,7 @@ bool schedule_fits_empty(const struct ray_request *request, const struct resourc
 bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,
 			    struct arena *arena)
 {
-	struct schedule_type *types =
-		arena_array(arena, problem->type_count + 1, sizeof(*types));
+	struct schedule_type *types = arena_array(arena, problem->type_count + 1, sizeof(*types));
 	struct schedule_node *head = ARENA_NEW(arena, struct schedule_node);
 	struct schedule_problem empty = {
 		.types = types,

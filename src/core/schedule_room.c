@@ -107,8 +107,8 @@ static void parts_take(struct schedule_room *room, int64_t amount, int64_t count
 		while (at < room->open.count && room->open.at[at].free < amount)
 			at++;
 		if (at == room->open.count) {
-			room->whole_gpus -= parts_put(room, RESOURCE_UNIT, room->whole_gpus,
-						      amount, &count);
+			room->whole_gpus -=
+				parts_put(room, RESOURCE_UNIT, room->whole_gpus, amount, &count);
 			CHECK(!count);
 			return;
 		}
@@ -254,8 +254,8 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	}
 	subtract(room, shape, count);
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
-		room->labels = schedule_label_set_with(room->states, room->labels,
-						       shape->anti_labels[i]);
+		room->labels =
+			schedule_label_set_with(room->states, room->labels, shape->anti_labels[i]);
 	return count;
 }
 

@@ -27,13 +27,14 @@ struct schedule_room {
 	struct schedule_states *states;
 	struct schedule_state state; /* what was loaded; its arrays are the states' */
 	bool loaded;
-	int64_t *total, *available;         /* by name; -1: not there */
-	uint32_t *seen;                     /* by name: stamp of the last count */
+	int64_t *total, *available; /* by name; -1: not there */
+	uint32_t *seen;             /* by name: stamp of the last count */
 	uint32_t stamp;
 	uint32_t labels;
 	int64_t whole_gpus;
-	VEC(struct schedule_open_gpus) open, tried; /* tried: copy while a combined shape is placed */
-	VEC(uint32_t) implicit; /* names that the placing added */
+	VEC(struct schedule_open_gpus)
+	open, tried;                         /* tried: copy while a combined shape is placed */
+	VEC(uint32_t) implicit;              /* names that the placing added */
 	VEC(struct schedule_amount) amounts; /* scratch of save */
 };
 

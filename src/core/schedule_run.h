@@ -18,18 +18,18 @@ struct schedule_work {
 	enum schedule_status status;
 	enum schedule_cause cause;
 	enum schedule_phase launch_phase;
-	bool cancelled; /* a launch taken back: no part of the run any more */
-	bool sorted;    /* by the phase of the maxima per type */
-	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
+	bool cancelled;               /* a launch taken back: no part of the run any more */
+	bool sorted;                  /* by the phase of the maxima per type */
+	uint32_t labels;              /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t state, rest, placed; /* of the source that is placed now */
 	const struct schedule_chunk *placements;
 };
 
 struct schedule_run {
 	const struct schedule_problem *problem;
-	struct arena *arena;    /* of the result */
-	struct arena *scratch;  /* until the run ends */
-	struct arena *attempt;  /* until the try ends */
+	struct arena *arena;   /* of the result */
+	struct arena *scratch; /* until the run ends */
+	struct arena *attempt; /* until the try ends */
 	struct schedule_vocabulary words;
 	struct schedule_states states;
 	struct schedule_room room;

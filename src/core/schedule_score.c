@@ -124,7 +124,8 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 	uint32_t count = rest->count, next = 0;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {
-		for (; next < rest->term_count && rest->terms[next].before <= state->amounts[i].name;
+		for (;
+		     next < rest->term_count && rest->terms[next].before <= state->amounts[i].name;
 		     next++)
 			sum += rest->terms[next].term;
 		if (terms[i] < 0)

@@ -14,9 +14,9 @@ static void set_content(struct schedule_vocabulary *words, struct schedule_shape
 	selectors = words->encoded.count;
 	schedule_encode_selectors(words, shape->request);
 	if (words->encoded.count > selectors)
-		shape->selector = schedule_intern_add(
-			&words->selectors, &words->encoded.at[selectors],
-			(words->encoded.count - selectors) * sizeof(uint32_t));
+		shape->selector =
+			schedule_intern_add(&words->selectors, &words->encoded.at[selectors],
+					    (words->encoded.count - selectors) * sizeof(uint32_t));
 	schedule_encode(words, shape->new_only);
 	schedule_encode(words, shape->impossible);
 	bytes = words->encoded.count * sizeof(*copy);
@@ -40,8 +40,7 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 		if (words->is_accelerator[name])
 			shape->asks_accelerator = true;
 		if (entry->amount > 0)
-			needs[shape->need_count++] =
-				(struct schedule_need){ name, entry->amount };
+			needs[shape->need_count++] = (struct schedule_need){ name, entry->amount };
 	}
 	shape->needs = needs;
 }
@@ -91,9 +90,9 @@ static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape 
 		const struct bundle_entry *gpu = find_gpu(entry->bundle);
 
 		if (gpu && gpu->amount > 0)
-			pieces[shape->piece_count++] = (struct schedule_piece){
-				gpu->amount, shape->combined ? entry->count : 1
-			};
+			pieces[shape->piece_count++] =
+				(struct schedule_piece){ gpu->amount,
+							 shape->combined ? entry->count : 1 };
 		if (!shape->combined)
 			break; /* the others are equal */
 	}
@@ -221,8 +220,7 @@ static void entry_add(struct builder *builder, struct schedule_shape *shape, siz
 }
 
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
-					      const struct schedule_demand *demands,
-					      size_t count)
+					      const struct schedule_demand *demands, size_t count)
 {
 	struct builder builder = { .words = words };
 
@@ -233,8 +231,7 @@ struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 		if (demands[i].count <= 0)
 			continue;
 		shape = builder_add(&builder, demands[i].request,
-				    demands[i].place == SCHEDULE_DEMAND_NEW_ONLY,
-				    demands[i].count);
+				    demands[i].place == SCHEDULE_DEMAND_NEW_ONLY, demands[i].count);
 		entry_add(&builder, shape, i, demands[i].request, demands[i].count);
 	}
 	return builder_list(&builder);

@@ -28,7 +28,7 @@ struct schedule_shape {
 	const struct ray_request *request; /* the first of its kind */
 	const struct schedule_need *needs; /* ascending names */
 	uint32_t need_count;
-	uint32_t selector; /* id of vocabulary.selectors, 0: none */
+	uint32_t selector;           /* id of vocabulary.selectors, 0: none */
 	const uint32_t *anti_labels; /* ids of vocabulary.labels: not beside its own kind */
 	uint32_t anti_label_count;
 	bool new_only, impossible;
@@ -50,8 +50,7 @@ struct schedule_list {
 
 /* Of a constraint or of the demands. */
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
-					      const struct schedule_demand *demands,
-					      size_t count);
+					      const struct schedule_demand *demands, size_t count);
 /* The bundles of gang `index`, those with the same affinity combined into one (utils.py
  * combine_requests_with_affinity). */
 struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words,

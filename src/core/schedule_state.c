@@ -65,8 +65,7 @@ static void store_state(struct schedule_states *states, const struct schedule_st
 
 	copy.amounts = copy_array(states->arena, state->amounts, state->amount_count,
 				  sizeof(*state->amounts));
-	copy.open = copy_array(states->arena, state->open, state->open_count,
-			       sizeof(*state->open));
+	copy.open = copy_array(states->arena, state->open, state->open_count, sizeof(*state->open));
 	for (uint32_t i = 0; i < state->amount_count; i++)
 		terms[i] = schedule_term(state->amounts[i].total, state->amounts[i].available);
 	copy.terms = terms;
@@ -135,9 +134,9 @@ static void read_resource(struct reading *reading, const char *name, int64_t tot
 	struct schedule_states *states = reading->states;
 	uint32_t id = schedule_name_find(states->words, name);
 
-	if (total > 0 && (id == SCHEDULE_ID_NONE ?
-				  schedule_is_accelerator(states->words->problem, name) :
-				  states->words->is_accelerator[id]))
+	if (total > 0 &&
+	    (id == SCHEDULE_ID_NONE ? schedule_is_accelerator(states->words->problem, name) :
+				      states->words->is_accelerator[id]))
 		reading->accelerator = true;
 	if (id == SCHEDULE_ID_NONE)
 		read_rest(reading, name, total, available);
@@ -153,17 +152,16 @@ static void read_resources(struct reading *reading, const struct resources *tota
 	size_t i = 0, j = 0;
 
 	while (i < total->count || j < available->count) {
-		int order = i == total->count	  ? 1 :
-			    j == available->count ? -1 :
-						    strcmp(total->at[i].name,
-							   available->at[j].name);
+		int order = i == total->count ? 1 :
+			    j == available->count ?
+						-1 :
+						strcmp(total->at[i].name, available->at[j].name);
 
 		if (order < 0) {
 			read_resource(reading, total->at[i].name, total->at[i].amount, -1);
 			i++;
 		} else if (order > 0) {
-			read_resource(reading, available->at[j].name, -1,
-				      available->at[j].amount);
+			read_resource(reading, available->at[j].name, -1, available->at[j].amount);
 			j++;
 		} else {
 			read_resource(reading, total->at[i].name, total->at[i].amount,

@@ -24,7 +24,7 @@ struct schedule_state {
 	uint32_t placed; /* of running nodes; others are told apart by capacity alone, as in Ray's
 			  * NodeStateCache */
 	bool running, head, joined, accelerator;
-	bool per_gpu; /* parts of GPUs are laid out GPU by GPU: open and whole_gpus count */
+	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus count */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
 	const struct schedule_amount *amounts; /* ascending names */
@@ -44,8 +44,8 @@ struct schedule_rest_term {
 struct schedule_rest {
 	const struct schedule_rest_term *terms; /* those above 0, in the order of their names */
 	uint32_t term_count;
-	uint32_t count;  /* with those that are 0 */
-	double minimum;  /* of all; infinite when there are none */
+	uint32_t count; /* with those that are 0 */
+	double minimum; /* of all; infinite when there are none */
 	double sum;
 };
 
@@ -67,6 +67,7 @@ struct schedule_states {
 	VEC(struct schedule_placed) placed; /* 0: nothing */
 	VEC(int16_t *) ranks; /* by label set: by selector, -1 unknown; see schedule_label_rank */
 	size_t rank_count;    /* cells in ranks */
+	size_t rank_width;    /* selector lists: all are known before the first rank is asked for */
 	VEC(uint64_t) key;    /* scratch */
 };
 

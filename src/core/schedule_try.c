@@ -23,7 +23,7 @@ struct attempt {
 	struct {
 		const struct schedule_entry *entry;
 		int64_t left; /* of it */
-	} *cursors; /* by shape: where the next unit comes from */
+	} * cursors;          /* by shape: where the next unit comes from */
 };
 
 static void note_batch(struct attempt *attempt, uint32_t candidate, size_t first)
@@ -131,8 +131,7 @@ static size_t placement_bound(const struct attempt *attempt, const struct batch 
 	size_t count = 0;
 
 	for (size_t i = 0; i < batch->fill_count; i++) {
-		const struct schedule_shape *shape =
-			&attempt->list->shapes[batch->fill[i].shape];
+		const struct schedule_shape *shape = &attempt->list->shapes[batch->fill[i].shape];
 		int64_t units = shape->combined ? INT64_MAX : batch->fill[i].count;
 		size_t entries = shape->entries.count;
 
@@ -293,8 +292,8 @@ static void keep(struct attempt *attempt)
 	struct schedule_run *run = attempt->run;
 	size_t old_nodes = run->nodes.count;
 
-	attempt->cursors = arena_array(run->attempt, attempt->list->count + 1,
-				       sizeof(*attempt->cursors));
+	attempt->cursors =
+		arena_array(run->attempt, attempt->list->count + 1, sizeof(*attempt->cursors));
 	for (size_t i = 0; i < attempt->list->count; i++) {
 		attempt->cursors[i].entry = attempt->list->shapes[i].entries.at;
 		attempt->cursors[i].left = attempt->list->shapes[i].entries.at[0].count;
@@ -322,8 +321,8 @@ static bool serves(struct schedule_run *run, size_t type, const struct schedule_
 static int limit_weight(enum schedule_limit limit)
 {
 	static const int WEIGHTS[] = {
-		[SCHEDULE_LIMIT_NONE] = 0,	 [SCHEDULE_LIMIT_MAX_PER_TYPE] = 1,
-		[SCHEDULE_LIMIT_MAX_NODES] = 2,	 [SCHEDULE_LIMIT_GPU_BUDGET] = 3,
+		[SCHEDULE_LIMIT_NONE] = 0,      [SCHEDULE_LIMIT_MAX_PER_TYPE] = 1,
+		[SCHEDULE_LIMIT_MAX_NODES] = 2, [SCHEDULE_LIMIT_GPU_BUDGET] = 3,
 		[SCHEDULE_LIMIT_HELD] = 4,
 	};
 

@@ -122,7 +122,8 @@ static void collect_problem(struct schedule_vocabulary *words)
 				problem->constraints[i].count);
 	for (size_t i = 0; i < problem->gang_count; i++) {
 		size_t count;
-		const struct ray_request *requests = schedule_gang_requests(&problem->gangs[i], &count);
+		const struct ray_request *requests =
+			schedule_gang_requests(&problem->gangs[i], &count);
 
 		for (size_t j = 0; j < count; j++)
 			collect_request(words, &requests[j]);
@@ -171,8 +172,8 @@ void schedule_encode(struct schedule_vocabulary *words, uint32_t value)
 
 void schedule_encode_affinity(struct schedule_vocabulary *words, const struct label *affinity)
 {
-	schedule_encode(words, pair_find(words, &words->affinities, affinity->key,
-					 affinity->value));
+	schedule_encode(words,
+			pair_find(words, &words->affinities, affinity->key, affinity->value));
 }
 
 void schedule_encode_placements(struct schedule_vocabulary *words,
@@ -183,15 +184,15 @@ void schedule_encode_placements(struct schedule_vocabulary *words,
 		const struct placement_constraint *placement = &request->placements[i];
 
 		schedule_encode(words, placement->has_anti_affinity ?
-				      1 + pair_find(words, &words->labels,
-						    placement->anti_affinity.key,
-						    placement->anti_affinity.value) :
-				      0);
+					       1 + pair_find(words, &words->labels,
+							     placement->anti_affinity.key,
+							     placement->anti_affinity.value) :
+					       0);
 		schedule_encode(words, placement->has_affinity ?
-				      1 + pair_find(words, &words->affinities,
-						    placement->affinity.key,
-						    placement->affinity.value) :
-				      0);
+					       1 + pair_find(words, &words->affinities,
+							     placement->affinity.key,
+							     placement->affinity.value) :
+					       0);
 	}
 }
 
@@ -211,7 +212,7 @@ static void encode_values(struct schedule_vocabulary *words,
 	schedule_encode(words, 0);
 	for (size_t i = 0; i < constraint->values.count; i++)
 		schedule_encode(words, pair_find(words, &words->labels, constraint->key,
-					constraint->values.at[i]));
+						 constraint->values.at[i]));
 	values = &words->encoded.at[at + 1];
 	sort_stable(values, constraint->values.count, sizeof(*values), compare_words);
 	for (size_t i = 0; i < constraint->values.count; i++)
@@ -223,8 +224,7 @@ static void encode_values(struct schedule_vocabulary *words,
 
 /* The list of selectors as numbers: of each the number of constraints, of each constraint the
  * operator, the number of values and the labels in order. */
-void schedule_encode_selectors(struct schedule_vocabulary *words,
-			       const struct ray_request *request)
+void schedule_encode_selectors(struct schedule_vocabulary *words, const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->selector_count; i++) {
 		const struct label_selector *selector = &request->selectors[i];

@@ -14,13 +14,13 @@ struct schedule_vocabulary {
 	struct schedule_words labels;     /* "key\0value" that a selector or anti-affinity names */
 	struct schedule_words affinities; /* "name\0value" of STRICT_PACK */
 	struct schedule_intern selectors; /* encoded lists of selectors; id 0 is the empty list */
-	uint32_t gpu;          /* id of "GPU", SCHEDULE_ID_NONE when nobody asks */
-	bool *is_accelerator;  /* by name id */
-	bool *is_implicit;     /* by name id: a node without it has 1 */
-	bool fractions;        /* somebody asks for a part of a GPU */
-	bool new_only;         /* some demand must not go on joined nodes */
-	VEC(uint32_t) encoded; /* scratch */
-	VEC(char) text;        /* scratch */
+	uint32_t gpu;                     /* id of "GPU", SCHEDULE_ID_NONE when nobody asks */
+	bool *is_accelerator;             /* by name id */
+	bool *is_implicit;                /* by name id: a node without it has 1 */
+	bool fractions;                   /* somebody asks for a part of a GPU */
+	bool new_only;                    /* some demand must not go on joined nodes */
+	VEC(uint32_t) encoded;            /* scratch */
+	VEC(char) text;                   /* scratch */
 };
 
 void schedule_vocabulary_init(struct schedule_vocabulary *words,

@@ -27,8 +27,8 @@ static int setup(void **state)
 	w->types[0] = type_of("headgroup", resources_of(a, "CPU", UNITS(4), NULL), 0, 1);
 	w->types[1] = type_of("cpu", resources_of(a, "CPU", UNITS(8), NULL), 0, 10);
 	w->types[2] = type_of("gpu", resources_of(a, "CPU", UNITS(8), "GPU", UNITS(2), NULL), 0, 5);
-	w->types[3] = type_of("slice", resources_of(a, "CPU", UNITS(4), "GPU", UNITS(4), NULL), 0,
-			      0);
+	w->types[3] =
+		type_of("slice", resources_of(a, "CPU", UNITS(4), "GPU", UNITS(4), NULL), 0, 0);
 	w->types[3].hosts = 4;
 	w->nodes[0] = running_of(w->types, 0, 0, resources_of(a, "CPU", UNITS(0), NULL));
 	w->problem = (struct schedule_problem){
@@ -55,9 +55,9 @@ static int teardown(void **state)
 
 static void ask(struct world *w, struct resources resources, int64_t count)
 {
-	w->demands[w->problem.demand_count++] = (struct schedule_demand){
-		.request = request_of(&w->arena, resources), .count = count
-	};
+	w->demands[w->problem.demand_count++] =
+		(struct schedule_demand){ .request = request_of(&w->arena, resources),
+					  .count = count };
 }
 
 static struct schedule_result *run(struct world *w)
@@ -180,8 +180,8 @@ static void limits_are_named(void **state)
 	result = run(w);
 	assert_int_equal(result->launches[2], 3);
 	assert_int_equal(result->demands[0].limit, SCHEDULE_LIMIT_MAX_NODES);
-	w->demands[0].request = request_of(&w->arena,
-					   resources_of(&w->arena, "TPU", UNITS(1), NULL));
+	w->demands[0].request =
+		request_of(&w->arena, resources_of(&w->arena, "TPU", UNITS(1), NULL));
 	result = run(w);
 	assert_int_equal(result->demands[0].limit, SCHEDULE_LIMIT_NONE);
 	assert_true(result->demands[0].limit_type == SCHEDULE_NO_INDEX);

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "core/schedule.h"
 
-#define UNITS(n) ((int64_t)((n) * 10000))
+#define UNITS(n) ((int64_t)((n)*10000))
 
 /* resources_of(arena, "CPU", UNITS(4), "GPU", UNITS(1), NULL); names in any order. */
 static inline struct resources resources_of(struct arena *arena, ...)
