@@ -81,7 +81,8 @@ __attribute__((unused)) static void handle(struct h2_server *server, struct h2_s
 	const char *headers = buf_string(&stream->headers);
 
 	(void)snprintf(gcs->headers, sizeof(gcs->headers), "%s", headers);
-	if (gcs->check_token && !strstr(headers, "authorization: Bearer " TOKEN "\n")) {
+	if (gcs->check_token &&
+	    !strstr(headers, "authorization: Bearer " TOKEN " (never indexed)\n")) {
 		refuse(stream, "InvalidAuthToken: Authentication token is missing or incorrect");
 		return;
 	}

@@ -251,10 +251,10 @@ __attribute__((unused)) static int h2_server_on_header(nghttp2_session *session,
 	struct h2_stream *stream =
 		nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 
-	(void)flags;
 	(void)context;
-	(void)buf_printf(&stream->headers, "%.*s: %.*s\n", (int)name_size, (const char *)name,
-			 (int)value_size, (const char *)value);
+	(void)buf_printf(&stream->headers, "%.*s: %.*s%s\n", (int)name_size, (const char *)name,
+			 (int)value_size, (const char *)value,
+			 flags & NGHTTP2_NV_FLAG_NO_INDEX ? " (never indexed)" : "");
 	if (name_size == 5 && memcmp(name, ":path", 5) == 0)
 		(void)snprintf(stream->path, sizeof(stream->path), "%.*s", (int)value_size,
 			       (const char *)value);

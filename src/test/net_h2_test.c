@@ -40,7 +40,7 @@ static void handle_request_check(struct h2_server *server, struct h2_stream *str
 		"te: trailers\n",
 		"content-type: application/grpc\n",
 		"user-agent: rayscaler\n",
-		"authorization: Bearer abc\n",
+		"authorization: Bearer abc (never indexed)\n",
 		"grpc-timeout: ",
 	};
 	char authority[40];
@@ -169,6 +169,23 @@ static void test_broken_replies(void **state)
 	close_bench();
 }
 
+/* It is refused by its first bytes, and the rest does not reach a call that is gone. */
+static void test_large_reply_above_the_ceiling(void **state)
+{
+	size_t size = (size_t)8 << 20;
+	char *message = memory_alloc(size);
+
+	(void)state;
+	open_bench(handle_next);
+	next_answer = (struct h2_answer){ .message = message, .size = size };
+	expect_error(5000, ERR_LIMIT, "8388608 bytes, more than the ceiling of 1048576");
+	answer("pong");
+	expect_good(5000, "pong");
+	assert_int_equal(bench.server.connections, 1);
+	close_bench();
+	memory_free(message);
+}
+
 static void test_request_above_the_ceiling(void **state)
 {
 	size_t size = H2_REQUEST_CEILING_BYTES + 1;
@@ -195,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_many_calls_at_once),
 		cmocka_unit_test(test_error_statuses),
 		cmocka_unit_test(test_broken_replies),
+		cmocka_unit_test(test_large_reply_above_the_ceiling),
 		cmocka_unit_test(test_request_above_the_ceiling),
 	};
 
