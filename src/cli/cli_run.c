@@ -48,7 +48,8 @@ int cli_run(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (log_level_parse(options.log_level, &level) < 0) {
-		fprintf(stderr, "rayscaler run: --log-level: \"%s\" is none of debug, info, warning, error\n",
+		fprintf(stderr,
+			"rayscaler run: --log-level: \"%s\" is none of debug, info, warning, error\n",
 			options.log_level);
 		return EXIT_USAGE;
 	}

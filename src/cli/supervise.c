@@ -141,7 +141,8 @@ static bool run_once(struct supervisor *supervisor, int (*work)(void *context), 
 			}
 		} while (!reap(supervisor, &status));
 	}
-	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == USAGE_STATUS)) {
+	if (WIFEXITED(status) &&
+	    (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == USAGE_STATUS)) {
 		*ret_status = WEXITSTATUS(status);
 		return true;
 	}

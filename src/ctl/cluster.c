@@ -29,7 +29,7 @@ struct cluster {
 	struct ray_access *access;
 	struct pass *pass; /* NULL: waiting for the timer */
 	struct loop_timer *timer;
-	bool hands_off; /* as of the last pass: the next one may wait */
+	bool hands_off;  /* as of the last pass: the next one may wait */
 	bool wake_again; /* something changed while a pass was in work */
 	int64_t started_ms;
 	char *memory_json;
@@ -43,8 +43,7 @@ struct cluster {
 
 static void start_pass(void *context);
 
-struct cluster *cluster_new(const struct control *control, const char *namespace_,
-			    const char *name)
+struct cluster *cluster_new(const struct control *control, const char *namespace_, const char *name)
 {
 	struct cluster *cluster = memory_alloc(sizeof(*cluster));
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -97,8 +96,8 @@ void cluster_wake(struct cluster *cluster)
 
 static const struct ray_cluster *current_object(struct cluster *cluster)
 {
-	const struct ray_cluster *cached = kube_informer_get(
-		cluster->control->ray_clusters, cluster->namespace_, cluster->name);
+	const struct ray_cluster *cached = kube_informer_get(cluster->control->ray_clusters,
+							     cluster->namespace_, cluster->name);
 
 	if (!cluster->patched)
 		return cached;
@@ -187,8 +186,7 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 		return;
 	cluster->reported_ms = now_ms;
 	cluster->reported_infeasible = infeasible;
-	gcs_client_report_state(gcs,
-				cluster->control->options->gcs_timeout_seconds * MS_PER_SECOND,
+	gcs_client_report_state(gcs, cluster->control->options->gcs_timeout_seconds * MS_PER_SECOND,
 				decision->now, decision->ray_state, decision->plan, report_done,
 				cluster);
 }

@@ -37,9 +37,8 @@ static const char *bad_text(const struct kube_informer *informer, const char *ke
 	const char *text = NULL;
 
 	if (slash)
-		text = kube_informer_bad(informer,
-					 arena_strndup(&scratch, key, (size_t)(slash - key)),
-					 slash + 1);
+		text = kube_informer_bad(
+			informer, arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
 	return text ? text : "";
 }
 
@@ -65,14 +64,13 @@ static void start_when_synced(void *context)
 	char count[32];
 	size_t at = 0;
 
-	if (controller->started || !controller->control.ray_clusters ||
-	    !controller->control.pods || !kube_informer_synced(controller->control.ray_clusters) ||
+	if (controller->started || !controller->control.ray_clusters || !controller->control.pods ||
+	    !kube_informer_synced(controller->control.ray_clusters) ||
 	    !kube_informer_synced(controller->control.pods))
 		return;
 	controller->started = true;
 	while ((object = kube_informer_next(controller->control.ray_clusters, &at))) {
-		const char *key =
-			arena_printf(&scratch, "%s/%s", object->namespace_, object->name);
+		const char *key = arena_printf(&scratch, "%s/%s", object->namespace_, object->name);
 
 		map_set(&controller->clusters, key,
 			cluster_new(&controller->control, object->namespace_, object->name));
@@ -185,9 +183,9 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	struct kube_informer_options pods = {
 		.type = &kube_type_pod,
 		.namespace_ = clusters.namespace_,
-		.label_selector = sidecar ? arena_printf(arena, LABEL_CLUSTER "=%s",
-							 options->cluster_name) :
-					    LABEL_CLUSTER,
+		.label_selector =
+			sidecar ? arena_printf(arena, LABEL_CLUSTER "=%s", options->cluster_name) :
+				  LABEL_CLUSTER,
 		.callbacks = { .on_change = pod_changed,
 			       .on_synced = start_when_synced,
 			       .on_error = pods_failed,

@@ -82,9 +82,9 @@ static void observe_ray(const struct observation *observation, struct arena *are
 /* Our own text of the last pass; were it unreadable, a fresh start does no harm. */
 static void observe_memory(const char *text, struct arena *arena, struct snapshot *snapshot)
 {
-	static const struct json_limits limits = {
-		.bytes = MEMORY_TEXT_MAX, .depth = 8, .elements = 1000000
-	};
+	static const struct json_limits limits = { .bytes = MEMORY_TEXT_MAX,
+						   .depth = 8,
+						   .elements = 1000000 };
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct memory_state *memory;
 

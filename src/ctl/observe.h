@@ -24,9 +24,9 @@ struct observation {
 	const struct ray_cluster *cluster;
 	const struct pod *const *pods; /* of this cluster, any order */
 	size_t pod_count;
-	const struct ray_state *ray_state; /* NULL: no complete reply in this pass */
+	const struct ray_state *ray_state;        /* NULL: no complete reply in this pass */
 	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
-	const char *ray_problem;           /* then: why */
+	const char *ray_problem;                  /* then: why */
 	time_ms ray_state_time;
 	const struct drain_answer *drains;
 	size_t drain_count;

@@ -24,10 +24,15 @@ struct option_row {
 #define INITIAL_NUMBER_NUMBER(value) (value)
 
 static const struct option_row rows[] = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help)                          \
-	{ OPTION_##kind,         name,    INITIAL_TEXT_##kind(initial),                       \
-	  INITIAL_NUMBER_##kind(initial), minimum,                                            \
-	  maximum,               unit,    help,                                               \
+#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
+	{ OPTION_##kind,                                                                           \
+	  name,                                                                                    \
+	  INITIAL_TEXT_##kind(initial),                                                            \
+	  INITIAL_NUMBER_##kind(initial),                                                          \
+	  minimum,                                                                                 \
+	  maximum,                                                                                 \
+	  unit,                                                                                    \
+	  help,                                                                                    \
 	  offsetof(struct options, member) },
 	OPTIONS_TABLE(X)
 #undef X
@@ -69,8 +74,9 @@ static int parse_integer(const char *name, const char *text, int64_t minimum, in
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (errno || end == text || *end || value < minimum || value > maximum)
-		return err_set(err, ERR_INPUT, "--%s: \"%s\" is not a whole number from %lld to %lld",
-			       name, text, (long long)minimum, (long long)maximum);
+		return err_set(err, ERR_INPUT,
+			       "--%s: \"%s\" is not a whole number from %lld to %lld", name, text,
+			       (long long)minimum, (long long)maximum);
 	*ret_value = value;
 	return 0;
 }
@@ -152,14 +158,16 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	char *name;
 
 	if (strncmp(word, "--", 2) != 0)
-		return err_set(err, ERR_INPUT, "\"%s\" is not a flag; see rayscaler run --help", word);
+		return err_set(err, ERR_INPUT, "\"%s\" is not a flag; see rayscaler run --help",
+			       word);
 	equals = strchr(word, '=');
 	name = arena_strndup(&options->arena, word + 2,
 			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
 	row = find_row(name);
 	setting = row ? NULL : settings_row_find(name);
 	if (!row && !setting)
-		return err_set(err, ERR_INPUT, "--%s: no such flag; see rayscaler run --help", name);
+		return err_set(err, ERR_INPUT, "--%s: no such flag; see rayscaler run --help",
+			       name);
 	*ret_used = 1;
 	if (equals) {
 		value = equals + 1;
@@ -182,12 +190,14 @@ static int check_together(struct options *options, struct err *err)
 	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
 
 	if (name != space)
-		return err_set(err, ERR_INPUT,
-			       "--cluster-name and --cluster-namespace go together; --%s is missing",
-			       name ? "cluster-namespace" : "cluster-name");
+		return err_set(
+			err, ERR_INPUT,
+			"--cluster-name and --cluster-namespace go together; --%s is missing",
+			name ? "cluster-namespace" : "cluster-name");
 	if (name && options->namespace_[0])
-		return err_set(err, ERR_INPUT,
-			       "--namespace is for the controller; --cluster-name already names one cluster");
+		return err_set(
+			err, ERR_INPUT,
+			"--namespace is for the controller; --cluster-name already names one cluster");
 	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
 		return err_set(err, ERR_INPUT,
 			       "--backoff-initial-seconds is above --backoff-max-seconds");

@@ -16,11 +16,12 @@
  * kind: TEXT (const char *, "" when not given) or NUMBER (int64_t). */
 #define OPTIONS_TABLE(X)                                                                           \
 	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
-	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")    \
-	X(TEXT, context, "context", "", 0, 0, "name", "context of the kubeconfig; default: its own") \
+	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
+	X(TEXT, context, "context", "", 0, 0, "name",                                              \
+	  "context of the kubeconfig; default: its own")                                           \
 	X(TEXT, service_account_dir, "service-account-dir",                                        \
 	  "/var/run/secrets/kubernetes.io/serviceaccount", 0, 0, "directory",                      \
-	  "token and ca.crt, in-cluster")                            \
+	  "token and ca.crt, in-cluster")                                                          \
 	X(TEXT, namespace_, "namespace", "", 0, 0, "name",                                         \
 	  "watch this namespace only; default: all")                                               \
 	X(TEXT, cluster_name, "cluster-name", "", 0, 0, "name",                                    \

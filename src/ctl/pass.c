@@ -250,8 +250,8 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 		request->node_id = arena_strdup(&pass->arena, drain->node_id);
 		request->pod = arena_strdup(&pass->arena, drain->pod);
 		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
-						     drain->node_id, drain->message,
-						     drain_answered, request);
+						     drain->node_id, drain->message, drain_answered,
+						     request);
 	}
 	return true;
 }
@@ -419,9 +419,9 @@ void pass_free(struct pass *pass)
 const char *pass_step_name(const struct pass *pass)
 {
 	static const char *const names[] = {
-		[PASS_STARTING] = "Starting",     [PASS_READING] = "Reading",
-		[PASS_DRAINING] = "Draining",     [PASS_VERIFYING] = "Verifying",
-		[PASS_PATCHING] = "Patching",     [PASS_REFRESHING] = "Refreshing",
+		[PASS_STARTING] = "Starting", [PASS_READING] = "Reading",
+		[PASS_DRAINING] = "Draining", [PASS_VERIFYING] = "Verifying",
+		[PASS_PATCHING] = "Patching", [PASS_REFRESHING] = "Refreshing",
 		[PASS_DONE] = "Done",
 	};
 

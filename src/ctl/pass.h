@@ -39,9 +39,9 @@ struct pass_view {
 
 /* How a pass ended. Valid until the callback returns. */
 struct pass_result {
-	const char *memory_json; /* for the next pass; NULL: keep the old one */
+	const char *memory_json;  /* for the next pass; NULL: keep the old one */
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
-	const struct err *err; /* NULL, or why the RayCluster could not be read or patched */
+	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
 };
 
 /* A decision that stands: nothing is left to ask before it is acted upon. Valid until the

@@ -72,9 +72,9 @@ static const struct pod *find_head(const struct pod *const *pods, size_t count)
 static int decode_token(struct ray_access *access, const struct kube_answer *answer,
 			char **ret_token, struct err *err)
 {
-	static const struct json_limits limits = {
-		.bytes = SECRET_MAX_BYTES, .depth = 50, .elements = 100000
-	};
+	static const struct json_limits limits = { .bytes = SECRET_MAX_BYTES,
+						   .depth = 50,
+						   .elements = 100000 };
 	AUTO(json_done) struct cJSON *json = NULL;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *bytes;
@@ -118,11 +118,10 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 	access->next_read_ms = now_ms + SECRET_RETRY_MS;
 	err_set(&access->problem, ERR_RETRY, "Secret %s/%s with Ray's token is being read",
 		access->namespace_, secret_name);
-	access->secret_read =
-		kube_client_send(access->control->kube, KUBE_GET,
-				 kube_path(&scratch, "v1", access->namespace_, "secrets",
-					   secret_name, NULL),
-				 NULL, 0, secret_read, access);
+	access->secret_read = kube_client_send(access->control->kube, KUBE_GET,
+					       kube_path(&scratch, "v1", access->namespace_,
+							 "secrets", secret_name, NULL),
+					       NULL, 0, secret_read, access);
 }
 
 /* Controller mode: the RayCluster says which Secret holds the token. */
@@ -132,13 +131,15 @@ static int authorize_from_cluster(struct ray_access *access, const struct ray_cl
 	const char *secret_name = cluster->auth_secret_name;
 
 	if (cluster->auth_kubernetes_tokens)
-		return err_set(&access->problem, ERR_INPUT,
-			       "spec.authOptions.enableK8sTokenAuth is not supported by a controller; "
-			       "use spec.authOptions.secretName, or run rayscaler as the sidecar");
+		return err_set(
+			&access->problem, ERR_INPUT,
+			"spec.authOptions.enableK8sTokenAuth is not supported by a controller; "
+			"use spec.authOptions.secretName, or run rayscaler as the sidecar");
 	if (cluster->tls_enabled)
-		return err_set(&access->problem, ERR_INPUT,
-			       "spec.tlsOptions is not supported by a controller; run rayscaler as the "
-			       "sidecar, which has the certificates of the head Pod");
+		return err_set(
+			&access->problem, ERR_INPUT,
+			"spec.tlsOptions is not supported by a controller; run rayscaler as the "
+			"sidecar, which has the certificates of the head Pod");
 	if (strcmp(cluster->auth_mode, "token") != 0) {
 		memory_free(steal(&access->auth.token));
 		return 0;
@@ -211,6 +212,5 @@ void ray_access_refused(struct ray_access *access)
 	if (options_sidecar(access->control->options))
 		access->next_read_ms = INT64_MIN;
 	else if (access->secret_name)
-		read_secret(access, access->secret_name,
-			    loop_monotonic_ms(access->control->loop));
+		read_secret(access, access->secret_name, loop_monotonic_ms(access->control->loop));
 }

@@ -105,9 +105,8 @@ static void test_answers_are_decoded(void **state)
 	size_t count;
 
 	(void)state;
-	assert_int_equal(act_decode_cluster(cluster_text, strlen(cluster_text), &arena, &cluster,
-					    &err),
-			 0);
+	assert_int_equal(
+		act_decode_cluster(cluster_text, strlen(cluster_text), &arena, &cluster, &err), 0);
 	assert_int_equal(cluster.generation, 7);
 	assert_int_equal(act_decode_cluster("{", 1, &arena, &cluster, &err), -1);
 	assert_int_equal(act_decode_pods(pods_text, strlen(pods_text), &arena, &pods, &count, &err),

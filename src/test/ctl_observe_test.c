@@ -160,8 +160,7 @@ static void test_annotation_is_parsed(void **state)
 	run(fixture);
 	assert_true(fixture->snapshot.has_annotation_request);
 	assert_null(fixture->snapshot.annotation_request);
-	assert_non_null(strstr(fixture->snapshot.annotation_problem,
-			       ANNOTATION_REQUEST_RESOURCES));
+	assert_non_null(strstr(fixture->snapshot.annotation_problem, ANNOTATION_REQUEST_RESOURCES));
 }
 
 /* What a plan remembers is there in the next snapshot; rubbish is a fresh start. */

@@ -35,9 +35,15 @@ static void test_defaults(void **state)
 
 static void test_values(void **state)
 {
-	char *words[] = { "--namespace", "ray", "--idle-timeout-seconds=0", "--packing",
-			  "fewest-gpus", "--conserve-accelerators=false",
-			  "--accelerators", "vendor.com/npu,,x", "--kube-api-qps=7" };
+	char *words[] = { "--namespace",
+			  "ray",
+			  "--idle-timeout-seconds=0",
+			  "--packing",
+			  "fewest-gpus",
+			  "--conserve-accelerators=false",
+			  "--accelerators",
+			  "vendor.com/npu,,x",
+			  "--kube-api-qps=7" };
 	AUTO(options_done) struct options options;
 	struct err err;
 
