@@ -17,12 +17,13 @@ from typing import List, Optional
 
 from . import paths, ray_manifests
 from .apiserver import ADMIN_USER, ApiServer, start_api_server
-from .controller import Controller
+from .processes import Process
 from .standins import StandIns
 from .wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"
 CLUSTER = "demo"
+HOME = "rayscaler-system"  # of the controller's ServiceAccount
 HEAD_SECONDS = 90.0
 LOOK_SECONDS = 0.5
 
@@ -46,7 +47,7 @@ def main() -> int:
         _say("starting the stand-ins for KubeRay's operator and the kubelet")
         standins = stack.enter_context(StandIns(server, work_dir / "nodes"))
         _say(f"starting {paths.program()} run {' '.join(options.flags)}")
-        controller = stack.enter_context(Controller(server, work_dir, options.flags))
+        controller = stack.enter_context(_start_controller(server, work_dir, options.flags))
         head = None if options.empty else _start_cluster(server, stopping)
         if not stopping.is_set():
             _explain(server, kubeconfig, head, work_dir)
@@ -61,6 +62,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--empty", action="store_true", help="without the RayCluster demo")
     parser.add_argument("flags", nargs="*", help="flags of rayscaler run, after --")
     return parser.parse_args()
+
+
+def _start_controller(server: ApiServer, work_dir: Path, flags: List[str]) -> Process:
+    """For all namespaces, with the controller's ClusterRole."""
+    server.create_namespace(HOME)
+    file = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=server.controller_token(HOME))
+    words = [str(paths.program()), "run", "--kubeconfig", str(file), *flags]
+    return Process("rayscaler", words, work_dir / "controller.log")
 
 
 def _start_cluster(server: ApiServer, stopping: threading.Event) -> Optional[str]:
@@ -109,11 +118,11 @@ def _explain(server: ApiServer, kubeconfig: Path, head: Optional[str], work_dir:
     print("\n".join(lines), flush=True)
 
 
-def _watch(server: ApiServer, standins: StandIns, controller: Controller, stopping: threading.Event) -> None:
+def _watch(server: ApiServer, standins: StandIns, controller: Process, stopping: threading.Event) -> None:
     """Until Ctrl-C; a part that ends by itself is reported once."""
     reported: List[str] = []
     while not stopping.wait(LOOK_SECONDS):
-        for check in (server.check_running, standins.check_running, controller.process.check_running):
+        for check in (server.check_running, standins.check_running, controller.check_running):
             try:
                 check()
             except RuntimeError as error:
