@@ -145,12 +145,25 @@ static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 	return block;
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+/* Bytes up to the next multiple of the alignment. */
+static size_t padding(size_t used)
 {
-	size_t taken = rounded(bytes);
-	struct arena_block *block = block_with_room(arena, taken);
-	char *memory = block->data + block->used;
+	return -used & (ALIGNMENT - 1);
+}
 
+/* `taken` bytes, of which the first `bytes` are zeroed and given out. used_bytes counts as if all
+ * stood in one block, so that arena_reserve can make that block. */
+static char *take(struct arena *arena, size_t bytes, size_t taken, bool aligned)
+{
+	size_t before = arena->head != NULL && aligned ? padding(arena->head->used) : 0;
+	struct arena_block *block = block_with_room(arena, taken + before);
+	char *memory;
+
+	if (aligned) {
+		arena->used_bytes += padding(arena->used_bytes);
+		block->used += padding(block->used);
+	}
+	memory = block->data + block->used;
 	arena->head->latest = NULL;
 	block->latest = memory;
 	block->used += taken;
@@ -158,6 +171,21 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	UNPOISON(memory, bytes);
 	memset(memory, 0, bytes);
 	return memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	return take(arena, bytes, rounded(bytes), true);
+}
+
+/* Strings need no alignment; with poisoning they keep it, for the gap that catches overruns. */
+static char *alloc_text(struct arena *arena, size_t bytes)
+{
+#ifdef ARENA_POISONS
+	return arena_alloc(arena, bytes);
+#else
+	return take(arena, bytes, bytes, false);
+#endif
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
@@ -177,7 +205,7 @@ char *arena_strdup(struct arena *arena, const char *text)
 char *arena_strndup(struct arena *arena, const char *text, size_t size)
 {
 	size_t used = strnlen(text, size);
-	char *copy = arena_alloc(arena, used + 1);
+	char *copy = alloc_text(arena, used + 1);
 
 	memcpy(copy, text, used);
 	return copy;
@@ -193,7 +221,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	size = vsnprintf(NULL, 0, format, arguments);
 	va_end(arguments);
 	CHECK(size >= 0);
-	text = arena_alloc(arena, (size_t)size + 1);
+	text = alloc_text(arena, (size_t)size + 1);
 	va_start(arguments, format);
 	size = vsnprintf(text, (size_t)size + 1, format, arguments);
 	va_end(arguments);

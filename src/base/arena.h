@@ -40,6 +40,17 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 		size_t capacity;                                                                   \
 	}
 
+/* Room for `room` elements at once in an empty one (0: nothing happens), where the number is known:
+ * growing would leave the smaller arrays behind in the arena. */
+#define VEC_RESERVE(arena, vec, room)                                                              \
+	({                                                                                         \
+		size_t room_ = (room);                                                             \
+		if (room_ > 0) {                                                                   \
+			(vec)->at = arena_array((arena), room_, sizeof(*(vec)->at));               \
+			(vec)->capacity = room_;                                                   \
+		}                                                                                  \
+	})
+
 /* Appends a zeroed element and evaluates to a pointer to it. */
 #define VEC_ADD(arena, vec)                                                                        \
 	({                                                                                         \

@@ -10,6 +10,7 @@ int object_labels_decode(const struct json_at *at, const char *name, struct labe
 
 	if (json_object(at, name, &object))
 		return -1;
+	VEC_RESERVE(arena, &labels, json_count(&object));
 	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
 		/* kubectl and YAML write an empty value as null. */
 		const char *value = "";
@@ -35,6 +36,7 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 
 	if (json_array(at, name, &array))
 		return -1;
+	VEC_RESERVE(arena, &strings, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		if (json_expect(&e, JSON_STRING))
 			return -1;
@@ -88,6 +90,7 @@ int object_conditions_decode(const struct json_at *at, const char *name,
 
 	if (json_array(at, name, &array))
 		return -1;
+	VEC_RESERVE(at->reader->arena, &conditions, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		if (condition_decode(&e, VEC_ADD(at->reader->arena, &conditions)))
 			return -1;

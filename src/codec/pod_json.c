@@ -48,6 +48,7 @@ static int container_statuses_decode(const struct json_at *status, struct pod *r
 
 	if (json_array(status, "containerStatuses", &array))
 		return -1;
+	VEC_RESERVE(status->reader->arena, &statuses, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		if (status_decode(&e, VEC_ADD(status->reader->arena, &statuses)))
 			return -1;

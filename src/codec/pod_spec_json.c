@@ -12,6 +12,7 @@ static int ports_decode(const struct json_at *at, struct container *ret)
 
 	if (json_array(at, "ports", &array))
 		return -1;
+	VEC_RESERVE(at->reader->arena, &ports, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		struct container_port *port = VEC_ADD(at->reader->arena, &ports);
 		int64_t number = 0;
@@ -37,6 +38,7 @@ static int env_decode(const struct json_at *at, struct container *ret)
 
 	if (json_array(at, "env", &array))
 		return -1;
+	VEC_RESERVE(at->reader->arena, &env, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		struct env_variable *variable = VEC_ADD(at->reader->arena, &env);
 
@@ -70,6 +72,7 @@ static int containers_decode(const struct json_at *spec, struct pod_spec *ret)
 
 	if (json_array(spec, "containers", &array))
 		return -1;
+	VEC_RESERVE(spec->reader->arena, &containers, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		if (container_decode(&e, VEC_ADD(spec->reader->arena, &containers)))
 			return -1;
@@ -86,6 +89,7 @@ static int tolerations_decode(const struct json_at *spec, struct pod_spec *ret)
 
 	if (json_array(spec, "tolerations", &array))
 		return -1;
+	VEC_RESERVE(spec->reader->arena, &tolerations, json_count(&array));
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		struct toleration *toleration = VEC_ADD(spec->reader->arena, &tolerations);
 

@@ -197,6 +197,7 @@ int quantities_decode(const struct json_at *at, const char *name, struct quantit
 
 	if (json_object(at, name, &object))
 		return -1;
+	VEC_RESERVE(at->reader->arena, &quantities, json_count(&object));
 	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
 		struct quantity quantity;
 

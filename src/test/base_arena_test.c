@@ -172,8 +172,10 @@ static void fill(struct arena *arena, uint64_t random)
 
 		if (dice < 60)
 			VEC_PUSH(arena, &pairs, ((struct pair){ .first = i, .second = i }));
-		else if (dice < 99)
+		else if (dice < 80)
 			arena_alloc(arena, support_random_below(&random, 300));
+		else if (dice < 99)
+			arena_printf(arena, "%*s", (int)support_random_below(&random, 300), "");
 		else
 			arena_alloc(arena, 10000);
 	}
