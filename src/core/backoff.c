@@ -226,17 +226,11 @@ void backoff_update(struct situation *s)
 	}
 }
 
-time_ms backoff_failed_at(const struct group *group)
-{
-	return group->backoff != NULL ? failed_at_of(group->backoff) : TIME_NONE;
-}
-
 double backoff_recoverable(const struct situation *s, const struct group *group)
 {
-	time_ms failed_at = backoff_failed_at(group);
-	if (failed_at == TIME_NONE)
+	if (!group->backed_off)
 		return 1.0;
-	int64_t elapsed = s->snapshot->now - failed_at;
+	int64_t elapsed = s->snapshot->now - failed_at_of(group->backoff);
 	if (elapsed < BACKOFF_FLOOR_MS)
 		return 0.0;
 	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
@@ -245,14 +239,15 @@ double backoff_recoverable(const struct situation *s, const struct group *group)
 
 double backoff_recency(const struct situation *s, const struct group *group)
 {
-	time_ms failed_at = backoff_failed_at(group), newest = TIME_NONE;
-	if (failed_at == TIME_NONE)
+	time_ms newest = TIME_NONE;
+	if (!group->backed_off)
 		return 1.0;
 	for (size_t g = 0; g < s->group_count; g++) {
-		time_ms other = backoff_failed_at(&s->groups[g]);
-		newest = other > newest ? other : newest;
+		const struct group *other = &s->groups[g];
+		if (other->backed_off && failed_at_of(other->backoff) > newest)
+			newest = failed_at_of(other->backoff);
 	}
-	return newest > 0 ? 1.0 - (double)failed_at / (double)newest : 0.0;
+	return newest > 0 ? 1.0 - (double)failed_at_of(group->backoff) / (double)newest : 0.0;
 }
 
 bool backoff_worker_stuck(const struct situation *s, const struct worker *worker)

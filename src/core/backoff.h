@@ -14,11 +14,10 @@
 
 /* Needs workers with obstacles. */
 void backoff_update(struct situation *situation);
-/* When the group failed last, TIME_NONE for never. */
-time_ms backoff_failed_at(const struct group *group);
-/* 1.0: never failed or recovered (ray: recoverable_resource_availabilities). */
+/* What Ray's scheduler is told of a failing type (ray: recoverable_resource_availabilities and
+ * cloud_resource_availabilities); 1.0: never failed. Both are 1.0 again when the back-off is over: its
+ * end is the probe, so the group is then the choice that it was before. */
 double backoff_recoverable(const struct situation *situation, const struct group *group);
-/* 1.0: never failed; 0.0: the latest to fail (ray: cloud_resource_availabilities). */
 double backoff_recency(const struct situation *situation, const struct group *group);
 /* A Pod of a backed-off group that will not come: no capacity, and taken back. */
 bool backoff_worker_stuck(const struct situation *situation, const struct worker *worker);

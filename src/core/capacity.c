@@ -70,7 +70,7 @@ static int64_t amount_of(struct builder *b, const struct quantity *quantity, con
 		return quantity->amount;
 	set_problem(b,
 		    arena_printf(b->arena,
-				 "%s%s[%s]: \"%.64s\" is no quantity that a worker can have; write "
+				 "%s%s.%s: \"%.64s\" is no quantity that a worker can have; write "
 				 "a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
 				 b->source->path, place, quantity->name, quantity->text,
 				 b->source->group));

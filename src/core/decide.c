@@ -58,23 +58,34 @@ static void judge_ray(struct situation *s)
 	s->ray_reachable = s->head_node != NULL;
 }
 
+/* Do two problems speak of the same field? Codec writes the path from the top of its document. */
+static bool same_field(const char *ours, const char *theirs)
+{
+	const char *end = strstr(ours, ": "), *their_end = strstr(theirs, ": ");
+	if (end == NULL || their_end == NULL)
+		return strcmp(ours, theirs) == 0;
+	size_t size = (size_t)(end - ours), their_size = (size_t)(their_end - theirs);
+	return their_size >= size && strncmp(their_end - size, ours, size) == 0;
+}
+
+static void note_problem(struct situation *s, const char *problem)
+{
+	for (size_t i = 0; i < s->problems.count; i++)
+		if (same_field(s->problems.at[i], problem))
+			return;
+	VEC_PUSH(s->arena, &s->problems, problem);
+}
+
 static void note_problems(struct situation *s)
 {
 	const struct snapshot *snapshot = s->snapshot;
 	if (snapshot->has_annotation_request && snapshot->annotation_request == NULL)
 		VEC_PUSH(s->arena, &s->problems, snapshot->annotation_problem);
-	for (size_t i = 0; i < snapshot->cluster.problems.count; i++) {
-		const char *problem = snapshot->cluster.problems.at[i];
-		bool known = false;
-		for (size_t p = 0; p < s->problems.count; p++)
-			if (strcmp(s->problems.at[p], problem) == 0)
-				known = true;
-		if (!known)
-			VEC_PUSH(s->arena, &s->problems, problem);
-	}
+	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
+		note_problem(s, snapshot->cluster.problems.at[i]);
 	for (size_t i = 0; snapshot->autoscaler != NULL && i < snapshot->autoscaler->problems.count;
 	     i++)
-		VEC_PUSH(s->arena, &s->problems, snapshot->autoscaler->problems.at[i]);
+		note_problem(s, snapshot->autoscaler->problems.at[i]);
 }
 
 static void observe(struct situation *s)

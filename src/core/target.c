@@ -49,7 +49,8 @@ void target_finish(struct group *group)
 		replicas = floor + group->allowed_replicas;
 	group->patch_replicas = clamp(group, replicas);
 	group->target_replicas = clamp(group, replicas - group->drained);
-	group->at_maximum = replicas > group->spec->max_replicas;
+	group->at_maximum = replicas > group->spec->max_replicas ||
+			    group->kept > group->spec->max_replicas * group->hosts;
 	group->at_minimum = group->held_by_minimum ||
 			    replicas - group->drained < group->spec->min_replicas;
 }

@@ -4,6 +4,7 @@
 
 #include "core/fight.h"
 #include "core/reason.h"
+#include "core/worker.h"
 
 #define PROBLEMS_MAX 10 /* named in one message */
 
@@ -25,12 +26,12 @@ static void write_active(struct situation *s)
 			    s->ray_problem));
 		return;
 	}
-	const struct ray_state *state = s->snapshot->ray_state;
 	add(s, "ScalingActive", true, REASON_DEMAND_READ,
-	    arena_printf(s->arena,
-			 "demand and idleness were read from Ray: %zu shapes of requests, %zu "
-			 "placement groups, %zu nodes",
-			 s->demands.at.count, s->gang_count, state->node_count));
+	    arena_printf(s->arena, "demand and idleness were read from Ray: %s, %s, %s",
+			 worker_count_text(s->arena, (int64_t)s->demands.at.count, "request shape"),
+			 worker_count_text(s->arena, (int64_t)s->gang_count, "placement group"),
+			 worker_count_text(s->arena, (int64_t)s->snapshot->ray_state->node_count,
+					   "node")));
 }
 
 static void write_able(struct situation *s)

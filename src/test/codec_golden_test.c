@@ -233,7 +233,7 @@ static int decide_snapshot(struct golden *golden, struct snapshot *ret_snapshot,
 	struct json_at member = json_member(&golden->root, "snapshot");
 
 	if (json_expect(&member, JSON_OBJECT) ||
-	    snapshot_decode(member.json, "snapshot", &golden->arena, ret_snapshot, &golden->err))
+	    snapshot_decode(member.json, "", &golden->arena, ret_snapshot, &golden->err))
 		return -1;
 	return write_plan(golden, ret_snapshot, plan);
 }
