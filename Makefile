@@ -434,6 +434,7 @@ FUZZ_TARGETS := $(sort $(patsubst src/test/fuzz/%_fuzz.c,%,$(wildcard src/test/f
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fsanitize=fuzzer-no-link $(SANITIZE)
 # Golden cases are what the snapshot's target starts from.
 FUZZ_SEEDS_codec_snapshot := src/test/golden
+FUZZ_SEEDS_gcs_state := src/test/data/gcs
 
 fuzz_layer = $(firstword $(subst _, ,$(1)))
 
