@@ -117,11 +117,24 @@ def canonical(state):
 
     gangs = state.get("pendingGangResourceRequests", [])
     places = sorted(range(len(gangs)), key=lambda i: order.gang_key(gangs[i]), reverse=True)
+
+    def gang(value):
+        """Bundles that tie are tried in the order of the message."""
+        copy = dict(value)
+        if "requests" in copy:
+            copy["requests"] = sorted(copy["requests"], key=order.key, reverse=True)
+        if "bundleSelectors" in copy:
+            copy["bundleSelectors"] = [
+                {"resourceRequests": sorted(s["resourceRequests"], key=order.key, reverse=True)}
+                for s in copy["bundleSelectors"]
+            ]
+        return copy
+
     return order, {
         "pendingResourceRequests": sorted(
             state.get("pendingResourceRequests", []), key=by_request, reverse=True
         ),
-        "pendingGangResourceRequests": [gangs[i] for i in places],
+        "pendingGangResourceRequests": [gang(gangs[i]) for i in places],
         "clusterResourceConstraints": [
             {"resourceRequests": sorted(c["resourceRequests"], key=by_request, reverse=True)}
             for c in state.get("clusterResourceConstraints", [])
