@@ -39,6 +39,8 @@ static void launch_minimum(struct schedule_run *run)
 	added = run->nodes.count - given;
 	for (size_t i = 0; i < added; i++)
 		VEC_PUSH(run->scratch, &run->order, 0);
+	if (added == 0)
+		return;
 	memmove(&run->order.at[added], run->order.at, given * sizeof(*run->order.at));
 	for (size_t i = 0; i < added; i++)
 		run->order.at[i] = (uint32_t)(given + i);
