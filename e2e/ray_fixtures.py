@@ -7,7 +7,7 @@
 """
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import pytest
 
@@ -71,15 +71,15 @@ def shared_head(api_server: ApiServer, standins: StandIns):
 
 @pytest.fixture
 def shared(shared_head: Scenario, standins: StandIns, artefacts: Any) -> Callable[..., Scenario]:
-    """``shared(groups, **spec)``: the shared head with these worker groups, and no worker yet.
+    """``shared(groups, idle_seconds=None)``: the shared head with these worker groups, and no worker yet.
 
     Ask for ``controller`` in the test as well: it must end before the head is reset.
     """
     artefacts.log("operator", standins.work_dir / "operator.log")
     artefacts.namespace(shared_head.namespace, shared_head.server)
 
-    def hand_over(groups: List[Object], **spec: Any) -> Scenario:
-        shared_head.reset(groups, **spec)
+    def hand_over(groups: List[Object], idle_seconds: Optional[int] = None) -> Scenario:
+        shared_head.reset(groups, idle_seconds)
         return shared_head
 
     yield hand_over

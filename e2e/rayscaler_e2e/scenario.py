@@ -1,7 +1,9 @@
 """A RayCluster on real parts, with everything that a scenario needs to drive and to judge it."""
 
 import base64
+import copy
 import itertools
+import shutil
 import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
@@ -39,7 +41,8 @@ class Scenario:
         self.namespace = namespace
         self.name = cluster["metadata"]["name"]
         self.work_dir = work_dir / self.name
-        self.work_dir.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.work_dir, ignore_errors=True)
+        self.work_dir.mkdir(parents=True)
         self._clusters = server.admin.of("rayclusters", namespace)
         self._pods = server.admin.of("pods", namespace)
         self._programs = itertools.count(1)
@@ -48,6 +51,7 @@ class Scenario:
         self._token: Optional[str] = None
         self._port = int(kp.head_port(cluster))
         self.recorder = Recorder(server, namespace, self.name)
+        self._manifest = copy.deepcopy(cluster)
         self._clusters.create(cluster)
 
     # -- Ray ------------------------------------------------------------------------------------
@@ -170,14 +174,19 @@ class Scenario:
             found = self.recorder.busy_deletions(self._witness)
             assert not found, "deleted while Ray reported it busy:\n" + "\n".join(found)
 
-    def reset(self, groups: List[Object], **spec: Any) -> None:
+    def reset(self, groups: List[Object], idle_seconds: Optional[int] = None) -> None:
         """The same head, other groups: the test before is over. No controller may be running."""
         self.end_programs()
         self.recorder.excuse_all()
         with self.program() as program:
             program.call("request", bundles=[])
-        annotations = dict.fromkeys(self.get()["metadata"].get("annotations") or {})
-        self.edit({"metadata": {"annotations": annotations}, "spec": {"workerGroupSpecs": groups, **spec}})
+        spec = copy.deepcopy(self._manifest["spec"])
+        spec["workerGroupSpecs"] = groups
+        if idle_seconds is not None:
+            spec["autoscalerOptions"]["idleTimeoutSeconds"] = idle_seconds
+        operations = [{"op": "replace", "path": "/spec", "value": spec}]
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+        self._clusters.patch_json(self.name, operations)
         wait_until(self._delete_workers, 30, f"all workers of {self.name} to be gone")
         self.recorder.forget()
 

@@ -3,6 +3,7 @@
 import time
 
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -28,29 +29,30 @@ def test_a_worker_with_a_task_stays_also_when_replicas_is_lowered_by_hand(shared
     one.wait_empty()
 
 
-def test_a_worker_whose_drain_ray_rejects_is_kept(shared, controller):
-    # This raylet reports what it does every 6 s only: Ray's GCS still calls it idle while a task
-    # has begun, and the raylet itself must refuse the drain.
-    slow = {"RAY_raylet_report_resources_period_milliseconds": "6000"}
-    one = shared([rm.gpu_group(env=slow)])
-    control = controller(one.namespace)
-    one.request('[{"GPU": 1}]')
-    (worker,) = one.wait_joined(1)
-    with one.program() as program:
+def test_a_worker_whose_drain_ray_rejects_is_kept(scenario, namespace, controller):
+    # The controller reaches the GCS through a relay that holds the drain back until a task has
+    # begun on the worker: Ray must refuse it then.
+    manifest = rm.cluster("reject", [rm.gpu_group()])
+    relay_port = rm.gcs_port()
+    port = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["ports"][0]
+    gcs_port, port["containerPort"] = port["containerPort"], relay_port
+    one = scenario(manifest)
+    with HoldingRelay(relay_port, (one.head_ip(), gcs_port)) as relay, one.program() as program:
+        control = controller(namespace, "--gcs-timeout-seconds", "30", "--state-max-age-seconds", "60")
+        one.request('[{"GPU": 1}]')
+        (worker,) = one.wait_joined(1)
+        relay.hold(bytes.fromhex(one.witness.node(worker)["id"]))
         one.request(None)
-        wait_until(lambda: idle_seconds(one, worker) > IDLE - 1.5, 20, "the worker to be idle for almost long enough")
+        relay.wait_held(IDLE + 15)
         program.tasks(1, num_gpus=1)
-        assert program.ready("tasks", 20) == [worker]
-        control.wait_for("drain rejected", worker, seconds=20)
+        wait_until(lambda: one.witness.node(worker)["status"] == "RUNNING", 10, "the task to begin")
+        relay.release()
+        control.wait_for("drain rejected", worker)
         hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 3, "the worker stays")
+        assert program.ready("tasks") == [worker]
         assert program.call("release", name="tasks") == [worker]
         program.end()
-    one.wait_empty(40)
-
-
-def idle_seconds(one, pod) -> float:
-    node = one.witness.node(pod)
-    return node["idle_ms"] / 1000 if node and node["status"] == "IDLE" else 0
+        one.wait_empty(40)
 
 
 def test_a_controller_killed_at_any_moment_of_a_scale_up_ends_the_same(shared, controller):

@@ -5,8 +5,6 @@ stand-ins (the operator's Go module cannot be had: see kuberay_operator.py). The
 all tests of the session; its idle timeout is 5 s unless a test says otherwise.
 """
 
-import time
-
 import pytest
 
 from rayscaler_e2e import paths
@@ -159,4 +157,5 @@ def test_a4_the_default_idle_timeout_is_60_seconds(default_idle):
     seconds = idle[-1]["idle_ms"] / 1000 + event.at - idle[-1]["at"]
     assert 60 < seconds < 75, f"removed after {seconds:.1f} s of idleness"
     one.wait_empty()
-    assert time.time() - event.at < 20
+    (gone,) = one.recorder.of("gone", subject=pod)
+    assert gone.at - event.at < 20

@@ -36,7 +36,7 @@ def test_min_and_max_replicas_edited_while_running(shared, controller):
 
 
 def test_lowered_max_replicas_removes_idle_workers_and_no_busy_one(shared, controller):
-    one = shared([rm.gpu_group()], autoscalerOptions=long_idle())
+    one = shared([rm.gpu_group()], idle_seconds=600)
     controller(one.namespace)
     with one.program() as program:
         program.actors(1, name="kept", num_gpus=1)
@@ -54,6 +54,3 @@ def test_lowered_max_replicas_removes_idle_workers_and_no_busy_one(shared, contr
         assert one.workers() == [busy]
         assert program.call("alive", name="kept") == [busy]
 
-
-def long_idle():
-    return {"idleTimeoutSeconds": 600}

@@ -1,0 +1,128 @@
+"""Partners that are gone or talk nonsense: nothing is scaled down because of it, the others go on."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.pod_process import MARK_VARIABLE
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+ONE_GPU = '[{"GPU": 1}]'
+# Says nonsense to everybody who connects, and keeps the connection.
+GARBAGE = """
+import socketserver
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(bytes(range(256)) * 64)
+        while self.request.recv(65536):
+            self.request.sendall(b"\\0" * 9)
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("0.0.0.0", %d), Handler).serve_forever()
+"""
+
+
+def test_a_gcs_that_answers_garbage(scenario, namespace, controller):
+    garbage = rm.cluster("garbage", [rm.gpu_group(replicas=1)])
+    head = garbage["spec"]["headGroupSpec"]["template"]
+    head["metadata"] = {"annotations": {"ray.io/overwrite-container-cmd": "true"}}
+    port = head["spec"]["containers"][0]["ports"][0]["containerPort"]
+    head["spec"]["containers"][0]["command"] = [sys.executable, "-c", GARBAGE % port]
+    bad = scenario(garbage, wait=False)
+    good = scenario(rm.cluster("good", [rm.gpu_group()]))
+    (worker,) = bad.wait_workers(1)
+    control = controller(namespace)
+    control.wait_for("DemandUnavailable", f"{namespace}/garbage", seconds=15)
+    with good.program() as program:
+        program.actors(1, num_gpus=1)
+        program.ready("actors", 40)
+        program.end()
+    good.wait_empty()
+    assert bad.workers() == [worker] and bad.replicas() == 1
+    # What does not need Ray goes on here as well.
+    bad.edit_group(minReplicas=2)
+    wait_until(lambda: bad.replicas() == 2, 10, "minReplicas to be honoured without Ray")
+
+
+def test_a_gcs_that_does_not_answer_for_a_while(scenario, namespace, controller):
+    one = scenario(rm.cluster("mute", [rm.gpu_group()]))
+    control = controller(namespace)
+    one.request(ONE_GPU)
+    (worker,) = one.wait_joined(1)
+    gcs = gcs_server(one)
+    os.kill(gcs, signal.SIGSTOP)
+    try:
+        line = control.wait_for("DemandUnavailable", f"{namespace}/mute", seconds=15)
+        one.request(None)
+        hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 5, "nothing is removed unseen")
+    finally:
+        os.kill(gcs, signal.SIGCONT)
+    assert line
+    one.wait_empty(40)
+
+
+def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
+    one = scenario(rm.cluster("gone", [rm.gpu_group()]))
+    control = controller(namespace)
+    one.request(ONE_GPU)
+    (worker,) = one.wait_joined(1)
+    # No new head comes: the operator stands still for an invalid spec.
+    one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": "held=by-the-test"}}}})
+    head = one.head()["metadata"]["name"]
+    since = len(control.lines())
+    os.kill(gcs_server(one), signal.SIGKILL)
+    wait_until(lambda: any("DemandUnavailable" in str(line) for line in control.lines()[since:]), 15, "the message")
+    one.request(None)
+    hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 3, "nothing is removed unseen")
+    assert one.head()["metadata"]["name"] == head
+    # With a new head (a new cluster id) it goes on.
+    one.recorder.excuse(worker)
+    one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": None}}}})
+    wait_until(lambda: one.head() and one.head()["metadata"]["name"] != head, 20, "a new head Pod")
+    wait_until(one._head_ready, 40, "the new head to be ready")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        program.ready("actors", 60)
+
+
+def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.tasks(1, name="long", num_gpus=1)
+        (busy,) = program.ready("long", 40)
+        api_server.interrupt(kill=True)
+        try:
+            control.wait_for("cannot read from the API server", seconds=15)
+            program.actors(1, num_gpus=1)
+            program.begin("ready", name="actors")
+            time.sleep(3)
+            assert control.process.running()
+        finally:
+            api_server.resume()
+        assert busy not in program.answer(60)
+        assert one.replicas() == 2
+        program.call("release", name="actors")
+        wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the idle worker to go, not the busy one")
+        assert program.call("release", name="long") == [busy]
+        program.end()
+    one.wait_empty()
+
+
+def gcs_server(one) -> int:
+    """The process id of the GCS of this head."""
+    mark = f"{MARK_VARIABLE}={one.head()['metadata']['uid']}/".encode()
+    for entry in os.listdir("/proc"):
+        try:
+            if not entry.isdigit() or mark not in Path(f"/proc/{entry}/environ").read_bytes():
+                continue
+            if b"gcs_server" in Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")[0]:
+                return int(entry)
+        except OSError:
+            continue
+    raise AssertionError(f"no gcs_server of {one.name}")
