@@ -145,6 +145,6 @@ void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
 		snprintf(deleted, sizeof(deleted), "%zu", scaled->workers_to_delete);
 		log_info("scaled", "cluster", cluster, "group", scaled->group, "replicas", from,
 			 "targetReplicas", to, "workersToDelete", deleted, "reason", scaled->reason,
-			 "message", scaled->message, NULL);
+			 "why", scaled->message, NULL);
 	}
 }

@@ -224,7 +224,7 @@ static void drain_answered(void *context, bool accepted, const char *rejection,
 			    request->pod, "error", err->text, NULL);
 	else if (!accepted)
 		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
-			 request->pod, "message", rejection, NULL);
+			 request->pod, "why", rejection, NULL);
 	VEC_PUSH(&pass->arena, &pass->drains,
 		 ((struct drain_answer){ .node_id = request->node_id,
 					 .accepted = !err && accepted }));
