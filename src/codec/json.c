@@ -13,6 +13,8 @@
 #include "codec/json_scan.h"
 #include "codec/number.h"
 
+#undef json_fail
+
 /* Paths are for people: one that is longer is cut. */
 #define PATH_BYTES_MAX 512
 #define PATH_NAME_MAX 100
@@ -335,19 +337,19 @@ int json_object(const struct json_at *at, const char *name, struct json_at *ret_
 
 const char *json_text_value(const struct json_at *at)
 {
-	CHECK(json_type(at) == JSON_STRING);
+	CHECK(at->json != NULL && json_type(at) == JSON_STRING);
 	return at->json->valuestring;
 }
 
 double json_number_value(const struct json_at *at)
 {
-	CHECK(json_type(at) == JSON_NUMBER);
+	CHECK(at->json != NULL && json_type(at) == JSON_NUMBER);
 	return at->json->valuedouble;
 }
 
 bool json_boolean_value(const struct json_at *at)
 {
-	CHECK(json_type(at) == JSON_BOOLEAN);
+	CHECK(at->json && json_type(at) == JSON_BOOLEAN);
 	return cJSON_IsTrue(at->json);
 }
 
@@ -357,11 +359,11 @@ int json_integer_value(const struct json_at *at, int64_t *ret_value)
 	enum json_type type = json_type(at);
 	double value;
 
-	if (type == JSON_MISSING)
+	if (at->json == NULL || type == JSON_MISSING)
 		return json_fail(at, "is missing, must be an integer");
 	if (type != JSON_NUMBER)
 		return json_fail(at, "must be an integer, is %s", json_type_name(type));
-	value = at->json->valuedouble;
+	value = json_number_value(at);
 	number_print(value, text);
 	if (!isfinite(value) || value != trunc(value))
 		return json_fail(at, "must be an integer, is %s", text);

@@ -74,6 +74,9 @@ const char *json_path(const struct json_at *at);
 /* Sets the reader's error to "PATH: text", kind ERR_INPUT; returns -1. */
 int json_fail(const struct json_at *at, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+#ifdef __clang_analyzer__ /* see err_set */
+#define json_fail(...) (json_fail(__VA_ARGS__), -1)
+#endif
 /* Right type, bad value: notes "PATH: text" in the reader's problems and goes on. */
 void json_problem(const struct json_at *at, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -68,7 +68,7 @@ static void begin(struct json_writer *writer, const char *name)
 	}
 }
 
-static void open(struct json_writer *writer, const char *name, char bracket, bool line)
+static void open_bracket(struct json_writer *writer, const char *name, char bracket, bool line)
 {
 	begin(writer, name);
 	buf_add_char(writer->buf, bracket);
@@ -79,7 +79,7 @@ static void open(struct json_writer *writer, const char *name, char bracket, boo
 	writer->filled[writer->depth] = false;
 }
 
-static void close(struct json_writer *writer, char bracket)
+static void close_bracket(struct json_writer *writer, char bracket)
 {
 	CHECK(writer->depth > 0);
 	writer->depth--;
@@ -90,32 +90,32 @@ static void close(struct json_writer *writer, char bracket)
 
 void json_write_object(struct json_writer *writer, const char *name)
 {
-	open(writer, name, '{', false);
+	open_bracket(writer, name, '{', false);
 }
 
 void json_write_object_line(struct json_writer *writer, const char *name)
 {
-	open(writer, name, '{', true);
+	open_bracket(writer, name, '{', true);
 }
 
 void json_write_object_end(struct json_writer *writer)
 {
-	close(writer, '}');
+	close_bracket(writer, '}');
 }
 
 void json_write_array(struct json_writer *writer, const char *name)
 {
-	open(writer, name, '[', false);
+	open_bracket(writer, name, '[', false);
 }
 
 void json_write_array_line(struct json_writer *writer, const char *name)
 {
-	open(writer, name, '[', true);
+	open_bracket(writer, name, '[', true);
 }
 
 void json_write_array_end(struct json_writer *writer)
 {
-	close(writer, ']');
+	close_bracket(writer, ']');
 }
 
 void json_write_text(struct json_writer *writer, const char *name, const char *text)

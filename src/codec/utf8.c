@@ -7,6 +7,42 @@ static bool continuation(unsigned char byte)
 	return (byte & 0xC0) == 0x80;
 }
 
+/* E0 to EF: no overlong form, no surrogate. */
+static bool three_bytes(const unsigned char *p)
+{
+	if (!continuation(p[1]) || !continuation(p[2]))
+		return false;
+	return !(p[0] == 0xE0 && p[1] < 0xA0) && !(p[0] == 0xED && p[1] > 0x9F);
+}
+
+/* F0 to F4: no overlong form, nothing above U+10FFFF. */
+static bool four_bytes(const unsigned char *p)
+{
+	if (!continuation(p[1]) || !continuation(p[2]) || !continuation(p[3]))
+		return false;
+	return !(p[0] == 0xF0 && p[1] < 0x90) && !(p[0] == 0xF4 && p[1] > 0x8F);
+}
+
+static size_t length_3(const unsigned char *p, size_t left)
+{
+	if (left < 3 || !continuation(p[1]) || !continuation(p[2]))
+		return 0;
+	/* overlong, surrogates */
+	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F))
+		return 0;
+	return 3;
+}
+
+static size_t length_4(const unsigned char *p, size_t left)
+{
+	if (left < 4 || !continuation(p[1]) || !continuation(p[2]) || !continuation(p[3]))
+		return 0;
+	/* overlong, above U+10FFFF */
+	if ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+		return 0;
+	return 4;
+}
+
 size_t utf8_length(const char *text, size_t left)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -17,19 +53,7 @@ size_t utf8_length(const char *text, size_t left)
 		return 1;
 	if (p[0] >= 0xC2 && p[0] <= 0xDF)
 		return left >= 2 && continuation(p[1]) ? 2 : 0;
-	if ((p[0] & 0xF0) == 0xE0) {
-		if (left < 3 || !continuation(p[1]) || !continuation(p[2]))
-			return 0;
-		if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F))
-			return 0;
-		return 3;
-	}
-	if (p[0] >= 0xF0 && p[0] <= 0xF4) {
-		if (left < 4 || !continuation(p[1]) || !continuation(p[2]) || !continuation(p[3]))
-			return 0;
-		if ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
-			return 0;
-		return 4;
-	}
-	return 0;
+	if ((p[0] & 0xF0) == 0xE0)
+		return length_3(p, left);
+	return p[0] >= 0xF0 && p[0] <= 0xF4 ? length_4(p, left) : 0;
 }
