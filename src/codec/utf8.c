@@ -7,22 +7,6 @@ static bool continuation(unsigned char byte)
 	return (byte & 0xC0) == 0x80;
 }
 
-/* E0 to EF: no overlong form, no surrogate. */
-static bool three_bytes(const unsigned char *p)
-{
-	if (!continuation(p[1]) || !continuation(p[2]))
-		return false;
-	return !(p[0] == 0xE0 && p[1] < 0xA0) && !(p[0] == 0xED && p[1] > 0x9F);
-}
-
-/* F0 to F4: no overlong form, nothing above U+10FFFF. */
-static bool four_bytes(const unsigned char *p)
-{
-	if (!continuation(p[1]) || !continuation(p[2]) || !continuation(p[3]))
-		return false;
-	return !(p[0] == 0xF0 && p[1] < 0x90) && !(p[0] == 0xF4 && p[1] > 0x8F);
-}
-
 static size_t length_3(const unsigned char *p, size_t left)
 {
 	if (left < 3 || !continuation(p[1]) || !continuation(p[2]))
