@@ -50,10 +50,8 @@ static const char *flag_value(int argc, char **argv, int *index, const char *let
 		return argument + 2;
 	if (strcmp(argument, letter) != 0 && strcmp(argument, word) != 0)
 		return NULL;
-	if (*index + 1 < argc)
-		return argv[++*index];
-	*ret_missing = true;
-	return NULL;
+	*ret_missing = *index + 1 >= argc || !argv[*index + 1];
+	return *ret_missing ? NULL : argv[++*index];
 }
 
 static int parse_argument(int argc, char **argv, int *index, struct plan_arguments *ret)

@@ -12,9 +12,9 @@ static int name_of(const struct json_at *at, const char *camel, const char *snak
 {
 	struct json_at first = json_member(at, camel), second = json_member(at, snake);
 
+	*ret_name = second.json ? snake : camel;
 	if (strcmp(camel, snake) != 0 && first.json && second.json)
 		return json_fail(&first, "is given twice, also as %s", snake);
-	*ret_name = second.json ? snake : camel;
 	return 0;
 }
 
