@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/time.h"
+#include "codec/utf8.h"
 
 #define LOG_VALUE_MAX_BYTES ((size_t)8192)
 #define LOG_LINE_MAX_BYTES ((size_t)262144)
@@ -40,27 +41,6 @@ int log_level_parse(const char *word, enum log_level *ret_level)
 	return -1;
 }
 
-/* The length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
- * Overlong forms and surrogates are not told apart: no reader of a log minds. */
-static size_t log_utf8_length(const unsigned char *text, size_t size)
-{
-	size_t length = 0;
-
-	if (text[0] >= 0xC2 && text[0] <= 0xDF)
-		length = 2;
-	else if (text[0] >= 0xE0 && text[0] <= 0xEF)
-		length = 3;
-	else if (text[0] >= 0xF0 && text[0] <= 0xF4)
-		length = 4;
-	if (length == 0 || length > size)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xC0) != 0x80)
-			return 0;
-	}
-	return length;
-}
-
 static void log_add_byte(struct buf *line, unsigned char byte)
 {
 	if (byte == '"' || byte == '\\')
@@ -78,19 +58,18 @@ static void log_add_byte(struct buf *line, unsigned char byte)
 /* A JSON string; bytes that are no UTF-8 become U+FFFD, what is too long ends in "...". */
 static void log_add_string(struct buf *line, const char *text)
 {
-	const unsigned char *bytes = (const unsigned char *)text;
 	size_t size = strnlen(text, LOG_VALUE_MAX_BYTES + 1);
 	size_t end = size > LOG_VALUE_MAX_BYTES ? LOG_VALUE_MAX_BYTES : size;
 	size_t i = 0;
 
 	(void)buf_add_char(line, '"');
 	while (i < end) {
-		size_t length = bytes[i] < 0x80 ? 1 : log_utf8_length(bytes + i, size - i);
+		size_t length = utf8_length(text + i, size - i);
 
 		if (length == 1)
-			log_add_byte(line, bytes[i]);
+			log_add_byte(line, (unsigned char)text[i]);
 		else if (length > 1)
-			(void)buf_add(line, bytes + i, length);
+			(void)buf_add(line, text + i, length);
 		else
 			(void)buf_add_string(line, "\xEF\xBF\xBD");
 		i += length > 0 ? length : 1;
