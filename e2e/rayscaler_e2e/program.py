@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import paths
 from .apiserver import ApiServer
@@ -38,10 +38,12 @@ class Controller:
         return self.process.stop(STOP_SECONDS)
 
     def lines(self) -> List[Dict[str, Any]]:
-        """The log; a line that is no JSON stands as {"text": line}."""
+        """The log; every line must be JSON and have no key twice."""
         if not self.log.exists():
             return []
-        return [_parse(line) for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        text = self.log.read_text()
+        # The last line may be half written, and a killed program leaves one so.
+        return [_parse(line) for line in text.splitlines(keepends=True) if line.endswith("}\n")]
 
     def find(self, *words: str) -> List[Dict[str, Any]]:
         """Lines in which every one of ``words`` occurs somewhere."""
@@ -58,7 +60,10 @@ class Controller:
 
 
 def _parse(line: str) -> Dict[str, Any]:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return {"text": line}
+    return json.loads(line, object_pairs_hook=_unique)
+
+
+def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    found = dict(pairs)
+    assert len(found) == len(pairs), f"a key occurs twice in a log line: {pairs}"
+    return found
