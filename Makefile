@@ -400,6 +400,11 @@ test-e2e: $(BUILD)/rayscaler tools
 .PHONY: test-e2e
 
 # ---- 9 demo and dev-cluster ---------------------------------------------------------------
+demo: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/demo.py
+.PHONY: demo
+
 
 # A cluster for use by hand, until Ctrl-C. RUN_FLAGS: flags of `rayscaler run`.
 RUN_FLAGS ?=
