@@ -128,6 +128,7 @@ $(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | \
 PROTOS := $(wildcard src/gcs/*.proto)
 GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
 GEN_H := $(GEN_C:.c=.h)
+.SECONDARY: $(GEN_C) $(GEN_H)
 
 # make V=1 shows the commands.
 ifneq ($(V),1)
