@@ -404,7 +404,11 @@ test-e2e: $(BUILD)/rayscaler tools
 demo: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/demo.py
-.PHONY: demo
+# The quickstart of the README, as a test.
+TEST_STAGES += quickstart
+test-quickstart: $(BUILD)/rayscaler
+	@BUILD='$(BUILD)' e2e/run-quickstart.sh
+.PHONY: demo test-quickstart
 
 
 # A cluster for use by hand, until Ctrl-C. RUN_FLAGS: flags of `rayscaler run`.
