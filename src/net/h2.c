@@ -224,19 +224,20 @@ static void h2_call_place(struct h2_call *call)
 
 static void h2_session_check_calls(struct h2_session *session, int64_t now)
 {
-	bool silent = false, ping = false;
+	bool silent = false, late = false, ping = false;
 
 	for (struct h2_call *call = session->calls; call; call = call->next) {
 		if (call->state == H2_CALL_FINISHED)
 			continue;
 		if (call->deadline_ms <= now) {
 			silent |= h2_call_is_silent(call);
-			session->timeouts += call->state == H2_CALL_ACTIVE;
+			late |= call->state == H2_CALL_ACTIVE;
 			h2_call_expire(call);
 		} else if (h2_call_is_silent(call) && h2_call_ping_ms(call) <= now) {
 			ping = true;
 		}
 	}
+	session->timeouts += late; /* once for calls that were made together */
 	if (silent) {
 		h2_session_drop(session, "nothing came from the other side");
 	} else if (session->timeouts >= H2_TIMEOUTS_MAX) {

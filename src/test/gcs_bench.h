@@ -270,4 +270,17 @@ __attribute__((unused)) static const ProtobufCMessage *small_state(void)
 	return &reply.base;
 }
 
+/* Until the client has noticed that its connection is gone. */
+__attribute__((unused)) static void run_good_again(void)
+{
+	for (int i = 0; i < 100; i++) {
+		get_state();
+		run();
+		if (!bench.failed)
+			return;
+		assert_int_equal(bench.err.kind, ERR_RETRY);
+	}
+	fail_msg("%s", bench.err.text);
+}
+
 #endif

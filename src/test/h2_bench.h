@@ -121,6 +121,14 @@ __attribute__((unused)) static void run_for(int64_t ms)
 	loop_run(bench.loop);
 }
 
+/* Lets the loop turn until something holds. */
+#define RUN_UNTIL(condition)                                                                       \
+	do {                                                                                       \
+		for (int i_ = 0; i_ < 2000 && !(condition); i_++)                                  \
+			run_for(5);                                                                \
+		assert_true(condition);                                                            \
+	} while (0)
+
 /* One call, and how it ended. */
 __attribute__((unused)) static const struct outcome *call(int64_t timeout_ms)
 {
