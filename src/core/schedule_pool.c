@@ -5,9 +5,6 @@
 
 #include "base/check.h"
 
-/* Ceiling of the bits that tell which shapes a candidate has room for (8 MiB). */
-#define FITS_WORDS_MAX ((size_t)1 << 20)
-
 static const struct schedule_key BEST_KEY = { .labels = INT_MAX };
 
 void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
@@ -17,13 +14,13 @@ void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
 
 	*pool = (struct schedule_pool){ .run = run, .list = list };
 	pool->word_count = (list->count + 63) / 64;
+	schedule_index_init(&pool->index, list, &run->index_scratch, run->scratch, arena);
 	pool->left = arena_array(arena, list->count + 1, sizeof(*pool->left));
 	pool->active = arena_array(arena, pool->word_count + 1, sizeof(*pool->active));
 	pool->uses = arena_array(arena, list->count + 1, sizeof(*pool->uses));
 	pool->places = arena_array(arena, run->nodes.count + 1, sizeof(*pool->places));
 	for (size_t i = 0; i < list->count; i++) {
 		pool->left[i] = list->shapes[i].count;
-		pool->anti_labels = pool->anti_labels || list->shapes[i].anti_label_count;
 		if (list->shapes[i].impossible)
 			continue;
 		pool->active[i / 64] |= UINT64_C(1) << (i % 64);
@@ -34,129 +31,6 @@ void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
 static struct arena *arena_of(const struct schedule_pool *pool)
 {
 	return pool->run->attempt;
-}
-
-/* ---- members ---- */
-
-static uint32_t node_rest(const struct schedule_pool *pool, const struct schedule_candidate *c,
-			  uint32_t node)
-{
-	if (node < pool->run->nodes.count)
-		return pool->run->nodes.at[node].rest;
-	return pool->run->template_rest[pool->run->states.states.at[c->state].type];
-}
-
-static uint32_t node_placed(const struct schedule_pool *pool, uint32_t node)
-{
-	return node < pool->run->nodes.count ? pool->run->nodes.at[node].placed : 0;
-}
-
-/* With the same fill the larger sum of the rest gives the larger average. */
-static bool member_before(const struct schedule_pool *pool, uint32_t a, uint32_t b)
-{
-	const struct schedule_work *nodes = pool->run->nodes.at;
-	double first = pool->run->states.rests.at[nodes[a].rest].sum;
-	double second = pool->run->states.rests.at[nodes[b].rest].sum;
-
-	if (first > second || first < second)
-		return first > second;
-	return pool->places[a] < pool->places[b];
-}
-
-static void member_sift(const struct schedule_pool *pool, uint32_t *members, size_t count,
-			size_t at)
-{
-	for (;;) {
-		size_t child = 2 * at + 1;
-		uint32_t member = members[at];
-
-		if (child >= count)
-			return;
-		if (child + 1 < count && member_before(pool, members[child + 1], members[child]))
-			child++;
-		if (!member_before(pool, members[child], member))
-			return;
-		members[at] = members[child];
-		members[child] = member;
-		at = child;
-	}
-}
-
-/* The first member decides rank, rest and what stands on it already. */
-static void read_first(struct schedule_pool *pool, struct schedule_candidate *c)
-{
-	uint32_t node = c->members.at[c->next], placed = node_placed(pool, node);
-
-	c->rest = node_rest(pool, c, node);
-	if (placed != c->placed) {
-		c->placed = placed;
-		c->fresh = false;
-	}
-	if (node < pool->run->nodes.count)
-		c->rank = pool->places[node];
-}
-
-static void order_members(struct schedule_pool *pool, struct schedule_candidate *c)
-{
-	if (!pool->run->states.states.at[c->state].running)
-		return;
-	for (size_t i = 1; i < c->members.count && !c->mixed; i++)
-		c->mixed = node_rest(pool, c, c->members.at[i]) != c->rest;
-	if (!c->mixed)
-		return;
-	for (size_t i = c->members.count / 2; i-- > 0;)
-		member_sift(pool, c->members.at, c->members.count, i);
-	read_first(pool, c);
-}
-
-uint32_t schedule_pool_pop_member(struct schedule_pool *pool, uint32_t candidate)
-{
-	struct schedule_candidate *c = &pool->candidates.at[candidate];
-	uint32_t member = c->members.at[c->next];
-
-	if (!c->mixed) {
-		c->next++;
-		return member;
-	}
-	c->members.at[0] = c->members.at[--c->members.count];
-	member_sift(pool, c->members.at, c->members.count, 0);
-	return member;
-}
-
-/* ---- what fits ---- */
-
-static void find_fits(struct schedule_pool *pool, struct schedule_candidate *c)
-{
-	if (pool->fits_words + pool->word_count > FITS_WORDS_MAX)
-		return;
-	pool->fits_words += pool->word_count;
-	c->fits = arena_array(arena_of(pool), pool->word_count + 1, sizeof(*c->fits));
-	for (size_t word = 0; word < pool->word_count; word++)
-		for (uint64_t bits = pool->active[word]; bits; bits &= bits - 1) {
-			unsigned int bit = (unsigned int)__builtin_ctzll(bits);
-
-			if (schedule_room_fits(&pool->run->room,
-					       &pool->list->shapes[word * 64 + bit]))
-				c->fits[word] |= UINT64_C(1) << bit;
-		}
-}
-
-static void fill_room(struct schedule_pool *pool, struct schedule_candidate *c)
-{
-	c->fill.count = 0;
-	for (size_t word = 0; word < pool->word_count; word++) {
-		uint64_t bits = pool->active[word] & (c->fits ? c->fits[word] : UINT64_MAX);
-
-		for (; bits; bits &= bits - 1) {
-			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
-			int64_t count = schedule_room_take(
-				&pool->run->room, &pool->list->shapes[shape], pool->left[shape]);
-
-			if (count)
-				VEC_PUSH(arena_of(pool), &c->fill,
-					 ((struct schedule_fill){ shape, count }));
-		}
-	}
 }
 
 static void count_on_shapes(struct schedule_pool *pool, uint32_t candidate)
@@ -170,32 +44,6 @@ static void count_on_shapes(struct schedule_pool *pool, uint32_t candidate)
 		if (c->fill.at[i].count > use->most)
 			use->most = c->fill.at[i].count;
 	}
-}
-
-/* Tries the candidate's state against what is left. */
-static void evaluate(struct schedule_pool *pool, uint32_t candidate)
-{
-	struct schedule_candidate *c = &pool->candidates.at[candidate];
-	struct schedule_room *room = &pool->run->room;
-
-	schedule_room_load(room, c->state);
-	if (!c->tried)
-		find_fits(pool, c);
-	fill_room(pool, c);
-	if (c->fill.count) {
-		if (!c->tried)
-			order_members(pool, c);
-		if (!c->terms)
-			c->terms = arena_array(arena_of(pool), room->state.amount_count + 1,
-					       sizeof(*c->terms));
-		schedule_room_terms(room, c->terms);
-		schedule_key_fill(room, c->placed, pool->list, c->fill.at, c->fill.count, &c->key);
-		schedule_key_rest(&pool->run->states, &room->state, c->terms, c->rest, &c->key);
-		count_on_shapes(pool, candidate);
-	}
-	schedule_room_unload(room);
-	c->tried = true;
-	c->fresh = true;
 }
 
 /* ---- the heap ---- */
@@ -267,7 +115,8 @@ static uint32_t candidate_add(struct schedule_pool *pool, uint32_t state, size_t
 
 	c->state = state;
 	c->template_type = template_type;
-	c->key = BEST_KEY;
+	c->key = c->bound = BEST_KEY;
+	c->bound_at = -1;
 	return (uint32_t)pool->candidates.count - 1;
 }
 
@@ -310,7 +159,7 @@ void schedule_pool_add_nodes(struct schedule_pool *pool)
 	share_members(pool, candidate_of);
 	pool->next_rank = run->order.count;
 	for (uint32_t i = 0; i < pool->candidates.count; i++) {
-		read_first(pool, &pool->candidates.at[i]);
+		schedule_candidate_read_first(pool, &pool->candidates.at[i]);
 		heap_add(pool, i);
 	}
 }
@@ -335,19 +184,29 @@ void schedule_pool_add_empty(struct schedule_pool *pool, size_t type, uint32_t f
 	for (int64_t i = 0; i < count; i++)
 		VEC_PUSH(arena_of(pool), &c->members, first + (uint32_t)i);
 	c->rank = pool->next_rank++;
-	read_first(pool, c);
+	schedule_candidate_read_first(pool, c);
 	heap_add(pool, candidate);
 }
 
+/* A candidate that is not fresh stands where its bound is: first the bound is brought up to date,
+ * and only one that still is the best is tried. */
 uint32_t schedule_pool_best(struct schedule_pool *pool, enum schedule_heap_name heap)
 {
 	while (pool->heaps[heap].at.count && pool->active_count) {
 		uint32_t best = pool->heaps[heap].at.at[0];
+		struct schedule_candidate *c = &pool->candidates.at[best];
+		bool places;
 
-		if (pool->candidates.at[best].fresh)
+		if (c->fresh)
 			return best;
-		evaluate(pool, best);
-		if (pool->candidates.at[best].fill.count)
+		if (c->bound_at != pool->used_up) {
+			places = schedule_candidate_bound(pool, c);
+		} else {
+			schedule_candidate_fill(pool, c);
+			places = c->fill.count;
+			count_on_shapes(pool, best);
+		}
+		if (places)
 			heap_move(pool, best);
 		else
 			schedule_pool_drop(pool, best);
@@ -371,7 +230,8 @@ static int64_t like_first(const struct schedule_pool *pool, const struct schedul
 
 		if (node < pool->run->nodes.count && pool->places[node] > below_rank)
 			break;
-		if (node_rest(pool, c, node) != c->rest || node_placed(pool, node) != c->placed)
+		if (schedule_candidate_rest(pool, c, node) != c->rest ||
+		    schedule_candidate_placed(pool, node) != c->placed)
 			break;
 	}
 	return count;
@@ -407,7 +267,7 @@ static void make_stale(struct schedule_pool *pool, uint32_t candidate)
 	struct schedule_candidate *c = &pool->candidates.at[candidate];
 
 	c->fresh = false;
-	c->key = BEST_KEY;
+	c->key = c->bound;
 	if (c->listed)
 		heap_move(pool, candidate);
 }
@@ -460,7 +320,7 @@ static void after_choice(struct schedule_pool *pool, uint32_t candidate)
 	} else {
 		uint32_t rest = c->rest;
 
-		read_first(pool, c);
+		schedule_candidate_read_first(pool, c);
 		if (!c->fresh)
 			c->key = BEST_KEY;
 		else if (c->rest != rest)
@@ -487,6 +347,7 @@ void schedule_pool_book(struct schedule_pool *pool, uint32_t candidate, int64_t 
 		if (!pool->left[shape]) {
 			pool->active[shape / 64] &= ~(UINT64_C(1) << (shape % 64));
 			pool->active_count--;
+			pool->used_up++;
 		}
 		if (pool->left[shape] < pool->uses[shape].most)
 			review_users(pool, shape);

@@ -6,6 +6,7 @@
 #ifndef CORE_SCHEDULE_POOL_H
 #define CORE_SCHEDULE_POOL_H
 
+#include "core/schedule_index.h"
 #include "core/schedule_run.h"
 
 /* Nodes that are there (or come along with a launch) go before those that would be launched. */
@@ -17,14 +18,20 @@ struct schedule_candidate {
 	VEC(uint32_t) members; /* nodes; of equal key the first in the list first */
 	size_t next;           /* members before it are taken */
 	bool mixed; /* running nodes with different rests: members[next..] is a heap by rest */
-	bool tried, fresh, listed; /* listed: in its heap */
+	bool touched, fresh, listed; /* listed: in its heap */
 	enum schedule_heap_name heap;
 	uint64_t rank;         /* of its first member: of equal keys the lowest is chosen */
 	uint32_t rest, placed; /* of its first member */
 	VEC(struct schedule_fill) fill;
 	double *terms;
-	uint64_t *fits;          /* shapes that its state has room for; NULL: not known */
-	struct schedule_key key; /* while not fresh: no better key is possible */
+	struct schedule_key key;   /* while not fresh: the bound */
+	struct schedule_key bound; /* no fill gives a better key; made when `bound_at` shapes of
+				    * the list were used up */
+	int64_t bound_at;
+	int label_bound;
+	uint64_t *fits; /* bits of shapes that may fit into its state; NULL: not known */
+	uint32_t ratio_at[SCHEDULE_INDEX_NAMES]; /* by name of the index: first shape that may be
+						  * placed, of those sorted by ratio */
 	size_t heap_at;
 	uint32_t stamp;
 };
@@ -41,8 +48,8 @@ struct schedule_pool {
 	int64_t *left;    /* by shape: units to place */
 	uint64_t *active; /* bits: shapes with units left */
 	size_t word_count;
-	int64_t active_count;
-	bool anti_labels;                /* labels change while a node is filled */
+	int64_t active_count, used_up; /* shapes with and without units left */
+	struct schedule_index index;
 	struct schedule_shape_use *uses; /* by shape */
 	VEC(struct schedule_candidate) candidates;
 	struct {
@@ -50,8 +57,8 @@ struct schedule_pool {
 	} heaps[2];
 	uint32_t *places; /* by given or older node: place in the list */
 	uint64_t next_rank;
-	size_t fits_words; /* handed out to candidates */
 	uint32_t stamp;
+	size_t fits_words; /* handed out to candidates */
 };
 
 void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
@@ -74,5 +81,22 @@ uint32_t schedule_pool_pop_member(struct schedule_pool *pool, uint32_t candidate
  * members left. */
 void schedule_pool_book(struct schedule_pool *pool, uint32_t candidate, int64_t nodes);
 void schedule_pool_drop(struct schedule_pool *pool, uint32_t candidate);
+
+/* ---- one candidate (schedule_candidate.c) ---- */
+
+/* Reads the first member: rank, rest and what stands on it. The key is the bound again when these
+ * could make it better. */
+void schedule_candidate_read_first(struct schedule_pool *pool, struct schedule_candidate *c);
+/* What makes the first member unlike another one. */
+uint32_t schedule_candidate_rest(const struct schedule_pool *pool,
+				 const struct schedule_candidate *c, uint32_t node);
+uint32_t schedule_candidate_placed(const struct schedule_pool *pool, uint32_t node);
+/* Makes the key the bound for what is left now; false when nothing can be placed any more. */
+bool schedule_candidate_bound(struct schedule_pool *pool, struct schedule_candidate *c);
+/* Fills its state with what is left: fill and key are fresh, the fill is empty when nothing
+ * fits. */
+void schedule_candidate_fill(struct schedule_pool *pool, struct schedule_candidate *c);
+/* The same fill for another first member. */
+void schedule_candidate_score_rest(struct schedule_pool *pool, struct schedule_candidate *c);
 
 #endif

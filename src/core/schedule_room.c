@@ -188,7 +188,7 @@ static bool labels_allow(struct schedule_room *room, const struct schedule_shape
 	return true;
 }
 
-static int64_t available_of(const struct schedule_room *room, uint32_t name)
+int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
 {
 	int64_t available = room->available[name];
 
@@ -202,10 +202,10 @@ static int64_t room_of(const struct schedule_room *room, const struct schedule_s
 		       int64_t want)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++)
-		if (available_of(room, shape->needs[i].name) < shape->needs[i].amount)
+		if (schedule_room_available(room, shape->needs[i].name) < shape->needs[i].amount)
 			return 0;
 	for (uint32_t i = 0; i < shape->need_count && want > 1; i++) {
-		int64_t available = available_of(room, shape->needs[i].name);
+		int64_t available = schedule_room_available(room, shape->needs[i].name);
 		int64_t fit = available / shape->needs[i].amount;
 
 		if (fit < want)

@@ -42,6 +42,8 @@ void schedule_room_init(struct schedule_room *room, struct schedule_states *stat
 void schedule_room_load(struct schedule_room *room, uint32_t state);
 /* Would one unit find room as it was loaded, by the sums alone? */
 bool schedule_room_fits(const struct schedule_room *room, const struct schedule_shape *shape);
+/* What is left of a name; an implicit resource that was never taken is 1. */
+int64_t schedule_room_available(const struct schedule_room *room, uint32_t name);
 /* Places up to `want` units and returns how many found room. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);
@@ -55,6 +57,9 @@ void schedule_room_unload(struct schedule_room *room);
 uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,
 			      size_t fill_count);
+/* A key of which only what the node's type brings is set. */
+void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
+		       struct schedule_key *key);
 /* The part of the key that the fill decides; minimum and average come with the rest. */
 void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 		       const struct schedule_list *list, const struct schedule_fill *fill,

@@ -34,6 +34,8 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_vocabulary_init(&run->words, problem, scratch);
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
+	schedule_index_scratch_init(&run->index_scratch, schedule_words_count(&run->words.names),
+				    scratch);
 	run->template_labels = arena_array(scratch, types, sizeof(*run->template_labels));
 	run->template_state = arena_array(scratch, types, sizeof(*run->template_state));
 	run->template_rest = arena_array(scratch, types, sizeof(*run->template_rest));

@@ -4,6 +4,7 @@
 #ifndef CORE_SCHEDULE_RUN_H
 #define CORE_SCHEDULE_RUN_H
 
+#include "core/schedule_index.h"
 #include "core/schedule_room.h"
 
 /* Placements of one phase; shared by nodes that got the same. */
@@ -33,6 +34,7 @@ struct schedule_run {
 	struct schedule_vocabulary words;
 	struct schedule_states states;
 	struct schedule_room room;
+	struct schedule_index_scratch index_scratch;
 	VEC(struct schedule_work) nodes; /* the given ones in their order, then the new ones */
 	VEC(uint32_t) order;             /* of nodes, as Ray's list stands */
 	uint32_t *template_labels;       /* by type */

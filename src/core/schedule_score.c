@@ -83,6 +83,17 @@ static int label_rank(struct schedule_room *room, const struct schedule_placed *
 	return 0;
 }
 
+void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
+		       struct schedule_key *key)
+{
+	*key = (struct schedule_key){ .recoverable = 1, .recency = 1 };
+	if (state->type == SCHEDULE_ID_NONE)
+		return;
+	key->recoverable = problem->types[state->type].recoverable_availability;
+	key->priority = problem->types[state->type].priority;
+	key->recency = problem->types[state->type].failure_recency;
+}
+
 void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 		       const struct schedule_list *list, const struct schedule_fill *fill,
 		       size_t fill_count, struct schedule_key *key)
@@ -93,7 +104,7 @@ void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 	bool asks_accelerator = before->asks_accelerator;
 
 	room->stamp++;
-	*key = (struct schedule_key){ .recoverable = 1, .recency = 1 };
+	schedule_key_type(problem, state, key);
 	for (uint32_t i = 0; i < before->name_count; i++)
 		key->types += first_seen(room, before->names[i]) &&
 			      room->total[before->names[i]] >= 0;
@@ -108,11 +119,6 @@ void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 	key->labels = label_rank(room, before, list, fill, fill_count);
 	key->accelerator_ok = !problem->conserve_accelerators || !state->accelerator ||
 			      asks_accelerator;
-	if (state->type != SCHEDULE_ID_NONE) {
-		key->recoverable = problem->types[state->type].recoverable_availability;
-		key->priority = problem->types[state->type].priority;
-		key->recency = problem->types[state->type].failure_recency;
-	}
 }
 
 /* The terms are added in the order of the names, as Ray adds doubles. */

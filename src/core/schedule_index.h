@@ -1,0 +1,54 @@
+/* What a list of shapes asks for, seen from a node: two questions answered without going through
+ * the shapes one by one. Which shapes can fit into what is left? For each name the needs are cut
+ * into levels; of each level a row of bits tells the shapes that need no more. How much of a name
+ * can be taken at most? Shapes are sorted by what they take of it per unit of the pivot, the name
+ * that most of them need. Both answers may be too generous, never too small: schedule_room_take
+ * decides. Lives in the attempt arena; the scratch in the run. */
+#ifndef CORE_SCHEDULE_INDEX_H
+#define CORE_SCHEDULE_INDEX_H
+
+#include "core/schedule_room.h"
+
+#define SCHEDULE_INDEX_NAMES 8
+#define SCHEDULE_INDEX_LEVELS 64
+
+enum { SCHEDULE_SLOT_UNASKED = 0, SCHEDULE_SLOT_OTHER = UINT8_MAX };
+
+struct schedule_index_name {
+	uint32_t name;
+	uint32_t level_count;
+	bool exact;             /* every need is a level */
+	const int64_t *levels;  /* ascending, the last is the largest need */
+	const uint64_t *rows;   /* row 0 is empty, row i + 1: who needs at most levels[i] */
+	const uint32_t *shapes; /* that need it, the largest ratio first */
+	const double *ratios;   /* of those: need / need of the pivot, infinite without */
+	uint32_t shape_count;
+};
+
+struct schedule_index_scratch {
+	size_t *counts;      /* by name; 0 between uses */
+	uint8_t *slots;      /* by name: place in names + 1, or SCHEDULE_SLOT_ */
+	VEC(uint32_t) asked; /* names whose slot is set */
+};
+
+struct schedule_index {
+	size_t word_count;
+	uint32_t name_count;
+	struct schedule_index_name names[SCHEDULE_INDEX_NAMES]; /* the first is the pivot */
+	const uint64_t *rows[SCHEDULE_INDEX_NAMES];             /* of the last schedule_index_set */
+	const uint8_t *slots;
+	const uint64_t *asks_accelerator; /* bits of shapes */
+	bool has_selectors;
+};
+
+void schedule_index_scratch_init(struct schedule_index_scratch *scratch, size_t name_count,
+				 struct arena *arena);
+void schedule_index_init(struct schedule_index *index, const struct schedule_list *list,
+			 struct schedule_index_scratch *scratch, struct arena *scratch_arena,
+			 struct arena *arena);
+/* Chooses the rows for what is left in the room. */
+void schedule_index_set(struct schedule_index *index, const struct schedule_room *room);
+/* The bits of one word of shapes that may fit. */
+uint64_t schedule_index_word(const struct schedule_index *index, size_t word);
+
+#endif
