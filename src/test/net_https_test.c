@@ -207,7 +207,9 @@ static void test_total_deadline(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture, &(struct https_call){ .total_ms = SHORT_MS }, ERR_TIMEOUT, "");
+	expect_error(fixture,
+		     &(struct https_call){ .first_byte_ms = SHORT_MS, .total_ms = 3 * SHORT_MS },
+		     ERR_TIMEOUT, "timed out after 60");
 }
 
 static void test_stall(void **state)
