@@ -109,7 +109,7 @@ class Order:
 
 
 def canonical(state):
-    """A copy of the state with its lists in our order, and the places they had."""
+    """A copy of the state with its lists in our order."""
     order = Order(state)
 
     def by_request(counted):
@@ -130,7 +130,7 @@ def canonical(state):
             ]
         return copy
 
-    return order, {
+    return {
         "pendingResourceRequests": sorted(
             state.get("pendingResourceRequests", []), key=by_request, reverse=True
         ),

@@ -15,10 +15,12 @@ DECIMAL_PARTS = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
 
 
 class Maker:
-    def __init__(self, seed, multi_host=False):
+    def __init__(self, seed):
         self.random = random.Random(seed)
-        self.multi_host = multi_host
         chance = self.random.random
+        self.multi_host = chance() < 0.1
+        self.all_states = chance() < 0.3 and not self.multi_host
+        self.large = chance() < 0.02
         self.decimals = chance() < 0.15
         self.gpu_parts = chance() < 0.25
         self.labels = chance() < 0.4
@@ -117,9 +119,14 @@ class Maker:
                 available["object_store_memory"] -= pick.randint(1, GIB)
         node["labels"] = dict(type_["labels"], **{"ray.io/node-id": f"n{number}"})
         node["total"], node["available"] = total, available
-        node["running"] = node["joined"] = True
-        if idle:
+        if idle and node["state"] == "running":
             node["idleMs"] = pick.choice([1000, 9999, 10000, 10001, 60000, 60001, 61000, 400000])
+
+    def state(self):
+        states = ["running"] * 15 + ["starting"] * 4
+        if self.all_states:
+            states += ["asked", "draining", "dead", "deleting"]
+        return self.random.choice(states)
 
     def node(self, types, index, number):
         type_ = types[index]
@@ -133,14 +140,13 @@ class Maker:
             "labels": type_["labels"],
             "total": type_["resources"],
             "available": type_["resources"],
-            "running": False,
-            "joined": False,
+            "state": "running" if index == 0 else self.state(),
         }
         if index == 0:
             node["total"] = dict(type_["resources"], **{"node:__internal_head__": 1})
             node["available"] = node["total"]
             self.running(node, dict(type_, resources=node["total"]), number)
-        elif self.random.random() < 0.75:
+        elif node["state"] in ("running", "draining"):
             self.running(node, type_, number)
         return node
 
@@ -150,16 +156,22 @@ class Maker:
         for index in range(1, len(types)):
             share = self.random.randint(0, max(1, 2 * wanted // (len(types) - 1)))
             limit = types[index]["max"]
-            if self.random.random() < 0.1:
+            hosts = types[index]["hosts"]
+            if self.random.random() < 0.1 and hosts == 1:
                 limit += 2  # maxReplicas was lowered
             share = min(share, limit, 60 - len(nodes) + 1)
-            hosts = types[index]["hosts"]
             for i in range(share // hosts * hosts):
                 node = self.node(types, index, len(nodes) + 1)
                 if hosts > 1:
                     node["replica"] = i // hosts
                 nodes.append(node)
-        return nodes
+        if self.all_states and self.random.random() < 0.1:
+            number = len(nodes) + 1
+            node = dict(self.node(types, 1, number), type=-1, state="running")
+            self.running(node, types[1], number)
+            nodes.append(node)
+        # What has no Pod yet comes last in its group, as in a snapshot.
+        return sorted(nodes, key=lambda n: (n["type"] if n["type"] >= 0 else 99, n["state"] == "asked"))
 
     # ---- requests ----
 
@@ -234,7 +246,7 @@ class Maker:
             constraint = [{"antiAffinity": {"labelName": name, "labelValue": ""}}]
             if pick.random() < 0.3:  # it is being rescheduled: bundles stand on nodes already
                 for node in nodes:
-                    if node["running"] and pick.random() < 0.2:
+                    if node["state"] == "running" and pick.random() < 0.2:
                         node["labels"][name] = ""
         else:
             constraint = [{"affinity": {"labelName": name, "labelValue": ""}}]
@@ -251,7 +263,7 @@ class Maker:
         pick = self.random
         types = self.types()
         nodes = self.nodes(types)
-        state = {"pendingResourceRequests": self.counted(pick.choice([0, 2, 4, 8]))}
+        state = {"pendingResourceRequests": self.counted(60 if self.large else pick.choice([0, 2, 4, 8]))}
         state["pendingGangResourceRequests"] = [
             self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))
         ]
@@ -266,6 +278,8 @@ class Maker:
             "terminateOverMax": True,
             "maxNodes": sum(t["max"] for t in types),
         }
+        if pick.random() < 0.05:
+            problem["maxNodes"] = pick.randint(0, problem["maxNodes"])
         if pick.random() < 0.15:
             failed = pick.choice(types[1:])
             failed["recoverable"] = pick.choice([0.0, 0.25, 0.9])
@@ -273,5 +287,5 @@ class Maker:
         return problem
 
 
-def problem(seed, multi_host=False):
-    return Maker(seed, multi_host).problem()
+def problem(seed):
+    return Maker(seed).problem()
