@@ -31,7 +31,8 @@ def test_controller_has_its_rights_and_no_others(api_server: ApiServer, namespac
     client = api_server.client(api_server.controller_token(namespace))
     assert client.of("rayclusters").list()["items"]
     assert client.of("rayclusters", namespace).patch_json("demo", [])
-    assert client.of("pods").list()["items"] == []
+    assert client.of("pods", namespace).list()["items"] == []
+    assert "items" in client.of("pods").list()
     assert status_of(client, "GET", f"/api/v1/namespaces/{namespace}/secrets/none") == 404
     for method, path in (
         ("GET", f"/api/v1/namespaces/{namespace}/secrets"),
