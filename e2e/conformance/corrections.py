@@ -213,7 +213,7 @@ def gpu_parts(_, scale):
 
 
 def unknown_group(problem, _):
-    """T17: workers of a group that is gone neither stop everything nor count against a maximum."""
+    """T17: a worker of a group that is gone does not stop everything."""
     count = sum(n["type"] < 0 for n in problem["nodes"])
     original = Context.__init__
 
@@ -222,19 +222,18 @@ def unknown_group(problem, _):
             name="gone", min_worker_nodes=0, max_worker_nodes=count, launch_config_hash=""
         )
         named["node_type_configs"] = dict(named["node_type_configs"], gone=gone)
-        named["max_num_nodes"] += count
         original(self, **named)
 
     return [(Context, "__init__", init)]
 
 
 def held_places(problem, _):
-    """A worker that drains, or whose raylet is dead, keeps its place below maxReplicas until its
-    Pod is gone: the operator would not start another one before."""
+    """A worker that drains keeps its place below maxReplicas until its Pod is gone: the operator
+    would not start another one before."""
     held = collections.Counter(
         problem["types"][n["type"]]["name"]
         for n in problem["nodes"]
-        if n["state"] in ("draining", "dead") and n["type"] >= 0
+        if n["state"] == "draining" and n["type"] >= 0
     )
     original = Context.__init__
 
@@ -252,6 +251,12 @@ def held_places(problem, _):
         original(self, **dict(named, node_type_configs=lowered))
 
     return [(Context, "__init__", init)]
+
+
+def recycled_pods(*_):
+    """A worker whose raylet is dead is replaced by the operator without a change of replicas: that
+    is one launch less. Repairs the answer (oracle.schedule), not the scheduler."""
+    return []
 
 
 class Replicas:
@@ -364,6 +369,7 @@ ALL = {
     "cancelled-launch": cancelled_launches,
     "unknown-group": unknown_group,
     "held-place": held_places,
+    "recycled-pod": recycled_pods,
     "multi-host": whole_replicas,
 }
 
@@ -382,7 +388,8 @@ def possible(problem, state):
             t["max"] for t in problem["types"]
         ),
         "unknown-group": counts[-1] > 0,
-        "held-place": states & {"draining", "dead"},
+        "held-place": "draining" in states,
+        "recycled-pod": "dead" in states,
         "multi-host": any(t["hosts"] > 1 for t in problem["types"]),
     }
     return [name for name in ALL if conditions[name]]

@@ -143,9 +143,13 @@ def schedule(problem, state, corrections=()):
     with ray_corrections.applied(corrections, problem, scale):
         request = scheduling_request(problem, state, scale)
         reply = ray_scheduler.ResourceDemandScheduler().schedule(request)
-    launches = {r.instance_type: r.count for r in reply.to_launch}
+    launches = collections.Counter({r.instance_type: r.count for r in reply.to_launch})
+    if "recycled-pod" in corrections:
+        for node in problem["nodes"]:
+            if node["state"] == "dead" and launches[problem["types"][node["type"]]["name"]]:
+                launches[problem["types"][node["type"]]["name"]] -= 1
     return Answer(
-        launches=tuple(launches.get(t["name"], 0) for t in problem["types"]),
+        launches=tuple(launches[t["name"]] for t in problem["types"]),
         terminate=tuple(sorted(int(r.instance_id) for r in reply.to_terminate if r.instance_id)),
         requests=collections.Counter(
             shape_text(r, scale) for r in reply.infeasible_resource_requests

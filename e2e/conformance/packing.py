@@ -80,7 +80,9 @@ class Program:
             {k: v for k, v in t.items() if k not in ("recoverable", "recency")}
             for t in problem["types"]
         ]
-        return dict(problem, atomic=False, types=types, maxNodes=sum(t["max"] for t in types))
+        gone = sum(n["type"] < 0 for n in problem["nodes"])
+        maximum = sum(t["max"] for t in types) + gone
+        return dict(problem, atomic=False, types=types, maxNodes=maximum)
 
     def answer(self, problem, state):
         return snapshot.answer(self.path, problem, state)
