@@ -30,7 +30,7 @@ void loop_timer_start(struct loop_timer *timer, int64_t after_ms);
 void loop_timer_stop(struct loop_timer *timer);
 void loop_timer_free(struct loop_timer *timer); /* NULL is fine; safe inside its own callback */
 
-struct loop_signal *loop_signal_new(struct loop *loop, int signal, loop_callback *callback,
+struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback *callback,
 				    void *context);
 void loop_signal_free(struct loop_signal *signal);
 
