@@ -49,7 +49,7 @@ static bool amount_fits(const struct bundle_entry *entry, const struct resources
 	if (entry->amount > amount)
 		return false;
 	/* A part of a GPU is on one GPU. */
-	return strcmp(entry->name, "GPU") || entry->amount >= RESOURCE_UNIT ||
+	return strcmp(entry->name, "GPU") != 0 || entry->amount >= RESOURCE_UNIT ||
 	       amount >= RESOURCE_UNIT || entry->amount <= amount % RESOURCE_UNIT;
 }
 

@@ -39,7 +39,7 @@ struct schedule_room {
 };
 
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
-void schedule_room_load(struct schedule_room *room, uint32_t state);
+void schedule_room_load(struct schedule_room *room, uint32_t id);
 /* Would one unit find room as it was loaded, by the sums alone? */
 bool schedule_room_fits(const struct schedule_room *room, const struct schedule_shape *shape);
 /* What is left of a name; an implicit resource that was never taken is 1. */

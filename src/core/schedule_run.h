@@ -50,10 +50,10 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 /* Starts a source: constraints see all of every node (totals), demands what is available. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
 /* How many replicas of the type may be launched now, and what stands in the way of more. */
-int64_t schedule_run_permits(const struct schedule_run *run, size_t type,
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
 			     enum schedule_limit *ret_limit);
 /* The same for min_nodes, which Ray holds against no maximum. */
-int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t type);
+int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index);
 /* Counts replicas against the limits. */
 void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);
 /* Adds one node of the type at the end of nodes (not of order). */

@@ -211,7 +211,7 @@ static void set_gpus(struct schedule_states *states, struct schedule_state *stat
 		state->whole_gpus = amount->total / RESOURCE_UNIT;
 		*open = (struct schedule_open_gpus){ amount->total % RESOURCE_UNIT, 1 };
 		state->open = open;
-		state->open_count = open->free != 0;
+		state->open_count = open->free > 0 ? 1 : 0;
 	}
 }
 
@@ -231,7 +231,7 @@ uint32_t schedule_state_of(struct schedule_states *states, const struct schedule
 		.head = view->head,
 		.joined = view->joined && states->words->new_only,
 	};
-	struct schedule_open_gpus open;
+	struct schedule_open_gpus open = { 0 };
 
 	read_resources(&reading, view->total, view->available);
 	state.accelerator = reading.accelerator || type_has_accelerator(states, view->type);
