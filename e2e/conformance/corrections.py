@@ -213,13 +213,16 @@ def gpu_parts(_, scale):
 
 
 def unknown_group(problem, _):
-    """T17: a worker of a group that is gone does not stop everything."""
+    """T17: a worker of a group that is gone does not stop everything; it is capacity and stays."""
     count = sum(n["type"] < 0 for n in problem["nodes"])
     original = Context.__init__
 
     def init(self, **named):
         gone = NodeTypeConfig(
-            name="gone", min_worker_nodes=0, max_worker_nodes=count, launch_config_hash=""
+            name="gone",
+            min_worker_nodes=count,
+            max_worker_nodes=count,
+            launch_config_hash="",
         )
         named["node_type_configs"] = dict(named["node_type_configs"], gone=gone)
         original(self, **named)
@@ -228,12 +231,12 @@ def unknown_group(problem, _):
 
 
 def held_places(problem, _):
-    """A worker that drains keeps its place below maxReplicas until its Pod is gone: the operator
+    """A worker that drains and is in use keeps its place below maxReplicas until its Pod is gone: the operator
     would not start another one before."""
     held = collections.Counter(
         problem["types"][n["type"]]["name"]
         for n in problem["nodes"]
-        if n["state"] == "draining" and n["type"] >= 0
+        if n["state"] == "draining" and n["available"] != n["total"]
     )
     original = Context.__init__
 
@@ -253,10 +256,21 @@ def held_places(problem, _):
     return [(Context, "__init__", init)]
 
 
-def recycled_pods(*_):
-    """A worker whose raylet is dead is replaced by the operator without a change of replicas: that
-    is one launch less. Repairs the answer (oracle.schedule), not the scheduler."""
+def dead_raylets(*_):
+    """A Pod whose raylet died a moment ago is a worker that starts: the container comes back, or
+    the Pod is replaced. Changes the states that Ray is given (oracle.instance)."""
     return []
+
+
+def group_maxima(*_):
+    """The maximum of the cluster is the sum of the groups' maxima; Ray holds it against workers
+    above the maximum of their group as well, and then refuses launches to other groups."""
+    original = Context.__init__
+
+    def init(self, **named):
+        original(self, **dict(named, max_num_nodes=None))
+
+    return [(Context, "__init__", init)]
 
 
 class Replicas:
@@ -369,7 +383,8 @@ ALL = {
     "cancelled-launch": cancelled_launches,
     "unknown-group": unknown_group,
     "held-place": held_places,
-    "recycled-pod": recycled_pods,
+    "dead-raylet": dead_raylets,
+    "group-maxima": group_maxima,
     "multi-host": whole_replicas,
 }
 
@@ -389,7 +404,9 @@ def possible(problem, state):
         ),
         "unknown-group": counts[-1] > 0,
         "held-place": "draining" in states,
-        "recycled-pod": "dead" in states,
+        "dead-raylet": "dead" in states,
+        "group-maxima": problem.get("groupMaxima")
+        and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),
         "multi-host": any(t["hosts"] > 1 for t in problem["types"]),
     }
     return [name for name in ALL if conditions[name]]

@@ -164,13 +164,13 @@ class Maker:
                 node = self.node(types, index, len(nodes) + 1)
                 if hosts > 1:
                     node["replica"] = i // hosts
-                if i >= types[index]["max"] and node["state"] == "asked":
+                if share > types[index]["max"] and node["state"] == "asked":
                     node["state"] = "starting"  # the operator starts no more than maxReplicas
                 nodes.append(node)
         if self.all_states and self.random.random() < 0.1:
             number = len(nodes) + 1
             node = dict(self.node(types, 1, number), type=-1, state="running")
-            node["idleTimeoutMs"] = 60000  # that of the cluster
+            node["mayTerminate"] = False  # there is no replicas to lower
             self.running(node, types[1], number)
             nodes.append(node)
         # What has no Pod yet comes last in its group, as in a snapshot.

@@ -42,12 +42,15 @@ def scaled(amounts, scale):
     return {name: float(canonical.amount(value)) for name, value in sorted(amounts.items())}
 
 
-def instance(problem, number, scale):
+def instance(problem, number, scale, corrections):
     node = problem["nodes"][number]
     name = problem["types"][node["type"]]["name"] if node["type"] >= 0 else "gone"
+    status = STATUSES[node["state"]]
+    if node["state"] == "dead" and "dead-raylet" in corrections:
+        status = Instance.ALLOCATED
     im_instance = Instance(
         instance_id=str(number),
-        status=STATUSES[node["state"]],
+        status=status,
         instance_type=name,
         node_kind=NodeKind.HEAD if node["head"] else NodeKind.WORKER,
         node_id=f"{number:04x}" if node["state"] == "running" else "",
@@ -81,7 +84,7 @@ def scale_state(state, scale):
     return visit(state)
 
 
-def scheduling_request(problem, state, scale):
+def scheduling_request(problem, state, scale, corrections):
     message = ParseDict(scale_state(state, scale), autoscaler_pb2.ClusterResourceState())
     types = problem["types"]
     return ray_scheduler.SchedulingRequest(
@@ -105,7 +108,7 @@ def scheduling_request(problem, state, scale):
         gang_resource_requests=list(message.pending_gang_resource_requests),
         cluster_resource_constraints=list(message.cluster_resource_constraints),
         current_instances=[
-            instance(problem, i, scale) for i in range(len(problem["nodes"]))
+            instance(problem, i, scale, corrections) for i in range(len(problem["nodes"]))
         ],
         cloud_resource_availabilities={t["name"]: t.get("recency", 1.0) for t in types},
         recoverable_resource_availabilities={
@@ -141,13 +144,9 @@ def gang_text(gang, scale):
 def schedule(problem, state, corrections=()):
     scale = 10000 if "fixed-point" in corrections else 1
     with ray_corrections.applied(corrections, problem, scale):
-        request = scheduling_request(problem, state, scale)
+        request = scheduling_request(problem, state, scale, corrections)
         reply = ray_scheduler.ResourceDemandScheduler().schedule(request)
     launches = collections.Counter({r.instance_type: r.count for r in reply.to_launch})
-    if "recycled-pod" in corrections:
-        for node in problem["nodes"]:
-            if node["state"] == "dead" and launches[problem["types"][node["type"]]["name"]]:
-                launches[problem["types"][node["type"]]["name"]] -= 1
     return Answer(
         launches=tuple(launches[t["name"]] for t in problem["types"]),
         terminate=tuple(sorted(int(r.instance_id) for r in reply.to_terminate if r.instance_id)),

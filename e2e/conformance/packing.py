@@ -82,7 +82,7 @@ class Program:
         ]
         gone = sum(n["type"] < 0 for n in problem["nodes"])
         maximum = sum(t["max"] for t in types) + gone
-        return dict(problem, atomic=False, types=types, maxNodes=maximum)
+        return dict(problem, atomic=False, types=types, maxNodes=maximum, groupMaxima=True)
 
     def answer(self, problem, state):
         return snapshot.answer(self.path, problem, state)
