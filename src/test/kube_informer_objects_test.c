@@ -37,6 +37,32 @@ static void test_bad_objects_in_a_watch(void **state)
 	stop();
 }
 
+static const char *only_indexed(const char *key)
+{
+	size_t count;
+	const void *const *objects = kube_informer_indexed(informer, key, &count);
+
+	return count == 1 ? ((const struct pod *)objects[0])->name : "";
+}
+
+/* Removal moves the last object of an index key into the gap; a new label moves to another key. */
+static void test_index_follows(void **state)
+{
+	(void)state;
+	START({ NULL,
+		.text = LIST("10", "", POD("p1", "1") "," POD("p2", "2") "," POD("p3", "3")) },
+	      { NULL, .kind = STEP_STREAM_HOLD,
+		.text = EVENT("DELETED", POD("p1", "11")) EVENT("DELETED", POD("p3", "12"))
+			EVENT("ADDED", POD("p4", "14")) EVENT(
+				"MODIFIED",
+				"{'metadata':{'namespace':'a','name':'p4','resourceVersion':'15',"
+				"'labels':{'ray.io/cluster':'d'}}}") });
+	wait_seen("DELETED a/p3 3 -;ADDED a/p4 - 14;MODIFIED a/p4 14 15;");
+	assert_string_equal(only_indexed("a/c"), "p2");
+	assert_string_equal(only_indexed("a/d"), "p4");
+	stop();
+}
+
 static void test_one_mebibyte_in_single_bytes(void **state)
 {
 	size_t filler = (1 << 20) - 200;
@@ -201,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bad_object_in_a_list),
 		TEST(test_bad_objects_in_a_watch),
+		TEST(test_index_follows),
 		TEST(test_one_mebibyte_in_single_bytes),
 		TEST(test_line_too_large),
 		TEST(test_older_version_is_found),
