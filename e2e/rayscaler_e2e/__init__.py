@@ -12,5 +12,20 @@ Reading order for somebody who writes a scenario:
 ``real``        etcd and kube-apiserver as child processes
 ``embedded``    the in-memory API server (a package, run as a child process as well)
 
-pytest fixtures built on these are in ``e2e/conftest.py``.
+Ray, and the parts of Kubernetes that the API server alone has not:
+
+``kuberay_operator``  stand-in for KubeRay's operator; with ``kuberay_pod`` (the Pods it makes),
+                      ``kuberay_status`` and ``kuberay_validate``
+``kubelet``           stand-in for scheduler and kubelet; with ``pod_schedule``, ``pod_runner`` (one
+                      Pod), ``pod_process`` (one container) and ``standin`` (what both share)
+``standins``          ``StandIns``: both as child processes
+``ray_manifests``     RayClusters that run on them
+``scenario``          ``Scenario``: one RayCluster with its head, its workers and Ray programs
+``ray_program``       ``RayProgram`` (the driver ``ray_driver.py`` under a test's command) and
+                      ``Witness`` (``gcs_witness.py``: what Ray itself says, all the time)
+``recorder``          what happened to Pods and replicas, and the check that no busy worker went
+``program``           ``Controller``: the program under test
+``relay``             ``HoldingRelay``: a connection that a test can hold up
+
+pytest fixtures built on these are in ``e2e/conftest.py`` and ``e2e/ray_fixtures.py``.
 """

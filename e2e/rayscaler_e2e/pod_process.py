@@ -8,7 +8,6 @@ import shlex
 import shutil
 import signal
 import socket
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Set, TextIO, Tuple
@@ -37,10 +36,12 @@ class Host:
         self._pods = pods
         self._lock, self._network = _take_network()
         self._addresses: Set[str] = set()
-        # Sockets of a raylet must fit in 107 characters, so Ray's files cannot be in work_dir.
-        self.short_dir = Path(tempfile.mkdtemp(prefix="rsb", dir="/tmp"))
+        # Sockets of a raylet must fit in 107 characters, so Ray's files cannot be in work_dir. Who
+        # holds the lock owns the directory: what is there was left by one that was killed.
+        self.short_dir = Path(f"/tmp/rayscaler-{os.getuid()}-{self._network}")
+        shutil.rmtree(self.short_dir, ignore_errors=True)
         self._bin = self.short_dir / "bin"
-        self._bin.mkdir()
+        self._bin.mkdir(parents=True, mode=0o700)
 
     def add_program(self, name: str, path: Path) -> None:
         """Every container finds ``path`` as ``name``: images are not known here."""
@@ -320,7 +321,7 @@ def _answers(address: str, port: int) -> bool:
 def _take_network() -> Tuple[TextIO, str]:
     """A second octet that no other bench on this machine has, held by a lock for our lifetime."""
     for octet in range(10, 250):
-        path = Path(tempfile.gettempdir()) / f"rayscaler-bench-127.{octet}.lock"
+        path = f"/tmp/rayscaler-{os.getuid()}-127.{octet}.lock"
         try:
             lock = open(path, "w")
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

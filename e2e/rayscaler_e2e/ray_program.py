@@ -77,14 +77,14 @@ class RayProgram:
     def tasks(self, count: int, name: str = "tasks", **options: Any) -> None:
         self.call("tasks", name=name, count=count, options=options)
 
-    def ready(self, name: str, seconds: float = 30.0) -> List[str]:
+    def ready(self, name: str, seconds: float = 60.0) -> List[str]:
         return self.call("ready", seconds, name=name)
 
     def end(self) -> None:
         """The program ends of itself, as a user's does; what it started ends with it."""
         if self.process.running():
             self.begin("end")
-            wait_until(lambda: not self.process.running(), 10, "the Ray program to end")
+            wait_until(lambda: not self.process.running(), 20, "the Ray program to end")
 
     def __enter__(self) -> "RayProgram":
         return self

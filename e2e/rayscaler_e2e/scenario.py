@@ -15,7 +15,7 @@ from .recorder import Recorder
 from .wait import wait_until
 
 Object = Dict[str, Any]
-HEAD_SECONDS = 60.0
+HEAD_SECONDS = 90.0
 REQUEST_ANNOTATION = "rayscaler.dev/request-resources"
 
 
@@ -105,6 +105,9 @@ class Scenario:
     def replicas(self, group: str = "gpu-group") -> int:
         return self.group(group)["replicas"]
 
+    def workers_to_delete(self, group: str = "gpu-group") -> List[str]:
+        return list((self.group(group).get("scaleStrategy") or {}).get("workersToDelete") or [])
+
     def edit_group(self, group: str = "gpu-group", **fields: Any) -> None:
         """As a user's `kubectl edit`: set members of one group."""
         groups = self.get()["spec"]["workerGroupSpecs"]
@@ -137,12 +140,12 @@ class Scenario:
     def annotate_pod(self, pod: str, annotations: Dict[str, Optional[str]]) -> None:
         self._pods.patch_merge(pod, {"metadata": {"annotations": annotations}})
 
-    def wait_workers(self, count: int, group: Optional[str] = "gpu-group", seconds: float = 20.0) -> List[str]:
+    def wait_workers(self, count: int, group: Optional[str] = "gpu-group", seconds: float = 30.0) -> List[str]:
         """Until exactly ``count`` Pods are there that are not being deleted; their names."""
         wait_until(lambda: len(self.workers(group)) == count, seconds, f"{count} Pods of {group or 'all groups'}")
         return self.workers(group)
 
-    def wait_joined(self, count: int, group: str = "gpu-group", seconds: float = 30.0) -> List[str]:
+    def wait_joined(self, count: int, group: str = "gpu-group", seconds: float = 60.0) -> List[str]:
         """Until exactly ``count`` workers of the group live in Ray; their Pods."""
 
         def joined() -> List[str]:
@@ -152,7 +155,7 @@ class Scenario:
         wait_until(lambda: len(joined()) == count, seconds, f"{count} workers of {group} in Ray")
         return joined()
 
-    def wait_empty(self, seconds: float = 30.0, group: str = "gpu-group") -> None:
+    def wait_empty(self, seconds: float = 60.0, group: str = "gpu-group") -> None:
         """Until the group has replicas 0 and no Pod."""
         wait_until(
             lambda: self.replicas(group) == 0 and not self.worker_pods(group), seconds, f"{group} to have no worker"

@@ -28,7 +28,7 @@ def test_malformed_annotation(shared, controller):
     hold(lambda: one.workers() == [worker], IDLE + 4, "nothing is removed while the request is unreadable")
     with one.program() as program:
         program.actors(2, num_gpus=1)
-        assert len(program.ready("actors", 40)) == 2, "scale-up goes on"
+        assert len(program.ready("actors")) == 2, "scale-up goes on"
         assert one.replicas() == 2
         program.end()
     hold(lambda: len(one.workers()) == 2, IDLE + 3, "nothing is removed while the request is unreadable")
@@ -62,7 +62,7 @@ def goes_on(shared, controller, bad, words):
     control.wait_for("InvalidRequest", "shared", "bad", *words)
     with one.program() as program:
         program.actors(1, num_gpus=1)
-        program.ready("actors", 40)
+        program.ready("actors")
         program.end()
     one.wait_empty()
     assert one.replicas("bad") == 0
@@ -98,7 +98,7 @@ def test_wrong_types_are_refused_or_named(shared, controller, scenario, namespac
     wrong.request(ONE_GPU)
     with good.program() as program:
         program.actors(1, num_gpus=1)
-        program.ready("actors", 40)
+        program.ready("actors")
         program.end()
     good.wait_empty()
     assert wrong.replicas() == 0

@@ -16,8 +16,8 @@ def test_a_worker_with_a_task_stays_also_when_replicas_is_lowered_by_hand(shared
     with one.program() as program:
         program.tasks(1, name="long", num_gpus=1)
         program.tasks(1, name="short", num_gpus=1)
-        (busy,) = program.ready("long", 40)
-        (free,) = program.ready("short", 40)
+        (busy,) = program.ready("long")
+        (free,) = program.ready("short")
         program.call("release", name="short")
         one.edit_group(replicas=0)
         wait_until(lambda: one.replicas() >= 1, 5, "replicas to be repaired")
@@ -52,7 +52,7 @@ def test_a_worker_whose_drain_ray_rejects_is_kept(scenario, namespace, controlle
         assert program.ready("tasks") == [worker]
         assert program.call("release", name="tasks") == [worker]
         program.end()
-        one.wait_empty(40)
+        one.wait_empty()
 
 
 def test_a_controller_killed_at_any_moment_of_a_scale_up_ends_the_same(shared, controller):
@@ -79,8 +79,8 @@ def test_a_controller_killed_at_any_moment_of_a_scale_down_ends_the_same(shared,
     with one.program() as program:
         program.tasks(1, name="long", num_gpus=1)
         program.tasks(2, name="short", num_gpus=1)
-        (busy,) = program.ready("long", 40)
-        program.ready("short", 40)
+        (busy,) = program.ready("long")
+        program.ready("short")
         program.call("release", name="short")
         # Kill again and again around the moment at which the two become idle for long enough.
         end = time.monotonic() + IDLE + 10
@@ -91,4 +91,4 @@ def test_a_controller_killed_at_any_moment_of_a_scale_down_ends_the_same(shared,
         wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the two idle workers to go")
         assert program.call("release", name="long") == [busy]
         program.end()
-    one.wait_empty(40)
+    one.wait_empty()

@@ -1,14 +1,20 @@
 """Clusters of their own: a head with GPUs, two at once, suspended, deleted, sidecar, token."""
 
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.pod_process import MARK_VARIABLE
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
+ONE_GPU = '[{"GPU": 1}]'
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
 NO_POD = {"bench.rayscaler.dev/unschedulable": "held by the test"}
 
@@ -19,10 +25,10 @@ def test_a10_gpus_of_the_head_count_and_the_head_stays(scenario, namespace, cont
     head = one.head()["metadata"]["name"]
     with one.program() as program:
         program.actors(1, name="first", num_gpus=1)
-        assert program.ready("first", 30) == [head]
+        assert program.ready("first") == [head]
         hold(lambda: one.replicas() == 0, 2, "the head's GPU serves the first actor")
         program.actors(1, name="second", num_gpus=1)
-        (worker,) = program.ready("second", 40)
+        (worker,) = program.ready("second")
         assert worker in one.workers()
         program.end()
     one.wait_empty()
@@ -38,8 +44,8 @@ def test_two_clusters_at_once(scenario, namespace, controller):
     with first.program() as one, second.program() as two:
         one.actors(1, num_gpus=1)
         two.actors(2, num_gpus=1)
-        assert one.ready("actors", 40) == first.workers()
-        assert two.ready("actors", 40) == second.workers()
+        assert one.ready("actors") == first.workers()
+        assert two.ready("actors") == second.workers()
         one.end()
         first.wait_empty()
         assert second.replicas() == 2 and two.call("alive", name="actors") == second.workers()
@@ -97,9 +103,13 @@ def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
     ]
     with one.program() as program:
         program.actors(1, num_gpus=1)
-        assert program.ready("actors", 40) == one.workers()
+        assert program.ready("actors") == one.workers()
         program.end()
     one.wait_empty()
+    # The worker process of the sidecar dies: its small parent starts another, the container stays.
+    os.kill(sidecar_child(one), signal.SIGKILL)
+    one.request(ONE_GPU)
+    one.wait_joined(1)
     (status,) = [s for s in one.head()["status"]["containerStatuses"] if s["name"] == kp.AUTOSCALER_CONTAINER]
     assert "running" in status["state"] and status["restartCount"] == 0
     token = api_server.service_account_token(namespace, "side")
@@ -113,9 +123,32 @@ def test_token_authentication(scenario, namespace, controller):
     controller(namespace)
     with one.program() as program:
         program.actors(1, num_gpus=1)
-        assert program.ready("actors", 40) == one.workers()
+        assert program.ready("actors") == one.workers()
         program.end()
     one.wait_empty()
+
+
+def sidecar_child(one) -> int:
+    """The child of the process that runs as the container `autoscaler`."""
+    mark = f"{MARK_VARIABLE}={one.head()['metadata']['uid']}/{kp.AUTOSCALER_CONTAINER}".encode()
+    pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in environment_of(pid)]
+    children = [pid for pid in pids if parent_of(pid) in pids]
+    assert len(children) == 1, f"the sidecar is one process and its parent, not {pids}"
+    return children[0]
+
+
+def environment_of(pid: int) -> list:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
 
 
 def held(name, **more):
