@@ -32,6 +32,10 @@ STATUSES = {
     "deleting": Instance.TERMINATED,
 }
 
+# Terminations are compared for these: the others go by rules of their own, of which Ray's scheduler
+# knows nothing, and what has no Pod cannot be named.
+COMPARED = ("running", "starting")
+
 
 # ---- a problem as Ray's scheduling request ----
 
@@ -149,7 +153,13 @@ def schedule(problem, state, corrections=()):
     launches = collections.Counter({r.instance_type: r.count for r in reply.to_launch})
     return Answer(
         launches=tuple(launches[t["name"]] for t in problem["types"]),
-        terminate=tuple(sorted(int(r.instance_id) for r in reply.to_terminate if r.instance_id)),
+        terminate=tuple(
+            sorted(
+                int(r.instance_id)
+                for r in reply.to_terminate
+                if r.instance_id and problem["nodes"][int(r.instance_id)]["state"] in COMPARED
+            )
+        ),
         requests=collections.Counter(
             shape_text(r, scale) for r in reply.infeasible_resource_requests
         ),

@@ -55,7 +55,11 @@ class Tool:
         given = reply["nodes"][: len(nodes)]
         return oracle.Answer(
             launches=tuple(reply["launches"]),
-            terminate=tuple(i for i, n in enumerate(given) if n["status"] == 2),
+            terminate=tuple(
+                i
+                for i, n in enumerate(given)
+                if n["status"] == 2 and nodes[i]["state"] in oracle.COMPARED
+            ),
             requests=+requests,
             gangs=+gangs,
             constraints=any(any(c) for c in reply["constraints"]),

@@ -153,12 +153,11 @@ def answer(program, problem, state):
         else:
             message = ParseDict(entry["request"], autoscaler_pb2.ResourceRequest())
             requests[oracle.shape_text(message, 1)] += entry["count"]
-    # What is not capacity goes by rules of its own, which Ray's scheduler knows nothing of.
     terminated = [
         int(t["pod"][4:])
         for g in plan["groups"]
         for t in g["toTerminate"]
-        if problem["nodes"][int(t["pod"][4:])]["state"] in ("running", "starting")
+        if problem["nodes"][int(t["pod"][4:])]["state"] in oracle.COMPARED
     ]
     return oracle.Answer(
         launches=(0,) + tuple(g["toLaunch"] for g in plan["groups"]),
