@@ -1,306 +1,212 @@
+/* The choice of policy: Ray's, or a search for launches with fewer GPUs that serve as much. */
 #include "core/schedule.h"
 
 #include <string.h>
 
-#include "base/check.h"
-#include "base/sort.h"
-#include "core/schedule_run.h"
-#include "core/schedule_terminate.h"
-#include "core/schedule_try.h"
+#include "core/schedule_phases.h"
 
-/* ---- phase: minimum per type ---- */
+/* Runs of the phases in one search, and what they may cost together: nodes and requests gone
+ * through (about 100 ms). */
+#define SEARCH_RUNS_MAX 64
+#define SEARCH_WORK_MAX ((size_t)400000)
 
-static void launch_minimum(struct schedule_run *run)
+/* One way to pack: a policy, and how many nodes of each type may be launched at most. */
+struct attempt {
+	struct schedule_policy policy;
+	struct schedule_type *types; /* the problem's, with maxima lowered */
+	__int128 gpus;
+};
+
+struct search {
+	const struct schedule_problem *problem;
+	struct arena *scratch;
+	const struct schedule_result *ray; /* what has to be served at least */
+	struct attempt best;
+	int64_t *launches; /* of the best */
+	size_t runs_left;
+};
+
+static __int128 launched_gpus(const struct schedule_problem *problem,
+			      const struct schedule_result *result)
 {
-	const struct schedule_problem *problem = run->problem;
-	int64_t *missing = arena_array(run->scratch, problem->type_count + 1, sizeof(*missing));
-	size_t given = run->order.count, added;
+	__int128 sum = 0;
 
 	for (size_t i = 0; i < problem->type_count; i++)
-		missing[i] = problem->types[i].min_nodes;
-	for (size_t i = 0; i < given; i++) {
-		const struct schedule_work *work = &run->nodes.at[i];
-
-		if (work->type != SCHEDULE_NO_INDEX && work->status != SCHEDULE_TERMINATE)
-			missing[work->type]--;
-	}
-	for (size_t type = 1; type < problem->type_count; type++) {
-		int64_t hosts = problem->types[type].hosts, replicas, permits;
-
-		if (missing[type] <= 0)
-			continue;
-		replicas = missing[type] / hosts + (missing[type] % hosts != 0);
-		permits = schedule_run_permits_minimum(run, type);
-		replicas = replicas < permits ? replicas : permits;
-		schedule_run_count(run, type, replicas);
-		for (int64_t i = 0; i < replicas * hosts; i++)
-			schedule_run_launch(run, type, SCHEDULE_PHASE_MIN);
-	}
-	added = run->nodes.count - given;
-	for (size_t i = 0; i < added; i++)
-		VEC_PUSH(run->scratch, &run->order, 0);
-	if (added == 0)
-		return;
-	memmove(&run->order.at[added], run->order.at, given * sizeof(*run->order.at));
-	for (size_t i = 0; i < added; i++)
-		run->order.at[i] = (uint32_t)(given + i);
+		sum += (__int128)result->launches[i] * problem->types[i].gpu_amount;
+	return sum;
 }
 
-/* ---- phases that place ---- */
-
-/* What is left of a shape belongs to the last of its entries. */
-static void share_left(struct schedule_leftover *leftovers, const struct schedule_list *list,
-		       const struct schedule_try_left *left)
+static bool leaves_no_more(const struct schedule_leftover *a, const struct schedule_leftover *b,
+			   size_t count)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const struct schedule_shape *shape = &list->shapes[i];
-		int64_t units = left->counts[i];
-
-		for (size_t j = shape->entries.count; j-- > 0 && units > 0;) {
-			const struct schedule_entry *entry = &shape->entries.at[j];
-			struct schedule_leftover *leftover = &leftovers[entry->index];
-
-			leftover->count = units < entry->count ? units : entry->count;
-			leftover->limit = left->limits[i];
-			leftover->limit_type = left->limit_types[i];
-			units -= leftover->count;
-		}
-	}
-}
-
-static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t count)
-{
-	struct schedule_leftover *leftovers =
-		arena_array(run->arena, count + 1, sizeof(*leftovers));
-
 	for (size_t i = 0; i < count; i++)
-		leftovers[i].limit_type = SCHEDULE_NO_INDEX;
-	return leftovers;
+		if (a[i].count > b[i].count)
+			return false;
+	return true;
 }
 
-/* All requests of the problem, read before anything is placed. */
-struct lists {
-	struct schedule_list *constraints;
-	struct gang *gangs; /* in the order in which they are placed */
-	struct schedule_list demands;
-};
-
-static void place_constraints(struct schedule_run *run, const struct lists *lists,
-			      struct schedule_result *result)
+static bool serves_as_much(const struct search *search, const struct schedule_result *result)
 {
-	const struct schedule_problem *problem = run->problem;
+	const struct schedule_problem *problem = search->problem;
 
-	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
-					  sizeof(*result->constraints));
-	for (size_t i = 0; i < problem->constraint_count; i++) {
-		const struct schedule_constraint *constraint = &problem->constraints[i];
-		struct schedule_try_source source = {
-			.phase = SCHEDULE_PHASE_CONSTRAINT,
-			.list_index = i,
-			.atomic = constraint->atomic,
-		};
-		const struct schedule_list *list = &lists->constraints[i];
-		struct schedule_try_left left;
-
-		result->constraints[i] = leftovers_new(run, constraint->count);
-		if (!list->count)
-			continue;
-		schedule_run_set_source(run, true);
-		left = schedule_try(run, list, &source);
-		share_left(result->constraints[i], list, &left);
-	}
-}
-
-struct gang {
-	const struct ray_gang *gang;
-	size_t index;
-	size_t placement_count; /* of the deprecated list, as Ray counts */
-	struct schedule_list list;
-};
-
-static int compare_lists(const struct schedule_list *a, const struct schedule_list *b)
-{
-	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = schedule_shape_compare(&a->shapes[i], &b->shapes[i]);
-
-		if (order)
-			return order;
-		if (a->shapes[i].count != b->shapes[i].count)
-			return a->shapes[i].count < b->shapes[i].count ? 1 : -1;
-	}
-	return (a->count < b->count) - (a->count > b->count);
-}
-
-/* Ray's _sort_gang_resource_requests, descending; ties are broken by content. */
-static int compare_gangs(const void *a, const void *b)
-{
-	const struct gang *first = a, *second = b;
-	int order;
-
-	if (first->placement_count != second->placement_count)
-		return first->placement_count < second->placement_count ? 1 : -1;
-	if (first->gang->request_count != second->gang->request_count)
-		return first->gang->request_count < second->gang->request_count ? 1 : -1;
-	order = compare_lists(&first->list, &second->list);
-	return order ? order : strcmp(second->gang->details, first->gang->details);
-}
-
-static struct gang *sort_gangs(struct schedule_run *run)
-{
-	const struct schedule_problem *problem = run->problem;
-	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
-
-	for (size_t i = 0; i < problem->gang_count; i++) {
-		const struct ray_gang *gang = &problem->gangs[i];
-
-		gangs[i].gang = gang;
-		gangs[i].index = i;
-		gangs[i].list = schedule_list_of_gang(&run->words, gang, i);
-		for (size_t j = 0; j < gang->request_count; j++)
-			gangs[i].placement_count += gang->requests[j].placement_count;
-	}
-	sort_stable(gangs, problem->gang_count, sizeof(*gangs), compare_gangs);
-	return gangs;
-}
-
-static void note_gang_left(struct schedule_leftover *leftover, const struct gang *gang,
-			   const struct schedule_try_left *left)
-{
-	leftover->count = 1;
-	for (size_t i = 0; i < gang->list.count; i++) {
-		if (left->limits[i] == SCHEDULE_LIMIT_NONE)
-			continue;
-		leftover->limit = left->limits[i];
-		leftover->limit_type = left->limit_types[i];
-		return;
-	}
-}
-
-static void place_gangs(struct schedule_run *run, const struct lists *lists,
-			struct schedule_result *result)
-{
-	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
-	const struct gang *gangs = lists->gangs;
-
-	result->gangs = leftovers_new(run, run->problem->gang_count);
-	for (size_t i = 0; i < run->problem->gang_count; i++) {
-		struct schedule_try_left left;
-
-		if (!gangs[i].list.count)
-			continue;
-		left = schedule_try(run, &gangs[i].list, &source);
-		if (left.any)
-			note_gang_left(&result->gangs[gangs[i].index], &gangs[i], &left);
-	}
-}
-
-static void place_demands(struct schedule_run *run, const struct lists *lists,
-			  struct schedule_result *result)
-{
-	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
-	struct schedule_try_left left;
-
-	result->demands = leftovers_new(run, run->problem->demand_count);
-	if (!lists->demands.count)
-		return;
-	left = schedule_try(run, &lists->demands, &source);
-	share_left(result->demands, &lists->demands, &left);
-}
-
-static void read_lists(struct schedule_run *run, struct lists *lists)
-{
-	const struct schedule_problem *problem = run->problem;
-
-	lists->constraints = arena_array(run->scratch, problem->constraint_count + 1,
-					 sizeof(*lists->constraints));
 	for (size_t i = 0; i < problem->constraint_count; i++)
-		lists->constraints[i] = schedule_list_of_demands(&run->words,
-								 problem->constraints[i].demands,
-								 problem->constraints[i].count);
-	lists->gangs = sort_gangs(run);
-	lists->demands =
-		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
+		if (!leaves_no_more(result->constraints[i], search->ray->constraints[i],
+				    problem->constraints[i].count))
+			return false;
+	return leaves_no_more(result->gangs, search->ray->gangs, problem->gang_count) &&
+	       leaves_no_more(result->demands, search->ray->demands, problem->demand_count);
 }
 
-/* ---- the result ---- */
-
-static void set_placements(struct schedule_run *run, struct schedule_node_result *node,
-			   const struct schedule_chunk *latest)
+static struct schedule_result *run(const struct search *search, const struct attempt *attempt,
+				   struct arena *arena)
 {
-	struct schedule_placement *all;
-	size_t at = 0;
+	struct schedule_problem problem = *search->problem;
 
-	if (!latest)
-		return;
-	if (!latest->before) {
-		node->placements = latest->at;
-		node->placement_count = latest->count;
-		return;
+	problem.types = attempt->types;
+	return schedule_phases(&problem, &attempt->policy, arena);
+}
+
+/* True when it is better than the best; then it is the best. */
+static bool consider(struct search *search, struct attempt attempt)
+{
+	struct arena arena = ARENA_INIT;
+	const struct schedule_result *result;
+	bool better;
+
+	if (!search->runs_left)
+		return false;
+	search->runs_left--;
+	result = run(search, &attempt, &arena);
+	attempt.gpus = launched_gpus(search->problem, result);
+	better = attempt.gpus < search->best.gpus && serves_as_much(search, result);
+	if (better) {
+		search->best = attempt;
+		memcpy(search->launches, result->launches,
+		       search->problem->type_count * sizeof(*search->launches));
 	}
-	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before)
-		node->placement_count += chunk->count;
-	all = arena_array(run->arena, node->placement_count, sizeof(*all));
-	at = node->placement_count;
-	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before) {
-		at -= chunk->count;
-		memcpy(&all[at], chunk->at, chunk->count * sizeof(*all));
+	arena_done(&arena);
+	return better;
+}
+
+static const struct schedule_policy POLICIES[] = {
+	{ .spare_gpus = true },
+	{ .starting_last = true },
+	{ .spare_gpus = true, .starting_last = true },
+};
+
+#define POLICY_COUNT (sizeof(POLICIES) / sizeof(*POLICIES))
+
+static int64_t nodes_of(const struct schedule_problem *problem, size_t type)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < problem->node_count; i++)
+		count += problem->nodes[i].type == type;
+	return count;
+}
+
+/* The best with at most `launches` nodes of the type to be launched. */
+static bool consider_fewer(struct search *search, size_t type, int64_t launches)
+{
+	const struct schedule_problem *problem = search->problem;
+	struct attempt attempt = search->best;
+	int64_t maximum = nodes_of(problem, type) + launches;
+
+	if (maximum < problem->types[type].min_nodes)
+		return false;
+	attempt.types =
+		arena_array(search->scratch, problem->type_count + 1, sizeof(*attempt.types));
+	memcpy(attempt.types, search->best.types, problem->type_count * sizeof(*attempt.types));
+	attempt.types[type].max_nodes = maximum;
+	if (consider(search, attempt))
+		return true;
+	for (size_t i = 0; i < POLICY_COUNT; i++) {
+		attempt.policy = POLICIES[i];
+		if (memcmp(&attempt.policy, &search->best.policy, sizeof(attempt.policy)) != 0 &&
+		    consider(search, attempt))
+			return true;
 	}
-	node->placements = all;
+	return false;
 }
 
-static void add_result(struct schedule_run *run, struct schedule_result *result,
-		       const struct schedule_work *work)
+/* Without any node of one type, then with one replica less of it. */
+static bool improve(struct search *search)
 {
-	struct schedule_node_result *node = &result->nodes[result->node_count++];
+	const struct schedule_problem *problem = search->problem;
 
-	*node = (struct schedule_node_result){
-		.type = work->type,
-		.worker = SCHEDULE_NO_INDEX,
-		.status = work->status,
-		.cause = work->cause,
-		.launch_phase = work->launch_phase,
-		.needed = work->placements != NULL,
-	};
-	if (work->given != SCHEDULE_NO_INDEX)
-		node->worker = run->problem->nodes[work->given].worker;
-	set_placements(run, node, work->placements);
+	for (size_t type = 1; type < problem->type_count; type++) {
+		int64_t launches = search->launches[type], hosts = problem->types[type].hosts;
+
+		if (!launches || problem->types[type].gpu_amount <= 0)
+			continue;
+		if (consider_fewer(search, type, 0))
+			return true;
+		if (launches > hosts && consider_fewer(search, type, launches - hosts))
+			return true;
+	}
+	return false;
 }
 
-static void fill_result(struct schedule_run *run, struct schedule_result *result)
+/* A limit that the search set itself says nothing to a user: what stands in the way is what stood
+ * in the way of Ray's policy. */
+static void take_limits(struct schedule_leftover *leftovers, const struct schedule_leftover *ray,
+			size_t count)
 {
-	size_t given = run->problem->node_count;
+	for (size_t i = 0; i < count; i++) {
+		leftovers[i].limit = ray[i].limit;
+		leftovers[i].limit_type = ray[i].limit_type;
+	}
+}
 
-	result->nodes = arena_array(run->arena, run->nodes.count + 1, sizeof(*result->nodes));
-	for (size_t i = 0; i < given; i++)
-		add_result(run, result, &run->nodes.at[i]);
-	for (size_t type = 0; type < run->problem->type_count; type++)
-		for (size_t i = given; i < run->nodes.count && run->launches[type]; i++)
-			if (run->nodes.at[i].type == type && !run->nodes.at[i].cancelled)
-				add_result(run, result, &run->nodes.at[i]);
-	result->launches = run->launches;
+static struct schedule_result *result_of(const struct search *search, struct arena *arena)
+{
+	const struct schedule_problem *problem = search->problem;
+	struct schedule_result *result = run(search, &search->best, arena);
+
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		take_limits(result->constraints[i], search->ray->constraints[i],
+			    problem->constraints[i].count);
+	take_limits(result->gangs, search->ray->gangs, problem->gang_count);
+	take_limits(result->demands, search->ray->demands, problem->demand_count);
+	return result;
+}
+
+static struct schedule_result *fewest_gpus(const struct schedule_problem *problem,
+					   struct arena *arena)
+{
+	struct arena scratch = ARENA_INIT;
+	struct search search = { .problem = problem, .scratch = &scratch };
+	struct attempt attempt = { .types = NULL };
+	size_t work = problem->node_count + problem->demand_count + problem->gang_count + 1;
+	struct schedule_result *result;
+
+	attempt.types = arena_array(&scratch, problem->type_count + 1, sizeof(*attempt.types));
+	memcpy(attempt.types, problem->types, problem->type_count * sizeof(*attempt.types));
+	search.launches = arena_array(&scratch, problem->type_count + 1, sizeof(*search.launches));
+	search.ray = run(&search, &attempt, &scratch);
+	attempt.gpus = launched_gpus(problem, search.ray);
+	search.best = attempt;
+	memcpy(search.launches, search.ray->launches,
+	       problem->type_count * sizeof(*search.launches));
+	search.runs_left = SEARCH_WORK_MAX / work;
+	if (search.runs_left > SEARCH_RUNS_MAX)
+		search.runs_left = SEARCH_RUNS_MAX;
+	for (size_t i = 0; i < POLICY_COUNT && search.best.gpus; i++) {
+		attempt.policy = POLICIES[i];
+		consider(&search, attempt);
+	}
+	while (search.runs_left && search.best.gpus)
+		if (!improve(&search))
+			break;
+	result = result_of(&search, arena);
+	arena_done(&scratch);
+	return result;
 }
 
 struct schedule_result *schedule(const struct schedule_problem *problem, struct arena *arena)
 {
-	struct arena scratch = ARENA_INIT, attempt = ARENA_INIT;
-	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
-	struct schedule_run run;
-	struct lists lists;
+	const struct schedule_policy ray = { .spare_gpus = false };
 
-	for (size_t i = 0; i < problem->type_count; i++)
-		CHECK(problem->types[i].hosts >= 1);
-	schedule_run_init(&run, problem, arena, &scratch, &attempt);
-	read_lists(&run, &lists);
-	launch_minimum(&run);
-	schedule_terminate_over_type_max(&run);
-	schedule_terminate_over_max(&run);
-	place_constraints(&run, &lists, result);
-	schedule_run_set_source(&run, false);
-	place_gangs(&run, &lists, result);
-	place_demands(&run, &lists, result);
-	schedule_terminate_idle(&run);
-	fill_result(&run, result);
-	arena_done(&attempt);
-	arena_done(&scratch);
-	return result;
+	return problem->fewest_gpus ? fewest_gpus(problem, arena) :
+				      schedule_phases(problem, &ray, arena);
 }

@@ -10,7 +10,7 @@
 /* Above what rounding can do to a score. */
 #define BOUND_SLACK (1 + 1e-9)
 
-static const struct schedule_key BEST_KEY = { .labels = INT_MAX };
+static const struct schedule_key BEST_KEY = { .first = true, .labels = INT_MAX };
 
 static struct arena *arena_of(const struct schedule_pool *pool)
 {
@@ -226,6 +226,11 @@ static bool touch(struct schedule_pool *pool, struct schedule_candidate *c)
 	return true;
 }
 
+static bool goes_first(const struct schedule_pool *pool, const struct schedule_state *state)
+{
+	return pool->run->policy.starting_last && state->running;
+}
+
 bool schedule_candidate_bound(struct schedule_pool *pool, struct schedule_candidate *c)
 {
 	const struct schedule_problem *problem = pool->run->problem;
@@ -246,6 +251,7 @@ bool schedule_candidate_bound(struct schedule_pool *pool, struct schedule_candid
 	if (!any)
 		return false;
 	schedule_key_type(problem, state, key);
+	key->first = goes_first(pool, state);
 	key->labels = c->label_bound;
 	key->accelerator_ok = !problem->conserve_accelerators || !state->accelerator || asks;
 	key->types = placed->name_count;
@@ -294,6 +300,19 @@ void schedule_candidate_score_rest(struct schedule_pool *pool, struct schedule_c
 			  c->rest, &c->key);
 }
 
+/* What a launch for this fill would waste; nothing used of some GPUs is the worst. */
+static double spared_gpus(const struct schedule_pool *pool, const struct schedule_candidate *c)
+{
+	const struct schedule_run *run = pool->run;
+	int64_t total = run->problem->types[c->template_type].gpu_amount, used = 0;
+
+	if (total <= 0)
+		return 0;
+	if (run->words.gpu != SCHEDULE_ID_NONE && run->room.total[run->words.gpu] > 0)
+		used = run->room.total[run->words.gpu] - run->room.available[run->words.gpu];
+	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
+}
+
 void schedule_candidate_fill(struct schedule_pool *pool, struct schedule_candidate *c)
 {
 	struct schedule_room *room = &pool->run->room;
@@ -303,6 +322,9 @@ void schedule_candidate_fill(struct schedule_pool *pool, struct schedule_candida
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
 		schedule_key_fill(room, c->placed, pool->list, c->fill.at, c->fill.count, &c->key);
+		c->key.first = goes_first(pool, &room->state);
+		if (pool->run->policy.spare_gpus && c->template_type != SCHEDULE_NO_INDEX)
+			c->key.spared = spared_gpus(pool, c);
 		schedule_candidate_score_rest(pool, c);
 	}
 	schedule_room_unload(room);

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-static const struct schedule_key BEST_KEY = { .labels = INT_MAX };
+static const struct schedule_key BEST_KEY = { .first = true, .labels = INT_MAX };
 
 void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
 			const struct schedule_list *list)

@@ -14,8 +14,10 @@ struct schedule_fill {
 
 /* Ray's sort key of a candidate, larger is better, compared member by member. */
 struct schedule_key {
+	bool first; /* only with policy.starting_last */
 	int labels;
 	bool accelerator_ok;
+	double spared; /* 0 or, with policy.spare_gpus, - unused GPUs / used GPUs of a new node */
 	uint32_t types;
 	double minimum, average;
 	double recoverable;

@@ -26,8 +26,15 @@ struct schedule_work {
 	const struct schedule_chunk *placements;
 };
 
+/* What is done unlike Ray to launch fewer GPUs. */
+struct schedule_policy {
+	bool spare_gpus;    /* of new nodes the one that leaves the smallest share of GPUs unused */
+	bool starting_last; /* running nodes are filled before those that start */
+};
+
 struct schedule_run {
 	const struct schedule_problem *problem;
+	struct schedule_policy policy;
 	struct arena *arena;   /* of the result */
 	struct arena *scratch; /* until the run ends */
 	struct arena *attempt; /* until the try ends */

@@ -156,10 +156,15 @@ int schedule_key_compare(const struct schedule_key *a, const struct schedule_key
 {
 	int order;
 
+	if (a->first != b->first)
+		return a->first ? 1 : -1;
 	if (a->labels != b->labels)
 		return a->labels > b->labels ? 1 : -1;
 	if (a->accelerator_ok != b->accelerator_ok)
 		return a->accelerator_ok ? 1 : -1;
+	order = compare_doubles(a->spared, b->spared);
+	if (order)
+		return order;
 	if (a->types != b->types)
 		return a->types > b->types ? 1 : -1;
 	order = compare_doubles(a->minimum, b->minimum);

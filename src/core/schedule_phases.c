@@ -1,0 +1,308 @@
+#include "core/schedule_phases.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/sort.h"
+#include "core/schedule_run.h"
+#include "core/schedule_terminate.h"
+#include "core/schedule_try.h"
+
+/* ---- phase: minimum per type ---- */
+
+static void launch_minimum(struct schedule_run *run)
+{
+	const struct schedule_problem *problem = run->problem;
+	int64_t *missing = arena_array(run->scratch, problem->type_count + 1, sizeof(*missing));
+	size_t given = run->order.count, added;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		missing[i] = problem->types[i].min_nodes;
+	for (size_t i = 0; i < given; i++) {
+		const struct schedule_work *work = &run->nodes.at[i];
+
+		if (work->type != SCHEDULE_NO_INDEX && work->status != SCHEDULE_TERMINATE)
+			missing[work->type]--;
+	}
+	for (size_t type = 1; type < problem->type_count; type++) {
+		int64_t hosts = problem->types[type].hosts, replicas, permits;
+
+		if (missing[type] <= 0)
+			continue;
+		replicas = missing[type] / hosts + (missing[type] % hosts != 0);
+		permits = schedule_run_permits_minimum(run, type);
+		replicas = replicas < permits ? replicas : permits;
+		schedule_run_count(run, type, replicas);
+		for (int64_t i = 0; i < replicas * hosts; i++)
+			schedule_run_launch(run, type, SCHEDULE_PHASE_MIN);
+	}
+	added = run->nodes.count - given;
+	for (size_t i = 0; i < added; i++)
+		VEC_PUSH(run->scratch, &run->order, 0);
+	if (added == 0)
+		return;
+	memmove(&run->order.at[added], run->order.at, given * sizeof(*run->order.at));
+	for (size_t i = 0; i < added; i++)
+		run->order.at[i] = (uint32_t)(given + i);
+}
+
+/* ---- phases that place ---- */
+
+/* What is left of a shape belongs to the last of its entries. */
+static void share_left(struct schedule_leftover *leftovers, const struct schedule_list *list,
+		       const struct schedule_try_left *left)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct schedule_shape *shape = &list->shapes[i];
+		int64_t units = left->counts[i];
+
+		for (size_t j = shape->entries.count; j-- > 0 && units > 0;) {
+			const struct schedule_entry *entry = &shape->entries.at[j];
+			struct schedule_leftover *leftover = &leftovers[entry->index];
+
+			leftover->count = units < entry->count ? units : entry->count;
+			leftover->limit = left->limits[i];
+			leftover->limit_type = left->limit_types[i];
+			units -= leftover->count;
+		}
+	}
+}
+
+static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t count)
+{
+	struct schedule_leftover *leftovers =
+		arena_array(run->arena, count + 1, sizeof(*leftovers));
+
+	for (size_t i = 0; i < count; i++)
+		leftovers[i].limit_type = SCHEDULE_NO_INDEX;
+	return leftovers;
+}
+
+/* All requests of the problem, read before anything is placed. */
+struct lists {
+	struct schedule_list *constraints;
+	struct gang *gangs; /* in the order in which they are placed */
+	struct schedule_list demands;
+};
+
+static void place_constraints(struct schedule_run *run, const struct lists *lists,
+			      struct schedule_result *result)
+{
+	const struct schedule_problem *problem = run->problem;
+
+	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
+					  sizeof(*result->constraints));
+	for (size_t i = 0; i < problem->constraint_count; i++) {
+		const struct schedule_constraint *constraint = &problem->constraints[i];
+		struct schedule_try_source source = {
+			.phase = SCHEDULE_PHASE_CONSTRAINT,
+			.list_index = i,
+			.atomic = constraint->atomic,
+		};
+		const struct schedule_list *list = &lists->constraints[i];
+		struct schedule_try_left left;
+
+		result->constraints[i] = leftovers_new(run, constraint->count);
+		if (!list->count)
+			continue;
+		schedule_run_set_source(run, true);
+		left = schedule_try(run, list, &source);
+		share_left(result->constraints[i], list, &left);
+	}
+}
+
+struct gang {
+	const struct ray_gang *gang;
+	size_t index;
+	size_t placement_count; /* of the deprecated list, as Ray counts */
+	struct schedule_list list;
+};
+
+static int compare_lists(const struct schedule_list *a, const struct schedule_list *b)
+{
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		int order = schedule_shape_compare(&a->shapes[i], &b->shapes[i]);
+
+		if (order)
+			return order;
+		if (a->shapes[i].count != b->shapes[i].count)
+			return a->shapes[i].count < b->shapes[i].count ? 1 : -1;
+	}
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+/* Ray's _sort_gang_resource_requests, descending; ties are broken by content. */
+static int compare_gangs(const void *a, const void *b)
+{
+	const struct gang *first = a, *second = b;
+	int order;
+
+	if (first->placement_count != second->placement_count)
+		return first->placement_count < second->placement_count ? 1 : -1;
+	if (first->gang->request_count != second->gang->request_count)
+		return first->gang->request_count < second->gang->request_count ? 1 : -1;
+	order = compare_lists(&first->list, &second->list);
+	return order ? order : strcmp(second->gang->details, first->gang->details);
+}
+
+static struct gang *sort_gangs(struct schedule_run *run)
+{
+	const struct schedule_problem *problem = run->problem;
+	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
+
+	for (size_t i = 0; i < problem->gang_count; i++) {
+		const struct ray_gang *gang = &problem->gangs[i];
+
+		gangs[i].gang = gang;
+		gangs[i].index = i;
+		gangs[i].list = schedule_list_of_gang(&run->words, gang, i);
+		for (size_t j = 0; j < gang->request_count; j++)
+			gangs[i].placement_count += gang->requests[j].placement_count;
+	}
+	sort_stable(gangs, problem->gang_count, sizeof(*gangs), compare_gangs);
+	return gangs;
+}
+
+static void note_gang_left(struct schedule_leftover *leftover, const struct gang *gang,
+			   const struct schedule_try_left *left)
+{
+	leftover->count = 1;
+	for (size_t i = 0; i < gang->list.count; i++) {
+		if (left->limits[i] == SCHEDULE_LIMIT_NONE)
+			continue;
+		leftover->limit = left->limits[i];
+		leftover->limit_type = left->limit_types[i];
+		return;
+	}
+}
+
+static void place_gangs(struct schedule_run *run, const struct lists *lists,
+			struct schedule_result *result)
+{
+	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
+	const struct gang *gangs = lists->gangs;
+
+	result->gangs = leftovers_new(run, run->problem->gang_count);
+	for (size_t i = 0; i < run->problem->gang_count; i++) {
+		struct schedule_try_left left;
+
+		if (!gangs[i].list.count)
+			continue;
+		left = schedule_try(run, &gangs[i].list, &source);
+		if (left.any)
+			note_gang_left(&result->gangs[gangs[i].index], &gangs[i], &left);
+	}
+}
+
+static void place_demands(struct schedule_run *run, const struct lists *lists,
+			  struct schedule_result *result)
+{
+	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
+	struct schedule_try_left left;
+
+	result->demands = leftovers_new(run, run->problem->demand_count);
+	if (!lists->demands.count)
+		return;
+	left = schedule_try(run, &lists->demands, &source);
+	share_left(result->demands, &lists->demands, &left);
+}
+
+static void read_lists(struct schedule_run *run, struct lists *lists)
+{
+	const struct schedule_problem *problem = run->problem;
+
+	lists->constraints = arena_array(run->scratch, problem->constraint_count + 1,
+					 sizeof(*lists->constraints));
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		lists->constraints[i] = schedule_list_of_demands(&run->words,
+								 problem->constraints[i].demands,
+								 problem->constraints[i].count);
+	lists->gangs = sort_gangs(run);
+	lists->demands =
+		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
+}
+
+/* ---- the result ---- */
+
+static void set_placements(struct schedule_run *run, struct schedule_node_result *node,
+			   const struct schedule_chunk *latest)
+{
+	struct schedule_placement *all;
+	size_t at = 0;
+
+	if (!latest)
+		return;
+	if (!latest->before) {
+		node->placements = latest->at;
+		node->placement_count = latest->count;
+		return;
+	}
+	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before)
+		node->placement_count += chunk->count;
+	all = arena_array(run->arena, node->placement_count, sizeof(*all));
+	at = node->placement_count;
+	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before) {
+		at -= chunk->count;
+		memcpy(&all[at], chunk->at, chunk->count * sizeof(*all));
+	}
+	node->placements = all;
+}
+
+static void add_result(struct schedule_run *run, struct schedule_result *result,
+		       const struct schedule_work *work)
+{
+	struct schedule_node_result *node = &result->nodes[result->node_count++];
+
+	*node = (struct schedule_node_result){
+		.type = work->type,
+		.worker = SCHEDULE_NO_INDEX,
+		.status = work->status,
+		.cause = work->cause,
+		.launch_phase = work->launch_phase,
+		.needed = work->placements != NULL,
+	};
+	if (work->given != SCHEDULE_NO_INDEX)
+		node->worker = run->problem->nodes[work->given].worker;
+	set_placements(run, node, work->placements);
+}
+
+static void fill_result(struct schedule_run *run, struct schedule_result *result)
+{
+	size_t given = run->problem->node_count;
+
+	result->nodes = arena_array(run->arena, run->nodes.count + 1, sizeof(*result->nodes));
+	for (size_t i = 0; i < given; i++)
+		add_result(run, result, &run->nodes.at[i]);
+	for (size_t type = 0; type < run->problem->type_count; type++)
+		for (size_t i = given; i < run->nodes.count && run->launches[type]; i++)
+			if (run->nodes.at[i].type == type && !run->nodes.at[i].cancelled)
+				add_result(run, result, &run->nodes.at[i]);
+	result->launches = run->launches;
+}
+
+struct schedule_result *schedule_phases(const struct schedule_problem *problem,
+					const struct schedule_policy *policy, struct arena *arena)
+{
+	struct arena scratch = ARENA_INIT, attempt = ARENA_INIT;
+	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
+	struct schedule_run run;
+	struct lists lists;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		CHECK(problem->types[i].hosts >= 1);
+	schedule_run_init(&run, problem, arena, &scratch, &attempt);
+	run.policy = *policy;
+	read_lists(&run, &lists);
+	launch_minimum(&run);
+	schedule_terminate_over_type_max(&run);
+	schedule_terminate_over_max(&run);
+	place_constraints(&run, &lists, result);
+	schedule_run_set_source(&run, false);
+	place_gangs(&run, &lists, result);
+	place_demands(&run, &lists, result);
+	schedule_terminate_idle(&run);
+	fill_result(&run, result);
+	arena_done(&attempt);
+	arena_done(&scratch);
+	return result;
+}
