@@ -113,6 +113,7 @@ class Operator:
             self._queue_changes()
             while self._due and self._due[0][0] <= time.monotonic() and not self._stopping:
                 self._work(heapq.heappop(self._due)[1])
+                self._queue_changes()
         self._pods.stop()
         self._clusters.stop()
 
@@ -134,7 +135,7 @@ class Operator:
         heapq.heapify(self._due)
 
     def _queue_changes(self) -> None:
-        """Clusters whose spec, labels or annotations changed, or one of whose Pods did."""
+        """Clusters that changed, status included, or one of whose Pods did."""
         pods: Dict[Key, List[str]] = defaultdict(list)
         for pod in self._pods.objects():
             name = (pod["metadata"].get("labels") or {}).get(kp.CLUSTER_LABEL)
@@ -150,6 +151,7 @@ class Operator:
                 meta.get("labels"),
                 meta.get("annotations"),
                 bool(meta.get("deletionTimestamp")),
+                meta.get("resourceVersion"),
                 pods.get(key),
             )
             before = self._seen.get(key)
@@ -188,6 +190,9 @@ class Operator:
         if cached is None:
             self._collect_garbage(key)
             return
+        seen = self._seen.get(key)
+        if seen and seen[1] != cached["metadata"].get("generation"):
+            raise _Later(0)  # the change is noted first: the lag counts from then
         lag = float(annotation(cached, "operator-lag-seconds", "0"))
         wait = self._changed_at.get(key, 0) + lag - time.monotonic()
         if lag and wait > 0:
