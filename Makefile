@@ -419,6 +419,19 @@ dev-cluster: setup
 .PHONY: dev-cluster
 
 # ---- 10 conformance -----------------------------------------------------------------------
+# Random problems to rayscaler and to Ray's own scheduler (e2e/conformance/README.md). PROBLEMS: how
+# many, of the packing and of whole snapshots each; SEED: the first.
+PROBLEMS ?= 10000
+SEED ?= 1
+conformance: $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' e2e/conformance/run.sh '$(PROBLEMS)' '$(SEED)'
+.PHONY: conformance
+
+# A sample of it, as a stage of make test.
+TEST_STAGES += conformance
+test-conformance: $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' e2e/conformance/run.sh 400 1 $(RESULTS)/conformance.count
+.PHONY: test-conformance
 
 # ---- 11 bench -----------------------------------------------------------------------------
 # Reaction time, memory and CPU on a real kube-apiserver and a real Ray, beside Ray's own autoscaler
@@ -427,8 +440,11 @@ BENCH ?=
 bench-reaction: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_reaction.py $(BENCH)
-bench: bench-reaction
-.PHONY: bench bench-reaction
+# Times and memory of the packing at large sizes, and how they grow.
+bench-schedule: $(BUILD)/tools/core_schedule_bench
+	@$< && $< growth
+bench: bench-schedule bench-reaction
+.PHONY: bench bench-reaction bench-schedule
 
 # ---- 12 fuzz ------------------------------------------------------------------------------
 # src/test/fuzz/<layer>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
@@ -497,6 +513,8 @@ help:
 	@echo 'unit-NAME      one of them: $(firstword $(TESTS:_test=)), ...'
 	@echo 'test           install what is missing, build, run every kind of test, count'
 	@echo 'test-e2e       the tests in e2e/tests alone; PYTEST="-k name" chooses'
+	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
+	@echo 'bench-schedule times of the packing at large sizes'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'

@@ -194,6 +194,7 @@ static void check_bounds(uint64_t seed, const struct schedule_problem *problem,
 			 const struct schedule_result *result)
 {
 	int64_t kept[RANDOM_TYPES] = { 0 }, gpus = 0;
+	bool idle[RANDOM_TYPES] = { false };
 
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct schedule_node_result *node = &result->nodes[i];
@@ -201,6 +202,7 @@ static void check_bounds(uint64_t seed, const struct schedule_problem *problem,
 		kept[node->type] += node->status != SCHEDULE_TERMINATE;
 		if (node->status != SCHEDULE_TERMINATE)
 			continue;
+		idle[node->type] = idle[node->type] || node->cause == SCHEDULE_CAUSE_IDLE;
 		LAW(i < problem->node_count && problem->nodes[i].may_terminate, i);
 		LAW(node->cause != SCHEDULE_CAUSE_IDLE ||
 			    (!node->needed &&
@@ -211,6 +213,7 @@ static void check_bounds(uint64_t seed, const struct schedule_problem *problem,
 		const struct schedule_type *type = &problem->types[i];
 
 		LAW(kept[i] <= type->max_nodes, i);
+		LAW(!idle[i] || kept[i] >= type->min_nodes, i);
 		LAW(result->launches[i] % type->hosts == 0, i);
 		LAW(!type->launch_held || !result->launches[i], i);
 		gpus += result->launches[i] * type->gpu_amount;
