@@ -12,6 +12,8 @@
 
 #include "schedule_random.h"
 
+#define PARTS_MAX 256
+
 static uint64_t first_seed;
 static int count;
 static struct random_problem world, other;
@@ -82,45 +84,49 @@ static bool sums_fit(const struct schedule_node_result *node, const struct resou
 	return true;
 }
 
-/* First fit decreasing of GPU parts on whole GPUs: enough for the parts that are drawn here to
- * find a layout where the packer found one. */
+/* The parts of GPUs on a node, largest first; returns how many GPUs are taken as a whole. */
+static int64_t collect_parts(const struct schedule_node_result *node, bool constraint,
+			     int64_t *parts, size_t *part_count)
+{
+	int64_t whole = 0;
+
+	for (size_t i = 0; i < node->placement_count; i++) {
+		const struct schedule_placement *placement = &node->placements[i];
+		int64_t amount = bundle_amount(placement->bundle, "GPU");
+
+		if (!of_source(placement, constraint) || !amount)
+			continue;
+		whole += amount / RESOURCE_UNIT * placement->count;
+		for (int64_t j = 0; amount < RESOURCE_UNIT && j < placement->count; j++) {
+			size_t at = (*part_count)++;
+
+			assert_true(at < PARTS_MAX);
+			for (; at && parts[at - 1] < amount; at--)
+				parts[at] = parts[at - 1];
+			parts[at] = amount;
+		}
+	}
+	return whole;
+}
+
+/* First fit of GPU parts, largest first, on whole GPUs: enough for the parts that are drawn here
+ * to find a layout where the packer found one. */
 static bool parts_fit(const struct schedule_node_result *node, int64_t gpus, bool constraint)
 {
-	int64_t free[16], parts[256], taken = 0;
+	int64_t used[16] = { 0 }, parts[PARTS_MAX];
 	size_t part_count = 0;
+	int64_t whole = collect_parts(node, constraint, parts, &part_count);
 
-	for (size_t i = 0; i < node->placement_count; i++)
-		for (int64_t j = 0; j < node->placements[i].count; j++) {
-			int64_t amount = bundle_amount(node->placements[i].bundle, "GPU");
-
-			if (!of_source(&node->placements[i], constraint) || !amount)
-				continue;
-			if (amount >= RESOURCE_UNIT)
-				taken += amount / RESOURCE_UNIT;
-			else if (part_count < 256)
-				parts[part_count++] = amount;
-		}
-	if (taken > gpus)
-		return false;
-	for (int64_t i = 0; i < gpus - taken; i++)
-		free[i] = RESOURCE_UNIT;
-	for (size_t i = 1; i < part_count; i++)
-		for (size_t j = i; j && parts[j] > parts[j - 1]; j--) {
-			int64_t swap = parts[j];
-
-			parts[j] = parts[j - 1];
-			parts[j - 1] = swap;
-		}
 	for (size_t i = 0; i < part_count; i++) {
 		int64_t gpu = 0;
 
-		while (gpu < gpus - taken && free[gpu] < parts[i])
+		while (gpu < gpus - whole && used[gpu] + parts[i] > RESOURCE_UNIT)
 			gpu++;
-		if (gpu == gpus - taken)
+		if (gpu >= gpus - whole)
 			return false;
-		free[gpu] -= parts[i];
+		used[gpu] += parts[i];
 	}
-	return true;
+	return whole <= gpus;
 }
 
 static bool labels_of_all_hold(const struct schedule_node_result *node, const struct labels *labels)
