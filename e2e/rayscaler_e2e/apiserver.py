@@ -212,9 +212,15 @@ class ApiServer(abc.ABC):
         """
         for plural in ("rayclusters", "pods", "events"):
             resource = self.admin.of(plural, namespace)
-            for obj in resource.items():
-                self._delete_now(resource, obj)
-            wait_until(lambda: not resource.items(), seconds, f"{plural} of {namespace} to be gone")
+            wait_until(lambda: self._deleted_all(resource), seconds, f"{plural} of {namespace} to be gone")
+
+    @classmethod
+    def _deleted_all(cls, resource: Any) -> bool:
+        """True when there was nothing to delete; an operator may still add an Event meanwhile."""
+        found = resource.items()
+        for obj in found:
+            cls._delete_now(resource, obj)
+        return not found
 
     @staticmethod
     def _delete_now(resource: Any, obj: Dict[str, Any]) -> None:
