@@ -136,6 +136,8 @@ def test_surplus_goes_at_random_only_without_autoscaling(sleepers):
 def test_a_finished_pod_is_replaced_while_replicas_is_unchanged(sleepers):
     sleepers.create([rm.gpu_group(replicas=1)])
     (name,) = sleepers.wait(1)
+    # The kubelet has written what it has to say: it would write over a phase that is set before.
+    wait_until(lambda: sleepers.pods.get(name)["status"].get("phase") == "Running", 10, "the Pod to run")
     status = {"status": {"phase": "Failed"}}
     sleepers.pods.patch_merge(name, status, "status")
     wait_until(lambda: len(set(sleepers.names()) - {name}) == 1, 10, "another Pod in its place")
