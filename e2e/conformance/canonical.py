@@ -59,6 +59,7 @@ class Order:
             anti, affinity = p.get("antiAffinity"), p.get("affinity")
             numbers.append(1 + self.pair_place[self.pair(anti)] if anti else 0)
             numbers.append(1 + self.affinity_place[self.pair(affinity)] if affinity else 0)
+        numbers.append(len(request.get("labelSelectors", [])))
         for selector in request.get("labelSelectors", []):
             numbers.append(len(selector["labelConstraints"]))
             for constraint in selector["labelConstraints"]:

@@ -281,7 +281,9 @@ class Maker:
             "terminateOverMax": True,
             "maxNodes": sum(t["max"] for t in types) + sum(n["type"] < 0 for n in nodes),
         }
-        if pick.random() < 0.05:
+        # Decisions know only the maxima of groups; with whole replicas Ray's own choice does not
+        # tell anything.
+        if pick.random() < 0.05 and not self.multi_host:
             problem["maxNodes"] = pick.randint(0, problem["maxNodes"])
         if pick.random() < 0.15:
             failed = pick.choice(types[1:])

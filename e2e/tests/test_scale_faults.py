@@ -85,7 +85,7 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     # With a new head (a new cluster id) it goes on.
     one.recorder.excuse(worker)
     one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": None}}}})
-    wait_until(lambda: one.head() and one.head()["metadata"]["name"] != head, 20, "a new head Pod")
+    wait_until(lambda: (one.head() or {"metadata": {"name": head}})["metadata"]["name"] != head, 20, "a new head Pod")
     wait_until(one._head_ready, 40, "the new head to be ready")
     with one.program() as program:
         program.actors(1, num_gpus=1)

@@ -252,7 +252,11 @@ double backoff_recency(const struct situation *s, const struct group *group)
 
 bool backoff_worker_stuck(const struct situation *s, const struct worker *worker)
 {
-	if (worker->group == SITUATION_NO_INDEX || worker->deleting || worker->joined)
+	if (worker->group == SITUATION_NO_INDEX || worker->deleting || worker->joined ||
+	    !s->groups[worker->group].backed_off)
 		return false;
-	return s->groups[worker->group].backed_off && worker->obstacle != OBSTACLE_NONE;
+	/* What would have to be made anew does not come either. */
+	if (worker->raylet_gone)
+		return worker->finished || worker->expired;
+	return worker->obstacle != OBSTACLE_NONE;
 }

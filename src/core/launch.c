@@ -92,8 +92,7 @@ static void take_unit(struct situation *s, struct group *group, const struct uni
 {
 	for (size_t i = 0; i < unit->count; i++)
 		terminate_delete(&s->workers[unit->members[i]], reason, message);
-	group->removed++;
-	group->removed_pods += (int64_t)unit->count;
+	target_remove(group, (int64_t)unit->count);
 }
 
 static bool is_free(const struct situation *s, const struct unit *unit)

@@ -77,7 +77,7 @@ void limits_make_groups(struct situation *s)
 static bool holds_gpus(const struct worker *worker)
 {
 	return worker->pod != NULL && !worker->deleting &&
-	       !(worker->state == WORKER_DRAINING && worker->removal == REMOVAL_DELETE);
+	       !(worker->goes && worker->state == WORKER_DRAINING);
 }
 
 /* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as

@@ -8,7 +8,7 @@
  * come, nor one whose group has no figures. */
 static bool is_capacity(const struct situation *s, const struct worker *worker)
 {
-	if (worker->deleting)
+	if (worker->deleting || worker->goes)
 		return false;
 	if (worker->joined)
 		return worker->node->status == RAY_NODE_RUNNING ||
@@ -95,11 +95,11 @@ static void make_nodes(struct situation *s)
 static int64_t occupied(const struct situation *s, const struct group *group)
 {
 	int64_t count = 0;
+
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &s->workers[group->first_worker + i];
-		bool goes_now = worker->removal == REMOVAL_DELETE &&
-				worker->state == WORKER_DRAINING;
-		if (!worker->deleting && !is_capacity(s, worker) && !goes_now)
+
+		if (!worker->deleting && !worker->goes && !is_capacity(s, worker))
 			count++;
 	}
 	return count;

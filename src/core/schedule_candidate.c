@@ -168,10 +168,10 @@ static double best_ratio(const struct schedule_pool *pool, struct schedule_candi
 {
 	const struct schedule_index_name *entry = &pool->index.names[slot];
 
-	while (c->ratio_at[slot] < entry->shape_count &&
-	       !may_place(pool, c, entry->shapes[c->ratio_at[slot]]))
+	while (c->ratio_at[slot] < entry->ratio_count &&
+	       !may_place(pool, c, entry->ratios[c->ratio_at[slot]].shape))
 		c->ratio_at[slot]++;
-	return c->ratio_at[slot] < entry->shape_count ? entry->ratios[c->ratio_at[slot]] : 0;
+	return c->ratio_at[slot] < entry->ratio_count ? entry->ratios[c->ratio_at[slot]].ratio : 0;
 }
 
 static int64_t pivot_available(const struct schedule_pool *pool, const struct schedule_state *state)

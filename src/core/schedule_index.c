@@ -25,14 +25,10 @@ static int compare_amounts(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-struct ratio {
-	double ratio;
-	uint32_t shape;
-};
-
 static int compare_ratios(const void *a, const void *b)
 {
-	double first = ((const struct ratio *)a)->ratio, second = ((const struct ratio *)b)->ratio;
+	double first = ((const struct schedule_ratio *)a)->ratio,
+	       second = ((const struct schedule_ratio *)b)->ratio;
 
 	return (first < second) - (first > second);
 }
@@ -90,26 +86,19 @@ static void add_name(struct schedule_index *index, const struct schedule_list *l
 static void add_ratios(struct schedule_index_name *entry, const struct schedule_list *list,
 		       uint32_t pivot, struct arena *arena)
 {
-	struct ratio *ratios = arena_array(arena, list->count, sizeof(*ratios));
-	uint32_t *shapes = arena_array(arena, list->count, sizeof(*shapes));
-	double *sorted = arena_array(arena, list->count, sizeof(*sorted));
+	struct schedule_ratio *ratios = arena_array(arena, list->count, sizeof(*ratios));
 
 	for (size_t i = 0; i < list->count; i++) {
 		int64_t need = need_of(&list->shapes[i], entry->name);
 		int64_t of_pivot = need_of(&list->shapes[i], pivot);
 
 		if (need)
-			ratios[entry->shape_count++] = (struct ratio){
+			ratios[entry->ratio_count++] = (struct schedule_ratio){
 				of_pivot ? (double)need / (double)of_pivot : INFINITY, (uint32_t)i
 			};
 	}
-	sort_stable(ratios, entry->shape_count, sizeof(*ratios), compare_ratios);
-	for (uint32_t i = 0; i < entry->shape_count; i++) {
-		shapes[i] = ratios[i].shape;
-		sorted[i] = ratios[i].ratio;
-	}
-	entry->shapes = shapes;
-	entry->ratios = sorted;
+	sort_stable(ratios, entry->ratio_count, sizeof(*ratios), compare_ratios);
+	entry->ratios = ratios;
 }
 
 static void read_flags(struct schedule_index *index, const struct schedule_list *list,

@@ -14,15 +14,20 @@
 
 enum { SCHEDULE_SLOT_UNASKED = 0, SCHEDULE_SLOT_OTHER = UINT8_MAX };
 
+/* What a shape needs of a name for each unit of the pivot; infinite when it needs no pivot. */
+struct schedule_ratio {
+	double ratio;
+	uint32_t shape;
+};
+
 struct schedule_index_name {
 	uint32_t name;
 	uint32_t level_count;
-	bool exact;             /* every need is a level */
-	const int64_t *levels;  /* ascending, the last is the largest need */
-	const uint64_t *rows;   /* row 0 is empty, row i + 1: who needs at most levels[i] */
-	const uint32_t *shapes; /* that need it, the largest ratio first */
-	const double *ratios;   /* of those: need / need of the pivot, infinite without */
-	uint32_t shape_count;
+	bool exact;            /* every need is a level */
+	const int64_t *levels; /* ascending, the last is the largest need */
+	const uint64_t *rows;  /* row 0 is empty, row i + 1: who needs at most levels[i] */
+	const struct schedule_ratio *ratios; /* of the shapes that need it, the largest first */
+	uint32_t ratio_count;
 };
 
 struct schedule_index_scratch {

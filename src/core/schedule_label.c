@@ -95,6 +95,7 @@ static int compute_rank(const struct schedule_states *states, uint32_t set, uint
 	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
 	int place = 0, found = -1;
 
+	at++; /* the number of selectors */
 	for (; at < end; place++) {
 		bool holds = true;
 

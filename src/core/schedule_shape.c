@@ -4,33 +4,37 @@
 
 #include "base/sort.h"
 
-static void set_content(struct schedule_vocabulary *words, struct schedule_shape *shape)
+/* Encodes what the request asks for: first what breaks ties of the sort, then the bundle. */
+static void encode_shape(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
-	size_t selectors, bytes;
-	uint32_t *copy;
+	const struct ray_request *request = shape->request;
+	size_t selectors;
 
 	words->encoded.count = 0;
-	schedule_encode_placements(words, shape->request);
+	schedule_encode_placements(words, request);
 	selectors = words->encoded.count;
-	schedule_encode_selectors(words, shape->request);
-	if (words->encoded.count > selectors)
+	schedule_encode_selectors(words, request);
+	if (request->selector_count)
 		shape->selector =
 			schedule_intern_add(&words->selectors, &words->encoded.at[selectors],
 					    (words->encoded.count - selectors) * sizeof(uint32_t));
 	schedule_encode(words, shape->new_only);
 	schedule_encode(words, shape->impossible);
-	bytes = words->encoded.count * sizeof(*copy);
-	copy = arena_alloc(words->arena, bytes);
-	memcpy(copy, words->encoded.at, bytes);
-	shape->content = copy;
 	shape->content_count = (uint32_t)words->encoded.count;
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		uint64_t amount = (uint64_t)request->bundle[i].amount;
+
+		schedule_encode(words, schedule_name_find(words, request->bundle[i].name));
+		schedule_encode(words, (uint32_t)(amount >> 32));
+		schedule_encode(words, (uint32_t)amount);
+	}
 }
 
 static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	const struct ray_request *request = shape->request;
 	struct schedule_need *needs =
-		arena_array(words->arena, request->bundle_count + 1, sizeof(*needs));
+		arena_array(words->arena, request->bundle_count, sizeof(*needs));
 
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
@@ -82,9 +86,12 @@ static int compare_pieces(const void *a, const void *b)
 
 static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
-	struct schedule_piece *pieces =
-		arena_array(words->arena, shape->entries.count + 1, sizeof(*pieces));
+	struct schedule_piece *pieces;
 
+	if (!find_gpu(shape->request))
+		return;
+	pieces = arena_array(words->arena, shape->combined ? shape->entries.count : 1,
+			     sizeof(*pieces));
 	for (size_t i = 0; i < shape->entries.count; i++) {
 		const struct schedule_entry *entry = &shape->entries.at[i];
 		const struct bundle_entry *gpu = find_gpu(entry->bundle);
@@ -150,23 +157,6 @@ static int compare_shapes(const void *a, const void *b)
 	return schedule_shape_compare(a, b);
 }
 
-/* The key by which equal requests of a list are found. */
-static void encode_identity(struct schedule_vocabulary *words, const struct schedule_shape *shape)
-{
-	const struct ray_request *request = shape->request;
-
-	words->encoded.count = 0;
-	for (uint32_t i = 0; i < shape->content_count; i++)
-		schedule_encode(words, shape->content[i]);
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		uint64_t amount = (uint64_t)request->bundle[i].amount;
-
-		schedule_encode(words, schedule_name_find(words, request->bundle[i].name));
-		schedule_encode(words, (uint32_t)(amount >> 32));
-		schedule_encode(words, (uint32_t)amount);
-	}
-}
-
 struct builder {
 	struct schedule_vocabulary *words;
 	struct schedule_intern identities; /* id: index into shapes */
@@ -190,11 +180,13 @@ static struct schedule_shape *builder_add(struct builder *builder,
 	};
 	uint32_t id;
 
-	set_content(words, &shape);
-	encode_identity(words, &shape);
+	encode_shape(words, &shape);
 	id = schedule_intern_add(&builder->identities, words->encoded.at,
 				 words->encoded.count * sizeof(uint32_t));
 	if (id == builder->shapes.count) {
+		shape.content = builder->identities.entries.at[id].bytes;
+		shape.entries.at = arena_alloc(words->arena, sizeof(*shape.entries.at));
+		shape.entries.capacity = 1;
 		set_needs(words, &shape);
 		set_anti_labels(words, &shape);
 		VEC_PUSH(words->arena, &builder->shapes, shape);
@@ -225,6 +217,9 @@ struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 	struct builder builder = { .words = words };
 
 	schedule_intern_init(&builder.identities, words->arena);
+	/* Growing would leave the smaller arrays behind in the arena. */
+	builder.shapes.at = arena_array(words->arena, count + 1, sizeof(*builder.shapes.at));
+	builder.shapes.capacity = count + 1;
 	for (size_t i = 0; i < count; i++) {
 		struct schedule_shape *shape;
 

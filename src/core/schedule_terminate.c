@@ -36,21 +36,37 @@ static bool is_head(const struct schedule_run *run, uint32_t node)
 	return given && given->head;
 }
 
+/* The nodes of a launch go together as well: they stand one after the other. */
+static bool replica_key(const struct schedule_run *run, uint32_t node, size_t *new_nodes,
+			size_t *ret_key)
+{
+	const struct schedule_work *work = &run->nodes.at[node];
+	const struct schedule_node *given = given_node(run, node);
+
+	ret_key[0] = work->type;
+	ret_key[1] = given ? given->replica : 0;
+	ret_key[2] = !given;
+	if (given)
+		return given->replica != SCHEDULE_NO_INDEX;
+	ret_key[1] = new_nodes[work->type]++ / (size_t)run->problem->types[work->type].hosts;
+	return run->problem->types[work->type].hosts > 1;
+}
+
 static void find_replicas(struct schedule_run *run, struct replicas *replicas)
 {
+	size_t *new_nodes =
+		arena_array(run->scratch, run->problem->type_count + 1, sizeof(*new_nodes));
+
 	*replicas = (struct replicas){ .of_node = NULL };
 	schedule_intern_init(&replicas->keys, run->scratch);
 	replicas->of_node =
 		arena_array(run->scratch, run->nodes.count + 1, sizeof(*replicas->of_node));
 	for (uint32_t i = 0; i < run->nodes.count; i++) {
-		const struct schedule_node *node = given_node(run, i);
-		size_t key[2];
+		size_t key[3];
 		uint32_t id;
 
-		if (!node || node->replica == SCHEDULE_NO_INDEX)
+		if (!replica_key(run, i, new_nodes, key))
 			continue;
-		key[0] = node->type;
-		key[1] = node->replica;
 		id = schedule_intern_add(&replicas->keys, key, sizeof(key));
 		if (id == replicas->at.count)
 			VEC_ADD(run->scratch, &replicas->at);
@@ -175,9 +191,7 @@ static bool may_go(const struct schedule_run *run, uint32_t node)
 
 	if (run->nodes.at[node].status == SCHEDULE_TERMINATE)
 		return true;
-	if (!given) /* a launch is taken back alone only where a node is a replica */
-		return run->problem->types[run->nodes.at[node].type].hosts == 1;
-	return given->may_terminate && !given->head;
+	return !given || (given->may_terminate && !given->head);
 }
 
 static bool group_may_go(const struct schedule_run *run, const uint32_t *group, size_t count)

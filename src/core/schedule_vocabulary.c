@@ -226,6 +226,7 @@ static void encode_values(struct schedule_vocabulary *words,
  * operator, the number of values and the labels in order. */
 void schedule_encode_selectors(struct schedule_vocabulary *words, const struct ray_request *request)
 {
+	schedule_encode(words, (uint32_t)request->selector_count);
 	for (size_t i = 0; i < request->selector_count; i++) {
 		const struct label_selector *selector = &request->selectors[i];
 

@@ -37,7 +37,7 @@ void schedule_encode(struct schedule_vocabulary *words, uint32_t value);
 void schedule_encode_placements(struct schedule_vocabulary *words,
 				const struct ray_request *request);
 void schedule_encode_affinity(struct schedule_vocabulary *words, const struct label *affinity);
-/* Of each selector the number of constraints, of each constraint the operator (0: unknown), the
+/* The number of selectors; of each the number of constraints, of each constraint the operator (0: unknown), the
  * number of values and the labels in order. */
 void schedule_encode_selectors(struct schedule_vocabulary *words,
 			       const struct ray_request *request);

@@ -52,6 +52,7 @@ struct worker {
 	bool never_started; /* a positive fact: its Ray container has not run */
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray knows its node only as dead */
+	bool goes;          /* deleted by this decision in any case: drained, or too late */
 	bool expired;       /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
@@ -87,6 +88,7 @@ struct group {
 	/* Set by terminate and launch, in replicas. */
 	int64_t removed;                     /* deleted or stopped, and replicas lowered for it */
 	int64_t removed_pods;                /* their Pods */
+	int64_t removed_missing;             /* and their hosts without one */
 	int64_t drained;                     /* asked to drain */
 	int64_t recycled;                    /* named while replicas stays */
 	int64_t missing_taken;               /* asked for without a Pod, and taken back */

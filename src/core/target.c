@@ -12,16 +12,28 @@ static int64_t clamp(const struct group *group, int64_t replicas)
 	return replicas > group->spec->max_replicas ? group->spec->max_replicas : replicas;
 }
 
+/* Pods that exist or are asked for when what this decision removes is gone. */
 static int64_t present_pods(const struct group *group)
 {
-	return group->kept - group->removed_pods + group->missing -
+	return group->kept - group->removed_pods + group->missing - group->removed_missing -
 	       group->missing_taken * group->hosts;
 }
 
 int64_t target_base(const struct group *group)
 {
-	return ceil_divide(group->kept - group->removed_pods + group->missing, group->hosts) -
-	       group->missing_taken;
+	return ceil_divide(present_pods(group), group->hosts);
+}
+
+void target_remove(struct group *group, int64_t pods)
+{
+	int64_t missing =
+		group->missing - group->removed_missing - group->missing_taken * group->hosts;
+	int64_t absent = group->hosts - pods;
+
+	group->removed++;
+	group->removed_pods += pods;
+	if (absent > 0 && missing > 0)
+		group->removed_missing += absent < missing ? absent : missing;
 }
 
 void target_launches(struct group *group)

@@ -29,10 +29,27 @@ static enum removal removal_of(const struct situation *s, const struct worker *w
 	return worker->never_started ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
 }
 
+/* What goes whatever the packing says; it holds no place below maxReplicas any more. */
+static void mark_going(struct situation *s, const struct group *group)
+{
+	size_t count;
+	struct unit *units = unit_list(s, group, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t m = 0; units[i].broken && units[i].deletable && m < units[i].count;
+		     m++) {
+			struct worker *worker = &s->workers[units[i].members[m]];
+
+			worker->goes = units[i].drained || !worker->raylet_gone;
+		}
+}
+
 void terminate_classify(struct situation *s)
 {
 	for (size_t i = 0; i < s->worker_count; i++)
 		s->workers[i].removal = removal_of(s, &s->workers[i]);
+	for (size_t g = 0; g < s->group_count; g++)
+		mark_going(s, &s->groups[g]);
 }
 
 void terminate_delete(struct worker *worker, const char *reason, const char *message)
@@ -121,8 +138,7 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	if (needed) {
 		group->recycled++;
 	} else {
-		group->removed++;
-		group->removed_pods += (int64_t)unit->count;
+		target_remove(group, (int64_t)unit->count);
 	}
 }
 
@@ -159,28 +175,39 @@ static void stop_unit(struct situation *s, struct group *group, const struct uni
 		worker->action_reason = REASON_ABOVE_MAX_REPLICAS;
 		worker->action_message = "above maxReplicas, enforce-max is now";
 	}
-	group->removed++;
-	group->removed_pods += (int64_t)unit->count;
+	target_remove(group, (int64_t)unit->count);
 }
 
-static void choose_above_max(struct situation *s, struct group *group, const struct unit *unit)
+enum way { WAY_DELETE, WAY_DRAIN, WAY_STOP };
+
+static bool is_above_max(const struct situation *s, const struct group *group,
+			 const struct unit *unit)
 {
-	bool chosen = false;
-	for (size_t i = 0; i < unit->count; i++)
-		if (s->workers[unit->members[i]].chosen &&
-		    s->workers[unit->members[i]].cause != SCHEDULE_CAUSE_IDLE)
-			chosen = true;
-	if (!chosen || target_base(group) - group->drained <= group->spec->max_replicas)
+	if (unit->broken || s->workers[unit->members[0]].action != TERMINATE_NONE ||
+	    target_base(group) - group->drained <= group->spec->max_replicas)
+		return false;
+	for (size_t i = 0; i < unit->count; i++) {
+		const struct worker *worker = &s->workers[unit->members[i]];
+
+		if (worker->chosen && worker->cause != SCHEDULE_CAUSE_IDLE)
+			return true;
+	}
+	return false;
+}
+
+static void choose_above_max(struct situation *s, struct group *group, const struct unit *unit,
+			     enum way way)
+{
+	if (!is_above_max(s, group, unit))
 		return;
-	if (unit->deletable) {
+	if (way == WAY_DELETE && unit->deletable) {
 		for (size_t i = 0; i < unit->count; i++)
 			terminate_delete(&s->workers[unit->members[i]], REASON_ABOVE_MAX_REPLICAS,
 					 "above maxReplicas and has not started");
-		group->removed++;
-		group->removed_pods += (int64_t)unit->count;
-	} else if (unit->removable) {
+		target_remove(group, (int64_t)unit->count);
+	} else if (way == WAY_DRAIN && unit->removable) {
 		drain_unit(s, group, unit, REASON_ABOVE_MAX_REPLICAS);
-	} else if (s->snapshot->settings.enforce_max == ENFORCE_MAX_NOW) {
+	} else if (way == WAY_STOP && s->snapshot->settings.enforce_max == ENFORCE_MAX_NOW) {
 		stop_unit(s, group, unit);
 	}
 }
@@ -192,9 +219,10 @@ static void choose_of_group(struct situation *s, struct group *group)
 	for (size_t i = 0; i < count; i++)
 		if (units[i].broken)
 			choose_broken(s, group, &units[i]);
-	for (size_t i = 0; i < count; i++)
-		if (!units[i].broken)
-			choose_above_max(s, group, &units[i]);
+	/* What cannot be busy goes first. */
+	for (enum way way = WAY_DELETE; way <= WAY_STOP; way++)
+		for (size_t i = 0; i < count; i++)
+			choose_above_max(s, group, &units[i], way);
 	for (size_t i = 0; i < count; i++) {
 		if (units[i].broken || s->workers[units[i].members[0]].action != TERMINATE_NONE)
 			continue;

@@ -264,6 +264,23 @@ static void constraints_count_totals_and_protect(void **state)
 	assert_int_equal(result->nodes[1].status, SCHEDULE_TERMINATE);
 }
 
+static void a_maximum_takes_launches_back_before_workers(void **state)
+{
+	struct world *w = *state;
+	struct schedule_result *result;
+
+	w->types[3].min_nodes = w->types[3].max_nodes = 8;
+	w->nodes[1] = running_of(w->types, 1, 1, w->types[1].resources);
+	w->problem.node_count = 2;
+	w->problem.has_max_nodes = true;
+	w->problem.max_nodes = 9;
+	w->problem.terminate_over_max = true;
+	result = run(w);
+	assert_int_equal(result->launches[3], 4); /* one of ten is too many: a whole replica */
+	assert_int_equal(result->node_count, 6);
+	assert_int_equal(result->nodes[1].status, SCHEDULE_KEEP);
+}
+
 static void a_huge_count_costs_nothing(void **state)
 {
 	struct world *w = *state;
@@ -318,6 +335,7 @@ int main(void)
 		CASE(idle_nodes_go_down_to_the_minimum),
 		CASE(a_replica_goes_as_a_whole),
 		CASE(constraints_count_totals_and_protect),
+		CASE(a_maximum_takes_launches_back_before_workers),
 		CASE(a_huge_count_costs_nothing),
 		CASE(fits_empty_minds_labels_and_parts),
 	};
