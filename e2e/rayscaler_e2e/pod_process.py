@@ -8,20 +8,23 @@ import shlex
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Set, TextIO, Tuple
+from typing import Any, Dict, Optional, Set, TextIO, Tuple
 from urllib.parse import urlsplit
 
 from . import kuberay_pod as kp
+from . import paths
 from .kubeclient import KubeClient
+from .pod_reaper import MARK_VARIABLE, kill, pids_of
 from .processes import Process
 from .watchcache import WatchCache
 
 Object = Dict[str, Any]
 RAY_STARTED = b"Ray runtime started."
 TOKEN_SECONDS = 3600
-MARK_VARIABLE = "RAYSCALER_BENCH_CONTAINER"
 _VARIABLE = re.compile(r"\$(\$|\(([A-Za-z_][A-Za-z0-9_.-]*)\))")
 
 
@@ -42,13 +45,24 @@ class Host:
         shutil.rmtree(self.short_dir, ignore_errors=True)
         self._bin = self.short_dir / "bin"
         self._bin.mkdir(parents=True, mode=0o700)
+        self._reaper = self._start_reaper()
+
+    def _start_reaper(self) -> "subprocess.Popen[bytes]":
+        """Waits for our end; it shares the lock, so that nobody takes the network before it is done."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "rayscaler_e2e.pod_reaper", self._network, str(self.short_dir)],
+            stdin=subprocess.PIPE,
+            cwd=paths.E2E,
+            start_new_session=True,
+            pass_fds=[self._lock.fileno()],
+        )
 
     def add_program(self, name: str, path: Path) -> None:
         """Every container finds ``path`` as ``name``: images are not known here."""
         (self._bin / name).symlink_to(path)
 
     def close(self) -> None:
-        shutil.rmtree(self.short_dir, ignore_errors=True)
+        self._reaper.communicate(timeout=30)
         self._lock.close()
 
     def take_address(self) -> str:
@@ -68,6 +82,9 @@ class Host:
                 shutil.copytree(session / "logs", kept, dirs_exist_ok=True, ignore_dangling_symlinks=True)
             shutil.rmtree(directory, ignore_errors=True)
         # Not used again: a late packet or an old connection must not reach another Pod.
+
+    def mark(self, pod: Object, container: str) -> str:
+        return f"{pod['metadata']['uid']}/{container}/{self._network}"
 
     def pod_dir(self, pod: Object) -> Path:
         directory = self.work_dir / pod["metadata"]["namespace"] / pod["metadata"]["name"]
@@ -188,7 +205,6 @@ class Container:
         self._pod = pod
         self._address = address
         self._spec = pod["spec"]["containers"][index]
-        self._mark = f"{pod['metadata']['uid']}/{self._spec['name']}"
         self._log = host.pod_dir(pod) / f"{self._spec['name']}.log"
         self._process: Optional[Process] = None
         self._started_at = self._finished_at = ""
@@ -205,7 +221,7 @@ class Container:
         if not words:
             raise ValueError(f"container {self._spec['name']} has no command, and images are not known here")
         env = self._host.environment(self._pod, self._spec, self._address)
-        env[MARK_VARIABLE] = self._mark
+        env[MARK_VARIABLE] = self._host.mark(self._pod, self._spec["name"])
         words = [self._host.with_hosts(self._pod, expand(word, env)) for word in words]
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
         self._process = Process(self._spec["name"], words, self._log, env, self._host.pod_dir(self._pod))
@@ -277,11 +293,7 @@ class Container:
         """End the group and whatever left it, which is found by a variable of its environment."""
         if self._process:
             self._process.kill()
-        for pid in _pids_with(self._mark):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill(pids_of(self._pod["metadata"]["uid"], self._spec["name"]))
 
 
 def expand(text: str, env: Dict[str, str]) -> str:
@@ -329,19 +341,6 @@ def _take_network() -> Tuple[TextIO, str]:
         except OSError:
             continue
     raise RuntimeError("no free network in 127.0.0.0/8")
-
-
-def _pids_with(mark: str) -> List[int]:
-    wanted = f"{MARK_VARIABLE}={mark}".encode()
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                if wanted in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
-                    found.append(int(entry))
-            except OSError:
-                continue
-    return found
 
 
 def _now() -> str:

@@ -3,14 +3,16 @@
 import os
 import signal
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import pytest
 
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.pod_process import MARK_VARIABLE
+from rayscaler_e2e.apiserver import start_api_server
+from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -38,17 +40,6 @@ def phase(pods, name: str) -> str:
 def main_status(pods, name: str) -> Object:
     statuses = pods.get(name)["status"].get("containerStatuses") or [{}]
     return statuses[0]
-
-
-def processes_of(uid: str) -> List[int]:
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and f"{MARK_VARIABLE}={uid}/".encode() in Path(f"/proc/{entry}/environ").read_bytes():
-                found.append(int(entry))
-        except OSError:
-            continue
-    return found
 
 
 def test_restart_policies(pods):
@@ -90,14 +81,14 @@ def test_a_deleted_pod_gets_its_grace_period_and_nothing_of_it_stays(pods):
     for name in ("polite", "stubborn"):
         wait_until(lambda: phase(pods, name) == "Running", 10, f"{name} to run")
     uids = {name: pods.get(name)["metadata"]["uid"] for name in ("polite", "stubborn")}
-    wait_until(lambda: len(processes_of(uids["stubborn"])) >= 2, 5, "the process in a session of its own")
+    wait_until(lambda: len(pids_of(uids["stubborn"])) >= 2, 5, "the process in a session of its own")
     pods.delete("polite")
     pods.delete("stubborn")
     hold(lambda: pods.find("polite"), 0.5, "the Pod during its grace period")
     assert pods.get("polite")["metadata"]["deletionTimestamp"]
     wait_until(lambda: not pods.find("polite"), 5, "polite to be gone long before its grace period")
     wait_until(lambda: not pods.find("stubborn"), 6, "stubborn to be gone after its grace period")
-    assert processes_of(uids["polite"]) == [] and processes_of(uids["stubborn"]) == []
+    assert pids_of(uids["polite"]) == [] and pids_of(uids["stubborn"]) == []
 
 
 def test_pods_wait_for_nodes_with_room(pods, api_server):
@@ -173,7 +164,7 @@ def test_ray_runs_in_pods_and_follows_replicas(scenario):
     # A raylet that dies takes `ray start --block` with it: the Pod fails and is replaced.
     (left,) = one.workers()
     uid = next(p["metadata"]["uid"] for p in one.worker_pods() if p["metadata"]["name"] == left)
-    raylets = [p for p in processes_of(uid) if "raylet/raylet" in Path(f"/proc/{p}/cmdline").read_text()]
+    raylets = [p for p in pids_of(uid) if "raylet/raylet" in Path(f"/proc/{p}/cmdline").read_text()]
     one.recorder.excuse(left)
     os.kill(raylets[0], signal.SIGKILL)
     wait_until(lambda: one.workers() and one.workers() != [left], 15, "another Pod in its place")
@@ -198,3 +189,25 @@ def test_the_witness_sees_a_busy_worker_that_is_deleted(shared):
     assert found and all(busy in text and free not in text for text in found)
     one.recorder.excuse(busy)
     one.check_no_busy_deleted()
+
+
+def test_nothing_outlives_a_kubelet_that_is_killed(work_dir):
+    with start_api_server("embedded", work_dir / "apiserver") as server:
+        server.install_bench()
+        namespace = server.create_namespace("killed")
+        standins = StandIns(server, work_dir / "standins")
+        try:
+            cluster = rm.cluster("c", [rm.gpu_group()], autoscaler={"command": ["sleep"], "args": ["1000"]})
+            server.admin.of("rayclusters", namespace).create(cluster)
+            pods = server.admin.of("pods", namespace)
+            wait_until(lambda: pods.items() and ready(pods.items()[0]), 60, "the head to be ready")
+            (uid,) = [head["metadata"]["uid"] for head in pods.items()]
+            assert len(pids_of(uid)) >= 4
+            standins.kubelet.signal(signal.SIGKILL)
+            wait_until(lambda: not pids_of(uid), 20, "all of Ray to end with its kubelet")
+        finally:
+            standins.stop()
+
+
+def ready(one: Object) -> bool:
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in one["status"].get("conditions") or [])

@@ -9,7 +9,7 @@ import pytest
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.kubeclient import ApiError
-from rayscaler_e2e.pod_process import MARK_VARIABLE
+from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -130,18 +130,10 @@ def test_token_authentication(scenario, namespace, controller):
 
 def sidecar_child(one) -> int:
     """The child of the process that runs as the container `autoscaler`."""
-    mark = f"{MARK_VARIABLE}={one.head()['metadata']['uid']}/{kp.AUTOSCALER_CONTAINER}".encode()
-    pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in environment_of(pid)]
+    pids = pids_of(one.head()["metadata"]["uid"], kp.AUTOSCALER_CONTAINER)
     children = [pid for pid in pids if parent_of(pid) in pids]
     assert len(children) == 1, f"the sidecar is one process and its parent, not {pids}"
     return children[0]
-
-
-def environment_of(pid: int) -> list:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def parent_of(pid: int) -> int:

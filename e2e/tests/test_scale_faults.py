@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.pod_process import MARK_VARIABLE
+from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -118,13 +118,7 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
 
 def gcs_server(one) -> int:
     """The process id of the GCS of this head."""
-    mark = f"{MARK_VARIABLE}={one.head()['metadata']['uid']}/".encode()
-    for entry in os.listdir("/proc"):
-        try:
-            if not entry.isdigit() or mark not in Path(f"/proc/{entry}/environ").read_bytes():
-                continue
-            if b"gcs_server" in Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")[0]:
-                return int(entry)
-        except OSError:
-            continue
+    for pid in pids_of(one.head()["metadata"]["uid"]):
+        if b"gcs_server" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+            return pid
     raise AssertionError(f"no gcs_server of {one.name}")

@@ -1,0 +1,69 @@
+"""Ends what a kubelet stand-in leaves behind when it is itself ended by SIGKILL.
+
+    python -m rayscaler_e2e.pod_reaper NODE DIRECTORY    # standard input: a pipe that the kubelet holds
+
+Everything that runs in a Pod has MARK_VARIABLE in its environment, also what went into a session of
+its own. Ray's processes write their titles over the beginning of it: the variable comes last, and
+a process is also known by the session of another. The pipe ends with the kubelet, however that
+ends; then every process of the node is killed and DIRECTORY, the node's, is removed.
+"""
+
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Dict, List, Set
+
+# Its value: uid of the Pod/name of the container/node.
+MARK_VARIABLE = "RAYSCALER_BENCH_CONTAINER"
+REAP_SECONDS = 20.0
+
+
+def pids_of(pod_uid: str = "[^/]+", container: str = "[^/]+", node: str = "[^/]+") -> List[int]:
+    """Processes of one Pod, container or node, and what else is in their sessions."""
+    mark = re.compile(f"{MARK_VARIABLE}={pod_uid}/{container}/{node}".encode())
+    session_of: Dict[int, int] = {}
+    sessions: Set[int] = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            session = os.getsid(int(entry))
+            words = Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
+            ended = _state(int(entry)) == "Z"
+        except OSError:
+            continue
+        if not ended:
+            session_of[int(entry)] = session
+        if any(map(mark.fullmatch, words)):
+            sessions.add(session)
+    return [pid for pid, session in session_of.items() if session in sessions]
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def kill(pids: List[int]) -> bool:
+    """Whether there was somebody to kill."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return bool(pids)
+
+
+def main() -> None:
+    node, directory = sys.argv[1:]
+    sys.stdin.buffer.read()
+    deadline = time.monotonic() + REAP_SECONDS
+    # Again until nobody is left: one that was killed may have been starting another.
+    while kill(pids_of(node=node)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
