@@ -3,7 +3,7 @@
 ``standins``      operator and kubelet stand-ins of the session, started on first use
 ``scenario``      makes a RayCluster in the test's own namespace: ``scenario(manifest)``
 ``shared_head``   one head for the whole session; ``shared(groups)`` hands it over with other groups
-``controller``    the program under test: ``controller(namespace, *flags)``
+``controller``    the program under test: ``controller(namespace, *flags)``; ``without="events"`` leaves a right out
 """
 
 from pathlib import Path
@@ -29,12 +29,12 @@ def standins(api_server: ApiServer):
 
 @pytest.fixture
 def controller(api_server: ApiServer, work_dir: Path, artefacts: Any):
-    """``controller(namespace, *flags)`` starts the program; it is ended after the test."""
+    """``controller(namespace, *flags, without="")`` starts the program; it is ended after the test."""
     made: List[Controller] = []
 
-    def start(namespace: str, *flags: str) -> Controller:
+    def start(namespace: str, *flags: str, without: str = "") -> Controller:
         directory = work_dir / f"controller-{len(made) + 1}"
-        made.append(Controller(api_server, namespace, directory, *flags))
+        made.append(Controller(api_server, namespace, directory, *flags, without=without))
         artefacts.log(f"controller {len(made)}", made[-1].log)
         return made[-1]
 

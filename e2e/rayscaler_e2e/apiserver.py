@@ -142,6 +142,27 @@ class ApiServer(abc.ABC):
         )
         return self.service_account_token(namespace, account)
 
+    def controller_token_without(self, namespace: str, resource: str) -> str:
+        """As ``namespaced_controller_token``, with every right of the controller but those on ``resource``."""
+        account = f"{CONTROLLER_ACCOUNT}-without-{resource}"
+        role = load_yaml(paths.MANIFESTS / "controller-role.yaml")[0]
+        rules = [rule for rule in role["rules"] if resource not in rule["resources"]]
+        assert len(rules) < len(role["rules"]), f"the controller has no rights on {resource}"
+        self.ensure_service_account(namespace, account)
+        metadata = {"name": account, "namespace": namespace}
+        rbac = "rbac.authorization.k8s.io/v1"
+        self.apply({"apiVersion": rbac, "kind": "Role", "metadata": metadata, "rules": rules})
+        self.apply(
+            {
+                "apiVersion": rbac,
+                "kind": "RoleBinding",
+                "metadata": metadata,
+                "roleRef": _role_ref("Role", account),
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+            }
+        )
+        return self.service_account_token(namespace, account)
+
     def sidecar_token(self, namespace: str, cluster: str) -> str:
         """What KubeRay makes for the autoscaler of ``cluster``: a ServiceAccount, Role and
         RoleBinding named after it, with exactly KubeRay's rules; returns a token."""

@@ -16,9 +16,13 @@ class Controller:
     """One namespace, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
     a test likes; the log goes on."""
 
-    def __init__(self, server: ApiServer, namespace: str, work_dir: Path, *flags: str):
+    def __init__(self, server: ApiServer, namespace: str, work_dir: Path, *flags: str, without: str = ""):
+        """``without``: a resource that it has no rights on, "events"."""
         work_dir.mkdir(parents=True, exist_ok=True)
-        token = server.namespaced_controller_token(namespace)
+        if without:
+            token = server.controller_token_without(namespace, without)
+        else:
+            token = server.namespaced_controller_token(namespace)
         self._kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
         self._words += ["--namespace", namespace, *flags]

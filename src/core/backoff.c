@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/event_meaning.h"
 #include "core/progress.h"
 #include "core/reason.h"
 
@@ -86,12 +87,6 @@ static bool speaks_of(const struct situation *s, const struct group *group, cons
 	return meant == NULL || meant == group;
 }
 
-static bool is_creation_failure(const char *reason)
-{
-	return strcmp(reason, "FailedCreate") == 0 ||
-	       strcmp(reason, "FailedToCreateWorkerPod") == 0;
-}
-
 /* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
 static struct evidence evidence_of_operator(const struct situation *s, const struct group *group,
 					    const struct memory_backoff *old)
@@ -106,10 +101,9 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 							strnlen(failure->message, MESSAGE_MAX)) };
 	for (size_t i = 0; i < s->snapshot->event_count; i++) {
 		const struct event *event = &s->snapshot->events[i];
-		time_ms at = event->last_time != TIME_NONE ? event->last_time : event->first_time;
-		if (strcmp(event->involved_kind, "RayCluster") != 0 ||
-		    strcmp(event->involved_name, cluster->name) != 0 ||
-		    !is_creation_failure(event->reason) || !is_fresh(s, old, at) ||
+		time_ms at = event_time(event);
+		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
+		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(s, old, at) ||
 		    (at != TIME_NONE && s->snapshot->now - at > OPERATOR_EVENT_MS) ||
 		    !speaks_of(s, group, event->message))
 			continue;

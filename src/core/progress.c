@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/event_meaning.h"
 #include "core/worker.h"
 
 static time_ms latest(time_ms a, time_ms b)
@@ -26,21 +27,9 @@ struct reaction {
 	time_ms at;
 };
 
-static bool is_promise(const char *reason)
-{
-	return strcmp(reason, "TriggeredScaleUp") == 0 || strcmp(reason, "Nominated") == 0;
-}
-
-static bool is_refusal(const char *reason)
-{
-	return strcmp(reason, "NotTriggerScaleUp") == 0 ||
-	       strcmp(reason, "NoCompatibleInstanceTypes") == 0;
-}
-
 static bool is_about(const struct event *event, const struct pod *pod)
 {
-	if (strcmp(event->involved_kind, "Pod") != 0 ||
-	    strcmp(event->involved_name, pod->name) != 0)
+	if (strcmp(event->involved_name, pod->name) != 0)
 		return false;
 	return event->involved_uid[0] == '\0' || pod->uid[0] == '\0' ||
 	       strcmp(event->involved_uid, pod->uid) == 0;
@@ -51,10 +40,11 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 	struct reaction found = { .message = "", .at = TIME_NONE };
 	for (size_t i = 0; i < snapshot->event_count; i++) {
 		const struct event *event = &snapshot->events[i];
-		bool promise = is_promise(event->reason);
-		if ((!promise && !is_refusal(event->reason)) || !is_about(event, pod))
+		enum event_meaning meaning = event_meaning(event);
+		bool promise = meaning == EVENT_NODE_COMES;
+		if ((!promise && meaning != EVENT_NO_NODE) || !is_about(event, pod))
 			continue;
-		time_ms at = latest(event->first_time, event->last_time);
+		time_ms at = event_time(event);
 		bool newer = (!found.promised && !found.refused) || at > found.at;
 		if (!newer && !(at == found.at && promise && found.refused))
 			continue;

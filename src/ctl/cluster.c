@@ -10,6 +10,7 @@
 #include "core/kubernetes.h"
 #include "core/plan.h"
 #include "ctl/act.h"
+#include "ctl/events.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
 #include "ctl/pass.h"
@@ -132,6 +133,11 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	ret_view->pods = (const struct pod *const *)pods;
 	ret_view->cluster = current_object(cluster);
 	ret_view->stale = staleness(cluster, arena);
+	ret_view->events_known = events_known(cluster->control->events);
+	if (ret_view->cluster)
+		events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
+				  ret_view->pod_count, arena, &ret_view->events,
+				  &ret_view->event_count);
 }
 
 /* --- what is said about a decision --- */

@@ -3,6 +3,7 @@
 #ifndef CTL_CONTROL_H
 #define CTL_CONTROL_H
 
+struct events;
 struct kube_client;
 struct kube_informer;
 struct loop;
@@ -14,6 +15,7 @@ struct control {
 	const struct options *options;
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
+	struct events *events;
 };
 
 #endif

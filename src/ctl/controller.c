@@ -10,6 +10,7 @@
 #include "core/kubernetes.h"
 #include "ctl/cluster.h"
 #include "ctl/control.h"
+#include "ctl/events.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -105,6 +106,10 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 	if (change == KUBE_BAD)
 		log_error("RayCluster cannot be read, hands off", "cluster", key, "error",
 			  bad_text(controller->control.ray_clusters, key), NULL);
+	if (change == KUBE_DELETED && old && controller->control.events)
+		events_forget(controller->control.events, "RayCluster",
+			      ((const struct ray_cluster *)old)->namespace_,
+			      ((const struct ray_cluster *)old)->name);
 	if (!controller->started)
 		return;
 	if (change == KUBE_DELETED || change == KUBE_BAD)
@@ -113,25 +118,46 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 		add_cluster(controller, new_object, key);
 }
 
+static void wake_cluster(struct controller *controller, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct cluster *cluster;
+
+	if (!controller->started)
+		return;
+	cluster = map_get(&controller->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
+	if (cluster)
+		cluster_wake(cluster);
+}
+
+static void event_came(void *context, const char *namespace_, const char *cluster)
+{
+	wake_cluster(context, namespace_, cluster);
+}
+
+/* A Pod that is gone or has its Node has nothing more to wait for. */
+static void forget_events(struct controller *controller, const struct pod *old,
+			  const struct pod *new_object)
+{
+	if (old && controller->control.events && (!new_object || new_object->spec.node_name[0]) &&
+	    !old->spec.node_name[0])
+		events_forget(controller->control.events, "Pod", old->namespace_, old->name);
+}
+
 static void pod_changed(void *context, enum kube_change change, const char *key, const void *old,
 			const void *new_object)
 {
 	struct controller *controller = context;
 	const struct pod *pod = new_object ? new_object : old;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct cluster *cluster;
 	const char *name;
 
 	if (change == KUBE_BAD)
 		log_error("Pod cannot be read", "pod", key, "error",
 			  bad_text(controller->control.pods, key), NULL);
+	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
-	if (!controller->started || !name)
-		return;
-	cluster = map_get(&controller->clusters,
-			  arena_printf(&scratch, "%s/%s", pod->namespace_, name));
-	if (cluster)
-		cluster_wake(cluster);
+	if (name)
+		wake_cluster(controller, pod->namespace_, name);
 }
 
 static void ray_clusters_failed(void *context, const struct err *err)
@@ -195,6 +221,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
+	controller->control.events = events_new(&controller->control, event_came, controller);
 }
 
 static int connect_api_server(struct controller *controller, struct err *err)
@@ -235,6 +262,7 @@ static void controller_done(struct controller *controller)
 	for (size_t i = 0; i < controller->clusters.count; i++)
 		cluster_free(controller->clusters.entries[i].value);
 	map_done(&controller->clusters);
+	events_free(controller->control.events);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
 	kube_client_free(controller->control.kube);

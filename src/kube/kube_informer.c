@@ -36,12 +36,16 @@ static void kube_informer_set_live(struct kube_informer *informer)
 static void kube_informer_fail(struct kube_informer *informer, enum kube_state next,
 			       const struct err *err, int64_t retry_after_ms)
 {
+	int64_t wait_ms = kube_backoff_next_ms(&informer->backoff, retry_after_ms);
+
+	if (err->kind == ERR_DENIED && wait_ms < informer->denied_retry_ms)
+		wait_ms = informer->denied_retry_ms;
 	informer->live = false;
 	informer->problem = *err;
 	informer->counters.errors++;
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = next;
-	loop_timer_start(informer->timer, kube_backoff_next_ms(&informer->backoff, retry_after_ms));
+	loop_timer_start(informer->timer, wait_ms);
 	if (informer->callbacks.on_error)
 		informer->callbacks.on_error(informer->callbacks.context, err);
 }
@@ -151,6 +155,8 @@ static char *kube_informer_collection(const struct kube_informer *informer, stru
 
 	if (informer->label_selector)
 		path = kube_path_query(arena, path, "labelSelector", informer->label_selector);
+	if (informer->field_selector)
+		path = kube_path_query(arena, path, "fieldSelector", informer->field_selector);
 	return path;
 }
 
@@ -413,10 +419,13 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->callbacks = options->callbacks;
 	informer->namespace_ = kube_informer_copy(options->namespace_);
 	informer->label_selector = kube_informer_copy(options->label_selector);
+	informer->field_selector = kube_informer_copy(options->field_selector);
 	informer->name = kube_informer_copy(options->name);
 	CHECK(!informer->name || (informer->namespace_ && options->poll_ms > 0));
 	informer->poll_ms = options->poll_ms;
+	informer->denied_retry_ms = options->denied_retry_ms;
 	kube_store_init(&informer->store, options->type, &informer->callbacks);
+	informer->store.passing = options->passing;
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;
 	informer->whole_until = TIME_NONE;
@@ -438,6 +447,7 @@ void kube_informer_free(struct kube_informer *informer)
 	kube_store_done(&informer->store);
 	memory_free(informer->namespace_);
 	memory_free(informer->label_selector);
+	memory_free(informer->field_selector);
 	memory_free(informer->name);
 	memory_free(informer->api_version);
 	memory_free(informer->resource_version);

@@ -48,7 +48,7 @@ struct kube_type {
 extern const struct kube_type kube_type_ray_cluster; /* struct ray_cluster; v1, else v1alpha1 */
 extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/cluster" by label */
 extern const struct kube_type kube_type_node;  /* struct node */
-extern const struct kube_type kube_type_event; /* struct event; index: uid of the involved object */
+extern const struct kube_type kube_type_event; /* struct event */
 
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */
@@ -76,11 +76,19 @@ struct kube_informer_options {
 	const struct kube_type *type;
 	const char *namespace_;     /* NULL or "": all */
 	const char *label_selector; /* "ray.io/cluster"; NULL or "": none */
+	const char *field_selector; /* "involvedObject.kind=Pod"; NULL or "": none */
+	/* Keep no object: on_change tells of each one that is there (KUBE_ADDED, again with each
+	 * version and list) and that goes (KUBE_DELETED, old is what the server sent last), and the
+	 * owner keeps what it wants. For kinds that flood, such as Events. */
+	bool passing;
 	/* Poll one object by GET instead of list and watch: for rights without them (sidecar).
 	 * Needs namespace_; its absence (404) is an empty view, not an error. NULL or "": list and
 	 * watch. */
 	const char *name;
-	int64_t poll_ms;                          /* with name; above 0 */
+	int64_t poll_ms; /* with name; above 0 */
+	/* How long to wait after a refusal (401, 403) of something that may be done without; 0: as
+	 * after any other failure. */
+	int64_t denied_retry_ms;
 	struct kube_informer_callbacks callbacks; /* members may be NULL */
 };
 

@@ -21,8 +21,8 @@ struct kube_informer {
 	struct loop *loop;
 	const struct kube_type *type;
 	struct kube_informer_callbacks callbacks;
-	char *namespace_, *label_selector, *name;
-	int64_t poll_ms;
+	char *namespace_, *label_selector, *field_selector, *name;
+	int64_t poll_ms, denied_retry_ms;
 	struct kube_store store;
 
 	enum kube_state state, next;

@@ -189,6 +189,27 @@ static void kube_store_tell(const struct kube_store *store, enum kube_change cha
 					    new_object);
 }
 
+/* Tells of an object and keeps nothing of it. */
+static int kube_store_pass(struct kube_store *store, const struct cJSON *json, bool deleted,
+			   struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct err bad = { .kind = ERR_NONE };
+	struct kube_meta meta;
+	void *object;
+
+	if (kube_store_meta(store, json, &meta, err) < 0)
+		return -1;
+	object = arena_alloc(&arena, store->type->object_size);
+	if (store->type->decode(json, "", &arena, object, &bad) < 0)
+		kube_store_tell(store, KUBE_BAD, meta.key, NULL, NULL);
+	else if (deleted)
+		kube_store_tell(store, KUBE_DELETED, meta.key, object, NULL);
+	else
+		kube_store_tell(store, KUBE_ADDED, meta.key, NULL, object);
+	return 0;
+}
+
 int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err)
 {
 	struct kube_content old = { .arena = ARENA_INIT };
@@ -196,6 +217,8 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, struct er
 	struct kube_meta meta;
 	enum kube_change change = KUBE_ADDED;
 
+	if (store->passing)
+		return kube_store_pass(store, json, false, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	entry = map_get(&store->entries, meta.key);
@@ -241,6 +264,8 @@ int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct
 {
 	struct kube_meta meta;
 
+	if (store->passing)
+		return kube_store_pass(store, json, true, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	kube_store_remove_key(store, meta.key);

@@ -21,6 +21,7 @@ struct kube_store {
 	struct arena scratch;
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: what the last one did not name is gone */
+	bool passing;   /* set after init: objects are told of and not kept */
 };
 
 void kube_store_init(struct kube_store *store, const struct kube_type *type,

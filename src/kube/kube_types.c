@@ -40,13 +40,6 @@ static void kube_index_pod(const void *object, struct buf *ret_key)
 		(void)buf_printf(ret_key, "%s/%s", pod->namespace_, cluster);
 }
 
-static void kube_index_event(const void *object, struct buf *ret_key)
-{
-	const struct event *event = object;
-
-	(void)buf_add_string(ret_key, event->involved_uid);
-}
-
 const struct kube_type kube_type_ray_cluster = {
 	.kind = "RayCluster",
 	.plural = "rayclusters",
@@ -86,5 +79,4 @@ const struct kube_type kube_type_event = {
 	.install = "",
 	.object_size = sizeof(struct event),
 	.decode = kube_decode_event,
-	.index = kube_index_event,
 };

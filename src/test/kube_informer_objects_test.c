@@ -63,6 +63,50 @@ static void test_index_follows(void **state)
 	stop();
 }
 
+/* Nothing is kept, each version is told of; the server filters by fields. */
+static void test_passing_informer(void **state)
+{
+	const struct kube_informer_options options = { .type = &kube_type_pod,
+						       .field_selector = "spec.nodeName=,a!=b",
+						       .passing = true,
+						       .callbacks = callbacks };
+	static const struct step steps[] = {
+		{ "GET /api/v1/pods?fieldSelector=spec.nodeName%3D%2Ca%21%3Db&limit=250",
+		  .text = LIST("10", "", POD("p1", "1") "," BAD_POD("p2", "2")) },
+		{ "fieldSelector=spec.nodeName%3D%2Ca%21%3Db&watch=true", .kind = STEP_STREAM_HOLD,
+		  .text = EVENT("MODIFIED", POD("p1", "11")) EVENT("DELETED", POD("p1", "12")) }
+	};
+
+	(void)state;
+	start_with(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("ADDED a/p1 - 1;BAD a/p2 - -;synced;live;ADDED a/p1 - 11;DELETED a/p1 12 -;");
+	assert_int_equal(kube_informer_count(informer), 0);
+	assert_int_equal(kube_informer_bad_count(informer), 0);
+	assert_null(kube_informer_get(informer, "a", "p1"));
+	stop();
+}
+
+/* A refusal of what may be done without is not asked for again soon, another failure is. */
+static void test_denied_is_asked_for_seldom(void **state)
+{
+	const struct kube_informer_options options = { .type = &kube_type_pod,
+						       .denied_retry_ms = 2500,
+						       .callbacks = callbacks };
+	static const struct step steps[] = { { NULL, .status = 500 },
+					     { NULL, .status = 403 },
+					     { NULL, .text = LIST("10", "", POD("p1", "1")) },
+					     { NULL, .kind = STEP_STREAM_HOLD } };
+	int64_t denied_ms;
+
+	(void)state;
+	start_with(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("error Retry;error Denied;");
+	denied_ms = loop_monotonic_ms(script.loop);
+	wait_seen("ADDED a/p1 - 1;synced;live;");
+	assert_true(loop_monotonic_ms(script.loop) - denied_ms >= 2490);
+	stop();
+}
+
 static void test_one_mebibyte_in_single_bytes(void **state)
 {
 	size_t filler = (1 << 20) - 200;
@@ -228,6 +272,8 @@ int main(void)
 		TEST(test_bad_object_in_a_list),
 		TEST(test_bad_objects_in_a_watch),
 		TEST(test_index_follows),
+		TEST(test_passing_informer),
+		TEST(test_denied_is_asked_for_seldom),
 		TEST(test_one_mebibyte_in_single_bytes),
 		TEST(test_line_too_large),
 		TEST(test_older_version_is_found),
