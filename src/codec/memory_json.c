@@ -1,6 +1,7 @@
 #include "codec/memory_json.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "codec/json.h"
 #include "codec/rfc3339.h"
@@ -8,6 +9,7 @@
 /* A memory of ours never holds more; a made-up one must not reach overflow. */
 #define COUNT_MAX INT32_MAX
 #define SECONDS_MAX 31536000
+#define TEXT_SIZE_MAX 1024 /* ours are cut to half of it */
 
 /* 0 when it is there, an integer and 0 to maximum. */
 static int read_count(const struct json_at *at, const char *name, int64_t maximum,
@@ -31,9 +33,14 @@ static int read_optional_count(const struct json_at *at, const char *name, int64
 	return json_type(&member) == JSON_MISSING ? 0 : read_count(at, name, maximum, ret_value);
 }
 
+static int read_short(const struct json_at *at, const char *name, const char **ret_text)
+{
+	return json_text(at, name, ret_text) || strlen(*ret_text) > TEXT_SIZE_MAX ? -1 : 0;
+}
+
 static int read_name(const struct json_at *at, const char *name, const char **ret_text)
 {
-	return json_text(at, name, ret_text) || **ret_text == '\0' ? -1 : 0;
+	return read_short(at, name, ret_text) || **ret_text == '\0' ? -1 : 0;
 }
 
 static int read_since(const struct json_at *at, const char *name, time_ms *ret_time)
@@ -46,7 +53,7 @@ static int backoff_decode(const struct json_at *at, struct memory_backoff *ret)
 	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
 	       read_since(at, "until", &ret->until) ||
 	       read_count(at, "seconds", SECONDS_MAX, &ret->seconds) ||
-	       json_text(at, "cause", &ret->cause) || json_text(at, "message", &ret->message);
+	       read_short(at, "cause", &ret->cause) || read_short(at, "message", &ret->message);
 }
 
 static int launch_decode(const struct json_at *at, struct memory_launch *ret)

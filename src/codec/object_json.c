@@ -1,5 +1,7 @@
 #include "codec/object_json.h"
 
+#include <string.h>
+
 #include "codec/rfc3339.h"
 
 int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels)
@@ -46,18 +48,32 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 	return 0;
 }
 
+int object_name_check(const struct json_at *at)
+{
+	size_t size;
+
+	if (json_type(at) != JSON_STRING)
+		return 0;
+	size = strlen(json_text_value(at));
+	if (size > OBJECT_NAME_SIZE_MAX)
+		return json_fail(at, "has %zu bytes; a name has at most %d", size,
+				 OBJECT_NAME_SIZE_MAX);
+	return 0;
+}
+
 int object_metadata_decode(const struct json_at *object, bool name_required,
 			   struct object_metadata *ret_metadata)
 {
 	struct object_metadata metadata = { .generation = 0 };
-	struct json_at at, name, deletion;
+	struct json_at at, name, namespace, deletion;
 
 	if (json_object(object, "metadata", &at))
 		return -1;
 	name = json_member(&at, "name");
+	namespace = json_member(&at, "namespace");
 	if ((name_required && json_expect(&name, JSON_STRING)) ||
-	    json_text(&at, "name", &metadata.name) ||
-	    json_text(&at, "namespace", &metadata.namespace_) ||
+	    json_text(&at, "name", &metadata.name) || object_name_check(&name) ||
+	    json_text(&at, "namespace", &metadata.namespace_) || object_name_check(&namespace) ||
 	    json_text(&at, "uid", &metadata.uid) ||
 	    json_text(&at, "resourceVersion", &metadata.resource_version) ||
 	    json_integer(&at, "generation", NULL, &metadata.generation) ||

@@ -14,6 +14,11 @@ struct object_metadata {
 	struct labels labels, annotations;
 };
 
+/* Kubernetes allows no longer name, of whatever kind. */
+#define OBJECT_NAME_SIZE_MAX 253
+
+/* Fails on a string that is too long for a name: it would be repeated in every message. */
+int object_name_check(const struct json_at *at);
 /* `metadata` of the object; with name_required it must have a name that is not empty. */
 int object_metadata_decode(const struct json_at *object, bool name_required,
 			   struct object_metadata *ret_metadata);

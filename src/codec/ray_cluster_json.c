@@ -98,7 +98,8 @@ static int group_decode(const struct json_at *at, const struct worker_group *bef
 {
 	struct json_at name = json_member(at, "groupName");
 
-	if (json_expect(at, JSON_OBJECT) || json_text(at, "groupName", &ret->name))
+	if (json_expect(at, JSON_OBJECT) || json_text(at, "groupName", &ret->name) ||
+	    object_name_check(&name))
 		return -1;
 	if (*ret->name == '\0')
 		group_problem(&name, ret, "is required");

@@ -14,6 +14,12 @@
 
 #define CORE_TAG "tag:yaml.org,2002:"
 
+/* A few lines of aliases must not become a tree that fills the memory: what they repeat is bounded by
+ * what the text spells out. */
+#define ALIASED_ELEMENTS_MAX 10000
+#define ALIASED_BYTES_MAX (1 << 20)
+#define ALIASED_RATIO_MAX 10
+
 /* What a node is worth when an alias repeats it. */
 struct size {
 	size_t elements, bytes, height;
@@ -31,7 +37,8 @@ struct yaml {
 	const struct json_limits *limits;
 	size_t depth_max, depth;
 	size_t elements, bytes;
-	struct map anchors; /* struct anchor, in the arena */
+	size_t aliased_elements, aliased_bytes; /* of them, what aliases repeat */
+	struct map anchors;                     /* struct anchor, in the arena */
 	struct arena arena;
 	struct err *err;
 };
@@ -262,6 +269,19 @@ static int parse_container(struct yaml *yaml, bool mapping, struct cJSON **ret_n
 
 /* ---- anchors ---- */
 
+static int count_aliased(struct yaml *yaml, const struct size *size)
+{
+	size_t spelled = yaml->elements - yaml->aliased_elements;
+	size_t spelled_bytes = yaml->bytes - yaml->aliased_bytes;
+
+	yaml->aliased_elements += size->elements;
+	yaml->aliased_bytes += size->bytes;
+	if (yaml->aliased_elements > ALIASED_ELEMENTS_MAX + ALIASED_RATIO_MAX * spelled ||
+	    yaml->aliased_bytes > ALIASED_BYTES_MAX + ALIASED_RATIO_MAX * spelled_bytes)
+		return fail(yaml, ERR_LIMIT, "aliases repeat too much; write it out");
+	return count_size(yaml, size->elements, size->bytes);
+}
+
 static int parse_alias(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_height)
 {
 	const char *name = (const char *)yaml->event.data.alias.anchor;
@@ -272,7 +292,7 @@ static int parse_alias(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_h
 			       "no anchor before this alias has its name: ", name);
 	if (yaml->depth + anchor->size.height > yaml->depth_max)
 		return fail(yaml, ERR_LIMIT, "too deeply nested");
-	if (count_size(yaml, anchor->size.elements, anchor->size.bytes))
+	if (count_aliased(yaml, &anchor->size))
 		return -1;
 	*ret_node = cJSON_Duplicate(anchor->node, true);
 	CHECK(*ret_node != NULL);

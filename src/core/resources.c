@@ -119,6 +119,26 @@ static char *append(char *end, const char *text, size_t size)
 	return end + size;
 }
 
+/* Whole characters of the name that a text shows. */
+static size_t shown_size(const char *name)
+{
+	size_t size = strnlen(name, RESOURCE_NAME_SHOWN_MAX + 1);
+
+	if (size <= RESOURCE_NAME_SHOWN_MAX)
+		return size;
+	for (size = RESOURCE_NAME_SHOWN_MAX;
+	     size > 0 && ((unsigned char)name[size] & 0xc0) == 0x80;)
+		size--;
+	return size;
+}
+
+const char *resource_name_text(struct arena *arena, const char *name)
+{
+	size_t size = shown_size(name);
+
+	return name[size] == '\0' ? name : arena_printf(arena, "%.*s...", (int)size, name);
+}
+
 const char *resources_text(struct arena *arena, const struct resources *resources)
 {
 	size_t bytes = sizeof("{}");
@@ -126,15 +146,18 @@ const char *resources_text(struct arena *arena, const struct resources *resource
 	char *text, *end;
 
 	for (size_t i = 0; i < resources->count; i++)
-		bytes += strlen(resources->at[i].name) + sizeof(", : ") + AMOUNT_TEXT_SIZE;
+		bytes += shown_size(resources->at[i].name) + sizeof(", ...: ") + AMOUNT_TEXT_SIZE;
 	text = arena_alloc(arena, bytes);
 	end = append(text, "{", 1);
 	for (size_t i = 0; i < resources->count; i++) {
 		const struct resource *item = &resources->at[i];
+		size_t size = shown_size(item->name);
 
 		if (i > 0)
 			end = append(end, ", ", 2);
-		end = append(end, item->name, strlen(item->name));
+		end = append(end, item->name, size);
+		if (item->name[size] != '\0')
+			end = append(end, "...", 3);
 		end = append(end, ": ", 2);
 		end = append(end, amount, format_amount(amount, item->amount));
 	}

@@ -47,7 +47,11 @@ struct resources resources_with(struct arena *arena, const struct resources *res
 /* Sorts in place by name; of equal names the last one stays. Returns the view. */
 struct resources resources_sort(struct resource *items, size_t count);
 bool resources_equal(const struct resources *a, const struct resources *b);
-/* "{CPU: 1, GPU: 0.5}": for messages; amounts without trailing zeros. */
+/* A longer name is cut in messages: they must not grow with what a peer calls its resources. */
+#define RESOURCE_NAME_SHOWN_MAX 64
+/* The name as messages show it; itself when it is short. */
+const char *resource_name_text(struct arena *arena, const char *name);
+/* "{CPU: 1, GPU: 0.5}": for messages; amounts without trailing zeros, names cut. */
 const char *resources_text(struct arena *arena, const struct resources *resources);
 /* "0.5": one amount as text. */
 const char *resource_amount_text(struct arena *arena, int64_t amount);

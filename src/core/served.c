@@ -85,7 +85,7 @@ static const char *explain_no_fit(const struct situation *s, const struct ray_re
 				    bundle, closest->spec->name);
 	return arena_printf(
 		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there",
-		bundle, closest->spec->name, lack->name,
+		bundle, closest->spec->name, resource_name_text(s->arena, lack->name),
 		resource_amount_text(s->arena, lack->amount),
 		resource_amount_text(s->arena, resources_amount(&closest->capacity.resources,
 								lack->name, 0)));

@@ -196,7 +196,25 @@ static void test_alias_bomb(void **state)
 			buf_printf(&buf, "%s*a%d", i ? ", " : "", level - 1);
 		buf_add_string(&buf, "]\n");
 	}
-	expect_limit(buf_string(&buf), &codec_limits, "line 7, column ");
+	expect_limit(buf_string(&buf), &codec_limits, "line 5, column ");
+	expect_limit(buf_string(&buf), &codec_limits, "aliases repeat too much");
+}
+
+/* One long string, told a hundred times. */
+static void test_alias_long_text(void **state)
+{
+	AUTO(buf_done) struct buf buf;
+
+	(void)state;
+	buf_init(&buf, 1 << 20);
+	buf_add_string(&buf, "a: &a ");
+	for (int i = 0; i < 100000; i++)
+		buf_add_char(&buf, 'x');
+	buf_add_string(&buf, "\nb: [*a");
+	for (int i = 0; i < 100; i++)
+		buf_add_string(&buf, ", *a");
+	buf_add_string(&buf, "]\n");
+	expect_limit(buf_string(&buf), &codec_limits, "aliases repeat too much");
 }
 
 static void test_deep_text(void **state)
@@ -250,8 +268,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_trees),      cmocka_unit_test(test_scalars),
 		cmocka_unit_test(test_bad),        cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_alias_bomb), cmocka_unit_test(test_deep_text),
-		cmocka_unit_test(test_json_first),
+		cmocka_unit_test(test_alias_bomb), cmocka_unit_test(test_alias_long_text),
+		cmocka_unit_test(test_deep_text),  cmocka_unit_test(test_json_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

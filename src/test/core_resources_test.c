@@ -128,6 +128,21 @@ static void test_resources_as_text(void **state)
 	assert_string_equal(resources_text(&arena, &two), "{CPU: 1, GPU: 0.5}");
 }
 
+/* Whole characters only: the cut one here has two bytes, the 64th and the 65th. */
+static void test_long_names_are_cut(void **state)
+{
+	struct resource item = {
+		"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-\xc3\xa4!", 10000
+	};
+	struct resources one = { &item, 1 };
+
+	(void)state;
+	assert_string_equal(
+		resources_text(&arena, &one),
+		"{abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-...: 1}");
+	assert_string_equal(resource_name_text(&arena, "CPU"), "CPU");
+}
+
 static void test_labels(void **state)
 {
 	struct label base_items[] = { { "zone", "a" }, { "market", "spot" }, { "zone", "b" } };
@@ -207,6 +222,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_with_adds_or_replaces, forget),
 		cmocka_unit_test_teardown(test_amounts_as_text, forget),
 		cmocka_unit_test_teardown(test_resources_as_text, forget),
+		cmocka_unit_test_teardown(test_long_names_are_cut, forget),
 		cmocka_unit_test_teardown(test_labels, forget),
 		cmocka_unit_test_teardown(test_matches_a_model, forget),
 		cmocka_unit_test_teardown(test_many_names_are_sorted_quickly, forget),
