@@ -19,6 +19,28 @@ static const struct {
 	{ "google.com/tpu", "TPU" },
 };
 
+/* Limits that stand for an accelerator although Ray is not told of it. Names that end in "gpu" are
+ * one as well. */
+static const char *const device_limits[] = {
+	"aliyun.com/gpu-count",
+	"aliyun.com/gpu-mem",
+	"aws.amazon.com/neuron",
+	"aws.amazon.com/neuroncore",
+	"aws.amazon.com/neurondevice",
+	"cambricon.com/vmlu",
+	"google.com/tpu",
+	"gpu.intel.com/i915",
+	"gpu.intel.com/xe",
+	"habana.ai/gaudi",
+	"hygon.com/dcunum",
+	"kunlunxin.com/xpu",
+	"nvidia.com/gpu.shared",
+	"volcano.sh/vgpu-memory",
+	"volcano.sh/vgpu-number",
+};
+static const char *const device_prefixes[] = { "huawei.com/Ascend", "iluvatar.ai/",
+					       "nvidia.com/mig-" };
+
 /* A head or worker group, in one form. */
 struct source {
 	const char *path;  /* "spec.workerGroupSpecs[0]" */
@@ -340,6 +362,35 @@ static bool has_accelerator(const struct resources *resources, const struct stri
 	return false;
 }
 
+static bool is_device(const char *name, const struct strings *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->at[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(device_limits) / sizeof(device_limits[0]); i++)
+		if (strcmp(device_limits[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(device_prefixes) / sizeof(device_prefixes[0]); i++)
+		if (strncmp(device_prefixes[i], name, strlen(device_prefixes[i])) == 0)
+			return true;
+	return ends_with_gpu(name);
+}
+
+/* Does its Ray container hold an accelerator, whatever Ray is told? */
+static bool holds_device(const struct source *source, const struct strings *names)
+{
+	const struct container *container = ray_container(source);
+	const struct quantities *lists[] = { container != NULL ? &container->limits : NULL,
+					     container != NULL ? &container->requests : NULL };
+
+	for (size_t l = 0; container != NULL && l < 2; l++)
+		for (size_t i = 0; i < lists[l]->count; i++)
+			if (lists[l]->at[i].valid && lists[l]->at[i].amount > 0 &&
+			    is_device(lists[l]->at[i].name, names))
+				return true;
+	return false;
+}
+
 static void build(const struct source *source, const struct settings *settings, struct arena *arena,
 		  struct capacity *ret_capacity)
 {
@@ -367,7 +418,8 @@ static void build(const struct source *source, const struct settings *settings, 
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
-	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators);
+	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
+				    holds_device(source, &accelerators);
 }
 
 static int compare_strings(const void *left, const void *right)

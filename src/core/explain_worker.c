@@ -118,7 +118,9 @@ static struct words words_of_running(const struct situation *s, const struct wor
 		return (struct words){ REASON_RAY_UNREACHABLE, s->ray_problem };
 	if (worker->node->status == RAY_NODE_UNSPECIFIED)
 		return (struct words){ REASON_STATE_UNKNOWN, "Ray gives no status" };
-	return (struct words){ REASON_BUSY, activity_text(s, worker->node) };
+	const char *activity = activity_text(s, worker->node);
+	return (struct words){ REASON_BUSY,
+			       activity[0] != '\0' ? activity : "Ray does not report it as idle" };
 }
 
 static struct words words_of(const struct situation *s, const struct worker *worker)

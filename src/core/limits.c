@@ -159,10 +159,11 @@ static bool is_conservative(const struct snapshot *snapshot)
 	return strcmp(mode, "Conservative") == 0;
 }
 
-/* Pods of the group that are asked for, are not in Ray and stay asked for. */
+/* Pods of the group that are asked for, are not in Ray and stay asked for; the operator makes what
+ * minReplicas lacks whatever replicas says. */
 static int64_t starting_pods(const struct group *group)
 {
-	int64_t asked = target_base(group) * group->hosts;
+	int64_t asked = target_floor(group) * group->hosts;
 	int64_t starting = asked - group->joined;
 	return starting > 0 ? starting : 0;
 }

@@ -24,6 +24,11 @@ int64_t target_base(const struct group *group)
 	return ceil_divide(present_pods(group), group->hosts);
 }
 
+int64_t target_floor(const struct group *group)
+{
+	return clamp(group, target_base(group));
+}
+
 void target_remove(struct group *group, int64_t pods)
 {
 	int64_t missing =
@@ -40,7 +45,7 @@ void target_launches(struct group *group)
 {
 	if (group->frozen)
 		return;
-	int64_t base = clamp(group, target_base(group));
+	int64_t base = target_floor(group);
 	int64_t wanted = clamp(group, ceil_divide(present_pods(group) + group->packed_launches,
 						  group->hosts));
 	int64_t to_launch = wanted * group->hosts - present_pods(group);
@@ -55,7 +60,7 @@ void target_finish(struct group *group)
 		return;
 	}
 	/* minReplicas is not held back by a cap: the operator creates that many anyway. */
-	int64_t floor = clamp(group, target_base(group));
+	int64_t floor = target_floor(group);
 	int64_t replicas = target_base(group) + group->allowed_replicas;
 	if (replicas < floor + group->allowed_replicas && group->allowed_replicas > 0)
 		replicas = floor + group->allowed_replicas;

@@ -8,6 +8,8 @@
 /* Replicas that exist or are asked for when what this decision removes is gone; neither bounded by
  * minReplicas nor by maxReplicas. */
 int64_t target_base(const struct group *group);
+/* The same, bounded by both. */
+int64_t target_floor(const struct group *group);
 /* A replica of so many Pods goes: they, and the hosts of it that are asked for and have no Pod. */
 void target_remove(struct group *group, int64_t pods);
 /* Sets launch_replicas and to_launch: what the packing and minReplicas want, within maxReplicas. */
