@@ -49,42 +49,82 @@ static const char *cause_of(enum obstacle obstacle)
 	return NULL;
 }
 
-static struct evidence evidence_of_pods(const struct situation *s, const struct group *group)
+/* A Pod that failed before it joined and that the operator has already begun to delete: it makes it
+ * anew, in vain, as long as nobody lowers replicas. Pods that we have named are not meant. */
+static bool failed_and_replaced(const struct situation *s, const struct group *group,
+				const struct memory_backoff *old, const struct worker *worker)
+{
+	return s->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
+	       strcmp(worker->pod->phase, "Failed") == 0 && worker->node == NULL &&
+	       !name_set_contains(&group->leaving_names, worker->pod_name) &&
+	       (old == NULL || worker->pod->deletion_time > old->until);
+}
+
+static struct evidence evidence_of_pods(const struct situation *s, const struct group *group,
+					const struct memory_backoff *old)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &s->workers[group->first_worker + i];
 		const char *cause = cause_of(worker->obstacle);
+		const char *message = worker->obstacle_message;
+		if (cause == NULL && failed_and_replaced(s, group, old, worker)) {
+			cause = REASON_POD_FAILED;
+			message = progress_end_text(s->arena, worker->pod);
+		}
 		if (cause == NULL)
 			continue;
 		return (struct evidence){ cause,
 					  arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name,
-						       MESSAGE_MAX, worker->obstacle_message) };
+						       MESSAGE_MAX, message) };
 	}
 	return (struct evidence){ NULL, "" };
 }
 
-/* Fresh enough to say something of the launches after the last back-off. */
+/* Fresh enough to say something of the launches after the last back-off. Kubernetes cuts times to
+ * seconds: what happened in the second of its end happened after it, for nothing was tried before. */
 static bool is_fresh(const struct situation *s, const struct memory_backoff *old, time_ms at)
 {
-	if (old == NULL || at == TIME_NONE || at > old->until)
+	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
 		return true;
 	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
 }
 
-/* A message that names a group speaks of that group only; of several names that it holds the longest
- * is meant ("gpu" stands in "gpu-large" as well). */
-static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
+/* The group that the message names; of several names that it holds the longest is meant ("gpu" stands in
+ * "gpu-large" as well). Looked for between `before` and `after`. NULL for none. */
+static const struct group *named_group(const struct situation *s, const char *message,
+				       const char *before, const char *after)
 {
 	const struct group *meant = NULL;
 
 	for (size_t g = 0; g < s->group_count; g++) {
 		const struct group *other = &s->groups[g];
+		const char *text =
+			arena_printf(s->arena, "%s%s%s", before, other->spec->name, after);
 
-		if (strstr(message, other->spec->name) != NULL &&
+		if (strstr(message, text) != NULL &&
 		    (meant == NULL || strlen(other->spec->name) > strlen(meant->spec->name)))
 			meant = other;
 	}
+	return meant;
+}
+
+/* A message that names a group speaks of that group only. The name of a Pod (KubeRay:
+ * <cluster>-<group>-worker-<random>) tells more than a word that may be a cluster or a resource. */
+static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
+{
+	const struct group *meant = named_group(s, message, "-", "-worker-");
+
+	if (meant == NULL)
+		meant = named_group(s, message, "", "");
 	return meant == NULL || meant == group;
+}
+
+/* KubeRay tells of every failure by this condition; only some are of creating workers. */
+static bool is_creation_failure(const struct condition *failure)
+{
+	return failure != NULL && strcmp(failure->status, "True") == 0 &&
+	       strncmp(failure->reason, "FailedDelete", strlen("FailedDelete")) != 0 &&
+	       strcmp(failure->reason, "FailedCreateHeadPod") != 0;
 }
 
 /* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
@@ -94,8 +134,8 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 	const struct ray_cluster *cluster = &s->snapshot->cluster;
 	const struct condition *failure =
 		condition_find(cluster->conditions, cluster->condition_count, "ReplicaFailure");
-	if (failure != NULL && strcmp(failure->status, "True") == 0 &&
-	    is_fresh(s, old, failure->last_transition) && speaks_of(s, group, failure->message))
+	if (is_creation_failure(failure) && is_fresh(s, old, failure->last_transition) &&
+	    speaks_of(s, group, failure->message))
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
 					  arena_strndup(s->arena, failure->message,
 							strnlen(failure->message, MESSAGE_MAX)) };
@@ -121,7 +161,7 @@ static struct evidence find_evidence(const struct situation *s, const struct gro
 		return (struct evidence){ REASON_SCALE_GATE,
 					  arena_printf(s->arena, "scaleStrategy.scaleGate is %.*s",
 						       MESSAGE_MAX, group->spec->scale_gate) };
-	struct evidence evidence = evidence_of_pods(s, group);
+	struct evidence evidence = evidence_of_pods(s, group, old);
 	if (evidence.cause == NULL && group->missing > 0)
 		evidence = evidence_of_operator(s, group, old);
 	return evidence;
@@ -156,6 +196,9 @@ static bool keep_old(const struct situation *s, const struct group *group,
 	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
 				      settings->start_timeout_seconds) *
 					     MS_PER_SECOND;
+	/* The clock has been set back: nobody knows how long it lasts. */
+	if (failed_at_of(old) > s->snapshot->now)
+		return false;
 	if (s->ray_reachable && has_recovered(s, group, failed_at_of(old)))
 		return false;
 	/* A lifted gate says by itself that Pods will come. */
@@ -207,10 +250,70 @@ static void update_group(struct situation *s, struct group *group)
 	}
 }
 
+static bool is_stuck(const struct worker *worker)
+{
+	if (worker->deleting || worker->joined)
+		return false;
+	/* What would have to be made anew does not come either. */
+	if (worker->raylet_gone)
+		return worker->finished || worker->expired;
+	return worker->obstacle != OBSTACLE_NONE;
+}
+
+/* The Pods of one replica of several hosts. */
+struct hosts {
+	int64_t count;
+	bool stuck, started;
+};
+
+/* A replica is whole or nothing: while none of its hosts has started, what one of them lacks they all
+ * lack, also when one cannot be created. */
+static void spread_over_replicas(struct situation *s, const struct group *group)
+{
+	struct hosts *replicas = arena_array(s->arena, s->worker_count, sizeof(*replicas));
+	struct worker *workers = &s->workers[group->first_worker];
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		struct hosts *hosts;
+
+		if (workers[i].replica == SITUATION_NO_INDEX)
+			continue;
+		hosts = &replicas[workers[i].replica];
+		hosts->count++;
+		hosts->stuck = hosts->stuck || workers[i].stuck;
+		hosts->started = hosts->started || !workers[i].never_started;
+	}
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct hosts *hosts;
+
+		if (workers[i].replica == SITUATION_NO_INDEX)
+			continue;
+		hosts = &replicas[workers[i].replica];
+		if (!hosts->started &&
+		    (hosts->stuck || (hosts->count < group->hosts && group->missing > 0)))
+			workers[i].stuck = true;
+	}
+}
+
+static void mark_stuck(struct situation *s, const struct group *group)
+{
+	if (!group->backed_off)
+		return;
+	for (size_t i = 0; i < group->worker_count; i++) {
+		struct worker *worker = &s->workers[group->first_worker + i];
+
+		worker->stuck = is_stuck(worker);
+	}
+	if (group->hosts > 1)
+		spread_over_replicas(s, group);
+}
+
 void backoff_update(struct situation *s)
 {
-	for (size_t g = 0; g < s->group_count; g++)
+	for (size_t g = 0; g < s->group_count; g++) {
 		update_group(s, &s->groups[g]);
+		mark_stuck(s, &s->groups[g]);
+	}
 	/* The entries have stopped moving: only now may a group point to its own. */
 	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
 		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
@@ -242,15 +345,4 @@ double backoff_recency(const struct situation *s, const struct group *group)
 			newest = failed_at_of(other->backoff);
 	}
 	return newest > 0 ? 1.0 - (double)failed_at_of(group->backoff) / (double)newest : 0.0;
-}
-
-bool backoff_worker_stuck(const struct situation *s, const struct worker *worker)
-{
-	if (worker->group == SITUATION_NO_INDEX || worker->deleting || worker->joined ||
-	    !s->groups[worker->group].backed_off)
-		return false;
-	/* What would have to be made anew does not come either. */
-	if (worker->raylet_gone)
-		return worker->finished || worker->expired;
-	return worker->obstacle != OBSTACLE_NONE;
 }

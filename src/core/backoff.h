@@ -1,6 +1,7 @@
 /* Back-off of groups that bring no capacity: entered on evidence (Pods, events, conditions), doubling,
  * remembered only through memory, ended by time (the next launch is the probe) or by a worker that
- * joined. Sets backed_off and backoff of the groups and the back-offs of the new memory.
+ * joined. Sets backed_off and backoff of the groups, stuck of their workers, and the back-offs of the new
+ * memory.
  * Must not take Pods back: that is launch. */
 #ifndef CORE_BACKOFF_H
 #define CORE_BACKOFF_H
@@ -19,7 +20,4 @@ void backoff_update(struct situation *situation);
  * end is the probe, so the group is then the choice that it was before. */
 double backoff_recoverable(const struct situation *situation, const struct group *group);
 double backoff_recency(const struct situation *situation, const struct group *group);
-/* A Pod of a backed-off group that will not come: no capacity, and taken back. */
-bool backoff_worker_stuck(const struct situation *situation, const struct worker *worker);
-
 #endif

@@ -195,7 +195,8 @@ static void cancel_unneeded(struct situation *s, struct group *group)
 	int64_t unneeded = smaller(group->ours, count_unneeded(s, group));
 	group->unneeded = unneeded;
 	group->unneeded_since = unneeded > 0 ? s->snapshot->now : TIME_NONE;
-	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE || old->unneeded <= 0)
+	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE ||
+	    old->unneeded <= 0 || old->unneeded_since > s->snapshot->now)
 		return;
 	/* Only as many as were unneeded the whole time. */
 	group->unneeded = smaller(unneeded, old->unneeded);

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/backoff.h"
 #include "core/target.h"
 
 /* First that is given wins: docs/SNAPSHOT.md, settings. */
@@ -96,7 +95,7 @@ static __int128 gpus_of_group(const struct situation *s, const struct group *gro
 		held++;
 		if (worker->joined && worker->node->total.count > 0)
 			sum += resources_amount(&worker->node->total, "GPU", 0);
-		else if (takes_back && backoff_worker_stuck(s, worker))
+		else if (takes_back && worker->stuck)
 			stuck++;
 		else
 			by_template++;

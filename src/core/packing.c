@@ -16,7 +16,7 @@ static bool is_capacity(const struct situation *s, const struct worker *worker)
 	if (worker->group == SITUATION_NO_INDEX ||
 	    s->groups[worker->group].capacity.problem != NULL)
 		return false;
-	return !backoff_worker_stuck(s, worker);
+	return !worker->stuck;
 }
 
 static bool may_terminate(const struct situation *s, const struct worker *worker)

@@ -23,7 +23,7 @@ bool progress_scale_gate(const struct worker_group *group)
  * counts, and a promise before a refusal of the same moment. */
 struct reaction {
 	bool promised, refused;
-	const char *message;
+	const char *reason, *message;
 	time_ms at;
 };
 
@@ -37,7 +37,7 @@ static bool is_about(const struct event *event, const struct pod *pod)
 
 static struct reaction find_reaction(const struct snapshot *snapshot, const struct pod *pod)
 {
-	struct reaction found = { .message = "", .at = TIME_NONE };
+	struct reaction found = { .reason = "", .message = "", .at = TIME_NONE };
 	for (size_t i = 0; i < snapshot->event_count; i++) {
 		const struct event *event = &snapshot->events[i];
 		enum event_meaning meaning = event_meaning(event);
@@ -50,10 +50,18 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 			continue;
 		found = (struct reaction){ .promised = promise,
 					   .refused = !promise,
+					   .reason = event->reason,
 					   .message = event->message,
 					   .at = at };
 	}
 	return found;
+}
+
+/* "901 s, timeout 900 s" */
+static const char *over_text(const struct situation *s, int64_t waited_ms, int64_t timeout)
+{
+	return arena_printf(s->arena, "%lld s, timeout %lld s",
+			    (long long)(waited_ms / MS_PER_SECOND), (long long)timeout);
 }
 
 static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
@@ -61,31 +69,37 @@ static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
 	return since != TIME_NONE && now - since > seconds * MS_PER_SECOND;
 }
 
-static void assess_gated(const struct snapshot *snapshot, struct worker *worker)
+static void assess_gated(const struct situation *s, struct worker *worker)
 {
 	const struct pod *pod = worker->pod;
 	bool young = pod->created != TIME_NONE &&
-		     snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
+		     s->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
 	worker->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
-	worker->obstacle_message = pod->spec.scheduling_gates.count > 0 ?
-					   pod->spec.scheduling_gates.at[0] :
-					   "SchedulingGated";
+	worker->obstacle_message = "SchedulingGated";
+	if (pod->spec.scheduling_gates.count > 0)
+		worker->obstacle_message = arena_printf(s->arena, "scheduling gate %s",
+							pod->spec.scheduling_gates.at[0]);
 }
 
-static void assess_unschedulable(const struct snapshot *snapshot, struct worker *worker,
+static void assess_unschedulable(const struct situation *s, struct worker *worker,
 				 const struct condition *scheduled)
 {
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t timeout = snapshot->settings.node_provision_timeout_seconds;
 	time_ms since = scheduled->last_transition;
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
 	worker->obstacle_message = scheduled->message;
-	if (waited_longer(snapshot->now, since,
-			  snapshot->settings.node_provision_timeout_seconds)) {
+	if (waited_longer(snapshot->now, since, timeout)) {
 		worker->obstacle = OBSTACLE_NODE_TIMEOUT;
+		worker->obstacle_message = arena_printf(
+			s->arena, "%s for %s: %s", scheduled->reason,
+			over_text(s, snapshot->now - since, timeout), scheduled->message);
 	} else if (reaction.refused) {
 		worker->obstacle = OBSTACLE_NO_NODE;
-		worker->obstacle_message = reaction.message;
+		worker->obstacle_message =
+			arena_printf(s->arena, "%s: %s", reaction.reason, reaction.message);
 	} else if (!reaction.promised) {
 		worker->obstacle = OBSTACLE_WAITING;
 	}
@@ -97,6 +111,20 @@ static time_ms ray_container_start(const struct pod *pod)
 	return status != NULL ? status->started_at : TIME_NONE;
 }
 
+/* How far the Ray container has come, in the words of its status. */
+static const char *container_text(const struct pod *pod)
+{
+	const struct container_status *status = pod_ray_container_status(pod);
+
+	if (status == NULL)
+		return "its Ray container has no status";
+	if (status->state == CONTAINER_RUNNING)
+		return "its Ray container runs";
+	if (status->message[0] != '\0')
+		return status->message;
+	return status->reason[0] != '\0' ? status->reason : "its Ray container does not run";
+}
+
 /* The clock of a start begins anew when the head's Ray starts: all raylets must join again. */
 static void assess_start(const struct situation *s, struct worker *worker,
 			 const struct condition *scheduled)
@@ -106,12 +134,28 @@ static void assess_start(const struct situation *s, struct worker *worker,
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
-	if (s->ray_reachable &&
-	    waited_longer(s->snapshot->now, since, s->snapshot->settings.start_timeout_seconds)) {
+	int64_t timeout = s->snapshot->settings.start_timeout_seconds;
+	if (s->ray_reachable && waited_longer(s->snapshot->now, since, timeout)) {
 		worker->obstacle = OBSTACLE_START_TIMEOUT;
-		worker->obstacle_message = "its raylet has not joined";
+		worker->obstacle_message =
+			arena_printf(s->arena, "its raylet has not joined in %s: %s",
+				     over_text(s, s->snapshot->now - since, timeout),
+				     container_text(worker->pod));
 		worker->expired = true;
 	}
+}
+
+const char *progress_end_text(struct arena *arena, const struct pod *pod)
+{
+	const struct container_status *status = pod_ray_container_status(pod);
+	const char *reason = pod->reason, *message = pod->message;
+
+	if (reason[0] == '\0' && message[0] == '\0' && status != NULL) {
+		reason = status->reason;
+		message = status->message;
+	}
+	return arena_printf(arena, "%s%s%s%s%s", pod->phase, reason[0] != '\0' ? ": " : "", reason,
+			    message[0] != '\0' ? ": " : "", message);
 }
 
 static void assess(const struct situation *s, struct worker *worker)
@@ -126,13 +170,13 @@ static void assess(const struct situation *s, struct worker *worker)
 	if (worker->finished) {
 		/* While Ray is unreachable nobody knows whether it had joined. */
 		worker->obstacle = s->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
-		worker->obstacle_message = pod->message[0] != '\0' ? pod->message : pod->reason;
+		worker->obstacle_message = progress_end_text(s->arena, pod);
 	} else if (worker->never_started && !placed &&
 		   (pod->spec.scheduling_gates.count > 0 ||
 		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
-		assess_gated(s->snapshot, worker);
+		assess_gated(s, worker);
 	} else if (worker->never_started && unscheduled) {
-		assess_unschedulable(s->snapshot, worker, scheduled);
+		assess_unschedulable(s, worker, scheduled);
 	} else if (worker->never_started && !placed) {
 		worker->obstacle = OBSTACLE_WAITING;
 	} else {

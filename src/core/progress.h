@@ -10,6 +10,8 @@
 #define PROGRESS_GATE_GRACE_MS 5000
 
 void progress_assess(struct situation *situation);
+/* "Failed: UnexpectedAdmissionError: ...", of a Pod that has ended. */
+const char *progress_end_text(struct arena *arena, const struct pod *pod);
 /* scaleStrategy.scaleGate holds the group. */
 bool progress_scale_gate(const struct worker_group *group);
 

@@ -56,6 +56,7 @@ struct worker {
 	bool expired;       /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
+	bool stuck; /* its group is in back-off and it will not come: no capacity, taken back */
 	enum removal removal;
 	/* Set by packing. */
 	bool needed_by_demand, needed_by_request;

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "core/backoff.h"
-
 struct member {
 	size_t replica, worker;
 };
@@ -50,7 +48,7 @@ static void describe(const struct situation *s, struct unit *unit)
 			unit->drained = true;
 		if (worker->needed_by_demand || worker->needed_by_request)
 			unit->needed = true;
-		if (backoff_worker_stuck(s, worker))
+		if (worker->stuck)
 			unit->stuck = true;
 	}
 }

@@ -151,7 +151,8 @@ static const char *trouble(const struct plan *plan, struct arena *arena)
 		const struct plan_condition *condition = &plan->conditions.at[i];
 		bool bad = !strcmp(condition->type, "InvalidRequest") ?
 				   !strcmp(condition->status, "True") :
-				   !strcmp(condition->type, "ScalingActive") &&
+				   (!strcmp(condition->type, "ScalingActive") ||
+				    !strcmp(condition->type, "AbleToScale")) &&
 					   strcmp(condition->status, "True") != 0;
 
 		if (bad)
