@@ -452,6 +452,7 @@ bench: bench-schedule bench-reaction
 #   make fuzz FUZZ_SECONDS=3600              every target that long
 #   make fuzz-codec_yaml                     one of them
 # What was found to be worth keeping stays in $(FUZZ_CORPUS); a finding in $(BUILD)/fuzz/findings.
+# A target starts from the files below and from src/test/fuzz/corpus/NAME, where it is there.
 
 FUZZ_SECONDS ?= 10
 FUZZ_CORPUS ?= $(BUILD)/fuzz/corpus
@@ -461,6 +462,7 @@ FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fsanitize=fuzze
 # Golden cases are what the snapshot's target starts from.
 FUZZ_SEEDS_codec_snapshot := src/test/golden
 FUZZ_SEEDS_gcs_state := src/test/data/gcs
+fuzz_seeds = $(FUZZ_SEEDS_$(1)) $(wildcard src/test/fuzz/corpus/$(1))
 
 fuzz_layer = $(firstword $(subst _, ,$(1)))
 
@@ -490,13 +492,15 @@ $(BUILD)/fuzz/$(1): $(BUILD)/fuzz/obj/test/fuzz/$(1)_fuzz.o \
 		$$(call libraries,$$(call fuzz_layer,$(1)))
 fuzz-$(1): $(BUILD)/fuzz/$(1)
 	@mkdir -p $(FUZZ_CORPUS)/$(1) $(BUILD)/fuzz/findings
+	@rm -f $(BUILD)/fuzz/$(1).passed
 	@echo 'FUZZ    $(1), $(FUZZ_SECONDS) s'
 	@$(BUILD)/fuzz/$(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
 		-max_len=65536 -dict=src/test/fuzz/words.dict -verbosity=0 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/fuzz/findings/$(1)- $(FUZZ_CORPUS)/$(1) \
-		$$(FUZZ_SEEDS_$(1)) > $(BUILD)/fuzz/$(1).log 2>&1 || \
+		$(call fuzz_seeds,$(1)) > $(BUILD)/fuzz/$(1).log 2>&1 || \
 		{ tail -40 $(BUILD)/fuzz/$(1).log; exit 1; }
 	@grep number_of_executed_units $(BUILD)/fuzz/$(1).log | sed 's/^stat::/        /'
+	@touch $(BUILD)/fuzz/$(1).passed
 .PHONY: fuzz-$(1)
 endef
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rules,$(t))))
@@ -504,6 +508,19 @@ $(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rules,$(t))))
 
 fuzz: $(FUZZ_TARGETS:%=fuzz-%)
 .PHONY: fuzz
+
+# The parsers of what comes from outside into a decision, as a stage of make test.
+TEST_STAGES += fuzz
+FUZZ_STAGE := codec_snapshot gcs_state
+FUZZ_STAGE_SECONDS ?= 30
+test-fuzz:
+	@rm -f $(FUZZ_STAGE:%=$(BUILD)/fuzz/%.passed) $(RESULTS)/fuzz.count; status=0; \
+		$(MAKE) --no-print-directory -k -j$(JOBS) FUZZ_SECONDS=$(FUZZ_STAGE_SECONDS) \
+			$(FUZZ_STAGE:%=fuzz-%) || status=1; \
+		for t in $(FUZZ_STAGE); do \
+			if [ -e $(BUILD)/fuzz/$$t.passed ]; then echo "fuzz:$$t 1 0 0"; \
+			else echo "fuzz:$$t 0 1 0"; fi; done > $(RESULTS)/fuzz.count; exit $$status
+.PHONY: test-fuzz
 
 # ---- 13 help ------------------------------------------------------------------------------
 
