@@ -102,14 +102,42 @@ int demand_compare_requests(const struct ray_request *a, const struct ray_reques
 	return order;
 }
 
-const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_t *ret_count)
+/* The bundles of a gang: in its bundle selectors one list for each way to place it, in the older form
+ * a single one. */
+static size_t gang_choices(const struct ray_gang *gang)
+{
+	return gang->selector_count > 0 ? gang->selector_count : 1;
+}
+
+static const struct ray_request *gang_bundles(const struct ray_gang *gang, size_t choice,
+					      size_t *ret_count)
 {
 	if (gang->selector_count > 0) {
-		*ret_count = gang->selectors[0].count;
-		return gang->selectors[0].requests;
+		*ret_count = gang->selectors[choice].count;
+		return gang->selectors[choice].requests;
 	}
 	*ret_count = gang->request_count;
 	return gang->requests;
+}
+
+static int compare_choices(const struct ray_gang *a, const struct ray_gang *b, size_t choice)
+{
+	size_t count_a, count_b;
+	const struct ray_request *bundles_a = gang_bundles(a, choice, &count_a);
+	const struct ray_request *bundles_b = gang_bundles(b, choice, &count_b);
+	int order = 0;
+	for (size_t i = 0; order == 0 && i < count_a && i < count_b; i++)
+		order = demand_compare_requests(&bundles_a[i], &bundles_b[i]);
+	return order != 0 ? order : compare_sizes(count_a, count_b);
+}
+
+int demand_compare_gangs(const struct ray_gang *a, const struct ray_gang *b)
+{
+	size_t choices_a = gang_choices(a), choices_b = gang_choices(b);
+	int order = strcmp(a->details, b->details);
+	for (size_t i = 0; order == 0 && i < choices_a && i < choices_b; i++)
+		order = compare_choices(a, b, i);
+	return order != 0 ? order : compare_sizes(choices_a, choices_b);
 }
 
 const char *demand_bundle_text(struct arena *arena, const struct ray_request *request)
@@ -122,6 +150,8 @@ const char *demand_bundle_text(struct arena *arena, const struct ray_request *re
 	struct resources resources = { items, count };
 	return resources_text(arena, &resources);
 }
+
+#define HASH_START UINT64_C(14695981039346656037)
 
 /* FNV-1a: no secrets, only a short name for a shape. */
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -149,15 +179,29 @@ static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
 	return hash;
 }
 
-const char *demand_key(struct arena *arena, const struct ray_request *request)
+static uint64_t hash_request(struct arena *arena, uint64_t hash, const struct ray_request *request)
 {
-	uint64_t hash = UINT64_C(14695981039346656037);
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		hash = hash_text(hash, request->bundle[i].name);
 		hash = hash_text(hash, resource_amount_text(arena, request->bundle[i].amount));
 	}
-	hash = hash_selectors(arena, hash, request);
+	return hash_selectors(arena, hash, request);
+}
+
+const char *demand_key(struct arena *arena, const struct ray_request *request)
+{
+	uint64_t hash = hash_request(arena, HASH_START, request);
 	return arena_printf(arena, "%016llx", (unsigned long long)hash);
+}
+
+const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
+{
+	size_t count;
+	const struct ray_request *bundles = gang_bundles(gang, 0, &count);
+	uint64_t hash = hash_text(HASH_START, gang->details);
+	for (size_t i = 0; i < count; i++)
+		hash = hash_request(arena, hash, &bundles[i]);
+	return arena_printf(arena, "gang-%016llx", (unsigned long long)hash);
 }
 
 /* GPUs are shared in fractions or taken whole: Ray refuses 1.5 (gpu-facts B3). Only for
@@ -248,15 +292,19 @@ static int compare_gangs(const void *left, const void *right)
 {
 	const struct gang *a = left;
 	const struct gang *b = right;
-	size_t count_a, count_b;
-	const struct ray_request *bundles_a = demand_gang_bundles(a->gang, &count_a);
-	const struct ray_request *bundles_b = demand_gang_bundles(b->gang, &count_b);
-	int order = strcmp(a->gang->details, b->gang->details);
-	for (size_t i = 0; order == 0 && i < count_a && i < count_b; i++)
-		order = demand_compare_requests(&bundles_a[i], &bundles_b[i]);
-	if (order == 0)
-		order = compare_sizes(count_a, count_b);
+	int order = demand_compare_gangs(a->gang, b->gang);
 	return order != 0 ? order : compare_sizes(a->received, b->received);
+}
+
+/* One bad bundle makes the whole gang bad, in whichever choice it stands. */
+static void judge_gang(struct situation *s, struct gang *gang)
+{
+	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
+		size_t count;
+		const struct ray_request *bundles = gang_bundles(gang->gang, c, &count);
+		for (size_t b = 0; b < count && gang->reason == NULL; b++)
+			judge_request(s, &bundles[b], &gang->reason, &gang->message);
+	}
 }
 
 static void collect_gangs(struct situation *s, const struct ray_state *state)
@@ -264,13 +312,12 @@ static void collect_gangs(struct situation *s, const struct ray_state *state)
 	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));
 	for (size_t i = 0; i < state->gang_count; i++) {
 		size_t count;
-		const struct ray_request *bundles = demand_gang_bundles(&state->gangs[i], &count);
+		gang_bundles(&state->gangs[i], 0, &count);
 		if (count == 0) /* placement groups that are placed leave empty entries (T5) */
 			continue;
 		struct gang *gang = &s->gangs[s->gang_count++];
 		*gang = (struct gang){ .gang = &state->gangs[i], .received = i, .message = "" };
-		for (size_t b = 0; b < count && gang->reason == NULL; b++)
-			judge_request(s, &bundles[b], &gang->reason, &gang->message);
+		judge_gang(s, gang);
 	}
 	qsort(s->gangs, s->gang_count, sizeof(*s->gangs), compare_gangs);
 }

@@ -68,8 +68,9 @@ struct schedule_problem {
 	size_t node_count;
 	const struct schedule_constraint *constraints; /* each by itself, they do not add up */
 	size_t constraint_count;
-	const struct ray_gang *gangs;
+	const struct ray_gang *gangs; /* of several bundle selectors the first that fits is taken */
 	size_t gang_count;
+	const bool *gangs_new_only; /* parallel to gangs: stuck, not on joined nodes; NULL: none */
 	const struct schedule_demand *demands;
 	size_t demand_count;
 	bool has_max_nodes;

@@ -114,8 +114,8 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 struct gang {
 	const struct ray_gang *gang;
 	size_t index;
-	size_t placement_count; /* of the deprecated list, as Ray counts */
-	struct schedule_list list;
+	size_t placement_count;      /* of the deprecated list, as Ray counts */
+	struct schedule_list *lists; /* one for each choice, in their order */
 };
 
 static int compare_lists(const struct schedule_list *a, const struct schedule_list *b)
@@ -141,8 +141,18 @@ static int compare_gangs(const void *a, const void *b)
 		return first->placement_count < second->placement_count ? 1 : -1;
 	if (first->gang->request_count != second->gang->request_count)
 		return first->gang->request_count < second->gang->request_count ? 1 : -1;
-	order = compare_lists(&first->list, &second->list);
+	order = compare_lists(&first->lists[0], &second->lists[0]);
 	return order ? order : strcmp(second->gang->details, first->gang->details);
+}
+
+static struct schedule_list *lists_of_gang(struct schedule_run *run, size_t index)
+{
+	size_t count = schedule_gang_choices(&run->problem->gangs[index]);
+	struct schedule_list *lists = arena_array(run->scratch, count, sizeof(*lists));
+
+	for (size_t i = 0; i < count; i++)
+		lists[i] = schedule_list_of_gang(&run->words, index, i);
+	return lists;
 }
 
 static struct gang *sort_gangs(struct schedule_run *run)
@@ -155,7 +165,7 @@ static struct gang *sort_gangs(struct schedule_run *run)
 
 		gangs[i].gang = gang;
 		gangs[i].index = i;
-		gangs[i].list = schedule_list_of_gang(&run->words, gang, i);
+		gangs[i].lists = lists_of_gang(run, i);
 		for (size_t j = 0; j < gang->request_count; j++)
 			gangs[i].placement_count += gang->requests[j].placement_count;
 	}
@@ -163,35 +173,48 @@ static struct gang *sort_gangs(struct schedule_run *run)
 	return gangs;
 }
 
-static void note_gang_left(struct schedule_leftover *leftover, const struct gang *gang,
+/* What stood in the way of the first choice that something stood in the way of. */
+static void note_gang_left(struct schedule_leftover *leftover, const struct schedule_list *list,
 			   const struct schedule_try_left *left)
 {
 	leftover->count = 1;
-	for (size_t i = 0; i < gang->list.count; i++) {
+	for (size_t i = 0; i < list->count && leftover->limit == SCHEDULE_LIMIT_NONE; i++) {
 		if (left->limits[i] == SCHEDULE_LIMIT_NONE)
 			continue;
 		leftover->limit = left->limits[i];
 		leftover->limit_type = left->limit_types[i];
+	}
+}
+
+static void place_gang(struct schedule_run *run, const struct gang *gang,
+		       struct schedule_leftover *leftover)
+{
+	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
+
+	if (!gang->lists[0].count)
 		return;
+	for (size_t i = 0; i < schedule_gang_choices(gang->gang); i++) {
+		struct schedule_try_left left;
+
+		if (!gang->lists[i].count)
+			continue;
+		left = schedule_try(run, &gang->lists[i], &source);
+		if (!left.any) {
+			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
+			return;
+		}
+		note_gang_left(leftover, &gang->lists[i], &left);
 	}
 }
 
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
 	const struct gang *gangs = lists->gangs;
 
 	result->gangs = leftovers_new(run, run->problem->gang_count);
-	for (size_t i = 0; i < run->problem->gang_count; i++) {
-		struct schedule_try_left left;
-
-		if (!gangs[i].list.count)
-			continue;
-		left = schedule_try(run, &gangs[i].list, &source);
-		if (left.any)
-			note_gang_left(&result->gangs[gangs[i].index], &gangs[i], &left);
-	}
+	for (size_t i = 0; i < run->problem->gang_count; i++)
+		place_gang(run, &gangs[i], &result->gangs[gangs[i].index]);
 }
 
 static void place_demands(struct schedule_run *run, const struct lists *lists,

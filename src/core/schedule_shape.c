@@ -317,23 +317,25 @@ static void pack_sum(struct pack *pack)
 	pack->request->bundle_count = kept;
 }
 
-static void add_packs(struct builder *builder, struct packs *packs)
+static void add_packs(struct builder *builder, struct packs *packs, bool new_only)
 {
 	for (size_t i = 0; i < packs->packs.count; i++) {
 		struct pack *pack = &packs->packs.at[i];
 		struct schedule_shape *shape;
 
 		pack_sum(pack);
-		shape = builder_add(builder, pack->request, false, 1);
+		shape = builder_add(builder, pack->request, new_only, 1);
 		shape->combined = true;
 		for (size_t j = 0; j < pack->entries.count; j++)
 			VEC_PUSH(builder->words->arena, &shape->entries, pack->entries.at[j]);
 	}
 }
 
-struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words,
-					   const struct ray_gang *gang, size_t index)
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
+					   size_t choice)
 {
+	const struct schedule_problem *problem = words->problem;
+	bool new_only = problem->gangs_new_only && problem->gangs_new_only[index];
 	struct builder builder = { .words = words };
 	struct packs packs = { .packs = { .at = NULL } };
 	const struct ray_request *requests;
@@ -341,14 +343,14 @@ struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words,
 
 	schedule_intern_init(&builder.identities, words->arena);
 	schedule_intern_init(&packs.keys, words->arena);
-	requests = schedule_gang_requests(gang, &count);
+	requests = schedule_gang_requests(&problem->gangs[index], choice, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (is_packed(&requests[i]))
 			pack_add(words, &packs, &requests[i], index);
 		else
-			entry_add(&builder, builder_add(&builder, &requests[i], false, 1), index,
+			entry_add(&builder, builder_add(&builder, &requests[i], new_only, 1), index,
 				  &requests[i], 1);
 	}
-	add_packs(&builder, &packs);
+	add_packs(&builder, &packs, new_only);
 	return builder_list(&builder);
 }

@@ -51,10 +51,10 @@ struct schedule_list {
 /* Of a constraint or of the demands. */
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count);
-/* The bundles of gang `index`, those with the same affinity combined into one (utils.py
- * combine_requests_with_affinity). */
-struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words,
-					   const struct ray_gang *gang, size_t index);
+/* The bundles of gang `index` of the problem in one of its choices, those with the same affinity
+ * combined into one (utils.py combine_requests_with_affinity). */
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
+					   size_t choice);
 /* Ray's order of trying, descending: negative when a comes first. */
 int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b);
 

@@ -93,11 +93,17 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 		}
 }
 
-const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t *ret_count)
+size_t schedule_gang_choices(const struct ray_gang *gang)
+{
+	return gang->selector_count ? gang->selector_count : 1;
+}
+
+const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t choice,
+						 size_t *ret_count)
 {
 	if (gang->selector_count) {
-		*ret_count = gang->selectors[0].count;
-		return gang->selectors[0].requests;
+		*ret_count = gang->selectors[choice].count;
+		return gang->selectors[choice].requests;
 	}
 	*ret_count = gang->request_count;
 	return gang->requests;
@@ -113,6 +119,17 @@ static void collect_demands(struct schedule_vocabulary *words,
 	}
 }
 
+static void collect_gang(struct schedule_vocabulary *words, const struct ray_gang *gang)
+{
+	for (size_t i = 0; i < schedule_gang_choices(gang); i++) {
+		size_t count;
+		const struct ray_request *requests = schedule_gang_requests(gang, i, &count);
+
+		for (size_t j = 0; j < count; j++)
+			collect_request(words, &requests[j]);
+	}
+}
+
 static void collect_problem(struct schedule_vocabulary *words)
 {
 	const struct schedule_problem *problem = words->problem;
@@ -121,12 +138,9 @@ static void collect_problem(struct schedule_vocabulary *words)
 		collect_demands(words, problem->constraints[i].demands,
 				problem->constraints[i].count);
 	for (size_t i = 0; i < problem->gang_count; i++) {
-		size_t count;
-		const struct ray_request *requests =
-			schedule_gang_requests(&problem->gangs[i], &count);
-
-		for (size_t j = 0; j < count; j++)
-			collect_request(words, &requests[j]);
+		collect_gang(words, &problem->gangs[i]);
+		if (problem->gangs_new_only && problem->gangs_new_only[i])
+			words->new_only = true;
 	}
 	collect_demands(words, problem->demands, problem->demand_count);
 }

@@ -42,7 +42,10 @@ void schedule_encode_affinity(struct schedule_vocabulary *words, const struct la
 void schedule_encode_selectors(struct schedule_vocabulary *words,
 			       const struct ray_request *request);
 
-/* The bundles that Ray packs of a gang: the first selector's, else the deprecated ones. */
-const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t *ret_count);
+/* How many ways there are to place a gang: its bundle selectors, or the deprecated list of bundles. */
+size_t schedule_gang_choices(const struct ray_gang *gang);
+/* The bundles of one of them; Ray 2.60 packs only number 0. */
+const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t choice,
+						 size_t *ret_count);
 
 #endif

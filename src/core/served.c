@@ -144,6 +144,15 @@ static struct verdict explain_unserved(const struct situation *s,
 				 "only workers that live could serve it, and they are in use" };
 }
 
+static struct verdict and_stuck(const struct situation *s, struct verdict verdict)
+{
+	verdict.message = arena_printf(s->arena,
+				       "%s; it fits on living workers by the numbers, but stays "
+				       "pending for %lld s",
+				       verdict.message, (long long)s->stuck_seconds);
+	return verdict;
+}
+
 static struct verdict judge(const struct situation *s, const struct demand *demand,
 			    const struct schedule_leftover *leftover)
 {
@@ -153,7 +162,8 @@ static struct verdict judge(const struct situation *s, const struct demand *dema
 	if (!fits_any_group(s, request) && !fits_head(s, request) && !fits_living(s, request) &&
 	    unreadable_group(s) == NULL)
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request) };
-	return explain_unserved(s, leftover);
+	struct verdict verdict = explain_unserved(s, leftover);
+	return demand->stuck ? and_stuck(s, verdict) : verdict;
 }
 
 static struct plan_demand *add_entry(struct situation *s, const struct verdict *verdict)
@@ -209,20 +219,7 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
 					    "does not fit beside what is placed already" };
-	return verdict;
-}
-
-static bool same_gang(const struct ray_gang *a, const struct ray_gang *b)
-{
-	size_t count_a, count_b;
-	const struct ray_request *bundles_a = demand_gang_bundles(a, &count_a);
-	const struct ray_request *bundles_b = demand_gang_bundles(b, &count_b);
-	if (count_a != count_b || strcmp(a->details, b->details) != 0)
-		return false;
-	for (size_t i = 0; i < count_a; i++)
-		if (demand_compare_requests(&bundles_a[i], &bundles_b[i]) != 0)
-			return false;
-	return true;
+	return gang->stuck ? and_stuck(s, verdict) : verdict;
 }
 
 static void report_gangs(struct situation *s)
@@ -236,7 +233,7 @@ static void report_gangs(struct situation *s)
 		if (gang->reason == NULL && left[i].count <= 0)
 			continue;
 		struct verdict verdict = judge_gang(s, gang, &left[i]);
-		if (last != NULL && same_gang(last->gang, gang->gang) &&
+		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
 		    strcmp(last->reason, verdict.reason) == 0) {
 			last->count++;
 			continue;

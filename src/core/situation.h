@@ -115,6 +115,7 @@ struct demand {
 	size_t received_count;
 	const char *reason; /* NULL, or why no machine can serve it (a REASON_) */
 	const char *message;
+	bool stuck; /* some of it has been pending beside room for it for too long */
 };
 
 struct demand_list {
@@ -126,6 +127,7 @@ struct gang {
 	const struct ray_gang *gang;
 	size_t received;              /* index into the received list */
 	const char *reason, *message; /* NULL, or why no machine can serve it */
+	bool stuck;
 };
 
 /* Which demands (or gangs) stand in a list of schedule_problem: its index to theirs. */

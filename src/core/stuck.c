@@ -4,21 +4,35 @@
 
 #include "core/demand.h"
 
-/* How many bundles of each packed demand stand on nodes that Ray reports as running. */
-static int64_t *count_on_living(const struct situation *s)
+/* Bundles that stand on nodes that Ray reports as running, and on others. */
+struct standing {
+	int64_t *demands;            /* per packed demand, on running ones */
+	int64_t *gangs, *gangs_else; /* per packed gang */
+};
+
+static bool is_living(const struct situation *s, const struct schedule_node_result *node)
 {
-	int64_t *counts = arena_array(s->arena, s->packed_demands.count, sizeof(*counts));
+	if (node->worker == SCHEDULE_NO_INDEX)
+		return false;
+	return node->worker >= s->worker_count || s->workers[node->worker].joined;
+}
+
+static void count_standing(const struct situation *s, struct standing *ret)
+{
+	ret->demands = arena_array(s->arena, s->packed_demands.count, sizeof(int64_t));
+	ret->gangs = arena_array(s->arena, s->packed_gangs.count, sizeof(int64_t));
+	ret->gangs_else = arena_array(s->arena, s->packed_gangs.count, sizeof(int64_t));
 	for (size_t n = 0; n < s->result->node_count; n++) {
 		const struct schedule_node_result *node = &s->result->nodes[n];
-		if (node->worker == SCHEDULE_NO_INDEX)
-			continue;
-		if (node->worker < s->worker_count && !s->workers[node->worker].joined)
-			continue;
-		for (size_t i = 0; i < node->placement_count; i++)
-			if (node->placements[i].phase == SCHEDULE_PHASE_DEMAND)
-				counts[node->placements[i].index] += node->placements[i].count;
+		bool living = is_living(s, node);
+		for (size_t i = 0; i < node->placement_count; i++) {
+			const struct schedule_placement *item = &node->placements[i];
+			if (item->phase == SCHEDULE_PHASE_DEMAND && living)
+				ret->demands[item->index] += item->count;
+			else if (item->phase == SCHEDULE_PHASE_GANG)
+				(living ? ret->gangs : ret->gangs_else)[item->index] += item->count;
+		}
 	}
-	return counts;
 }
 
 static const struct memory_since *remembered(const struct situation *s, const char *key)
@@ -31,9 +45,8 @@ static const struct memory_since *remembered(const struct situation *s, const ch
 }
 
 /* Bundles of the demand that have been stuck for the whole time; 0 for none yet. */
-static int64_t update_mark(struct situation *s, const struct demand *demand, int64_t on_living)
+static int64_t update_mark(struct situation *s, const char *key, int64_t on_living)
 {
-	const char *key = demand_key(s->arena, demand->request);
 	const struct memory_since *old = remembered(s, key);
 	time_ms now = s->snapshot->now;
 	if (s->plan->memory.stuck_demand.count >= STUCK_SHAPES_MAX)
@@ -72,37 +85,65 @@ static void open_young_workers(struct situation *s, time_ms since)
 	s->problem.nodes = nodes;
 }
 
-bool stuck_split(struct situation *s)
+/* A demand of which some bundles are stuck becomes two. */
+static void split_demands(struct situation *s, const struct standing *standing)
 {
-	int64_t *on_living = count_on_living(s);
 	size_t count = s->packed_demands.count, used = 0;
 	struct schedule_demand *demands = arena_array(s->arena, 2 * count, sizeof(*demands));
 	size_t *index = arena_array(s->arena, 2 * count, sizeof(*index));
 	for (size_t i = 0; i < count; i++) {
-		const struct demand *demand = &s->demands.at.at[s->packed_demands.index[i]];
-		int64_t stuck = on_living[i] > 0 ? update_mark(s, demand, on_living[i]) : 0;
+		struct demand *demand = &s->demands.at.at[s->packed_demands.index[i]];
+		const struct ray_request *request = demand->request;
+		int64_t living = standing->demands[i], stuck = 0;
+		if (living > 0)
+			stuck = update_mark(s, demand_key(s->arena, request), living);
 		if (stuck < demand->count) {
 			index[used] = s->packed_demands.index[i];
-			demands[used++] =
-				(struct schedule_demand){ .request = demand->request,
-							  .count = demand->count - stuck };
+			demands[used++] = (struct schedule_demand){
+				.request = request,
+				.count = demand->count - stuck,
+			};
 		}
 		if (stuck > 0) {
+			demand->stuck = true;
 			index[used] = s->packed_demands.index[i];
 			demands[used++] = (struct schedule_demand){
-				.request = demand->request,
+				.request = request,
 				.count = stuck,
 				.place = SCHEDULE_DEMAND_NEW_ONLY,
 			};
 		}
 	}
+	s->problem.demands = demands;
+	s->problem.demand_count = used;
+	s->packed_demands = (struct packed_list){ index, used };
+}
+
+/* A placement group is stuck as a whole: which of its bundles finds no place is not known. */
+static void mark_gangs(struct situation *s, const struct standing *standing)
+{
+	bool *new_only = arena_array(s->arena, s->packed_gangs.count, sizeof(*new_only));
+	for (size_t i = 0; i < s->packed_gangs.count; i++) {
+		struct gang *gang = &s->gangs[s->packed_gangs.index[i]];
+		if (standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
+			continue;
+		gang->stuck = update_mark(s, demand_gang_key(s->arena, gang->gang),
+					  standing->gangs[i]) > 0;
+		new_only[i] = gang->stuck;
+	}
+	s->problem.gangs_new_only = new_only;
+}
+
+bool stuck_split(struct situation *s)
+{
+	struct standing standing;
+	count_standing(s, &standing);
+	split_demands(s, &standing);
+	mark_gangs(s, &standing);
 	if (!s->ray_reachable && s->snapshot->memory != NULL)
 		s->plan->memory.stuck_demand = s->snapshot->memory->stuck_demand;
 	if (s->stuck_bundles == 0)
 		return false;
 	open_young_workers(s, s->snapshot->now - s->stuck_seconds * MS_PER_SECOND);
-	s->problem.demands = demands;
-	s->problem.demand_count = used;
-	s->packed_demands = (struct packed_list){ index, used };
 	return true;
 }
