@@ -109,7 +109,7 @@ static size_t gang_choices(const struct ray_gang *gang)
 	return gang->selector_count > 0 ? gang->selector_count : 1;
 }
 
-static const struct ray_request *gang_bundles(const struct ray_gang *gang, size_t choice,
+const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_t choice,
 					      size_t *ret_count)
 {
 	if (gang->selector_count > 0) {
@@ -123,8 +123,8 @@ static const struct ray_request *gang_bundles(const struct ray_gang *gang, size_
 static int compare_choices(const struct ray_gang *a, const struct ray_gang *b, size_t choice)
 {
 	size_t count_a, count_b;
-	const struct ray_request *bundles_a = gang_bundles(a, choice, &count_a);
-	const struct ray_request *bundles_b = gang_bundles(b, choice, &count_b);
+	const struct ray_request *bundles_a = demand_gang_bundles(a, choice, &count_a);
+	const struct ray_request *bundles_b = demand_gang_bundles(b, choice, &count_b);
 	int order = 0;
 	for (size_t i = 0; order == 0 && i < count_a && i < count_b; i++)
 		order = demand_compare_requests(&bundles_a[i], &bundles_b[i]);
@@ -197,7 +197,7 @@ const char *demand_key(struct arena *arena, const struct ray_request *request)
 const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
 {
 	size_t count;
-	const struct ray_request *bundles = gang_bundles(gang, 0, &count);
+	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
 	uint64_t hash = hash_text(HASH_START, gang->details);
 	for (size_t i = 0; i < count; i++)
 		hash = hash_request(arena, hash, &bundles[i]);
@@ -301,7 +301,7 @@ static void judge_gang(struct situation *s, struct gang *gang)
 {
 	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
 		size_t count;
-		const struct ray_request *bundles = gang_bundles(gang->gang, c, &count);
+		const struct ray_request *bundles = demand_gang_bundles(gang->gang, c, &count);
 		for (size_t b = 0; b < count && gang->reason == NULL; b++)
 			judge_request(s, &bundles[b], &gang->reason, &gang->message);
 	}
@@ -312,7 +312,7 @@ static void collect_gangs(struct situation *s, const struct ray_state *state)
 	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));
 	for (size_t i = 0; i < state->gang_count; i++) {
 		size_t count;
-		gang_bundles(&state->gangs[i], 0, &count);
+		demand_gang_bundles(&state->gangs[i], 0, &count);
 		if (count == 0) /* placement groups that are placed leave empty entries (T5) */
 			continue;
 		struct gang *gang = &s->gangs[s->gang_count++];

@@ -12,6 +12,10 @@ void demand_collect(struct situation *situation);
 int demand_compare_requests(const struct ray_request *a, const struct ray_request *b);
 /* "{CPU: 1, GPU: 0.5}". */
 const char *demand_bundle_text(struct arena *arena, const struct ray_request *request);
+/* The bundles of a gang in one of its choices: bundle selector number `choice`, or for 0 the older form
+ * without selectors. */
+const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_t choice,
+					      size_t *ret_count);
 /* Ascending order by content; 0 for equal gangs. */
 int demand_compare_gangs(const struct ray_gang *a, const struct ray_gang *b);
 /* A short text that tells one shape from another, for memory. */

@@ -126,28 +126,54 @@ static int64_t present_gpus(const struct situation *s)
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }
 
-static int64_t smaller(bool *has, int64_t budget, int64_t other)
+struct ceiling {
+	const char *name; /* NULL: there is none */
+	int64_t amount, budget;
+};
+
+static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amount, int64_t budget)
 {
-	int64_t result = !*has || other < budget ? other : budget;
-	*has = true;
-	return result < 0 ? 0 : result;
+	budget = budget < 0 ? 0 : budget;
+	if (ceiling->name == NULL || budget < ceiling->budget)
+		*ceiling = (struct ceiling){ name, amount, budget };
+}
+
+static struct ceiling smallest_ceiling(const struct situation *s)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t present = present_gpus(s);
+	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
+	struct ceiling ceiling = { .name = NULL };
+
+	if (own > 0)
+		take_smaller(&ceiling, "max-gpus-per-cluster", own, own - present);
+	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
+		take_smaller(&ceiling, "maxGPUs of the RayClusterAutoscaler",
+			     snapshot->autoscaler->max_gpus,
+			     snapshot->autoscaler->max_gpus - present);
+	if (snapshot->has_gpu_budget)
+		take_smaller(&ceiling, "gpuBudget (the ceiling over all clusters)",
+			     snapshot->gpu_budget, snapshot->gpu_budget);
+	return ceiling;
 }
 
 bool limits_gpu_budget(const struct situation *s, int64_t *ret_budget)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	int64_t present = present_gpus(s), budget = 0;
-	bool has = false;
-	if (snapshot->settings.max_gpus_per_cluster > 0)
-		budget = smaller(&has, budget,
-				 snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT - present);
-	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
-		budget = smaller(&has, budget, snapshot->autoscaler->max_gpus - present);
-	if (snapshot->has_gpu_budget)
-		budget = smaller(&has, budget, snapshot->gpu_budget);
-	if (has)
-		*ret_budget = budget;
-	return has;
+	struct ceiling ceiling = smallest_ceiling(s);
+
+	if (ceiling.name != NULL)
+		*ret_budget = ceiling.budget;
+	return ceiling.name != NULL;
+}
+
+const char *limits_gpu_ceiling_text(const struct situation *s)
+{
+	struct ceiling ceiling = smallest_ceiling(s);
+
+	if (ceiling.name == NULL)
+		return "";
+	return arena_printf(s->arena, "%s %s", ceiling.name,
+			    resource_amount_text(s->arena, ceiling.amount));
 }
 
 static bool is_conservative(const struct snapshot *snapshot)

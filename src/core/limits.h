@@ -9,6 +9,8 @@
 void limits_make_groups(struct situation *situation);
 /* GPU capacity that may still be added, in 1/10000; false: no ceiling. Needs workers, removal. */
 bool limits_gpu_budget(const struct situation *situation, int64_t *ret_budget);
+/* Where the smallest ceiling stands, and its figure; "" when there is none. */
+const char *limits_gpu_ceiling_text(const struct situation *situation);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
 void limits_throttle(struct situation *situation);
 

@@ -257,6 +257,7 @@ void packing_run(struct situation *s)
 	s->problem.conserve_accelerators = settings->conserve_accelerators;
 	s->problem.accelerators = &s->accelerators;
 	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
+	s->gpu_ceiling = limits_gpu_ceiling_text(s);
 	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
 	s->problem.terminate_over_max = true;
 	s->result = schedule(&s->problem, s->arena);

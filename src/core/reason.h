@@ -57,6 +57,7 @@
 	X(GANG_TOO_LARGE, "GangTooLarge", "does not fit on the cluster at its maxima")             \
 	X(MAX_REPLICAS, "MaxReplicas", "the group that would serve it is at its maximum")          \
 	X(MAX_GPUS, "MaxGPUs", "a ceiling on GPUs is reached")                                     \
+	X(LAUNCH_LIMIT, "LaunchLimit", "more than one decision launches")                          \
 	X(BACK_OFF, "BackOff", "the group that would serve it brings no capacity")                 \
 	X(GROUP_IS_SUSPENDED, "GroupSuspended", "the group that would serve it is suspended")      \
 	X(GROUP_INVALID, "GroupInvalid", "a group cannot be read, so nobody knows if it fits")     \

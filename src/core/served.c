@@ -1,5 +1,6 @@
 #include "core/served.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/demand.h"
@@ -10,8 +11,25 @@ struct verdict {
 	const char *reason, *message;
 };
 
+/* More of a resource than any living node has in all? Then none need be looked at. */
+static bool is_beyond_living(const struct situation *s, const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		bool implicit = strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
+					strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) == 0;
+
+		if (!implicit &&
+		    entry->amount > resources_amount(&s->most_of_living, entry->name, 0))
+			return true;
+	}
+	return false;
+}
+
 static bool fits_living(const struct situation *s, const struct ray_request *request)
 {
+	if (is_beyond_living(s, request))
+		return false;
 	for (size_t i = 0; i < s->problem.node_count; i++) {
 		const struct schedule_node *node = &s->problem.nodes[i];
 
@@ -37,6 +55,11 @@ static bool fits_any_group(const struct situation *s, const struct ray_request *
 	return false;
 }
 
+static bool could_serve(const struct situation *s, const struct ray_request *request)
+{
+	return fits_any_group(s, request) || fits_head(s, request) || fits_living(s, request);
+}
+
 /* A group whose capacity cannot be read: nobody may say that it would not serve. */
 static const struct group *unreadable_group(const struct situation *s)
 {
@@ -60,6 +83,31 @@ static size_t count_lacks(const struct ray_request *request, const struct resour
 	return lacks;
 }
 
+#define LABEL_SHOWN_MAX 63
+
+/* " where zone is a or b": the first constraint of what was asked for at last. */
+static const char *selector_text(struct arena *arena, const struct ray_request *request)
+{
+	const struct label_selector *selector;
+	const struct label_constraint *constraint;
+	const char *text;
+
+	if (request->selector_count == 0)
+		return "";
+	selector = &request->selectors[request->selector_count - 1];
+	if (selector->count == 0)
+		return "";
+	constraint = &selector->constraints[0];
+	text = arena_printf(arena, " where %.*s is%s", LABEL_SHOWN_MAX, constraint->key,
+			    constraint->operation == LABEL_OPERATOR_NOT_IN ? " not" : "");
+	for (size_t i = 0; i < constraint->values.count && i < 2; i++)
+		text = arena_printf(arena, "%s%s %.*s", text, i > 0 ? " or" : "", LABEL_SHOWN_MAX,
+				    constraint->values.at[i]);
+	return constraint->values.count + selector->count > 3 || request->selector_count > 1 ?
+		       arena_printf(arena, "%s and so on", text) :
+		       text;
+}
+
 /* "closest is gpu-group: GPU 2 asked, 1 there". */
 static const char *explain_no_fit(const struct situation *s, const struct ray_request *request)
 {
@@ -81,8 +129,8 @@ static const char *explain_no_fit(const struct situation *s, const struct ray_re
 				    bundle);
 	if (lack == NULL)
 		return arena_printf(s->arena,
-				    "no group could serve %s: the labels of %s do not match",
-				    bundle, closest->spec->name);
+				    "no group could serve %s%s: the labels of %s do not match",
+				    bundle, selector_text(s->arena, request), closest->spec->name);
 	return arena_printf(
 		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there",
 		bundle, closest->spec->name, resource_name_text(s->arena, lack->name),
@@ -119,10 +167,14 @@ static struct verdict explain_unserved(const struct situation *s,
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
 		return (struct verdict){ false, REASON_MAX_GPUS,
-					 "a ceiling on the GPUs of the cluster is reached" };
+					 arena_printf(s->arena, "%s allows no more",
+						      s->gpu_ceiling) };
 	case SCHEDULE_LIMIT_MAX_NODES:
-		return (struct verdict){ false, REASON_MAX_REPLICAS,
-					 "the cluster is at its maximum" };
+		return (struct verdict){ false, REASON_LAUNCH_LIMIT,
+					 arena_printf(s->arena,
+						      "one decision launches at most %d workers, "
+						      "the next ones go on",
+						      SCHEDULE_NEW_NODES_MAX) };
 	case SCHEDULE_LIMIT_MAX_PER_TYPE:
 		if (group != NULL && group->backed_off)
 			return held_by(s, group);
@@ -159,8 +211,7 @@ static struct verdict judge(const struct situation *s, const struct demand *dema
 	const struct ray_request *request = demand->request;
 	if (demand->reason != NULL)
 		return (struct verdict){ true, demand->reason, demand->message };
-	if (!fits_any_group(s, request) && !fits_head(s, request) && !fits_living(s, request) &&
-	    unreadable_group(s) == NULL)
+	if (!could_serve(s, request) && unreadable_group(s) == NULL)
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request) };
 	struct verdict verdict = explain_unserved(s, leftover);
 	return demand->stuck ? and_stuck(s, verdict) : verdict;
@@ -204,6 +255,36 @@ static void report_list(struct situation *s, const struct demand_list *list,
 	}
 }
 
+#define SHAPES_TRIED_MAX 8
+
+/* Which bundle is alone too much, or else how many are. */
+static struct verdict explain_gang(const struct situation *s, const struct ray_gang *gang)
+{
+	size_t count;
+	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
+	const char *together = "";
+	size_t tried = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
+			continue;
+		if (tried++ < SHAPES_TRIED_MAX && !could_serve(s, &bundles[i]))
+			return (struct verdict){ true, REASON_NO_GROUP_FITS,
+						 explain_no_fit(s, &bundles[i]) };
+		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
+			together = " on one worker";
+		else if (bundles[i].placement_count > 0)
+			together = " on workers of their own";
+	}
+	return (struct verdict){
+		true, REASON_GANG_TOO_LARGE,
+		arena_printf(s->arena,
+			     "the placement group would not fit on an empty cluster at its maxima: "
+			     "%zu bundles%s, the first %s",
+			     count, together, demand_bundle_text(s->arena, &bundles[0]))
+	};
+}
+
 static struct verdict judge_gang(const struct situation *s, const struct gang *gang,
 				 const struct schedule_leftover *leftover)
 {
@@ -211,10 +292,7 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 		return (struct verdict){ true, gang->reason, gang->message };
 	if (unreadable_group(s) == NULL &&
 	    !schedule_gang_possible(&s->problem, gang->gang, s->arena))
-		return (struct verdict){
-			true, REASON_GANG_TOO_LARGE,
-			"the placement group would not fit on an empty cluster at its maxima"
-		};
+		return explain_gang(s, gang->gang);
 	struct verdict verdict = explain_unserved(s, leftover);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
@@ -246,8 +324,34 @@ static void report_gangs(struct situation *s)
 	}
 }
 
+static int compare_amounts(const void *left, const void *right)
+{
+	const struct resource *a = left;
+	const struct resource *b = right;
+	int order = strcmp(a->name, b->name);
+	return order != 0 ? order : (a->amount > b->amount) - (a->amount < b->amount);
+}
+
+/* The most that any living node has of each resource. */
+static void measure_living(struct situation *s)
+{
+	VEC(struct resource) all = { .at = NULL };
+
+	for (size_t i = 0; i < s->problem.node_count; i++) {
+		const struct schedule_node *node = &s->problem.nodes[i];
+
+		for (size_t r = 0; node->running && r < node->total.count; r++)
+			VEC_PUSH(s->arena, &all, node->total.at[r]);
+	}
+	if (all.count == 0)
+		return;
+	qsort(all.at, all.count, sizeof(*all.at), compare_amounts);
+	s->most_of_living = resources_sort(all.at, all.count); /* the last of equals stays */
+}
+
 void served_report(struct situation *s)
 {
+	measure_living(s);
 	report_list(s, &s->demands, &s->packed_demands, s->result->demands, DEMAND_REQUEST);
 	report_gangs(s);
 	for (size_t i = 0; i < s->constraint_count; i++)

@@ -164,8 +164,10 @@ struct situation {
 	struct schedule_result *result;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
-	int64_t stuck_bundles; /* that are packed on new workers only */
-	int64_t stuck_seconds; /* of the longest stuck among them */
+	const char *gpu_ceiling;         /* where the smallest ceiling on GPUs stands */
+	struct resources most_of_living; /* of each resource, on any one living node */
+	int64_t stuck_bundles;           /* that are packed on new workers only */
+	int64_t stuck_seconds;           /* of the longest stuck among them */
 };
 
 #endif
