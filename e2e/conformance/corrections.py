@@ -256,6 +256,19 @@ def held_places(problem, _):
     return [(Context, "__init__", init)]
 
 
+def leaving_workers(*_):
+    """T6: a worker that goes because of a maximum takes nothing; it still holds its place."""
+    best_node = Scheduler._sched_best_node
+
+    def choose(requests, nodes, *rest):
+        going = [n for n in nodes if n.status == Status.TO_TERMINATE]
+        staying = [n for n in nodes if n.status != Status.TO_TERMINATE]
+        best, left, others = best_node(requests, staying, *rest)
+        return best, left, others + going
+
+    return [(Scheduler, "_sched_best_node", staticmethod(choose))]
+
+
 def dead_raylets(*_):
     """A Pod whose raylet died a moment ago is a worker that starts: the container comes back, or
     the Pod is replaced. Changes the states that Ray is given (oracle.instance)."""
@@ -383,6 +396,7 @@ ALL = {
     "cancelled-launch": cancelled_launches,
     "unknown-group": unknown_group,
     "held-place": held_places,
+    "leaving-worker": leaving_workers,
     "dead-raylet": dead_raylets,
     "group-maxima": group_maxima,
     "multi-host": whole_replicas,
@@ -404,6 +418,8 @@ def possible(problem, state):
         ),
         "unknown-group": counts[-1] > 0,
         "held-place": "draining" in states,
+        "leaving-worker": problem.get("groupMaxima")
+        and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),
         "dead-raylet": "dead" in states,
         "group-maxima": problem.get("groupMaxima")
         and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),

@@ -259,7 +259,7 @@ void packing_run(struct situation *s)
 	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
 	s->gpu_ceiling = limits_gpu_ceiling_text(s);
 	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
-	s->problem.terminate_over_max = true;
+	s->problem.terminate_over_max = s->problem.leaving_takes_nothing = true;
 	s->result = schedule(&s->problem, s->arena);
 	if (stuck_split(s))
 		s->result = schedule(&s->problem, s->arena);

@@ -78,9 +78,10 @@ struct schedule_problem {
 	bool conserve_accelerators;
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
-	int64_t gpu_budget;      /* 1/10000 GPU that may still be added */
-	bool fewest_gpus;        /* --packing=fewest-gpus */
-	bool terminate_over_max; /* phases 3 and 4 (max per type, global max) choose nodes */
+	int64_t gpu_budget;         /* 1/10000 GPU that may still be added */
+	bool fewest_gpus;           /* --packing=fewest-gpus */
+	bool terminate_over_max;    /* phases 3 and 4 (max per type, global max) choose nodes */
+	bool leaving_takes_nothing; /* what they choose is no capacity; for Ray it is (T6) */
 };
 
 enum schedule_status { SCHEDULE_KEEP = 0, SCHEDULE_LAUNCH, SCHEDULE_TERMINATE };

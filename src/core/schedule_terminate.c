@@ -302,6 +302,16 @@ void schedule_terminate_over_type_max(struct schedule_run *run)
 	sorting_keep(&sorting);
 }
 
+void schedule_terminate_set_aside(struct schedule_run *run)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < run->order.count; i++)
+		if (run->nodes.at[run->order.at[i]].status != SCHEDULE_TERMINATE)
+			run->order.at[kept++] = run->order.at[i];
+	run->order.count = kept;
+}
+
 void schedule_terminate_over_max(struct schedule_run *run)
 {
 	const struct schedule_problem *problem = run->problem;

@@ -10,6 +10,8 @@
  * problem.terminate_over_max. A chosen node that was to be launched in this run leaves the run. */
 void schedule_terminate_over_type_max(struct schedule_run *run);
 void schedule_terminate_over_max(struct schedule_run *run);
+/* What was chosen takes nothing any more; it still holds its place below the maxima. */
+void schedule_terminate_set_aside(struct schedule_run *run);
 void schedule_terminate_idle(struct schedule_run *run);
 
 #endif
