@@ -18,6 +18,7 @@ matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Ann
 
     bench.rayscaler.dev/unschedulable   any text: PodScheduled False with this message, until it is
                                         taken away
+    bench.rayscaler.dev/rejected        any text: the kubelet does not admit the Pod, it is Failed
     bench.rayscaler.dev/pull-seconds    how long "the image is pulled" before containers start
 
     python -m rayscaler_e2e.kubelet --kubeconfig FILE --work-dir DIR --ray PROGRAM [--program PROGRAM]...

@@ -55,6 +55,14 @@ class Requeue(Exception):
     """The pass ends here with an error that a later pass repairs."""
 
 
+class ReplicaFailure(Exception):
+    """A Pod cannot be created; ``reason`` is the one of the condition of this name."""
+
+    def __init__(self, reason: str, error: ApiError):
+        super().__init__(f"{reason}\n{error.message}")
+        self.reason = reason
+
+
 class _Later(Exception):
     """The operator is slow; see the annotation."""
 
@@ -178,7 +186,7 @@ class Operator:
             self._queue(key, later.seconds)
         except Exception as error:  # the loop outlives every error, as a controller's does
             if not isinstance(error, Requeue):
-                log.warning("%s/%s: %s", *key, error, exc_info=not isinstance(error, ApiError))
+                log.warning("%s/%s: %s", *key, error, exc_info=not isinstance(error, (ApiError, ReplicaFailure)))
             delay = RETRY_FIRST_SECONDS * 2 ** min(self._failures[key], 20)
             self._failures[key] += 1
             self._queue(key, min(delay, RETRY_LONGEST_SECONDS))
@@ -343,8 +351,10 @@ class Operator:
         try:
             self._client.of("pods", pod["metadata"]["namespace"]).create(pod)
         except ApiError as error:
-            self._event(cluster, "Warning", f"FailedToCreate{kind}Pod", f"Failed to create Pod {name}: {error}")
-            raise
+            where = f"for the cluster {pod['metadata']['namespace']}/{cluster['metadata']['name']}"
+            text = f"Failed to create {kind.lower()} Pod {where}, {error.message}"
+            self._event(cluster, "Warning", f"FailedToCreate{kind}Pod", text)
+            raise ReplicaFailure(f"FailedCreate{kind}Pod", error) from error
         self._expected.expect(_key(cluster), group, name, created=True)
         self._event(cluster, "Normal", f"Created{kind}Pod", f"Created {kind.lower()} Pod {name}")
 

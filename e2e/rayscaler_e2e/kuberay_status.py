@@ -22,7 +22,7 @@ def calculate_status(cluster: Object, pods: List[Object], failure: Optional[Exce
     _count_replicas(cluster, status)
     if failure is None and len(pods) == status["desiredWorkerReplicas"] + 1 and _all_running(pods):
         status["state"] = "ready"
-    _set_conditions(cluster, status, pods, now)
+    _set_conditions(cluster, status, pods, now, failure)
     if cluster["spec"].get("suspend") is True and not pods:
         status["state"] = "suspended"
     head = next((p for p in pods if p["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"), None)
@@ -61,7 +61,9 @@ def _count_replicas(cluster: Object, status: Object) -> None:
     status["desiredGPU"] = str(gpus)
 
 
-def _set_conditions(cluster: Object, status: Object, pods: List[Object], now: str) -> None:
+def _set_conditions(
+    cluster: Object, status: Object, pods: List[Object], now: str, failure: Optional[Exception]
+) -> None:
     conditions = {condition["type"]: condition for condition in status.get("conditions") or []}
 
     def put(kind: str, value: bool, reason: str, message: str = "") -> None:
@@ -79,6 +81,11 @@ def _set_conditions(cluster: Object, status: Object, pods: List[Object], now: st
     def is_true(kind: str) -> bool:
         return conditions.get(kind, {}).get("status") == "True"
 
+    reason = getattr(failure, "reason", "")
+    if reason.startswith("FailedCreate"):
+        put("ReplicaFailure", True, reason, str(failure))
+    elif failure is None:
+        conditions.pop("ReplicaFailure", None)
     heads = [pod for pod in pods if pod["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"]
     ready = any(_ready(pod) for pod in heads)
     put("HeadPodReady", ready, "HeadPodRunningAndReady" if ready else "HeadPodNotReady" if heads else "HeadPodNotFound")

@@ -27,9 +27,10 @@ class PodRunner:
         self._deadline: Optional[float] = None
         self._init_done = not pod["spec"].get("initContainers")
         self._lost = (pod.get("status") or {}).get("phase") in ("Running", "Failed", "Succeeded")
+        self._rejected = annotation(pod, "rejected")
         self._containers: List[Container] = []
         self._transitions: Dict[str, Object] = {}
-        if not self._lost:
+        if not self._lost and not self._rejected:
             self._ip = host.take_address()
             self._containers = [
                 Container(host, pod, self._ip, index) for index in range(len(pod["spec"]["containers"]))
@@ -42,6 +43,9 @@ class PodRunner:
             return
         if pod["metadata"].get("deletionTimestamp"):
             self._end()
+            return
+        if self._rejected:
+            self._write({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": self._rejected})
             return
         if not self._init_done and time.monotonic() >= self._pulled_at:
             self._init_done = self._host.init_containers_done(pod)

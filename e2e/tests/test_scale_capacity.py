@@ -7,6 +7,8 @@ autoscaler says of them is an Event that the test writes as the cluster autoscal
 import secrets
 import time
 
+import pytest
+
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
@@ -121,3 +123,96 @@ def test_without_the_right_to_read_events_timeouts_decide(shared, controller):
         assert control.find("scaled", "ScaleDownBackOff", pod, NO_ROOM)
     (line,) = control.find("events cannot be read")
     assert line["level"] == "warning" and "grant" in line["error"] and "events" in line["error"]
+
+
+def test_a_quota_gate_moves_the_demand_at_once(shared, controller):
+    groups = two_groups()
+    groups[0]["template"]["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    one = shared(groups)
+    control = controller(one.namespace, "--backoff-initial-seconds", "3")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        (pod,) = one.wait_workers(1, "first")
+        assert program.ready("actors") == one.wait_workers(1, "second")
+        assert control.find("scaled", pod, "scheduling gate kueue.x-k8s.io/admission")
+        first_choice_again(one, program)
+
+
+def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_server):
+    if api_server.kind != "real":
+        pytest.skip("the embedded API server has no admission of quotas")
+    # Only the first group asks Kubernetes for a GPU.
+    one = shared([rm.gpu_group("first"), rm.group("second", params={"num-gpus": "1"})])
+    quotas = one.server.admin.of("resourcequotas", one.namespace)
+    no_gpus = {"hard": {"requests.nvidia.com/gpu": "0"}}
+    quotas.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus"}, "spec": no_gpus})
+    try:
+        # As the quota controller does, which does not run here.
+        quotas.patch_merge("gpus", {"status": {**no_gpus, "used": {"requests.nvidia.com/gpu": "0"}}}, "status")
+        control = controller(one.namespace, "--backoff-initial-seconds", "3")
+        with one.program() as program:
+            program.actors(1, num_gpus=1)
+            assert program.ready("actors") == one.wait_workers(1, "second")
+            assert one.replicas("first") == 0 and not one.worker_pods("first")
+            assert control.find("scaled", "ScaleDownBackOff", "exceeded quota: gpus")
+            conditions = {c["type"]: c for c in one.get()["status"]["conditions"]}
+            assert "ReplicaFailure" not in conditions, "the operator has nothing left to create"
+            quotas.delete("gpus")
+            first_choice_again(one, program)
+    finally:
+        quotas.delete("gpus", missing_ok=True)
+
+
+def test_failed_pods_move_the_demand_at_once(shared, controller):
+    one = shared(two_groups(annotations={"bench.rayscaler.dev/rejected": "Allocate failed: no healthy devices"}))
+    control = controller(one.namespace, "--backoff-initial-seconds", "3")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors") == one.wait_workers(1, "second")
+        assert control.find("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
+        created = len([event for event in one.recorder.of("created") if event.value == "first"])
+        wait_until(lambda: one.replicas("first") == 0 and not one.worker_pods("first"), 10, "no Failed Pod is left")
+        first_choice_again(one, program)
+        assert created < 10, "a Failed Pod is not made anew over and over"
+
+
+def test_demand_that_fits_by_numbers_and_stays_pending_gets_one_worker(shared, controller):
+    """Ray 2.60 leaves what a raylet has queued where it is, so the new worker helps what comes next:
+    what is seen here is that it is started once, and why."""
+    one = shared([rm.group("gpu-group", gpus=2, cpus=4)])
+    control = controller(one.namespace, "--stuck-demand-seconds", "3")
+    with one.program() as program:
+        program.actors(2, num_gpus=0.6)
+        (first,) = set(program.ready("actors"))
+        # 0.4 + 0.4 GPU are free on that worker, and no GPU of it has 0.8.
+        program.actors(1, name="third", num_gpus=0.8)
+        hold(lambda: one.replicas() == 1, 2, "by the numbers it fits where Ray has room")
+        assert len(one.wait_joined(2)) == 2
+        assert control.find("scaled", "fits on living workers by the numbers, but stays pending")
+        hold(lambda: one.replicas() == 2, 5, "no launch after launch while one is free for it")
+        program.end()
+    one.wait_empty()
+
+
+def test_a_sidecar_that_may_read_events(scenario, api_server, namespace):
+    """KubeRay's Role has no right to Events: one more Role for the head's ServiceAccount gives it."""
+    metadata = {"name": "side-events", "namespace": namespace}
+    rules = [{"apiGroups": [""], "resources": ["events"], "verbs": ["list", "watch"]}]
+    rbac = "rbac.authorization.k8s.io"
+    api_server.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules})
+    api_server.apply(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "side-events"},
+            "subjects": [{"kind": "ServiceAccount", "name": "side", "namespace": namespace}],
+        }
+    )
+    one = scenario(rm.cluster("side", two_groups(annotations=HELD), autoscaler=rm.sidecar_options()))
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        (pod,) = one.wait_workers(1, "first")
+        say(one, pod, "NotTriggerScaleUp", REFUSAL)
+        assert program.ready("actors") == one.wait_workers(1, "second")
+        assert one.replicas("first") == 0
