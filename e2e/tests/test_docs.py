@@ -1,0 +1,33 @@
+"""docs/DECISIONS.md: a row for every trap of Ray, and everything that it names as a proof exists."""
+
+import re
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+TEXT = (TOP / "docs" / "DECISIONS.md").read_text()
+TRAPS = 41
+
+
+def rows():
+    lines = [line for line in TEXT.splitlines() if re.match(r"\| T\d", line)]
+    return {cells[1].strip(): [c.strip() for c in cells[2:5]] for cells in (re.split(r"(?<!`)\|", line) for line in lines)}
+
+
+def test_every_trap_has_a_row():
+    assert list(rows()) == [f"T{number}" for number in range(1, TRAPS + 1)]
+    for name, cells in rows().items():
+        assert len(cells) == 3 and all(cells), name
+        assert re.search(r"\b0\d{3}\b|`[^`]+` test_", cells[2]), f"{name} is shown by nothing"
+
+
+def test_golden_cases_exist():
+    there = {path.name[:4] for path in (TOP / "src/test/golden").glob("*.yaml")}
+    named = set(re.findall(r"\b0\d{3}\b", TEXT))
+    assert named and named <= there, sorted(named - there)
+
+
+def test_other_tests_exist():
+    named = [pair for cells in rows().values() for pair in re.findall(r"`([^`]+)` (test_\w+)", cells[2])]
+    assert named
+    for path, test in named:
+        assert re.search(rf"\b{test}\b", (TOP / path).read_text()), f"{path} has no {test}"
