@@ -88,6 +88,7 @@ REFUSED = {
     "a member twice": (lambda: '{"now": "x", "now": "y"}', "now: is there twice", 16),
     "group name": (lambda: json.dumps(snapshot(groups=[group(LONG)])), "workerGroupSpecs[0].groupName: has 1048576 bytes", 24),
     "Pod name": (lambda: json.dumps(snapshot(pods=[{"metadata": {"name": LONG}}])), "pods[0].metadata.name: has 1048576 bytes", 24),
+    "Pod twice": (lambda: json.dumps(snapshot(pods=[{"metadata": {"name": "p"}}] * 2)), "pods[1]: Pod p is in the list twice", 16),
     "groups": (lambda: json.dumps(snapshot(groups=[group(f"g{i}") for i in range(1001)])), "workerGroupSpecs: must not have more than 1000", 24),
 }
 
@@ -129,6 +130,17 @@ def test_is_reported(name, tmp_path):
     assert len(messages) == 1 and says in messages[0]
     assert made["patch"] == []
     assert held < 16
+
+
+def test_worker_with_a_bad_amount_stays(tmp_path):
+    worker = {"name": "w", "labels": {"ray.io/node-type": "worker", "ray.io/group": "a", "ray.io/cluster": "demo"}}
+    idle = {"nodeId": "Ag==", "instanceId": "w", "status": "IDLE", "idleDurationMs": 600000, "totalResources": {"CPU": -4}}
+    given = snapshot(groups=[group(replicas=1)], pods=[{"metadata": worker, "status": {"phase": "Running"}}])
+    given["rayState"]["nodeStates"].append(idle)
+    _, made, _, _ = plan(json.dumps(given), tmp_path)
+    assert made["groups"][0]["toTerminate"] == []
+    assert made["workers"][0]["reason"] == "StateUnknown"
+    assert "nodeStates[1].totalResources.CPU: is negative" in made["workers"][0]["message"]
 
 
 def many_shapes():

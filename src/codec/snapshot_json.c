@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "codec/autoscaler_json.h"
 #include "codec/event_json.h"
@@ -124,9 +125,26 @@ static int settings_decode(const struct json_at *root, struct snapshot *ret)
 		failed_;                                                                           \
 	})
 
+/* A Pod that is there twice would count twice. */
+static int names_check(const struct json_at *root, const struct snapshot *snapshot)
+{
+	AUTO(map_done) struct map names = MAP_INIT;
+	struct json_at array = json_member(root, "pods"), e = json_first(&array);
+
+	for (size_t i = 0; i < snapshot->pod_count; i++, json_next(&e)) {
+		const struct pod *pod = &snapshot->pods[i];
+
+		if (map_get(&names, pod->name))
+			return json_fail(&e, "Pod %s is in the list twice", pod->name);
+		map_set(&names, pod->name, (void *)pod);
+	}
+	return 0;
+}
+
 static int pods_decode(const struct json_at *root, struct snapshot *ret)
 {
 	return DECODE_OBJECTS(root, "pods", pod, pod_decode, &ret->pods, &ret->pod_count) ||
+	       names_check(root, ret) ||
 	       DECODE_OBJECTS(root, "otherPods", pod, pod_decode, &ret->other_pods,
 			      &ret->other_pod_count);
 }

@@ -336,6 +336,14 @@ static void collect_constraints(struct situation *s, const struct ray_state *sta
 		collect_requests(s, snapshot->annotation_request->requests,
 				 snapshot->annotation_request->count, SOURCE_ANNOTATION,
 				 &s->constraints[s->constraint_count++]);
+	for (size_t i = 0; annotation && i < s->constraints[of_ray].at.count; i++) {
+		const struct demand *demand = &s->constraints[of_ray].at.at[i];
+		if (demand->request->problem != NULL)
+			VEC_PUSH(s->arena, &s->problems,
+				 arena_printf(s->arena, "annotation %s: %s in a bundle",
+					      ANNOTATION_REQUEST_RESOURCES,
+					      demand->request->problem));
+	}
 }
 
 void demand_collect(struct situation *s)

@@ -57,6 +57,8 @@ static struct words words_of_idle(const struct situation *s, const struct worker
 			REASON_TERMINATION_FORBIDDEN,
 			"nothing is terminated while request-resources is malformed"
 		};
+	if (worker->node->problem != NULL)
+		return (struct words){ REASON_STATE_UNKNOWN, worker->node->problem };
 	if (worker->replica != SITUATION_NO_INDEX && !worker->chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
