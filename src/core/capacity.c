@@ -120,7 +120,7 @@ static bool equal_ignoring_case(const char *a, const char *b)
 static bool ends_with_gpu(const char *name)
 {
 	size_t size = strlen(name);
-	return size >= 3 && equal_ignoring_case(name + size - 3, "gpu");
+	return size >= 3 && strcmp(name + size - 3, "gpu") == 0;
 }
 
 /* nvidia.com/mig-1g.5gb, not the .me variants: the expression of KubeRay's IsGPUResourceKey. */
@@ -141,6 +141,16 @@ static bool is_mig(const char *name)
 static bool is_gpu_key(const char *name)
 {
 	return ends_with_gpu(name) || is_mig(name);
+}
+
+/* Of the group's own resources, whose names KubeRay reads in any case; those of a container are names
+ * of Kubernetes and taken as they are. */
+static bool is_own_gpu_key(const struct builder *b, const char *name)
+{
+	char *small = arena_strdup(b->arena, name);
+	for (char *at = small; *at != '\0'; at++)
+		*at = lower(*at);
+	return is_gpu_key(small);
 }
 
 static const struct container *ray_container(const struct source *source)
@@ -211,12 +221,15 @@ static bool add_standard(struct builder *b, const char *name, const char *param,
 }
 
 /* The first key by name that is of a GPU and above 0, as KubeRay sorts them. */
-static const struct quantity *first_gpu(const struct quantities *quantities)
+static const struct quantity *first_gpu(const struct builder *b,
+					const struct quantities *quantities)
 {
 	const struct quantity *found = NULL;
+	bool own = quantities == b->source->resources;
 	for (size_t i = 0; i < quantities->count; i++) {
 		const struct quantity *quantity = &quantities->at[i];
-		if (!is_gpu_key(quantity->name) || (quantity->valid && quantity->amount == 0))
+		bool is_gpu = own ? is_own_gpu_key(b, quantity->name) : is_gpu_key(quantity->name);
+		if (!is_gpu || (quantity->valid && quantity->amount == 0))
 			continue;
 		if (found == NULL || strcmp(quantity->name, found->name) < 0)
 			found = quantity;
@@ -230,23 +243,23 @@ static void add_gpus(struct builder *b)
 	const struct quantity *quantity = find(b->source->resources, "GPU");
 	int64_t amount;
 	if (quantity == NULL)
-		quantity = first_gpu(b->source->resources);
+		quantity = first_gpu(b, b->source->resources);
 	if (quantity != NULL) {
 		warn_twice(b, "GPU", quantity, "num-gpus");
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_RESOURCES)));
 	} else if (number_param(b, "num-gpus", &amount)) {
 		add(b, "GPU", amount);
-	} else if (container != NULL && (quantity = first_gpu(&container->limits)) != NULL) {
+	} else if (container != NULL && (quantity = first_gpu(b, &container->limits)) != NULL) {
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_LIMITS)));
-	} else if (container != NULL && (quantity = first_gpu(&container->requests)) != NULL) {
+	} else if (container != NULL && (quantity = first_gpu(b, &container->requests)) != NULL) {
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_REQUESTS)));
 	}
 }
 
-static bool is_standard(const char *name)
+static bool is_standard(const struct builder *b, const char *name)
 {
 	return equal_ignoring_case(name, "CPU") || equal_ignoring_case(name, "memory") ||
-	       is_gpu_key(name);
+	       is_own_gpu_key(b, name);
 }
 
 static void custom_of_resources(struct builder *b)
@@ -255,7 +268,7 @@ static void custom_of_resources(struct builder *b)
 	struct resource *entries = arena_array(b->arena, own->count, sizeof(*entries));
 	size_t count = 0;
 	for (size_t i = 0; i < own->count; i++)
-		if (!is_standard(own->at[i].name))
+		if (!is_standard(b, own->at[i].name))
 			entries[count++] =
 				(struct resource){ own->at[i].name,
 						   amount_of(b, &own->at[i], PLACE_RESOURCES) };

@@ -56,13 +56,15 @@ static char *strip(const char *text, struct arena *arena)
 	return result;
 }
 
-/* "name" at *at; the name ends where the closing quote was. */
+/* "name" at *at; the name ends where the closing quote was. JSON has no bare control characters. */
 static const char *read_name(char **at)
 {
 	if (**at != '"')
 		return NULL;
-	char *name = *at + 1, *end = strchr(name, '"');
-	if (end == NULL || end == name)
+	char *name = *at + 1, *end = name;
+	while ((unsigned char)*end >= ' ' && *end != '"')
+		end++;
+	if (*end != '"' || end == name)
 		return NULL;
 	*end = '\0';
 	*at = end + 1;
@@ -85,10 +87,11 @@ static int64_t read_fraction(const char **at)
 	return value;
 }
 
+/* As JSON has numbers: no leading zeros. */
 static bool read_amount(const char **at, int64_t *ret_amount)
 {
 	int64_t value = 0;
-	if (!is_digit(**at))
+	if (!is_digit(**at) || (**at == '0' && is_digit((*at)[1])))
 		return false;
 	for (; is_digit(**at); (*at)++)
 		if (!add_digit(&value, **at))

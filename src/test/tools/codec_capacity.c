@@ -1,0 +1,114 @@
+/* What one worker of each group of a RayCluster brings, for programs of other languages: one
+ * RayCluster as JSON per line of standard input, one line of JSON per answer, amounts in 1/10000.
+ * Made for the conformance run (e2e/conformance), which gives the same RayClusters to Ray's own
+ * autoscaling_config. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/json_write.h"
+#include "codec/ray_cluster_json.h"
+#include "core/limits.h"
+
+#define LINE_BYTES_MAX ((size_t)64 << 20)
+
+static void write_capacity(struct json_writer *writer, const struct capacity *capacity)
+{
+	json_write_object(writer, "resources");
+	for (size_t i = 0; i < capacity->resources.count; i++)
+		json_write_integer(writer, capacity->resources.at[i].name,
+				   capacity->resources.at[i].amount);
+	json_write_object_end(writer);
+	json_write_object(writer, "labels");
+	for (size_t i = 0; i < capacity->labels.count; i++)
+		json_write_text(writer, capacity->labels.at[i].key, capacity->labels.at[i].value);
+	json_write_object_end(writer);
+}
+
+static void write_problem(struct json_writer *writer, const char *problem)
+{
+	if (problem == NULL)
+		json_write_null(writer, "problem");
+	else
+		json_write_text(writer, "problem", problem);
+}
+
+static void write_group(struct json_writer *writer, const struct group *group)
+{
+	json_write_object(writer, NULL);
+	json_write_text(writer, "name", group->spec->name);
+	json_write_integer(writer, "min", group->spec->min_replicas * group->hosts);
+	json_write_integer(writer, "max", group->spec->max_replicas * group->hosts);
+	json_write_integer(writer, "idleMs", group->idle_timeout_ms);
+	json_write_integer(writer, "priority", group->spec->priority);
+	write_capacity(writer, &group->capacity);
+	write_problem(writer, group->problem);
+	json_write_object_end(writer);
+}
+
+static void write_cluster(struct json_writer *writer, const struct situation *s)
+{
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "upscalingMode", s->snapshot->cluster.upscaling_mode);
+	json_write_array(writer, "groups");
+	json_write_object(writer, NULL);
+	json_write_text(writer, "name", HEAD_GROUP_NAME);
+	write_capacity(writer, &s->head_capacity);
+	write_problem(writer, s->head_capacity.problem);
+	json_write_object_end(writer);
+	for (size_t g = 0; g < s->group_count; g++)
+		write_group(writer, &s->groups[g]);
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
+static int answer(const char *line, size_t size, struct arena *arena, struct buf *buf,
+		  struct err *err)
+{
+	const struct json_limits limits = { LINE_BYTES_MAX, 64, 1000000, false };
+	struct snapshot snapshot = { .now = 0 };
+	struct plan plan = { .cluster_name = "" };
+	struct situation situation = { .snapshot = &snapshot, .arena = arena, .plan = &plan };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_writer writer;
+
+	settings_init(&snapshot.settings);
+	if (json_parse(line, size, &limits, &json, err) ||
+	    ray_cluster_decode(json, "", arena, &snapshot.cluster, err))
+		return -1;
+	capacity_of_head(&snapshot.cluster, &snapshot.settings, arena, &situation.head_capacity);
+	limits_make_groups(&situation);
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	write_cluster(&writer, &situation);
+	return 0;
+}
+
+int main(void)
+{
+	AUTO(buf_done) struct buf buf;
+	struct arena arena = ARENA_INIT;
+	size_t capacity = 0;
+	char *line = NULL;
+	ssize_t size;
+
+	buf_init(&buf, LINE_BYTES_MAX);
+	while ((size = getline(&line, &capacity, stdin)) > 0) {
+		struct err err = { .kind = ERR_NONE };
+
+		buf_clear(&buf);
+		if (answer(line, (size_t)size, &arena, &buf, &err)) {
+			fprintf(stderr, "%s\n", err.text);
+			return 1;
+		}
+		while (buf.size && buf.data[buf.size - 1] == '\n')
+			buf.size--;
+		fwrite(buf.data, 1, buf.size, stdout);
+		putchar('\n');
+		fflush(stdout);
+		arena_reset(&arena);
+	}
+	free(line);
+	arena_done(&arena);
+	return 0;
+}
