@@ -419,19 +419,21 @@ dev-cluster: setup
 .PHONY: dev-cluster
 
 # ---- 10 conformance -----------------------------------------------------------------------
-# Random problems to rayscaler and to Ray's own scheduler (e2e/conformance/README.md). PROBLEMS: how
-# many, of the packing and of whole snapshots each; SEED: the first.
+# Random problems to rayscaler and to Ray's own code (e2e/conformance/README.md). PROBLEMS: how many,
+# of the packing and of whole snapshots each; RAYCLUSTERS: how many for the capacity of groups; SEED:
+# the first. A stage of make test runs the same.
 PROBLEMS ?= 10000
+RAYCLUSTERS ?= 2000
 SEED ?= 1
-conformance: $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule
-	@BUILD='$(BUILD)' JOBS='$(JOBS)' e2e/conformance/run.sh '$(PROBLEMS)' '$(SEED)'
-.PHONY: conformance
-
-# A sample of it, as a stage of make test.
+CONFORMANCE_PROGRAMS := $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_capacity
+CONFORMANCE = BUILD='$(BUILD)' JOBS='$(JOBS)' \
+	e2e/conformance/run.sh '$(PROBLEMS)' '$(RAYCLUSTERS)' '$(SEED)'
+conformance: $(CONFORMANCE_PROGRAMS)
+	@$(CONFORMANCE)
 TEST_STAGES += conformance
-test-conformance: $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule
-	@BUILD='$(BUILD)' JOBS='$(JOBS)' e2e/conformance/run.sh 400 1 $(RESULTS)/conformance.count
-.PHONY: test-conformance
+test-conformance: $(CONFORMANCE_PROGRAMS)
+	@$(CONFORMANCE) $(RESULTS)/conformance.count
+.PHONY: conformance test-conformance
 
 # ---- 11 bench -----------------------------------------------------------------------------
 # Reaction time, memory and CPU on a real kube-apiserver and a real Ray, beside Ray's own autoscaler

@@ -33,7 +33,9 @@ class Order:
             for counted in constraint["resourceRequests"]:
                 yield counted["request"]
         for gang in state.get("pendingGangResourceRequests", []):
-            yield from gang_requests(gang)
+            yield from gang.get("requests", [])
+            for selector in gang.get("bundleSelectors", []):
+                yield from selector["resourceRequests"]
         for counted in state.get("pendingResourceRequests", []):
             yield counted["request"]
 

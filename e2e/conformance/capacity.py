@@ -1,7 +1,7 @@
 """Ray's own autoscaling_config and rayscaler's group capacity on the same random RayClusters.
 
-`Ray` with a correction is Ray's code from the wheel with one rule replaced for the time of a call. A
-group is explained by the smallest set of corrections with which Ray gives rayscaler's answer exactly.
+A correction replaces one rule of Ray's code, from the wheel, for the time of a call. A group is
+explained by the smallest set of corrections with which Ray gives rayscaler's answer exactly.
 docs/CONFORMANCE.md says why rayscaler differs in each.
 """
 
@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import copy
 import decimal
+import functools
 import itertools
 import json
 import re
@@ -18,6 +19,20 @@ from unittest import mock
 import jsonschema
 from ray.autoscaler._private.kuberay import autoscaling_config as config
 from ray.autoscaler._private.kuberay import utils
+
+import clusters
+
+# jsonschema.validate checks Ray's schema itself each time, which takes longer than all the rest.
+validator_of = functools.lru_cache(
+    lambda text: jsonschema.validators.validator_for(json.loads(text))(json.loads(text))
+)
+
+
+def validate_quickly(instance, schema):
+    validator_of(json.dumps(schema)).validate(instance)
+
+
+jsonschema.validate = validate_quickly
 
 UNIT = 10000
 AMOUNT_MAX = 900000000000000000  # RESOURCE_AMOUNT_MAX
@@ -305,6 +320,8 @@ def amounts(resources):
 
 def validate(node_type, head):
     """What Ray does with the whole configuration at the end, for one group."""
+    resources = {n: v if isinstance(v, int) else int(v) for n, v in node_type["resources"].items()}
+    node_type = dict(node_type, resources=resources)  # parts are a correction of ours
     types = {"headgroup": node_type if head else HEAD}
     if not head:
         types["group"] = node_type
@@ -348,7 +365,7 @@ def our_group(group):
 def explain_group(group, head, wanted, idle_s, validated):
     for size in range(len(CORRECTIONS) + 1):
         for names in itertools.combinations(CORRECTIONS, size):
-            if ray_group(group, head, names, idle_s, validated and not size) == wanted:
+            if ray_group(group, head, names, idle_s, validated) == wanted:
                 return names
     return None
 
@@ -408,16 +425,51 @@ def explain(cluster, answer):
     return tuple(name for name in ["group-alone", *CORRECTIONS] if name in found)
 
 
-class Tool:
+class Capacity:
+    """The group capacities of rayscaler, many RayClusters in one process."""
+
+    kind, title, wanted = "capacity", "RayClusters", clusters.WANTED
+
     def __init__(self, path):
         self.process = subprocess.Popen(
             [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
+    problem = staticmethod(clusters.cluster)
+    features = staticmethod(clusters.features)
+    explain = staticmethod(explain)
+
     def answer(self, cluster):
         self.process.stdin.write(json.dumps(cluster) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
+
+    @staticmethod
+    def sizes(answer):
+        problems = [group["problem"] is not None for group in answer["groups"]]
+        yield "have a bad group" if any(problems) else "have good groups only"
+
+    @staticmethod
+    def spoiled(cluster, answer, random):
+        """One place of a group is wrong. Where Ray raises, a problem would be no wrong answer."""
+        group = random.choice(answer["groups"])
+        resources = group["resources"]
+        place = random.choice(["amount", "missing", "more", "label", "problem", "limit"])
+        if group["problem"] is not None or (
+            place == "problem" and whole_config(cluster) is not None
+        ):
+            group["problem"] = None if group["problem"] is not None else "wrong"
+        elif place == "amount" and resources:
+            resources[random.choice(list(resources))] += 1
+        elif place == "missing" and resources:
+            del resources[random.choice(list(resources))]
+        elif place == "label":
+            group["labels"]["one"] = "more"
+        elif place == "limit" and "max" in group:
+            group[random.choice(["min", "max", "idleMs", "priority"])] += 1
+        else:
+            resources["one more"] = 10000
+        return answer
 
     def close(self):
         self.process.stdin.close()

@@ -8,16 +8,18 @@ import random
 import re
 
 CPUS = ["1", "2", "4", "8", "500m", "1500m", "0", "0.5", "2.5", "1e3", "1E1", "2k", "100u", 4, 1.5]
-MEMORY = ["1Gi", "16Gi", "0.5Gi", "512Mi", "2G", "1e9", "1000000000", "123456789m", "1.5e9", 2147483648]
+MEMORY = ["1Gi", "16Gi", "0.5Gi", "512Mi", "2G", "1e9", "1000000000", "123456789m", "1.5e9"]
+MEMORY += [2147483648]
 COUNTS = ["1", "2", "8", "0", "500m", "4", "1e0", 1]
-ODD = ["", "abc", "1ki", "-1", "+2", "1_000", " 2", "2 ", "NaN", "Infinity", "1e", "5.", ".5", "12E"]
-ODD += ["16Ei", "2K", "1.2.3", "0x10", "1e400", "Ki", "1Kii", "--1", "1e+2", "1e-3", "007"]
+ODD = ["", "abc", "1ki", "-1", "+2", "1_000", " 2", "2 ", "NaN", "Infinity", "1e", "5.", ".5"]
+ODD += ["12E", "16Ei", "2K", "1.2.3", "0x10", "1e400", "Ki", "1Kii", "--1", "1e+2", "1e-3", "007"]
 GPU_KEYS = ["nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "example.com/xgpu"]
 GPU_KEYS += ["nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.20gb", "nvidia.com/mig-1g.5gb.me"]
 GPU_KEYS += ["nvidia.com/GPU", "example.com/gpu-memory", "nvidia.com/gpu.shared"]
 NEURON, TPU = "aws.amazon.com/neuroncore", "google.com/tpu"
 TOPOLOGY, ACCELERATOR = "cloud.google.com/gke-tpu-topology", "cloud.google.com/gke-tpu-accelerator"
-TOPOLOGIES = ["2x2", "2x2x1", "2x2x2", "4x4", "2x4", "16x16", "8", "2X2", "", "2x", "axb", "0x2", " 2x2"]
+TOPOLOGIES = ["2x2", "2x2x1", "2x2x2", "4x4", "2x4", "16x16", "8", "2X2", ""]
+TOPOLOGIES += ["2x", "axb", "0x2", " 2x2"]
 TPU_KINDS = ["tpu-v4-podslice", "tpu-v5-lite-device", "tpu-v5-lite-podslice", "tpu-v5p-slice"]
 TPU_KINDS += ["tpu-v6e-slice", "tpu7x", "tpu-v9-slice", ""]
 CUSTOM = [
@@ -73,8 +75,8 @@ BAD_LABELS = [
     {"/a": "x"},
     {"a": "-x"},
 ]
-GROUP_KEYS = ["CPU", "cpu", "GPU", "gpu", "nvidia.com/gpu", "memory", "Memory", "TPU", "Custom", "disk"]
-GROUP_KEYS += ["nvidia.com/mig-1g.5gb", "neuron_cores"]
+GROUP_KEYS = ["CPU", "cpu", "GPU", "gpu", "nvidia.com/gpu", "memory", "Memory", "TPU", "Custom"]
+GROUP_KEYS += ["disk", "nvidia.com/mig-1g.5gb", "neuron_cores"]
 
 
 class Maker:
@@ -167,7 +169,8 @@ class Maker:
                 for k in keys
             }
         if self.chance(0.25):
-            group["labels"] = dict(self.one(BAD_LABELS if self.odd and self.chance(0.2) else LABELS))
+            bad = self.odd and self.chance(0.2)
+            group["labels"] = dict(self.one(BAD_LABELS if bad else LABELS))
         return group
 
     def group(self, number):
@@ -304,5 +307,6 @@ WANTED += [
     for state in ("given", "missing")
 ]
 WANTED += [
-    f"upscalingMode {m}" for m in ("absent", "Default", "Aggressive", "Conservative", "conservative")
+    f"upscalingMode {mode}"
+    for mode in ("absent", "Default", "Aggressive", "Conservative", "conservative")
 ]

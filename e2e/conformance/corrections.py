@@ -15,12 +15,18 @@ from ray.autoscaler.v2 import utils as ray_utils
 from ray.autoscaler.v2.instance_manager.config import NodeTypeConfig
 from ray.core.generated.instance_manager_pb2 import Instance, NodeKind, TerminationRequest
 
+import replicas
+
 Scheduler = ray_scheduler.ResourceDemandScheduler
 Context = Scheduler.ScheduleContext
 Node = ray_scheduler.SchedulingNode
 Status = ray_scheduler.SchedulingNodeStatus
 Source = ray_scheduler.ResourceRequestSource
 Requests = ray_utils.ResourceRequestUtil
+
+# Ray's own, src/core/capacity.c.
+OTHER_ACCELERATORS = {"TPU", "neuron_cores", "NPU", "HPU", "RBLN", "FPGA"}
+ACCELERATORS = OTHER_ACCELERATORS | {"GPU"}
 
 
 def independent_minimum(problem, _):
@@ -231,8 +237,8 @@ def unknown_group(problem, _):
 
 
 def held_places(problem, _):
-    """A worker that drains and is in use keeps its place below maxReplicas until its Pod is gone: the operator
-    would not start another one before."""
+    """A worker that drains and is in use keeps its place below maxReplicas until its Pod is gone: the
+    operator would not start another one before."""
     held = collections.Counter(
         problem["types"][n["type"]]["name"]
         for n in problem["nodes"]
@@ -286,111 +292,136 @@ def group_maxima(*_):
     return [(Context, "__init__", init)]
 
 
-class Replicas:
-    """T39: nodes of a group with several hosts come, stay and go as whole replicas."""
+def gang_fallbacks(*_):
+    """The bundle selectors of a gang are tried in their order; Ray looks at the first."""
+    original = Scheduler._sched_gang_resource_requests
 
-    def __init__(self, problem):
-        self.nodes = problem["nodes"]
-        self.hosts = {t["name"]: t["hosts"] for t in problem["types"]}
-        self.siblings, self.launches, self.trying = [], None, False
-        self.try_schedule = Scheduler._try_schedule
-        self.best_node = Scheduler._sched_best_node
-        self.from_config = Node.from_node_config
+    def place(ctx, gangs):
+        left = []
+        for gang in sorted(
+            gangs,
+            key=lambda g: (sum(len(r.placement_constraints) for r in g.requests), len(g.requests)),
+            reverse=True,
+        ):
+            choices = [type(gang)() for _ in gang.bundle_selectors] or [gang]
+            for choice, selector in zip(choices, gang.bundle_selectors):
+                choice.requests.extend(gang.requests)
+                choice.bundle_selectors.append(selector)
+            if all(original(ctx, [choice]) for choice in choices):
+                left.append(gang)
+        return left
 
-    def make_template(self, *args, **named):
-        node = self.from_config(*args, **named)
-        node.is_template = self.trying
-        return node
+    return [(Scheduler, "_sched_gang_resource_requests", staticmethod(place))]
 
-    def try_list(self, ctx, *rest, **named):
-        self.siblings, self.trying, self.ctx = [], True, ctx
-        self.room = {
-            name: count // self.hosts.get(name, 1)
-            for name, count in ctx.get_node_type_available().items()
-        }
-        try:
-            nodes, left = self.try_schedule(ctx, *rest, **named)
-        finally:
-            self.trying = False
-        nodes = nodes + self.siblings
-        for node in nodes:
-            node.is_template = False
-        return nodes, left
 
-    def choose(self, requests, nodes, *rest):
-        if not any(getattr(n, "is_template", False) for n in nodes):
-            return self.best_node(requests, nodes, *rest)
-        pool, names = [], set()
-        for node in nodes:  # one template of each type that may be launched as a whole
-            if node.node_type not in names and self.room[node.node_type] > 0:
-                pool.append(node)
-            names.add(node.node_type)
-        best, left, siblings = self.best_node(requests, list(self.siblings), *rest)
-        if best is not None:
-            self.siblings = siblings
-            return best, left, nodes
-        best, left, pool = self.best_node(requests, pool, *rest)
-        if best is None:
-            return None, requests, nodes
-        self.room[best.node_type] -= 1
-        config = self.ctx.get_node_type_configs()[best.node_type]
-        for _ in range(self.hosts.get(best.node_type, 1) - 1):
-            node = self.from_config(config, Status.TO_LAUNCH, NodeKind.WORKER)
-            self.siblings.append(node)
-        return best, left, pool
+def accelerators(*_):
+    """What Ray does for GPUs is done for every accelerator: demand that asks for none avoids it."""
+    score = Node._compute_score
 
-    def replica(self, node):
-        given = self.nodes[int(node.im_instance_id)]
-        return (node.node_type, given["replica"] if given["replica"] >= 0 else node.im_instance_id)
-
-    def idle(self, node, ctx):
-        timeout = ctx.get_node_type_configs()[node.node_type].idle_timeout_s
-        return (
-            node.status == Status.SCHEDULABLE
-            and node.node_kind != NodeKind.HEAD
-            and node.idle_duration_ms > timeout * 1000
-            and not any(node.sched_requests.values())
+    def compute_score(self, source):
+        found = score(self, source)
+        has = any(self.total_resources.get(name, 0) > 0 for name in ACCELERATORS)
+        asks = any(
+            name in request.resources_bundle
+            for request in self.get_sched_requests(source)
+            for name in ACCELERATORS
         )
+        return (found[0], asks or not has) + found[2:]
 
-    def terminate_idle(self, ctx):
-        counts = ctx.get_cluster_shape()
+    return [(Node, "_compute_score", compute_score)]
+
+
+def no_launches(names):
+    original = Context._compute_available_node_types
+
+    def available(nodes, configs):
+        found = original(nodes, configs)
+        for name in names:
+            found[name] = min(found[name], 0)
+        return found
+
+    return [(Context, "_compute_available_node_types", staticmethod(available))]
+
+
+def held_launches(problem, _):
+    """A group in back-off launches nothing while it lasts."""
+    return no_launches([t["name"] for t in problem["types"] if in_back_off(t)])
+
+
+def head_launches(problem, _):
+    """While the head drains there is none for Ray's scheduler, which launches one; nobody can."""
+    return no_launches([problem["types"][0]["name"]])
+
+
+def in_back_off(type_):
+    return "failed" in type_ and type_["failed"]["elapsedS"] < type_["failed"]["seconds"]
+
+
+def probes(problem, _):
+    """The end of a back-off is the probe: the group is as good as before."""
+    past = {t["name"] for t in problem["types"] if "failed" in t and not in_back_off(t)}
+    original = Context.__init__
+
+    def init(self, **named):
+        for name in ("cloud_resource_availabilities", "recoverable_resource_availabilities"):
+            values = named[name]
+            named[name] = {t: 1.0 if t in past else value for t, value in values.items()}
+        original(self, **named)
+
+    return [(Context, "__init__", init)]
+
+
+def taken_back(problem, _):
+    """Launches of our own that nothing has needed for a minute go, those farthest from running
+    first; what has no Pod yet is no longer asked for."""
+    original = Scheduler._enforce_idle_termination
+
+    def distance(node):
+        given = problem["nodes"][int(node.im_instance_id)]
+        if given["state"] == "asked":
+            return (0, 0)
+        return (2 if given["start"] == "pulling" else 1, -int(node.im_instance_id))
+
+    def may_go(node):
+        given = problem["nodes"][int(node.im_instance_id)]
+        waits = given["state"] == "starting" and given["start"] != "running"
+        return (waits or given["state"] == "asked") and not any(node.sched_requests.values())
+
+    def enforce(ctx):
+        original(ctx)
         nodes = ctx.get_nodes()
-        members = collections.defaultdict(list)
-        for node in nodes:
-            if node.im_instance_id:
-                members[self.replica(node)].append(node)
-        for node in sorted(nodes, key=Scheduler._sort_nodes_for_termination):
-            if not node.im_instance_id or node.status != Status.SCHEDULABLE:
+        for type_ in problem["types"]:
+            launches = type_.get("launches")
+            if not launches or launches["sinceS"] < 60:
                 continue
-            replica = members[self.replica(node)]
-            config = ctx.get_node_type_configs()[node.node_type]
-            if not all(self.idle(n, ctx) for n in replica):
-                continue
-            if counts[node.node_type] - len(replica) < config.min_worker_nodes:
-                continue
-            counts[node.node_type] -= len(replica)
-            for member in replica:
-                member.status = Status.TO_TERMINATE
-                member.termination_request = TerminationRequest(
-                    instance_id=member.im_instance_id
-                )
+            mine = [
+                n
+                for n in nodes
+                if n.node_type == type_["name"]
+                and n.im_instance_id
+                and n.status == Status.SCHEDULABLE
+            ]
+            spare = max(0, len(mine) - type_["min"])
+            for node in sorted(filter(may_go, mine), key=distance)[
+                : min(launches["unneeded"], spare)
+            ]:
+                node.status = Status.TO_TERMINATE
+                node.termination_request = TerminationRequest(instance_id=node.im_instance_id)
         ctx.update(nodes)
+
+    return [(Scheduler, "_enforce_idle_termination", staticmethod(enforce))]
 
 
 def whole_replicas(problem, scale):
-    replicas = Replicas(problem)
-    return independent_minimum(problem, scale) + [
-        (Node, "from_node_config", staticmethod(replicas.make_template)),
-        (Scheduler, "_try_schedule", staticmethod(replicas.try_list)),
-        (Scheduler, "_sched_best_node", staticmethod(replicas.choose)),
-        (Scheduler, "_enforce_idle_termination", staticmethod(replicas.terminate_idle)),
-    ]
+    return independent_minimum(problem, scale) + replicas.Replicas(problem).replacements()
 
 
 # In the order in which they are applied: gpu-parts wraps what fixed-point sets.
 ALL = {
     "fixed-point": fixed_point,
     "gpu-parts": gpu_parts,
+    "accelerators": accelerators,
+    "gang-fallback": gang_fallbacks,
     "min-workers": independent_minimum,
     "partial-constraint": partial_constraint,
     "cancelled-launch": cancelled_launches,
@@ -399,6 +430,10 @@ ALL = {
     "leaving-worker": leaving_workers,
     "dead-raylet": dead_raylets,
     "group-maxima": group_maxima,
+    "head-launch": head_launches,
+    "back-off": held_launches,
+    "probe": probes,
+    "launch-taken-back": taken_back,
     "multi-host": whole_replicas,
 }
 
@@ -411,6 +446,10 @@ def possible(problem, state):
     conditions = {
         "fixed-point": True,
         "gpu-parts": True,
+        "accelerators": any(set(t["resources"]) & OTHER_ACCELERATORS for t in problem["types"]),
+        "gang-fallback": any(
+            len(g.get("bundleSelectors", [])) > 1 for g in state["pendingGangResourceRequests"]
+        ),
         "min-workers": max(missing) > 1,
         "partial-constraint": not problem["atomic"] and state["clusterResourceConstraints"],
         "cancelled-launch": max(missing) > 0 and problem["maxNodes"] < sum(
@@ -423,6 +462,12 @@ def possible(problem, state):
         "dead-raylet": "dead" in states,
         "group-maxima": problem.get("groupMaxima")
         and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),
+        "head-launch": not any(n["head"] and n["state"] == "running" for n in problem["nodes"]),
+        "back-off": problem.get("remembers") and any(map(in_back_off, problem["types"])),
+        "probe": problem.get("remembers")
+        and any("failed" in t and not in_back_off(t) for t in problem["types"]),
+        "launch-taken-back": problem.get("remembers")
+        and any("launches" in t for t in problem["types"]),
         "multi-host": any(t["hosts"] > 1 for t in problem["types"]),
     }
     return [name for name in ALL if conditions[name]]

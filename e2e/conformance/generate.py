@@ -11,6 +11,8 @@ ZONES = ["a", "b", "c"]
 TIERS = ["gold", "iron"]
 WHOLE_CPUS = [1, 1, 1, 2, 2, 4]
 BINARY_PARTS = [0.25, 0.5, 0.75]
+STARTS = ["pending", "unschedulable", "pulling", "running"]
+NOW_S = 1795168800  # 2026-11-20T10:00:00Z
 DECIMAL_PARTS = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
 
 
@@ -26,6 +28,7 @@ class Maker:
         self.labels = chance() < 0.4
         self.customs = chance() < 0.4
         self.memory = chance() < 0.5
+        self.accelerators = chance() < 0.12
 
     def part(self):
         return self.random.choice(DECIMAL_PARTS if self.decimals else BINARY_PARTS)
@@ -47,6 +50,8 @@ class Maker:
             resources["GPU"] = pick.choice([1, 1, 2, 4, 8])
             if pick.random() < 0.3:
                 resources["accelerator_type:" + pick.choice(["A100", "H100"])] = 1
+        elif self.accelerators and pick.random() < 0.5:
+            resources.update(pick.choice([{"TPU": 4, "TPU-v4-16-head": 1}, {"neuron_cores": 2}]))
         if self.memory and pick.random() < 0.9:
             resources["memory"] = pick.choice([4, 8, 16, 64]) * GIB
         if self.customs and pick.random() < 0.5:
@@ -119,13 +124,14 @@ class Maker:
                 available["object_store_memory"] -= pick.randint(1, GIB)
         node["labels"] = dict(type_["labels"], **{"ray.io/node-id": f"n{number}"})
         node["total"], node["available"] = total, available
+        node["deadBefore"] = pick.random() < 0.05  # its raylet was started again in its Pod
         if idle and node["state"] == "running":
             node["idleMs"] = pick.choice([1000, 9999, 10000, 10001, 60000, 60001, 61000, 400000])
 
     def state(self):
         states = ["running"] * 15 + ["starting"] * 4
         if self.all_states:
-            states += ["asked", "draining", "dead", "deleting"]
+            states += ["asked", "draining", "dead", "deleting", "named"]
         return self.random.choice(states)
 
     def node(self, types, index, number):
@@ -138,15 +144,19 @@ class Maker:
             "idleMs": 0,
             "idleTimeoutMs": type_["idleTimeoutMs"],
             "labels": type_["labels"],
+            "dynamic": {},
             "total": type_["resources"],
             "available": type_["resources"],
             "state": "running" if index == 0 else self.state(),
+            "start": self.random.choice(STARTS),
         }
         if index == 0:
             node["total"] = dict(type_["resources"], **{"node:__internal_head__": 1})
             node["available"] = node["total"]
             self.running(node, dict(type_, resources=node["total"]), number)
-        elif node["state"] in ("running", "draining"):
+            if self.all_states and self.random.random() < 0.05:
+                node["state"], node["idleMs"] = "draining", 0
+        elif node["state"] in ("running", "draining", "named"):
             self.running(node, type_, number)
         return node
 
@@ -174,7 +184,7 @@ class Maker:
             self.running(node, types[1], number)
             nodes.append(node)
         # What has no Pod yet comes last in its group, as in a snapshot.
-        return sorted(nodes, key=lambda n: (n["type"] if n["type"] >= 0 else 99, n["state"] == "asked"))
+        return sorted(nodes, key=lambda n: (n["type"] % 99, n["state"] == "asked"))
 
     # ---- requests ----
 
@@ -193,6 +203,9 @@ class Maker:
                 bundle["accelerator_type:" + pick.choice(["A100", "H100"])] = 0.001
         elif pick.random() < 0.05:
             bundle["GPU"] = 0
+        elif self.accelerators and pick.random() < 0.4:
+            asked = [{"TPU": 4}, {"TPU": 1, "TPU-v4-16-head": 1}, {"neuron_cores": 1}]
+            bundle.update(pick.choice(asked))
         if self.memory and pick.random() < 0.3:
             bundle["memory"] = pick.choice([1, 2, 6]) * GIB
         if self.customs and pick.random() < 0.3:
@@ -229,10 +242,14 @@ class Maker:
 
     def counted(self, most):
         counts = [1, 1, 2, 3, 5, 10, 20]
-        return [
+        found = [
             {"request": self.request(), "count": self.random.choice(counts)}
             for _ in range(self.random.randint(0, most))
         ]
+        if found and self.random.random() < 0.03:  # tasks that keep apart
+            apart = {"antiAffinity": {"labelName": "apart", "labelValue": "x"}}
+            found[0]["request"]["placementConstraints"] = [apart]
+        return found
 
     def gang(self, number, nodes):
         pick = self.random
@@ -250,7 +267,7 @@ class Maker:
             if pick.random() < 0.3:  # it is being rescheduled: bundles stand on nodes already
                 for node in nodes:
                     if node["state"] == "running" and pick.random() < 0.2:
-                        node["labels"][name] = ""
+                        node["dynamic"][name] = ""
         else:
             constraint = [{"affinity": {"labelName": name, "labelValue": ""}}]
         for bundle in bundles:
@@ -260,13 +277,62 @@ class Maker:
         gang = {"requests": legacy, "details": f"{name}:{strategy}|PENDING"}
         if pick.random() < 0.9:
             gang["bundleSelectors"] = [{"resourceRequests": bundles}]
+            if pick.random() < 0.1:  # a fallback: other bundles, as many of them or fewer
+                others = [self.request() for _ in range(pick.choice([1, len(bundles)]))]
+                for other in others if strategy.startswith("STRICT") else []:
+                    other["placementConstraints"] = constraint
+                    if strategy == "STRICT_PACK":
+                        other["labelSelectors"] = others[0].get("labelSelectors", [])
+                gang["bundleSelectors"].append({"resourceRequests": others})
         return gang
+
+    # ---- what went before ----
+
+    def failures(self, problem):
+        """Groups that brought no capacity: since when, and how long rayscaler holds them for it."""
+        pick = self.random
+        for failed in pick.sample(problem["types"][1:], min(2, len(problem["types"]) - 1)):
+            failed["failed"] = {
+                "elapsedS": pick.choice([5, 30, 200, 700]),
+                "seconds": pick.choice([10, 40, 160, 600]),
+            }
+            failed["min"] = 0
+            if pick.random() < 0.6:
+                break
+        newest = min(t["failed"]["elapsedS"] for t in problem["types"] if "failed" in t)
+        for index, type_ in enumerate(problem["types"]):
+            if "failed" not in type_:
+                continue
+            elapsed = type_["failed"]["elapsedS"]
+            type_["recoverable"] = 0.0 if elapsed < 10 else min(1.0, elapsed / 600)
+            type_["recency"] = 1 - (NOW_S - elapsed) / (NOW_S - newest)
+            for node in problem["nodes"]:  # a Pod that is on its way stays capacity
+                if node["type"] == index:
+                    node["state"] = "starting" if node["state"] == "asked" else node["state"]
+                    node["start"] = pick.choice(["pulling", "running"])
+
+    def launches(self, problem):
+        """Replicas that rayscaler remembers as launched by itself and as needed by nothing."""
+        for index, type_ in enumerate(problem["types"]):
+            states = [n["state"] for n in problem["nodes"] if n["type"] == index]
+            unjoined = sum(state in ("starting", "asked") for state in states)
+            others = set(states) & {"draining", "dead", "named"}
+            if not unjoined or others or type_["hosts"] > 1 or "failed" in type_:
+                continue
+            ours = self.random.randint(1, unjoined)
+            type_["launches"] = {
+                "ours": ours,
+                "unjoined": unjoined,
+                "unneeded": self.random.randint(0, ours),
+                "sinceS": self.random.choice([10, 61, 61, 600]),
+            }
 
     def problem(self):
         pick = self.random
         types = self.types()
         nodes = self.nodes(types)
-        state = {"pendingResourceRequests": self.counted(60 if self.large else pick.choice([0, 2, 4, 8]))}
+        most = 60 if self.large else pick.choice([0, 2, 4, 8])
+        state = {"pendingResourceRequests": self.counted(most)}
         state["pendingGangResourceRequests"] = [
             self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))
         ]
@@ -281,16 +347,143 @@ class Maker:
             "terminateOverMax": True,
             "maxNodes": sum(t["max"] for t in types) + sum(n["type"] < 0 for n in nodes),
         }
-        # Decisions know only the maxima of groups; with whole replicas Ray's own choice does not
-        # tell anything.
-        if pick.random() < 0.05 and not self.multi_host:
+        # Decisions know only the maxima of groups. With whole replicas Ray's own choice does not
+        # tell anything, and of workers without a group it would stop some.
+        gone = any(n["type"] < 0 for n in nodes)
+        if pick.random() < 0.05 and not self.multi_host and not gone:
             problem["maxNodes"] = pick.randint(0, problem["maxNodes"])
         if pick.random() < 0.15:
-            failed = pick.choice(types[1:])
-            failed["recoverable"] = pick.choice([0.0, 0.25, 0.9])
-            failed["recency"] = pick.choice([0.0, 0.5])
+            self.failures(problem)
+        if pick.random() < 0.2:
+            self.launches(problem)
         return problem
 
 
 def problem(seed):
     return Maker(seed).problem()
+
+
+# ---- what a problem has: read from the problem itself, not from how it was made ----
+
+STRATEGIES = ["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"]
+STATES = ["running", "starting", "asked", "draining", "dead", "deleting", "named"]
+
+
+def request_features(request):
+    bundle = request["resourcesBundle"]
+    for name, value in bundle.items():
+        kind = name.split(":")[0] if ":" in name else name
+        kind = "implicit resource" if name.startswith("node:__") else kind
+        yield f"request {kind}"
+        if value % 1 and name in ("CPU", "GPU"):
+            yield f"request part of {name}"
+        if not value:
+            yield "request 0"
+    if not bundle:
+        yield "request empty"
+    if "placementConstraints" in request:
+        yield "request anti-affinity"
+    selectors = request.get("labelSelectors", [])
+    if len(selectors) > 1:
+        yield "selector fallback"
+    for selector in selectors:
+        for constraint in selector["labelConstraints"]:
+            yield "selector " + constraint["operator"][15:]
+        if not selector["labelConstraints"]:
+            yield "selector empty"
+
+
+def gang_features(gang):
+    if not gang:
+        yield "gang empty"
+        return
+    yield "gang " + gang["details"].split(":")[1].split("|")[0]
+    selectors = gang.get("bundleSelectors", [])
+    yield f"gang with {len(selectors)} bundle_selectors"
+    if any("labelSelectors" in r for s in selectors for r in s["resourceRequests"]):
+        yield "gang with label selectors"
+
+
+def node_features(problem, node):
+    yield f"node {node['state']}"
+    if node["state"] == "starting":
+        yield f"node starting, {node['start']}"
+    if node["idleMs"]:
+        yield "node idle"
+    if node["dynamic"]:
+        yield "node with placed bundles"
+    if node["type"] < 0:
+        yield "node of no group"
+    if node["head"] and node["state"] == "draining":
+        yield "head draining"
+    if node["head"] and node["total"].get("GPU"):
+        yield "head with GPU"
+    if node["state"] == "running" and node.get("deadBefore"):
+        yield "node restarted"
+    if node["state"] == "running" and not node["head"] and node["available"] == node["total"]:
+        yield "node unused"
+    if set(node["available"]) != set(node["total"]):
+        yield "node with a missing resource"
+
+
+def features(problem):
+    """A list of names; a name may come several times."""
+    types, nodes, state = problem["types"], problem["nodes"], problem["rayState"]
+    found = [f"groups {len(types) - 1}"]
+    workers = sum(not n["head"] for n in nodes)
+    found.append("nodes " + ("0" if not workers else "1 to 9" if workers < 10 else "10 to 49"
+                             if workers < 50 else "50 to 60"))
+    for index, type_ in enumerate(types[1:], 1):
+        found += [f"group {name.split(':')[0]}" for name in type_["resources"]]
+        for name, there in (
+            ("minReplicas", type_["min"]),
+            ("maxReplicas 0", not type_["max"]),
+            ("priority", type_["priority"]),
+            ("labels", type_["labels"]),
+            ("several hosts", type_["hosts"] > 1),
+            ("idle timeout 0", not type_["idleTimeoutMs"]),
+            ("idle timeout of its own", type_["idleTimeoutMs"] != 60000),
+            ("failed", "failed" in type_),
+            ("launched by us", "launches" in type_),
+            ("above its maximum", sum(n["type"] == index for n in nodes) > type_["max"]),
+        ):
+            if there:
+                found.append(f"group {name}")
+    if "failed" in types[-1] and "failed" in types[1] and len(types) > 2:
+        found.append("two failed groups")
+    if len(types) > 2 and all(types[1][k] == types[-1][k] for k in ("resources", "labels", "max")):
+        found.append("equal groups")
+    for node in nodes:
+        found += node_features(problem, node)
+    for counted in state["pendingResourceRequests"]:
+        found += request_features(counted["request"])
+    for gang in state["pendingGangResourceRequests"]:
+        found += gang_features(gang)
+    if "clusterResourceConstraints" in state:
+        found.append("constraint")
+    if problem["maxNodes"] < sum(t["max"] for t in types):
+        found.append("maximum of the cluster")
+    return found
+
+
+WANTED = [f"groups {n}" for n in range(1, 9)]
+WANTED += [f"nodes {n}" for n in ("0", "1 to 9", "10 to 49", "50 to 60")]
+WANTED += [f"node {state}" for state in STATES] + [f"node starting, {s}" for s in STARTS]
+WANTED += ["node idle", "node with placed bundles", "node of no group", "node restarted"]
+WANTED += ["node unused", "node with a missing resource", "head draining", "head with GPU"]
+WANTED += [
+    f"group {n}"
+    for n in ("CPU", "GPU", "memory", "disk", "license", "TPU", "neuron_cores", "accelerator_type")
+]
+WANTED += ["group minReplicas", "group maxReplicas 0", "group priority", "group labels"]
+WANTED += ["group several hosts", "group idle timeout 0", "group idle timeout of its own"]
+WANTED += ["group failed", "two failed groups", "group launched by us", "group above its maximum"]
+WANTED += ["equal groups", "constraint", "maximum of the cluster", "selector IN", "selector NOT_IN"]
+WANTED += ["selector fallback", "selector empty", "gang empty", "gang with label selectors"]
+WANTED += [f"gang {s}" for s in STRATEGIES] + [f"gang with {n} bundle_selectors" for n in range(3)]
+WANTED += [
+    f"request {n}"
+    for n in ("CPU", "GPU", "memory", "disk", "license", "TPU", "neuron_cores", "accelerator_type")
+]
+WANTED += ["request part of CPU", "request part of GPU", "request 0", "request empty"]
+WANTED += ["request anti-affinity", "request implicit resource", "request node"]

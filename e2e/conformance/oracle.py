@@ -19,6 +19,26 @@ import corrections as ray_corrections
 
 logging.disable(logging.CRITICAL)
 
+
+
+def copy_node(node, _):
+    """What copy.deepcopy makes of a node, in less time: it is half of all. Requests are never changed
+    once they are placed, so copies share them."""
+    copy = object.__new__(type(node))
+    copy.__dict__.update(node.__dict__)
+    copy.total_resources = dict(node.total_resources)
+    copy.labels = dict(node.labels)
+    copy.sched_requests = {k: list(v) for k, v in node.sched_requests.items()}
+    copy.available_resources_for_sched = {
+        k: dict(v) for k, v in node.available_resources_for_sched.items()
+    }
+    if hasattr(node, "gpu_slots"):  # of the correction gpu-parts
+        copy.gpu_slots = dict(node.gpu_slots)
+    return copy
+
+
+ray_scheduler.SchedulingNode.__deepcopy__ = copy_node
+
 Answer = collections.namedtuple("Answer", "launches terminate requests gangs constraints")
 
 # The states of a worker in a problem, as Ray's instance manager has them. Those that are None or
@@ -30,6 +50,7 @@ STATUSES = {
     "draining": Instance.RAY_STOPPING,
     "dead": Instance.RAY_STOPPED,  # the raylet is dead, the Pod is there
     "deleting": Instance.TERMINATED,
+    "named": Instance.TERMINATING,  # in workersToDelete, the Pod still runs
 }
 
 # Terminations are compared for these: the others go by rules of their own, of which Ray's scheduler
@@ -65,7 +86,7 @@ def instance(problem, number, scale, corrections):
             total_resources=scaled(node["total"], scale),
             available_resources=scaled(node["available"], scale),
             labels=node["labels"],
-            dynamic_labels={},
+            dynamic_labels=node["dynamic"],
             idle_duration_ms=node["idleMs"],
         )
     return AutoscalerInstance(

@@ -1,14 +1,9 @@
-"""rayscaler's packing and Ray's scheduler on the same random problems: see README.md."""
+"""rayscaler's packing and Ray's scheduler on the same problem: what compare.py needs of them."""
 
-import argparse
 import collections
 import itertools
 import json
-import multiprocessing
-import os
 import subprocess
-import sys
-import time
 
 from google.protobuf.json_format import ParseDict
 from ray.core.generated import autoscaler_pb2
@@ -19,13 +14,82 @@ import generate
 import oracle
 import snapshot
 
-BATCH = 50
+
+class Scheduling:
+    """What both ways to ask rayscaler share; a problem's rayState is in canonical order."""
+
+    wanted = generate.WANTED
+
+    def problem(self, seed):
+        problem = self.prepare(generate.problem(seed))
+        return dict(problem, rayState=canonical.canonical(problem["rayState"]))
+
+    @staticmethod
+    def features(problem):
+        return generate.features(problem)
+
+    @staticmethod
+    def sizes(answer):
+        if any(answer.launches):
+            yield "launch"
+        if answer.terminate:
+            yield "terminate"
+        if answer.requests or answer.gangs:
+            yield "leave something over"
+
+    @staticmethod
+    def explain(problem, answer):
+        """The smallest set of corrections with which Ray gives this answer, None if none."""
+        names = corrections.possible(problem, problem["rayState"])
+        for size in range(len(names) + 1):
+            for chosen in itertools.combinations(names, size):
+                try:
+                    if oracle.schedule(problem, problem["rayState"], chosen) == answer:
+                        return chosen
+                except (AssertionError, KeyError):  # T17: Ray gives no answer
+                    continue
+        return None
+
+    @staticmethod
+    def spoiled(_, answer, random):
+        """One place is wrong."""
+        launches = list(answer.launches)
+        places = ["launch", "terminate", "request", "constraint"]
+        if any(launches):
+            places += ["no launch", "other group"]
+        place = random.choice(places)
+        at = random.randrange(1, len(launches))
+        launched = [i for i, n in enumerate(launches) if n]
+        if place == "launch":
+            launches[at] += 1
+        elif place == "no launch":
+            launches[random.choice(launched)] -= 1
+        elif place == "other group":
+            launches[random.choice(launched)] -= 1
+            launches[at - 1 if launches[at] < answer.launches[at] else at] += 1
+        elif place == "terminate":
+            gone = answer.terminate[1:] if answer.terminate else (1,)
+            return answer._replace(terminate=gone)
+        elif place == "request":
+            requests = collections.Counter(answer.requests)
+            requests[next(iter(requests), "any")] += 1
+            return answer._replace(requests=requests)
+        else:
+            return answer._replace(constraints=not answer.constraints)
+        return answer._replace(launches=tuple(launches))
+
+    def close(self):
+        pass
 
 
-class Tool:
+class Tool(Scheduling):
     """schedule() itself, many problems in one process."""
 
-    GONE = ("draining", "dead", "deleting")
+    kind, title = "tool", "packing"
+    wanted = [n for n in generate.WANTED if n not in ("node draining", "node dead", "node deleting",
+                                                      "node named", "head draining")]
+
+    GONE = ("draining", "dead", "deleting", "named")
 
     def __init__(self, path):
         self.process = subprocess.Popen(
@@ -38,12 +102,21 @@ class Tool:
         nodes = [n for n in problem["nodes"] if n["state"] not in Tool.GONE]
         return dict(problem, nodes=nodes)
 
-    def answer(self, problem, state):
+    def answer(self, problem):
+        state = problem["rayState"]
         nodes = [
-            dict(n, running=n["state"] == "running", joined=n["state"] == "running")
+            dict(
+                n,
+                running=n["state"] == "running",
+                joined=n["state"] == "running",
+                labels=dict(n["labels"], **n["dynamic"]),
+            )
             for n in problem["nodes"]
         ]
-        self.process.stdin.write(json.dumps(dict(problem, nodes=nodes, rayState=state)) + "\n")
+        given = dict(
+            problem, nodes=nodes, accelerators=sorted(corrections.ACCELERATORS)
+        )
+        self.process.stdin.write(json.dumps(given) + "\n")
         self.process.stdin.flush()
         reply = json.loads(self.process.stdout.readline())
         message = ParseDict(state, autoscaler_pb2.ClusterResourceState())
@@ -70,107 +143,22 @@ class Tool:
         self.process.wait()
 
 
-class Program:
+class Program(Scheduling):
     """`rayscaler plan` on a whole snapshot, one process per problem."""
+
+    kind, title = "program", "plan"
+    wanted = [name for name in generate.WANTED if name != "maximum of the cluster"]
 
     def __init__(self, path):
         self.path = path
 
     @staticmethod
     def prepare(problem):
-        """Without what a snapshot does not say: other maxima of the cluster, all-or-nothing
-        constraints, and the scores of failed groups, which come from rayscaler's memory."""
-        types = [
-            {k: v for k, v in t.items() if k not in ("recoverable", "recency")}
-            for t in problem["types"]
-        ]
+        """Without what a snapshot does not say: other maxima of the cluster and all-or-nothing
+        constraints."""
         gone = sum(n["type"] < 0 for n in problem["nodes"])
-        maximum = sum(t["max"] for t in types) + gone
-        return dict(problem, atomic=False, types=types, maxNodes=maximum, groupMaxima=True)
+        maximum = sum(t["max"] for t in problem["types"]) + gone
+        return dict(problem, atomic=False, maxNodes=maximum, groupMaxima=True, remembers=True)
 
-    def answer(self, problem, state):
-        return snapshot.answer(self.path, problem, state)
-
-    def close(self):
-        pass
-
-
-def explain(problem, state, wanted):
-    """The smallest set of corrections with which Ray gives the wanted answer, None if none."""
-    names = corrections.possible(problem, state)
-    for size in range(len(names) + 1):
-        for chosen in itertools.combinations(names, size):
-            try:
-                if oracle.schedule(problem, state, chosen) == wanted:
-                    return chosen
-            except (AssertionError, KeyError):  # T17: Ray gives no answer
-                continue
-    return None
-
-
-def check_batch(job):
-    kind, path, first, count, out = job
-    subject = {"tool": Tool, "program": Program}[kind](path)
-    classes, failures, sizes = collections.Counter(), [], collections.Counter()
-    for seed in range(first, first + count):
-        problem = subject.prepare(generate.problem(seed))
-        state = canonical.canonical(problem["rayState"])
-        wanted = subject.answer(problem, state)
-        found = explain(problem, state, wanted)
-        sizes["launch"] += any(wanted.launches)
-        sizes["terminate"] += bool(wanted.terminate)
-        sizes["leave something over"] += bool(wanted.requests or wanted.gangs)
-        if found is None:
-            failures.append(seed)
-            if out:
-                with open(os.path.join(out, f"problem-{seed}.json"), "w") as f:
-                    json.dump(dict(problem, rayState=state), f, indent=1)
-        else:
-            classes[" + ".join(found) or "equal to Ray"] += 1
-    subject.close()
-    return classes, failures, sizes
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    subject = parser.add_mutually_exclusive_group(required=True)
-    subject.add_argument("--tool", help="the built codec_schedule: the packing alone")
-    subject.add_argument("--program", help="the built rayscaler: whole snapshots")
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--out", help="directory for problems that are not explained")
-    parser.add_argument("--result", help="file that gets 'explained unexplained 0'")
-    args = parser.parse_args()
-    if args.out:
-        os.makedirs(args.out, exist_ok=True)
-    began = time.monotonic()
-    kind = "tool" if args.tool else "program"
-    end = args.seed + args.count
-    jobs = [
-        (kind, args.tool or args.program, seed, min(BATCH, end - seed), args.out)
-        for seed in range(args.seed, end, BATCH)
-    ]
-    classes, failures, sizes = collections.Counter(), [], collections.Counter()
-    with multiprocessing.Pool(args.jobs) as pool:
-        for done in pool.imap_unordered(check_batch, jobs):
-            classes += done[0]
-            failures += done[1]
-            sizes += done[2]
-    title = {"tool": "packing", "program": "plan"}[kind]
-    seconds = time.monotonic() - began
-    print(f"{title}: {args.count} problems, seeds {args.seed} to {end - 1}, {seconds:.0f} s")
-    for name, count in sorted(sizes.items()):
-        print(f"  {count:6} that {name}")
-    for name, count in classes.most_common():
-        print(f"  {count:6} {name}")
-    seeds = f": seeds {sorted(failures)[:20]}" if failures else ""
-    print(f"  {len(failures):6} unexplained{seeds}")
-    if args.result:
-        with open(args.result, "w") as f:
-            f.write(f"{sum(classes.values())} {len(failures)} 0\n")
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    def answer(self, problem):
+        return snapshot.answer(self.path, problem, problem["rayState"])

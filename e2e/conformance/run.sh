@@ -1,28 +1,37 @@
 #!/bin/bash
-# Compares rayscaler with Ray's own scheduler:  run.sh PROBLEMS SEED [COUNT_FILE]
+# Compares rayscaler with Ray's own code:  run.sh PROBLEMS RAYCLUSTERS SEED [COUNT_FILE]
 #
-# The packing alone and whole snapshots, PROBLEMS each from SEED on. Problems that no class explains
-# are left in BUILD/conformance. COUNT_FILE gets "name passed failed skipped" lines (see
+# The packing alone and whole snapshots, PROBLEMS each from SEED on, and the capacity of the groups of
+# RAYCLUSTERS RayClusters. Then the check is checked: spoiled answers must be found. What no class
+# explains is left in BUILD/conformance. COUNT_FILE gets "name passed failed skipped" lines (see
 # e2e/summary.sh). RAYSCALER_PYTHON: a python that has the pinned Ray; otherwise e2e's own is made.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 problems=$1
-seed=$2
-counts=${3:-}
+clusters=$2
+seed=$3
+counts=${4:-}
 build=$(realpath -m "${BUILD:-build}")
 python=${RAYSCALER_PYTHON:-$("$here/../setup-python.sh")}
 export PYTHONDONTWRITEBYTECODE=1
 [ -z "$counts" ] || { mkdir -p "$(dirname "$counts")" && : >"$counts"; }
+mkdir -p "$build/conformance"
 
 status=0
-for subject in tool=tools/codec_schedule program=rayscaler; do
-	kind=${subject%%=*}
-	result=$build/conformance/$kind.result
-	mkdir -p "$build/conformance"
-	"$python" "$here/packing.py" "--$kind" "$build/${subject#*=}" --count "$problems" \
-		--seed "$seed" --jobs "${JOBS:-2}" --out "$build/conformance/$kind" \
-		--result "$result" || status=1
-	[ -z "$counts" ] || echo "conformance:$kind $(cat "$result")" >>"$counts"
-done
+compare() { # NAME KIND PROGRAM COUNT [arguments]
+	local result=$build/conformance/$1.result
+	[ "$4" -gt 0 ] || return 0
+	echo "0 1 0" >"$result" # what stays if it dies
+	"$python" "$here/compare.py" "$2" "$build/$3" --count "$4" --seed "$seed" \
+		--jobs "${JOBS:-2}" --out "$build/conformance/$1" --result "$result" "${@:5}" || status=1
+	[ -z "$counts" ] || echo "conformance:$1 $(cat "$result")" >>"$counts"
+}
+
+compare tool tool tools/codec_schedule "$problems"
+compare program program rayscaler "$problems"
+compare capacity capacity tools/codec_capacity "$clusters"
+few() { echo $(($1 < 200 ? $1 : 200)); }
+compare spoiled-tool tool tools/codec_schedule "$(few "$problems")" --self-test
+compare spoiled-capacity capacity tools/codec_capacity "$(few "$clusters")" --self-test
 exit $status

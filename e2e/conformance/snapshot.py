@@ -2,6 +2,7 @@
 
 import base64
 import collections
+import datetime
 import json
 import subprocess
 
@@ -12,6 +13,7 @@ import oracle
 
 NOW = "2026-11-20T10:00:00Z"
 BEFORE = "2026-11-20T09:59:50Z"
+STARTED = "2026-11-20T09:00:00Z"
 
 
 def quantities(resources):
@@ -25,7 +27,9 @@ def template(resources):
 
 def group(problem, index):
     type_ = problem["types"][index]
-    pods = sum(n["type"] == index and n["state"] != "deleting" for n in problem["nodes"])
+    mine = [i for i, n in enumerate(problem["nodes"]) if n["type"] == index]
+    pods = sum(problem["nodes"][i]["state"] not in ("deleting", "named") for i in mine)
+    named = [pod_name(i) for i in mine if problem["nodes"][i]["state"] == "named"]
     hosts = type_["hosts"]
     return {
         "groupName": type_["name"],
@@ -38,6 +42,7 @@ def group(problem, index):
         "resources": quantities(type_["resources"]),
         "labels": type_["labels"],
         "template": template(type_["resources"]),
+        "scaleStrategy": {"workersToDelete": named},
     }
 
 
@@ -81,19 +86,28 @@ def pod(problem, number):
         "namespace": "default",
         "name": pod_name(number),
         "labels": labels,
-        "creationTimestamp": BEFORE,
+        "creationTimestamp": BEFORE if node["state"] == "starting" else STARTED,
     }
-    status = {"phase": "Pending"}
-    if node["state"] != "starting":
-        running = {"running": {"startedAt": BEFORE}}
-        status = {"phase": "Running", "containerStatuses": [{"name": "ray", "state": running}]}
+    spec, status = {"containers": [{"name": "ray"}]}, {"phase": "Pending"}
+    start = node["start"] if node["state"] == "starting" else "running"
+    if start == "unschedulable":
+        status["conditions"] = [scheduled("False", "Unschedulable")]
+    elif start != "pending":
+        spec["nodeName"] = "node-1"
+        status["conditions"] = [scheduled("True", "")]
+        status["containerStatuses"] = [{"name": "ray", "state": {"waiting": {"reason": "Pulling"}}}]
+    if start == "running":
+        began = BEFORE if node["state"] == "starting" else STARTED
+        state = {"running": {"startedAt": began}}
+        status.update(phase="Running", containerStatuses=[{"name": "ray", "state": state}])
     if node["state"] == "deleting":
         metadata["deletionTimestamp"] = NOW
-    return {
-        "metadata": metadata,
-        "spec": {"containers": [{"name": "ray"}]},
-        "status": status,
-    }
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def scheduled(status, reason):
+    condition = {"type": "PodScheduled", "status": status, "reason": reason}
+    return dict(condition, lastTransitionTime=BEFORE)
 
 
 def node_state(problem, number):
@@ -106,14 +120,59 @@ def node_state(problem, number):
         "totalResources": node["total"],
         "availableResources": node["available"],
         "labels": node["labels"],
+        "dynamicLabels": node["dynamic"],
     }
     if node["state"] == "draining":
         state["status"] = "DRAINING"
     elif node["state"] == "dead":
-        return dict(state, status="DEAD", totalResources={}, availableResources={}, labels={})
+        return dead_state(problem, number, number)
     elif node["idleMs"]:
         state["idleDurationMs"] = str(node["idleMs"])
     return state
+
+
+def dead_state(problem, number, node_id):
+    return {
+        "nodeId": base64.b64encode(node_id.to_bytes(28, "big")).decode(),
+        "instanceId": pod_name(number),
+        "rayNodeTypeName": group_name(problem, problem["nodes"][number]),
+        "status": "DEAD",
+    }
+
+
+def ago(seconds):
+    then = datetime.datetime.fromisoformat(NOW) - datetime.timedelta(seconds=seconds)
+    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def memory(problem):
+    """What rayscaler's last plan would have remembered."""
+    backoffs, launches = [], []
+    for index, type_ in enumerate(problem["types"]):
+        if "failed" in type_:
+            failed = type_["failed"]
+            backoffs.append(
+                {
+                    "group": type_["name"],
+                    "until": ago(failed["elapsedS"] - failed["seconds"]),
+                    "seconds": failed["seconds"],
+                    "cause": "NodeProvisionTimeout",
+                    "message": "no node came",
+                }
+            )
+        if "launches" in type_:
+            ours = type_["launches"]
+            launches.append(
+                {
+                    "group": type_["name"],
+                    "replicas": ours["ours"],
+                    "baseReplicas": group(problem, index)["replicas"],
+                    "unjoined": ours["unjoined"],
+                    "unneeded": ours["unneeded"],
+                    "unneededSince": ago(ours["sinceS"]),
+                }
+            )
+    return {"backoffs": backoffs, "launches": launches}
 
 
 def snapshot(problem, state):
@@ -121,8 +180,11 @@ def snapshot(problem, state):
     states = [
         node_state(problem, i)
         for i, n in enumerate(nodes)
-        if n["state"] in ("running", "draining", "dead")
+        if n["state"] in ("running", "draining", "dead", "named")
     ]
+    for number, node in enumerate(nodes):
+        if node["state"] == "running" and node.get("deadBefore"):
+            states.insert(number % (len(states) + 1), dead_state(problem, number, number + 1000))
     return {
         "apiVersion": "rayscaler.dev/v1alpha1",
         "kind": "Snapshot",
@@ -131,6 +193,7 @@ def snapshot(problem, state):
         "pods": [pod(problem, i) for i, n in enumerate(nodes) if n["state"] != "asked"],
         "rayState": dict(state, nodeStates=states),
         "settings": {"enforce-max": "now"},
+        "memory": memory(problem),
     }
 
 

@@ -31,3 +31,16 @@ def test_other_tests_exist():
     assert named
     for path, test in named:
         assert re.search(rf"\b{test}\b", (TOP / path).read_text()), f"{path} has no {test}"
+
+
+def test_every_class_of_differences_is_explained():
+    classes = []
+    for name, table in (("corrections.py", "ALL"), ("capacity.py", "CORRECTIONS")):
+        text = (TOP / "e2e/conformance" / name).read_text()
+        body = re.search(rf"^{table} = {{$(.*?)^}}$", text, re.MULTILINE | re.DOTALL).group(1)
+        classes += re.findall(r'^    "([a-z-]+)":', body, re.MULTILINE)
+    assert len(classes) > 20
+    for document in ("DECISIONS.md", "CONFORMANCE.md"):
+        text = (TOP / "docs" / document).read_text()
+        explained = re.findall(r"^\| ([a-z-]+) \| ", text, re.MULTILINE)
+        assert set(classes) | {"group-alone"} <= set(explained), document

@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "codec/json_write.h"
 #include "codec/number.h"
+#include "codec/object_json.h"
 #include "codec/ray_state_json.h"
 #include "core/schedule.h"
 
@@ -172,6 +173,7 @@ static int read_problem(struct input *input, const struct json_at *root)
 
 	problem->accelerators = &input->accelerators;
 	if (read_types_and_nodes(input, root) || read_requests(input, root) ||
+	    object_strings_decode(root, "accelerators", &input->accelerators) ||
 	    json_integer(root, "maxNodes", &problem->has_max_nodes, &problem->max_nodes) ||
 	    json_number(root, "gpuBudget", &problem->has_gpu_budget, &budget) ||
 	    json_boolean(root, "conserveAccelerators", &problem->conserve_accelerators) ||
