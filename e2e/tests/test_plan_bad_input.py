@@ -132,6 +132,13 @@ def test_is_reported(name, tmp_path):
     assert held < 16
 
 
+def test_launches_of_one_decision_are_bounded(tmp_path):
+    given = snapshot([request({"CPU": 4}, str(2**62))], [group(maxReplicas=2147483647)])
+    _, made, _, _ = plan(json.dumps(given), tmp_path)
+    assert made["groups"][0]["targetReplicas"] == 100000
+    assert [(entry["reason"], entry["count"]) for entry in made["unserved"]] == [("LaunchLimit", 2**62 - 100000)]
+
+
 def test_worker_with_a_bad_amount_stays(tmp_path):
     worker = {"name": "w", "labels": {"ray.io/node-type": "worker", "ray.io/group": "a", "ray.io/cluster": "demo"}}
     idle = {"nodeId": "Ag==", "instanceId": "w", "status": "IDLE", "idleDurationMs": 600000, "totalResources": {"CPU": -4}}
