@@ -445,8 +445,29 @@ bench-reaction: $(BUILD)/rayscaler
 # Times and memory of the packing at large sizes, and how they grow.
 bench-schedule: $(BUILD)/tools/core_schedule_bench
 	@$< && $< growth
-bench: bench-schedule bench-reaction
-.PHONY: bench bench-reaction bench-schedule
+# Times and memory of whole decisions on snapshots.
+bench-decide: $(BUILD)/tools/codec_decide_bench
+	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_decide.py --tool $<
+# The packing's time beside that of Ray's scheduler on the same problems, LIMIT seconds of CPU at
+# most for Ray and each size. SIZES: nodes x tasks x shapes, as 1000x10000x20.
+LIMIT ?= 1800
+SIZES ?=
+bench-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/rayscaler
+	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_ray.py \
+		--tool $< --program $(BUILD)/rayscaler --limit $(LIMIT) $(SIZES)
+# GPUs that --packing=ray and fewest-gpus launch on random problems, beside a lower bound.
+bench-gpus: $(BUILD)/tools/core_gpus_bench
+	@$< 1000
+bench: bench-schedule bench-decide bench-gpus bench-schedule-ray bench-reaction
+.PHONY: bench bench-decide bench-gpus bench-reaction bench-schedule bench-schedule-ray
+
+# What bench-schedule-ray compares, at sizes that take a second: that both answer the same.
+TEST_STAGES += schedule-ray
+test-schedule-ray: $(BUILD)/tools/codec_schedule
+	@mkdir -p $(RESULTS)
+	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_ray.py --check \
+		--tool $< --result $(RESULTS)/schedule-ray.count 20x100x8 40x200x20 60x900x12 5x2000x20
+.PHONY: test-schedule-ray
 
 # ---- 12 fuzz ------------------------------------------------------------------------------
 # src/test/fuzz/<layer>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
@@ -533,7 +554,8 @@ help:
 	@echo 'test           install what is missing, build, run every kind of test, count'
 	@echo 'test-e2e       the tests in e2e/tests alone; PYTEST="-k name" chooses'
 	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
-	@echo 'bench-schedule times of the packing at large sizes'
+	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
+	@echo '               decisions), bench-gpus (GPUs launched), bench-schedule-ray (beside Ray'\''s scheduler), bench-reaction'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'

@@ -171,6 +171,10 @@ def schedule(problem, state, corrections=()):
     with ray_corrections.applied(corrections, problem, scale):
         request = scheduling_request(problem, state, scale, corrections)
         reply = ray_scheduler.ResourceDemandScheduler().schedule(request)
+    return answer_of(problem, reply, scale)
+
+
+def answer_of(problem, reply, scale=1):
     launches = collections.Counter({r.instance_type: r.count for r in reply.to_launch})
     return Answer(
         launches=tuple(launches[t["name"]] for t in problem["types"]),

@@ -119,6 +119,7 @@ class Tool(Scheduling):
         self.process.stdin.write(json.dumps(given) + "\n")
         self.process.stdin.flush()
         reply = json.loads(self.process.stdout.readline())
+        self.milliseconds = reply.get("milliseconds", [])
         message = ParseDict(state, autoscaler_pb2.ClusterResourceState())
         requests, gangs = collections.Counter(), collections.Counter()
         for left, counted in zip(reply["demands"], message.pending_resource_requests):

@@ -313,6 +313,15 @@ static double spared_gpus(const struct schedule_pool *pool, const struct schedul
 	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
 }
 
+static int64_t free_gpus(const struct schedule_pool *pool)
+{
+	const struct schedule_run *run = pool->run;
+
+	if (run->words.gpu == SCHEDULE_ID_NONE || run->room.available[run->words.gpu] < 0)
+		return 0;
+	return run->room.available[run->words.gpu];
+}
+
 void schedule_candidate_fill(struct schedule_pool *pool, struct schedule_candidate *c)
 {
 	struct schedule_room *room = &pool->run->room;
@@ -325,6 +334,11 @@ void schedule_candidate_fill(struct schedule_pool *pool, struct schedule_candida
 		c->key.first = goes_first(pool, &room->state);
 		if (pool->run->policy.spare_gpus && c->template_type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(pool, c);
+		else if (pool->run->policy.fill_gpus)
+			c->key.spared = -(double)free_gpus(pool);
+		else if (pool->run->policy.shuffle)
+			c->key.spared = -(double)schedule_shuffled(pool->run->policy.shuffle,
+								   room->state.type);
 		schedule_candidate_score_rest(pool, c);
 	}
 	schedule_room_unload(room);

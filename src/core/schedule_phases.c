@@ -230,6 +230,48 @@ static void place_demands(struct schedule_run *run, const struct lists *lists,
 	share_left(result->demands, &lists->demands, &left);
 }
 
+static int64_t shape_gpus(const struct schedule_shape *shape)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < shape->piece_count; i++)
+		sum += shape->pieces[i].amount * shape->pieces[i].count;
+	return sum;
+}
+
+struct ordered_shape {
+	int64_t gpus;
+	uint32_t place;
+	struct schedule_shape shape;
+};
+
+static int compare_ordered(const void *a, const void *b)
+{
+	const struct ordered_shape *first = a, *second = b;
+
+	if (first->gpus != second->gpus)
+		return first->gpus < second->gpus ? 1 : -1;
+	return (first->place > second->place) - (first->place < second->place);
+}
+
+/* Puts the shapes into the order of the policy; Ray's breaks ties. */
+static void sort_by_policy(struct schedule_run *run, const struct schedule_list *list)
+{
+	const struct schedule_policy *policy = &run->policy;
+	struct ordered_shape *ordered =
+		arena_array(run->scratch, list->count + 1, sizeof(*ordered));
+
+	for (size_t i = 0; i < list->count; i++)
+		ordered[i] = (struct ordered_shape){
+			.gpus = policy->gpus_first ? shape_gpus(&list->shapes[i]) : 0,
+			.place = policy->shuffle ? schedule_shuffled(policy->shuffle, i) : 0,
+			.shape = list->shapes[i],
+		};
+	sort_stable(ordered, list->count, sizeof(*ordered), compare_ordered);
+	for (size_t i = 0; i < list->count; i++)
+		list->shapes[i] = ordered[i].shape;
+}
+
 static void read_lists(struct schedule_run *run, struct lists *lists)
 {
 	const struct schedule_problem *problem = run->problem;
@@ -243,6 +285,14 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 	lists->gangs = sort_gangs(run);
 	lists->demands =
 		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
+	if (!run->policy.gpus_first && !run->policy.shuffle)
+		return;
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		sort_by_policy(run, &lists->constraints[i]);
+	for (size_t i = 0; i < problem->gang_count; i++)
+		for (size_t j = 0; j < schedule_gang_choices(lists->gangs[i].gang); j++)
+			sort_by_policy(run, &lists->gangs[i].lists[j]);
+	sort_by_policy(run, &lists->demands);
 }
 
 /* ---- the result ---- */

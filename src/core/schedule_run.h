@@ -30,6 +30,12 @@ struct schedule_work {
 struct schedule_policy {
 	bool spare_gpus;    /* of new nodes the one that leaves the smallest share of GPUs unused */
 	bool starting_last; /* running nodes are filled before those that start */
+	bool gpus_first;    /* of a list the requests with the most GPUs first */
+	bool fill_gpus;     /* of all nodes first the one that leaves the fewest of its free GPUs */
+	bool exact;         /* on nodes that are there: see schedule_exact */
+	const struct schedule_result *served; /* with exact: what it serves is to be placed */
+	size_t *steps_left;                   /* with exact: of the whole search */
+	uint32_t shuffle; /* not 0: requests, and the types of nodes, in an order of this number */
 };
 
 struct schedule_run {
@@ -51,6 +57,16 @@ struct schedule_run {
 	int64_t budget;      /* GPU that may still be added; INT64_MAX: no ceiling */
 	int64_t list_nodes, new_nodes; /* all, and those of this run */
 };
+
+/* The place of an item in the order `shuffle`. */
+static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
+{
+	uint64_t mixed = (shuffle * UINT64_C(0x9e3779b97f4a7c15)) ^ (item + 1);
+
+	mixed = (mixed ^ (mixed >> 31)) * UINT64_C(0xbf58476d1ce4e5b9);
+	mixed = (mixed ^ (mixed >> 29)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)(mixed >> 32);
+}
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);

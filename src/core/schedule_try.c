@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/schedule_exact.h"
 #include "core/schedule_pool.h"
 
 /* Nodes that got the same fill one after the other. */
@@ -109,6 +110,68 @@ static void launch_nodes(struct attempt *attempt)
 		launch_best(attempt, best);
 		fill_nodes(attempt);
 	}
+}
+
+static int64_t left_in(const struct schedule_result *result,
+		       const struct schedule_try_source *source, size_t index)
+{
+	switch (source->phase) {
+	case SCHEDULE_PHASE_CONSTRAINT:
+		return result->constraints[source->list_index][index].count;
+	case SCHEDULE_PHASE_GANG:
+		return result->gangs[index].count ? INT64_MAX : 0;
+	case SCHEDULE_PHASE_DEMAND:
+	case SCHEDULE_PHASE_MIN:
+		break;
+	}
+	return result->demands[index].count;
+}
+
+/* Units of the shape that policy.served has a place for. */
+static int64_t served_units(const struct attempt *attempt, const struct schedule_shape *shape)
+{
+	int64_t units = shape->count;
+
+	for (size_t i = 0; i < shape->entries.count; i++) {
+		int64_t left = left_in(attempt->run->policy.served, attempt->source,
+				       shape->entries.at[i].index);
+
+		units = left < units ? units - left : 0;
+	}
+	return units;
+}
+
+/* What another packing serves, on nodes that are there, by going back where filling the best first
+ * does not do. */
+static bool fill_exactly(struct attempt *attempt)
+{
+	struct schedule_run *run = attempt->run;
+	struct schedule_exact exact;
+	int64_t *wanted;
+
+	if (!run->policy.exact)
+		return false;
+	wanted = arena_array(run->attempt, attempt->list->count + 1, sizeof(*wanted));
+	for (size_t i = 0; i < attempt->list->count; i++)
+		wanted[i] = served_units(attempt, &attempt->list->shapes[i]);
+	if (!schedule_exact_place(run, attempt->list, wanted, &exact))
+		return false;
+	for (size_t i = 0; i < exact.node_count; i++) {
+		const struct schedule_exact_node *node = &exact.nodes[i];
+		const struct schedule_work *work = &run->nodes.at[node->node];
+
+		VEC_PUSH(run->attempt, &attempt->chosen, node->node);
+		VEC_PUSH(run->attempt, &attempt->batches,
+			 ((struct batch){ .state = work->state,
+					  .placed = work->placed,
+					  .fill = node->fill,
+					  .fill_count = node->fill_count,
+					  .first = i,
+					  .count = 1 }));
+	}
+	for (size_t i = 0; i < attempt->list->count; i++)
+		attempt->pool.left[i] -= wanted[i];
+	return true;
 }
 
 /* ---- keeping it ---- */
@@ -381,10 +444,12 @@ struct schedule_try_left schedule_try(struct schedule_run *run, const struct sch
 
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	schedule_pool_init(&attempt.pool, run, list);
-	schedule_pool_add_nodes(&attempt.pool);
-	fill_nodes(&attempt);
-	if (attempt.pool.active_count)
-		launch_nodes(&attempt);
+	if (!fill_exactly(&attempt)) {
+		schedule_pool_add_nodes(&attempt.pool);
+		fill_nodes(&attempt);
+		if (attempt.pool.active_count)
+			launch_nodes(&attempt);
+	}
 	left = find_left(&attempt);
 	if (left.any && source->atomic) {
 		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));

@@ -320,20 +320,6 @@ static void equal_nodes_may_change_places(void **state)
 
 /* ---- the next pass ---- */
 
-/* The problem as it stands after the launches. */
-static void apply_launches(struct random_problem *r, const struct schedule_result *result)
-{
-	for (size_t i = r->problem.node_count; i < result->node_count; i++) {
-		size_t type = result->nodes[i].type, at = r->problem.node_count;
-
-		r->nodes[at] = starting_of(r->types, type, at);
-		r->nodes[at].replica = r->types[type].hosts > 1 ?
-					       at / (size_t)r->types[type].hosts + 1000 :
-					       SCHEDULE_NO_INDEX;
-		r->problem.node_count++;
-	}
-}
-
 static int64_t all_launches(const struct schedule_problem *problem,
 			    const struct schedule_result *result)
 {
@@ -381,7 +367,7 @@ static void fewest_gpus_never_launches_more(void **state)
 	int64_t ray = 0, fewest = 0;
 
 	(void)state;
-	for (int i = 0; i < count / 10; i++) {
+	for (int i = 0; i < count / 30; i++) {
 		uint64_t seed = first_seed + (uint64_t)i;
 		struct arena arena = ARENA_INIT;
 		const struct schedule_result *a, *b;
@@ -407,6 +393,26 @@ static void fewest_gpus_never_launches_more(void **state)
 	assert_true(fewest < ray);
 }
 
+static void fewest_gpus_launches_nothing_more(void **state)
+{
+	(void)state;
+	for (int i = 0; i < count / 30; i++) {
+		uint64_t seed = first_seed + (uint64_t)i;
+		struct arena arena = ARENA_INIT;
+		const struct schedule_result *first, *second;
+
+		random_make(&world, &arena, seed);
+		world.problem.terminate_over_max = false;
+		world.problem.fewest_gpus = true;
+		first = schedule(&world.problem, &arena);
+		world.problem.gpu_budget -= gpus_of(&world.problem, first);
+		apply_launches(&world, first);
+		second = schedule(&world.problem, &arena);
+		LAW(all_launches(&world.problem, second) == 0, 0);
+		arena_done(&arena);
+	}
+}
+
 static long number_of(const char *name, long otherwise)
 {
 	const char *text = getenv(name);
@@ -422,6 +428,7 @@ int main(void)
 		cmocka_unit_test(equal_nodes_may_change_places),
 		cmocka_unit_test(a_second_run_launches_nothing),
 		cmocka_unit_test(fewest_gpus_never_launches_more),
+		cmocka_unit_test(fewest_gpus_launches_nothing_more),
 	};
 
 	first_seed = (uint64_t)number_of("SCHEDULE_LAWS_SEED", 1);

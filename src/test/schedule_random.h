@@ -167,4 +167,18 @@ static inline void random_make(struct random_problem *r, struct arena *arena, ui
 	r->problem.gpu_budget = pick_below(r, 20) * RESOURCE_UNIT;
 }
 
+/* The problem as it stands after the launches. */
+static inline void apply_launches(struct random_problem *r, const struct schedule_result *result)
+{
+	for (size_t i = r->problem.node_count; i < result->node_count; i++) {
+		size_t type = result->nodes[i].type, at = r->problem.node_count;
+
+		r->nodes[at] = starting_of(r->types, type, at);
+		r->nodes[at].replica = r->types[type].hosts > 1 ?
+					       at / (size_t)r->types[type].hosts + 1000 :
+					       SCHEDULE_NO_INDEX;
+		r->problem.node_count++;
+	}
+}
+
 #endif

@@ -1,9 +1,11 @@
 /* schedule() for programs of other languages: one problem per line of standard input as JSON, one
  * line of JSON per answer. The requests come as a ClusterResourceState in proto3 JSON
  * (rayState), types, nodes and limits in the members of core/schedule.h. Made for the conformance
- * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. */
+ * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
+ * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "codec/json.h"
@@ -212,7 +214,6 @@ static void write_placements(struct json_writer *writer, const struct schedule_n
 static void write_result(struct json_writer *writer, const struct schedule_problem *problem,
 			 const struct schedule_result *result)
 {
-	json_write_object_line(writer, NULL);
 	json_write_array(writer, "launches");
 	for (size_t i = 0; i < problem->type_count; i++)
 		json_write_integer(writer, NULL, result->launches[i]);
@@ -237,7 +238,29 @@ static void write_result(struct json_writer *writer, const struct schedule_probl
 		write_leftovers(writer, NULL, result->constraints[i],
 				problem->constraints[i].count);
 	json_write_array_end(writer);
-	json_write_object_end(writer);
+}
+
+static double cpu_milliseconds(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
+}
+
+static void write_times(struct json_writer *writer, const struct schedule_problem *problem,
+			int64_t runs)
+{
+	json_write_array(writer, "milliseconds");
+	for (int64_t i = 0; i < runs; i++) {
+		struct arena arena = ARENA_INIT;
+		double began = cpu_milliseconds();
+
+		schedule(problem, &arena);
+		arena_done(&arena);
+		json_write_double(writer, NULL, cpu_milliseconds() - began);
+	}
+	json_write_array_end(writer);
 }
 
 static int answer(const char *line, size_t size, struct arena *arena, struct buf *buf,
@@ -248,14 +271,19 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_at root;
 	struct json_writer writer;
+	int64_t runs = 0;
 
 	if (json_parse(line, size, &limits, &json, err))
 		return -1;
 	root = json_root(json, "", &input.reader);
-	if (read_problem(&input, &root))
+	if (read_problem(&input, &root) || json_integer(&root, "runs", NULL, &runs))
 		return -1;
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	json_write_object_line(&writer, NULL);
 	write_result(&writer, &input.problem, schedule(&input.problem, arena));
+	if (runs > 0)
+		write_times(&writer, &input.problem, runs);
+	json_write_object_end(&writer);
 	return 0;
 }
 

@@ -20,6 +20,7 @@ struct size {
 	const char *nodes_are;
 	size_t nodes, groups, shapes;
 	int64_t tasks;
+	bool fewest_gpus;
 };
 
 static uint64_t seed;
@@ -149,7 +150,8 @@ static void measure(const struct size *size)
 	struct schedule_type *types = arena_array(&arena, size->groups + 1, sizeof(*types));
 	struct schedule_problem problem = { .types = types,
 					    .type_count = size->groups + 1,
-					    .conserve_accelerators = true };
+					    .conserve_accelerators = true,
+					    .fewest_gpus = size->fewest_gpus };
 	double best = 1e300;
 	long before;
 
