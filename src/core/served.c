@@ -108,6 +108,17 @@ static const char *selector_text(struct arena *arena, const struct ray_request *
 		       text;
 }
 
+/* Fewer resources lack, or of the same one there is more. */
+static bool is_closer(const struct resources *resources, size_t lacks,
+		      const struct bundle_entry *first, const struct resources *other,
+		      size_t other_lacks, const struct bundle_entry *other_first)
+{
+	if (lacks != other_lacks || first == NULL || first != other_first)
+		return lacks < other_lacks;
+	return resources_amount(resources, first->name, 0) >
+	       resources_amount(other, first->name, 0);
+}
+
 /* "closest is gpu-group: GPU 2 asked, 1 there". */
 static const char *explain_no_fit(const struct situation *s, const struct ray_request *request)
 {
@@ -116,8 +127,10 @@ static const char *explain_no_fit(const struct situation *s, const struct ray_re
 	size_t fewest = 0;
 	for (size_t g = 0; g < s->group_count; g++) {
 		const struct bundle_entry *first = NULL;
-		size_t lacks = count_lacks(request, &s->groups[g].capacity.resources, &first);
-		if (closest != NULL && lacks >= fewest)
+		const struct resources *resources = &s->groups[g].capacity.resources;
+		size_t lacks = count_lacks(request, resources, &first);
+		if (closest != NULL &&
+		    !is_closer(resources, lacks, first, &closest->capacity.resources, fewest, lack))
 			continue;
 		closest = &s->groups[g];
 		fewest = lacks;
