@@ -12,36 +12,26 @@
 
 #define DENIED_RETRY_MS 300000
 
-/* Selectors cannot say "one of", so these are the reasons that are not wanted: what scheduler, kubelet
- * and controllers say of healthy and of crashing Pods. One that is missing here costs a line
- * of a watch. FailedScheduling is wanted: Karpenter uses it for its refusals. */
-#define POD_EVENTS                                                                                  \
-	"involvedObject.kind=Pod,reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created," \
-	"reason!=Started,reason!=Killing,reason!=BackOff,reason!=Failed,reason!=Unhealthy,"         \
-	"reason!=ProbeWarning,reason!=FailedMount,reason!=FailedAttachVolume,"                      \
-	"reason!=SuccessfulAttachVolume,reason!=FailedCreatePodSandBox,reason!=SandboxChanged,"     \
-	"reason!=NodeNotReady,reason!=Evicted,reason!=Preempted,reason!=AddedInterface,"            \
-	"reason!=TaintManagerEviction,reason!=Completed"
-#define CLUSTER_EVENTS "involvedObject.kind=RayCluster,type=Warning"
-
-enum { OF_PODS, OF_CLUSTERS, WATCHES };
-
-static const char *const watch_names[WATCHES] = { "events of Pods", "events of RayClusters" };
-static const char *const watch_selectors[WATCHES] = { POD_EVENTS, CLUSTER_EVENTS };
-
-struct watch {
-	struct events *events;
-	struct kube_informer *informer;
-	struct log_repeat trouble;
-};
+/* Selectors cannot say "one of", so these are the reasons that are not wanted: what scheduler, kubelet,
+ * operator and controllers say all day of Pods, healthy and crashing ones. One that is missing here
+ * costs a line of the watch. FailedScheduling is wanted: Karpenter uses it for its refusals. */
+#define SELECTOR                                                                                   \
+	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
+	"reason!=Killing,reason!=BackOff,reason!=Failed,reason!=Unhealthy,reason!=ProbeWarning,"   \
+	"reason!=FailedMount,reason!=FailedAttachVolume,reason!=SuccessfulAttachVolume,"           \
+	"reason!=FailedCreatePodSandBox,reason!=SandboxChanged,reason!=AddedInterface,"            \
+	"reason!=Evicted,reason!=TaintManagerEviction,reason!=Preempted,reason!=Completed,"        \
+	"reason!=SuccessfulCreate,reason!=SuccessfulDelete,reason!=CreatedWorkerPod,"              \
+	"reason!=DeletedWorkerPod"
 
 struct events {
 	const struct control *control;
 	void (*news)(void *context, const char *namespace_, const char *cluster);
 	void *context;
 	struct event_store *store;
-	struct watch watches[WATCHES];
-	bool denied; /* told once for all watches */
+	struct kube_informer *informer;
+	struct log_repeat trouble;
+	bool denied; /* told */
 };
 
 /* The name of the RayCluster that the event concerns; NULL when its object is in no cache, which may
@@ -68,8 +58,7 @@ static const char *cluster_of(const struct events *events, const struct event *e
 static void event_changed(void *context, enum kube_change change, const char *key, const void *old,
 			  const void *new_object)
 {
-	struct watch *watch = context;
-	struct events *events = watch->events;
+	struct events *events = context;
 	const struct event *event = new_object;
 	const char *cluster;
 	bool settled;
@@ -90,12 +79,11 @@ static void event_changed(void *context, enum kube_change change, const char *ke
 
 static void watch_failed(void *context, const struct err *err)
 {
-	struct watch *watch = context;
-	struct events *events = watch->events;
+	struct events *events = context;
 
 	if (err->kind != ERR_DENIED) {
-		log_repeat_error(&watch->trouble, "cannot read from the API server",
-				 watch_names[watch - events->watches], err->text);
+		log_repeat_error(&events->trouble, "cannot read from the API server", "events",
+				 err->text);
 		return;
 	}
 	if (events->denied)
@@ -108,11 +96,9 @@ static void watch_failed(void *context, const struct err *err)
 
 static void watch_live(void *context)
 {
-	struct watch *watch = context;
-	struct events *events = watch->events;
+	struct events *events = context;
 
-	log_repeat_end(&watch->trouble, "cannot read from the API server",
-		       watch_names[watch - events->watches]);
+	log_repeat_end(&events->trouble, "cannot read from the API server", "events");
 	if (events->denied)
 		log_info("events can be read now", NULL);
 	events->denied = false;
@@ -124,29 +110,24 @@ struct events *events_new(const struct control *control,
 {
 	const struct options *options = control->options;
 	struct events *events = memory_alloc(sizeof(*events));
+	const struct kube_informer_options informer = {
+		.type = &kube_type_event,
+		.namespace_ = options_sidecar(options) ? options->cluster_namespace :
+							 options->namespace_,
+		.field_selector = SELECTOR,
+		.passing = true,
+		.denied_retry_ms = DENIED_RETRY_MS,
+		.callbacks = { .on_change = event_changed,
+			       .on_error = watch_failed,
+			       .on_live = watch_live,
+			       .context = events },
+	};
 
 	events->control = control;
 	events->news = news;
 	events->context = context;
 	events->store = event_store_new();
-	for (int i = 0; i < WATCHES; i++) {
-		struct watch *watch = &events->watches[i];
-		const struct kube_informer_options informer = {
-			.type = &kube_type_event,
-			.namespace_ = options_sidecar(options) ? options->cluster_namespace :
-								 options->namespace_,
-			.field_selector = watch_selectors[i],
-			.passing = true,
-			.denied_retry_ms = DENIED_RETRY_MS,
-			.callbacks = { .on_change = event_changed,
-				       .on_error = watch_failed,
-				       .on_live = watch_live,
-				       .context = watch },
-		};
-
-		watch->events = events;
-		watch->informer = kube_informer_new(control->kube, &informer);
-	}
+	events->informer = kube_informer_new(control->kube, &informer);
 	return events;
 }
 
@@ -154,20 +135,15 @@ void events_free(struct events *events)
 {
 	if (!events)
 		return;
-	for (int i = 0; i < WATCHES; i++) {
-		kube_informer_free(events->watches[i].informer);
-		log_repeat_done(&events->watches[i].trouble);
-	}
+	kube_informer_free(events->informer);
+	log_repeat_done(&events->trouble);
 	event_store_free(events->store);
 	memory_free(events);
 }
 
 bool events_known(const struct events *events)
 {
-	for (int i = 0; i < WATCHES; i++)
-		if (!kube_informer_fresh(events->watches[i].informer, NULL))
-			return false;
-	return true;
+	return kube_informer_fresh(events->informer, NULL);
 }
 
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,

@@ -2,10 +2,10 @@
  * gives a pass those of its cluster. Optional: without the right to read them it says so once, looks
  * again every five minutes, and conditions and timeouts decide.
  *
- * The API server keeps Events in no watch cache and decodes every one for every watch, so there are
- * two watches only, and each lets the server filter: of Pods all but the reasons that every start
- * of a container brings, of RayClusters the warnings. What comes is looked at, and kept only when it
- * means something (ctl/event_store.h). Owned by ctl/controller. Must not decide anything. */
+ * The API server keeps Events in no watch cache and decodes every one for every watch, so there is
+ * one watch for all kinds, and the server filters out the reasons that Pods bring all day (figures:
+ * docs/PERFORMANCE.md). What comes is looked at, and kept only when it means something
+ * (ctl/event_store.h). Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_EVENTS_H
 #define CTL_EVENTS_H
 
