@@ -458,8 +458,12 @@ bench-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/rayscaler
 # GPUs that --packing=ray and fewest-gpus launch on random problems, beside a lower bound.
 bench-gpus: $(BUILD)/tools/core_gpus_bench
 	@$< 1000
-bench: bench-schedule bench-decide bench-gpus bench-schedule-ray bench-reaction
-.PHONY: bench bench-decide bench-gpus bench-reaction bench-schedule bench-schedule-ray
+# What the watch of Events costs, at rest and in a flood.
+bench-events: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_events.py $(BENCH)
+bench: bench-schedule bench-decide bench-gpus bench-schedule-ray bench-reaction bench-events
+.PHONY: bench bench-decide bench-events bench-gpus bench-reaction bench-schedule bench-schedule-ray
 
 # What bench-schedule-ray compares, at sizes that take a second: that both answer the same.
 TEST_STAGES += schedule-ray
@@ -554,8 +558,13 @@ help:
 	@echo 'test           install what is missing, build, run every kind of test, count'
 	@echo 'test-e2e       the tests in e2e/tests alone; PYTEST="-k name" chooses'
 	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
+<<<<<<< HEAD
 	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
 	@echo '               decisions), bench-gpus (GPUs launched), bench-schedule-ray (beside Ray'\''s scheduler), bench-reaction'
+=======
+	@echo 'bench-schedule times of the packing at large sizes'
+	@echo 'bench-events   what the watch of Events costs, at rest and in a flood'
+>>>>>>> 29f33f5 (docs, make: what decides when capacity does not come, case by case; make bench-events)
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
