@@ -57,6 +57,14 @@ def lift(one, group="first"):
     one.edit_group(group, template=template)
 
 
+def forget_failures(one):
+    """The next test has the same RayCluster, and a controller that remembers nothing."""
+    events = one.server.admin.of("events", one.namespace)
+    for event in events.items():
+        if event["reason"] == "FailedToCreateWorkerPod":
+            events.delete(event["metadata"]["name"], missing_ok=True)
+
+
 def first_choice_again(one, program):
     """After the back-off, with capacity there, new demand takes the first group."""
     lift(one)
@@ -161,6 +169,7 @@ def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_serve
             first_choice_again(one, program)
     finally:
         quotas.delete("gpus", missing_ok=True)
+        forget_failures(one)
 
 
 def test_failed_pods_move_the_demand_at_once(shared, controller):

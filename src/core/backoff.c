@@ -127,6 +127,18 @@ static bool is_creation_failure(const struct condition *failure)
 	       strcmp(failure->reason, "FailedCreateHeadPod") != 0;
 }
 
+/* A Pod of the group that is younger than the failure: the operator creates again. */
+static bool created_since(const struct situation *s, const struct group *group, time_ms at)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct pod *pod = s->workers[group->first_worker + i].pod;
+
+		if (pod != NULL && at != TIME_NONE && pod->created > at)
+			return true;
+	}
+	return false;
+}
+
 /* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
 static struct evidence evidence_of_operator(const struct situation *s, const struct group *group,
 					    const struct memory_backoff *old)
@@ -145,7 +157,7 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
 		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(s, old, at) ||
 		    (at != TIME_NONE && s->snapshot->now - at > OPERATOR_EVENT_MS) ||
-		    !speaks_of(s, group, event->message))
+		    !speaks_of(s, group, event->message) || created_since(s, group, at))
 			continue;
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
 					  arena_strndup(s->arena, event->message,
