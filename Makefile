@@ -558,13 +558,10 @@ help:
 	@echo 'test           install what is missing, build, run every kind of test, count'
 	@echo 'test-e2e       the tests in e2e/tests alone; PYTEST="-k name" chooses'
 	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
-<<<<<<< HEAD
 	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
 	@echo '               decisions), bench-gpus (GPUs launched), bench-schedule-ray (beside Ray'\''s scheduler), bench-reaction'
-=======
 	@echo 'bench-schedule times of the packing at large sizes'
 	@echo 'bench-events   what the watch of Events costs, at rest and in a flood'
->>>>>>> 29f33f5 (docs, make: what decides when capacity does not come, case by case; make bench-events)
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
