@@ -198,11 +198,12 @@ static int run_growth(void)
 	int failed = 0;
 
 	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case((struct size){ "mixed", 1250 * by, 20, 50, 25000 });
+		failed |= run_case((struct size){ "mixed", 1250 * by, 20, 50, 25000, false });
 	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case((struct size){ "mixed", 5000, 20, 50, 12500 * (int64_t)by });
+		failed |= run_case(
+			(struct size){ "mixed", 5000, 20, 50, 12500 * (int64_t)by, false });
 	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case((struct size){ "mixed", 5000, 20, 25 * by, 50000 });
+		failed |= run_case((struct size){ "mixed", 5000, 20, 25 * by, 50000, false });
 	return failed;
 }
 
@@ -214,10 +215,10 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "growth"))
 		return run_growth();
 	for (size_t i = 0; i < 3; i++) {
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 1, 13315 });
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 20, 13315 });
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 500, 13315 });
-		failed |= run_case((struct size){ STATES[i], 10000, 20, 200, 100000 });
+		failed |= run_case((struct size){ STATES[i], 1337, 8, 1, 13315, false });
+		failed |= run_case((struct size){ STATES[i], 1337, 8, 20, 13315, false });
+		failed |= run_case((struct size){ STATES[i], 1337, 8, 500, 13315, false });
+		failed |= run_case((struct size){ STATES[i], 10000, 20, 200, 100000, false });
 	}
 	return failed;
 }
