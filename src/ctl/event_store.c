@@ -20,7 +20,7 @@ struct object {
 	bool stranger; /* nobody has said that it is ours: in the list, by age */
 	int64_t since_ms;
 	struct object *older, *newer;
-	struct kept *kept[EVENT_PER_OBJECT_MAX];
+	struct kept kept[EVENT_PER_OBJECT_MAX];
 	size_t count;
 };
 
@@ -38,16 +38,10 @@ struct event_store *event_store_new(void)
 	return store;
 }
 
-static void kept_free(struct kept *kept)
-{
-	arena_done(&kept->arena);
-	memory_free(kept);
-}
-
 static void object_free(struct object *object)
 {
 	for (size_t i = 0; i < object->count; i++)
-		kept_free(object->kept[i]);
+		arena_done(&object->kept[i].arena);
 	memory_free(object->key);
 	memory_free(object);
 }
@@ -154,16 +148,14 @@ static void copy_event(const struct event *from, struct arena *arena, struct eve
 		arena_strndup(arena, from->message, strnlen(from->message, EVENT_MESSAGE_MAX));
 }
 
-static struct kept *keep(const struct event *event)
+static void keep(const struct event *event, struct kept *ret_kept)
 {
-	struct kept *kept = memory_alloc(sizeof(*kept));
 	AUTO(arena_done) struct arena measure = ARENA_INIT;
 
-	copy_event(event, &measure, &kept->event);
-	kept->arena = ARENA_INIT;
-	arena_reserve(&kept->arena, measure.used_bytes);
-	copy_event(event, &kept->arena, &kept->event);
-	return kept;
+	copy_event(event, &measure, &ret_kept->event);
+	ret_kept->arena = ARENA_INIT;
+	arena_reserve(&ret_kept->arena, measure.used_bytes);
+	copy_event(event, &ret_kept->arena, &ret_kept->event);
 }
 
 /* Which one the new event takes the place of: itself, of a Pod its like, else the oldest when there
@@ -173,7 +165,7 @@ static size_t place_of(const struct object *object, const struct event *event)
 	size_t place = object->count;
 
 	for (size_t i = 0; i < object->count; i++) {
-		const struct event *old = &object->kept[i]->event;
+		const struct event *old = &object->kept[i].event;
 
 		if (!strcmp(old->name, event->name))
 			return i;
@@ -185,7 +177,7 @@ static size_t place_of(const struct object *object, const struct event *event)
 		return place;
 	place = 0;
 	for (size_t i = 1; i < object->count; i++)
-		if (event_time(&object->kept[i]->event) < event_time(&object->kept[place]->event))
+		if (event_time(&object->kept[i].event) < event_time(&object->kept[place].event))
 			place = i;
 	return place;
 }
@@ -195,8 +187,8 @@ static const struct event *newest_of(const struct object *object)
 	const struct event *newest = NULL;
 
 	for (size_t i = 0; i < object->count; i++)
-		if (!newest || event_time(&object->kept[i]->event) > event_time(newest))
-			newest = &object->kept[i]->event;
+		if (!newest || event_time(&object->kept[i].event) > event_time(newest))
+			newest = &object->kept[i].event;
 	return newest;
 }
 
@@ -221,13 +213,13 @@ bool event_store_put(struct event_store *store, const struct event *event, bool 
 	news = !before ||
 	       (event_meaning(before) != meaning && event_time(event) >= event_time(before));
 	at = place_of(object, event);
-	if (at < object->count && event_time(event) < event_time(&object->kept[at]->event))
+	if (at < object->count && event_time(event) < event_time(&object->kept[at].event))
 		return false; /* a list tells of older ones in any order */
 	if (at < object->count)
-		kept_free(object->kept[at]);
+		arena_done(&object->kept[at].arena);
 	else
 		object->count++;
-	object->kept[at] = keep(event);
+	keep(event, &object->kept[at]);
 	return news;
 }
 
@@ -237,9 +229,9 @@ void event_store_remove(struct event_store *store, const struct event *event)
 		find(store, event->involved_kind, event->namespace_, event->involved_name);
 
 	for (size_t i = 0; object && i < object->count; i++) {
-		if (strcmp(object->kept[i]->event.name, event->name) != 0)
+		if (strcmp(object->kept[i].event.name, event->name) != 0)
 			continue;
-		kept_free(object->kept[i]);
+		arena_done(&object->kept[i].arena);
 		object->kept[i] = object->kept[--object->count];
 		break;
 	}
@@ -266,7 +258,7 @@ void event_store_find(struct event_store *store, const char *kind, const char *n
 		return;
 	unlink_stranger(store, object);
 	for (size_t i = 0; i < object->count; i++)
-		VEC_PUSH(arena, &list->events, object->kept[i]->event);
+		VEC_PUSH(arena, &list->events, object->kept[i].event);
 }
 
 size_t event_store_objects(const struct event_store *store)
