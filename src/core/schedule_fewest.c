@@ -136,6 +136,14 @@ static size_t next_gpu_type(const struct schedule_search *search, size_t type)
 	return type;
 }
 
+/* How many times so many GPUs are less than `room`. */
+static int64_t below(__int128 room, __int128 gpus)
+{
+	if (room > INT64_MAX)
+		room = INT64_MAX;
+	return gpus < room ? ((int64_t)room - 1) / (int64_t)gpus : 0;
+}
+
 /* Goes through the caps that cost less than the best and cannot be raised: those below take no
  * more. `room`: GPUs below the best's. */
 static bool consider_cheaper(struct schedule_search *search, size_t type, __int128 room)
@@ -150,8 +158,8 @@ static bool consider_cheaper(struct schedule_search *search, size_t type, __int1
 	hosts = problem->types[type].hosts;
 	gpus = replica_gpus(search, type);
 	most = search->most[type] / hosts;
-	if (most > (room - 1) / gpus)
-		most = (int64_t)((room - 1) / gpus);
+	if (most > below(room, gpus))
+		most = below(room, gpus);
 	for (int64_t i = most; i >= 0 && i * hosts >= search->trial.minimum[type]; i--) {
 		if (!search->runs_left || !search->choices_left)
 			return false;

@@ -1,11 +1,13 @@
 /* Times of schedule() at the sizes of large clusters, one process per case, best of several runs.
  *   core_schedule_bench            the named sizes
- *   core_schedule_bench growth     1x, 2x, 4x, 8x in nodes, tasks and shapes
+ *   core_schedule_bench growth     1x, 2x, 4x, 8x in nodes, tasks and shapes; the last column is the
+ *                                  time beside that of the row before, 2 is linear
  * Nodes are as a GCS reports them: each has a label and a resource of its own and a fill level of
  * its object store. States: "mixed" three quarters running with any amount free, the rest
  * starting; "empty" all starting; "full" all running with nothing free. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +26,8 @@ struct size {
 };
 
 static uint64_t seed;
+/* By the child for its parent: milliseconds. */
+static double *took_ms;
 
 static int64_t pick(int64_t below)
 {
@@ -172,9 +176,11 @@ static void measure(const struct size *size)
 			best = took;
 		arena_reset(&result);
 	}
-	printf("%-6s %6zu nodes %7lld tasks %5zu shapes %3zu groups %9.2f ms %7.1f MiB\n",
+	printf("%-6s %6zu nodes %7lld tasks %5zu shapes %3zu groups %-11s %9.2f ms %7.1f MiB",
 	       size->nodes_are, size->nodes, (long long)size->tasks, size->shapes, size->groups,
-	       best, (double)(peak_kib() - before) / 1024);
+	       size->fewest_gpus ? "fewest-gpus" : "ray", best,
+	       (double)(peak_kib() - before) / 1024);
+	*took_ms = best;
 }
 
 static int run_case(struct size size)
@@ -193,18 +199,38 @@ static int run_case(struct size size)
 	return status != 0;
 }
 
-static int run_growth(void)
+static int run_row(struct size size)
+{
+	int failed = run_case(size);
+
+	printf("\n");
+	return failed;
+}
+
+/* One column doubled three times: nodes, tasks or shapes. */
+static int run_series(struct size size, char column)
 {
 	int failed = 0;
+	double before = 0;
 
-	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case((struct size){ "mixed", 1250 * by, 20, 50, 25000, false });
-	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case(
-			(struct size){ "mixed", 5000, 20, 50, 12500 * (int64_t)by, false });
-	for (size_t by = 1; by <= 8; by *= 2)
-		failed |= run_case((struct size){ "mixed", 5000, 20, 25 * by, 50000, false });
+	for (int i = 0; i < 4; i++) {
+		failed |= run_case(size);
+		if (before > 0)
+			printf("  x %.2f", *took_ms / before);
+		printf("\n");
+		before = *took_ms;
+		size.nodes *= column == 'n' ? 2 : 1;
+		size.tasks *= column == 't' ? 2 : 1;
+		size.shapes *= column == 's' ? 2 : 1;
+	}
 	return failed;
+}
+
+static int run_growth(void)
+{
+	return run_series((struct size){ "mixed", 1250, 20, 50, 25000, false }, 'n') |
+	       run_series((struct size){ "mixed", 5000, 20, 50, 12500, false }, 't') |
+	       run_series((struct size){ "mixed", 5000, 20, 25, 50000, false }, 's');
 }
 
 int main(int argc, char **argv)
@@ -212,13 +238,19 @@ int main(int argc, char **argv)
 	static const char *const STATES[] = { "mixed", "empty", "full" };
 	int failed = 0;
 
+	took_ms = mmap(NULL, sizeof(*took_ms), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (took_ms == MAP_FAILED)
+		return 1;
 	if (argc > 1 && !strcmp(argv[1], "growth"))
 		return run_growth();
 	for (size_t i = 0; i < 3; i++) {
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 1, 13315, false });
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 20, 13315, false });
-		failed |= run_case((struct size){ STATES[i], 1337, 8, 500, 13315, false });
-		failed |= run_case((struct size){ STATES[i], 10000, 20, 200, 100000, false });
+		failed |= run_row((struct size){ STATES[i], 1337, 8, 1, 13315, false });
+		failed |= run_row((struct size){ STATES[i], 1337, 8, 20, 13315, false });
+		failed |= run_row((struct size){ STATES[i], 1337, 8, 500, 13315, false });
+		failed |= run_row((struct size){ STATES[i], 10000, 20, 200, 100000, false });
 	}
+	failed |= run_row((struct size){ "mixed", 1337, 8, 20, 13315, true });
+	failed |= run_row((struct size){ "mixed", 10000, 20, 200, 100000, true });
 	return failed;
 }
