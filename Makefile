@@ -245,6 +245,36 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(firstword $(subst _, ,$(t))),$(t
 tools: $(TOOLS:%=$(BUILD)/tools/%)
 .PHONY: tools
 
+# Laws of the decision on random snapshots (src/test/laws/laws.c), built as the program is, so that
+# many can be tried. LAWS_SEED: the first seed, or "random"; LAWS_COUNT: how many.
+LAWS_SEED ?= 1
+LAWS_COUNT ?= 100000
+LAWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/test/laws/*.c))
+$(LAWS_OBJECTS): PRIVATE_CFLAGS = -Isrc/test/laws $(call vendor_flags,--cflags,$(VENDOR_codec))
+$(BUILD)/tools/laws: $(LAWS_OBJECTS) $(call archives,$(BUILD),codec)
+	@mkdir -p $(@D)
+	$(call say,LINK  ,$@)
+	$(Q)$(CC) $(RELEASE_LDFLAGS) -Wl,--wrap=schedule $(EXTRA_CFLAGS) -o $@ $^ \
+		$(call libraries,codec) $(EXTRA_LDFLAGS)
+
+# LAWS_SEED=random takes the time; it is printed. What breaks a law is shrunk to $(BUILD)/laws.
+RUN_LAWS = $(BUILD)/tools/laws --jobs $(JOBS) --out $(BUILD)/laws --count $(LAWS_COUNT) \
+	--seed $(if $(filter random,$(LAWS_SEED)),$$(date +%s),$(LAWS_SEED))
+laws: $(BUILD)/tools/laws
+	@mkdir -p $(BUILD)/laws
+	@$(RUN_LAWS)
+
+# The faults that are planted must be found, and the files they leave must be golden cases.
+test-laws: $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
+	@mkdir -p $(RESULTS) $(BUILD)/laws
+	@rm -rf $(BUILD)/laws/selftest $(RESULTS)/laws.count; mkdir $(BUILD)/laws/selftest
+	@$(BUILD)/tools/laws --selftest $(BUILD)/laws/selftest --result $(RESULTS)/laws.count || true
+	@GOLDEN_DIR=$(BUILD)/laws/selftest $(BUILD)/test/codec_golden_test \
+		> $(BUILD)/laws/selftest.log 2>&1 || { cat $(BUILD)/laws/selftest.log; \
+		echo 'laws:selftest-golden 0 1 0' >> $(RESULTS)/laws.count; }
+	@$(RUN_LAWS) --result $(RESULTS)/laws.count
+.PHONY: laws test-laws
+
 # The golden decisions alone: GOLDEN_ONLY=0012 chooses by name, UPDATE=1 rewrites what is wanted.
 golden: $(BUILD)/test/codec_golden_test
 	$(BUILD)/test/codec_golden_test
@@ -379,7 +409,7 @@ clean:
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
 # skipped". Sections below add theirs: TEST_STAGES += NAME. They run in this order.
 
-TEST_STAGES := unit
+TEST_STAGES := unit laws
 
 # The API server of the e2e tests: real or embedded.
 APISERVER ?= real
@@ -565,6 +595,7 @@ help:
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
 	@echo 'format         clang-format on all sources'
+	@echo 'laws           the laws of the decision on LAWS_COUNT random snapshots from LAWS_SEED on'
 	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'setup          install the Debian packages that are missing'

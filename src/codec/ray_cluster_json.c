@@ -38,6 +38,10 @@ static int group_integer(const struct json_at *at, const char *name, struct work
 	what = arena_printf(at->reader->arena, "must be %lld to %lld, is %lld", (long long)minimum,
 			    (long long)REPLICAS_MAX, (long long)*ret_value);
 	group_problem(&member, group, what);
+	if (!group->bad_member) {
+		group->bad_member = name;
+		group->bad_value = *ret_value;
+	}
 	*ret_value = *ret_value < minimum ? minimum : REPLICAS_MAX;
 	return 0;
 }

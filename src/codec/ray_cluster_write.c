@@ -69,17 +69,26 @@ static void write_scale_strategy(struct json_writer *writer, const struct worker
 	json_write_object_end(writer);
 }
 
+/* A number that is no good is written as it was given, or the group would not be stopped for it. */
+static void write_number(struct json_writer *writer, const struct worker_group *group,
+			 const char *name, int64_t value)
+{
+	bool bad = group->bad_member && strcmp(group->bad_member, name) == 0;
+
+	json_write_integer(writer, name, bad ? group->bad_value : value);
+}
+
 static void write_group(struct json_writer *writer, const struct worker_group *group)
 {
 	json_write_object(writer, NULL);
 	object_write_text(writer, "groupName", group->name);
 	if (group->has_replicas)
-		json_write_integer(writer, "replicas", group->replicas);
-	json_write_integer(writer, "minReplicas", group->min_replicas);
-	json_write_integer(writer, "maxReplicas", group->max_replicas);
-	json_write_integer(writer, "numOfHosts", group->num_of_hosts);
+		write_number(writer, group, "replicas", group->replicas);
+	write_number(writer, group, "minReplicas", group->min_replicas);
+	write_number(writer, group, "maxReplicas", group->max_replicas);
+	write_number(writer, group, "numOfHosts", group->num_of_hosts);
 	if (group->has_idle_timeout_seconds)
-		json_write_integer(writer, "idleTimeoutSeconds", group->idle_timeout_seconds);
+		write_number(writer, group, "idleTimeoutSeconds", group->idle_timeout_seconds);
 	if (group->priority != 0)
 		json_write_integer(writer, "priority", group->priority);
 	if (group->suspend)

@@ -117,6 +117,9 @@ struct worker_group {
 	 * stays where it is; the numbers here are clamped into their range. Also in the cluster's
 	 * problems. Quantities are not in it: they have their own `valid`. */
 	const char *problem;
+	/* The first of those numbers, as it was given; member NULL: none. Kept for the file form. */
+	const char *bad_member;
+	int64_t bad_value;
 };
 
 struct condition {

@@ -8,7 +8,7 @@
  * come, nor one whose group has no figures. */
 static bool is_capacity(const struct situation *s, const struct worker *worker)
 {
-	if (worker->deleting || worker->goes)
+	if (worker->deleting || worker->goes || worker->dissolves)
 		return false;
 	if (worker->joined)
 		return worker->node->status == RAY_NODE_RUNNING ||

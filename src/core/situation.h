@@ -53,6 +53,7 @@ struct worker {
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray knows its node only as dead */
 	bool goes;          /* deleted by this decision in any case: drained, or too late */
+	bool dissolves;     /* its replica has lost hosts, and it is asked to drain for that */
 	bool expired;       /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */

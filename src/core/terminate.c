@@ -29,18 +29,20 @@ static enum removal removal_of(const struct situation *s, const struct worker *w
 	return worker->never_started ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
 }
 
-/* What goes whatever the packing says; it holds no place below maxReplicas any more. */
+/* What goes whatever the packing says. What is deleted holds no place below maxReplicas any more; the
+ * idle hosts of a replica that has lost others are drained first. */
 static void mark_going(struct situation *s, const struct group *group)
 {
 	size_t count;
 	struct unit *units = unit_list(s, group, &count);
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t m = 0; units[i].broken && units[i].deletable && m < units[i].count;
-		     m++) {
+		for (size_t m = 0; units[i].broken && m < units[i].count; m++) {
 			struct worker *worker = &s->workers[units[i].members[m]];
 
-			worker->goes = units[i].drained || !worker->raylet_gone;
+			worker->dissolves = !units[i].deletable && units[i].removable;
+			worker->goes = units[i].deletable &&
+				       (units[i].drained || !worker->raylet_gone);
 		}
 }
 

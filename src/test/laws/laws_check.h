@@ -1,0 +1,52 @@
+/* The checker of plans: what a plan with its placements must keep, found out from the JSON of snapshot
+ * and plan alone. It shares no code with the decision: it knows Ray's rules, not how they are
+ * followed. */
+#ifndef TEST_LAWS_CHECK_H
+#define TEST_LAWS_CHECK_H
+
+#include "laws_facts.h"
+
+#define LAWS_DETAIL_BYTES 400
+
+/* The first law that was found broken; law is NULL while none is. */
+struct laws_verdict {
+	const char *law; /* static */
+	char detail[LAWS_DETAIL_BYTES];
+};
+
+/* Notes a broken law; the first stays. */
+void laws_break(struct laws_verdict *verdict, const char *law, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Did the decision act at all, and did it have a reply of Ray? As the plan says itself. */
+bool laws_is_gated(const struct cJSON *plan);
+bool laws_ray_was_read(const struct cJSON *plan);
+
+/* targets within bounds, launches within ceilings, and only groups that may change do */
+void laws_check_bounds(const struct cJSON *snapshot, const struct cJSON *plan,
+		       struct laws_verdict *verdict);
+/* what goes may go: never busy, unknown, or draining in use; nothing that a request needs */
+void laws_check_safety(const struct cJSON *snapshot, const struct cJSON *plan,
+		       struct laws_verdict *verdict);
+/* everything received has a valid place, or is infeasible or unserved, exactly once */
+void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
+		       struct laws_verdict *verdict);
+void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
+		       struct laws_verdict *verdict);
+
+/* ---- what the parts of the checker share ---- */
+
+/* The bundle fits on its labels: one of its selectors holds, or it has none. */
+bool laws_labels_hold(const struct cJSON *request, const struct cJSON *node,
+		      const struct cJSON *group);
+/* Which selector is the first that holds: 0 for the first, -1 for none of them or no selectors. */
+int laws_label_choice(const struct cJSON *request, const struct cJSON *node,
+		      const struct cJSON *group);
+/* The received list that an entry's kind and source mean. */
+const struct cJSON *laws_received(const struct cJSON *snapshot, const char *kind,
+				  const char *source);
+/* The RayCluster's annotation in the form of a received list, equal bundles being one entry; NULL when
+ * there is none or it does not parse. The caller deletes it. */
+struct cJSON *laws_annotation(const struct cJSON *snapshot);
+
+#endif

@@ -1,0 +1,174 @@
+#include "laws_selftest.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "laws_case.h"
+#include "laws_shrink.h"
+
+#define SEEDS_MAX 2000
+/* What is left of a snapshot: some fields of the RayCluster, a Pod, a node, a request. */
+#define SHRUNK_VALUES_MAX 60
+
+/* ---- faults ---- */
+
+static void fault_target(struct cJSON *plan)
+{
+	struct cJSON *group = tree_first(TREE_AT(plan, "groups"));
+
+	if (group)
+		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"), 100);
+}
+
+/* A worker that is busy goes. */
+static void fault_busy(struct cJSON *plan)
+{
+	TREE_EACH(worker, TREE_AT(plan, "workers")) {
+		struct cJSON *item;
+
+		if (!tree_is(worker, "state", "Running") || !tree_is(worker, "reason", "Busy"))
+			continue;
+		TREE_EACH(group, TREE_AT(plan, "groups")) {
+			if (!tree_is(group, "name", tree_text(worker, "group")))
+				continue;
+			item = cJSON_CreateObject();
+			cJSON_AddStringToObject(item, "pod", tree_text(worker, "pod"));
+			cJSON_AddStringToObject(item, "action", "drain");
+			cJSON_AddStringToObject(item, "reason", "Idle");
+			cJSON_AddItemToArray(TREE_AT(group, "toTerminate"), item);
+			return;
+		}
+	}
+}
+
+/* A request is neither placed nor told. */
+static void fault_lost(struct cJSON *plan)
+{
+	TREE_EACH(place, TREE_AT(plan, "placements"))
+		TREE_EACH(item, TREE_AT(place, "requests"))
+			if (tree_is(item, "kind", "request")) {
+				cJSON_Delete(cJSON_DetachItemViaPointer(TREE_AT(place, "requests"),
+									(struct cJSON *)item));
+				return;
+			}
+}
+
+/* More is placed on a worker than it has. */
+static void fault_overfull(struct cJSON *plan)
+{
+	TREE_EACH(place, TREE_AT(plan, "placements")) {
+		const struct cJSON *first = tree_first(TREE_AT(place, "requests"));
+		struct cJSON *cpu = TREE_AT(first, "bundle", "CPU");
+
+		if (cpu && cpu->valuedouble > 0) {
+			cJSON_SetNumberValue(TREE_AT(first, "count"), 1000);
+			return;
+		}
+	}
+}
+
+/* A placement group with a bundle that nobody gave a place. */
+static void fault_torn_gang(struct cJSON *plan)
+{
+	TREE_EACH(place, TREE_AT(plan, "placements"))
+		TREE_EACH(item, TREE_AT(place, "requests"))
+			if (tree_is(item, "kind", "gang")) {
+				cJSON_SetNumberValue(TREE_AT(item, "count"),
+						     tree_number(item, "count", 0) + 1);
+				return;
+			}
+}
+
+/* Each plan of the same snapshot asks for one more. */
+static void fault_restless(struct cJSON *plan)
+{
+	TREE_EACH(group, TREE_AT(plan, "groups"))
+		if (tree_integer(group, "replicas", 0) == 1 &&
+		    tree_integer(group, "toLaunch", 0) == 0)
+			cJSON_SetNumberValue(TREE_AT(group, "toLaunch"), 1);
+}
+
+static const struct fault {
+	const char *law;
+	void (*plant)(struct cJSON *plan);
+} FAULTS[] = {
+	{ "bounds", fault_target },   { "safety", fault_busy },     { "counts", fault_lost },
+	{ "places", fault_overfull }, { "gangs", fault_torn_gang }, { "second", fault_restless },
+};
+
+#define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
+
+/* ---- finding and shrinking them ---- */
+
+static int count_values(const struct cJSON *tree)
+{
+	int count = 1;
+
+	TREE_EACH(child, tree)
+		count += count_values(child);
+	return count;
+}
+
+static bool is_small(const struct cJSON *snapshot)
+{
+	return count_values(snapshot) <= SHRUNK_VALUES_MAX &&
+	       cJSON_GetArraySize(facts_groups(snapshot)) <= 1 &&
+	       cJSON_GetArraySize(TREE_AT(snapshot, "pods")) <= 1;
+}
+
+/* The first snapshot in which the fault breaks its law. */
+static struct cJSON *find(const struct fault *fault, uint64_t *ret_seed,
+			  struct laws_verdict *verdict)
+{
+	for (uint64_t seed = 1; seed <= SEEDS_MAX; seed++) {
+		struct cJSON *snapshot = laws_case_make(seed);
+
+		laws_case_fault = fault->plant;
+		laws_case_check(snapshot, seed, NULL, verdict);
+		*ret_seed = seed;
+		if (verdict->law && strcmp(verdict->law, fault->law) == 0)
+			return snapshot;
+		laws_case_fault = NULL;
+		cJSON_Delete(snapshot);
+	}
+	return NULL;
+}
+
+static bool try_fault(const struct fault *fault, const char *directory)
+{
+	struct laws_verdict verdict = { .law = NULL };
+	AUTO(memory_free_string) char *path = NULL;
+	uint64_t seed;
+	struct cJSON *snapshot = find(fault, &seed, &verdict);
+	int before = count_values(snapshot);
+	bool good = false;
+
+	if (!snapshot) {
+		fprintf(stderr, "selftest: law %s does not see its fault\n", fault->law);
+		return false;
+	}
+	snapshot = laws_shrink(snapshot, seed, &verdict);
+	if (!is_small(snapshot))
+		fprintf(stderr, "selftest: law %s: %d of %d values are left\n", fault->law,
+			count_values(snapshot), before);
+	else if (laws_shrink_save(snapshot, seed, &verdict, directory, &path))
+		fprintf(stderr, "selftest: %s cannot be written\n", directory);
+	else
+		good = true;
+	if (good)
+		printf("selftest: law %s: %d values, shrunk to %d: %s\n", fault->law, before,
+		       count_values(snapshot), path);
+	laws_case_fault = NULL;
+	cJSON_Delete(snapshot);
+	return good;
+}
+
+int laws_selftest(const char *directory, int *ret_count)
+{
+	int failures = 0;
+
+	*ret_count = FAULT_COUNT;
+	for (int i = 0; i < FAULT_COUNT; i++)
+		failures += !try_fault(&FAULTS[i], directory);
+	return failures;
+}
