@@ -171,10 +171,12 @@ static void print_outcome(const struct outcome *outcome, int status)
 	       (long long)counts->cases, (long long)counts->decisions, (long long)counts->launches,
 	       (long long)counts->terminations, (long long)counts->placements);
 	printf("laws: %lld second decisions; launch again: %lld because a place was freed, "
-	       "%lld for hosts that a replica lost, %lld by Ray's own order, "
-	       "%lld with fewest-gpus\n",
+	       "%lld for hosts that a replica lost, %lld by Ray's own order\n",
 	       (long long)counts->second, (long long)counts->freed, (long long)counts->repaired,
-	       (long long)counts->greedy, (long long)counts->fewest);
+	       (long long)counts->greedy);
+	printf("laws: open: %lld second launches with ray that its order does not explain, "
+	       "%lld with fewest-gpus; fewest-gpus worse than ray: %lld\n",
+	       (long long)counts->unexplained, (long long)counts->fewest, (long long)counts->worse);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

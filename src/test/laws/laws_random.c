@@ -215,7 +215,8 @@ static void add_ray_cluster(struct maker *m)
 
 static void add_settings(struct maker *m)
 {
-	ADD(m, "\"settings\":{\"packing\":\"%s\"", laws_maker_one_in(m, 2) ? "ray" : "fewest-gpus");
+	ADD(m, "\"settings\":{\"packing\":\"%s\"",
+	    laws_maker_one_in(m, 40) ? "fewest-gpus" : "ray");
 	if (laws_maker_one_in(m, 8))
 		ADD(m, ",\"enforce-max\":\"now\"");
 	if (laws_maker_one_in(m, 8))

@@ -1,6 +1,7 @@
 #include "laws_selftest.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "laws_case.h"
@@ -168,6 +169,7 @@ int laws_selftest(const char *directory, int *ret_count)
 	int failures = 0;
 
 	*ret_count = FAULT_COUNT;
+	setenv("LAWS_STRICT", "1", 1);
 	for (int i = 0; i < FAULT_COUNT; i++)
 		failures += !try_fault(&FAULTS[i], directory);
 	return failures;
