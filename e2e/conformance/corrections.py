@@ -416,7 +416,8 @@ def whole_replicas(problem, scale):
     return independent_minimum(problem, scale) + replicas.Replicas(problem).replacements()
 
 
-# In the order in which they are applied: gpu-parts wraps what fixed-point sets.
+# In the order in which they are applied: gpu-parts wraps what fixed-point sets, launch-taken-back
+# the idle termination of multi-host.
 ALL = {
     "fixed-point": fixed_point,
     "gpu-parts": gpu_parts,
@@ -433,8 +434,8 @@ ALL = {
     "head-launch": head_launches,
     "back-off": held_launches,
     "probe": probes,
-    "launch-taken-back": taken_back,
     "multi-host": whole_replicas,
+    "launch-taken-back": taken_back,
 }
 
 
