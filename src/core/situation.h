@@ -53,8 +53,8 @@ struct worker {
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray knows its node only as dead */
 	bool goes;          /* deleted by this decision in any case: drained, or too late */
-	bool dissolves;     /* its replica has lost hosts, and it is asked to drain for that */
-	bool expired;       /* the time of raylet_gone or of its start has run out */
+	bool dissolves; /* its replica has lost hosts, or brings no capacity, and goes for that */
+	bool expired;   /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
 	bool stuck; /* its group is in back-off and it will not come: no capacity, taken back */

@@ -30,18 +30,21 @@ static enum removal removal_of(const struct situation *s, const struct worker *w
 }
 
 /* What goes whatever the packing says. What is deleted holds no place below maxReplicas any more; the
- * idle hosts of a replica that has lost others are drained first. */
+ * idle hosts of a replica that has lost others are drained first, and in a back-off a replica is taken back
+ * with all of its hosts when one does not come. */
 static void mark_going(struct situation *s, const struct group *group)
 {
 	size_t count;
 	struct unit *units = unit_list(s, group, &count);
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t m = 0; units[i].broken && m < units[i].count; m++) {
+		for (size_t m = 0; m < units[i].count; m++) {
 			struct worker *worker = &s->workers[units[i].members[m]];
 
-			worker->dissolves = !units[i].deletable && units[i].removable;
-			worker->goes = units[i].deletable &&
+			worker->dissolves = units[i].broken ?
+						    !units[i].deletable && units[i].removable :
+						    units[i].stuck && units[i].deletable;
+			worker->goes = units[i].broken && units[i].deletable &&
 				       (units[i].drained || !worker->raylet_gone);
 		}
 }
