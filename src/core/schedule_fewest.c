@@ -199,7 +199,8 @@ static void search_best(struct schedule_search *search)
 
 	if (only_more && !search->best.left)
 		return;
-	if (schedule_search_gpus(search->problem, search->trial.minimum) >= search->least_gpus)
+	if (schedule_search_gpus(search->problem, search->trial.minimum) >= search->least_gpus ||
+	    schedule_search_left(search->problem, search->ray))
 		confirm_without_ceiling(search, search->trial.minimum);
 	if (only_more)
 		return;

@@ -7,8 +7,9 @@
 #include "core/schedule.h"
 
 /* For each request, gang and constraint serves what Ray's policy serves, or more, and adds at most
- * the GPU capacity that it adds. What it chooses, a schedule_trial has confirmed, so that the next
- * decision launches nothing more; where no trial confirms any choice, Ray's stands. */
+ * the GPU capacity that it adds. Where maxima leave requests over it may launch nothing and serve
+ * others, as many and as many GPUs of them. What it chooses, a schedule_trial has confirmed, so that
+ * the next decision launches nothing more; where no trial confirms any choice, Ray's stands. */
 struct schedule_result *schedule_fewest_gpus(const struct schedule_problem *problem,
 					     struct arena *arena);
 

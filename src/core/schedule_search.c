@@ -71,14 +71,21 @@ static bool leaves_no_more(const struct schedule_leftover *a, const struct sched
 	return true;
 }
 
-bool schedule_search_serves(const struct schedule_problem *problem, const struct schedule_result *a,
-			    const struct schedule_result *b)
+/* Gangs and constraints. */
+static bool serves_held(const struct schedule_problem *problem, const struct schedule_result *a,
+			const struct schedule_result *b)
 {
 	for (size_t i = 0; i < problem->constraint_count; i++)
 		if (!leaves_no_more(a->constraints[i], b->constraints[i],
 				    problem->constraints[i].count))
 			return false;
-	return leaves_no_more(a->gangs, b->gangs, problem->gang_count) &&
+	return leaves_no_more(a->gangs, b->gangs, problem->gang_count);
+}
+
+bool schedule_search_serves(const struct schedule_problem *problem, const struct schedule_result *a,
+			    const struct schedule_result *b)
+{
+	return serves_held(problem, a, b) &&
 	       leaves_no_more(a->demands, b->demands, problem->demand_count);
 }
 
@@ -100,6 +107,48 @@ __int128 schedule_search_left(const struct schedule_problem *problem,
 	for (size_t i = 0; i < problem->constraint_count; i++)
 		sum += sum_left(result->constraints[i], problem->constraints[i].count);
 	return sum;
+}
+
+static int64_t gpus_of(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!strcmp(request->bundle[i].name, "GPU"))
+			return request->bundle[i].amount;
+	return 0;
+}
+
+static __int128 gpus_left(const struct schedule_problem *problem,
+			  const struct schedule_result *result)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < problem->demand_count; i++)
+		sum += (__int128)result->demands[i].count * gpus_of(problem->demands[i].request);
+	return sum;
+}
+
+/* Is no more left over in a than in b, of gangs and constraints each by itself, of requests all
+ * together, in number and in GPUs? */
+static bool leaves_no_more_in_all(const struct schedule_problem *problem,
+				  const struct schedule_result *a, const struct schedule_result *b)
+{
+	return serves_held(problem, a, b) &&
+	       sum_left(a->demands, problem->demand_count) <=
+		       sum_left(b->demands, problem->demand_count) &&
+	       gpus_left(problem, a) <= gpus_left(problem, b);
+}
+
+/* A result that launches only what minReplicas asks for need not serve the same requests as Ray's
+ * policy, only as many: nothing is launched to serve others instead. */
+static bool serves_enough(const struct schedule_search *search,
+			  const struct schedule_result *result, const struct schedule_result *ray)
+{
+	const struct schedule_problem *problem = search->problem;
+
+	return schedule_search_serves(problem, result, ray) ||
+	       (!memcmp(result->launches, search->trial.minimum,
+			problem->type_count * sizeof(*result->launches)) &&
+		leaves_no_more_in_all(problem, result, ray));
 }
 
 bool schedule_search_launches(const struct schedule_problem *problem, const int64_t *launches)
@@ -127,7 +176,8 @@ static bool lasts(struct schedule_search *search, const struct schedule_result *
 	schedule_trial_next(&search->trial, launches, &next, arena);
 	ray = schedule_phases(&next, &SCHEDULE_SEARCH_RAY, arena);
 	if (!schedule_search_launches(problem, ray->launches) ||
-	    schedule_search_serves(problem, result, ray))
+	    schedule_search_serves(problem, result, ray) ||
+	    leaves_no_more_in_all(problem, result, ray))
 		return true;
 	for (size_t i = 0; i < problem->type_count; i++)
 		launches[i] += ray->launches[i];
@@ -202,7 +252,7 @@ bool schedule_search_confirm_in_way(struct schedule_search *search, const int64_
 
 		search->runs_left--;
 		result = schedule_search_trial(search, way, tried, policy, &arena);
-		if (!result || !schedule_search_serves(problem, result, search->ray) ||
+		if (!result || !serves_enough(search, result, search->ray) ||
 		    !schedule_search_is_better(search,
 					       schedule_search_gpus(problem, result->launches),
 					       schedule_search_left(problem, result)) ||
