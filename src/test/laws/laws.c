@@ -174,8 +174,8 @@ static void print_outcome(const struct outcome *outcome, int status)
 	       "%lld for hosts that a replica lost, %lld by Ray's own order\n",
 	       (long long)counts->second, (long long)counts->freed, (long long)counts->repaired,
 	       (long long)counts->greedy);
-	printf("laws: open: %lld second launches with ray that its order does not explain, "
-	       "%lld with fewest-gpus; fewest-gpus worse than ray: %lld\n",
+	printf("laws: open: %lld second launches that Ray's order does not explain; fewest-gpus "
+	       "launches again %lld times, and is worse than ray %lld times\n",
 	       (long long)counts->unexplained, (long long)counts->fewest, (long long)counts->worse);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");

@@ -35,13 +35,15 @@ struct schedule_result *__wrap_schedule(const struct schedule_problem *problem, 
 	struct schedule_result *result = __real_schedule(problem, arena);
 	bool *taken;
 
-	if (!wants_greedy)
+	/* Not when it is asked whether a placement group would fit on an empty cluster. */
+	if (!wants_greedy || !problem->terminate_over_max)
 		return result;
 	taken = arena_array(arena, problem->node_count + 1, sizeof(*taken));
 	for (size_t i = 0; i < problem->node_count; i++)
 		taken[i] = result->nodes[i].status == SCHEDULE_TERMINATE &&
 			   result->nodes[i].cause != SCHEDULE_CAUSE_IDLE;
-	greedy_launches = laws_greedy_launches(problem, taken);
+	for (int ties = 0; ties < LAWS_GREEDY_TIES && greedy_launches <= 0; ties++)
+		greedy_launches = laws_greedy_launches(problem, taken, ties);
 	return result;
 }
 
@@ -235,8 +237,9 @@ static int64_t kept_for_later(const struct cJSON *snapshot, const struct cJSON *
 
 	base = there > base ? there : base;
 	TREE_EACH(item, TREE_AT(planned, "toTerminate")) {
-		(void)item;
-		base--;
+		/* A Pod that is made anew keeps its place. */
+		base -= !tree_is(item, "reason", "RayletGone") &&
+			!tree_is(item, "reason", "StartTimeout");
 	}
 	base += tree_integer(planned, "toLaunch", 0) - replicas;
 	return base > 0 ? base : 0;

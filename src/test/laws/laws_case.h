@@ -14,7 +14,7 @@ struct laws_counts {
 	int64_t freed;       /* launched again: a place below a maximum was freed, more is served */
 	int64_t repaired;    /* only hosts that a replica lost are made anew */
 	int64_t greedy;      /* launched again with packing ray: Ray's own order does the same */
-	int64_t unexplained; /* launched again with packing ray, and Ray's own order does not */
+	int64_t unexplained; /* with packing ray, and Ray's own order does not */
 	int64_t fewest;      /* launched again with fewest-gpus */
 	int64_t worse;       /* fewest-gpus launches more GPUs or serves less than ray */
 	int64_t terminations; /* plans that let something go */

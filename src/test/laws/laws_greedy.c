@@ -79,7 +79,9 @@ static size_t read_demands(struct greedy *g, const struct schedule_demand *deman
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t n = 0; n < count; n++) {
+		size_t i = g->ties & LAWS_GREEDY_LAST_DEMAND ? count - 1 - n : n;
+
 		for (int64_t u = 0; u < demands[i].count; u++) {
 			if (used == UNITS_MAX) {
 				g->too_large = true;
@@ -90,6 +92,7 @@ static size_t read_demands(struct greedy *g, const struct schedule_demand *deman
 			units[used].new_only = demands[i].place == SCHEDULE_DEMAND_NEW_ONLY;
 			insert_sorted(units, used++);
 		}
+	}
 	return used;
 }
 
@@ -273,9 +276,9 @@ static void add_minimum(struct greedy *g)
 	}
 }
 
-int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken)
+int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties)
 {
-	struct greedy g = { .problem = problem, .arena = ARENA_INIT };
+	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };
 	struct unit *units = arena_array(&g.arena, UNITS_MAX, sizeof(*units));
 	size_t count;
 

@@ -6,8 +6,16 @@
 
 #include "core/schedule.h"
 
+/* Ties that Ray leaves to the order in which nodes and demands reach it, which is that of hash maps. */
+enum laws_greedy_ties {
+	LAWS_GREEDY_FIRST = 0,
+	LAWS_GREEDY_LAST_DEMAND = 1,
+	LAWS_GREEDY_LAST_NODE = 2,
+	LAWS_GREEDY_TIES = 4, /* how many there are, combined */
+};
+
 /* How many nodes Ray's order launches; -1 when the problem is too large for the arrays here. Nodes that
- * `taken` marks (may be NULL) are no capacity. */
-int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken);
+ * `taken` marks (may be NULL) are no capacity. `ties`: LAWS_GREEDY_ flags. */
+int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties);
 
 #endif

@@ -248,7 +248,8 @@ bool laws_greedy_fill_one(struct greedy *g, struct unit *units, size_t count)
 		if (!copy->on || copy->leaving || !try_node(g, copy, units, count))
 			continue;
 		now = score_of(g, copy);
-		if (best && !is_better(&now, &score))
+		if (best && !is_better(&now, &score) &&
+		    !(g->ties & LAWS_GREEDY_LAST_NODE && !is_better(&score, &now)))
 			continue;
 		best = &g->nodes[i];
 		score = now;

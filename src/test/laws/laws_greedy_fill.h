@@ -46,6 +46,7 @@ struct greedy {
 	size_t node_count;
 	int64_t launches[256], type_nodes[256], budget, launched;
 	bool too_large;
+	int ties;
 };
 
 size_t laws_greedy_name_of(struct greedy *g, const char *name);
