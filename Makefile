@@ -495,12 +495,15 @@ bench-events: $(BUILD)/rayscaler
 bench: bench-schedule bench-decide bench-gpus bench-schedule-ray bench-reaction bench-events
 .PHONY: bench bench-decide bench-events bench-gpus bench-reaction bench-schedule bench-schedule-ray
 
-# What bench-schedule-ray compares, at sizes that take a second: that both answer the same.
+# What bench-schedule-ray compares, at sizes that take a second: that both answer the same. And that
+# bench-decide still runs.
 TEST_STAGES += schedule-ray
-test-schedule-ray: $(BUILD)/tools/codec_schedule
+test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_bench
 	@mkdir -p $(RESULTS)
 	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_ray.py --check \
 		--tool $< --result $(RESULTS)/schedule-ray.count 20x100x8 40x200x20 60x900x12 5x2000x20
+	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_decide.py \
+		--tool $(BUILD)/tools/codec_decide_bench 20x100x8
 .PHONY: test-schedule-ray
 
 # ---- 12 fuzz ------------------------------------------------------------------------------

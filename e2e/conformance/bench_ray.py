@@ -76,9 +76,11 @@ def node(pick, types, index, number):
         "idleMs": 0,
         "idleTimeoutMs": 60000,
         "labels": type_["labels"],
+        "dynamic": {},
         "total": type_["resources"],
         "available": type_["resources"],
         "state": "running" if index == 0 or pick.random() < 0.75 else "starting",
+        "start": "running",
     }
     if made["state"] == "starting":
         return made
@@ -156,7 +158,7 @@ def ray_seconds(given, state, limit):
 
 def our_milliseconds(tool, given, state):
     subject = packing.Tool(tool)
-    answer = subject.answer(dict(given, runs=RUNS), state)
+    answer = subject.answer(dict(given, rayState=state, runs=RUNS))
     subject.close()
     return statistics.median(subject.milliseconds), answer
 
@@ -205,7 +207,7 @@ def check(args, size):
     given = problem(*(int(part) for part in size.split("x")), args.seed)
     state = canonical.canonical(given["rayState"])
     subject = packing.Tool(args.tool)
-    ours = subject.answer(given, state)
+    ours = subject.answer(dict(given, rayState=state))
     subject.close()
     same = oracle.schedule(given, state) == ours
     launches = sum(ours.launches)
