@@ -258,10 +258,12 @@ void packing_run(struct situation *s)
 	s->problem.accelerators = &s->accelerators;
 	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
 	s->gpu_ceiling = limits_gpu_ceiling_text(s);
-	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
 	s->problem.terminate_over_max = s->problem.leaving_takes_nothing = true;
+	/* What fits on living workers, and so may be stuck there, is for Ray's order to say: both
+	 * packings are then given the same problem. */
 	s->result = schedule(&s->problem, s->arena);
-	if (stuck_split(s))
+	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
+	if (stuck_split(s) || s->problem.fewest_gpus)
 		s->result = schedule(&s->problem, s->arena);
 	note_result(s);
 }

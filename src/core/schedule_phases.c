@@ -373,8 +373,11 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 		schedule_terminate_set_aside(&run);
 	place_constraints(&run, &lists, result);
 	schedule_run_set_source(&run, false);
+	if (run.policy.demands_first)
+		place_demands(&run, &lists, result);
 	place_gangs(&run, &lists, result);
-	place_demands(&run, &lists, result);
+	if (!run.policy.demands_first)
+		place_demands(&run, &lists, result);
 	schedule_terminate_idle(&run);
 	fill_result(&run, result);
 	arena_done(&attempt);

@@ -31,6 +31,7 @@ struct schedule_policy {
 	bool spare_gpus;    /* of new nodes the one that leaves the smallest share of GPUs unused */
 	bool starting_last; /* running nodes are filled before those that start */
 	bool gpus_first;    /* of a list the requests with the most GPUs first */
+	bool demands_first; /* tasks and actors before placement groups */
 	bool fill_gpus;     /* of all nodes first the one that leaves the fewest of its free GPUs */
 	bool exact;         /* on nodes that are there: see schedule_exact */
 	const struct schedule_result *served; /* with exact: what it serves is to be placed */

@@ -38,6 +38,9 @@ const struct schedule_policy SCHEDULE_SEARCH_POLICIES[] = {
 	{ .shuffle = 10, .gpus_first = true },
 	{ .shuffle = 11, .gpus_first = true },
 	{ .shuffle = 12, .gpus_first = true },
+	{ .demands_first = true },
+	{ .demands_first = true, .gpus_first = true },
+	{ .demands_first = true, .shuffle = 1 },
 };
 
 #define POLICY_COUNT (sizeof(SCHEDULE_SEARCH_POLICIES) / sizeof(*SCHEDULE_SEARCH_POLICIES))
