@@ -55,7 +55,7 @@ static bool place_within_caps(struct schedule_search *search, const struct sched
 		if (sum > SCHEDULE_EXACT_NODES_MAX)
 			return false;
 	}
-	return schedule_search_confirm_in_way(search, launches, SCHEDULE_TRIAL_AS_STARTING, policy);
+	return schedule_search_confirm_policy(search, launches, policy);
 }
 
 static bool consider_caps(struct schedule_search *search)
@@ -63,10 +63,7 @@ static bool consider_caps(struct schedule_search *search)
 	for (size_t i = 0; i < schedule_search_policies(search->problem->node_count); i++)
 		if (SCHEDULE_SEARCH_POLICIES[i].exact ?
 			    place_within_caps(search, &SCHEDULE_SEARCH_POLICIES[i]) :
-			    pack_within_caps(search, &SCHEDULE_SEARCH_POLICIES[i]) ||
-				    schedule_search_confirm_in_way(search, search->caps,
-								   SCHEDULE_TRIAL_AS_NEW,
-								   &SCHEDULE_SEARCH_POLICIES[i]))
+			    pack_within_caps(search, &SCHEDULE_SEARCH_POLICIES[i]))
 			return true;
 	return false;
 }
@@ -235,7 +232,7 @@ static struct schedule_result *result_of(struct schedule_search *search, struct 
 
 	/* The trial that was chosen ends as it did, with as many steps or more. */
 	search->steps_left = SIZE_MAX;
-	result = schedule_search_trial(search, best->way, best->launches, best->policy, arena);
+	result = schedule_search_trial(search, best->launches, best->policy, arena);
 
 	for (size_t i = 0; i < problem->constraint_count; i++)
 		take_limits(result->constraints[i], search->ray->constraints[i],

@@ -214,7 +214,7 @@ bool schedule_search_is_better(const struct schedule_search *search, __int128 gp
 }
 
 struct schedule_result *schedule_search_trial(struct schedule_search *search,
-					      enum schedule_trial_way way, const int64_t *launches,
+					      const int64_t *launches,
 					      const struct schedule_policy *policy,
 					      struct arena *arena)
 {
@@ -222,14 +222,13 @@ struct schedule_result *schedule_search_trial(struct schedule_search *search,
 
 	used.served = search->ray;
 	used.steps_left = &search->steps_left;
-	return schedule_trial_run(&search->trial, way, launches, &used, arena);
+	return schedule_trial_run(&search->trial, launches, &used, arena);
 }
 
-static void choose(struct schedule_search *search, enum schedule_trial_way way,
-		   const struct schedule_policy *policy, const struct schedule_result *result)
+static void choose(struct schedule_search *search, const struct schedule_policy *policy,
+		   const struct schedule_result *result)
 {
 	search->best.confirmed = true;
-	search->best.way = way;
 	search->best.policy = policy;
 	search->best.gpus = schedule_search_gpus(search->problem, result->launches);
 	search->best.left = schedule_search_left(search->problem, result);
@@ -237,10 +236,9 @@ static void choose(struct schedule_search *search, enum schedule_trial_way way,
 	       search->problem->type_count * sizeof(*result->launches));
 }
 
-/* Tries the launches in one way. A trial that needs fewer of them is tried with those alone, one
+/* Tries the launches with one policy. A trial that needs fewer of them is tried with those alone, one
  * that does not last with those that the next decision would add. */
-bool schedule_search_confirm_in_way(struct schedule_search *search, const int64_t *launches,
-				    enum schedule_trial_way way,
+bool schedule_search_confirm_policy(struct schedule_search *search, const int64_t *launches,
 				    const struct schedule_policy *policy)
 {
 	const struct schedule_problem *problem = search->problem;
@@ -254,7 +252,7 @@ bool schedule_search_confirm_in_way(struct schedule_search *search, const int64_
 		const struct schedule_result *result;
 
 		search->runs_left--;
-		result = schedule_search_trial(search, way, tried, policy, &arena);
+		result = schedule_search_trial(search, tried, policy, &arena);
 		if (!result || !serves_enough(search, result, search->ray) ||
 		    !schedule_search_is_better(search,
 					       schedule_search_gpus(problem, result->launches),
@@ -266,7 +264,7 @@ bool schedule_search_confirm_in_way(struct schedule_search *search, const int64_
 		else if (lasts(search, result, tried, &arena))
 			confirmed = true;
 		if (confirmed)
-			choose(search, way, policy, result);
+			choose(search, policy, result);
 	}
 	arena_done(&arena);
 	return confirmed;
@@ -279,11 +277,7 @@ bool schedule_search_confirm(struct schedule_search *search, const int64_t *laun
 	for (size_t i = 0; i < search->problem->type_count; i++)
 		nodes += (size_t)launches[i];
 	for (size_t i = 0; i < schedule_search_policies(nodes); i++)
-		if (schedule_search_confirm_in_way(search, launches, SCHEDULE_TRIAL_AS_STARTING,
-						   &SCHEDULE_SEARCH_POLICIES[i]) ||
-		    (!SCHEDULE_SEARCH_POLICIES[i].exact &&
-		     schedule_search_confirm_in_way(search, launches, SCHEDULE_TRIAL_AS_NEW,
-						    &SCHEDULE_SEARCH_POLICIES[i])))
+		if (schedule_search_confirm_policy(search, launches, &SCHEDULE_SEARCH_POLICIES[i]))
 			return true;
 	return false;
 }

@@ -9,7 +9,6 @@
 /* A trial that serves as much as Ray's policy. */
 struct schedule_choice {
 	bool confirmed;
-	enum schedule_trial_way way;
 	const struct schedule_policy *policy;
 	int64_t *launches; /* by type */
 	__int128 gpus, left;
@@ -48,13 +47,12 @@ __int128 schedule_search_left(const struct schedule_problem *problem,
 bool schedule_search_is_better(const struct schedule_search *search, __int128 gpus, __int128 left);
 
 struct schedule_result *schedule_search_trial(struct schedule_search *search,
-					      enum schedule_trial_way way, const int64_t *launches,
+					      const int64_t *launches,
 					      const struct schedule_policy *policy,
 					      struct arena *arena);
 /* True when a trial of these launches, or of fewer, is better than the best; it is the best then.
- * The first tries one way and policy, the second all that the size allows. */
-bool schedule_search_confirm_in_way(struct schedule_search *search, const int64_t *launches,
-				    enum schedule_trial_way way,
+ * The first tries one policy, the second all that the size allows. */
+bool schedule_search_confirm_policy(struct schedule_search *search, const int64_t *launches,
 				    const struct schedule_policy *policy);
 bool schedule_search_confirm(struct schedule_search *search, const int64_t *launches);
 

@@ -2,65 +2,7 @@
 
 #include <string.h>
 
-#include "core/schedule_intern.h"
 #include "core/schedule_phases.h"
-
-static bool same_resources(const struct resources *a, const struct resources *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (a->at[i].amount != b->at[i].amount || strcmp(a->at[i].name, b->at[i].name) != 0)
-			return false;
-	return true;
-}
-
-static bool starts_like_new(const struct schedule_problem *problem,
-			    const struct schedule_node *node)
-{
-	const struct schedule_type *type;
-
-	if (node->type == SCHEDULE_NO_INDEX || node->type == 0 || node->running || node->joined ||
-	    node->leaving)
-		return false;
-	type = &problem->types[node->type];
-	return same_resources(&node->total, &type->resources) &&
-	       same_resources(&node->available, &type->resources);
-}
-
-/* Of a type with several hosts only replicas count whose nodes all start. */
-static void find_like_new(struct schedule_trial *trial, struct arena *arena)
-{
-	const struct schedule_problem *problem = trial->problem;
-	struct schedule_intern keys;
-	struct {
-		int64_t nodes, starting;
-	} *replicas = arena_array(arena, problem->node_count + 1, sizeof(*replicas));
-	uint32_t *replica_of = arena_array(arena, problem->node_count + 1, sizeof(*replica_of));
-
-	schedule_intern_init(&keys, arena);
-	for (size_t i = 0; i < problem->node_count; i++) {
-		const struct schedule_node *node = &problem->nodes[i];
-		size_t key[2] = { node->type, node->replica };
-
-		trial->is_like_new[i] = starts_like_new(problem, node);
-		if (node->type == SCHEDULE_NO_INDEX || problem->types[node->type].hosts == 1)
-			continue;
-		replica_of[i] = schedule_intern_add(&keys, key, sizeof(key));
-		replicas[replica_of[i]].nodes++;
-		replicas[replica_of[i]].starting += trial->is_like_new[i];
-	}
-	for (size_t i = 0; i < problem->node_count; i++) {
-		const struct schedule_node *node = &problem->nodes[i];
-		int64_t hosts;
-
-		if (!trial->is_like_new[i] || (hosts = problem->types[node->type].hosts) == 1)
-			continue;
-		trial->is_like_new[i] = node->replica != SCHEDULE_NO_INDEX &&
-					replicas[replica_of[i]].nodes == hosts &&
-					replicas[replica_of[i]].starting == hosts;
-	}
-}
 
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena)
@@ -69,24 +11,13 @@ void schedule_trial_init(struct schedule_trial *trial, const struct schedule_pro
 
 	*trial = (struct schedule_trial){ .problem = problem };
 	trial->given = arena_array(arena, types, sizeof(*trial->given));
-	trial->starting = arena_array(arena, types, sizeof(*trial->starting));
 	trial->minimum = arena_array(arena, types, sizeof(*trial->minimum));
-	trial->is_like_new =
-		arena_array(arena, problem->node_count + 1, sizeof(*trial->is_like_new));
-	find_like_new(trial, arena);
 	for (size_t i = 0; i < problem->node_count; i++) {
 		size_t type = problem->nodes[i].type;
 
-		if (type == SCHEDULE_NO_INDEX)
-			continue;
-		trial->given[type]++;
-		trial->starting[type] += trial->is_like_new[i];
+		if (type != SCHEDULE_NO_INDEX)
+			trial->given[type]++;
 	}
-	for (size_t i = 0; i < problem->type_count; i++)
-		trial->over_maximum = trial->over_maximum ||
-				      trial->given[i] > problem->types[i].max_nodes;
-	if (problem->has_max_nodes && (int64_t)problem->node_count > problem->max_nodes)
-		trial->over_maximum = true;
 	for (size_t i = problem->node_count; i < ray->node_count; i++)
 		if (ray->nodes[i].launch_phase == SCHEDULE_PHASE_MIN)
 			trial->minimum[ray->nodes[i].type]++;
@@ -100,8 +31,6 @@ static size_t count_all(const struct schedule_trial *trial, const int64_t *launc
 		count += (size_t)launches[i];
 	return count;
 }
-
-/* ---- as nodes that start ---- */
 
 static struct schedule_node starting_node(const struct schedule_problem *problem, size_t type,
 					  int64_t number)
@@ -228,10 +157,10 @@ static struct schedule_result *take_starting(const struct schedule_trial *trial,
 	return result;
 }
 
-static struct schedule_result *run_as_starting(const struct schedule_trial *trial,
-					       const int64_t *launches,
-					       const struct schedule_policy *policy,
-					       struct arena *arena)
+struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
+					   const int64_t *launches,
+					   const struct schedule_policy *policy,
+					   struct arena *arena)
 {
 	struct schedule_problem problem = *trial->problem;
 	size_t count = count_all(trial, launches);
@@ -246,111 +175,4 @@ static struct schedule_result *run_as_starting(const struct schedule_trial *tria
 	problem.nodes = nodes;
 	problem.node_count = list_nodes(trial, launches, nodes, sources, arena);
 	return take_starting(trial, schedule_phases(&problem, policy, arena), sources, arena);
-}
-
-/* ---- as new ones ---- */
-
-/* Where the nodes that start are among the launches of their type: replica by replica. */
-static int64_t *number_starting(const struct schedule_trial *trial, struct arena *arena)
-{
-	const struct schedule_problem *problem = trial->problem;
-	size_t count = problem->node_count + 1;
-	int64_t *numbers = arena_array(arena, count, sizeof(*numbers));
-	int64_t *members = arena_array(arena, count, sizeof(*members));
-	int64_t *firsts = arena_array(arena, count, sizeof(*firsts));
-	int64_t *next = arena_array(arena, problem->type_count + 1, sizeof(*next));
-	struct schedule_intern keys;
-
-	schedule_intern_init(&keys, arena);
-	for (size_t i = 0; i < problem->node_count; i++) {
-		const struct schedule_node *node = &problem->nodes[i];
-		size_t key[2] = { node->type, node->replica };
-		uint32_t replica;
-
-		if (!trial->is_like_new[i])
-			continue;
-		if (problem->types[node->type].hosts == 1) {
-			numbers[i] = next[node->type]++;
-			continue;
-		}
-		replica = schedule_intern_add(&keys, key, sizeof(key));
-		if (!members[replica]) {
-			firsts[replica] = next[node->type];
-			next[node->type] += problem->types[node->type].hosts;
-		}
-		numbers[i] = firsts[replica] + members[replica]++;
-	}
-	return numbers;
-}
-
-static struct schedule_result *take_new(const struct schedule_trial *trial,
-					const struct schedule_result *packed, struct arena *arena)
-{
-	const struct schedule_problem *problem = trial->problem;
-	struct schedule_result *result =
-		result_new(trial, packed, problem->node_count + packed->node_count, arena);
-	const int64_t *numbers = number_starting(trial, arena);
-	size_t kept = 0, *first = arena_array(arena, problem->type_count + 1, sizeof(*first));
-
-	for (size_t i = 0; i < problem->node_count; i++)
-		if (!trial->is_like_new[i])
-			result->nodes[i] = packed->nodes[kept++];
-	for (size_t i = 0; i < problem->type_count; i++) {
-		first[i] = kept;
-		kept += (size_t)packed->launches[i];
-	}
-	for (size_t i = 0; i < problem->node_count; i++) {
-		size_t type = problem->nodes[i].type;
-
-		if (!trial->is_like_new[i])
-			continue;
-		result->nodes[i] = (struct schedule_node_result){ .type = type };
-		if (numbers[i] < packed->launches[type])
-			result->nodes[i] = packed->nodes[first[type] + (size_t)numbers[i]];
-		result->nodes[i].worker = problem->nodes[i].worker;
-		result->nodes[i].status = SCHEDULE_KEEP;
-	}
-	for (size_t i = 0; i < problem->type_count; i++)
-		if (packed->launches[i] > trial->starting[i])
-			add_launches(trial, result,
-				     &packed->nodes[first[i] + (size_t)trial->starting[i]],
-				     packed->launches[i] - trial->starting[i]);
-	return result;
-}
-
-static struct schedule_result *run_as_new(const struct schedule_trial *trial,
-					  const int64_t *launches,
-					  const struct schedule_policy *policy, struct arena *arena)
-{
-	struct schedule_problem problem = *trial->problem;
-	struct schedule_type *types = arena_array(arena, problem.type_count + 1, sizeof(*types));
-	struct schedule_node *nodes = arena_array(arena, problem.node_count + 1, sizeof(*nodes));
-	size_t count = 0;
-
-	for (size_t i = 0; i < problem.node_count; i++)
-		if (!trial->is_like_new[i])
-			nodes[count++] = problem.nodes[i];
-	memcpy(types, problem.types, problem.type_count * sizeof(*types));
-	for (size_t i = 0; i < problem.type_count; i++) {
-		types[i].launch_held = false;
-		types[i].max_nodes = trial->given[i] + launches[i];
-		if (types[i].min_nodes > types[i].max_nodes)
-			types[i].min_nodes = types[i].max_nodes;
-	}
-	problem.types = types;
-	problem.nodes = nodes;
-	problem.node_count = count;
-	/* The maxima say it all; the limits of the problem hold for `launches`. */
-	problem.has_gpu_budget = problem.has_max_nodes = false;
-	return take_new(trial, schedule_phases(&problem, policy, arena), arena);
-}
-
-struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
-					   enum schedule_trial_way way, const int64_t *launches,
-					   const struct schedule_policy *policy,
-					   struct arena *arena)
-{
-	if (way == SCHEDULE_TRIAL_AS_STARTING)
-		return run_as_starting(trial, launches, policy, arena);
-	return trial->over_maximum ? NULL : run_as_new(trial, launches, policy, arena);
 }

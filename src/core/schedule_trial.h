@@ -1,8 +1,6 @@
 /* Would so many new nodes of each type do? A trial packs a problem with a number of launches that is
- * given, in one of two ways: with the new nodes among those that start, which is what the next
- * decision will see, or with all that start taken out and launched again. Both ways give the same
- * answer once the launches have become nodes that start, so what a trial finds good is found good
- * again by the next decision, which then launches nothing.
+ * given, with the new nodes among those that start, which is what the next decision will see: what a
+ * trial finds good is found good again by that decision, which then launches nothing.
  * Made for schedule_fewest; lives in the caller's arena. */
 #ifndef CORE_SCHEDULE_TRIAL_H
 #define CORE_SCHEDULE_TRIAL_H
@@ -10,25 +8,19 @@
 #include "core/schedule.h"
 #include "core/schedule_run.h"
 
-enum schedule_trial_way { SCHEDULE_TRIAL_AS_STARTING = 0, SCHEDULE_TRIAL_AS_NEW };
-
 struct schedule_trial {
 	const struct schedule_problem *problem;
-	int64_t *given;    /* by type: nodes of the problem */
-	int64_t *starting; /* by type: of these, those that are like new ones: whole replicas */
-	int64_t *minimum;  /* by type: launches that minReplicas asks for */
-	bool *is_like_new; /* by node: counted in starting */
-	bool over_maximum; /* some type has more nodes than its maximum: not tried as new */
+	int64_t *given;   /* by type: nodes of the problem */
+	int64_t *minimum; /* by type: launches that minReplicas asks for */
 };
 
 /* `ray` is the outcome under Ray's policy: it tells which launches the minimum needs. */
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena);
 /* Packs with exactly `launches` new nodes by type, at least trial->minimum and within the limits.
- * The result is one of the trial's problem; its launches are fewer where new nodes are of no use.
- * NULL when the way cannot be gone. */
+ * The result is one of the trial's problem; its launches are fewer where new nodes are of no use. */
 struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
-					   enum schedule_trial_way way, const int64_t *launches,
+					   const int64_t *launches,
 					   const struct schedule_policy *policy,
 					   struct arena *arena);
 /* The problem as the next decision sees it: the launches have become nodes that start. */
