@@ -81,6 +81,11 @@ class _Expectations:
     def expect(self, key: Key, group: str, pod: str, created: bool) -> None:
         self._items[(*key, group)][pod] = (created, time.monotonic())
 
+    def forget(self, key: Key) -> None:
+        """Nothing of this cluster is left to wait for."""
+        for item in [item for item in self._items if item[:2] == key]:
+            del self._items[item]
+
     def satisfied(self, key: Key, group: str) -> bool:
         items = self._items[(*key, group)]
         for pod, (created, since) in list(items.items()):
@@ -254,6 +259,8 @@ class Operator:
     def _reconcile_pods(self, cluster: Object) -> None:
         suspend = cluster["spec"].get("suspend") is True
         if _condition(cluster, "RayClusterSuspending") == "True":
+            # A Pod that is deleted before the cache had it would be waited for after the suspension.
+            self._expected.forget(_key(cluster))
             for pod in self._pods_of(cluster):
                 self._delete(cluster, pod, "", "suspension", expect=False)
             return

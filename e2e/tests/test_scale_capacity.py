@@ -65,9 +65,10 @@ def forget_failures(one):
             events.delete(event["metadata"]["name"], missing_ok=True)
 
 
-def first_choice_again(one, program):
+def first_choice_again(one, program, control):
     """After the back-off, with capacity there, new demand takes the first group."""
     lift(one)
+    wait_until(lambda: control.find('"condition')[-1]["message"] == "condition ended", 15, "the end of the back-off")
     program.actors(1, name="again", num_gpus=1)
     wait_until(lambda: one.replicas("first") == 1, 15, "the first choice to be tried again")
     (pod,) = program.ready("again")
@@ -89,7 +90,7 @@ def test_a_refusal_moves_the_demand_at_once_and_the_first_choice_comes_back(shar
         line = control.wait_for("ScaleDownBackOff", pod, REFUSAL)
         assert line["level"] == "info"
         wait_until(lambda: not one.worker_pods("first"), 10, "the Pod that stayed behind to be gone")
-        first_choice_again(one, program)
+        first_choice_again(one, program, control)
 
 
 def test_a_promise_is_waited_for(shared, controller):
@@ -143,7 +144,7 @@ def test_a_quota_gate_moves_the_demand_at_once(shared, controller):
         (pod,) = one.wait_workers(1, "first")
         assert program.ready("actors") == one.wait_workers(1, "second")
         assert control.find("scaled", pod, "scheduling gate kueue.x-k8s.io/admission")
-        first_choice_again(one, program)
+        first_choice_again(one, program, control)
 
 
 def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_server):
@@ -166,7 +167,7 @@ def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_serve
             conditions = {c["type"]: c for c in one.get()["status"]["conditions"]}
             assert "ReplicaFailure" not in conditions, "the operator has nothing left to create"
             quotas.delete("gpus")
-            first_choice_again(one, program)
+            first_choice_again(one, program, control)
     finally:
         quotas.delete("gpus", missing_ok=True)
         forget_failures(one)
@@ -181,7 +182,7 @@ def test_failed_pods_move_the_demand_at_once(shared, controller):
         assert control.find("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
         created = len([event for event in one.recorder.of("created") if event.value == "first"])
         wait_until(lambda: one.replicas("first") == 0 and not one.worker_pods("first"), 10, "no Failed Pod is left")
-        first_choice_again(one, program)
+        first_choice_again(one, program, control)
         assert created < 10, "a Failed Pod is not made anew over and over"
 
 
