@@ -175,8 +175,8 @@ static void print_outcome(const struct outcome *outcome, int status)
 	       (long long)counts->second, (long long)counts->freed, (long long)counts->repaired,
 	       (long long)counts->greedy);
 	printf("laws: open: %lld second launches that Ray's order does not explain; fewest-gpus "
-	       "launches again %lld times, and is worse than ray %lld times\n",
-	       (long long)counts->unexplained, (long long)counts->fewest, (long long)counts->worse);
+	       "launches again %lld times\n",
+	       (long long)counts->unexplained, (long long)counts->fewest);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

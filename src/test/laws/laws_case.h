@@ -16,7 +16,6 @@ struct laws_counts {
 	int64_t greedy;      /* launched again with packing ray: Ray's own order does the same */
 	int64_t unexplained; /* with packing ray, and Ray's own order does not */
 	int64_t fewest;      /* launched again with fewest-gpus */
-	int64_t worse;       /* fewest-gpus launches more GPUs or serves less than ray */
 	int64_t terminations; /* plans that let something go */
 	int64_t launches;     /* plans that launch */
 	int64_t placements;
