@@ -222,7 +222,7 @@ def main():
     parser.add_argument("--limit", type=int, default=1800, help="seconds of CPU for Ray, each size")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--result", help="file that gets 'passed failed 0'")
+    parser.add_argument("--result", help="file that gets 'schedule-ray passed failed 0'")
     parser.add_argument("sizes", nargs="*", default=SIZES)
     args = parser.parse_args()
     if args.check:
@@ -237,7 +237,7 @@ def main():
         done = [measure(args, size) for size in args.sizes]
     if args.result:
         with open(args.result, "w") as file:
-            file.write(f"{done.count(True)} {done.count(False)} 0\n")
+            file.write(f"schedule-ray {done.count(True)} {done.count(False)} 0\n")
     return 0 if all(done) else 1
 
 
