@@ -65,11 +65,11 @@ def descendants(pid: int) -> List[int]:
             except OSError:
                 continue
             children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, todo = [], [pid]
-    while todo:
-        below = children.get(todo.pop(), [])
+    found, parents = [], [pid]
+    while parents:
+        below = children.get(parents.pop(), [])
         found += below
-        todo += below
+        parents += below
     return found
 
 

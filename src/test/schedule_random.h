@@ -137,14 +137,20 @@ static inline size_t random_demands(struct random_problem *r, struct arena *aren
 	return count;
 }
 
-static inline void random_make(struct random_problem *r, struct arena *arena, uint64_t seed)
+/* An empty problem with a head and its own random numbers. */
+static inline void random_begin(struct random_problem *r, struct arena *arena, uint64_t seed)
 {
-	static const char STRATEGIES[] = { 0, 'P', 'S' };
-
 	memset(r, 0, sizeof(*r));
 	r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	r->types[0] = type_of("headgroup", resources_of(arena, "CPU", UNITS(2), NULL), 0, 1);
 	r->problem.types = r->types;
+}
+
+static inline void random_make(struct random_problem *r, struct arena *arena, uint64_t seed)
+{
+	static const char STRATEGIES[] = { 0, 'P', 'S' };
+
+	random_begin(r, arena, seed);
 	r->problem.type_count = 2 + (size_t)pick_below(r, RANDOM_TYPES - 1);
 	for (size_t i = 1; i < r->problem.type_count; i++)
 		random_type(r, arena, i);

@@ -3,17 +3,15 @@
  * (rayState), types, nodes and limits in the members of core/schedule.h. Made for the conformance
  * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
  * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "base/memory.h"
 #include "codec/json.h"
 #include "codec/json_write.h"
 #include "codec/number.h"
 #include "codec/object_json.h"
 #include "codec/ray_state_json.h"
 #include "core/schedule.h"
+#include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 20)
 
@@ -289,29 +287,5 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 
 int main(void)
 {
-	AUTO(buf_done) struct buf buf;
-	struct arena arena = ARENA_INIT;
-	size_t capacity = 0;
-	char *line = NULL;
-	ssize_t size;
-
-	buf_init(&buf, LINE_BYTES_MAX);
-	while ((size = getline(&line, &capacity, stdin)) > 0) {
-		struct err err = { .kind = ERR_NONE };
-
-		buf_clear(&buf);
-		if (answer(line, (size_t)size, &arena, &buf, &err)) {
-			fprintf(stderr, "%s\n", err.text);
-			return 1;
-		}
-		while (buf.size && buf.data[buf.size - 1] == '\n')
-			buf.size--;
-		fwrite(buf.data, 1, buf.size, stdout);
-		putchar('\n');
-		fflush(stdout);
-		arena_reset(&arena);
-	}
-	free(line);
-	arena_done(&arena);
-	return 0;
+	return json_lines_run(answer, LINE_BYTES_MAX);
 }

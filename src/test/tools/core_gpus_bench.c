@@ -61,10 +61,7 @@ static void gpu_problem(struct random_problem *r, struct arena *arena, uint64_t 
 {
 	static const char STRATEGIES[] = { 0, 'P', 'S' };
 
-	memset(r, 0, sizeof(*r));
-	r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-	r->types[0] = type_of("headgroup", resources_of(arena, "CPU", UNITS(2), NULL), 0, 1);
-	r->problem.types = r->types;
+	random_begin(r, arena, seed);
 	r->problem.type_count = 3 + (size_t)pick_below(r, RANDOM_TYPES - 2);
 	for (size_t i = 1; i < r->problem.type_count; i++)
 		gpu_type(r, arena, i);
