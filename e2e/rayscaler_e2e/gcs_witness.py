@@ -7,7 +7,9 @@ witness of the tests: it shares nothing with the program under test.
 
 A line: {"at": unix time, "nodes": [...], "pending": [...], "gangs": [...], "constraints": [...]}
 or {"at", "error"}. A node: {"id", "pod", "group", "status", "idle_ms", "in_use": {...}, "total": {...},
-"activity": [...]}; status is RUNNING, IDLE, DRAINING or DEAD.
+"activity": [...], "death"}; status is RUNNING, IDLE, DRAINING or DEAD. "death" is the cause that
+the GCS keeps of a DEAD node, "" while it lives; AUTOSCALER_DRAIN_IDLE is written by a raylet itself
+that took a drain, found that it had nothing to do and ended.
 """
 
 import argparse
@@ -19,6 +21,27 @@ from typing import Any, Dict, List
 CALL_SECONDS = 2.0
 # In use although nobody asked for it: a raylet's own books.
 _BOOKKEEPING = ("memory", "object_store_memory")
+
+
+class Deaths:
+    """Why nodes died, asked for once for each."""
+
+    def __init__(self, client: Any):
+        self._client = client
+        self._known: Dict[str, str] = {}
+
+    def add_to(self, nodes: List[Dict[str, Any]]) -> None:
+        dead = [node for node in nodes if node["status"] == "DEAD"]
+        if any(node["id"] not in self._known for node in dead):
+            self._ask()
+        for node in dead:
+            node["death"] = self._known.get(node["id"], "")
+
+    def _ask(self) -> None:
+        for node_id, info in self._client.get_all_node_info(timeout=CALL_SECONDS).items():
+            reason = info.death_info.DESCRIPTOR.fields_by_name["reason"].enum_type
+            if info.death_info.reason:
+                self._known[node_id.hex()] = reason.values_by_number[info.death_info.reason].name
 
 
 def main() -> None:
@@ -33,6 +56,7 @@ def main() -> None:
     from ray.core.generated.autoscaler_pb2 import GetClusterResourceStateReply
 
     client = GcsClient(address=arguments.address)
+    deaths = Deaths(client)
     with open(arguments.out, "a", buffering=1) as out:
         while os.getppid() == parent:
             line: Dict[str, Any] = {"at": time.time()}
@@ -40,6 +64,7 @@ def main() -> None:
                 reply = GetClusterResourceStateReply()
                 reply.ParseFromString(client.get_cluster_resource_state(timeout_s=CALL_SECONDS))
                 line.update(describe(reply.cluster_resource_state))
+                deaths.add_to(line["nodes"])
             except Exception as error:
                 line["error"] = str(error)[:300]
             out.write(json.dumps(line) + "\n")
@@ -85,6 +110,7 @@ def _node(node: Any) -> Dict[str, Any]:
         "in_use": in_use,
         "total": total,
         "activity": activity,
+        "death": "",
     }
 
 

@@ -140,10 +140,6 @@ class Witness:
                 found.append({"at": line["at"], **node})
         return found
 
-    def last_before(self, at: float) -> Optional[Dict[str, Any]]:
-        """The newest good reply whose call began before ``at``."""
-        return next((line for line in reversed(self.lines()) if "nodes" in line and line["at"] < at), None)
-
     def stop(self) -> None:
         self._process.stop(2)
 

@@ -13,6 +13,9 @@ from .watchcache import WatchCache
 Object = Dict[str, Any]
 # The witness asks every 0.2 s; on a loaded machine an answer takes its time.
 FRESH_SECONDS = 1.0
+# Until the GCS knows how a raylet ended.
+DEATH_SECONDS = 5.0
+_UNSEEN = "unseen"
 
 
 @dataclass
@@ -97,15 +100,20 @@ class Recorder:
             for pod in names:
                 if pod in self._excused or (self._excuse_all_from and event.at >= self._excuse_all_from):
                     continue
-                line = witness.last_before(event.at)
-                if line is None or event.at - line["at"] > FRESH_SECONDS:
-                    if not self._may_be_blind:
-                        found.append(f"{pod} at {event.at:.3f} ({event.kind}): unseen, the last reply is {line}")
-                    continue
-                node = node_of(line, pod)
-                if node and _busy(node):
-                    found.append(f"{pod} at {event.at:.3f} ({event.kind}): Ray said {node} at {line['at']:.3f}")
+                verdict = self._verdict(witness, pod, event.at)
+                if verdict:
+                    found.append(f"{pod} at {event.at:.3f} ({event.kind}): {verdict}")
         return found
+
+    def _verdict(self, witness: Witness, pod: str, at: float) -> str:
+        verdict = busy_when_deleted(witness.lines(), pod, at)
+        if verdict.startswith(_UNSEEN):
+            return "" if self._may_be_blind else verdict
+        deadline = time.time() + DEATH_SECONDS
+        while verdict and time.time() < deadline:
+            time.sleep(0.1)
+            verdict = busy_when_deleted(witness.lines(), pod, at)
+        return verdict
 
     # -- watching -------------------------------------------------------------------------------
 
@@ -155,6 +163,28 @@ class Recorder:
                 if new:
                     self._add("workersToDelete", name, new)
                 self._groups[name] = {"replicas": replicas, "named": named}
+
+
+def busy_when_deleted(lines: List[Object], pod: str, at: float) -> str:
+    """What a witness has against a deletion of ``pod`` at ``at``; "" is nothing. Pure.
+
+    The last reply before decides, and a worker may end its work between that reply and the deletion.
+    Only its own raylet can tell, by the cause of its death: it ends so only after it took a drain with
+    nothing to do. That it looks idle later is no proof: the deletion may have ended its work.
+    """
+    good = [line for line in lines if "nodes" in line]
+    before = [line for line in good if line["at"] < at]
+    if not before or at - before[-1]["at"] > FRESH_SECONDS:
+        return f"{_UNSEEN}, the last reply is {before[-1] if before else None}"
+    node = node_of(before[-1], pod)
+    if not node or not _busy(node) or _drained_idle(good, node["id"]):
+        return ""
+    return f"Ray said {node} at {before[-1]['at']:.3f}"
+
+
+def _drained_idle(lines: List[Object], node_id: str) -> bool:
+    nodes = (node for line in reversed(lines) for node in line["nodes"])
+    return any(node["id"] == node_id and node["death"] == "AUTOSCALER_DRAIN_IDLE" for node in nodes)
 
 
 def _busy(node: Object) -> bool:
