@@ -48,7 +48,8 @@ struct pass_result {
  * callback returns. */
 struct pass_decision {
 	const struct plan *plan;
-	const struct ray_state *ray_state; /* what it was made from; NULL: Ray was not reached */
+	const struct snapshot *snapshot;   /* what it was made from */
+	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
 	const struct err *ray_err;         /* why not; NULL when it was reached or not asked */
 	time_ms now;
 };
