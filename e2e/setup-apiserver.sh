@@ -13,7 +13,6 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rayscaler
-apt_dir=$cache/apt
 
 say() { echo "setup-apiserver: $*" >&2; }
 cannot() {
@@ -34,48 +33,7 @@ find_program() {
 	fi
 }
 
-# Options of apt with package lists of our own: works without root, leaves the system's lists alone.
-apt_options=(-q -o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache"
-	-o Dir::Etc::SourceList="$apt_dir/sources.list" -o Dir::Etc::SourceParts=-
-	-o APT::Sandbox::User="$(id -un)")
-
-# The mirror that this machine uses for Debian.
-debian_mirror() {
-	sed -n -E -e 's|^deb (\[[^]]*\] )?(https?://[^ ]+) bookworm main.*|\2|p' \
-		-e 's|^URIs: (https?://[^ ]*/debian/?)$|\1|p' \
-		/etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1
-}
-
-prepare_apt() {
-	[ ! -e "$apt_dir/ready" ] || return 0
-	command -v apt-get >/dev/null || return 1
-	local mirror suite
-	mirror=$(debian_mirror)
-	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
-	for suite in bookworm bookworm-backports; do
-		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-			"${mirror:-http://deb.debian.org/debian} $suite main"
-	done >"$apt_dir/sources.list"
-	say "reading Debian's package lists into $apt_dir"
-	apt-get "${apt_options[@]}" update >&2 || return 1
-	touch "$apt_dir/ready"
-}
-
-# unpack_debian DIRECTORY PACKAGE[/SUITE]...
-unpack_debian() {
-	local to=$1 new package
-	shift
-	prepare_apt || return 1
-	new=$(mktemp -d "$cache/unpack.XXXXXX")
-	(cd "$new" && apt-get "${apt_options[@]}" download "$@" >&2) || { rm -rf "$new"; return 1; }
-	mkdir "$new/tree"
-	for package in "$new"/*.deb; do
-		dpkg-deb -x "$package" "$new/tree" || return 1
-	done
-	rm -rf "$to"
-	mv "$new/tree" "$to"
-	rm -rf "$new"
-}
+. "$here/debian.sh"
 
 # ---- etcd ---------------------------------------------------------------------------------------
 
