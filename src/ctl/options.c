@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_kind { OPTION_TEXT, OPTION_NUMBER };
+enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_BOOLEAN, OPTION_DURATION };
 
 struct option_row {
 	enum option_kind kind;
@@ -22,6 +22,10 @@ struct option_row {
 #define INITIAL_NUMBER_TEXT(value) 0
 #define INITIAL_TEXT_NUMBER(value) ""
 #define INITIAL_NUMBER_NUMBER(value) (value)
+#define INITIAL_TEXT_BOOLEAN(value) ""
+#define INITIAL_NUMBER_BOOLEAN(value) (value)
+#define INITIAL_TEXT_DURATION(value) ""
+#define INITIAL_NUMBER_DURATION(value) (value)
 
 static const struct option_row rows[] = {
 #define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
@@ -49,6 +53,8 @@ void options_init(struct options *options)
 
 		if (rows[i].kind == OPTION_TEXT)
 			*(const char **)member = rows[i].initial_text;
+		else if (rows[i].kind == OPTION_BOOLEAN)
+			*(bool *)member = rows[i].initial;
 		else
 			*(int64_t *)member = rows[i].initial;
 	}
@@ -81,6 +87,67 @@ static int parse_integer(const char *name, const char *text, int64_t minimum, in
 	return 0;
 }
 
+static int parse_boolean(const char *name, const char *text, bool *ret_value, struct err *err)
+{
+	bool yes = !strcmp(text, "true");
+
+	if (!yes && strcmp(text, "false") != 0)
+		return err_set(err, ERR_INPUT, "--%s: \"%s\" is neither true nor false", name,
+			       text);
+	*ret_value = yes;
+	return 0;
+}
+
+/* The longest first: "ms" ends in "s". */
+static const struct duration_unit {
+	const char *suffix;
+	int64_t ms;
+} duration_units[] = {
+	{ "ms", 1 }, { "s", MS_PER_SECOND }, { "m", 60 * MS_PER_SECOND }, { "", MS_PER_SECOND }
+};
+
+static const struct duration_unit *duration_unit_of(const char *text)
+{
+	const struct duration_unit *unit = duration_units;
+	size_t size = strlen(text);
+
+	while (strlen(unit->suffix) > size ||
+	       strcmp(text + size - strlen(unit->suffix), unit->suffix) != 0)
+		unit++;
+	return unit;
+}
+
+static void print_duration(char *buffer, size_t size, int64_t ms)
+{
+	bool whole = ms % MS_PER_SECOND == 0;
+
+	snprintf(buffer, size, "%lld%s", (long long)(whole ? ms / MS_PER_SECOND : ms),
+		 whole ? "s" : "ms");
+}
+
+static int parse_duration(const char *name, const char *text, int64_t minimum, int64_t maximum,
+			  int64_t *ret_ms, struct err *err)
+{
+	const struct duration_unit *unit = duration_unit_of(text);
+	char from[32], to[32];
+	long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (!errno && end != text && !strcmp(end, unit->suffix) && value >= 0 &&
+	    value <= maximum / unit->ms && value * unit->ms >= minimum) {
+		*ret_ms = value * unit->ms;
+		return 0;
+	}
+	print_duration(from, sizeof(from), minimum);
+	print_duration(to, sizeof(to), maximum);
+	return err_set(err, ERR_INPUT,
+		       "--%s: \"%s\" is not a time from %s to %s, as 15 or 15s (whole numbers; "
+		       "ms, s, m)",
+		       name, text, from, to);
+}
+
 /* "a,b,c"; empty parts are dropped. */
 static struct strings split_list(struct arena *arena, const char *text)
 {
@@ -100,19 +167,13 @@ static int set_setting(struct options *options, const struct settings_row *row, 
 		       struct err *err)
 {
 	void *member = (char *)&options->settings + row->offset;
-	int64_t integer;
 	int choice;
 
 	switch (row->kind) {
 	case SETTINGS_INTEGER:
 		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
 	case SETTINGS_BOOLEAN:
-		integer = !strcmp(text, "true") ? 1 : !strcmp(text, "false") ? 0 : -1;
-		if (integer < 0)
-			return err_set(err, ERR_INPUT, "--%s: \"%s\" is neither true nor false",
-				       row->name, text);
-		*(bool *)member = integer == 1;
-		return 0;
+		return parse_boolean(row->name, text, member, err);
 	case SETTINGS_CHOICE:
 		choice = settings_choice_value(row, text);
 		if (choice < 0)
@@ -142,6 +203,10 @@ static int set_option(struct options *options, const struct option_row *row, con
 
 	if (row->kind == OPTION_NUMBER)
 		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
+	if (row->kind == OPTION_BOOLEAN)
+		return parse_boolean(row->name, text, member, err);
+	if (row->kind == OPTION_DURATION)
+		return parse_duration(row->name, text, row->minimum, row->maximum, member, err);
 	if (text[0] == '\0')
 		return err_set(err, ERR_INPUT, "--%s: needs a %s", row->name, row->unit);
 	*(const char **)member = text;
@@ -171,7 +236,7 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	*ret_used = 1;
 	if (equals) {
 		value = equals + 1;
-	} else if (setting && setting->kind == SETTINGS_BOOLEAN &&
+	} else if ((row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN) &&
 		   (count < 2 || !strncmp(argv[1], "--", 2))) {
 		value = "true";
 	} else if (count < 2) {
@@ -183,6 +248,31 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	}
 	return row ? set_option(options, row, value, err) :
 		     set_setting(options, setting, value, err);
+}
+
+static int check_leader_election(const struct options *options, struct err *err)
+{
+	if (options->leader_elect && options_sidecar(options))
+		return err_set(err, ERR_INPUT,
+			       "--leader-elect is for the controller; a sidecar is alone with its "
+			       "cluster: leave it out");
+	if (options->leader_elect_lease_duration_ms % MS_PER_SECOND != 0)
+		return err_set(
+			err, ERR_INPUT,
+			"--leader-elect-lease-duration must be whole seconds: the Lease holds "
+			"no less");
+	if (options->leader_elect_renew_deadline_ms >= options->leader_elect_lease_duration_ms)
+		return err_set(err, ERR_INPUT,
+			       "--leader-elect-renew-deadline must be below "
+			       "--leader-elect-lease-duration: a leader has to stop before another "
+			       "one may begin");
+	if (options->leader_elect_retry_period_ms >= options->leader_elect_renew_deadline_ms)
+		return err_set(
+			err, ERR_INPUT,
+			"--leader-elect-retry-period must be below "
+			"--leader-elect-renew-deadline: one renewal that fails has to have a "
+			"second try");
+	return 0;
 }
 
 static int check_together(struct options *options, struct err *err)
@@ -203,7 +293,7 @@ static int check_together(struct options *options, struct err *err)
 			       "--backoff-initial-seconds is above --backoff-max-seconds");
 	if (name)
 		options->settings.mode = MODE_SIDECAR;
-	return 0;
+	return check_leader_election(options, err);
 }
 
 int options_parse(struct options *options, int count, char *const *argv, struct err *err)
@@ -233,8 +323,12 @@ static const char *default_text(char *buffer, size_t size, const struct option_r
 		return row->initial_text;
 	if (setting && setting->kind == SETTINGS_LIST)
 		return "";
-	if (setting && setting->kind == SETTINGS_BOOLEAN)
-		return setting->initial ? "true" : "false";
+	if (row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN)
+		return (row ? row->initial : setting->initial) ? "true" : "false";
+	if (row && row->kind == OPTION_DURATION) {
+		print_duration(buffer, size, row->initial);
+		return buffer;
+	}
 	if (setting && setting->kind == SETTINGS_CHOICE) {
 		word = setting->unit;
 		for (int64_t i = 0; i < setting->initial; i++)

@@ -13,7 +13,8 @@
 #include "core/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
- * kind: TEXT (const char *, "" when not given) or NUMBER (int64_t). */
+ * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION (int64_t in
+ * ms; the flag takes seconds as "15", or "15s", "2m", "500ms"). */
 #define OPTIONS_TABLE(X)                                                                           \
 	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
 	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
@@ -40,10 +41,24 @@
 	  "limit on requests to the API server")                                                   \
 	X(NUMBER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                    \
 	  "burst above that limit")                                                                \
+	X(BOOLEAN, leader_elect, "leader-elect", false, 0, 0, "true|false",                        \
+	  "of several replicas only the holder of a Lease acts")                                   \
+	X(DURATION, leader_elect_lease_duration_ms, "leader-elect-lease-duration", 15000, 1000,    \
+	  3600000, "seconds", "others wait this long for a silent leader")                         \
+	X(DURATION, leader_elect_renew_deadline_ms, "leader-elect-renew-deadline", 10000, 500,     \
+	  3600000, "seconds", "a leader that cannot renew ends after this")                        \
+	X(DURATION, leader_elect_retry_period_ms, "leader-elect-retry-period", 2000, 100, 3600000, \
+	  "seconds", "between two looks at the Lease")                                             \
+	X(TEXT, leader_elect_resource_name, "leader-elect-resource-name", "rayscaler", 0, 0,       \
+	  "name", "name of the Lease")                                                             \
+	X(TEXT, leader_elect_resource_namespace, "leader-elect-resource-namespace", "", 0, 0,      \
+	  "name", "default: the Pod's")                                                            \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
 #define OPTIONS_TYPE_TEXT const char *
 #define OPTIONS_TYPE_NUMBER int64_t
+#define OPTIONS_TYPE_BOOLEAN bool
+#define OPTIONS_TYPE_DURATION int64_t
 
 struct options {
 #define X(kind, member, name, initial, minimum, maximum, unit, help) OPTIONS_TYPE_##kind member;
@@ -59,7 +74,8 @@ void options_done(struct options *options);
 
 /* Reads "--name value" and "--name=value"; booleans may stand alone. argv[0] is the first flag.
  * 0, or -1 with ERR_INPUT that names the flag and what it takes. cluster-name and
- * cluster-namespace go together and set mode sidecar. */
+ * cluster-namespace go together and set mode sidecar. The three times of the leader election must be
+ * in order: retry period < renew deadline < lease duration, which is whole seconds. */
 int options_parse(struct options *options, int count, char *const *argv, struct err *err);
 
 bool options_sidecar(const struct options *options);

@@ -70,6 +70,44 @@ static void test_boolean_alone_is_true(void **state)
 	assert_string_equal(options.namespace_, "ray");
 }
 
+static void test_boolean_option_alone_is_true(void **state)
+{
+	char *words[] = { "--leader-elect", "--namespace", "ray" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), 0);
+	assert_true(options.leader_elect);
+	assert_string_equal(options.namespace_, "ray");
+}
+
+static void test_durations(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} cases[] = { { "15", 15000 },      { "15s", 15000 },    { "2m", 120000 },
+		      { "11000ms", 11000 }, { "3600", 3600000 }, { "60m", 3600000 } };
+	char *defaults[] = { "--leader-elect" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(defaults), defaults), 0);
+	assert_int_equal(options.leader_elect_lease_duration_ms, 15000);
+	assert_int_equal(options.leader_elect_renew_deadline_ms, 10000);
+	assert_int_equal(options.leader_elect_retry_period_ms, 2000);
+	assert_string_equal(options.leader_elect_resource_name, "rayscaler");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		AUTO(options_done) struct options one;
+		char *words[] = { "--leader-elect-lease-duration", (char *)cases[i].text };
+
+		assert_int_equal(parse(&one, &err, COUNT(words), words), 0);
+		assert_int_equal(one.leader_elect_lease_duration_ms, cases[i].ms);
+	}
+}
+
 static void test_sidecar(void **state)
 {
 	char *words[] = { "--cluster-name", "demo", "--cluster-namespace", "ray" };
@@ -114,6 +152,20 @@ static void test_refusals(void **state)
 		{ { "--cluster-name", "demo" }, 2, "--cluster-namespace is missing" },
 		{ { "--cluster-namespace", "ray" }, 2, "--cluster-name is missing" },
 		{ { "--backoff-initial-seconds=700" }, 1, "above --backoff-max-seconds" },
+		{ { "--leader-elect=yes" }, 1, "\"yes\" is neither true nor false" },
+		{ { "--leader-elect-lease-duration=0" }, 1, "is not a time from 1s to 3600s" },
+		{ { "--leader-elect-lease-duration=" }, 1, "\"\" is not a time" },
+		{ { "--leader-elect-lease-duration=s" }, 1, "\"s\" is not a time" },
+		{ { "--leader-elect-lease-duration=15h" }, 1, "\"15h\" is not a time" },
+		{ { "--leader-elect-lease-duration=1m5s" }, 1, "\"1m5s\" is not a time" },
+		{ { "--leader-elect-lease-duration=1.5" }, 1, "\"1.5\" is not a time" },
+		{ { "--leader-elect-lease-duration=-20s" }, 1, "\"-20s\" is not a time" },
+		{ { "--leader-elect-lease-duration=3601" }, 1, "to 3600s" },
+		{ { "--leader-elect-lease-duration=9223372036854775807m" }, 1, "is not a time" },
+		{ { "--leader-elect-lease-duration=12500ms" }, 1, "must be whole seconds" },
+		{ { "--leader-elect-retry-period=99ms" }, 1, "from 100ms to" },
+		{ { "--leader-elect-renew-deadline=15" }, 1, "below --leader-elect-lease-duration" },
+		{ { "--leader-elect-retry-period=10s" }, 1, "below --leader-elect-renew-deadline" },
 	};
 
 	(void)state;
@@ -137,6 +189,17 @@ static void test_namespace_is_not_for_the_sidecar(void **state)
 	(void)state;
 	assert_int_equal(parse(&options, &err, COUNT(words), words), -1);
 	assert_non_null(strstr(err.text, "--namespace is for the controller"));
+}
+
+static void test_a_sidecar_never_elects(void **state)
+{
+	char *words[] = { "--cluster-name=a", "--cluster-namespace=b", "--leader-elect" };
+	AUTO(options_done) struct options options;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&options, &err, COUNT(words), words), -1);
+	assert_non_null(strstr(err.text, "--leader-elect is for the controller"));
 }
 
 /* --help names every flag, fits a screen, and no line runs over its edge. */
@@ -197,10 +260,13 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_boolean_alone_is_true),
+		cmocka_unit_test(test_boolean_option_alone_is_true),
+		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_sidecar),
 		cmocka_unit_test(test_help_wins),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_namespace_is_not_for_the_sidecar),
+		cmocka_unit_test(test_a_sidecar_never_elects),
 		cmocka_unit_test(test_help_fits_a_screen),
 		cmocka_unit_test(test_document_is_current),
 	};
