@@ -280,6 +280,13 @@ golden: $(BUILD)/test/codec_golden_test
 	$(BUILD)/test/codec_golden_test
 .PHONY: golden
 
+# Documents that are made from tables of the source; unit tests compare.
+DOCS += docs/REASONS.md
+docs/REASONS.md: $(BUILD)/tools/core_reasons
+	$< > $@
+docs: $(DOCS)
+.PHONY: docs
+
 # ---- 6 lint -------------------------------------------------------------------------------
 # Each check is a target of its own: lint-layers, lint-format, ... `make lint-selftest` plants a
 # fault for each and sees it fail.
@@ -600,6 +607,7 @@ help:
 	@echo 'format         clang-format on all sources'
 	@echo 'laws           the laws of the decision on LAWS_COUNT random snapshots from LAWS_SEED on'
 	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
+	@echo 'docs           write the documents that are made from tables of the source'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
