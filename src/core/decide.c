@@ -101,6 +101,8 @@ static void observe(struct situation *s)
 	limits_make_groups(s);
 	note_problems(s);
 	worker_join(s);
+	s->plan->head_node = s->head_node;
+	s->plan->head_gpus = s->head_capacity.gpu_amount;
 }
 
 /* A pass in which nothing is done forgets nothing either. */
@@ -113,6 +115,8 @@ static void write_gated(struct situation *s, const struct gate *gate)
 		group->name = s->groups[g].spec->name;
 		group->replicas = group->target_replicas = s->groups[g].spec->replicas;
 		group->reason = group->message = "";
+		group->worker_gpus = s->groups[g].capacity.gpu_amount;
+		group->missing = s->groups[g].missing;
 	}
 	explain_worker_write_gated(s, gate->reason, gate->message);
 	verdict_write_gated(s, gate->reason, gate->message);

@@ -278,6 +278,8 @@ void explain_groups(struct situation *s)
 		item->replicas = group->spec->replicas;
 		item->target_replicas = group->target_replicas;
 		item->to_launch = group->to_launch;
+		item->worker_gpus = group->capacity.gpu_amount;
+		item->missing = group->missing;
 		item->reason = words.reason;
 		item->message = words.message;
 		if (!group->backed_off)

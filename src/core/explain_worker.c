@@ -162,6 +162,7 @@ static void add(struct situation *s, const struct worker *worker, struct words w
 		.state = worker->state,
 		.reason = words.reason,
 		.message = words.message,
+		.node = worker->joined ? worker->node : NULL,
 	};
 }
 

@@ -42,6 +42,9 @@ struct plan_group {
 	VEC(struct plan_termination) terminate;
 	const struct plan_backoff *backoff; /* NULL: none */
 	const char *reason, *message;       /* "" for no change */
+	/* For core/summary; not printed. */
+	int64_t worker_gpus; /* 1/10000 GPU that Ray counts on one worker, by the template */
+	int64_t missing;     /* Pods that replicas asks for and that do not exist yet */
 };
 
 enum worker_state {
@@ -58,6 +61,7 @@ struct plan_worker {
 	const char *pod, *group;
 	enum worker_state state;
 	const char *reason, *message; /* why it stays or goes */
+	const struct ray_node *node;  /* its living node; NULL: not known to Ray. Not printed */
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };
@@ -120,6 +124,9 @@ struct plan {
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	VEC(struct plan_placement) placements; /* always made; printed with --debug */
+	/* For core/summary; not printed. */
+	const struct ray_node *head_node; /* NULL: Ray is unreachable */
+	int64_t head_gpus;                /* 1/10000 GPU of the head, by its template */
 };
 
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */

@@ -288,6 +288,7 @@ static void announce(struct pass *pass, const struct plan *plan, const struct sn
 	struct pass_decision decision = {
 		.plan = plan,
 		.snapshot = snapshot,
+		.summary = summary_of(snapshot, plan, &pass->arena),
 		.ray_state = snapshot->ray_state,
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,

@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "core/plan.h"
 #include "core/snapshot.h"
+#include "core/summary.h"
 #include "ctl/control.h"
 
 struct gcs_client;
@@ -49,6 +50,7 @@ struct pass_result {
 struct pass_decision {
 	const struct plan *plan;
 	const struct snapshot *snapshot;   /* what it was made from */
+	const struct summary *summary;     /* its figures */
 	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
 	const struct err *ray_err;         /* why not; NULL when it was reached or not asked */
 	time_ms now;
