@@ -23,7 +23,7 @@ import pytest
 from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ApiServer, start_api_server
 
-pytest_plugins = ["ray_fixtures"]
+pytest_plugins = ["ray_fixtures", "tool_fixtures"]
 
 LOG_LINES = 60
 _namespace_numbers = itertools.count(1)

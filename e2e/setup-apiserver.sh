@@ -1,30 +1,42 @@
 #!/bin/bash
-# Finds or makes the real kube-apiserver and etcd for the tests; installs and starts nothing.
+# Finds or makes the real programs of Kubernetes for the tests; installs and starts nothing.
 #
-#   e2e/setup-apiserver.sh
+#   e2e/setup-apiserver.sh [PROGRAM...]
 #
-# kube-apiserver is taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; else it is built
-# once into the cache from e2e/apiserver, with the Go in PATH when it is new enough, else with
-# Debian's Go, unpacked into the cache. etcd likewise; the last resort is Debian's etcd-server,
-# unpacked. Standard output: one line "NAME PATH" each.
+# PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager, helm.
+# The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl and
+# kube-controller-manager from KUBEBUILDER_ASSETS, else the cache, helm from the cache: they have to
+# be of the versions that are pinned here. What is missing is built once into the cache, from
+# e2e/apiserver (one build for all, so that what they share is compiled once) and helm from its own
+# module, with the Go in PATH when it is new enough, else with Debian's Go, unpacked into the cache.
+# etcd's last resort is Debian's etcd-server, unpacked. Standard output: one line "NAME PATH" each.
 #
-# Exit status: 0 both are there, 3 they cannot be had on this machine (the message says why).
+# Exit status: 0 all are there, 3 one cannot be had on this machine (the message says why; those
+# that are there are printed).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rayscaler
+helm_version=v3.19.5
+if [ $# -eq 0 ]; then
+	set -- etcd kube-apiserver
+fi
+wanted=("$@")
 
 say() { echo "setup-apiserver: $*" >&2; }
 cannot() {
 	say "$*"
-	say "the real API server is not available; APISERVER=embedded works without it"
+	print_found
 	exit 3
 }
 
+# kubectl and the controllers of other versions would make other outputs.
+pinned() { case $1 in kubectl | kube-controller-manager | helm) ;; *) return 1 ;; esac }
+
 find_program() {
-	if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
+	if [ "$1" != helm ] && [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
 		echo "$KUBEBUILDER_ASSETS/$1"
-	elif command -v "$1" >/dev/null; then
+	elif ! pinned "$1" && command -v "$1" >/dev/null; then
 		command -v "$1"
 	elif [ -x "$cache/bin/$1" ]; then
 		echo "$cache/bin/$1"
@@ -46,7 +58,7 @@ make_etcd() {
 	"$cache/bin/etcd" --version >&2
 }
 
-# ---- kube-apiserver -----------------------------------------------------------------------------
+# ---- programs of Kubernetes and helm --------------------------------------------------------------
 
 kubernetes_version() {
 	awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/apiserver/go.mod"
@@ -89,25 +101,51 @@ unpack_go() {
 	return 1
 }
 
-build_apiserver() {
-	local version total started=$SECONDS
-	version=$(kubernetes_version)
-	find_go
+prepare_go() {
+	[ -n "${go:-}" ] || find_go
 	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath" GOTOOLCHAIN=auto
+}
+
+# One build for all of "$@", directories of e2e/apiserver.
+build_kubernetes() {
+	local version total started=$SECONDS name new=$cache/bin/new
+	version=$(kubernetes_version)
+	prepare_go
 	cd "$here/apiserver"
 	say "downloading the modules of Kubernetes $version (about 100 MB)"
 	"$go" mod download >&2 || cannot "the Go modules of Kubernetes could not be downloaded"
-	total=$("$go" list -deps . | wc -l)
-	say "building kube-apiserver $version from source: 4 to 6 minutes on two cores, once"
+	total=$("$go" list -deps "${@/#/./}" | wc -l)
+	say "building $* $version from source, once; two cores need" \
+		"4 to 6 minutes for the server, 1 for kubectl, 2 for the controllers"
 	local stamp=k8s.io/component-base/version minor=${version#v1.}
-	"$go" build -v -o "$cache/bin/kube-apiserver.new" -ldflags "-s -w \
+	rm -rf "$new"
+	mkdir "$new"
+	"$go" build -v -o "$new/" -ldflags "-s -w \
 		-X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*} \
-		-X $stamp.gitTreeState=archive -X $stamp.buildDate=1970-01-01T00:00:00Z" . 2>&1 |
-		show_progress "$total" || cannot "kube-apiserver could not be built"
-	mv "$cache/bin/kube-apiserver.new" "$cache/bin/kube-apiserver"
-	source_key >"$cache/bin/kube-apiserver.key"
-	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
-	say "built $("$cache/bin/kube-apiserver" --version) in $((SECONDS - started)) s"
+		-X $stamp.gitTreeState=archive -X $stamp.buildDate=1970-01-01T00:00:00Z" "${@/#/./}" 2>&1 |
+		show_progress "$total" || cannot "$* could not be built"
+	for name; do
+		mv "$new/$name" "$cache/bin/$name"
+		source_key "$name" >"$cache/bin/$name.key"
+	done
+	rmdir "$new"
+	say "built $* in $((SECONDS - started)) s"
+}
+
+build_helm() {
+	local started=$SECONDS minor version
+	version=$(kubernetes_version)
+	minor=${version#v1.}
+	prepare_go
+	say "building helm $helm_version from source: 2 minutes on two cores, once"
+	GOBIN=$cache/bin "$go" install -v -ldflags "-s -w \
+		-X helm.sh/helm/v3/internal/version.version=$helm_version \
+		-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 \
+		-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=${minor%%.*}" \
+		"helm.sh/helm/v3/cmd/helm@$helm_version" 2>&1 | show_progress "about 1000" ||
+		cannot "helm could not be built"
+	source_key helm >"$cache/bin/helm.key"
+	say "built helm $helm_version in $((SECONDS - started)) s"
 }
 
 # What `go build -v` says: a package per line, else an error.
@@ -126,29 +164,65 @@ show_progress() {
 	done
 }
 
-source_key() { cat "$here"/apiserver/{main.go,go.mod,go.sum} | sha256sum | cut -c1-16; }
+source_key() {
+	if [ "$1" = helm ]; then
+		echo "$helm_version"
+	else
+		cat "$here/apiserver/$1/main.go" "$here"/apiserver/go.{mod,sum}
+	fi | sha256sum | cut -c1-16
+}
 
 # A cached build of older sources is made again; what somebody else put there is used as it is.
 drop_old_build() {
-	local key=$cache/bin/kube-apiserver.key
-	if [ -e "$key" ] && [ "$(cat "$key")" != "$(source_key)" ]; then
-		rm -f "$cache/bin/kube-apiserver" "$key"
+	local key=$cache/bin/$1.key
+	if [ -e "$key" ] && [ "$(cat "$key")" != "$(source_key "$1")" ]; then
+		rm -f "$cache/bin/$1" "$key"
 	fi
 }
 
+print_found() {
+	local name path
+	for name in "${wanted[@]}"; do
+		if path=$(find_program "$name"); then
+			echo "$name $path"
+		fi
+	done
+}
+
+make_missing() {
+	local name kubernetes=() helm=
+	for name in "${wanted[@]}"; do
+		[ "$name" = etcd ] || drop_old_build "$name"
+		if find_program "$name" >/dev/null; then
+			continue
+		fi
+		case $name in
+		etcd) make_etcd ;;
+		helm) helm=yes ;;
+		*) kubernetes+=("$name") ;;
+		esac
+	done
+	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "${kubernetes[@]}"
+	[ -z "$helm" ] || build_helm
+	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
+}
+
 main() {
+	local name
+	for name in "${wanted[@]}"; do
+		case $name in
+		etcd | kube-apiserver | kubectl | kube-controller-manager | helm) ;;
+		*) say "unknown program $name"; exit 2 ;;
+		esac
+	done
 	mkdir -p "$cache/bin"
 	exec 9>"$cache/setup-apiserver.lock"
 	if ! flock -n 9; then
 		say "another run is at it, waiting (at most 30 minutes)"
 		flock -w 1800 9 || cannot "the other run did not end"
 	fi
-	drop_old_build
-	find_program etcd >/dev/null || make_etcd
-	find_program kube-apiserver >/dev/null || build_apiserver
-	for name in kube-apiserver etcd; do
-		echo "$name $(find_program "$name")"
-	done
+	make_missing
+	print_found
 }
 
 main
