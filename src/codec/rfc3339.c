@@ -125,7 +125,8 @@ int rfc3339_parse(const char *text, time_ms *ret_time, const char **ret_problem)
 	return 0;
 }
 
-void rfc3339_print(time_ms time, char ret_text[static RFC3339_SIZE])
+/* Up to the second, and the milliseconds of it; 0 for TIME_NONE. */
+static size_t print_second(time_ms time, char ret_text[static RFC3339_SIZE], int *ret_millisecond)
 {
 	static const struct civil_time first = { .year = 0, .month = 1, .day = 1 };
 	static const struct civil_time last = { 9999, 12, 31, 23, 59, 59, 999 };
@@ -134,7 +135,7 @@ void rfc3339_print(time_ms time, char ret_text[static RFC3339_SIZE])
 
 	ret_text[0] = '\0';
 	if (time == TIME_NONE)
-		return;
+		return 0;
 	if (time < time_from_civil(&first))
 		civil = first;
 	else if (time > time_from_civil(&last))
@@ -145,11 +146,30 @@ void rfc3339_print(time_ms time, char ret_text[static RFC3339_SIZE])
 			(unsigned)civil.year % 10000, (unsigned)civil.month % 100,
 			(unsigned)civil.day % 100, (unsigned)civil.hour % 100,
 			(unsigned)civil.minute % 100, (unsigned)civil.second % 100);
-	if (civil.millisecond)
-		snprintf(ret_text + size, RFC3339_SIZE - (size_t)size, ".%03uZ",
-			 (unsigned)civil.millisecond % 1000);
-	else
-		snprintf(ret_text + size, RFC3339_SIZE - (size_t)size, "Z");
+	*ret_millisecond = civil.millisecond;
+	return (size_t)size;
+}
+
+void rfc3339_print(time_ms time, char ret_text[static RFC3339_SIZE])
+{
+	int millisecond = 0;
+	size_t size = print_second(time, ret_text, &millisecond);
+
+	if (size > 0 && millisecond)
+		snprintf(ret_text + size, RFC3339_SIZE - size, ".%03uZ",
+			 (unsigned)millisecond % 1000);
+	else if (size > 0)
+		snprintf(ret_text + size, RFC3339_SIZE - size, "Z");
+}
+
+void rfc3339_print_micro(time_ms time, char ret_text[static RFC3339_SIZE])
+{
+	int millisecond = 0;
+	size_t size = print_second(time, ret_text, &millisecond);
+
+	if (size > 0)
+		snprintf(ret_text + size, RFC3339_SIZE - size, ".%03u000Z",
+			 (unsigned)millisecond % 1000);
 }
 
 int rfc3339_decode(const struct json_at *at, const char *name, time_ms *ret_time)

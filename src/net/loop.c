@@ -102,6 +102,14 @@ int64_t loop_monotonic_ms(const struct loop *loop)
 	return (int64_t)uv_now(&loop->uv);
 }
 
+int64_t loop_boot_ms(void)
+{
+	struct timespec now;
+
+	CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
+	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
+}
+
 static void loop_on_timer(uv_timer_t *handle)
 {
 	struct loop_timer *timer = handle->data;

@@ -23,6 +23,9 @@ void loop_free(struct loop *loop); /* after loop_run returned; all timers must b
 
 time_ms loop_wall(const struct loop *loop);         /* wall clock at the start of this turn */
 int64_t loop_monotonic_ms(const struct loop *loop); /* never goes back; deadlines use this */
+/* Read now, in the middle of a turn, for who must not act on a time that has passed since the turn
+ * began (a stopped process). Goes on while the machine sleeps; not comparable with the above. */
+int64_t loop_boot_ms(void);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
 /* One shot, after_ms from now (0: next turn); starting again replaces. */

@@ -91,6 +91,14 @@ static void test_print(void **state)
 	assert_string_equal(text, "2026-11-20T10:00:00.007Z");
 	rfc3339_print(-1, text);
 	assert_string_equal(text, "1969-12-31T23:59:59.999Z");
+	rfc3339_print_micro(1795168800000, text);
+	assert_string_equal(text, "2026-11-20T10:00:00.000000Z");
+	rfc3339_print_micro(1795168800007, text);
+	assert_string_equal(text, "2026-11-20T10:00:00.007000Z");
+	rfc3339_print_micro(INT64_MAX, text);
+	assert_string_equal(text, "9999-12-31T23:59:59.999000Z");
+	rfc3339_print_micro(TIME_NONE, text);
+	assert_string_equal(text, "");
 	rfc3339_print(TIME_NONE, text);
 	assert_string_equal(text, "");
 	rfc3339_print(TIME_NONE + 1, text);

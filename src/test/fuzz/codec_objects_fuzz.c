@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "codec/autoscaler_json.h"
 #include "codec/event_json.h"
+#include "codec/lease_json.h"
 #include "codec/memory_json.h"
 #include "codec/node_json.h"
 #include "codec/pod_json.h"
@@ -28,6 +29,7 @@ static void decode_all(const struct cJSON *tree, struct arena *arena)
 	struct ray_cluster cluster;
 	struct ray_state state;
 	struct event event;
+	struct lease lease;
 	const char *value;
 	struct node node;
 	struct pod pod;
@@ -37,6 +39,7 @@ static void decode_all(const struct cJSON *tree, struct arena *arena)
 	check(pod_decode(tree, "", arena, &pod, &err), &err);
 	check(node_decode(tree, "", arena, &node, &err), &err);
 	check(event_decode(tree, "", arena, &event, &err), &err);
+	check(lease_decode(tree, "", arena, &lease, &err), &err);
 	check(autoscaler_decode(tree, "", arena, &autoscaler, &err), &err);
 	check(ray_state_decode(tree, "", arena, &state, &err), &err);
 	check(secret_decode(tree, "", "auth_token", arena, &value, &size, &err), &err);
