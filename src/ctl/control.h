@@ -6,13 +6,15 @@
 struct events;
 struct kube_client;
 struct kube_informer;
+struct leader;
 struct loop;
 struct options;
 
 struct control {
 	struct loop *loop;
-	struct kube_client *kube;
+	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
+	struct leader *leader;              /* NULL: no election, we lead (ctl/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;

@@ -11,6 +11,7 @@
 #include "ctl/cluster.h"
 #include "ctl/control.h"
 #include "ctl/events.h"
+#include "ctl/leader.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -25,7 +26,8 @@ struct controller {
 	struct https *https;
 	struct kube_config *config;
 	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
-	bool started;
+	bool started, waiting; /* passes run; all is ready for them but the lead */
+	struct err lost;       /* why the lead is lost; ERR_NONE: it is not */
 	struct log_repeat clusters_trouble, pods_trouble;
 	struct loop_signal *terminate, *interrupt;
 };
@@ -55,20 +57,34 @@ static void add_cluster(struct controller *controller, const struct ray_cluster 
 	cluster_wake(cluster);
 }
 
+static void log_ready(const struct controller *controller, const char *message)
+{
+	char count[32];
+
+	snprintf(count, sizeof(count), "%zu",
+		 kube_informer_count(controller->control.ray_clusters));
+	log_info(message, "rayClusters", count, NULL);
+}
+
 /* Nothing is decided before both caches hold the whole list: half a view looks like workers that
- * do not exist. */
-static void start_when_synced(void *context)
+ * do not exist. And only who leads decides. */
+static void start_when_ready(void *context)
 {
 	struct controller *controller = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct ray_cluster *object;
-	char count[32];
 	size_t at = 0;
 
 	if (controller->started || !controller->control.ray_clusters || !controller->control.pods ||
 	    !kube_informer_synced(controller->control.ray_clusters) ||
 	    !kube_informer_synced(controller->control.pods))
 		return;
+	if (!leader_is_leading(controller->control.leader)) {
+		if (!controller->waiting)
+			log_ready(controller, "caches are filled, waiting to lead");
+		controller->waiting = true;
+		return;
+	}
 	controller->started = true;
 	while ((object = kube_informer_next(controller->control.ray_clusters, &at))) {
 		const char *key = arena_printf(&scratch, "%s/%s", object->namespace_, object->name);
@@ -76,8 +92,7 @@ static void start_when_synced(void *context)
 		map_set(&controller->clusters, key,
 			cluster_new(&controller->control, object->namespace_, object->name));
 	}
-	snprintf(count, sizeof(count), "%zu", controller->clusters.count);
-	log_info("caches are filled, deciding starts", "rayClusters", count, NULL);
+	log_ready(controller, "caches are filled, deciding starts");
 }
 
 static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster *new_object)
@@ -201,7 +216,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 		.name = options->cluster_name,
 		.poll_ms = options->scan_interval_seconds * MS_PER_SECOND,
 		.callbacks = { .on_change = ray_cluster_changed,
-			       .on_synced = start_when_synced,
+			       .on_synced = start_when_ready,
 			       .on_error = ray_clusters_failed,
 			       .on_live = ray_clusters_live,
 			       .context = controller },
@@ -213,7 +228,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			sidecar ? arena_printf(arena, LABEL_CLUSTER "=%s", options->cluster_name) :
 				  LABEL_CLUSTER,
 		.callbacks = { .on_change = pod_changed,
-			       .on_synced = start_when_synced,
+			       .on_synced = start_when_ready,
 			       .on_error = pods_failed,
 			       .on_live = pods_live,
 			       .context = controller },
@@ -222,6 +237,38 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.events = events_new(&controller->control, event_came, controller);
+}
+
+static void stopped(void *context)
+{
+	struct controller *controller = context;
+
+	loop_stop(controller->control.loop);
+}
+
+/* At once: what is in flight is cancelled. */
+static void end_passes(struct controller *controller)
+{
+	controller->started = false;
+	for (size_t i = 0; i < controller->clusters.count; i++)
+		cluster_free(controller->clusters.entries[i].value);
+	map_done(&controller->clusters);
+}
+
+static void lost(void *context, const struct err *err)
+{
+	struct controller *controller = context;
+
+	controller->lost = *err;
+	end_passes(controller);
+	stopped(controller);
+}
+
+static bool may_write(void *context)
+{
+	const struct controller *controller = context;
+
+	return leader_is_leading(controller->control.leader);
 }
 
 static int connect_api_server(struct controller *controller, struct err *err)
@@ -240,31 +287,40 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	client.qps = options->kube_api_qps;
 	client.burst = options->kube_api_burst;
 	client.timeout_ms = options->kube_api_timeout_seconds * MS_PER_SECOND;
+	client.may_write = may_write;
+	client.may_write_context = controller;
 	controller->https = https_new(controller->control.loop, USER_AGENT);
 	controller->control.kube = kube_client_new(controller->control.loop, controller->https,
 						   controller->config, &client);
 	log_info("starting", "mode", options_sidecar(options) ? "sidecar" : "controller", "server",
 		 kube_config_server(controller->config), "config",
 		 kube_config_source(controller->config), NULL);
+	if (options->leader_elect)
+		controller->control.leader = leader_new(
+			&controller->control, controller->https, controller->config,
+			&(struct leader_callbacks){
+				.context = controller, .begin = start_when_ready, .lost = lost });
 	return 0;
 }
 
+/* What the last pass has sent may still take effect; its patch is guarded by `test` operations. */
 static void stop(void *context)
 {
 	struct controller *controller = context;
 
 	log_info("stopping", NULL);
-	loop_stop(controller->control.loop);
+	end_passes(controller);
+	if (!leader_release(controller->control.leader, stopped, controller))
+		stopped(controller);
 }
 
 static void controller_done(struct controller *controller)
 {
-	for (size_t i = 0; i < controller->clusters.count; i++)
-		cluster_free(controller->clusters.entries[i].value);
-	map_done(&controller->clusters);
+	end_passes(controller);
 	events_free(controller->control.events);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
+	leader_free(controller->control.leader);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
 	kube_config_free(controller->config);
@@ -288,6 +344,10 @@ int controller_run(const struct options *options, struct err *err)
 	if (status == 0) {
 		start_informers(&controller, &arena);
 		loop_run(controller.control.loop);
+		if (controller.lost.kind) {
+			*err = controller.lost;
+			status = -1;
+		}
 	}
 	controller_done(&controller);
 	return status;

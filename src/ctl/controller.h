@@ -7,8 +7,9 @@
 #include "base/err.h"
 #include "ctl/options.h"
 
-/* Runs until SIGTERM or SIGINT (0), or fails at the start: ERR_INPUT for a configuration that
- * cannot work (no kubeconfig, refused plugin). An API server that is not there is no failure: it
+/* Runs until SIGTERM or SIGINT (0), after which it gives its Lease back, or until the Lease is lost
+ * (-1, ERR_DENIED: another replica may act). Or fails at the start: ERR_INPUT for a configuration
+ * that cannot work (no kubeconfig, refused plugin). An API server that is not there is no failure: it
  * is waited for. */
 int controller_run(const struct options *options, struct err *err);
 

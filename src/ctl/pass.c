@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "core/decide.h"
 #include "ctl/act.h"
+#include "ctl/leader.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
 #include "gcs/gcs_client.h"
@@ -315,6 +316,11 @@ static void pass_decide(struct pass *pass)
 	observe_pass(pass, &view, snapshot);
 	plan = decide(snapshot, &pass->arena);
 	check_key_set("");
+	/* A process that was stopped may be the second one: it neither acts nor says anything. */
+	if (!leader_is_leading(pass->config.control->leader)) {
+		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
 	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
 		return;
 	if (!pass->fresh_pods && act_needs_fresh_pods(plan)) {

@@ -2,6 +2,7 @@
  * Asynchronous on the loop; owns everything of the pass (arena, calls in flight) and ends with
  * exactly one callback, at the latest after the sum of its few deadlines. Keeps nothing for the
  * next pass: what should be remembered is in the result.
+ * Ends without a change, and without being heard of, when this process does not lead any more.
  * Must not decide: every change it makes is in a plan of core/decide.
  *
  * The steps, by the names in the log (each skipped when it has nothing to do):

@@ -104,6 +104,15 @@ static struct kube_error_call kube_call_error(const struct kube_call *call)
 
 static void kube_call_send(struct kube_call *call);
 
+/* A write of a process that must not write (any more). */
+static bool kube_call_refused(const struct kube_call *call)
+{
+	const struct kube_client_options *options = &call->client->options;
+
+	return call->verb != KUBE_GET && options->may_write &&
+	       !options->may_write(options->may_write_context);
+}
+
 /* 401: the token may have been rotated. True when the call is on its way again. */
 static bool kube_call_repeat(struct kube_call *call)
 {
@@ -111,7 +120,7 @@ static bool kube_call_repeat(struct kube_call *call)
 	int64_t now = loop_monotonic_ms(call->client->loop);
 
 	kube_config_refused(config);
-	if (call->repeated ||
+	if (call->repeated || kube_call_refused(call) ||
 	    kube_config_credentials(config, now)->version == call->credentials_version)
 		return false;
 	call->repeated = true;
@@ -242,12 +251,24 @@ static void kube_call_leave_queue(struct kube_call *call)
 	kube_call_send(call);
 }
 
+/* The caller of a call that is still in the queue hears why it will not be sent. */
+static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
+{
+	struct kube_answer answer = { .body = "" };
+
+	kube_call_list_remove(&call->client->queued, call);
+	kube_call_list_add(&call->client->sent, call);
+	call->client->in_flight++;
+	call->state = KUBE_CALL_DONE;
+	call->stream.done(call->stream.context, &answer, err);
+	kube_call_free(call);
+}
+
 /* Waited too long for a turn: the caller hears of it instead of waiting for ever. */
 static void kube_call_expire(struct kube_call *call)
 {
 	struct kube_error_call error_call = kube_call_error(call);
 	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
-	struct kube_answer answer = { .body = "" };
 	struct err err;
 
 	err_set(&err, ERR_TIMEOUT,
@@ -255,12 +276,17 @@ static void kube_call_expire(struct kube_call *call)
 		"(%lld/s, %d at once); cure: a higher limit",
 		subject, (long long)call->client->options.timeout_ms,
 		(long long)call->client->options.qps, KUBE_IN_FLIGHT_MAX);
-	kube_call_list_remove(&call->client->queued, call);
-	kube_call_list_add(&call->client->sent, call);
-	call->client->in_flight++;
-	call->state = KUBE_CALL_DONE;
-	call->stream.done(call->stream.context, &answer, &err);
-	kube_call_free(call);
+	kube_call_end_unsent(call, &err);
+}
+
+static void kube_call_refuse(struct kube_call *call)
+{
+	struct kube_error_call error_call = kube_call_error(call);
+	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
+	struct err err;
+
+	err_set(&err, ERR_RETRY, "%s: not sent, this replica does not lead", subject);
+	kube_call_end_unsent(call, &err);
 }
 
 static void kube_client_count_tokens(struct kube_client *client)
@@ -274,7 +300,7 @@ static void kube_client_count_tokens(struct kube_client *client)
 	client->tokens_ms = now;
 }
 
-/* Until the first of the queue may go or expires; when it waits for an answer of another one, that
+/* Until the first of the queue may go or expires (refused: is told so); when it waits for an answer of another one, that
  * answer pumps. */
 static int64_t kube_client_wait_ms(const struct kube_client *client)
 {
@@ -282,6 +308,8 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 			    loop_monotonic_ms(client->loop);
 	int64_t token_ms;
 
+	if (kube_call_refused(client->queued.first))
+		return 0;
 	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
 		return expire_ms;
 	token_ms = (1000 - client->tokens_milli + client->options.qps - 1) / client->options.qps;
@@ -294,7 +322,8 @@ static void kube_client_pump(struct kube_client *client)
 
 	kube_client_count_tokens(client);
 	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
-	       (!limited || client->tokens_milli >= 1000)) {
+	       (!limited || client->tokens_milli >= 1000) &&
+	       !kube_call_refused(client->queued.first)) {
 		client->tokens_milli -= limited ? 1000 : 0;
 		kube_call_leave_queue(client->queued.first);
 	}
@@ -311,9 +340,14 @@ static void kube_client_on_timer(void *context)
 	/* A callback may queue new calls: only those that are here now are looked at. */
 	size_t left = client->queued.count;
 
-	for (; left > 0 && client->queued.first && client->queued.first->queued_ms <= expired;
-	     left--)
-		kube_call_expire(client->queued.first);
+	for (; left > 0 && client->queued.first; left--) {
+		if (kube_call_refused(client->queued.first))
+			kube_call_refuse(client->queued.first);
+		else if (client->queued.first->queued_ms <= expired)
+			kube_call_expire(client->queued.first);
+		else
+			break;
+	}
 	kube_client_pump(client);
 }
 

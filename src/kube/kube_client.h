@@ -12,6 +12,7 @@
 #ifndef KUBE_KUBE_CLIENT_H
 #define KUBE_KUBE_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,10 @@ struct kube_client_options {
 	int64_t burst;         /* calls at once; 1 and above */
 	int64_t timeout_ms;    /* of one call; above 0 */
 	size_t body_max_bytes; /* of an answer; 0: KUBE_BODY_MAX_BYTES */
+	/* Asked when a call that is no KUBE_GET would leave the queue: false refuses it with ERR_RETRY,
+	 * nothing is sent. NULL: all may be sent. */
+	bool (*may_write)(void *context);
+	void *may_write_context;
 };
 
 #define KUBE_BODY_MAX_BYTES (size_t)(64 << 20)

@@ -339,6 +339,50 @@ static void test_chain(void **state)
 	script_done(&script);
 }
 
+/* ---- who may not write ---- */
+
+static bool may_write;
+
+static bool ask_may_write(void *context)
+{
+	return *(bool *)context;
+}
+
+/* A refused write is told so in a later turn, and holds up nobody. */
+static void test_who_may_not_write(void **state)
+{
+	static const enum kube_verb writes[] = { KUBE_CREATE, KUBE_JSON_PATCH, KUBE_MERGE_PATCH,
+						 KUBE_UPDATE, KUBE_DELETE };
+	static const struct step steps[] = { { "GET /", .text = "read" },
+					     { "PATCH /", .text = "written" } };
+	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
+	struct result refused[SUPPORT_COUNT(writes)], read, written;
+
+	(void)state;
+	options.may_write = ask_may_write;
+	options.may_write_context = &may_write;
+	may_write = false;
+	script.steps = steps;
+	script.step_count = SUPPORT_COUNT(steps);
+	script_start(&script, script_request, &options);
+	for (size_t i = 0; i < SUPPORT_COUNT(writes); i++)
+		ask(&refused[i], writes[i], "{}");
+	ask(&read, KUBE_GET, "");
+	finish(&read);
+	assert_string_equal(read.body, "read");
+	for (size_t i = 0; i < SUPPORT_COUNT(writes); i++) {
+		finish(&refused[i]);
+		assert_int_equal(refused[i].err.kind, ERR_RETRY);
+		assert_int_equal(refused[i].status, 0);
+		assert_non_null(strstr(refused[i].err.text, "pods a/p: not sent, this replica"));
+	}
+	assert_int_equal(kube_client_pending(script.client), 0);
+	may_write = true;
+	run(&written, KUBE_JSON_PATCH, "[]");
+	assert_string_equal(written.body, "written");
+	script_done(&script);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -354,6 +398,7 @@ int main(void)
 		TEST(test_queue_has_a_deadline),
 		TEST(test_cancel_and_free),
 		TEST(test_chain),
+		TEST(test_who_may_not_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,16 +19,18 @@ static struct api {
 	_Atomic int gets, lists, patches;
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
 	char bodies[PATCHES_MAX][2048];
-	const char *cluster; /* what GET returns, and PATCH */
-	const char *pods;    /* what LIST returns */
+	const char *cluster;   /* what GET returns, and PATCH */
+	const char *pods;      /* what LIST returns */
+	server_script *leases; /* answers requests for Leases; NULL: as a GET of the cluster */
 } api;
 
 static void api_answer(struct exchange *exchange, void *context)
 {
 	char *cluster = script_text(api.cluster), *pods = script_text(api.pods);
 
-	(void)context;
-	if (strcmp(exchange->method, "PATCH") == 0) {
+	if (api.leases && strstr(exchange->path, "/leases")) {
+		api.leases(exchange, context);
+	} else if (strcmp(exchange->method, "PATCH") == 0) {
 		int number = atomic_fetch_add(&api.patches, 1);
 		int status = number < PATCHES_MAX ? api.statuses[number] : 500;
 
@@ -75,6 +77,7 @@ static Ray__ResourceRequestByCount *pending[] = { &gpu_pending };
 static struct {
 	bool accept, fail_drain, mute_state, mute_drain;
 	unsigned drains;
+	void (*before)(const char *path); /* it answers; may be NULL */
 } ray;
 
 static void on_call(struct h2_server *server, struct h2_stream *stream)
@@ -82,6 +85,8 @@ static void on_call(struct h2_server *server, struct h2_stream *stream)
 	Ray__DrainNodeReply drain = RAY__DRAIN_NODE_REPLY__INIT;
 
 	(void)server;
+	if (ray.before)
+		ray.before(stream->path);
 	if (strstr(stream->path, "/DrainNode")) {
 		ray.drains++;
 		drain.is_accepted = ray.accept;
