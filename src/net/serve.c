@@ -1,0 +1,387 @@
+#include "net/serve.h"
+
+#include <microhttpd.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "net/serve_listen.h"
+
+#define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
+
+struct serve_connection {
+	struct serve_connection *next, **link;
+	int fd;
+	int64_t since_ms; /* it is there, or its last answer was read */
+	bool closing;
+	struct serve_request *request; /* NULL: not read yet */
+};
+
+struct serve_request {
+	struct serve *serve;
+	struct MHD_Connection *mhd;
+	struct serve_connection *connection;
+	struct serve_request *next, **link; /* among those that wait for their answer */
+	bool asked, waiting, answered;
+	int status;
+	const char *content_type;
+	char *body;
+	size_t body_size;
+	size_t unread_bytes; /* its part of serve->unread_bytes */
+};
+
+struct serve {
+	struct loop *loop;
+	struct serve_limits limits;
+	serve_handler *handler;
+	void *context;
+	struct MHD_Daemon *daemon;
+	uv_poll_t *poll;          /* freed by its close callback, after serve_free */
+	struct loop_timer *timer; /* when the library wants to look at its connections */
+	struct serve_connection *connections; /* the newest first */
+	struct serve_request *waiting;
+	unsigned connection_count, waiting_count;
+	size_t unread_bytes;
+	int port;
+};
+
+/* ---- connections ---- */
+
+static void close_connection(struct serve_connection *connection)
+{
+	/* The library sees the end of the stream and frees what it has of the connection. */
+	(void)shutdown(connection->fd, SHUT_RDWR);
+	connection->closing = true;
+}
+
+static bool is_waiting(const struct serve_connection *connection)
+{
+	return connection->request && connection->request->waiting;
+}
+
+static void close_slowest(struct serve *serve)
+{
+	struct serve_connection *slowest = NULL;
+
+	for (struct serve_connection *c = serve->connections; c; c = c->next)
+		if (!c->closing && !is_waiting(c) && (!slowest || c->since_ms <= slowest->since_ms))
+			slowest = c;
+	if (slowest)
+		close_connection(slowest);
+}
+
+static void close_overdue(struct serve *serve)
+{
+	int64_t oldest_ms = loop_monotonic_ms(serve->loop) - serve->limits.exchange_ms;
+
+	for (struct serve_connection *c = serve->connections; c; c = c->next)
+		if (!c->closing && !is_waiting(c) && c->since_ms < oldest_ms)
+			close_connection(c);
+}
+
+static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
+			       void **socket_context)
+{
+	struct serve_connection *connection = memory_alloc(sizeof(*connection));
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	CHECK(info);
+	connection->fd = info->connect_fd;
+	connection->since_ms = loop_monotonic_ms(serve->loop);
+	connection->next = serve->connections;
+	connection->link = &serve->connections;
+	if (connection->next)
+		connection->next->link = &connection->next;
+	serve->connections = connection;
+	serve->connection_count++;
+	*socket_context = connection;
+	if (serve->connection_count + SERVE_RESERVE > serve->limits.connections)
+		close_slowest(serve);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct serve *serve = context;
+	struct serve_connection *connection = *socket_context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		connection_started(serve, mhd, socket_context);
+		return;
+	}
+	*connection->link = connection->next;
+	if (connection->next)
+		connection->next->link = connection->link;
+	serve->connection_count--;
+	memory_free(connection);
+}
+
+/* ---- requests ---- */
+
+static struct serve_request *request_new(struct serve *serve, struct MHD_Connection *mhd)
+{
+	struct serve_request *request = memory_alloc(sizeof(*request));
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	CHECK(info);
+	request->serve = serve;
+	request->mhd = mhd;
+	request->connection = info->socket_context;
+	request->connection->request = request;
+	return request;
+}
+
+/* Every request that was shown to on_request ends here, read to its end or not. */
+static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct serve *serve = context;
+	struct serve_request *request = *state;
+
+	(void)mhd;
+	(void)code;
+	if (!request)
+		return;
+	CHECK(!request->waiting);
+	request->connection->request = NULL;
+	request->connection->since_ms = loop_monotonic_ms(serve->loop);
+	serve->unread_bytes -= request->unread_bytes;
+	memory_free(request->body);
+	memory_free(request);
+	*state = NULL;
+}
+
+static enum MHD_Result send_answer(struct serve_request *request)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		request->body_size, steal(&request->body), MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result result;
+
+	CHECK(response);
+	CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				      request->content_type) == MHD_YES);
+	if (request->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") ==
+		      MHD_YES);
+	result = MHD_queue_response(request->mhd, (unsigned int)request->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+bool serve_may_wait(struct serve_request *request)
+{
+	struct serve *serve = request->serve;
+
+	if (serve->waiting_count < serve->limits.waiting)
+		return true;
+	serve_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			  "too many requests wait for their answer, try again");
+	return false;
+}
+
+static void wait_for_answer(struct serve_request *request)
+{
+	struct serve *serve = request->serve;
+
+	CHECK(serve->waiting_count < serve->limits.waiting);
+	request->waiting = true;
+	request->next = serve->waiting;
+	request->link = &serve->waiting;
+	if (request->next)
+		request->next->link = &request->next;
+	serve->waiting = request;
+	serve->waiting_count++;
+	MHD_suspend_connection(request->mhd);
+}
+
+static void wait_ended(struct serve_request *request)
+{
+	*request->link = request->next;
+	if (request->next)
+		request->next->link = request->link;
+	request->serve->waiting_count--;
+	request->waiting = false;
+	MHD_resume_connection(request->mhd);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
+				  const char *method, const char *version, const char *data,
+				  size_t *data_size, void **state)
+{
+	struct serve *serve = context;
+	struct serve_request *request = *state;
+
+	(void)version;
+	(void)data;
+	if (!request) { /* the first call has the header alone */
+		*state = request = request_new(serve, mhd);
+		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+		    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+			serve_answer_text(request, MHD_HTTP_METHOD_NOT_ALLOWED,
+					  "only GET and HEAD");
+			return send_answer(request);
+		}
+		return MHD_YES;
+	}
+	if (*data_size > 0) { /* a body means nothing here */
+		*data_size = 0;
+		return MHD_YES;
+	}
+	if (!request->asked) {
+		request->asked = true;
+		serve->handler(serve->context, path, request);
+	}
+	if (request->answered)
+		return send_answer(request);
+	wait_for_answer(request);
+	return MHD_YES;
+}
+
+static void keep_answer(struct serve_request *request, int status, const char *content_type,
+			struct buf *body)
+{
+	struct serve *serve = request->serve;
+
+	CHECK(!request->answered);
+	request->answered = true;
+	request->status = status;
+	request->content_type = content_type;
+	request->body_size = body->size;
+	request->unread_bytes = body->size;
+	request->body = buf_steal(body);
+	serve->unread_bytes += request->unread_bytes;
+}
+
+void serve_answer(struct serve_request *request, int status, const char *content_type,
+		  struct buf *body)
+{
+	struct serve *serve = request->serve;
+	AUTO(buf_done) struct buf instead;
+
+	buf_init(&instead, SERVE_REQUEST_MAX_BYTES);
+	if (body->overflowed) {
+		status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+		(void)buf_add_string(&instead, "the answer is too large\n");
+	} else if (body->size > serve->limits.unread_bytes - serve->unread_bytes) {
+		status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		(void)buf_add_string(&instead, "too many answers wait to be read, try again\n");
+	}
+	if (instead.size > 0)
+		keep_answer(request, status, SERVE_TEXT, &instead);
+	else
+		keep_answer(request, status, content_type, body);
+	if (request->waiting) {
+		wait_ended(request);
+		loop_timer_start(serve->timer, 0);
+	}
+}
+
+void serve_answer_text(struct serve_request *request, int status, const char *text)
+{
+	AUTO(buf_done) struct buf body;
+
+	buf_init(&body, SERVE_REQUEST_MAX_BYTES);
+	(void)buf_add_string(&body, text);
+	(void)buf_add_char(&body, '\n');
+	serve_answer(request, status, SERVE_TEXT, &body);
+}
+
+/* ---- on the loop ---- */
+
+static void serve_turn(void *context)
+{
+	struct serve *serve = context;
+	MHD_UNSIGNED_LONG_LONG wait_ms;
+
+	close_overdue(serve);
+	CHECK(MHD_run(serve->daemon) == MHD_YES);
+	if (MHD_get_timeout(serve->daemon, &wait_ms) == MHD_YES)
+		loop_timer_start(serve->timer, (int64_t)wait_ms);
+	else
+		loop_timer_stop(serve->timer);
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+	(void)status;
+	(void)events;
+	serve_turn(handle->data);
+}
+
+static void start_polling(struct serve *serve)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(serve->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	CHECK(info);
+	serve->poll = memory_alloc(sizeof(*serve->poll));
+	CHECK(uv_poll_init(loop_uv(serve->loop), serve->poll, info->epoll_fd) == 0);
+	serve->poll->data = serve;
+	CHECK(uv_poll_start(serve->poll, UV_READABLE, on_poll) == 0);
+}
+
+static struct MHD_Daemon *start_daemon(struct serve *serve, int fd)
+{
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
+				serve, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				serve->limits.connections, MHD_OPTION_CONNECTION_TIMEOUT,
+				serve->limits.silence_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				SERVE_REQUEST_MAX_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+				on_connection, serve, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+				serve, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+struct serve *serve_new(struct loop *loop, const char *address, const struct serve_limits *limits,
+			serve_handler *handler, void *context, struct err *err)
+{
+	struct serve *serve;
+	int fd = serve_listen(address, err);
+
+	if (fd < 0)
+		return NULL;
+	serve = memory_alloc(sizeof(*serve));
+	serve->loop = loop;
+	serve->limits = *limits;
+	serve->handler = handler;
+	serve->context = context;
+	serve->port = serve_listen_port(fd);
+	serve->daemon = start_daemon(serve, fd);
+	if (!serve->daemon) { /* it has closed the socket */
+		memory_free(serve);
+		err_set(err, ERR_FATAL,
+			"cannot serve on %s: no file descriptor is left; raise the limit of open "
+			"files",
+			address);
+		return NULL;
+	}
+	serve->timer = loop_timer_new(loop, serve_turn, serve);
+	start_polling(serve);
+	return serve;
+}
+
+int serve_port(const struct serve *serve)
+{
+	return serve->port;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	memory_free(handle);
+}
+
+void serve_free(struct serve *serve)
+{
+	if (!serve)
+		return;
+	loop_timer_free(serve->timer);
+	(void)uv_poll_stop(serve->poll);
+	uv_close((uv_handle_t *)serve->poll, on_closed);
+	while (serve->waiting)
+		wait_ended(serve->waiting);
+	MHD_stop_daemon(serve->daemon); /* closes the listening socket */
+	memory_free(serve);
+}

@@ -1,0 +1,128 @@
+#include "net/serve_listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+#define SERVE_BACKLOG 64
+#define SERVE_HOST_MAX 64
+#define SERVE_PORT_DIGITS_MAX 5
+
+static int bad_address(const char *address, struct err *err)
+{
+	return err_set(err, ERR_INPUT,
+		       "\"%s\" is no address to listen on; \":8080\", \"127.0.0.1:8080\" and "
+		       "\"[::1]:8080\" are",
+		       address);
+}
+
+/* getaddrinfo takes 65537 for 1. */
+static bool is_port(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits <= SERVE_PORT_DIGITS_MAX && text[digits] == '\0' &&
+	       strtol(text, NULL, 10) <= UINT16_MAX;
+}
+
+static int split_address(const char *address, char *host, const char **ret_port, struct err *err)
+{
+	const char *colon = strrchr(address, ':');
+	const char *start = address;
+	size_t size;
+
+	if (!colon || !is_port(colon + 1))
+		return bad_address(address, err);
+	size = (size_t)(colon - address);
+	if (size >= 2 && start[0] == '[' && start[size - 1] == ']') {
+		start++;
+		size -= 2;
+	} else if (memchr(start, ':', size)) {
+		return bad_address(address, err);
+	}
+	if (size >= SERVE_HOST_MAX)
+		return bad_address(address, err);
+	memcpy(host, start, size);
+	host[size] = '\0';
+	*ret_port = colon + 1;
+	return 0;
+}
+
+static int bind_one(const struct addrinfo *found)
+{
+	int on = 1, off = 0, failure;
+	int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	CHECK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0);
+	if (found->ai_family == AF_INET6)
+		CHECK(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0);
+	if (bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, SERVE_BACKLOG) == 0)
+		return fd;
+	failure = errno;
+	close(fd);
+	errno = failure;
+	return -1;
+}
+
+/* The listening socket, or -1 with errno; errno 0: the host is no address of this family. */
+static int listen_on(const char *host, const char *port, int family)
+{
+	struct addrinfo hints = { .ai_family = family,
+				  .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
+	struct addrinfo *found = NULL;
+	int fd;
+
+	if (getaddrinfo(host[0] ? host : NULL, port, &hints, &found) != 0) {
+		errno = 0;
+		return -1;
+	}
+	fd = bind_one(found);
+	freeaddrinfo(found);
+	return fd;
+}
+
+/* For ":port" IPv6 comes first, because a socket of it takes IPv4 as well; a machine without IPv6
+ * takes the other. */
+int serve_listen(const char *address, struct err *err)
+{
+	char host[SERVE_HOST_MAX];
+	const char *port;
+	int fd, failure;
+
+	if (split_address(address, host, &port, err) < 0)
+		return -1;
+	fd = listen_on(host, port, AF_INET6);
+	failure = errno;
+	if (fd < 0 && failure != EADDRINUSE) {
+		fd = listen_on(host, port, AF_INET);
+		failure = errno ? errno : failure;
+	}
+	if (fd < 0 && failure == 0)
+		return bad_address(address, err);
+	if (fd < 0)
+		return err_set(err, ERR_FATAL, "cannot listen on %s: %s; choose another address",
+			       address, strerror(failure));
+	return fd;
+}
+
+int serve_listen_port(int fd)
+{
+	struct sockaddr_storage name = { 0 };
+	socklen_t size = sizeof(name);
+
+	CHECK(getsockname(fd, (struct sockaddr *)&name, &size) == 0);
+	if (name.ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)(const void *)&name)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)(const void *)&name)->sin_port);
+}
