@@ -114,7 +114,8 @@ ASAN_CFLAGS := $(filter-out -Wno-maybe-uninitialized,$(ASAN_CFLAGS))
 endif
 ASAN_LDFLAGS := $(SANITIZE) -Wl,--as-needed
 
-CFLAGS_cli := -DRAYSCALER_VERSION='"$(VERSION)"'
+CFLAGS_ctl := -DRAYSCALER_VERSION='"$(VERSION)"'
+CFLAGS_cli := $(CFLAGS_ctl)
 
 # Objects are built anew when the compiler or its flags change.
 FLAGS_NOW := $(CC) $(WARNINGS) $(LANGUAGE) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(ASAN_CFLAGS) \
@@ -283,6 +284,9 @@ golden: $(BUILD)/test/codec_golden_test
 # Documents that are made from tables of the source; unit tests compare.
 DOCS += docs/REASONS.md
 docs/REASONS.md: $(BUILD)/tools/core_reasons
+	$< > $@
+DOCS += docs/METRICS.md
+docs/METRICS.md: $(BUILD)/tools/ctl_metrics
 	$< > $@
 docs: $(DOCS)
 .PHONY: docs

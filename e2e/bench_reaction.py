@@ -184,6 +184,7 @@ def start_rayscaler(server: ApiServer, namespace: str, work_dir: Path) -> Proces
     token = server.namespaced_controller_token(namespace)
     kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
     words = [paths.program(), "run", "--kubeconfig", kubeconfig, "--namespace", namespace]
+    words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
     return Process("rayscaler", words, work_dir / "rayscaler.log")
 
 

@@ -68,7 +68,8 @@ def _start_controller(server: ApiServer, work_dir: Path, flags: List[str]) -> Pr
     """For all namespaces, with the controller's ClusterRole."""
     server.create_namespace(HOME)
     file = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=server.controller_token(HOME))
-    words = [str(paths.program()), "run", "--kubeconfig", str(file), *flags]
+    words = [str(paths.program()), "run", "--kubeconfig", str(file)]
+    words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0", *flags]
     return Process("rayscaler", words, work_dir / "controller.log")
 
 

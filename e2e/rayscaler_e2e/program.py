@@ -1,6 +1,8 @@
 """The program under test as a child process: ``rayscaler run`` as a controller."""
 
 import json
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -25,7 +27,12 @@ class Controller:
             token = server.namespaced_controller_token(namespace)
         self._kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
-        self._words += ["--namespace", namespace, *flags]
+        self._words += ["--namespace", namespace]
+        # Every Pod and program of the bench shares one network: free ports, told in the log.
+        for flag in ("--metrics-bind-address", "--health-probe-bind-address"):
+            if flag not in flags:
+                self._words += [flag, "127.0.0.1:0"]
+        self._words += list(flags)
         self.log = work_dir / "controller.log"
         self.process: Optional[Process] = None
         self.start()
@@ -55,6 +62,18 @@ class Controller:
 
     def wait_for(self, *words: str, seconds: float = 10.0) -> Dict[str, Any]:
         return wait_until(lambda: self.find(*words), seconds, f"a log line with {words} in {self.log}")[0]
+
+    def address(self, what: str) -> str:
+        """Where the running program listens for "metrics" or "probes": "127.0.0.1:43210"."""
+        return self.wait_for('"serving"', f'"{what}"')["address"]
+
+    def get(self, path: str, what: str = "metrics", seconds: float = 10.0) -> Tuple[int, str]:
+        """Status and body of one GET."""
+        try:
+            with urllib.request.urlopen(f"http://{self.address(what)}{path}", timeout=seconds) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def __enter__(self) -> "Controller":
         return self

@@ -106,6 +106,8 @@ def sidecar_options(*flags: str) -> Object:
     args = ["run", "--cluster-name", "$(RAY_CLUSTER_NAME)", "--cluster-namespace", "$(RAY_CLUSTER_NAMESPACE)"]
     # Only on the stand-in: the container has no file system of its own.
     args += ["--service-account-dir", "$(RAYSCALER_BENCH_SERVICE_ACCOUNT)"]
+    # Its default, but every Pod of the bench shares one network.
+    args += [] if "--metrics-bind-address" in flags else ["--metrics-bind-address", "127.0.0.1:0"]
     return {"command": ["rayscaler"], "args": args + list(flags)}
 
 

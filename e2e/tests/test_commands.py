@@ -126,7 +126,7 @@ def test_sidecar_parent_brings_the_worker_back(started, tmp_path):
     environment = dict(os.environ, KUBERNETES_SERVICE_HOST="127.0.0.1", KUBERNETES_SERVICE_PORT="9")
     process = started(
         "run", "--cluster-name", "demo", "--cluster-namespace", "ray",
-        "--service-account-dir", str(tmp_path), env=environment, stderr=subprocess.DEVNULL,
+        "--service-account-dir", str(tmp_path), "--metrics-bind-address", "127.0.0.1:0", env=environment, stderr=subprocess.DEVNULL,
     )
     wait_until(lambda: children(process.pid), 10, "the worker process is up")
     (first,) = children(process.pid)

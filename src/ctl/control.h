@@ -8,6 +8,7 @@ struct kube_client;
 struct kube_informer;
 struct leader;
 struct loop;
+struct metrics;
 struct options;
 
 struct control {
@@ -18,6 +19,7 @@ struct control {
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
+	struct metrics *metrics; /* may be NULL */
 };
 
 #endif

@@ -10,8 +10,10 @@
 #include "core/kubernetes.h"
 #include "ctl/cluster.h"
 #include "ctl/control.h"
+#include "ctl/endpoints.h"
 #include "ctl/events.h"
 #include "ctl/leader.h"
+#include "ctl/metrics.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -25,6 +27,7 @@ struct controller {
 	struct control control;
 	struct https *https;
 	struct kube_config *config;
+	struct endpoints *endpoints;
 	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
 	bool started, waiting; /* passes run; all is ready for them but the lead */
 	struct err lost;       /* why the lead is lost; ERR_NONE: it is not */
@@ -316,6 +319,7 @@ static void stop(void *context)
 
 static void controller_done(struct controller *controller)
 {
+	endpoints_free(controller->endpoints);
 	end_passes(controller);
 	events_free(controller->control.events);
 	kube_informer_free(controller->control.ray_clusters);
@@ -323,6 +327,7 @@ static void controller_done(struct controller *controller)
 	leader_free(controller->control.leader);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
+	metrics_free(controller->control.metrics);
 	kube_config_free(controller->config);
 	loop_signal_free(controller->terminate);
 	loop_signal_free(controller->interrupt);
@@ -340,7 +345,12 @@ int controller_run(const struct options *options, struct err *err)
 	controller.control.loop = loop_new();
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
+	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));
 	status = connect_api_server(&controller, err);
+	if (status == 0) {
+		controller.endpoints = endpoints_new(&controller.control, err);
+		status = controller.endpoints ? 0 : -1;
+	}
 	if (status == 0) {
 		start_informers(&controller, &arena);
 		loop_run(controller.control.loop);

@@ -71,6 +71,20 @@ bool options_sidecar(const struct options *options)
 	return options->cluster_name[0] != '\0';
 }
 
+const char *options_metrics_address(const struct options *options)
+{
+	if (options->metrics_bind_address[0])
+		return options->metrics_bind_address;
+	return options_sidecar(options) ? ":44217" : ":8080";
+}
+
+const char *options_probe_address(const struct options *options)
+{
+	if (options->health_probe_bind_address[0])
+		return options->health_probe_bind_address;
+	return options_sidecar(options) ? "0" : ":8081";
+}
+
 static int parse_integer(const char *name, const char *text, int64_t minimum, int64_t maximum,
 			 int64_t *ret_value, struct err *err)
 {

@@ -53,6 +53,10 @@
 	  "name", "name of the Lease")                                                             \
 	X(TEXT, leader_elect_resource_namespace, "leader-elect-resource-namespace", "", 0, 0,      \
 	  "name", "default: the Pod's")                                                            \
+	X(TEXT, metrics_bind_address, "metrics-bind-address", "", 0, 0, "address",                 \
+	  "default :8080, sidecar :44217; 0: off")                                                 \
+	X(TEXT, health_probe_bind_address, "health-probe-bind-address", "", 0, 0, "address",       \
+	  "default :8081, sidecar 0; 0: off")                                                      \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
 #define OPTIONS_TYPE_TEXT const char *
@@ -79,6 +83,9 @@ void options_done(struct options *options);
 int options_parse(struct options *options, int count, char *const *argv, struct err *err);
 
 bool options_sidecar(const struct options *options);
+/* Where to listen for metrics and for probes, as net/serve takes it; "0": nowhere. */
+const char *options_metrics_address(const struct options *options);
+const char *options_probe_address(const struct options *options);
 
 /* Every flag with its unit and default, at most 80 columns and one screen. */
 void options_print(FILE *file);

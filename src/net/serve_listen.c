@@ -97,7 +97,7 @@ static int listen_on(const char *host, const char *port, int family)
 int serve_listen(const char *address, struct err *err)
 {
 	char host[SERVE_HOST_MAX];
-	const char *port;
+	const char *port = "";
 	int fd, failure;
 
 	if (split_address(address, host, &port, err) < 0)
@@ -118,11 +118,14 @@ int serve_listen(const char *address, struct err *err)
 
 int serve_listen_port(int fd)
 {
-	struct sockaddr_storage name = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+	} name;
 	socklen_t size = sizeof(name);
 
-	CHECK(getsockname(fd, (struct sockaddr *)&name, &size) == 0);
-	if (name.ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)(const void *)&name)->sin6_port);
-	return ntohs(((const struct sockaddr_in *)(const void *)&name)->sin_port);
+	memset(&name, 0, sizeof(name));
+	CHECK(getsockname(fd, &name.any, &size) == 0);
+	return ntohs(name.any.sa_family == AF_INET6 ? name.ipv6.sin6_port : name.ipv4.sin_port);
 }

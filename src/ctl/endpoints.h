@@ -1,0 +1,18 @@
+/* What the running program answers over HTTP: /metrics, /status and /snapshot on the metrics
+ * address, /healthz and /readyz on the probe address. Owned by ctl/controller.
+ * Read only, and nothing secret is in an answer. Must not decide anything. */
+#ifndef CTL_ENDPOINTS_H
+#define CTL_ENDPOINTS_H
+
+#include "base/err.h"
+#include "ctl/control.h"
+
+struct endpoints;
+
+/* Opens what the options ask for. ERR_INPUT, ERR_FATAL: an address cannot be used; the text names
+ * the flag. A sidecar goes on without it and says so in the log: several heads may share the
+ * network of one machine, and scaling matters more. */
+struct endpoints *endpoints_new(const struct control *control, struct err *err);
+void endpoints_free(struct endpoints *endpoints); /* NULL is fine */
+
+#endif

@@ -1,0 +1,42 @@
+/* The figures behind /metrics (ctl/metrics_table.h): counters of the program, and what was left of
+ * the last decision of each cluster (ctl/metrics_cluster.h). Owned by ctl/controller. All of it is
+ * lost with the process, as Prometheus expects. Must not be read by anything that decides.
+ *
+ * Every function takes NULL for `metrics`, for programs without (unit tests). */
+#ifndef CTL_METRICS_H
+#define CTL_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/time.h"
+#include "ctl/metrics_table.h"
+
+/* Different label values of one counter; more are counted with the value "other". They are words
+ * of our tables and HTTP codes, so this is never reached. */
+#define METRICS_SERIES_MAX 256
+
+struct metrics;
+
+/* What is known elsewhere at the time of a scrape. */
+struct metrics_now {
+	bool leader;
+	size_t managed, hands_off;
+};
+
+struct metrics *metrics_new(time_ms start);
+void metrics_free(struct metrics *metrics); /* NULL is fine */
+
+/* One more of a counter of METRICS_PROGRAM_TABLE; the values of its labels, "" where it has fewer. */
+void metrics_count(struct metrics *metrics, enum metrics_id id, const char *first,
+		   const char *second);
+/* A duration into a histogram of METRICS_PROGRAM_TABLE; `label` "" where it has none. */
+void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *label,
+		      double seconds);
+
+/* The whole exposition. What passes the buffer's ceiling shows in buf->overflowed. */
+void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf);
+
+#endif

@@ -1,0 +1,51 @@
+#include "net/process.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static double seconds(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static int64_t resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long long all = 0, resident = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lld %lld", &all, &resident) != 2)
+		resident = 0;
+	(void)fclose(file);
+	return (int64_t)resident * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t open_fds(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int64_t count = 0;
+
+	if (!directory)
+		return -1;
+	for (const struct dirent *entry; (entry = readdir(directory));)
+		count += entry->d_name[0] != '.';
+	(void)closedir(directory);
+	return count - 1; /* its own */
+}
+
+void process_read(struct process_figures *ret_figures)
+{
+	struct rlimit limit = { 0 };
+	struct rusage usage = { 0 };
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	ret_figures->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	ret_figures->resident_bytes = resident_bytes();
+	ret_figures->open_fds = open_fds();
+	ret_figures->max_fds = -1;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		ret_figures->max_fds = (int64_t)limit.rlim_cur;
+}

@@ -1,0 +1,55 @@
+/* docs/METRICS.md from ctl/metrics_table.h. Header only, for the tool and the test. */
+#ifndef TEST_METRICS_MARKDOWN_H
+#define TEST_METRICS_MARKDOWN_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/metrics_table.h"
+
+struct metrics_row {
+	const char *kind, *name, *labels, *help;
+};
+
+static const struct metrics_row metrics_rows[] = {
+#define X(kind, identifier, name, labels, help) { #kind, name, labels, help },
+	METRICS_TABLE(X)
+#undef X
+};
+
+static const char metrics_introduction[] =
+	"# Metrics\n\n"
+	"`GET /metrics` on `--metrics-bind-address` (port 8080; 44217 in a sidecar), in "
+	"Prometheus' text format.\n"
+	"This file is made from `src/ctl/metrics_table.h` by `make docs`.\n\n"
+	"`autoscaler_*` are the names and labels of Ray's own autoscaler, with `namespace` and "
+	"`raycluster` beside them, so that\nRay's Grafana board works; `NodeType` is the group, "
+	"`headgroup` for the head. Left out are those that mean nothing here and\nthat no board "
+	"of Ray asks for: `updating_nodes`, `recovering_nodes`, `successful_` and "
+	"`failed_updates`, `successful_` and\n`failed_recoveries`, `worker_update_time_seconds` "
+	"(Ray's updater threads: there are none), `failed_create_nodes`,\n"
+	"`node_launch_exceptions`, `worker_create_node_time_seconds` (the operator creates Pods: see "
+	"`rayscaler_group_backoff` and\n`rayscaler_patch_to_pod_seconds`), `reset_exceptions`, "
+	"`config_validation_exceptions` (nothing is reset; a bad field is the\ncondition "
+	"`InvalidRequest`).\n\n"
+	"GPUs are counted as Ray counts them. No metric has a Pod's name. The series of a "
+	"RayCluster end when it is deleted; counters start\nat 0 with the process.\n\n";
+
+static inline void metrics_print(FILE *file)
+{
+	fputs(metrics_introduction, file);
+	fputs("| metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n", file);
+	for (size_t i = 0; i < sizeof(metrics_rows) / sizeof(metrics_rows[0]); i++) {
+		const struct metrics_row *row = &metrics_rows[i];
+
+		fprintf(file, "| `%s` | %s | ", row->name,
+			!strcmp(row->kind, "GAUGE")   ? "gauge" :
+			!strcmp(row->kind, "COUNTER") ? "counter" :
+							"histogram");
+		for (const char *c = row->labels; *c; c++)
+			fputs(*c == ',' ? ", " : (char[]){ *c, '\0' }, file);
+		fprintf(file, " | %s |\n", row->help);
+	}
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* Prints docs/METRICS.md (make docs). */
+#include "test/metrics_markdown.h"
+
+int main(void)
+{
+	metrics_print(stdout);
+	return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
