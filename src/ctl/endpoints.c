@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/metrics_text.h"
 #include "ctl/options.h"
@@ -45,7 +46,9 @@ static void handle_probe(void *context, const char *path, struct serve_request *
 static void answer_metrics(const struct endpoints *endpoints, struct serve_request *request)
 {
 	AUTO(buf_done) struct buf body;
-	struct metrics_now now = { .leader = true };
+	struct metrics_now now = {
+		.leader = leader_is_leading(endpoints->control->leader),
+	};
 
 	buf_init(&body, SERVE_BODY_MAX_BYTES);
 	metrics_write(endpoints->control->metrics, &now, &body);
