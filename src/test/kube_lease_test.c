@@ -1,166 +1,6 @@
-/* kube/kube_lease against a server that keeps one Lease: who holds it when, and that nobody believes
- * to hold it longer than the others wait. */
-#include "kube/kube_lease.h"
-
-#include "test/lease_server.h"
-
-#define LEASE_MS 1000
-#define RENEW_MS 800
-#define RETRY_MS 50
-#define TIMEOUT_MS 300
-#define LATE_MS 700 /* what a loaded machine may add */
-
-static struct kube_script script;
-
-struct elector {
-	struct kube_lease *lease;
-	const char *identity;
-	int leading, lost, errors, goods, released;
-	bool released_well;
-	char why[512], holder[300];
-	struct err err, released_err;
-	int64_t leading_ms;
-};
-
-static struct elector one, two;
-
-static void on_leading(void *context)
-{
-	struct elector *elector = context;
-
-	elector->leading++;
-	elector->leading_ms = loop_boot_ms();
-	assert_true(kube_lease_held(elector->lease));
-}
-
-static void on_lost(void *context, const char *why)
-{
-	struct elector *elector = context;
-
-	elector->lost++;
-	(void)snprintf(elector->why, sizeof(elector->why), "%s", why);
-	assert_false(kube_lease_held(elector->lease));
-}
-
-static void on_holder(void *context, const char *holder)
-{
-	struct elector *elector = context;
-
-	(void)snprintf(elector->holder, sizeof(elector->holder), "%s", holder);
-}
-
-static void on_error(void *context, const struct err *err)
-{
-	struct elector *elector = context;
-
-	elector->errors++;
-	elector->err = *err;
-}
-
-static void on_good(void *context)
-{
-	((struct elector *)context)->goods++;
-}
-
-static void on_released(void *context, const struct err *err)
-{
-	struct elector *elector = context;
-
-	elector->released++;
-	elector->released_well = !err;
-	if (err)
-		elector->released_err = *err;
-}
-
-static void enter(struct elector *elector, const char *identity)
-{
-	struct kube_lease_options options = { .namespace_ = "a",
-					      .name = "rayscaler",
-					      .identity = identity,
-					      .lease_duration_ms = LEASE_MS,
-					      .renew_deadline_ms = RENEW_MS,
-					      .retry_period_ms = RETRY_MS,
-					      .on_leading = on_leading,
-					      .on_lost = on_lost,
-					      .on_holder = on_holder,
-					      .on_error = on_error,
-					      .on_good = on_good,
-					      .context = elector };
-
-	elector->identity = identity;
-	elector->lease = kube_lease_new(script.client, &options);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	script = (struct kube_script){ .loop = NULL };
-	one = two = (struct elector){ .lease = NULL };
-	lease_server_reset();
-	script_start(&script, lease_server_answer,
-		     &(struct kube_client_options){ .burst = 1,
-						    .timeout_ms = TIMEOUT_MS,
-						    .body_max_bytes = KUBE_LEASE_BODY_MAX });
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	kube_lease_free(one.lease);
-	kube_lease_free(two.lease);
-	script_done(&script);
-	lease_server_reset();
-	return 0;
-}
-
-static bool leads(void *context)
-{
-	return ((const struct elector *)context)->leading > 0;
-}
-
-static bool has_lost(void *context)
-{
-	return ((const struct elector *)context)->lost > 0;
-}
-
-static bool has_released(void *context)
-{
-	return ((const struct elector *)context)->released > 0;
-}
-
-static bool has_errors(void *context)
-{
-	return ((const struct elector *)context)->errors >= 3;
-}
-
-/* Ten tries of a follower, or renewals of a leader, ended well. */
-static bool is_settled(void *context)
-{
-	return ((const struct elector *)context)->goods >= 10;
-}
-
-static void until(bool (*holds)(void *context), struct elector *elector)
-{
-	assert_true(loop_wait_until(script.loop, holds, elector, WAIT_MS));
-}
-
-/* The value of a member in the body of the accepted write `number`; a copy in a static buffer. */
-static const char *written(size_t number, const char *name)
-{
-	static char value[512];
-	const char *body = lease_server_body(number);
-	char key[64];
-	const char *at;
-
-	(void)snprintf(key, sizeof(key), "\"%s\": ", name);
-	at = strstr(body, key);
-	if (!at)
-		return "";
-	at += strlen(key);
-	(void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(at, ",}"), at);
-	return value;
-}
+/* kube/kube_lease: who holds the Lease when, and that nobody believes to hold it longer than the others
+ * wait. */
+#include "test/lease_bench.h"
 
 static void test_a_free_lease_is_taken(void **state)
 {
@@ -186,7 +26,7 @@ static void test_a_free_lease_is_taken(void **state)
 
 static void test_it_is_renewed_without_reading(void **state)
 {
-	char acquired[64], renewed[64];
+	char acquired[512], renewed[512];
 
 	(void)state;
 	enter(&one, "x");
@@ -314,32 +154,6 @@ static void test_a_follower_has_nothing_to_release(void **state)
 	assert_int_equal(lease_server_accepted(), 0);
 }
 
-static void test_a_release_against_a_change_is_tried_again(void **state)
-{
-	(void)state;
-	enter(&one, "x");
-	until(leads, &one);
-	pthread_mutex_lock(&lease_server.lock);
-	lease_server.version++; /* somebody labels it */
-	pthread_mutex_unlock(&lease_server.lock);
-	assert_true(kube_lease_release(one.lease, on_released, &one));
-	until(has_released, &one);
-	assert_true(one.released_well);
-	assert_string_equal(written(lease_server_accepted() - 1, "holderIdentity"), "\"\"");
-}
-
-static void test_a_release_without_an_answer_ends(void **state)
-{
-	(void)state;
-	enter(&one, "x");
-	until(leads, &one);
-	lease_server.hold = true;
-	assert_true(kube_lease_release(one.lease, on_released, &one));
-	until(has_released, &one);
-	assert_false(one.released_well);
-	assert_non_null(strstr(one.released_err.text, "leases"));
-}
-
 static void test_another_holder_ends_it_at_once(void **state)
 {
 	int64_t taken_ms;
@@ -353,70 +167,6 @@ static void test_another_holder_ends_it_at_once(void **state)
 	assert_in_range(loop_boot_ms() - taken_ms, 0, RENEW_MS - 1);
 	assert_string_equal(one.why, "\"y\" has taken it");
 	assert_int_equal(one.lost, 1);
-}
-
-/* Not before the deadline, and before the others may take it. */
-static void test_a_server_that_fails_ends_it_in_time(void **state)
-{
-	static const int statuses[] = { 500, 429, 403, 0 };
-
-	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(statuses); i++) {
-		int64_t failing_ms;
-
-		one = (struct elector){ .lease = NULL };
-		lease_server_reset();
-		enter(&one, "x");
-		until(leads, &one);
-		failing_ms = loop_boot_ms();
-		lease_server.status = statuses[i];
-		lease_server.hold = statuses[i] == 0;
-		until(has_lost, &one);
-		assert_in_range(loop_boot_ms() - failing_ms, RENEW_MS - RETRY_MS - TIMEOUT_MS,
-				LEASE_MS + LATE_MS);
-		assert_non_null(strstr(one.why, "it was not renewed for "));
-		assert_non_null(strstr(one.why, "leases.coordination.k8s.io a/rayscaler"));
-		kube_lease_free(steal(&one.lease));
-	}
-}
-
-static void test_a_short_failure_costs_nothing(void **state)
-{
-	(void)state;
-	enter(&one, "x");
-	until(leads, &one);
-	lease_server.status = 503;
-	until(has_errors, &one);
-	lease_server.status = 0;
-	one.goods = 0;
-	until(is_settled, &one);
-	assert_true(kube_lease_held(one.lease));
-	assert_int_equal(one.lost, 0);
-}
-
-static void test_a_missing_right_is_told_with_the_cure(void **state)
-{
-	(void)state;
-	lease_server.status = 403;
-	enter(&one, "x");
-	until(has_errors, &one);
-	assert_int_equal(one.err.kind, ERR_DENIED);
-	assert_non_null(strstr(one.err.text, "resources: [\"leases\"]"));
-	assert_non_null(strstr(one.err.text, "Role in namespace a"));
-	assert_int_equal(one.leading, 0);
-}
-
-static void test_a_write_whose_answer_was_lost(void **state)
-{
-	(void)state;
-	enter(&one, "x");
-	until(leads, &one);
-	lease_server.lose = 2;
-	one.goods = 0;
-	until(is_settled, &one);
-	assert_int_equal(lease_server.lose, 0);
-	assert_int_equal(one.lost, 0);
-	assert_true(kube_lease_held(one.lease));
 }
 
 /* The same Pod, its container started again. */
@@ -454,64 +204,6 @@ static void test_labels_are_kept(void **state)
 	until(is_settled, &one);
 	assert_string_equal(written(5, "app"), "\"rs\"");
 	assert_string_equal(written(5, "a/b"), "\"c\"");
-}
-
-static void test_what_is_no_lease_is_told_and_not_taken(void **state)
-{
-	static const struct {
-		const char *raw, *says;
-	} cases[] = {
-		{ "", "the text is empty" },
-		{ "[]", "must be an object" },
-		{ "{'metadata': {}, 'spec': {}}", "metadata.name" },
-		{ "{'metadata': {'name': 'r'}, 'spec': []}", "spec: must be an object" },
-		{ "{'metadata': {'name': 'r'}, 'spec': {'holderIdentity': 5}}",
-		  "spec.holderIdentity: must be a string" },
-		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseTransitions': 1e300}}",
-		  "spec.leaseTransitions" },
-		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseTransitions': 2147483648}}",
-		  "must be from 0 to 2147483647" },
-		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseDurationSeconds': -1}}",
-		  "must be from 0 to 2147483647" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
-		one = (struct elector){ .lease = NULL };
-		lease_server.raw = memory_strdup(cases[i].raw);
-		enter(&one, "x");
-		until(has_errors, &one);
-		assert_int_equal(one.leading, 0);
-		if (!strstr(one.err.text, cases[i].says) || !strstr(one.err.text, "delete it"))
-			fail_msg("\"%s\" does not say \"%s\"", one.err.text, cases[i].says);
-		kube_lease_free(steal(&one.lease));
-		lease_server_reset();
-	}
-	assert_int_equal(lease_server_accepted(), 0);
-}
-
-static void test_huge_values(void **state)
-{
-	(void)state;
-	lease_server_set("{'holderIdentity': '', 'leaseDurationSeconds': 2147483647,"
-			 " 'leaseTransitions': 2147483647}");
-	enter(&one, "x");
-	until(leads, &one);
-	assert_string_equal(written(0, "leaseTransitions"), "2147483647");
-	assert_string_equal(written(0, "leaseDurationSeconds"), "1");
-	kube_lease_free(steal(&one.lease));
-	one = (struct elector){ .lease = NULL };
-	lease_server_set("{'holderIdentity': 'y', 'leaseDurationSeconds': 2147483647}");
-	enter(&one, "x");
-	until(is_settled, &one);
-	assert_int_equal(one.leading, 0);
-	kube_lease_free(steal(&one.lease));
-	one = (struct elector){ .lease = NULL };
-	lease_server.raw = memory_alloc(KUBE_LEASE_BODY_MAX + 2);
-	memset(lease_server.raw, ' ', KUBE_LEASE_BODY_MAX + 1);
-	enter(&one, "x");
-	until(has_errors, &one);
-	assert_int_equal(one.err.kind, ERR_LIMIT);
 }
 
 /* As SIGSTOP in the middle of a turn: no timer has fired, and still it is not held. */
@@ -556,18 +248,10 @@ int main(void)
 		TEST(test_a_renewed_lease_is_left_alone),
 		TEST(test_of_two_one_leads_and_the_other_follows_a_release),
 		TEST(test_a_follower_has_nothing_to_release),
-		TEST(test_a_release_against_a_change_is_tried_again),
-		TEST(test_a_release_without_an_answer_ends),
 		TEST(test_another_holder_ends_it_at_once),
-		TEST(test_a_server_that_fails_ends_it_in_time),
-		TEST(test_a_short_failure_costs_nothing),
-		TEST(test_a_missing_right_is_told_with_the_cure),
-		TEST(test_a_write_whose_answer_was_lost),
 		TEST(test_ones_own_lease_is_gone_on_with),
 		TEST(test_a_deleted_lease_is_made_again),
 		TEST(test_labels_are_kept),
-		TEST(test_what_is_no_lease_is_told_and_not_taken),
-		TEST(test_huge_values),
 		TEST(test_a_process_that_stood_still_holds_nothing),
 		TEST(test_a_process_that_stood_still_ends),
 #undef TEST
