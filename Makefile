@@ -459,6 +459,12 @@ dev-cluster: setup
 	@BUILD='$(BUILD)' e2e/dev-cluster.sh -- $(RUN_FLAGS)
 .PHONY: dev-cluster
 
+# docs/pictures/dashboard.png: the chart's dashboard over a scenario, from a real Prometheus.
+dashboard-picture: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@BUILD='$(BUILD)' PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/plot_dashboard.py
+.PHONY: dashboard-picture
+
 # ---- 10 conformance -----------------------------------------------------------------------
 # Random problems to rayscaler and to Ray's own code (e2e/conformance/README.md). PROBLEMS: how many,
 # of the packing and of whole snapshots each; RAYCLUSTERS: how many for the capacity of groups; SEED:
@@ -607,6 +613,7 @@ help:
 	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
+	@echo 'dashboard-picture  docs/pictures/dashboard.png, from a scenario with a real Prometheus'
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
 	@echo 'format         clang-format on all sources'
 	@echo 'laws           the laws of the decision on LAWS_COUNT random snapshots from LAWS_SEED on'

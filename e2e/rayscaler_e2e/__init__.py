@@ -25,6 +25,8 @@ Ray, and the parts of Kubernetes that the API server alone has not:
                       ``Witness`` (``gcs_witness.py``: what Ray itself says, all the time)
 ``recorder``          what happened to Pods and replicas, and the check that no busy worker went
 ``program``           ``Controller``: the program under test
+``prometheus``        ``Prometheus``: a real one that scrapes the program; ``promtool``
+``dashboard``         the chart's Grafana dashboard, panel by panel; ``picture`` plots it
 ``relay``             ``HoldingRelay``: a connection that a test can hold up
 
 pytest fixtures built on these are in ``e2e/conftest.py`` and ``e2e/ray_fixtures.py``.
