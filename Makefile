@@ -357,7 +357,7 @@ format:
 	clang-format -i $(LINT_C)
 
 lint-scripts:
-	@for f in $(wildcard src/test/*.sh src/test/*/*.sh e2e/*.sh .ci/run); do bash -n $$f || exit 1; done
+	@for f in $(wildcard src/test/*.sh src/test/*/*.sh e2e/*.sh charts/*.sh .ci/run); do bash -n $$f || exit 1; done
 	@find e2e -name '*.py' -print0 | xargs -0 python3 -c \
 		'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
 	@echo 'ok      $@'
@@ -412,6 +412,11 @@ setup-build:
 
 install: $(BUILD)/rayscaler
 	install -D -m 0755 $(BUILD)/rayscaler $(DESTDIR)$(PREFIX)/bin/rayscaler
+
+# charts/manifests and the chart's copy of the CRD, made from chart and crd/.
+manifests:
+	@charts/make-manifests.sh "$$(e2e/setup-apiserver.sh helm | awk '{ print $$2 }')"
+.PHONY: manifests
 
 clean:
 	rm -rf $(BUILD)
@@ -620,6 +625,7 @@ help:
 	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
 	@echo 'docs           write the documents that are made from tables of the source'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
+	@echo 'manifests      charts/manifests, made from the chart'
 	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
 	@echo 'clean          remove $(BUILD)'

@@ -1,0 +1,121 @@
+{{/* Names and labels as `helm create` makes them. */}}
+{{- define "rayscaler.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "rayscaler.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- $name := include "rayscaler.name" . }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "rayscaler.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "rayscaler.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "rayscaler.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "rayscaler.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: controller
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* metadata of an object: (list . "suffix" "namespace" labels); no namespace: cluster-wide. */}}
+{{- define "rayscaler.metadata" -}}
+{{- $root := index . 0 -}}
+name: {{ include "rayscaler.fullname" $root }}{{ index . 1 }}
+{{- with index . 2 }}
+namespace: {{ . }}
+{{- end }}
+labels:
+  {{- include "rayscaler.labels" $root | nindent 2 }}
+{{- if gt (len .) 3 }}
+{{- with index . 3 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "rayscaler.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "rayscaler.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "rayscaler.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* "true" or "": may Nodes be watched? */}}
+{{- define "rayscaler.readNodes" -}}
+{{- if kindIs "bool" .Values.rbac.readNodes }}
+{{- if .Values.rbac.readNodes }}true{{ end }}
+{{- else if not .Values.watchNamespace }}true{{ end }}
+{{- end }}
+
+{{/* Arguments of the container, one per line. Whole numbers come as floats from a values file. */}}
+{{- define "rayscaler.args" -}}
+- run
+{{- if .Values.watchNamespace }}
+- --namespace={{ .Values.watchNamespace }}
+{{- end }}
+- --leader-elect={{ .Values.leaderElection.enabled }}
+{{- if .Values.leaderElection.enabled }}
+- --leader-elect-resource-name={{ .Values.leaderElection.leaseName }}
+- --leader-elect-lease-duration={{ .Values.leaderElection.leaseDuration }}
+- --leader-elect-renew-deadline={{ .Values.leaderElection.renewDeadline }}
+- --leader-elect-retry-period={{ .Values.leaderElection.retryPeriod }}
+{{- end }}
+- --metrics-bind-address={{ if .Values.metrics.enabled }}:{{ .Values.metrics.port }}{{ else }}0{{ end }}
+- --health-probe-bind-address=:{{ .Values.health.port }}
+- --log-level={{ .Values.logLevel }}
+{{- range $name, $value := .Values.config }}
+{{- if kindIs "slice" $value }}
+- {{ printf "--%s=%s" ($name | kebabcase) (join "," $value) | quote }}
+{{- else if kindIs "float64" $value }}
+- --{{ $name | kebabcase }}={{ $value | int64 }}
+{{- else if not (kindIs "invalid" $value) }}
+- --{{ $name | kebabcase }}={{ $value }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What a schema cannot say. */}}
+{{- define "rayscaler.check" -}}
+{{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
+{{- fail "replicaCount is above 1 and leaderElection.enabled is false: two controllers would scale the same RayClusters. Set replicaCount to 1 or leaderElection.enabled to true." }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
+{{- fail "metrics.serviceMonitor.enabled and metrics.podMonitor.enabled are both true: everything would be scraped twice. Choose one." }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled is true and metrics.service.enabled is false: a ServiceMonitor needs the Service. Enable it, or use metrics.podMonitor." }}
+{{- end }}
+{{- if and (or .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled .Values.metrics.prometheusRule.enabled) (not .Values.metrics.enabled) }}
+{{- fail "metrics.enabled is false, so there is nothing to scrape: set it to true, or disable metrics.serviceMonitor, podMonitor and prometheusRule." }}
+{{- end }}
+{{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) (int .Values.health.port)) }}
+{{- fail (printf "metrics.port and health.port are both %d: give them different ports." (int .Values.health.port)) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,299 @@
+"""The chart without a cluster: lint, what values make of it, what the schema refuses, copies that must be equal."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from rayscaler_e2e import chart, paths
+from rayscaler_e2e.chart import container, of_kind, refused, render
+
+# Flags that the chart sets by other values, and those that mean nothing in a Pod.
+CHART_FLAGS = {
+    "--namespace",
+    "--leader-elect",
+    "--leader-elect-lease-duration",
+    "--leader-elect-renew-deadline",
+    "--leader-elect-retry-period",
+    "--leader-elect-resource-name",
+    "--metrics-bind-address",
+    "--health-probe-bind-address",
+    "--log-level",
+}
+OTHER_FLAGS = {
+    "--kubeconfig",
+    "--context",
+    "--service-account-dir",
+    "--cluster-name",
+    "--cluster-namespace",
+    "--leader-elect-resource-namespace",
+    "--mode",
+}
+
+# Values, and words of what helm must say of them.
+BAD_VALUES = [
+    ({"replicas": 3}, ["additional properties 'replicas' not allowed"]),
+    ({"replicaCount": "two"}, ["/replicaCount", "got string, want integer"]),
+    ({"replicaCount": -1}, ["/replicaCount", "minimum"]),
+    ({"replicaCount": 2, "leaderElection": {"enabled": False}}, ["two controllers", "Set replicaCount to 1"]),
+    ({"image": {"pullPolicy": "never"}}, ["/image/pullPolicy", "'IfNotPresent'"]),
+    ({"image": {"digest": "sha256:12"}}, ["/image/digest", "does not match"]),
+    ({"image": {"name": "x"}}, ["/image", "'name' not allowed"]),
+    ({"imagePullSecrets": ["x"]}, ["/imagePullSecrets/0", "got string, want object"]),
+    ({"watchNamespace": ["a", "b"]}, ["/watchNamespace", "got array, want string"]),
+    ({"watchNamespace": "Team_A"}, ["/watchNamespace", "does not match"]),
+    ({"logLevel": "trace"}, ["/logLevel", "'debug', 'info'"]),
+    ({"config": {"packing": "cheapest"}}, ["/config/packing", "'fewest-gpus'"]),
+    ({"config": {"idleTimeoutSeconds": "60s"}}, ["/config/idleTimeoutSeconds", "got string"]),
+    ({"config": {"idleTimeoutSeconds": -1}}, ["/config/idleTimeoutSeconds", "minimum: got -1, want 0"]),
+    ({"config": {"idle-timeout-seconds": 60}}, ["/config", "'idle-timeout-seconds' not allowed"]),
+    ({"config": {"accelerators": "a,b"}}, ["/config/accelerators", "want null or array"]),
+    ({"leaderElection": {"leaseDuration": "1h"}}, ["/leaderElection/leaseDuration", "does not match"]),
+    ({"extraArgs": ["idle"]}, ["/extraArgs/0", "does not match"]),
+    ({"extraEnv": [{"value": "1"}]}, ["/extraEnv/0", "missing property 'name'"]),
+    ({"metrics": {"port": 70000}}, ["/metrics/port", "maximum"]),
+    ({"metrics": {"port": 8081}}, ["both 8081", "different ports"]),
+    ({"metrics": {"serviceMonitor": {"interval": "often"}}}, ["/metrics/serviceMonitor/interval"]),
+    (
+        {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
+        ["scraped twice", "Choose one"],
+    ),
+    ({"metrics": {"serviceMonitor": {"enabled": True}, "service": {"enabled": False}}}, ["needs the Service"]),
+    ({"metrics": {"enabled": False, "podMonitor": {"enabled": True}}}, ["nothing to scrape"]),
+    ({"rbac": {"readSecrets": "no"}}, ["/rbac/readSecrets", "want boolean"]),
+    ({"rbac": {"statusReaders": [{"kind": "Team", "name": "x"}]}}, ["/rbac/statusReaders/0/kind", "'Group'"]),
+    ({"podDisruptionBudget": {"maxUnavailable": "half"}}, ["/podDisruptionBudget/maxUnavailable"]),
+    ({"resources": {"memory": "1Gi"}}, ["/resources", "'memory' not allowed"]),
+    ({"networkPolicy": {"apiServerPorts": []}}, ["/networkPolicy/apiServerPorts", "minItems"]),
+]
+
+ALL_ON = {
+    "commonLabels": {"team": "ml"},
+    "config": {"idleTimeoutSeconds": 30, "accelerators": ["a.com/x", "b.com/y"], "kubeApiQps": 100000},
+    "rbac": {"statusReaders": [{"kind": "Group", "name": "users", "apiGroup": "rbac.authorization.k8s.io"}]},
+    "metrics": {
+        "serviceMonitor": {"enabled": True, "interval": "15s", "labels": {"release": "p"}},
+        "prometheusRule": {"enabled": True, "namespace": "monitoring"},
+        "dashboard": {"enabled": True},
+    },
+    "networkPolicy": {"enabled": True},
+}
+
+
+def test_helm_lint(helm):
+    """No warning, with the defaults and with everything on."""
+    for values in ({}, ALL_ON, {"watchNamespace": "team-a"}):
+        said = helm.run("lint", "--strict", chart.CHART, "--values", "-", stdin=yaml.safe_dump(values)).stdout
+        assert "0 chart(s) failed" in said and "[WARNING]" not in said and "[ERROR]" not in said, said
+
+
+@pytest.mark.parametrize("values, words", BAD_VALUES, ids=[str(number) for number in range(len(BAD_VALUES))])
+def test_bad_value_is_refused(helm, values, words):
+    said = refused(helm, values)
+    assert all(word in said for word in words), said
+
+
+def test_defaults(helm):
+    objects = render(helm)
+    kinds = sorted((obj["kind"], obj["metadata"]["name"]) for obj in objects)
+    assert kinds == [
+        ("ClusterRole", "rayscaler"),
+        ("ClusterRole", "rayscaler-edit"),
+        ("ClusterRole", "rayscaler-view"),
+        ("ClusterRoleBinding", "rayscaler"),
+        ("Deployment", "rayscaler"),
+        ("PodDisruptionBudget", "rayscaler"),
+        ("Role", "rayscaler-leader-election"),
+        ("RoleBinding", "rayscaler-leader-election"),
+        ("Service", "rayscaler"),
+        ("ServiceAccount", "rayscaler"),
+    ]
+    for obj in objects:
+        labels = obj["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == labels["app.kubernetes.io/instance"] == "rayscaler"
+        cluster_wide = obj["kind"].startswith("ClusterRole")
+        assert obj["metadata"].get("namespace") == (None if cluster_wide else "rayscaler-system"), obj["kind"]
+    assert of_kind(objects, "Deployment")["spec"]["replicas"] == 2
+    args = container(objects)["args"]
+    assert args[0] == "run" and "--leader-elect=true" in args and "--metrics-bind-address=:8080" in args
+
+
+def test_pod_is_restricted(helm):
+    """Pod Security "restricted", and no more rights than that allows."""
+    pod = of_kind(render(helm), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True and pod["securityContext"]["runAsUser"] == 65532
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    context = pod["containers"][0]["securityContext"]
+    assert context["readOnlyRootFilesystem"] is True and context["allowPrivilegeEscalation"] is False
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    assert "hostNetwork" not in pod and "volumes" not in pod
+    assert pod["containers"][0]["resources"]["requests"] == {"cpu": "20m", "memory": "32Mi"}
+    (spread,) = pod["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"]["app.kubernetes.io/instance"] == "rayscaler"
+
+
+def test_ports_hang_together(helm):
+    """Probes, Service and NetworkPolicy name the ports that the program is told to open."""
+    values = {"metrics": {"port": 9090}, "health": {"port": 9091}, "networkPolicy": {"enabled": True}}
+    objects = render(helm, values)
+    one = container(objects)
+    assert {port["name"]: port["containerPort"] for port in one["ports"]} == {"metrics": 9090, "health": 9091}
+    assert "--metrics-bind-address=:9090" in one["args"] and "--health-probe-bind-address=:9091" in one["args"]
+    assert {one[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"health"}
+    (port,) = of_kind(objects, "Service")["spec"]["ports"]
+    assert (port["port"], port["targetPort"]) == (9090, "metrics")
+    ingress = of_kind(objects, "NetworkPolicy")["spec"]["ingress"]
+    assert [rule["ports"][0]["port"] for rule in ingress] == [9091, 9090]
+
+
+def test_metrics_off(helm):
+    objects = render(helm, {"metrics": {"enabled": False}})
+    assert of_kind(objects, "Service") is None
+    assert "--metrics-bind-address=0" in container(objects)["args"]
+    assert [port["name"] for port in container(objects)["ports"]] == ["health"]
+
+
+def test_values_become_flags(helm):
+    """Whole numbers stay whole (helm reads them as floats), null is the program's default, extraArgs come last."""
+    values = {**ALL_ON, "extraArgs": ["--idle-timeout-seconds=5"]}
+    values["config"] = {**ALL_ON["config"], "packing": None, "conserveAccelerators": False}
+    args = container(render(helm, values))["args"]
+    assert "--kube-api-qps=100000" in args and "--idle-timeout-seconds=30" in args
+    assert "--accelerators=a.com/x,b.com/y" in args and "--conserve-accelerators=false" in args
+    assert args[-1] == "--idle-timeout-seconds=5" and not any("packing" in arg for arg in args)
+
+
+def test_namespaced(helm):
+    """watchNamespace: Roles there and nothing cluster-wide that the controller has."""
+    objects = render(helm, {"watchNamespace": "team-a"})
+    assert "--namespace=team-a" in container(objects)["args"]
+    role, binding = of_kind(objects, "Role"), of_kind(objects, "RoleBinding")
+    assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "team-a"
+    assert binding["subjects"][0]["namespace"] == "rayscaler-system"
+    assert "nodes" not in str(role["rules"])
+    assert not [obj for obj in objects if obj["kind"] == "ClusterRoleBinding"]
+    nodes = render(helm, {"watchNamespace": "team-a", "rbac": {"readNodes": True}})
+    assert of_kind(nodes, "ClusterRole", "rayscaler-nodes")["rules"][0]["resources"] == ["nodes"]
+
+
+def test_rights_by_values(helm):
+    def resources(values):
+        return [rule["resources"][0] for rule in of_kind(render(helm, values), "ClusterRole")["rules"]]
+
+    assert {"secrets", "nodes"} <= set(resources({}))
+    assert "secrets" not in resources({"rbac": {"readSecrets": False}})
+    assert "nodes" not in resources({"rbac": {"readNodes": False}})
+    assert not [obj for obj in render(helm, {"rbac": {"create": False}}) if "Role" in obj["kind"]]
+    assert of_kind(render(helm, {"rbac": {"aggregate": False}}), "ClusterRole", "rayscaler-view") is None
+    alone = render(helm, {"replicaCount": 1, "leaderElection": {"enabled": False}})
+    assert of_kind(alone, "Role", "rayscaler-leader-election") is None and "--leader-elect=false" in container(alone)["args"]
+
+
+def test_monitoring_objects(helm):
+    objects = render(helm, ALL_ON)
+    (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["honorLabels"] is True and endpoint["interval"] == "15s"
+    rule = of_kind(objects, "PrometheusRule")
+    assert rule["metadata"]["namespace"] == "monitoring"
+    assert rule["spec"] == yaml.safe_load((chart.CHART / "files" / "alerts.yaml").read_text())
+    dashboard = of_kind(objects, "ConfigMap", "rayscaler-dashboard")
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    wanted = json.loads((chart.CHART / "dashboards" / "rayscaler.json").read_text())
+    assert json.loads(dashboard["data"]["rayscaler.json"]) == wanted
+    assert all(obj["metadata"]["labels"]["team"] == "ml" for obj in objects)
+    (pods,) = of_kind(render(helm, {"metrics": {"podMonitor": {"enabled": True}}}), "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert pods["port"] == "metrics" and pods["honorLabels"] is True
+
+
+# -- what must be equal ----------------------------------------------------------------------------
+
+
+def test_every_flag_is_a_value():
+    """A new flag of `rayscaler run` is in the schema and in the comments of values.yaml, with its default."""
+    rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", _read("docs/OPTIONS.md"), re.M)
+    config = _schema()["properties"]["config"]["properties"]
+    lines = dict(re.findall(r"^  # ([a-zA-Z]+): +(\S+) +# .*$", _read("charts/rayscaler/values.yaml"), re.M))
+    flags = {flag: default.strip() for flag, _, default, _ in rows if flag not in CHART_FLAGS | OTHER_FLAGS}
+    assert CHART_FLAGS | OTHER_FLAGS <= {row[0] for row in rows}
+    assert {_camel(flag) for flag in flags} == set(config) == set(lines)
+    for flag, default in flags.items():
+        assert lines[_camel(flag)] == (default or "[]"), flag
+
+
+def test_schema_has_the_programs_bounds():
+    """What the schema lets through the program takes, and the next number neither does."""
+    for name, one in _schema()["properties"]["config"]["properties"].items():
+        flag = "--" + re.sub(r"([A-Z])", lambda found: "-" + found.group(1).lower(), name)
+        good = [one["minimum"], one["maximum"]] if "minimum" in one else [v for v in one.get("enum", []) if v]
+        bad = [one["minimum"] - 1, one["maximum"] + 1] if "minimum" in one else ["x,"] if "enum" in one else []
+        for value in good:
+            assert "/no/such/file" in _run_says(f"{flag}={value}"), (flag, value)
+        for value in bad:
+            assert flag in _run_says(f"{flag}={value}"), (flag, value)
+
+
+def test_schema_and_values_list_the_same():
+    """Each default has a place in the schema, and each place a default with a comment above it."""
+    values = yaml.safe_load(_read("charts/rayscaler/values.yaml"))
+    wanted = set(_schema_paths(_schema())) - {("global",)}
+    given = set(_value_paths(values))
+    assert wanted <= given, f"no default: {wanted - given}"
+    above = {path[:length] for path in wanted for length in range(len(path))}
+    inside = {path for path in given if any(path[:length] in wanted for length in range(len(path)))}
+    assert given <= wanted | above | inside, f"not in the schema: {given - wanted - above - inside}"
+    commented = _commented(_read("charts/rayscaler/values.yaml"))
+    silent = [".".join(path) for path in wanted if not any(path[: i + 1] in commented for i in range(len(path)))]
+    assert not silent, f"values without a comment: {silent}"
+
+
+def _read(name):
+    return (paths.ROOT / name).read_text()
+
+
+def _schema():
+    return json.loads(_read("charts/rayscaler/values.schema.json"))
+
+
+def _camel(flag):
+    return re.sub(r"-([a-z])", lambda found: found.group(1).upper(), flag[2:])
+
+
+def _run_says(flag):
+    """With a kubeconfig that is not there: the program ends at the first thing that it refuses."""
+    wide = ["--backoff-initial-seconds=1", "--backoff-max-seconds=86400"]
+    words = [str(paths.program()), "run", "--kubeconfig=/no/such/file", *wide, flag]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode != 0
+    return done.stdout + done.stderr
+
+
+def _schema_paths(schema, path=()):
+    """Members that the chart defines; what is inside of config, resources and strategy is not the chart's."""
+    for name, one in schema["properties"].items():
+        if "properties" in one and name not in ("config", "resources", "strategy"):
+            yield from _schema_paths(one, (*path, name))
+        else:
+            yield (*path, name)
+
+
+def _value_paths(values, path=()):
+    for name, one in values.items():
+        yield (*path, name)
+        if isinstance(one, dict):
+            yield from _value_paths(one, (*path, name))
+
+
+def _commented(text):
+    """Paths of the keys that have a comment in the line above."""
+    found, stack, comment = set(), [], False
+    for line in text.splitlines():
+        match = re.match(r"^( *)([a-zA-Z]+):", line)
+        if match:
+            depth = len(match.group(1)) // 2
+            stack = [*stack[:depth], match.group(2)]
+            if comment:
+                found.add(tuple(stack))
+        comment = line.lstrip().startswith("#")
+    return found
