@@ -15,7 +15,7 @@ import os
 import secrets
 import socket
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 import yaml
 
@@ -29,6 +29,26 @@ ADMIN_USER = "bench-admin"
 NO_RIGHTS_USER = "bench-nobody"
 CONTROLLER_ACCOUNT = "rayscaler"
 TOKEN_SECONDS = 3600
+
+
+class Write(NamedTuple):
+    """One request that changes something: ``plural`` and ``name`` ("" for a create) of its object."""
+
+    account: str
+    """The ServiceAccount's name, else the user's."""
+    method: str
+    plural: str
+    name: str
+    status: int
+
+    @classmethod
+    def of(cls, namespace: str, user: str, method: str, path: str, status: int) -> Optional["Write"]:
+        """None for what is not in ``namespace`` or changes nothing."""
+        _, found, rest = path.partition(f"/namespaces/{namespace}/")
+        if not found or method == "GET":
+            return None
+        words = rest.partition("?")[0].split("/") + [""]
+        return cls(user.rpartition(":")[2], method, words[0], words[1], status)
 
 
 class ApiServer(abc.ABC):
@@ -163,6 +183,21 @@ class ApiServer(abc.ABC):
         )
         return self.service_account_token(namespace, account)
 
+    def allow_leader_election(self, namespace: str, account: str = CONTROLLER_ACCOUNT) -> None:
+        """Give a ServiceAccount the rights of ``manifests/leader-role.yaml`` in its namespace."""
+        (role,) = load_yaml(paths.MANIFESTS / "leader-role.yaml")
+        role["metadata"]["namespace"] = namespace
+        self.apply(role)
+        self.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": f"rayscaler-leader-{account}", "namespace": namespace},
+                "roleRef": _role_ref("Role", role["metadata"]["name"]),
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+            }
+        )
+
     def sidecar_token(self, namespace: str, cluster: str) -> str:
         """What KubeRay makes for the autoscaler of ``cluster``: a ServiceAccount, Role and
         RoleBinding named after it, with exactly KubeRay's rules; returns a token."""
@@ -187,6 +222,13 @@ class ApiServer(abc.ABC):
             accounts.create(
                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
             )
+
+    # -- what was asked of it -------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def writes(self, namespace: str) -> List["Write"]:
+        """What was asked to be changed in ``namespace``, granted or not, in the order of the answers:
+        RayClusters, RayClusterAutoscalers, Leases and Events only."""
 
     # -- files for the program under test ---------------------------------------------------------
 

@@ -1,13 +1,14 @@
 """The program under test as a child process: ``rayscaler run`` as a controller."""
 
 import json
+import os
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import paths
-from .apiserver import ApiServer
+from .apiserver import CONTROLLER_ACCOUNT, ApiServer
 from .processes import Process
 from .wait import wait_until
 
@@ -18,13 +19,22 @@ class Controller:
     """One namespace, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
     a test likes; the log goes on."""
 
-    def __init__(self, server: ApiServer, namespace: str, work_dir: Path, *flags: str, without: str = ""):
-        """``without``: a resource that it has no rights on, "events"."""
+    def __init__(
+        self,
+        server: ApiServer,
+        namespace: str,
+        work_dir: Path,
+        *flags: str,
+        without: str = "",
+        account: str = CONTROLLER_ACCOUNT,
+        env: Optional[Mapping[str, str]] = None,
+    ):
+        """``without``: a resource that it has no rights on, "events". ``env``: added to the environment."""
         work_dir.mkdir(parents=True, exist_ok=True)
         if without:
             token = server.controller_token_without(namespace, without)
         else:
-            token = server.namespaced_controller_token(namespace)
+            token = server.namespaced_controller_token(namespace, account)
         self._kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
         self._words += ["--namespace", namespace]
@@ -33,12 +43,13 @@ class Controller:
             if flag not in flags:
                 self._words += [flag, "127.0.0.1:0"]
         self._words += list(flags)
+        self._env = {**os.environ, **env} if env else None
         self.log = work_dir / "controller.log"
         self.process: Optional[Process] = None
         self.start()
 
     def start(self) -> None:
-        self.process = Process("controller", self._words, self.log)
+        self.process = Process("controller", self._words, self.log, env=self._env)
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -5,6 +5,7 @@ namespace deletion finishes, no Deployment makes Pods. Admission by ServiceAccou
 nothing here makes the ``default`` account that it wants.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import List, Optional, Tuple
 
 from . import paths
-from .apiserver import ApiServer, free_port
+from .apiserver import ApiServer, Write, free_port
 from .pki import service_account_key
 from .processes import Process
 
 ISSUER = "https://kubernetes.default.svc"
 SERVICE_RANGE = "10.96.0.0/16"
+# The verbs of an audit log.
+METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
 
 
 class ServerMissing(RuntimeError):
@@ -61,6 +64,7 @@ class RealApiServer(ApiServer):
         self._cert, self._key = self.pki.server()
         self._account_key = service_account_key(self.pki.directory)
         self._etcd_port = free_port()
+        self._audit_log = self.work_dir / "audit.log"
         self._etcd: Optional[Process] = None
         self._apiserver: Optional[Process] = None
         try:
@@ -103,6 +107,16 @@ class RealApiServer(ApiServer):
     def thaw(self) -> None:
         assert self._apiserver is not None
         self._apiserver.signal(signal.SIGCONT)
+
+    def writes(self, namespace: str) -> List[Write]:
+        found = []
+        for line in self._audit_log.read_text().splitlines(keepends=True):
+            if line.endswith("}\n"):
+                entry = json.loads(line)
+                method = METHODS.get(entry["verb"], entry["verb"])
+                status = entry["responseStatus"]["code"]
+                found.append(Write.of(namespace, entry["user"]["username"], method, entry["requestURI"], status))
+        return [one for one in found if one]
 
     def _start_etcd(self) -> None:
         client = f"http://127.0.0.1:{self._etcd_port}"
@@ -153,6 +167,8 @@ class RealApiServer(ApiServer):
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             "--profiling=false",
+            f"--audit-policy-file={paths.MANIFESTS / 'audit-policy.yaml'}",
+            f"--audit-log-path={self._audit_log}",
         ]
 
 

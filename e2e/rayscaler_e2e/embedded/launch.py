@@ -5,11 +5,15 @@ import secrets
 import signal
 import sys
 from pathlib import Path
-from typing import Optional
+from typing import List, Optional
 
 from .. import paths
-from ..apiserver import ApiServer
+from ..apiserver import ApiServer, Write
 from ..processes import Process
+
+
+# As manifests/audit-policy.yaml.
+AUDITED = ("rayclusters", "rayclusterautoscalers", "leases", "events")
 
 
 class EmbeddedApiServer(ApiServer):
@@ -21,6 +25,7 @@ class EmbeddedApiServer(ApiServer):
         self._secret = self.pki.directory / "service-account.secret"
         with open(os.open(self._secret, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
             out.write(secrets.token_bytes(32))
+        self._log = self.work_dir / "apiserver.log"
         self._process: Optional[Process] = None
         try:
             self.resume()
@@ -62,8 +67,18 @@ class EmbeddedApiServer(ApiServer):
             f"--journal={self.work_dir / 'journal'}",
         ]
         env = {**os.environ, "PYTHONPATH": str(paths.E2E), "PYTHONDONTWRITEBYTECODE": "1"}
-        self._process = Process("embedded API server", command, self.work_dir / "apiserver.log", env=env)
+        self._process = Process("embedded API server", command, self._log, env=env)
         self.wait_ready()
+
+    def writes(self, namespace: str) -> List[Write]:
+        """From lines like "PATCH /apis/... 200 1.5ms user=NAME"."""
+        found = []
+        for line in self._log.read_text().splitlines():
+            words = line.split()
+            if len(words) == 5 and words[4].startswith("user=") and words[2].isdigit():
+                user = words[4][len("user=") :]
+                found.append(Write.of(namespace, user, words[0], words[1], int(words[2])))
+        return [one for one in found if one and one.plural in AUDITED]
 
     def freeze(self) -> None:
         assert self._process is not None
