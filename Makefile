@@ -410,8 +410,10 @@ setup:
 setup-build:
 	@e2e/setup-packages.sh build
 
+# kubectl finds its plugins by name: the link makes `kubectl rayscaler` work.
 install: $(BUILD)/rayscaler
 	install -D -m 0755 $(BUILD)/rayscaler $(DESTDIR)$(PREFIX)/bin/rayscaler
+	ln -sf rayscaler $(DESTDIR)$(PREFIX)/bin/kubectl-rayscaler
 
 # charts/manifests and the chart's copy of the CRD, made from chart and crd/.
 manifests:

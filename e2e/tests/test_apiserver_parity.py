@@ -303,6 +303,10 @@ UPDATES = [
         merge(NS + "/secrets/s", {"stringData": {"auth_token": "y"}}),
         merge(NS + "/secrets/s", {"data": {"auth_token": "%"}}, ignore=MESSAGE),
     ]),
+    Case("pods/proxy", [
+        Step("GET", PODS + "/http:none:8080/proxy/status"), Step("GET", PODS + "/a:b:c:d/proxy/"),
+        create(pod()), Step("GET", PODS + "/http:p:8080/proxy/status", ignore=("message",)),
+    ]),
     Case("leases", [
         Step("PUT", "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases/l", {
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"},

@@ -87,7 +87,7 @@ def test_version_and_help():
     assert run("version").stdout.startswith("rayscaler ")
     answer = run("--help")
     assert answer.returncode == 0
-    for command in ("run", "plan", "park", "version"):
+    for command in ("status", "explain", "request", "snapshot", "plan", "run", "park", "version"):
         assert f"  {command} " in answer.stdout
     answer = run("run", "--help")
     assert answer.returncode == 0

@@ -4,6 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/help.h"
+
+static const char help[] =
+	"usage: @ park\n"
+	"Does nothing until SIGTERM or SIGINT: the autoscaler container of a head Pod\n"
+	"whose cluster is scaled by a rayscaler controller.\n"
+	"exit status: 0 it was told to end, 2 wrong usage\n";
+
 /* KubeRay insists on an `autoscaler` container in the head Pod; in controller mode it has
  * nothing to do. It must end at once on SIGTERM, also as process 1, where the kernel ignores
  * signals without a handler: sigwait takes them whatever the disposition is. */
@@ -15,10 +23,7 @@ int cli_park(int argc, char **argv)
 	if (argc > 1) {
 		FILE *file = strcmp(argv[1], "--help") ? stderr : stdout;
 
-		fputs("usage: rayscaler park\n"
-		      "Does nothing until SIGTERM or SIGINT: the autoscaler container of a head Pod\n"
-		      "whose cluster is scaled by a rayscaler controller.\n",
-		      file);
+		help_print(file, help);
 		return file == stdout ? EXIT_DONE : EXIT_USAGE;
 	}
 	sigemptyset(&end);

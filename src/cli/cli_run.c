@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "cli/help.h"
 #include "cli/supervise.h"
 #include "ctl/controller.h"
 #include "ctl/options.h"
@@ -10,13 +11,13 @@
 
 static void print_help(void)
 {
-	fputs("usage: rayscaler run [flags]\n"
-	      "Scales the worker groups of RayClusters with enableInTreeAutoscaling: true.\n"
-	      "  controller (all clusters, or one namespace): rayscaler run [--namespace NAME]\n"
-	      "  sidecar (one cluster, in its head Pod): rayscaler run --cluster-name NAME\n"
-	      "                                          --cluster-namespace NAME\n"
-	      "flags with their default, or what they take:\n",
-	      stdout);
+	help_print(stdout,
+		   "usage: @ run [flags]\n"
+		   "Scales the worker groups of RayClusters with enableInTreeAutoscaling: true.\n"
+		   "  controller (all clusters, or one namespace): @ run [--namespace NAME]\n"
+		   "  sidecar (one cluster, in its head Pod): @ run --cluster-name NAME\n"
+		   "                                          --cluster-namespace NAME\n"
+		   "flags with their default, or what they take:\n");
 	options_print(stdout);
 }
 
@@ -40,8 +41,7 @@ int cli_run(int argc, char **argv)
 
 	options_init(&options);
 	if (options_parse(&options, argc - 1, argv + 1, &err) < 0) {
-		fprintf(stderr, "rayscaler run: %s\n", err.text);
-		return EXIT_USAGE;
+		return help_usage("run", err.text);
 	}
 	if (options.help) {
 		print_help();

@@ -20,5 +20,9 @@ int cli_run(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_park(int argc, char **argv);
 int cli_version(int argc, char **argv);
+int cli_status(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_snapshot(int argc, char **argv);
+int cli_request(int argc, char **argv);
 
 #endif

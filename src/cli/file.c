@@ -1,6 +1,8 @@
 #include "cli/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,5 +41,19 @@ int file_print(const struct buf *buf, struct err *err)
 	if (fwrite(buf_string(buf), 1, buf->size, stdout) != buf->size || fflush(stdout) != 0)
 		return err_set(err, ERR_FATAL, "cannot write to standard output: %s",
 			       strerror(errno));
+	return 0;
+}
+
+int file_write(const char *path, const struct buf *buf, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	bool good;
+
+	if (!file)
+		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
+	good = fwrite(buf_string(buf), 1, buf->size, file) == buf->size;
+	if (fclose(file) != 0 || !good)
+		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
 	return 0;
 }

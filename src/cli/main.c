@@ -1,12 +1,18 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "cli/commands.h"
+#include "cli/help.h"
 
 static const struct command commands[] = {
-	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
+	{ "status", cli_status, "what the groups of RayClusters have, want and why, as a table" },
+	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, and why" },
+	{ "request", cli_request, "ask for workers ahead of demand, and keep them" },
+	{ "snapshot", cli_snapshot, "write what a decision depends on to a file, for \"plan\"" },
 	{ "plan", cli_plan, "say what would be done for a snapshot in a file, and why" },
+	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
 	{ "park", cli_park, "do nothing: the autoscaler container of a cluster that is scaled" },
 	{ "version", cli_version, "print the version" },
 };
@@ -15,14 +21,18 @@ static const struct command commands[] = {
 
 static void print_help(FILE *file)
 {
-	fputs("usage: rayscaler COMMAND [flags]\n"
-	      "Scales the GPU and CPU worker groups of RayClusters on Kubernetes by Ray's demand.\n"
-	      "\n"
-	      "commands:\n",
-	      file);
+	help_print(file,
+		   "usage: @ COMMAND [flags]\n"
+		   "Scales the GPU and CPU worker groups of RayClusters on Kubernetes by Ray's\n"
+		   "demand, and shows what it does and why.\n"
+		   "\n"
+		   "commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n\"rayscaler COMMAND --help\" lists the flags of a command.\n", file);
+	help_print(file,
+		   "\n\"@ COMMAND --help\" says more of a command.\n"
+		   "exit status: 0 done, 1 the input is wrong or something failed, 2 wrong usage;\n"
+		   "with 1 and 2 one line on standard error says what and how to cure it\n");
 }
 
 static void check_failed_print(const char *condition, const char *file, int line,
@@ -32,24 +42,44 @@ static void check_failed_print(const char *condition, const char *file, int line
 		condition, file, line, function, *key ? ", while working on " : "", key);
 }
 
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int main(int argc, char **argv)
 {
+	static char help_flag[] = "--help";
+	const struct command *command;
+
 	check_hook_set(check_failed_print);
+	help_set_program(argv[0]);
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
+	if (is_help(argv[1])) {
+		command = argc > 2 ? find_command(argv[2]) : NULL;
+		if (command)
+			return command->function(2, (char *[]){ argv[2], help_flag, NULL });
 		print_help(stdout);
 		return EXIT_DONE;
 	}
 	if (strcmp(argv[1], "--version") == 0)
-		return cli_version(argc - 1, argv + 1);
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].function(argc - 1, argv + 1);
-	}
-	fprintf(stderr, "rayscaler: \"%.80s\" is no command; see rayscaler --help\n", argv[1]);
+		return cli_version(1, argv + 1);
+	command = find_command(argv[1]);
+	if (command)
+		return command->function(argc - 1, argv + 1);
+	fprintf(stderr, "%s: \"%.80s\" is no command; see %s --help\n", help_program(), argv[1],
+		help_program());
 	return EXIT_USAGE;
 }

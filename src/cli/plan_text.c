@@ -4,47 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/text.h"
 #include "codec/number.h"
 #include "codec/rfc3339.h"
 
 #define WIDTH_MAX 60
 
-/* Names come from outside: nothing in them may steer a terminal. */
-static void add_clean(struct buf *buf, const char *text)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		buf_add_char(buf, c < 0x20 || c == 0x7F ? '?' : *text);
-	}
-}
-
-static void add_padded(struct buf *buf, const char *text, size_t width)
-{
-	size_t size = strlen(text);
-
-	add_clean(buf, text);
-	for (; size < width; size++)
-		buf_add_char(buf, ' ');
-}
-
 static size_t wider(size_t width, const char *text)
 {
-	size_t size = strlen(text);
+	size_t size = text_columns(text);
 
 	if (size > WIDTH_MAX)
 		size = WIDTH_MAX;
 	return size > width ? size : width;
-}
-
-/* "Reason: message", or what there is of the two. */
-static void add_reason(struct buf *buf, const char *reason, const char *message)
-{
-	add_clean(buf, reason);
-	if (*reason != '\0' && *message != '\0')
-		buf_add_string(buf, ": ");
-	add_clean(buf, message);
-	buf_add_char(buf, '\n');
 }
 
 /* ---- groups ---- */
@@ -57,44 +29,44 @@ static void add_group_details(struct buf *buf, const struct plan_group *group)
 		const struct plan_termination *entry = &group->terminate.at[i];
 
 		buf_printf(buf, "  %s ", terminate_action_name(entry->action));
-		add_clean(buf, entry->pod);
+		text_add_clean(buf, entry->pod);
 		buf_add_string(buf, ": ");
-		add_reason(buf, entry->reason, entry->message);
+		text_add_reason(buf, entry->reason, entry->message);
 	}
 	if (group->backoff) {
 		rfc3339_print(group->backoff->until, until);
 		buf_printf(buf, "  back-off of %" PRId64 " s until %s: ", group->backoff->seconds,
 			   until);
-		add_reason(buf, group->backoff->cause, group->backoff->message);
+		text_add_reason(buf, group->backoff->cause, group->backoff->message);
 	}
 }
 
-static void add_groups(struct buf *buf, const struct plan *plan)
+void plan_text_groups(struct buf *buf, const struct plan *plan)
 {
 	size_t width = strlen("GROUP");
 
 	for (size_t i = 0; i < plan->groups.count; i++)
 		width = wider(width, plan->groups.at[i].name);
 	buf_add_char(buf, '\n');
-	add_padded(buf, "GROUP", width);
+	text_add_padded(buf, "GROUP", width);
 	buf_add_string(buf, "  REPLICAS    TARGET    LAUNCH  WHY\n");
 	for (size_t i = 0; i < plan->groups.count; i++) {
 		const struct plan_group *group = &plan->groups.at[i];
 
-		add_padded(buf, group->name, width);
+		text_add_padded(buf, group->name, width);
 		buf_printf(buf, "  %8" PRId64 "  %8" PRId64 "  %8" PRId64 "  ", group->replicas,
 			   group->target_replicas, group->to_launch);
 		if (*group->reason == '\0' && *group->message == '\0')
 			buf_add_string(buf, "no change\n");
 		else
-			add_reason(buf, group->reason, group->message);
+			text_add_reason(buf, group->reason, group->message);
 		add_group_details(buf, group);
 	}
 }
 
 /* ---- workers ---- */
 
-static void add_workers(struct buf *buf, const struct plan *plan)
+void plan_text_workers(struct buf *buf, const struct plan *plan)
 {
 	size_t pod_width = strlen("WORKER"), group_width = strlen("GROUP");
 
@@ -105,22 +77,22 @@ static void add_workers(struct buf *buf, const struct plan *plan)
 		group_width = wider(group_width, plan->workers.at[i].group);
 	}
 	buf_add_char(buf, '\n');
-	add_padded(buf, "WORKER", pod_width + 2);
-	add_padded(buf, "GROUP", group_width + 2);
+	text_add_padded(buf, "WORKER", pod_width + 2);
+	text_add_padded(buf, "GROUP", group_width + 2);
 	buf_add_string(buf, "STATE     WHY\n");
 	for (size_t i = 0; i < plan->workers.count; i++) {
 		const struct plan_worker *worker = &plan->workers.at[i];
 
-		add_padded(buf, worker->pod, pod_width + 2);
-		add_padded(buf, worker->group, group_width + 2);
-		add_padded(buf, worker_state_name(worker->state), strlen("STATE     "));
-		add_reason(buf, worker->reason, worker->message);
+		text_add_padded(buf, worker->pod, pod_width + 2);
+		text_add_padded(buf, worker->group, group_width + 2);
+		text_add_padded(buf, worker_state_name(worker->state), strlen("STATE     "));
+		text_add_reason(buf, worker->reason, worker->message);
 	}
 }
 
 /* ---- demand ---- */
 
-static void add_bundle(struct buf *buf, const struct ray_request *request)
+void plan_text_bundle(struct buf *buf, const struct ray_request *request)
 {
 	buf_add_char(buf, '{');
 	for (size_t i = 0; i < request->bundle_count; i++) {
@@ -128,13 +100,13 @@ static void add_bundle(struct buf *buf, const struct ray_request *request)
 
 		number_print(request->bundle[i].received, number);
 		buf_add_string(buf, i > 0 ? ", " : "");
-		add_clean(buf, request->bundle[i].name);
+		text_add_clean(buf, request->bundle[i].name);
 		buf_printf(buf, ": %s", number);
 	}
 	buf_add_char(buf, '}');
 }
 
-static void add_gang(struct buf *buf, const struct ray_gang *gang)
+void plan_text_gang(struct buf *buf, const struct ray_gang *gang)
 {
 	const struct ray_request *requests = gang->requests;
 	size_t count = gang->request_count;
@@ -146,14 +118,14 @@ static void add_gang(struct buf *buf, const struct ray_gang *gang)
 	buf_printf(buf, "%zu bundle%s", count, count == 1 ? "" : "s");
 	for (size_t i = 0; i < count && i < 4; i++) {
 		buf_add_char(buf, ' ');
-		add_bundle(buf, &requests[i]);
+		plan_text_bundle(buf, &requests[i]);
 	}
 	if (count > 4)
 		buf_add_string(buf, " ...");
 }
 
-static void add_demands(struct buf *buf, const char *title, const struct plan_demand *demands,
-			size_t count)
+void plan_text_demands(struct buf *buf, const char *title, const struct plan_demand *demands,
+		       size_t count)
 {
 	if (count == 0)
 		return;
@@ -164,11 +136,11 @@ static void add_demands(struct buf *buf, const char *title, const struct plan_de
 		buf_printf(buf, "  %" PRId64 " x %s (%s) ", demand->count,
 			   demand_kind_name(demand->kind), demand_source_name(demand->source));
 		if (demand->gang)
-			add_gang(buf, demand->gang);
+			plan_text_gang(buf, demand->gang);
 		else
-			add_bundle(buf, demand->request);
+			plan_text_bundle(buf, demand->request);
 		buf_add_string(buf, ": ");
-		add_reason(buf, demand->reason, demand->message);
+		text_add_reason(buf, demand->reason, demand->message);
 	}
 }
 
@@ -181,13 +153,13 @@ static void add_patch_value(struct buf *buf, const struct patch_op *op)
 		buf_printf(buf, "%" PRId64, op->integer);
 		break;
 	case PATCH_VALUE_STRING:
-		add_clean(buf, op->string);
+		text_add_clean(buf, op->string);
 		break;
 	case PATCH_VALUE_STRINGS:
 		buf_add_char(buf, '[');
 		for (size_t i = 0; i < op->strings.count; i++) {
 			buf_add_string(buf, i > 0 ? ", " : "");
-			add_clean(buf, op->strings.at[i]);
+			text_add_clean(buf, op->strings.at[i]);
 		}
 		buf_add_char(buf, ']');
 		break;
@@ -204,25 +176,25 @@ static void add_patch(struct buf *buf, const struct plan *plan)
 		const struct patch_op *op = &plan->patch.at[i];
 
 		buf_printf(buf, "  %-5s", op->op);
-		add_clean(buf, op->path);
+		text_add_clean(buf, op->path);
 		buf_add_string(buf, " = ");
 		add_patch_value(buf, op);
 		buf_add_char(buf, '\n');
 	}
 }
 
-static void add_conditions(struct buf *buf, const struct plan *plan)
+void plan_text_conditions(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, "\nCONDITIONS\n");
 	for (size_t i = 0; i < plan->conditions.count; i++) {
 		const struct plan_condition *condition = &plan->conditions.at[i];
 
 		buf_add_string(buf, "  ");
-		add_clean(buf, condition->type);
+		text_add_clean(buf, condition->type);
 		buf_add_char(buf, '=');
-		add_clean(buf, condition->status);
+		text_add_clean(buf, condition->status);
 		buf_add_char(buf, ' ');
-		add_reason(buf, condition->reason, condition->message);
+		text_add_reason(buf, condition->reason, condition->message);
 	}
 }
 
@@ -233,14 +205,14 @@ static void add_placements(struct buf *buf, const struct plan *plan)
 		const struct plan_placement *placement = &plan->placements.at[i];
 
 		buf_add_string(buf, "  ");
-		add_clean(buf, placement->worker);
+		text_add_clean(buf, placement->worker);
 		buf_printf(buf, " (%s):", placement->constraint_phase ? "constraint" : "demand");
 		for (size_t k = 0; k < placement->placed.count; k++) {
 			const struct plan_placed *placed = &placement->placed.at[k];
 
 			buf_printf(buf, "%s %" PRId64 " x %s[%zu] ", k > 0 ? "," : "",
 				   placed->count, demand_kind_name(placed->kind), placed->index);
-			add_bundle(buf, placed->bundle);
+			plan_text_bundle(buf, placed->bundle);
 		}
 		buf_add_char(buf, '\n');
 	}
@@ -249,18 +221,18 @@ static void add_placements(struct buf *buf, const struct plan *plan)
 int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err)
 {
 	buf_add_string(buf, "RayCluster ");
-	add_clean(buf, plan->cluster_namespace);
+	text_add_clean(buf, plan->cluster_namespace);
 	buf_add_char(buf, '/');
-	add_clean(buf, plan->cluster_name);
+	text_add_clean(buf, plan->cluster_name);
 	buf_add_char(buf, '\n');
-	add_groups(buf, plan);
-	add_workers(buf, plan);
-	add_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,
-		    plan->infeasible.count);
-	add_demands(buf, "UNSERVED  could be served, but not now", plan->unserved.at,
-		    plan->unserved.count);
+	plan_text_groups(buf, plan);
+	plan_text_workers(buf, plan);
+	plan_text_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,
+			  plan->infeasible.count);
+	plan_text_demands(buf, "UNSERVED  could be served, but not now", plan->unserved.at,
+			  plan->unserved.count);
 	add_patch(buf, plan);
-	add_conditions(buf, plan);
+	plan_text_conditions(buf, plan);
 	if (debug)
 		add_placements(buf, plan);
 	buf_printf(buf, "\nnext look in %" PRId64 " s\n", plan->requeue_after_seconds);

@@ -13,4 +13,15 @@
  * the buffer's ceiling. */
 int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err);
 
+/* Parts of it, for `explain`; each starts with an empty line and is left out when it is empty. */
+void plan_text_groups(struct buf *buf, const struct plan *plan);
+void plan_text_workers(struct buf *buf, const struct plan *plan);
+void plan_text_conditions(struct buf *buf, const struct plan *plan);
+void plan_text_demands(struct buf *buf, const char *title, const struct plan_demand *demands,
+		       size_t count);
+/* "{CPU: 1, GPU: 0.5}" */
+void plan_text_bundle(struct buf *buf, const struct ray_request *request);
+/* "5 bundles {CPU: 1} {CPU: 1} ..." */
+void plan_text_gang(struct buf *buf, const struct ray_gang *gang);
+
 #endif

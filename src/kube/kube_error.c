@@ -71,6 +71,7 @@ char *kube_error_subject(const struct kube_error_call *call)
 static const char *kube_error_cure(struct arena *arena, const struct kube_error_call *call,
 				   int status)
 {
+	bool in_cluster = strcmp(call->source, "in-cluster") == 0;
 	struct kube_path_parts parts;
 
 	kube_path_split(arena, call->path, &parts);
@@ -78,12 +79,14 @@ static const char *kube_error_cure(struct arena *arena, const struct kube_error_
 		return arena_printf(
 			arena,
 			"; cure: grant {apiGroups: [\"%s\"], resources: [\"%s\"], verbs: "
-			"[\"%s\"]} by a %s to our ServiceAccount",
+			"[\"%s\"]} by a %s to %s%s",
 			parts.group, kube_error_resource(arena, &parts),
 			kube_error_verb(call, &parts),
 			*parts.namespace_ ?
 				arena_printf(arena, "Role in namespace %s", parts.namespace_) :
-				"ClusterRole");
+				"ClusterRole",
+			in_cluster ? "our ServiceAccount" : "the user of ",
+			in_cluster ? "" : call->source);
 	if (status == 401)
 		return arena_printf(arena, "; cure: check the credentials of %s%s%s", call->source,
 				    *call->problem ? ": " : "", call->problem);

@@ -72,6 +72,16 @@ char *kube_path(struct arena *arena, const char *api_version, const char *namesp
 	return kube_path_finish(arena, &buf);
 }
 
+char *kube_path_append(struct arena *arena, const char *path, const char *segment)
+{
+	struct buf buf;
+
+	buf_init(&buf, KUBE_PATH_MAX_BYTES);
+	(void)buf_add_string(&buf, path);
+	kube_path_add_segment(&buf, segment);
+	return kube_path_finish(arena, &buf);
+}
+
 char *kube_path_query(struct arena *arena, const char *path, const char *key, const char *value)
 {
 	struct buf buf;

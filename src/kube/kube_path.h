@@ -13,6 +13,9 @@
 char *kube_path(struct arena *arena, const char *api_version, const char *namespace_,
 		const char *plural, const char *name, const char *subresource);
 
+/* The path, or a URL without a query, with one more segment. */
+char *kube_path_append(struct arena *arena, const char *path, const char *segment);
+
 /* The path with one more query parameter, the value percent-encoded. */
 char *kube_path_query(struct arena *arena, const char *path, const char *key, const char *value);
 

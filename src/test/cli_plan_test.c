@@ -104,8 +104,8 @@ static void test_usage(void **state)
 		{ "-f a -o", "a value is missing after -o" },
 		{ "-f a -o xml", "-o takes text or json, not xml" },
 		{ "-f a b", "unknown argument b" },
-		{ "-f a --debugging", "unknown argument --debugging" },
-		{ "-x", "unknown argument -x" },
+		{ "-f a --debugging", "unknown flag --debugging" },
+		{ "-x", "unknown flag -x" },
 	};
 
 	(void)state;

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import parse_qsl, unquote
 
-from . import discovery, rbac, selectors, table
+from . import discovery, proxy, rbac, selectors, table
 from .auth import Authenticator
 from .errors import StatusError, bad_request, forbidden, not_found
 from .rbac import Attributes, User
@@ -32,12 +32,13 @@ class Request:
 
 @dataclass
 class Answer:
-    """``body`` is JSON, or text when it is a str; with ``watch`` it is a stream instead."""
+    """``body`` is JSON, text when it is a str, or bytes; with ``watch`` it is a stream instead."""
 
     code: int = 200
     body: Any = None
     watch: Optional[Watch] = None
     as_table: Optional[Callable[[Any, bool], Any]] = None  # for the events of the watch
+    content_type: str = ""  # of a body that is bytes: somebody else's answer
     user: str = ""
 
 
@@ -52,6 +53,7 @@ class Target:
     name: str
     subresource: str
     params: Dict[str, str] = field(default_factory=dict)
+    rest: str = ""  # of a proxy: the path beyond it, as it came
 
 
 class Api:
@@ -106,6 +108,8 @@ class Api:
         key = (target.namespace, target.name)
         params = target.params
         initializing = self._registry.is_initializing(resource)
+        if target.subresource == "proxy":
+            return self._proxy(request, target, resource)
         if target.subresource in ("binding", "token"):
             return self._post_subresource(request, target, resource)
         include = params.get("includeObject", "Metadata")
@@ -154,6 +158,15 @@ class Api:
             return Answer(200, self._verbs.delete_collection(resource, target.namespace, options, target.params))
         key = (target.namespace, target.name)
         return Answer(200, self._verbs.delete(resource, key, options, target.params))
+
+    def _proxy(self, request: Request, target: Target, resource: Resource) -> Answer:
+        _, name, _ = proxy.split_name(target.name)
+        pod = self._store.get(resource.id, (target.namespace, name))
+        if pod is None:
+            raise not_found(resource, name)
+        path = f"/{target.rest}" + (f"?{request.query}" if request.query else "")
+        code, kind, body = proxy.forward(pod, target.name, request.method, path, request.body, request.accept)
+        return Answer(code, body, content_type=kind)
 
     def _post_subresource(self, request: Request, target: Target, resource: Resource) -> Answer:
         if request.method != "POST":
@@ -206,11 +219,15 @@ def _parse(request: Request) -> Optional[Target]:
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
         namespace, rest = rest[1], rest[2:]
+    beyond = ""
     if len(rest) > 3:
-        return None
+        if rest[0] != "pods" or rest[2] != "proxy":
+            return None
+        beyond = request.path.split("/proxy/", 1)[1]
+        rest = rest[:3]
     rest += [""] * (3 - len(rest))
     params = dict(parse_qsl(request.query, keep_blank_values=True))
-    return Target(group, version, namespace, rest[0], rest[1], rest[2], params)
+    return Target(group, version, namespace, rest[0], rest[1], rest[2], params, beyond)
 
 
 def _attributes(request: Request, target: Target, resource: Optional[Resource]) -> Attributes:

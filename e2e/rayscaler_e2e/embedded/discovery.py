@@ -16,8 +16,14 @@ VERSION = {
     "buildDate": "",
 }
 CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
-SUBRESOURCE_VERBS = {"status": ["get", "patch", "update"], "finalize": ["update"], "token": ["create"], "binding": ["create"]}
-SUBRESOURCE_KINDS = {"token": "TokenRequest", "binding": "Binding"}
+SUBRESOURCE_VERBS = {
+    "status": ["get", "patch", "update"],
+    "finalize": ["update"],
+    "token": ["create"],
+    "binding": ["create"],
+    "proxy": ["create", "delete", "get", "patch", "update"],
+}
+SUBRESOURCE_KINDS = {"token": "TokenRequest", "binding": "Binding", "proxy": "PodProxyOptions"}
 REVIEWS = {
     "kind": "APIResourceList",
     "apiVersion": "v1",

@@ -80,7 +80,7 @@ def _built_in() -> List[Resource]:
         ),
         _core(
             "pods", "Pod", PodKind(), short_names=("po",), categories=("all",),
-            subresources=frozenset(("status", "binding")), returns_deleted=True,
+            subresources=frozenset(("status", "binding", "proxy")), returns_deleted=True,
             field_selectors=(
                 *BASE_FIELDS, "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
                 "spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP",

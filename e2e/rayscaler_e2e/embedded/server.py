@@ -120,10 +120,14 @@ class Handler(BaseHTTPRequestHandler):
             return body
 
     def _send_body(self, answer: Answer) -> None:
-        text = isinstance(answer.body, str)
-        data = answer.body.encode() if text else json.dumps(answer.body, separators=(",", ":")).encode() + b"\n"
+        kind, data = answer.content_type, answer.body
+        if isinstance(data, str):
+            kind, data = "text/plain; charset=utf-8", data.encode()
+        elif not isinstance(data, bytes):
+            kind, data = "application/json", json.dumps(data, separators=(",", ":")).encode() + b"\n"
         self.send_response(answer.code)
-        self.send_header("Content-Type", "text/plain; charset=utf-8" if text else "application/json")
+        if kind:
+            self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         if answer.code == 429:
             self.send_header("Retry-After", "1")

@@ -1,0 +1,90 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/explain_text.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/view.h"
+#include "codec/plan_json.h"
+#include "codec/rfc3339.h"
+
+#define OUTPUT_BYTES_MAX ((size_t)256 << 20)
+
+static const char help[] =
+	"usage: @ explain CLUSTER [-n NS] [-o text|json] [flags]\n"
+	"Says of one RayCluster what waits in Ray and which worker it is for, what cannot\n"
+	"be served and why, why each worker stays or goes, which groups are in back-off.\n"
+	"The running controller is asked for what it decides from. Without one the answer\n"
+	"is made from the API objects, and says that Ray's view is missing.\n"
+	"  -o, --output FORMAT           text (default) or json, the form of \"plan\"\n" SESSION_HELP
+	"exit status: 0 it was explained, 1 it could not be, 2 wrong usage\n";
+
+static const char *source_line(const struct view_one *one, struct arena *arena)
+{
+	char when[RFC3339_SIZE];
+
+	rfc3339_print(one->cluster->snapshot.now, when);
+	if (one->cluster->from_controller)
+		return arena_printf(arena, "as the controller sees it (%s, version %s) at %s",
+				    one->remote.where, one->remote.version, when);
+	return arena_printf(arena,
+			    "from the API objects at %s, without Ray's view and with default "
+			    "flags: %s",
+			    when, one->cluster->problem);
+}
+
+static int explain(const struct session_flags *flags, const char *name, bool json, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(buf_done) struct buf output;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (view_one_open(flags, name, &arena, &one, err))
+		return -1;
+	if (json) {
+		if (!one.cluster->from_controller)
+			help_warn("explain", source_line(&one, &arena));
+		if (plan_write(one.cluster->plan, true, &output, err))
+			return -1;
+	} else if (explain_text_write(&one.cluster->snapshot, one.cluster->plan,
+				      source_line(&one, &arena), &arena, &output, err)) {
+		return -1;
+	}
+	return file_print(&output, err);
+}
+
+int cli_explain(int argc, char **argv)
+{
+	struct session_flags session = { .namespace_ = NULL };
+	const char *name = NULL, *output = NULL;
+	const struct flag table[] = {
+		{ "-o", "--output", .value = &output },
+		SESSION_FLAGS(session),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand = &name };
+	bool json;
+	struct err err;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("explain", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	if (!name)
+		return help_usage("explain", "CLUSTER is required: the name of a RayCluster");
+	json = output && strcmp(output, "json") == 0;
+	if (output && !json && strcmp(output, "text") != 0)
+		return help_usage("explain", "-o takes text or json");
+	if (explain(&session, name, json, &err))
+		return help_failed("explain", &err);
+	return EXIT_DONE;
+}

@@ -1,0 +1,188 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/request_text.h"
+#include "cli/view.h"
+#include "codec/json_write.h"
+#include "codec/request_resources.h"
+#include "core/decide.h"
+#include "core/reason.h"
+#include "kube/kube_path.h"
+
+/* An object's annotations together may have no more. */
+#define ANNOTATION_BYTES_MAX ((size_t)256 << 10)
+#define OUTPUT_BYTES_MAX ((size_t)16 << 20)
+
+static const char help[] =
+	"usage: @ request CLUSTER --bundles LIST [-n NS] [flags]\n"
+	"       @ request CLUSTER --clear [-n NS] [flags]\n"
+	"Asks for room in a RayCluster ahead of demand, and keeps it: writes the\n"
+	"annotation " ANNOTATION_REQUEST_RESOURCES ", which stands until it is\n"
+	"changed or cleared.\n"
+	"Prints what was there before, which groups grow and which workers are kept.\n"
+	"  --bundles LIST                JSON, as bundles= of Ray's request_resources:\n"
+	"                                '[{\"GPU\": 1}, {\"CPU\": 4}]'\n"
+	"  --clear                       remove the annotation\n" SESSION_HELP
+	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
+
+struct arguments {
+	struct session_flags session;
+	const char *name, *bundles;
+	bool clear;
+};
+
+static int check_bundles(const char *text, struct arena *arena, struct ray_constraint *ret,
+			 struct err *err)
+{
+	if (strlen(text) > ANNOTATION_BYTES_MAX)
+		return err_set(err, ERR_INPUT, "--bundles: longer than an annotation may be");
+	if (request_resources_parse(text, arena, ret, err)) {
+		char what[ERR_TEXT_SIZE];
+
+		snprintf(what, sizeof(what), "%s", err->text);
+		return err_set(err, ERR_INPUT,
+			       "--bundles: %s; it must be a JSON list of bundles like "
+			       "[{\"GPU\": 1}]",
+			       what);
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		if (ret->requests[i].request.problem)
+			return err_set(err, ERR_INPUT, "--bundles: no machine can serve it: %s",
+				       ret->requests[i].request.problem);
+	}
+	return 0;
+}
+
+/* {"metadata": {"annotations": {KEY: text or null}}} */
+static void write_patch(struct buf *buf, const char *text)
+{
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_object(&writer, "metadata");
+	json_write_object(&writer, "annotations");
+	if (text)
+		json_write_text(&writer, ANNOTATION_REQUEST_RESOURCES, text);
+	else
+		json_write_null(&writer, ANNOTATION_REQUEST_RESOURCES);
+	json_write_object_end(&writer);
+	json_write_object_end(&writer);
+	json_write_object_end(&writer);
+}
+
+static int send_patch(const struct view_one *one, const char *text, struct arena *arena,
+		      struct err *err)
+{
+	AUTO(buf_done) struct buf body;
+	struct fetch fetch;
+	int failed;
+
+	buf_init(&body, ANNOTATION_BYTES_MAX * 6 + 1024);
+	write_patch(&body, text);
+	fetch = (struct fetch){
+		.path = kube_path(arena, view_api_version(one->view), one->cluster->namespace_,
+				  "rayclusters", one->cluster->name, NULL),
+		.verb = KUBE_MERGE_PATCH,
+		.body = buf_string(&body),
+	};
+	session_fetch(one->session, &fetch, 1);
+	failed = fetch.err.kind != ERR_NONE;
+	if (failed)
+		*err = fetch.err;
+	fetch_done(&fetch);
+	return failed ? -1 : 0;
+}
+
+/* It may be scaled by nobody: the annotation is written all the same, because it is the user's, and
+ * waits for the day. */
+static void warn_unmanaged(const struct plan *plan, struct arena *arena)
+{
+	const struct plan_condition *condition =
+		plan->conditions.count > 0 ? &plan->conditions.at[0] : NULL;
+
+	if (!condition || strcmp(condition->type, "ScalingActive") != 0 ||
+	    strcmp(condition->status, "False") != 0 ||
+	    strcmp(condition->reason, REASON_DEMAND_UNAVAILABLE) == 0)
+		return;
+	help_warn("request",
+		  arena_printf(arena,
+			       "this RayCluster is not scaled by rayscaler (%s: %s); the "
+			       "annotation is written and changes nothing until it is",
+			       condition->reason, condition->message));
+}
+
+static int request(const struct arguments *arguments, const struct ray_constraint *constraint,
+		   struct arena *arena, struct err *err)
+{
+	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(buf_done) struct buf output;
+	struct snapshot snapshot;
+	const char *before;
+	const struct plan *plan;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (view_one_open(&arguments->session, arguments->name, arena, &one, err))
+		return -1;
+	snapshot = one.cluster->snapshot;
+	before = labels_value(&snapshot.cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
+	snapshot.has_annotation_request = constraint != NULL;
+	snapshot.annotation_request = constraint;
+	snapshot.annotation_problem = "";
+	plan = decide(&snapshot, arena);
+	warn_unmanaged(plan, arena);
+	/* Before the loop turns: the plan may point into the copies of the objects. */
+	request_text_write(plan, before, arguments->bundles, &output);
+	if (!one.cluster->from_controller)
+		buf_add_string(&output,
+			       "told without the controller: what Ray uses is not known\n");
+	if (send_patch(&one, arguments->bundles, arena, err))
+		return -1;
+	return file_print(&output, err);
+}
+
+static int check_arguments(const struct arguments *arguments, struct err *err)
+{
+	if (!arguments->name)
+		return err_set(err, ERR_INPUT, "CLUSTER is required: the name of a RayCluster");
+	if (arguments->clear == (arguments->bundles != NULL))
+		return err_set(err, ERR_INPUT, "one of --bundles LIST and --clear is required");
+	return 0;
+}
+
+int cli_request(int argc, char **argv)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct arguments arguments = { .name = NULL };
+	const struct flag table[] = {
+		{ NULL, "--bundles", .value = &arguments.bundles },
+		{ NULL, "--clear", .on = &arguments.clear },
+		SESSION_FLAGS(arguments.session),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand = &arguments.name };
+	struct ray_constraint constraint;
+	struct err err;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("request", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	if (check_arguments(&arguments, &err))
+		return help_usage("request", err.text);
+	if (arguments.bundles && check_bundles(arguments.bundles, &arena, &constraint, &err))
+		return help_failed("request", &err);
+	if (request(&arguments, arguments.bundles ? &constraint : NULL, &arena, &err))
+		return help_failed("request", &err);
+	return EXIT_DONE;
+}

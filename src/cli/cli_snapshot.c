@@ -1,0 +1,75 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/view.h"
+#include "codec/snapshot_json.h"
+#include "codec/snapshot_write.h"
+
+static const char help[] =
+	"usage: @ snapshot CLUSTER [-n NS] [-o FILE] [flags]\n"
+	"Writes the Snapshot of one RayCluster: all that its next decision depends on,\n"
+	"for \"@ plan -f FILE\" and for bug reports. Values of environment\n"
+	"variables, commands of containers, foreign annotations and what is named as a\n"
+	"password, token, secret or key are left out. The running controller is asked for\n"
+	"it; without one it is made from the API objects, and Ray's state, events and\n"
+	"memory are missing.\n"
+	"  -o, --output FILE             default: standard output, also as -\n" SESSION_HELP
+	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
+
+static int take_snapshot(const struct session_flags *flags, const char *name, const char *path,
+			 struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, SNAPSHOT_BYTES_MAX);
+	if (view_one_open(flags, name, &arena, &one, err))
+		return -1;
+	if (one.cluster->from_controller) {
+		buf_add_string(&text, one.cluster->from_controller);
+	} else {
+		help_warn("snapshot",
+			  arena_printf(&arena,
+				       "made from the API objects, without Ray's state, events and "
+				       "the controller's flags: %s",
+				       one.cluster->problem));
+		if (snapshot_write(&one.cluster->snapshot, &text, err))
+			return -1;
+	}
+	return path && strcmp(path, "-") != 0 ? file_write(path, &text, err) :
+						file_print(&text, err);
+}
+
+int cli_snapshot(int argc, char **argv)
+{
+	struct session_flags session = { .namespace_ = NULL };
+	const char *name = NULL, *path = NULL;
+	const struct flag table[] = {
+		{ "-o", "--output", .value = &path },
+		SESSION_FLAGS(session),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand = &name };
+	struct err err;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("snapshot", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	if (!name)
+		return help_usage("snapshot", "CLUSTER is required: the name of a RayCluster");
+	if (take_snapshot(&session, name, path, &err))
+		return help_failed("snapshot", &err);
+	return EXIT_DONE;
+}

@@ -1,0 +1,215 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/status_json.h"
+#include "cli/status_text.h"
+#include "cli/table.h"
+#include "cli/view.h"
+#include "codec/rfc3339.h"
+#include "codec/yaml_write.h"
+#include "net/loop.h"
+
+#define OUTPUT_BYTES_MAX ((size_t)256 << 20)
+#define WATCH_MS 2000
+
+static const char help[] =
+	"usage: @ status [CLUSTER] [-n NS | -A] [-w] [-o table|json|yaml] [flags]\n"
+	"Shows the worker groups of RayClusters: bounds, replicas now and wanted, GPUs in\n"
+	"use and there, Pods on their way, since when a worker is idle, and why. Below\n"
+	"it: what waits in Ray, what cannot be served, which groups are in back-off.\n"
+	"The running controller is asked for what it decides from. Without one the table\n"
+	"is made from the API objects, and says what is not known.\n"
+	"  -A, --all-namespaces          all namespaces\n"
+	"  -w, --watch                   again every 2 s until Ctrl-C\n"
+	"  -o, --output FORMAT           table (default), json or yaml\n"
+	"  --color WHEN                  auto (default: on a terminal, unless NO_COLOR is\n"
+	"                                set), always or never\n" SESSION_HELP
+	"exit status: 0 it was shown, 1 it could not be, 2 wrong usage\n";
+
+enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
+
+struct arguments {
+	struct session_flags session;
+	const char *name, *output_word, *color;
+	bool all, watch;
+	enum output output;
+	bool colours;
+};
+
+/* ---- one answer ---- */
+
+static int write_answer(const struct arguments *arguments, const struct status_answer *answer,
+			struct arena *arena, struct buf *output, struct err *err)
+{
+	AUTO(buf_done) struct buf json;
+
+	buf_init(&json, OUTPUT_BYTES_MAX);
+	if (arguments->output == OUTPUT_TABLE) {
+		status_text_write(answer, arguments->colours, arena, output);
+		return 0;
+	}
+	if (arguments->output == OUTPUT_JSON)
+		return status_json_write(answer, arena, output, err);
+	if (status_json_write(answer, arena, &json, err))
+		return -1;
+	return yaml_write(buf_string(&json), json.size, output, err);
+}
+
+static int look(const struct arguments *arguments, struct session *session, struct view *view,
+		struct buf *output, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct view_clusters clusters;
+	struct remote remote;
+	const struct status_answer answer = {
+		.clusters = &clusters,
+		.remote = &remote,
+		.namespace_ = arguments->all ? NULL : session_namespace(session),
+	};
+
+	remote_find(session, &arena, &remote);
+	view_look(view, &remote, &arena, &clusters);
+	return write_answer(arguments, &answer, &arena, output, err);
+}
+
+/* ---- again and again ---- */
+
+static bool never(void *context)
+{
+	(void)context;
+	return false;
+}
+
+/* A terminal is overwritten from the top, so that it does not flicker; elsewhere each answer stands
+ * below the last one, with its time. */
+static void add_top(struct session *session, struct buf *output)
+{
+	char now[RFC3339_SIZE];
+
+	rfc3339_print(loop_wall(session_loop(session)) / MS_PER_SECOND * MS_PER_SECOND, now);
+	buf_printf(output, "%s%s  every %d s, Ctrl-C ends\n",
+		   isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "\n", now, WATCH_MS / 1000);
+}
+
+static int watch(const struct arguments *arguments, struct session *session, struct view *view,
+		 struct err *err)
+{
+	while (!session_interrupted(session)) {
+		AUTO(buf_done) struct buf output;
+
+		buf_init(&output, OUTPUT_BYTES_MAX);
+		add_top(session, &output);
+		if (look(arguments, session, view, &output, err))
+			return -1;
+		if (session_interrupted(session))
+			break;
+		if (file_print(&output, err))
+			return -1;
+		(void)session_wait(session, never, NULL, WATCH_MS);
+	}
+	return 0;
+}
+
+static int once(const struct arguments *arguments, struct session *session, struct view *view,
+		struct err *err)
+{
+	AUTO(buf_done) struct buf output;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (look(arguments, session, view, &output, err))
+		return -1;
+	return file_print(&output, err);
+}
+
+static void done_session(struct session **session)
+{
+	session_free(*session);
+}
+
+static void done_view(struct view **view)
+{
+	view_free(*view);
+}
+
+static int status(const struct arguments *arguments, struct err *err)
+{
+	AUTO(done_session) struct session *session = session_new(&arguments->session, err);
+	AUTO(done_view) struct view *view = NULL;
+
+	if (!session)
+		return -1;
+	if (arguments->watch)
+		session_catch_signals(session);
+	view = view_new(session, arguments->all ? NULL : session_namespace(session),
+			arguments->name);
+	if (view_wait(view, arguments->watch, err))
+		return session_interrupted(session) ? 0 : -1;
+	return arguments->watch ? watch(arguments, session, view, err) :
+				  once(arguments, session, view, err);
+}
+
+/* ---- arguments ---- */
+
+static int check_output(struct arguments *arguments, struct err *err)
+{
+	static const char *const words[] = { "table", "json", "yaml" };
+
+	if (!arguments->output_word)
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(arguments->output_word, words[i]) == 0) {
+			arguments->output = (enum output)i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_INPUT, "-o takes table, json or yaml, not %.80s",
+		       arguments->output_word);
+}
+
+static int check_arguments(struct arguments *arguments, struct err *err)
+{
+	if (check_output(arguments, err))
+		return -1;
+	if (arguments->all && (arguments->name || arguments->session.namespace_))
+		return err_set(err, ERR_INPUT, "-A goes with neither -n nor CLUSTER");
+	if (arguments->watch && arguments->output != OUTPUT_TABLE)
+		return err_set(err, ERR_INPUT, "--watch shows the table only");
+	if (table_colours(arguments->color, &arguments->colours))
+		return err_set(err, ERR_INPUT, "--color takes auto, always or never, not %.80s",
+			       arguments->color);
+	return 0;
+}
+
+int cli_status(int argc, char **argv)
+{
+	struct arguments arguments = { .name = NULL };
+	const struct flag table[] = {
+		{ "-A", "--all-namespaces", .on = &arguments.all },
+		{ "-w", "--watch", .on = &arguments.watch },
+		{ "-o", "--output", .value = &arguments.output_word },
+		{ NULL, "--color", .value = &arguments.color },
+		SESSION_FLAGS(arguments.session),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand = &arguments.name };
+	struct err err;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("status", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	if (check_arguments(&arguments, &err))
+		return help_usage("status", err.text);
+	return status(&arguments, &err) ? help_failed("status", &err) : EXIT_DONE;
+}

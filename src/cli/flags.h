@@ -1,0 +1,31 @@
+/* The flags of one command, parsed by a table: "-n NAME", "-nNAME", "--namespace NAME" and
+ * "--namespace=NAME"; a switch stands alone. Flags and operands may come in any order, as with
+ * kubectl; "--" ends the flags. --help and -h are always there.
+ * `run` has its own (ctl/options), because its flags are settings of decisions as well. */
+#ifndef CLI_FLAGS_H
+#define CLI_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct flag {
+	const char *letter; /* "-n"; NULL: none */
+	const char *name;   /* "--namespace" */
+	const char **value; /* takes a value, and this is set to it (it points into argv) */
+	bool *on;           /* else: a switch, and this is set */
+};
+
+struct flags {
+	const struct flag *at;
+	size_t count;
+	const char *operand_name; /* "CLUSTER"; NULL: no operand is taken */
+	const char **operand;     /* left alone when it is not given */
+	bool help;                /* --help was given: what follows was not looked at */
+};
+
+/* argv[0] is the command. ERR_INPUT names the argument. */
+int flags_parse(struct flags *flags, int argc, char **argv, struct err *err);
+
+#endif

@@ -1,0 +1,270 @@
+#include "cli/remote.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/list_json.h"
+#include "codec/pod_json.h"
+#include "kube/kube_path.h"
+
+#define LEASE_VERSION "coordination.k8s.io/v1"
+#define LEASE_NAME "rayscaler"
+#define POD_SELECTOR "app.kubernetes.io/name=rayscaler"
+#define PORT_NAME "metrics"
+#define PORT_DEFAULT 8080
+
+static const struct json_limits limits = { .bytes = KUBE_BODY_MAX_BYTES,
+					   .depth = 64,
+					   .elements = 1000000 };
+
+/* ---- --controller-url ---- */
+
+static bool is_loopback(const char *host)
+{
+	size_t size = strcspn(host, ":/");
+
+	return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0 ||
+	       (size == strlen("localhost") && strncmp(host, "localhost", size) == 0);
+}
+
+int remote_url(const char *given, struct arena *arena, const char **ret_url, struct err *err)
+{
+	const char *scheme = "", *host = strstr(given, "://");
+	size_t size = strlen(given);
+
+	host = host ? host + 3 : given;
+	if (host == given)
+		scheme = is_loopback(host) ? "http://" : "https://";
+	else if (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0)
+		return err_set(err, ERR_INPUT,
+			       "--controller-url %.200s: the scheme must be "
+			       "http or https",
+			       given);
+	for (const char *c = given; *c != '\0'; c++) {
+		if (!isgraph((unsigned char)*c) || strchr("@?#", *c))
+			return err_set(err, ERR_INPUT,
+				       "--controller-url %.200s: must be http://HOST:PORT or "
+				       "https://HOST:PORT",
+				       given);
+	}
+	if (*host == '\0' || *host == '/')
+		return err_set(err, ERR_INPUT, "--controller-url %.200s: has no host", given);
+	while (size > 0 && given[size - 1] == '/')
+		size--;
+	*ret_url = arena_printf(arena, "%s%.*s", scheme, (int)size, given);
+	return 0;
+}
+
+/* ---- which Pod ---- */
+
+struct finder {
+	struct session *session;
+	struct arena *arena;
+	const char *namespace_;
+	struct remote *remote;
+};
+
+static void give_up(struct finder *finder, const char *problem)
+{
+	finder->remote->problem = problem;
+}
+
+/* GET through the API server, parsed. -1 with the fetch's error. */
+static int get_json(struct finder *finder, const char *path, struct cJSON **ret_json,
+		    struct err *err)
+{
+	struct fetch fetch = { .path = path };
+	int failed = -1;
+
+	session_fetch(finder->session, &fetch, 1);
+	if (fetch.ended && fetch.err.kind == ERR_NONE)
+		failed = json_parse(fetch.text, fetch.size, &limits, ret_json, err);
+	else
+		*err = fetch.err;
+	fetch_done(&fetch);
+	return failed;
+}
+
+static int read_holder(struct finder *finder, const char **ret_holder, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = finder->arena, .err = err };
+	struct json_at root, spec;
+	const char *path = kube_path(finder->arena, LEASE_VERSION, finder->namespace_, "leases",
+				     LEASE_NAME, NULL);
+
+	if (get_json(finder, path, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_object(&root, "spec", &spec) || json_text(&spec, "holderIdentity", ret_holder))
+		return -1;
+	return 0;
+}
+
+static int32_t pod_port(const struct pod *pod)
+{
+	for (size_t c = 0; c < pod->spec.container_count; c++) {
+		const struct container *container = &pod->spec.containers[c];
+
+		for (size_t p = 0; p < container->port_count; p++) {
+			if (strcmp(container->ports[p].name, PORT_NAME) == 0)
+				return container->ports[p].port;
+		}
+	}
+	return PORT_DEFAULT;
+}
+
+static void take_pod(struct finder *finder, const struct pod *pod)
+{
+	const char *name = arena_printf(finder->arena, "http:%s:%d", pod->name, pod_port(pod));
+
+	finder->remote->base =
+		kube_path(finder->arena, "v1", finder->namespace_, "pods", name, "proxy");
+	finder->remote->where =
+		arena_printf(finder->arena, "Pod %s/%s", finder->namespace_, pod->name);
+}
+
+static void find_holder_pod(struct finder *finder, const char *holder)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct pod *pod = ARENA_NEW(finder->arena, struct pod);
+	struct err err;
+	const char *path = kube_path(finder->arena, "v1", finder->namespace_, "pods", holder, NULL);
+
+	if (get_json(finder, path, &json, &err) || pod_decode(json, "", finder->arena, pod, &err)) {
+		give_up(finder,
+			arena_printf(finder->arena, "the Lease %s/" LEASE_NAME " is held by %s: %s",
+				     finder->namespace_, holder, err.text));
+		return;
+	}
+	take_pod(finder, pod);
+}
+
+static void find_labelled_pod(struct finder *finder)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct list_page page;
+	struct err err;
+	const char *path = kube_path_query(finder->arena,
+					   kube_path(finder->arena, "v1", finder->namespace_,
+						     "pods", NULL, NULL),
+					   "labelSelector", POD_SELECTOR);
+
+	if (get_json(finder, path, &json, &err) || list_decode(json, finder->arena, &page, &err)) {
+		give_up(finder, arena_strdup(finder->arena, err.text));
+		return;
+	}
+	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
+		struct pod *pod = ARENA_NEW(finder->arena, struct pod);
+
+		if (pod_decode(item, "", finder->arena, pod, &err) == 0 &&
+		    strcmp(pod->phase, "Running") == 0 && !pod->deleting) {
+			take_pod(finder, pod);
+			return;
+		}
+	}
+	give_up(finder,
+		arena_printf(finder->arena,
+			     "no Lease " LEASE_NAME " and no running Pod with label " POD_SELECTOR
+			     " in namespace %s; another namespace: "
+			     "--controller-namespace",
+			     finder->namespace_));
+}
+
+static void find_pod(struct finder *finder)
+{
+	const char *holder = "";
+	struct err err = { .kind = ERR_NONE };
+
+	if (read_holder(finder, &holder, &err) && err.kind != ERR_NOT_FOUND) {
+		give_up(finder, arena_strdup(finder->arena, err.text));
+		return;
+	}
+	if (*holder != '\0')
+		find_holder_pod(finder, holder);
+	else
+		find_labelled_pod(finder);
+}
+
+/* ---- its /status ---- */
+
+static void set_address(const struct remote *remote, const char *address, struct fetch *ret_fetch)
+{
+	*ret_fetch = (struct fetch){ .path = remote->straight ? NULL : address,
+				     .url = remote->straight ? address : NULL };
+}
+
+void remote_address(const struct remote *remote, struct arena *arena, const char *kind,
+		    const char *namespace_, const char *name, struct fetch *ret_fetch)
+{
+	set_address(remote,
+		    kube_path_append(arena,
+				     kube_path_append(arena,
+						      kube_path_append(arena, remote->base, kind),
+						      namespace_),
+				     name),
+		    ret_fetch);
+}
+
+static int read_status(const char *text, size_t size, struct arena *arena, const char **ret_version,
+		       struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root;
+
+	if (json_parse(text, size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	return json_expect(&root, JSON_OBJECT) || json_text(&root, "version", ret_version) ? -1 : 0;
+}
+
+static void ask_status(struct finder *finder)
+{
+	struct remote *remote = finder->remote;
+	struct fetch fetch;
+	struct err err;
+
+	set_address(remote, kube_path_append(finder->arena, remote->base, "status"), &fetch);
+	session_fetch(finder->session, &fetch, 1);
+	err = fetch.err;
+	if (err.kind == ERR_NONE &&
+	    (!fetch.ended ||
+	     read_status(fetch.text, fetch.size, finder->arena, &remote->version, &err)))
+		give_up(finder, arena_printf(finder->arena, "%s: no answer of a controller: %s",
+					     remote->where, err.text));
+	else if (err.kind != ERR_NONE)
+		give_up(finder,
+			arena_printf(finder->arena, "%s%s%s", remote->straight ? "" : remote->where,
+				     remote->straight ? "" : ": ", err.text));
+	else
+		remote->found = true;
+	fetch_done(&fetch);
+}
+
+void remote_find(struct session *session, struct arena *arena, struct remote *ret_remote)
+{
+	const struct session_flags *flags = session_flags(session);
+	struct finder finder = {
+		.session = session,
+		.arena = arena,
+		.namespace_ = flags->controller_namespace ? flags->controller_namespace :
+							    REMOTE_NAMESPACE,
+		.remote = ret_remote,
+	};
+	struct err err;
+
+	*ret_remote = (struct remote){ .where = "", .version = "", .problem = "" };
+	if (!flags->controller_url) {
+		find_pod(&finder);
+	} else if (remote_url(flags->controller_url, arena, &ret_remote->base, &err)) {
+		give_up(&finder, arena_strdup(arena, err.text));
+	} else {
+		ret_remote->straight = true;
+		ret_remote->where = ret_remote->base;
+	}
+	if (ret_remote->base)
+		ask_status(&finder);
+}

@@ -1,0 +1,37 @@
+/* The running controller as a command reaches it: through the API server's proxy to the Pod that
+ * holds the Lease (Lease -> Pod -> pods/proxy), or straight with --controller-url.
+ * The Lease may be missing where one replica runs without leader election: then the first running
+ * Pod with the label app.kubernetes.io/name=rayscaler is taken. The Pod's port is its container
+ * port `metrics`, else 8080. Not finding it is no error: commands then say what they cannot know. */
+#ifndef CLI_REMOTE_H
+#define CLI_REMOTE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cli/session.h"
+
+#define REMOTE_NAMESPACE "rayscaler-system"
+
+struct remote {
+	bool found;
+	const char *where;   /* "Pod rayscaler-system/rayscaler-0", or the URL */
+	const char *version; /* "" unless found */
+	const char *problem; /* why not found, with what can be done; "" when found */
+	const char *base;    /* path or URL; NULL unless an address is known */
+	bool straight;       /* base is a URL */
+};
+
+/* Asks for its /status. Everything lives in the arena. */
+void remote_find(struct session *session, struct arena *arena, struct remote *ret_remote);
+
+/* Sets path or url of a fetch to BASE/KIND/NAMESPACE/NAME; kind: "status" or "snapshot". */
+void remote_address(const struct remote *remote, struct arena *arena, const char *kind,
+		    const char *namespace_, const char *name, struct fetch *ret_fetch);
+
+/* What --controller-url stands for: without a scheme it is http:// to a loopback address and
+ * https:// to any other. ERR_INPUT for what is no URL, or holds credentials. */
+int remote_url(const char *given, struct arena *arena, const char **ret_url, struct err *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* What `status` prints for people: one row for each worker group, and below it a line for whatever
+ * needs attention. Pure. `status_json` says the same for programs. */
+#ifndef CLI_STATUS_TEXT_H
+#define CLI_STATUS_TEXT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "cli/remote.h"
+#include "cli/view.h"
+
+/* What both forms show. */
+struct status_answer {
+	const struct view_clusters *clusters;
+	const struct remote *remote;
+	const char *namespace_; /* NULL: all, and the table has a column for it */
+};
+
+void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,
+		       struct buf *buf);
+
+/* "41s", "3m10s", "2h5m", "4d3h": whole seconds; negative ones count as 0. */
+const char *status_text_age(struct arena *arena, int64_t seconds);
+
+#endif

@@ -1,0 +1,101 @@
+#include "cli/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "cli/text.h"
+
+#define GAP 2
+
+static const char *const colour_codes[] = {
+	[TABLE_PLAIN] = "",       [TABLE_GOOD] = "\033[32m", [TABLE_BUSY] = "\033[33m",
+	[TABLE_BAD] = "\033[31m", [TABLE_FAINT] = "\033[2m",
+};
+static const char title_code[] = "\033[1m", plain_code[] = "\033[0m";
+
+void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
+		size_t column_count)
+{
+	*table = (struct table){ .arena = arena, .columns = columns, .column_count = column_count };
+}
+
+void table_add(struct table *table, enum table_colour colour, const char *text)
+{
+	VEC_PUSH(table->arena, &table->cells,
+		 ((struct table_cell){ *text != '\0' ? text : "-", colour }));
+}
+
+static size_t *widths(const struct table *table)
+{
+	size_t *found = arena_array(table->arena, table->column_count, sizeof(*found));
+
+	for (size_t c = 0; c < table->column_count; c++)
+		found[c] = strlen(table->columns[c].title);
+	for (size_t i = 0; i < table->cells.count; i++) {
+		size_t width = text_columns(table->cells.at[i].text);
+		size_t *most = &found[i % table->column_count];
+
+		if (width > *most)
+			*most = width;
+	}
+	return found;
+}
+
+static void add_spaces(struct buf *buf, size_t count)
+{
+	while (count-- > 0)
+		buf_add_char(buf, ' ');
+}
+
+/* One row of cells; the last column is not padded. */
+static void write_row(const struct table *table, const struct table_cell *cells,
+		      const size_t *width, const char *code, bool colours, struct buf *buf)
+{
+	for (size_t c = 0; c < table->column_count; c++) {
+		size_t have = text_columns(cells[c].text), pad = width[c] - have;
+		const char *start = code ? code : colour_codes[cells[c].colour];
+		bool last = c + 1 == table->column_count;
+
+		if (table->columns[c].right)
+			add_spaces(buf, pad);
+		if (colours)
+			buf_add_string(buf, start);
+		text_add_clean(buf, cells[c].text);
+		if (colours && *start != '\0')
+			buf_add_string(buf, plain_code);
+		if (!last)
+			add_spaces(buf, (table->columns[c].right ? 0 : pad) + GAP);
+	}
+	buf_add_char(buf, '\n');
+}
+
+void table_write(const struct table *table, bool colours, struct buf *buf)
+{
+	const size_t *width = widths(table);
+	struct table_cell *titles = arena_array(table->arena, table->column_count, sizeof(*titles));
+
+	CHECK(table->cells.count % table->column_count == 0);
+	for (size_t c = 0; c < table->column_count; c++)
+		titles[c].text = table->columns[c].title;
+	write_row(table, titles, width, title_code, colours, buf);
+	for (size_t i = 0; i < table->cells.count; i += table->column_count)
+		write_row(table, &table->cells.at[i], width, NULL, colours, buf);
+}
+
+int table_colours(const char *choice, bool *ret_colours)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (!choice || strcmp(choice, "auto") == 0)
+		*ret_colours = isatty(STDOUT_FILENO) && !(no_color && *no_color != '\0') &&
+			       !(term && strcmp(term, "dumb") == 0);
+	else if (strcmp(choice, "always") == 0)
+		*ret_colours = true;
+	else if (strcmp(choice, "never") == 0)
+		*ret_colours = false;
+	else
+		return -1;
+	return 0;
+}

@@ -1,0 +1,124 @@
+#include "cli/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "codec/utf8.h"
+
+static uint32_t code_point(const char *text, size_t length)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	uint32_t value;
+
+	if (length == 1)
+		return c[0];
+	value = c[0] & (0x7FU >> length);
+	for (size_t i = 1; i < length; i++)
+		value = value << 6 | (c[i] & 0x3FU);
+	return value;
+}
+
+/* Zero-width, line and direction characters beside the control characters: a name with them could
+ * look like another one. */
+static bool is_safe(uint32_t c)
+{
+	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+		return false;
+	if (c >= 0x200B && c <= 0x200F)
+		return false;
+	if (c >= 0x2028 && c <= 0x202E)
+		return false;
+	return !(c >= 0x2060 && c <= 0x206F) && c != 0xFEFF && c != 0x061C && c != 0xAD;
+}
+
+/* The length of the first character, *ret_safe whether it may be shown. */
+static size_t next_character(const char *text, size_t left, bool *ret_safe)
+{
+	size_t length = utf8_length(text, left);
+
+	*ret_safe = length > 0 && is_safe(code_point(text, length));
+	return length > 0 ? length : 1;
+}
+
+void text_add_clean(struct buf *buf, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		bool safe;
+		size_t length = next_character(text, left, &safe);
+
+		if (safe)
+			buf_add(buf, text, length);
+		else
+			buf_add_char(buf, '?');
+		text += length;
+		left -= length;
+	}
+}
+
+size_t text_columns(const char *text)
+{
+	size_t left = strlen(text), columns = 0;
+
+	for (; left > 0; columns++) {
+		bool safe;
+		size_t length = next_character(text, left, &safe);
+
+		text += length;
+		left -= length;
+	}
+	return columns;
+}
+
+void text_add_padded(struct buf *buf, const char *text, size_t columns)
+{
+	text_add_clean(buf, text);
+	for (size_t have = text_columns(text); have < columns; have++)
+		buf_add_char(buf, ' ');
+}
+
+void text_add_reason(struct buf *buf, const char *reason, const char *message)
+{
+	text_add_clean(buf, reason);
+	if (*reason != '\0' && *message != '\0')
+		buf_add_string(buf, ": ");
+	text_add_clean(buf, message);
+	buf_add_char(buf, '\n');
+}
+
+static void new_line(struct buf *buf, size_t indent)
+{
+	buf_add_char(buf, '\n');
+	for (size_t i = 0; i < indent; i++)
+		buf_add_char(buf, ' ');
+}
+
+void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t indent, size_t width)
+{
+	bool first = true;
+	struct buf word;
+
+	buf_init(&word, strlen(text) + 1);
+	while (*text != '\0') {
+		size_t size = strcspn(text, " "), columns;
+
+		buf_clear(&word);
+		buf_add(&word, text, size);
+		columns = text_columns(buf_string(&word));
+		if (!first && column + 1 + columns > width) {
+			new_line(buf, indent);
+			column = indent;
+		} else if (!first) {
+			buf_add_char(buf, ' ');
+			column++;
+		}
+		text_add_clean(buf, buf_string(&word));
+		column += columns;
+		first = false;
+		text += size;
+		text += strspn(text, " ");
+	}
+	buf_done(&word);
+}

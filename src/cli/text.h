@@ -1,0 +1,25 @@
+/* Text that comes from outside, made safe for a terminal, and padding by columns.
+ * Every name, message and annotation that a command prints goes through here: nothing in it may
+ * steer the terminal or hide what stands beside it. Not for JSON or YAML, which escape. */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* Appends the text with "?" for each control character (C0, DEL, C1), line separator, invisible or
+ * direction-changing character and each byte that is no UTF-8. */
+void text_add_clean(struct buf *buf, const char *text);
+/* The columns of that: one for each character. */
+size_t text_columns(const char *text);
+/* Then spaces up to `columns`; a longer text stays whole. */
+void text_add_padded(struct buf *buf, const char *text, size_t columns);
+/* "Reason: message", or what there is of the two, and a line end. */
+void text_add_reason(struct buf *buf, const char *reason, const char *message);
+/* Appends the text broken between words, so that no line but a single long word is longer than
+ * `width`; lines after the first start with `indent` spaces. The first starts at column `column`. */
+void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t indent,
+		      size_t width);
+
+#endif

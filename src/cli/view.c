@@ -1,0 +1,278 @@
+#include "cli/view.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "cli/help.h"
+#include "codec/json.h"
+#include "codec/snapshot_json.h"
+#include "core/decide.h"
+#include "ctl/observe.h"
+#include "kube/kube_informer.h"
+#include "net/loop.h"
+
+#define FIRST_LISTS_MS 30000
+#define POLL_MS 2000
+#define NOT_REACHED "it is not asked from here, and no controller was reached"
+
+struct view {
+	struct session *session;
+	const char *namespace_, *name;
+	struct kube_informer *ray_clusters, *pods;
+	struct settings settings; /* the defaults */
+	struct err err;           /* the first failure since it was cleared */
+};
+
+/* ---- the copies ---- */
+
+static void on_change(void *context)
+{
+	session_wake(((struct view *)context)->session);
+}
+
+static void on_error(void *context, const struct err *err)
+{
+	struct view *view = context;
+
+	view->err = *err;
+	session_wake(view->session);
+}
+
+struct view *view_new(struct session *session, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct view *view = memory_alloc(sizeof(*view));
+	struct kube_informer_options clusters = {
+		.type = &kube_type_ray_cluster,
+		.namespace_ = namespace_,
+		.name = name,
+		.poll_ms = POLL_MS,
+		.callbacks = { .on_synced = on_change, .on_error = on_error, .context = view },
+	};
+	struct kube_informer_options pods = {
+		.type = &kube_type_pod,
+		.namespace_ = namespace_,
+		.label_selector = name ? arena_printf(&arena, LABEL_CLUSTER "=%s", name) :
+					 LABEL_CLUSTER,
+		.callbacks = clusters.callbacks,
+	};
+
+	view->session = session;
+	view->namespace_ = namespace_;
+	view->name = name;
+	settings_init(&view->settings);
+	view->ray_clusters = kube_informer_new(session_client(session), &clusters);
+	view->pods = kube_informer_new(session_client(session), &pods);
+	return view;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	kube_informer_free(view->ray_clusters);
+	kube_informer_free(view->pods);
+	memory_free(view);
+}
+
+static bool is_filled(const struct view *view)
+{
+	return kube_informer_synced(view->ray_clusters) && kube_informer_synced(view->pods);
+}
+
+static bool filled_or_failed(void *context)
+{
+	const struct view *view = context;
+
+	return is_filled(view) || view->err.kind != ERR_NONE;
+}
+
+static int check_named(const struct view *view, struct err *err)
+{
+	const char *bad;
+
+	if (!view->name || kube_informer_get(view->ray_clusters, view->namespace_, view->name))
+		return 0;
+	bad = kube_informer_bad(view->ray_clusters, view->namespace_, view->name);
+	if (bad)
+		return err_set(err, ERR_INPUT, "RayCluster %s/%s cannot be read: %s",
+			       view->namespace_, view->name, bad);
+	return err_set(err, ERR_NOT_FOUND,
+		       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
+		       view->namespace_, view->name);
+}
+
+int view_wait(struct view *view, bool patient, struct err *err)
+{
+	while (!is_filled(view)) {
+		view->err.kind = ERR_NONE;
+		if (session_wait(view->session, filled_or_failed, view, FIRST_LISTS_MS))
+			*err = view->err;
+		else
+			err_set(err, ERR_TIMEOUT, "the API server did not list within %d s",
+				FIRST_LISTS_MS / 1000);
+		if (is_filled(view))
+			break;
+		if (!patient || session_interrupted(view->session))
+			return -1;
+		help_warn("status", err->text);
+	}
+	return check_named(view, err);
+}
+
+/* ---- the decisions ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct view_cluster *left = a, *right = b;
+	int order = strcmp(left->namespace_, right->namespace_);
+
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+static struct view_cluster *list_clusters(struct view *view, struct arena *arena, size_t *ret_count)
+{
+	struct view_cluster *clusters =
+		arena_array(arena, kube_informer_count(view->ray_clusters), sizeof(*clusters));
+	const struct ray_cluster *object;
+	size_t at = 0, count = 0;
+
+	while ((object = kube_informer_next(view->ray_clusters, &at)))
+		clusters[count++] = (struct view_cluster){
+			.namespace_ = arena_strdup(arena, object->namespace_),
+			.name = arena_strdup(arena, object->name),
+		};
+	sort_stable(clusters, count, sizeof(*clusters), compare);
+	*ret_count = count;
+	return clusters;
+}
+
+/* From the API objects alone. False: it went while the controller was asked. */
+static bool observe_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
+{
+	struct settings *settings = ARENA_NEW(arena, struct settings);
+	struct observation observation = {
+		.now = loop_wall(session_loop(view->session)),
+		.cluster =
+			kube_informer_get(view->ray_clusters, cluster->namespace_, cluster->name),
+		.ray_problem = NOT_REACHED,
+		.settings = settings,
+	};
+
+	if (!observation.cluster)
+		return false;
+	*settings = view->settings;
+	observation.pods = (const struct pod *const *)kube_informer_indexed(
+		view->pods, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name),
+		&observation.pod_count);
+	observe(&observation, arena, &cluster->snapshot);
+	return true;
+}
+
+static void take_snapshot(struct view_cluster *cluster, const struct fetch *fetch,
+			  struct arena *arena)
+{
+	struct err err = fetch->err;
+
+	cluster->problem = "";
+	if (err.kind == ERR_NONE && fetch->ended &&
+	    snapshot_read(fetch->text, fetch->size, arena, &cluster->snapshot, &err) == 0)
+		cluster->from_controller = arena_strndup(arena, fetch->text, fetch->size);
+	else
+		cluster->problem = arena_printf(
+			arena, "the controller gave no snapshot of %s/%s: %s", cluster->namespace_,
+			cluster->name, err.kind != ERR_NONE ? err.text : "it was not waited for");
+}
+
+static struct fetch *fetch_all(struct view *view, const struct remote *remote, const char *kind,
+			       const struct view_cluster *clusters, size_t count,
+			       struct arena *arena)
+{
+	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
+
+	for (size_t i = 0; i < count; i++)
+		remote_address(remote, arena, kind, clusters[i].namespace_, clusters[i].name,
+			       &fetches[i]);
+	session_fetch(view->session, fetches, count);
+	return fetches;
+}
+
+static void ask_controller(struct view *view, const struct remote *remote,
+			   struct view_cluster *clusters, size_t count, struct arena *arena)
+{
+	struct fetch *fetches = fetch_all(view, remote, "snapshot", clusters, count, arena);
+
+	for (size_t i = 0; i < count; i++) {
+		take_snapshot(&clusters[i], &fetches[i], arena);
+		fetch_done(&fetches[i]);
+	}
+}
+
+static const char *outdated_text(const struct view *view)
+{
+	if (!kube_informer_fresh(view->ray_clusters, NULL))
+		return kube_informer_problem(view->ray_clusters);
+	if (!kube_informer_fresh(view->pods, NULL))
+		return kube_informer_problem(view->pods);
+	return "";
+}
+
+void view_look(struct view *view, const struct remote *remote, struct arena *arena,
+	       struct view_clusters *ret_clusters)
+{
+	size_t count, kept = 0;
+	struct view_cluster *clusters = list_clusters(view, arena, &count);
+
+	for (size_t i = 0; i < count; i++)
+		clusters[i].problem = remote->problem;
+	if (remote->found)
+		ask_controller(view, remote, clusters, count, arena);
+	for (size_t i = 0; i < count; i++) {
+		struct view_cluster *cluster = &clusters[i];
+
+		if (!cluster->from_controller && !observe_objects(view, cluster, arena))
+			continue;
+		cluster->plan = decide(&cluster->snapshot, arena);
+		clusters[kept++] = *cluster;
+	}
+	*ret_clusters = (struct view_clusters){
+		.at = clusters,
+		.count = kept,
+		.unreadable = kube_informer_bad_count(view->ray_clusters),
+		.outdated = arena_strdup(arena, outdated_text(view)),
+	};
+}
+
+const char *view_api_version(const struct view *view)
+{
+	return kube_informer_api_version(view->ray_clusters);
+}
+
+/* ---- one ---- */
+
+int view_one_open(const struct session_flags *flags, const char *name, struct arena *arena,
+		  struct view_one *ret_one, struct err *err)
+{
+	struct view_clusters clusters;
+
+	*ret_one = (struct view_one){ .session = session_new(flags, err) };
+	if (!ret_one->session)
+		return -1;
+	ret_one->view = view_new(ret_one->session, session_namespace(ret_one->session), name);
+	if (view_wait(ret_one->view, false, err))
+		return -1;
+	remote_find(ret_one->session, arena, &ret_one->remote);
+	view_look(ret_one->view, &ret_one->remote, arena, &clusters);
+	if (clusters.count == 0)
+		return err_set(err, ERR_NOT_FOUND, "RayCluster %s/%s has just been deleted",
+			       session_namespace(ret_one->session), name);
+	ret_one->cluster = &clusters.at[0];
+	return 0;
+}
+
+void view_one_done(struct view_one *one)
+{
+	view_free(one->view);
+	session_free(one->session);
+}
