@@ -149,7 +149,7 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 	if (received->constraint_count + received->annotation_count == 0)
 		return;
 	buf_add_string(buf, "\nREQUESTED  ahead of demand, and which worker is kept for it\n");
-	if (received->constraint_count > 0)
+	if (state && received->constraint_count > 0)
 		add_requests(buf, state->constraints[0].requests, received->constraint_count,
 			     received->constraints);
 	if (received->annotation_count > 0)

@@ -18,6 +18,7 @@ static const char title_code[] = "\033[1m", plain_code[] = "\033[0m";
 void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
 		size_t column_count)
 {
+	CHECK(column_count > 0);
 	*table = (struct table){ .arena = arena, .columns = columns, .column_count = column_count };
 }
 
@@ -33,12 +34,12 @@ static size_t *widths(const struct table *table)
 
 	for (size_t c = 0; c < table->column_count; c++)
 		found[c] = strlen(table->columns[c].title);
-	for (size_t i = 0; i < table->cells.count; i++) {
+	for (size_t i = 0, c = 0; i < table->cells.count; i++) {
 		size_t width = text_columns(table->cells.at[i].text);
-		size_t *most = &found[i % table->column_count];
 
-		if (width > *most)
-			*most = width;
+		if (width > found[c])
+			found[c] = width;
+		c = c + 1 < table->column_count ? c + 1 : 0;
 	}
 	return found;
 }
@@ -76,7 +77,7 @@ void table_write(const struct table *table, bool colours, struct buf *buf)
 	const size_t *width = widths(table);
 	struct table_cell *titles = arena_array(table->arena, table->column_count, sizeof(*titles));
 
-	CHECK(table->cells.count % table->column_count == 0);
+	CHECK(table->column_count > 0 && table->cells.count % table->column_count == 0);
 	for (size_t c = 0; c < table->column_count; c++)
 		titles[c].text = table->columns[c].title;
 	write_row(table, titles, width, title_code, colours, buf);
