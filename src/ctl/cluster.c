@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "ctl/act.h"
 #include "ctl/events.h"
+#include "ctl/metrics.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
 #include "ctl/pass.h"
@@ -39,6 +40,7 @@ struct cluster {
 	struct ray_cluster *patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
+	bool ray_failed; /* in the pass in work, for metrics */
 	struct log_repeat conditions, patch;
 };
 
@@ -69,6 +71,7 @@ void cluster_free(struct cluster *cluster)
 {
 	if (!cluster)
 		return;
+	metrics_forget(cluster->control->metrics, cluster->namespace_, cluster->name);
 	pass_free(cluster->pass);
 	ray_access_free(cluster->access);
 	loop_timer_free(cluster->timer);
@@ -178,6 +181,9 @@ static void report_done(void *context, const struct err *err)
 	const struct cluster *cluster = context;
 
 	if (err)
+		metrics_count(cluster->control->metrics, METRICS_GCS_ERRORS,
+			      err_kind_name(err->kind), "");
+	if (err)
 		log_debug("report to Ray failed", "cluster", cluster->key, "error", err->text,
 			  NULL);
 }
@@ -205,6 +211,9 @@ static void decided(void *context, const struct pass_decision *decision)
 
 	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
 		ray_access_refused(cluster->access);
+	cluster->ray_failed = decision->ray_err != NULL;
+	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
+			loop_monotonic_ms(cluster->control->loop));
 	log_conditions(cluster, decision->plan);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
@@ -256,10 +265,24 @@ static void schedule_next(struct cluster *cluster)
 	loop_timer_start(cluster->timer, since < interval ? interval - since : 0);
 }
 
+static void count_pass(const struct cluster *cluster, const struct pass_result *result)
+{
+	const struct metrics_pass pass = {
+		.seconds = (double)result->took_us / 1e6,
+		.monotonic_ms = loop_monotonic_ms(cluster->control->loop),
+		.scaled = result->scaled,
+		.failed = result->err || cluster->ray_failed,
+		.drain_errors = result->drain_errors,
+	};
+
+	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
+}
+
 static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
 
+	count_pass(cluster, result);
 	if (result->err)
 		log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
 				 result->err->text);
@@ -309,6 +332,7 @@ static void start_pass(void *context)
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	cluster->wake_again = false;
+	cluster->ray_failed = false;
 	current_view(cluster, &scratch, &view);
 	cluster->hands_off = !view.cluster || !is_ours(cluster, &view);
 	if (!view.cluster) {

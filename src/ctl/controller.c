@@ -274,6 +274,16 @@ static bool may_write(void *context)
 	return leader_is_leading(controller->control.leader);
 }
 
+static void api_answered(void *context, const char *verb, int status)
+{
+	const struct controller *controller = context;
+	char code[16] = "error";
+
+	if (status > 0)
+		(void)snprintf(code, sizeof(code), "%d", status);
+	metrics_count(controller->control.metrics, METRICS_API_REQUESTS, code, verb);
+}
+
 static int connect_api_server(struct controller *controller, struct err *err)
 {
 	const struct options *options = controller->control.options;
@@ -290,6 +300,8 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	client.qps = options->kube_api_qps;
 	client.burst = options->kube_api_burst;
 	client.timeout_ms = options->kube_api_timeout_seconds * MS_PER_SECOND;
+	client.answered = api_answered;
+	client.answered_context = controller;
 	client.may_write = may_write;
 	client.may_write_context = controller;
 	controller->https = https_new(controller->control.loop, USER_AGENT);

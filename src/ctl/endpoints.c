@@ -48,6 +48,9 @@ static void answer_metrics(const struct endpoints *endpoints, struct serve_reque
 	AUTO(buf_done) struct buf body;
 	struct metrics_now now = {
 		.leader = leader_is_leading(endpoints->control->leader),
+		.unreadable = endpoints->control->ray_clusters ?
+				      kube_informer_bad_count(endpoints->control->ray_clusters) :
+				      0,
 	};
 
 	buf_init(&body, SERVE_BODY_MAX_BYTES);

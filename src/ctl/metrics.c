@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "ctl/act.h"
+#include "ctl/metrics_cluster.h"
 #include "ctl/metrics_text.h"
 #include "net/process.h"
 
@@ -17,6 +19,7 @@ struct metrics_series {
 struct metrics {
 	time_ms start;
 	struct map series[METRICS_COUNT]; /* used by METRICS_PROGRAM_TABLE alone */
+	struct map clusters;              /* "namespace/name" to struct metrics_cluster */
 };
 
 struct metrics *metrics_new(time_ms start)
@@ -36,6 +39,9 @@ void metrics_free(struct metrics *metrics)
 			memory_free(metrics->series[id].entries[i].value);
 		map_done(&metrics->series[id]);
 	}
+	for (size_t i = 0; i < metrics->clusters.count; i++)
+		metrics_cluster_free(metrics->clusters.entries[i].value);
+	map_done(&metrics->clusters);
 	memory_free(metrics);
 }
 
@@ -68,6 +74,149 @@ void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *l
 {
 	if (metrics)
 		metrics_histogram_add(id, &find_series(metrics, id, label, "")->histogram, seconds);
+}
+
+/* ---- clusters ---- */
+
+static struct metrics_cluster *find_cluster(struct metrics *metrics, const char *namespace_,
+					    const char *name, bool make)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct metrics_cluster *cluster = map_get(&metrics->clusters, key);
+
+	if (!cluster && make) {
+		cluster = metrics_cluster_new(namespace_, name);
+		map_set(&metrics->clusters, key, cluster);
+	}
+	return cluster;
+}
+
+/* Each reason that was not there before counts once. */
+static void count_begun(struct metrics *metrics, const char *direction,
+			const struct figures_count *now, size_t now_count,
+			const struct figures_count *before, size_t before_count)
+{
+	for (size_t i = 0; i < now_count; i++) {
+		bool known = false;
+
+		for (size_t j = 0; j < before_count; j++)
+			known = known || !strcmp(now[i].name, before[j].name);
+		if (!known)
+			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, direction,
+				      now[i].name);
+	}
+}
+
+/* The marks of a group begin and end here; ctl/figures carries them over. */
+static void mark_groups(struct metrics *metrics, struct figures *figures, int64_t monotonic_ms)
+{
+	for (size_t i = 0; i < figures->group_count; i++) {
+		struct figures_group *group = &figures->groups[i];
+
+		if (group->target_replicas > group->replicas && !group->wanted_since_ms)
+			group->wanted_since_ms = monotonic_ms;
+		if (group->patched_ms && group->missing == 0) {
+			metrics_duration(metrics, METRICS_PATCH_TO_POD, "",
+					 (double)(monotonic_ms - group->patched_ms) /
+						 MS_PER_SECOND);
+			group->patched_ms = 0;
+		}
+	}
+}
+
+void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
+		     const struct plan *plan, int64_t monotonic_ms)
+{
+	static const struct figures none = { 0 };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct metrics_cluster *cluster;
+	const struct figures *old;
+	struct figures *figures;
+
+	if (!metrics)
+		return;
+	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
+	figures = figures_of(snapshot, plan, cluster->figures, &scratch);
+	old = cluster->figures ? cluster->figures : &none;
+	count_begun(metrics, "up", figures->unserved, figures->unserved_count, old->unserved,
+		    old->unserved_count);
+	count_begun(metrics, "down", figures->kept, figures->kept_count, old->kept,
+		    old->kept_count);
+	mark_groups(metrics, figures, monotonic_ms);
+	metrics_cluster_keep(cluster, snapshot, plan, figures, scratch.used_bytes);
+}
+
+static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluster,
+			 const struct act_scaled *scaled, int64_t monotonic_ms)
+{
+	struct figures_group *group = figures_group(cluster->figures, scaled->group);
+	int64_t hosts = group ? group->hosts : 1;
+	bool up = scaled->target_replicas > scaled->replicas;
+
+	metrics_count(metrics, METRICS_DECISIONS, up ? "up" : "down", scaled->reason);
+	cluster->stopped += scaled->workers_to_delete;
+	if (!up)
+		return;
+	cluster->started += (uint64_t)((scaled->target_replicas - scaled->replicas) * hosts);
+	if (!group)
+		return;
+	if (group->wanted_since_ms)
+		metrics_duration(metrics, METRICS_DEMAND_TO_PATCH, "",
+				 (double)(monotonic_ms - group->wanted_since_ms) / MS_PER_SECOND);
+	group->wanted_since_ms = 0;
+	if (!group->patched_ms)
+		group->patched_ms = monotonic_ms;
+}
+
+static const char *active_reason(const struct figures *figures)
+{
+	for (size_t i = 0; i < figures->condition_count; i++)
+		if (!strcmp(figures->conditions[i].type, "ScalingActive"))
+			return figures->conditions[i].reason;
+	return "";
+}
+
+void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
+			const struct metrics_pass *pass)
+{
+	struct metrics_cluster *cluster = metrics ? find_cluster(metrics, namespace_, name, false) :
+						    NULL;
+
+	if (!cluster || !cluster->figures)
+		return;
+	metrics_duration(metrics, METRICS_RECONCILE_DURATION, "total", pass->seconds);
+	metrics_histogram_add(METRICS_RAY_UPDATE_TIME, &cluster->update_time, pass->seconds);
+	cluster->loop_exceptions += pass->failed;
+	cluster->drain_exceptions += pass->drain_errors;
+	if (!pass->scaled || pass->scaled->groups.count == 0)
+		metrics_count(metrics, METRICS_DECISIONS, "none", active_reason(cluster->figures));
+	else
+		for (size_t i = 0; i < pass->scaled->groups.count; i++)
+			count_scaled(metrics, cluster, &pass->scaled->groups.at[i],
+				     pass->monotonic_ms);
+}
+
+void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	if (metrics)
+		metrics_cluster_free(map_remove(&metrics->clusters,
+						arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
+				      const char **ret_namespace, const char **ret_name)
+{
+	const struct metrics_cluster *cluster;
+
+	if (at >= metrics->clusters.count)
+		return NULL;
+	cluster = metrics->clusters.entries[at].value;
+	*ret_namespace = cluster->namespace_;
+	*ret_name = cluster->name;
+	return cluster->figures;
 }
 
 /* ---- exposition ---- */
@@ -104,13 +253,20 @@ static void write_gauge(struct buf *buf, enum metrics_id id, const char *label, 
 	metrics_text_double(&family, &label, value);
 }
 
-static void write_clusters(const struct metrics_now *now, struct buf *buf)
+static void write_cluster_counts(const struct metrics *metrics, const struct metrics_now *now,
+				 struct buf *buf)
 {
 	struct metrics_family family = METRICS_FAMILY(buf, METRICS_CLUSTERS);
+	size_t hands_off = now->unreadable;
 
-	metrics_text_integer(&family, (const char *const[]){ "managed" }, (int64_t)now->managed);
-	metrics_text_integer(&family, (const char *const[]){ "hands_off" },
-			     (int64_t)now->hands_off);
+	for (size_t i = 0; i < metrics->clusters.count; i++) {
+		const struct metrics_cluster *cluster = metrics->clusters.entries[i].value;
+
+		hands_off += cluster->figures->hands_off;
+	}
+	metrics_text_integer(&family, (const char *const[]){ "managed" },
+			     (int64_t)(metrics->clusters.count + now->unreadable - hands_off));
+	metrics_text_integer(&family, (const char *const[]){ "hands_off" }, (int64_t)hands_off);
 }
 
 static void write_process(const struct metrics *metrics, struct buf *buf)
@@ -131,7 +287,8 @@ void metrics_write(const struct metrics *metrics, const struct metrics_now *now,
 {
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
-	write_clusters(now, buf);
+	write_cluster_counts(metrics, now, buf);
+	metrics_clusters_write(&metrics->clusters, buf);
 	for (size_t id = 0; id < METRICS_COUNT; id++)
 		write_series(metrics, (enum metrics_id)id, buf);
 	write_process(metrics, buf);

@@ -23,7 +23,21 @@ struct metrics;
 /* What is known elsewhere at the time of a scrape. */
 struct metrics_now {
 	bool leader;
-	size_t managed, hands_off;
+	size_t unreadable; /* RayClusters that cannot be decoded: hands off */
+};
+
+struct act_scaled_list;
+struct figures;
+struct plan;
+struct snapshot;
+
+/* How a pass over a cluster ended. */
+struct metrics_pass {
+	double seconds;
+	int64_t monotonic_ms;
+	const struct act_scaled_list *scaled; /* of the accepted patch; NULL: nothing was patched */
+	bool failed; /* Ray could not be read, or the RayCluster not be patched */
+	size_t drain_errors;
 };
 
 struct metrics *metrics_new(time_ms start);
@@ -35,6 +49,18 @@ void metrics_count(struct metrics *metrics, enum metrics_id id, const char *firs
 /* A duration into a histogram of METRICS_PROGRAM_TABLE; `label` "" where it has none. */
 void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *label,
 		      double seconds);
+
+/* A decision of a cluster that stands; the first makes its series. */
+void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
+		     const struct plan *plan, int64_t monotonic_ms);
+void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
+			const struct metrics_pass *pass);
+/* It is gone: its series end. */
+void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name);
+/* What is kept of the cluster at this place, 0 and up; NULL behind the last. Valid until the loop
+ * turns. */
+const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
+				      const char **ret_namespace, const char **ret_name);
 
 /* The whole exposition. What passes the buffer's ceiling shows in buf->overflowed. */
 void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf);

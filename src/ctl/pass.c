@@ -9,6 +9,7 @@
 #include "core/decide.h"
 #include "ctl/act.h"
 #include "ctl/leader.h"
+#include "ctl/metrics.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
 #include "gcs/gcs_client.h"
@@ -61,12 +62,35 @@ struct pass {
 	VEC(struct drain_answer) drains;
 	bool drained;
 	int conflicts;
+	/* For metrics: */
+	int64_t started_us, phase_us;
+	size_t drain_errors;
 	/* Of the decision that the patch carries out: */
 	const char *memory_json;
 	struct act_scaled_list scaled;
 };
 
 static void pass_decide(struct pass *pass);
+
+/* --- how long it takes --- */
+
+static void phase_begin(struct pass *pass)
+{
+	pass->phase_us = loop_precise_us();
+}
+
+static void phase_end(const struct pass *pass, const char *phase)
+{
+	metrics_duration(pass->config.control->metrics, METRICS_RECONCILE_DURATION, phase,
+			 (double)(loop_precise_us() - pass->phase_us) / 1e6);
+}
+
+static void count_gcs_error(const struct pass *pass, const struct err *err)
+{
+	if (err)
+		metrics_count(pass->config.control->metrics, METRICS_GCS_ERRORS,
+			      err_kind_name(err->kind), "");
+}
 
 static struct pass_request *request_new(struct pass *pass)
 {
@@ -104,6 +128,9 @@ static void pass_finish(struct pass *pass, const char *memory_json, const char *
 		.memory_json = memory_json,
 		.patched_body = patched_body,
 		.err = err,
+		.scaled = patched_body ? &pass->scaled : NULL,
+		.drain_errors = pass->drain_errors,
+		.took_us = loop_precise_us() - pass->started_us,
 	};
 
 	pass->step = PASS_DONE;
@@ -154,6 +181,7 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	struct pass *pass = request->pass;
 
 	request_end(request);
+	phase_end(pass, "patching");
 	if (err && err->kind == ERR_CONFLICT && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
 		return;
@@ -175,6 +203,7 @@ static void send_patch(struct pass *pass, const struct plan *plan)
 		return;
 	}
 	pass->step = PASS_PATCHING;
+	phase_begin(pass);
 	request = request_new(pass);
 	request->kube = kube_client_send(pass->config.control->kube, KUBE_JSON_PATCH,
 					 cluster_path(pass), buf_string(&body), body.size,
@@ -190,6 +219,7 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 	struct err decode_err;
 
 	request_end(request);
+	phase_end(pass, "verifying");
 	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
 				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)
 		err = &decode_err;
@@ -205,6 +235,7 @@ static void verify_pods(struct pass *pass)
 	const char *path, *selector;
 
 	pass->step = PASS_VERIFYING;
+	phase_begin(pass);
 	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
 	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
 	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
@@ -220,6 +251,8 @@ static void drain_answered(void *context, bool accepted, const char *rejection,
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
+	count_gcs_error(pass, err);
+	pass->drain_errors += err != NULL;
 	if (err)
 		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
 			    request->pod, "error", err->text, NULL);
@@ -229,8 +262,10 @@ static void drain_answered(void *context, bool accepted, const char *rejection,
 	VEC_PUSH(&pass->arena, &pass->drains,
 		 ((struct drain_answer){ .node_id = request->node_id,
 					 .accepted = !err && accepted }));
-	if (request_end(request))
+	if (request_end(request)) {
+		phase_end(pass, "draining");
 		pass_decide(pass);
+	}
 }
 
 /* True when drains are on their way and the decision has to wait for them. */
@@ -244,6 +279,7 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 	if (drains.list.count == 0)
 		return false;
 	pass->step = PASS_DRAINING;
+	phase_begin(pass);
 	for (size_t i = 0; i < drains.list.count; i++) {
 		const struct act_drain *drain = &drains.list.at[i];
 		struct pass_request *request = request_new(pass);
@@ -313,8 +349,10 @@ static void pass_decide(struct pass *pass)
 		return;
 	}
 	check_key_set(pass->key);
+	phase_begin(pass);
 	observe_pass(pass, &view, snapshot);
 	plan = decide(snapshot, &pass->arena);
+	phase_end(pass, "deciding");
 	check_key_set("");
 	/* A process that was stopped may be the second one: it neither acts nor says anything. */
 	if (!leader_is_leading(pass->config.control->leader)) {
@@ -343,9 +381,11 @@ static void state_read(void *context, const struct ray_state *state, const struc
 
 	pass->ray_state = state;
 	pass->ray_state_time = loop_wall(pass->config.control->loop);
+	count_gcs_error(pass, err);
 	if (err)
 		pass->ray_err = *err;
 	if (request_end(request)) {
+		phase_end(pass, "reading");
 		pass->now = loop_wall(pass->config.control->loop);
 		pass_decide(pass);
 	}
@@ -358,10 +398,12 @@ static void kv_requests_read(void *context, const struct ray_constraint *constra
 	struct pass *pass = request->pass;
 
 	pass->kv_requests = constraint;
+	count_gcs_error(pass, err);
 	if (err)
 		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
 			    "error", err->text, NULL);
 	if (request_end(request)) {
+		phase_end(pass, "reading");
 		pass->now = loop_wall(pass->config.control->loop);
 		pass_decide(pass);
 	}
@@ -372,6 +414,7 @@ static void pass_start(void *context)
 	struct pass *pass = context;
 	struct pass_request *request;
 
+	pass->started_us = loop_precise_us();
 	if (!pass->config.gcs) {
 		if (pass->config.gcs_problem)
 			err_set(&pass->ray_err, ERR_RETRY, "%s", pass->config.gcs_problem);
@@ -380,6 +423,7 @@ static void pass_start(void *context)
 		return;
 	}
 	pass->step = PASS_READING;
+	phase_begin(pass);
 	request = request_new(pass);
 	if (pass->config.read_kv_requests) {
 		struct pass_request *kv = request_new(pass);

@@ -25,6 +25,7 @@
 #include "core/summary.h"
 #include "ctl/control.h"
 
+struct act_scaled_list;
 struct gcs_client;
 struct pass;
 
@@ -44,6 +45,9 @@ struct pass_result {
 	const char *memory_json;  /* for the next pass; NULL: keep the old one */
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
 	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
+	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
+	size_t drain_errors;                  /* DrainNode calls that failed */
+	int64_t took_us;
 };
 
 /* A decision that stands: nothing is left to ask before it is acted upon. Valid until the

@@ -130,6 +130,19 @@ static bool kube_call_repeat(struct kube_call *call)
 
 static void kube_client_pump(struct kube_client *client);
 
+static void kube_call_tell(const struct kube_call *call, int status)
+{
+	static const char *const verbs[] = {
+		[KUBE_GET] = "get",           [KUBE_CREATE] = "create", [KUBE_JSON_PATCH] = "patch",
+		[KUBE_MERGE_PATCH] = "patch", [KUBE_UPDATE] = "update", [KUBE_DELETE] = "delete",
+	};
+	const struct kube_client_options *options = &call->client->options;
+
+	if (options->answered)
+		options->answered(options->answered_context,
+				  call->watch ? "watch" : verbs[call->verb], status);
+}
+
 static void kube_call_on_done(void *context, const struct https_response *response,
 			      const struct err *https_err)
 {
@@ -145,6 +158,7 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 	struct kube_error_call error_call;
 	struct err err = { .kind = ERR_NONE };
 
+	kube_call_tell(call, https_err ? 0 : response->status);
 	if (!https_err && response->status == 401 && kube_call_repeat(call))
 		return;
 	error_call = kube_call_error(call);

@@ -35,6 +35,10 @@ struct kube_client_options {
 	 * nothing is sent. NULL: all may be sent. */
 	bool (*may_write)(void *context);
 	void *may_write_context;
+	/* Told of every answer, for metrics: "get", "create", "patch", "update", "delete" or
+	 * "watch", and its HTTP status, 0 without one. NULL: nobody is told. */
+	void (*answered)(void *context, const char *verb, int status);
+	void *answered_context;
 };
 
 #define KUBE_BODY_MAX_BYTES (size_t)(64 << 20)

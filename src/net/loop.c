@@ -110,6 +110,11 @@ int64_t loop_boot_ms(void)
 	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
 }
 
+int64_t loop_precise_us(void)
+{
+	return (int64_t)(uv_hrtime() / 1000);
+}
+
 static void loop_on_timer(uv_timer_t *handle)
 {
 	struct loop_timer *timer = handle->data;

@@ -27,6 +27,10 @@ int64_t loop_monotonic_ms(const struct loop *loop); /* never goes back; deadline
  * began (a stopped process). Goes on while the machine sleeps; not comparable with the above. */
 int64_t loop_boot_ms(void);
 
+/* The monotonic clock as it is now, in microseconds from any start: to measure how long something
+ * took within a turn. Nothing is decided by it. */
+int64_t loop_precise_us(void);
+
 struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
 /* One shot, after_ms from now (0: next turn); starting again replaces. */
 void loop_timer_start(struct loop_timer *timer, int64_t after_ms);

@@ -1,0 +1,35 @@
+/* The clusters of ctl/metrics: what each one's last decision left (ctl/figures.h), its counters, and
+ * their exposition. A part of struct metrics. Memory per cluster: one block of figures and
+ * METRICS_CLUSTER_BYTES; a unit test counts. */
+#ifndef CTL_METRICS_CLUSTER_H
+#define CTL_METRICS_CLUSTER_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "ctl/figures.h"
+#include "ctl/metrics.h"
+#include "ctl/metrics_text.h"
+
+struct metrics_cluster {
+	char *namespace_, *name;
+	char *session; /* of the last reply of Ray; "" before it */
+	struct arena arena;
+	struct figures *figures;
+	uint64_t started, stopped, loop_exceptions, drain_exceptions;
+	struct metrics_histogram update_time;
+};
+
+#define METRICS_CLUSTER_BYTES sizeof(struct metrics_cluster)
+
+struct metrics_cluster *metrics_cluster_new(const char *namespace_, const char *name);
+void metrics_cluster_free(struct metrics_cluster *cluster);
+
+/* Keeps figures_of(snapshot, plan, marks) instead of the old ones, in one block of this size. */
+void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot *snapshot,
+			  const struct plan *plan, const struct figures *marks, size_t bytes);
+
+/* Families of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; the map's values are struct
+ * metrics_cluster. */
+void metrics_clusters_write(const struct map *clusters, struct buf *buf);
+
+#endif
