@@ -4,7 +4,7 @@
 #
 # Contents:  1 variables  2 layers  3 compiler  4 program  5 unit tests  6 lint
 #            7 setup, install, clean  8 test  9 demo and dev-cluster  10 conformance
-#            11 bench  12 fuzz  13 help
+#            11 bench  12 fuzz  13 image  14 help
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -75,7 +75,7 @@ LINKS_cli   := cli $(LINKS_ctl)
 PACKAGES := $(sort $(foreach l,$(LAYERS),$(VENDOR_$(l))))
 
 # Goals that compile need the libraries; the others must work without them.
-NEEDS_NOTHING := clean help setup setup-build format demo test dev-cluster
+NEEDS_NOTHING := clean help image setup setup-build format demo test dev-cluster
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
 TOOLS_MISSING := $(shell for t in $(CC) $(PKG_CONFIG) $(PROTOC_C); do \
 	command -v $$t >/dev/null || echo $$t; done)
@@ -606,7 +606,19 @@ test-fuzz:
 			else echo "fuzz:$$t 0 1 0"; fi; done > $(RESULTS)/fuzz.count; exit $$status
 .PHONY: test-fuzz
 
-# ---- 13 help ------------------------------------------------------------------------------
+# ---- 13 image -----------------------------------------------------------------------------
+# What is in the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
+# stage, `make rootfs` on this machine without a container engine.
+IMAGE ?= rayscaler:$(VERSION)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+image:
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
+rootfs: $(BUILD)/rayscaler
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/rootfs.sh $< $(BUILD)/rootfs \
+		$(BUILD)/rayscaler-rootfs.tar.gz
+.PHONY: image rootfs
+
+# ---- 14 help ------------------------------------------------------------------------------
 
 help:
 	@echo 'all            build $(BUILD)/rayscaler (the default)'
@@ -628,6 +640,8 @@ help:
 	@echo 'docs           write the documents that are made from tables of the source'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'manifests      charts/manifests, made from the chart'
+	@echo 'image          the container image IMAGE, with buildah, podman or docker'
+	@echo 'rootfs         the same root file system in $(BUILD)/rootfs and as a tar, with none of them'
 	@echo 'setup          install the Debian packages that are missing'
 	@echo 'install        to $(DESTDIR)$(PREFIX)/bin'
 	@echo 'clean          remove $(BUILD)'

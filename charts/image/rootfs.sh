@@ -1,0 +1,92 @@
+#!/bin/bash
+# Makes the root file system of the image: the program, the shared libraries that it loads, the loader,
+# the CA certificates of the system, and the few files that the C library reads. Nothing else: no
+# shell, no package manager, nothing that can be written to.
+#
+#   charts/image/rootfs.sh PROGRAM DIRECTORY [TAR.GZ]
+#
+# The one list of what is in the image: the Dockerfile runs it in its build stage, `make rootfs` without any
+# container engine. The same inputs give the same bytes: names sorted, times SOURCE_DATE_EPOCH, owner 0.
+set -euo pipefail
+export LC_ALL=C
+
+USER_ID=65532 # as distroless's "nonroot"
+CA_BUNDLE=${CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0}
+
+cannot() {
+	echo "rootfs: $*" >&2
+	exit 1
+}
+
+[ $# -eq 2 ] || [ $# -eq 3 ] || cannot "usage: rootfs.sh PROGRAM DIRECTORY [TAR.GZ]"
+program=$1
+root=$2
+archive=${3:-}
+for tool in ldd readelf strip tar gzip; do
+	command -v "$tool" >/dev/null || cannot "$tool is missing; cure: apt-get install binutils libc-bin tar gzip"
+done
+[ -x "$program" ] || cannot "$program is not there; cure: make"
+[ -s "$CA_BUNDLE" ] || cannot "$CA_BUNDLE is not there; cure: apt-get install ca-certificates, or set CA_BUNDLE"
+# It is emptied: only what this script made, or nothing.
+[ ! -e "$root" ] || [ -e "$root/usr/bin/rayscaler" ] || [ -z "$(ls -A "$root")" ] ||
+	cannot "$root holds something else; cure: name another directory"
+rm -rf "$root"
+
+# Directories as Debian merges them, so that every path that a binary has in it leads here.
+install -d -m 0755 "$root" "$root/etc/ssl/certs" "$root/run" "$root/usr/bin" "$root/usr/lib" "$root/usr/lib64" "$root/var"
+ln -s usr/bin "$root/bin"
+ln -s usr/lib "$root/lib"
+ln -s usr/lib64 "$root/lib64"
+ln -s /run "$root/var/run"
+
+# A file under the name by which it is looked for, without its symbolic links. $1 is a path with all of
+# its directories resolved, so that it cannot leave the root through one of the links above.
+put() {
+	install -D -m "$2" "$1" "$root$(readlink -f "$(dirname "$1")")/$(basename "$1")"
+}
+
+install -m 0755 "$program" "$root/usr/bin/rayscaler"
+strip --strip-debug "$root/usr/bin/rayscaler"
+
+# "libx.so.1 => /path/libx.so.1 (0x...)", the loader as "/path (0x...)", the kernel's own without a path.
+listed=$(ldd "$program") || cannot "$program is not dynamically linked for this machine: $listed"
+if grep -q 'not found' <<<"$listed"; then
+	cannot "$program lacks $(awk '/not found/ { print $1 }' <<<"$listed" | paste -sd ' ')"
+fi
+libraries=$(awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// && $2 ~ /^\(/ { print $1 }' <<<"$listed" | sort -u)
+loader=$(readelf -l "$program" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
+[ -n "$loader" ] || cannot "$program names no loader"
+for file in $libraries $loader; do
+	put "$file" 0755
+done
+
+install -m 0644 "$CA_BUNDLE" "$root/etc/ssl/certs/ca-certificates.crt"
+# getaddrinfo: /etc/hosts, then DNS, both in libc itself. The kubelet mounts hosts and resolv.conf.
+echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
+echo "root:x:0:0:root:/:/nonexistent
+rayscaler:x:$USER_ID:$USER_ID:rayscaler:/nonexistent:/nonexistent" >"$root/etc/passwd"
+echo "root:x:0:
+rayscaler:x:$USER_ID:" >"$root/etc/group"
+chmod 0644 "$root/etc/nsswitch.conf" "$root/etc/passwd" "$root/etc/group"
+
+# Every library must be found inside, by the loader's own search and without a cache.
+for directory in $(find "$root/usr/lib" "$root/usr/lib64" -name '*.so*' -printf '%h\n' | sort -u); do
+	search=${search:+$search:}$directory
+done
+outside=$("$root$(readlink -f "$(dirname "$loader")")/$(basename "$loader")" --inhibit-cache \
+	--library-path "$search" --list "$root/usr/bin/rayscaler" |
+	awk -v root="$root/" '$2 == "=>" && index($3, root) != 1 && $1 != "linux-vdso.so.1" { print $1 }')
+[ -z "$outside" ] || cannot "not found inside of $root: $(paste -sd ' ' <<<"$outside")"
+
+find "$root" -depth -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+
+echo "rootfs: $root"
+echo "rootfs: program $(stat -c %s "$root/usr/bin/rayscaler") bytes"
+echo "rootfs: all $(find "$root" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }') bytes in" \
+	"$(find "$root" -type f | wc -l) files"
+if [ -n "$archive" ]; then
+	tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --format=gnu \
+		--mtime="@$SOURCE_DATE_EPOCH" -cf - . | gzip -n >"$archive"
+	echo "rootfs: $archive $(stat -c %s "$archive") bytes"
+fi
