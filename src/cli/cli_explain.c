@@ -28,6 +28,9 @@ static const char *source_line(const struct view_one *one, struct arena *arena)
 	char when[RFC3339_SIZE];
 
 	rfc3339_print(one->cluster->snapshot.now, when);
+	if (one->cluster->from_controller && *one->cluster->where != '\0')
+		return arena_printf(arena, "as its sidecar sees it (%s) at %s", one->cluster->where,
+				    when);
 	if (one->cluster->from_controller)
 		return arena_printf(arena, "as the controller sees it (%s, version %s) at %s",
 				    one->remote.where, one->remote.version, when);

@@ -64,6 +64,8 @@ struct finder {
 	struct arena *arena;
 	const char *namespace_;
 	struct remote *remote;
+	const char *pod;    /* that was taken; NULL: none */
+	const char *leader; /* who leads, when that Pod says that it does not; NULL: nobody else */
 };
 
 static void give_up(struct finder *finder, const char *problem)
@@ -116,14 +118,23 @@ static int32_t pod_port(const struct pod *pod)
 	return PORT_DEFAULT;
 }
 
+void remote_pod(const char *namespace_, const char *pod, int32_t port, struct arena *arena,
+		struct remote *ret_remote)
+{
+	const char *name = arena_printf(arena, "http:%s:%d", pod, port);
+
+	*ret_remote = (struct remote){
+		.where = arena_printf(arena, "Pod %s/%s", namespace_, pod),
+		.version = "",
+		.problem = "",
+		.base = kube_path(arena, "v1", namespace_, "pods", name, "proxy"),
+	};
+}
+
 static void take_pod(struct finder *finder, const struct pod *pod)
 {
-	const char *name = arena_printf(finder->arena, "http:%s:%d", pod->name, pod_port(pod));
-
-	finder->remote->base =
-		kube_path(finder->arena, "v1", finder->namespace_, "pods", name, "proxy");
-	finder->remote->where =
-		arena_printf(finder->arena, "Pod %s/%s", finder->namespace_, pod->name);
+	finder->pod = pod->name;
+	remote_pod(finder->namespace_, pod->name, pod_port(pod), finder->arena, finder->remote);
 }
 
 static void find_holder_pod(struct finder *finder, const char *holder)
@@ -135,7 +146,7 @@ static void find_holder_pod(struct finder *finder, const char *holder)
 
 	if (get_json(finder, path, &json, &err) || pod_decode(json, "", finder->arena, pod, &err)) {
 		give_up(finder,
-			arena_printf(finder->arena, "the Lease %s/" LEASE_NAME " is held by %s: %s",
+			arena_printf(finder->arena, "the Lease in namespace %s is held by %s: %s",
 				     finder->namespace_, holder, err.text));
 		return;
 	}
@@ -208,17 +219,24 @@ void remote_address(const struct remote *remote, struct arena *arena, const char
 		    ret_fetch);
 }
 
-static int read_status(const char *text, size_t size, struct arena *arena, const char **ret_version,
-		       struct err *err)
+static int read_status(struct finder *finder, const struct fetch *fetch, struct err *err)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
-	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_reader reader = { .arena = finder->arena, .err = err };
+	const char *holder = "";
+	bool leads = true;
 	struct json_at root;
 
-	if (json_parse(text, size, &limits, &json, err))
+	if (json_parse(fetch->text, fetch->size, &limits, &json, err))
 		return -1;
 	root = json_root(json, "", &reader);
-	return json_expect(&root, JSON_OBJECT) || json_text(&root, "version", ret_version) ? -1 : 0;
+	if (json_expect(&root, JSON_OBJECT) ||
+	    json_text(&root, "version", &finder->remote->version) ||
+	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder))
+		return -1;
+	if (!leads && finder->pod && *holder != '\0' && strcmp(holder, finder->pod) != 0)
+		finder->leader = holder;
+	return 0;
 }
 
 static void ask_status(struct finder *finder)
@@ -227,18 +245,17 @@ static void ask_status(struct finder *finder)
 	struct fetch fetch;
 	struct err err;
 
+	finder->leader = NULL;
 	set_address(remote, kube_path_append(finder->arena, remote->base, "status"), &fetch);
 	session_fetch(finder->session, &fetch, 1);
 	err = fetch.err;
-	if (err.kind == ERR_NONE &&
-	    (!fetch.ended ||
-	     read_status(fetch.text, fetch.size, finder->arena, &remote->version, &err)))
-		give_up(finder, arena_printf(finder->arena, "%s: no answer of a controller: %s",
-					     remote->where, err.text));
-	else if (err.kind != ERR_NONE)
+	if (err.kind != ERR_NONE || !fetch.ended)
 		give_up(finder,
 			arena_printf(finder->arena, "%s%s%s", remote->straight ? "" : remote->where,
 				     remote->straight ? "" : ": ", err.text));
+	else if (read_status(finder, &fetch, &err))
+		give_up(finder, arena_printf(finder->arena, "%s: no answer of a controller: %s",
+					     remote->where, err.text));
 	else
 		remote->found = true;
 	fetch_done(&fetch);
@@ -254,7 +271,7 @@ void remote_find(struct session *session, struct arena *arena, struct remote *re
 							    REMOTE_NAMESPACE,
 		.remote = ret_remote,
 	};
-	struct err err;
+	struct err err = { .kind = ERR_NONE };
 
 	*ret_remote = (struct remote){ .where = "", .version = "", .problem = "" };
 	if (!flags->controller_url) {
@@ -267,4 +284,11 @@ void remote_find(struct session *session, struct arena *arena, struct remote *re
 	}
 	if (ret_remote->base)
 		ask_status(&finder);
+	/* The Lease has changed hands, or there is none and the first Pod is a standby. */
+	if (ret_remote->found && finder.leader) {
+		*ret_remote = (struct remote){ .where = "", .version = "", .problem = "" };
+		find_holder_pod(&finder, finder.leader);
+		if (ret_remote->base)
+			ask_status(&finder);
+	}
 }

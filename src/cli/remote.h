@@ -7,6 +7,7 @@
 #define CLI_REMOTE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -25,6 +26,10 @@ struct remote {
 
 /* Asks for its /status. Everything lives in the arena. */
 void remote_find(struct session *session, struct arena *arena, struct remote *ret_remote);
+
+/* One Pod's port by way of the API server's proxy; it is not asked yet. */
+void remote_pod(const char *namespace_, const char *pod, int32_t port, struct arena *arena,
+		struct remote *ret_remote);
 
 /* Sets path or url of a fetch to BASE/KIND/NAMESPACE/NAME; kind: "status" or "snapshot". */
 void remote_address(const struct remote *remote, struct arena *arena, const char *kind,

@@ -208,11 +208,10 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster, const struct summary *summary)
 {
-	if (answer->remote->found || cluster->snapshot.ray_state) {
-		if (!cluster->from_controller)
-			add_line(footer, cluster->problem);
+	if (answer->remote->found && !cluster->from_controller)
+		add_line(footer, cluster->problem);
+	if (cluster->from_controller)
 		add_conditions(footer, cluster);
-	}
 	add_pending(footer, summary);
 	add_requested(footer, summary);
 	add_unserved(footer, summary);
@@ -227,6 +226,16 @@ static const struct table_column columns[] = {
 	{ "PENDING", true },    { "IDLE SINCE", false }, { "REASON", false },
 };
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+
+/* Some cluster is shown from the API objects alone. */
+static bool any_unknown(const struct view_clusters *clusters)
+{
+	for (size_t i = 0; i < clusters->count; i++) {
+		if (!clusters->at[i].from_controller)
+			return true;
+	}
+	return clusters->count == 0;
+}
 
 static void add_end(const struct status_answer *answer, struct arena *arena, struct buf *buf)
 {
@@ -245,7 +254,7 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 	if (answer->remote->found)
 		add_line(&footer, arena_printf(arena, "controller: %s, version %s",
 					       answer->remote->where, answer->remote->version));
-	else
+	else if (any_unknown(clusters))
 		add_line(&footer,
 			 arena_printf(
 				 arena,

@@ -8,12 +8,15 @@
 #include "codec/json.h"
 #include "codec/snapshot_json.h"
 #include "core/decide.h"
+#include "core/gate.h"
+#include "core/reason.h"
 #include "ctl/observe.h"
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 
 #define FIRST_LISTS_MS 30000
 #define POLL_MS 2000
+#define SIDECAR_PORT 44217 /* --metrics-bind-address of a sidecar */
 #define NOT_REACHED "it is not asked from here, and no controller was reached"
 
 struct view {
@@ -171,17 +174,19 @@ static bool observe_objects(struct view *view, struct view_cluster *cluster, str
 }
 
 static void take_snapshot(struct view_cluster *cluster, const struct fetch *fetch,
-			  struct arena *arena)
+			  const char *where, struct arena *arena)
 {
 	struct err err = fetch->err;
 
 	cluster->problem = "";
+	cluster->where = where;
 	if (err.kind == ERR_NONE && fetch->ended &&
 	    snapshot_read(fetch->text, fetch->size, arena, &cluster->snapshot, &err) == 0)
 		cluster->from_controller = arena_strndup(arena, fetch->text, fetch->size);
 	else
 		cluster->problem = arena_printf(
-			arena, "the controller gave no snapshot of %s/%s: %s", cluster->namespace_,
+			arena, "%s gave no snapshot of %s/%s: %s",
+			*where != '\0' ? where : "the controller", cluster->namespace_,
 			cluster->name, err.kind != ERR_NONE ? err.text : "it was not waited for");
 }
 
@@ -204,7 +209,63 @@ static void ask_controller(struct view *view, const struct remote *remote,
 	struct fetch *fetches = fetch_all(view, remote, "snapshot", clusters, count, arena);
 
 	for (size_t i = 0; i < count; i++) {
-		take_snapshot(&clusters[i], &fetches[i], arena);
+		take_snapshot(&clusters[i], &fetches[i], "", arena);
+		fetch_done(&fetches[i]);
+	}
+}
+
+/* ---- sidecars ---- */
+
+static bool is_reason(const char *reason, const char *wanted)
+{
+	return reason && strcmp(reason, wanted) == 0;
+}
+
+/* The head Pod whose container `autoscaler` is rayscaler itself; NULL: it is not so. */
+static const char *sidecar_pod(struct view *view, const struct view_cluster *cluster,
+			       struct arena *arena)
+{
+	struct view_cluster own = *cluster;
+
+	if (!observe_objects(view, &own, arena))
+		return NULL;
+	if (!is_reason(gate_check(&own.snapshot).reason, REASON_SECOND_AUTOSCALER))
+		return NULL;
+	own.snapshot.settings.mode = MODE_SIDECAR;
+	if (gate_check(&own.snapshot).reason)
+		return NULL;
+	for (size_t i = 0; i < own.snapshot.pod_count; i++) {
+		if (pod_is_head(&own.snapshot.pods[i]))
+			return arena_strdup(arena, own.snapshot.pods[i].name);
+	}
+	return NULL;
+}
+
+static void ask_sidecars(struct view *view, struct view_cluster *clusters, size_t count,
+			 struct arena *arena)
+{
+	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
+	struct view_cluster **asked = arena_array(arena, count, sizeof(struct view_cluster *));
+	const char **where = arena_array(arena, count, sizeof(*where));
+	size_t asked_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *pod = sidecar_pod(view, &clusters[i], arena);
+		struct remote remote;
+
+		if (!pod)
+			continue;
+		remote_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena, &remote);
+		remote_address(&remote, arena, "snapshot", clusters[i].namespace_, clusters[i].name,
+			       &fetches[asked_count]);
+		where[asked_count] = remote.where;
+		asked[asked_count++] = &clusters[i];
+	}
+	if (asked_count > 0)
+		session_fetch(view->session, fetches, asked_count);
+	for (size_t i = 0; i < asked_count; i++) {
+		asked[i]->from_controller = NULL;
+		take_snapshot(asked[i], &fetches[i], where[i], arena);
 		fetch_done(&fetches[i]);
 	}
 }
@@ -224,10 +285,13 @@ void view_look(struct view *view, const struct remote *remote, struct arena *are
 	size_t count, kept = 0;
 	struct view_cluster *clusters = list_clusters(view, arena, &count);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		clusters[i].problem = remote->problem;
+		clusters[i].where = "";
+	}
 	if (remote->found)
 		ask_controller(view, remote, clusters, count, arena);
+	ask_sidecars(view, clusters, count, arena);
 	for (size_t i = 0; i < count; i++) {
 		struct view_cluster *cluster = &clusters[i];
 

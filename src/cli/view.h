@@ -1,6 +1,7 @@
 /* The RayClusters that a command looks at, each with a decision that was made here: from the
- * controller's /snapshot where one was reached, so that it is the controller's own decision; else
- * from the API objects alone, as if Ray were unreachable and with the default flags.
+ * controller's /snapshot where one was reached, so that it is the controller's own decision (where
+ * rayscaler is the sidecar of the head Pod: from the sidecar's); else from the API objects alone, as
+ * if Ray were unreachable and with the default flags.
  * Keeps live copies of RayClusters, Pods and RayClusterAutoscalers (kube_informer), so that a
  * command that goes on survives failures of the API server. */
 #ifndef CLI_VIEW_H
@@ -22,8 +23,10 @@ struct view_cluster {
 	const char *namespace_, *name;
 	struct snapshot snapshot;
 	const struct plan *plan;
-	/* The snapshot as the controller gave it; NULL: none, then `problem` says why. */
+	/* The snapshot as the controller, or the cluster's own sidecar, gave it; NULL: none, then
+	 * `problem` says why. */
 	const char *from_controller;
+	const char *where;   /* "Pod ray/demo-head": the sidecar that gave it; "": the controller */
 	const char *problem; /* "" when it came from the controller */
 };
 

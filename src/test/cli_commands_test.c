@@ -124,7 +124,7 @@ static void test_the_way_to_the_controller(void **state)
 		    "{'kind':'Status','reason':'Forbidden'}" },
 		  "verbs: [\"get\"]} by a Role in namespace rayscaler-system" },
 		{ { "GET /api/v1/namespaces/rayscaler-system/pods/rayscaler-0", 404, "{}" },
-		  "the Lease rayscaler-system/rayscaler is held by rayscaler-0: get pods" },
+		  "the Lease in namespace rayscaler-system is held by rayscaler-0: get pods" },
 		{ { "GET " PROXY, 403, "{'kind':'Status','reason':'Forbidden'}" },
 		  "resources: [\"pods/proxy\"]" },
 		{ { "GET " PROXY, 400,
@@ -169,6 +169,59 @@ static void test_straight_to_the_controller(void **state)
 	CLI_RUN(&result, cli_explain, "explain", "demo", "--controller-url", "127.0.0.1:1");
 	EXPECT(result.output, "127.0.0.1:1");
 	EXPECT(result.output, "from the API objects");
+	stop();
+}
+
+/* Without a Lease the first Pod may be a standby: it names the leader. */
+static void test_a_standby_names_the_leader(void **state)
+{
+	static const struct route routes[] = {
+		OBJECTS,
+		LEADER,
+		{ "GET /api/v1/namespaces/rayscaler-system/pods?", 0,
+		  LIST("{'metadata':{'name':'standby'},'spec':{'containers':[]},"
+		       "'status':{'phase':'Running'}}") },
+		{ "GET /api/v1/namespaces/rayscaler-system/pods/http%3Astandby%3A8080/proxy/status",
+		  0, "{'version':'0.1.0','leader':false,'holder':'rayscaler-0'}" },
+		{ "GET " PROXY "/status", 0, "{'version':'0.2.0','leader':true}" },
+		{ "GET " PROXY "/snapshot/ray/demo", 0, snapshot },
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "controller: Pod rayscaler-system/rayscaler-0, version 0.2.0\n");
+	EXPECT(result.output, "ScaleUpDemand");
+	stop();
+}
+
+/* Where rayscaler is the sidecar of the head Pod, that one is asked. */
+static void test_sidecar(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/namespaces/ray/pods/http%3Ademo-head%3A44217/proxy/snapshot/ray/demo",
+		  0, snapshot },
+		{ "GET /api/v1/namespaces/ray/pods", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'demo-head','labels':{"
+		       "'ray.io/cluster':'demo','ray.io/node-type':'head'}},'spec':{'containers':["
+		       "{'name':'ray-head'},{'name':'autoscaler','command':['rayscaler'],"
+		       "'args':['run']}]},'status':{'phase':'Running'}}") },
+		OBJECTS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_explain, "explain", "demo");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output,
+	       "as its sidecar sees it (Pod ray/demo-head) at 2026-11-21T10:00:00Z\n");
+	EXPECT(result.output, "5 x {GPU: 1}: 2 on w2");
+	CLI_RUN(&result, cli_status, "status");
+	EXPECT(result.output, "2/4        0  70s ago     ScaleUpDemand\n");
+	assert_null(strstr(result.output, "no controller was reached"));
 	stop();
 }
 
@@ -364,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_status_denied),
 		cmocka_unit_test(test_the_way_to_the_controller),
 		cmocka_unit_test(test_straight_to_the_controller),
+		cmocka_unit_test(test_a_standby_names_the_leader),
+		cmocka_unit_test(test_sidecar),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_request),
