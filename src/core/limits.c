@@ -5,7 +5,7 @@
 #include "core/target.h"
 
 /* First that is given wins: docs/SNAPSHOT.md, settings. */
-static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
+int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
 	int64_t seconds = snapshot->settings.idle_timeout_seconds;
@@ -63,7 +63,7 @@ void limits_make_groups(struct situation *s)
 		group->spec = &cluster->groups[g];
 		group->index = g;
 		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
-		group->idle_timeout_ms = idle_timeout_ms(s->snapshot, group->spec);
+		group->idle_timeout_ms = limits_idle_timeout_ms(s->snapshot, group->spec);
 		capacity_of_group(cluster, g, &s->snapshot->settings, s->arena, &group->capacity);
 		group->problem = find_problem(s, g, &group->capacity);
 		group->frozen = group->spec->suspend || group->problem != NULL;

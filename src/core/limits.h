@@ -5,6 +5,8 @@
 
 #include "core/situation.h"
 
+/* After how much idleness a worker of the group goes. */
+int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group);
 /* Makes the list of groups: capacity, problem, frozen, hosts, idle timeout. */
 void limits_make_groups(struct situation *situation);
 /* GPU capacity that may still be added, in 1/10000; false: no ceiling. Needs workers, removal. */

@@ -75,6 +75,7 @@ struct plan_demand {
 	const struct ray_gang *gang;       /* DEMAND_GANG */
 	int64_t count;
 	const char *reason, *message;
+	const char *group; /* that would serve it; "" where none is to be named. Not printed */
 };
 
 enum patch_value_kind {

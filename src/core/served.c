@@ -9,6 +9,7 @@
 struct verdict {
 	bool infeasible;
 	const char *reason, *message;
+	const char *group; /* that would serve it, NULL: none is to be named */
 };
 
 /* More of a resource than any living node has in all? Then none need be looked at. */
@@ -156,14 +157,16 @@ static struct verdict held_by(const struct situation *s, const struct group *gro
 {
 	const char *name = group->spec->name;
 	if (group->problem != NULL)
-		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem };
+		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem, name };
 	if (group->spec->suspend)
 		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
-					 arena_printf(s->arena, "group %s is suspended", name) };
+					 arena_printf(s->arena, "group %s is suspended", name),
+					 name };
 	return (struct verdict){ false, REASON_BACK_OFF,
 				 arena_printf(s->arena, "group %s is in back-off: %s", name,
 					      group->backoff != NULL ? group->backoff->message :
-								       "") };
+								       ""),
+				 name };
 }
 
 /* Of something that could be served, but is not now. */
@@ -179,34 +182,37 @@ static struct verdict explain_unserved(const struct situation *s,
 			return held_by(s, group);
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
-		return (struct verdict){ false, REASON_MAX_GPUS,
-					 arena_printf(s->arena, "%s allows no more",
-						      s->gpu_ceiling) };
+		return (struct verdict){
+			false, REASON_MAX_GPUS,
+			arena_printf(s->arena, "%s allows no more", s->gpu_ceiling), NULL
+		};
 	case SCHEDULE_LIMIT_MAX_NODES:
 		return (struct verdict){ false, REASON_LAUNCH_LIMIT,
 					 arena_printf(s->arena,
 						      "one decision launches at most %d workers, "
 						      "the next ones go on",
-						      SCHEDULE_NEW_NODES_MAX) };
+						      SCHEDULE_NEW_NODES_MAX),
+					 NULL };
 	case SCHEDULE_LIMIT_MAX_PER_TYPE:
 		if (group != NULL && group->backed_off)
 			return held_by(s, group);
 		if (group != NULL)
-			return (struct verdict){
-				false, REASON_MAX_REPLICAS,
-				arena_printf(s->arena, "group %s is at maxReplicas %lld",
-					     group->spec->name,
-					     (long long)group->spec->max_replicas)
-			};
+			return (struct verdict){ false, REASON_MAX_REPLICAS,
+						 arena_printf(s->arena,
+							      "group %s is at maxReplicas %lld",
+							      group->spec->name,
+							      (long long)group->spec->max_replicas),
+						 group->spec->name };
 		break;
 	case SCHEDULE_LIMIT_NONE:
 		break;
 	}
 	const struct group *unreadable = unreadable_group(s);
 	if (unreadable != NULL)
-		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem };
+		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem, NULL };
 	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
-				 "only workers that live could serve it, and they are in use" };
+				 "only workers that live could serve it, and they are in use",
+				 NULL };
 }
 
 static struct verdict and_stuck(const struct situation *s, struct verdict verdict)
@@ -223,9 +229,10 @@ static struct verdict judge(const struct situation *s, const struct demand *dema
 {
 	const struct ray_request *request = demand->request;
 	if (demand->reason != NULL)
-		return (struct verdict){ true, demand->reason, demand->message };
+		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	if (!could_serve(s, request) && unreadable_group(s) == NULL)
-		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request) };
+		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request),
+					 NULL };
 	struct verdict verdict = explain_unserved(s, leftover);
 	return demand->stuck ? and_stuck(s, verdict) : verdict;
 }
@@ -236,6 +243,7 @@ static struct plan_demand *add_entry(struct situation *s, const struct verdict *
 							  VEC_ADD(s->arena, &s->plan->unserved);
 	entry->reason = verdict->reason;
 	entry->message = verdict->message;
+	entry->group = verdict->group != NULL ? verdict->group : "";
 	return entry;
 }
 
@@ -283,7 +291,7 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 			continue;
 		if (tried++ < SHAPES_TRIED_MAX && !could_serve(s, &bundles[i]))
 			return (struct verdict){ true, REASON_NO_GROUP_FITS,
-						 explain_no_fit(s, &bundles[i]) };
+						 explain_no_fit(s, &bundles[i]), NULL };
 		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
 			together = " on one worker";
 		else if (bundles[i].placement_count > 0)
@@ -294,7 +302,8 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 		arena_printf(s->arena,
 			     "the placement group would not fit on an empty cluster at its maxima: "
 			     "%zu bundles%s, the first %s",
-			     count, together, demand_bundle_text(s->arena, &bundles[0]))
+			     count, together, demand_bundle_text(s->arena, &bundles[0])),
+		NULL
 	};
 }
 
@@ -302,14 +311,14 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 				 const struct schedule_leftover *leftover)
 {
 	if (gang->reason != NULL)
-		return (struct verdict){ true, gang->reason, gang->message };
+		return (struct verdict){ true, gang->reason, gang->message, NULL };
 	if (unreadable_group(s) == NULL &&
 	    !schedule_gang_possible(&s->problem, gang->gang, s->arena))
 		return explain_gang(s, gang->gang);
 	struct verdict verdict = explain_unserved(s, leftover);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
-					    "does not fit beside what is placed already" };
+					    "does not fit beside what is placed already", NULL };
 	return gang->stuck ? and_stuck(s, verdict) : verdict;
 }
 

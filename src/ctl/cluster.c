@@ -12,6 +12,7 @@
 #include "ctl/act.h"
 #include "ctl/events.h"
 #include "ctl/metrics.h"
+#include "ctl/notices.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
 #include "ctl/pass.h"
@@ -73,6 +74,7 @@ void cluster_free(struct cluster *cluster)
 		return;
 	metrics_forget(cluster->control->metrics, cluster->namespace_, cluster->name);
 	pass_free(cluster->pass);
+	notices_forget(cluster->control->notices, cluster->key);
 	ray_access_free(cluster->access);
 	loop_timer_free(cluster->timer);
 	arena_done(&cluster->patched_arena);
@@ -215,6 +217,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
 			loop_monotonic_ms(cluster->control->loop));
 	log_conditions(cluster, decision->plan);
+	notices_decided(cluster->control->notices, cluster->key, decision);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
 }
@@ -292,8 +295,10 @@ static void pass_ended(void *context, const struct pass_result *result)
 		memory_free(cluster->memory_json);
 		cluster->memory_json = memory_strdup(result->memory_json);
 	}
-	if (result->patched_body)
+	if (result->patched_body) {
 		keep_patched(cluster, result->patched_body);
+		notices_accepted(cluster->control->notices, cluster->key);
+	}
 	pass_free(steal(&cluster->pass));
 	schedule_next(cluster);
 }

@@ -9,6 +9,7 @@ struct kube_informer;
 struct leader;
 struct loop;
 struct metrics;
+struct notices;
 struct options;
 
 struct control {
@@ -20,6 +21,7 @@ struct control {
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
 	struct metrics *metrics; /* may be NULL */
+	struct notices *notices; /* NULL in sidecar mode */
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include "ctl/events.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
+#include "ctl/notices.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -240,6 +241,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.events = events_new(&controller->control, event_came, controller);
+	controller->control.notices = notices_new(&controller->control);
 }
 
 static void stopped(void *context)
@@ -333,6 +335,7 @@ static void controller_done(struct controller *controller)
 {
 	endpoints_free(controller->endpoints);
 	end_passes(controller);
+	notices_free(controller->control.notices);
 	events_free(controller->control.events);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);

@@ -13,7 +13,7 @@
 #define DENIED_RETRY_MS 300000
 
 /* Selectors cannot say "one of", so these are the reasons that are not wanted: what scheduler, kubelet,
- * operator and controllers say all day of Pods, healthy and crashing ones. One that is missing here
+ * operator and controllers say all day of Pods, healthy and crashing ones, and what this program says. One that is missing here
  * costs a line of the watch. FailedScheduling is wanted: Karpenter uses it for its refusals. */
 #define SELECTOR                                                                                   \
 	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
@@ -22,7 +22,7 @@
 	"reason!=FailedCreatePodSandBox,reason!=SandboxChanged,reason!=AddedInterface,"            \
 	"reason!=Evicted,reason!=TaintManagerEviction,reason!=Preempted,reason!=Completed,"        \
 	"reason!=SuccessfulCreate,reason!=SuccessfulDelete,reason!=CreatedWorkerPod,"              \
-	"reason!=DeletedWorkerPod"
+	"reason!=DeletedWorkerPod,source!=rayscaler"
 
 struct events {
 	const struct control *control;
