@@ -243,6 +243,17 @@ static const char *without_secret(const char *message)
 	       "log of rayscaler says why";
 }
 
+/* How long Ray may be out of reach before it is worth an Event. What this mode cannot do will not mend
+ * itself. */
+static int64_t unreachable_ms(const struct snapshot *snapshot)
+{
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	if (snapshot->settings.mode != MODE_SIDECAR &&
+	    (cluster->auth_kubernetes_tokens || cluster->tls_enabled))
+		return FLICKER_MS;
+	return head_is_ready(snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
+}
+
 static void say_conditions(struct maker *m)
 {
 	for (size_t i = 0; i < m->plan->conditions.count; i++) {
@@ -250,7 +261,7 @@ static void say_conditions(struct maker *m)
 		const char *reason = condition->reason, *message = condition->message;
 		if (strcmp(reason, REASON_DEMAND_UNAVAILABLE) == 0)
 			add(m, NOTICE_NO_DEMAND, "", without_secret(message))->hold_ms =
-				head_is_ready(m->snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
+				unreachable_ms(m->snapshot);
 		else if (strcmp(reason, REASON_SECOND_AUTOSCALER) == 0)
 			add(m, NOTICE_SECOND, "", message);
 		else if (strcmp(reason, REASON_INVALID_REQUEST) == 0)

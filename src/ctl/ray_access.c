@@ -124,12 +124,9 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 					       NULL, 0, secret_read, access);
 }
 
-/* Controller mode: the RayCluster says which Secret holds the token. */
-static int authorize_from_cluster(struct ray_access *access, const struct ray_cluster *cluster,
-				  int64_t now_ms)
+/* What a controller cannot do whatever the head is like. */
+static int refuse(struct ray_access *access, const struct ray_cluster *cluster)
 {
-	const char *secret_name = cluster->auth_secret_name;
-
 	if (cluster->auth_kubernetes_tokens)
 		return err_set(
 			&access->problem, ERR_INPUT,
@@ -140,6 +137,15 @@ static int authorize_from_cluster(struct ray_access *access, const struct ray_cl
 			&access->problem, ERR_INPUT,
 			"spec.tlsOptions is not supported by a controller; run rayscaler as the "
 			"sidecar, which has the certificates of the head Pod");
+	return 0;
+}
+
+/* Controller mode: the RayCluster says which Secret holds the token. */
+static int authorize_from_cluster(struct ray_access *access, const struct ray_cluster *cluster,
+				  int64_t now_ms)
+{
+	const char *secret_name = cluster->auth_secret_name;
+
 	if (strcmp(cluster->auth_mode, "token") != 0) {
 		memory_free(steal(&access->auth.token));
 		return 0;
@@ -173,6 +179,10 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 	struct err err;
 	int status;
 
+	if (!options_sidecar(access->control->options) && refuse(access, cluster) < 0) {
+		*ret_problem = access->problem.text;
+		return NULL;
+	}
 	if (!head) {
 		*ret_problem = "the head Pod does not exist";
 		return NULL;

@@ -1,0 +1,136 @@
+"""Events on the RayCluster: what was decided and why, for who looks at `kubectl describe`."""
+
+import re
+from typing import Any, Dict, List
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+Object = Dict[str, Any]
+ONE_GPU = '[{"GPU": 1}]'
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def events(one: Any, reason: str = "") -> List[Object]:
+    """Those of ours on this RayCluster, and what every one of them must be like."""
+    found = one.server.admin.of("events", one.namespace).items()
+    found = [e for e in found if e.get("source", {}).get("component") == "rayscaler" and reason in ("", e["reason"])]
+    uid = one.get()["metadata"]["uid"]
+    for event in found:
+        assert NAME.fullmatch(event["metadata"]["name"]) and len(event["message"].encode()) <= 1024
+        assert event["type"] in ("Normal", "Warning") and event["count"] >= 1
+        assert event["firstTimestamp"] <= event["lastTimestamp"]
+        assert event["involvedObject"]["kind"] == "RayCluster"
+    return [e for e in found if e["involvedObject"]["uid"] == uid]
+
+
+def wait_event(one: Any, reason: str, *words: str, seconds: float = 30.0) -> Object:
+    def matching() -> List[Object]:
+        return [e for e in events(one, reason) if all(word in e["message"] for word in words)]
+
+    return wait_until(matching, seconds, f"an Event {reason} with {words}; there are {events(one)}")[0]
+
+
+def forget(one: Any) -> None:
+    resource = one.server.admin.of("events", one.namespace)
+    for event in resource.items():
+        resource.delete(event["metadata"]["name"], missing_ok=True)
+
+
+def test_a_scale_up_and_a_scale_down_and_the_same_again(shared, controller):
+    one = shared([rm.gpu_group()], idle_seconds=2)
+    forget(one)
+    control = controller(one.namespace)
+    for cycle in (1, 2):
+        one.request(ONE_GPU)
+        up = wait_event(one, "TriggeredScaleUp", "Group gpu-group from 0 to 1 replicas", "ScaleUpRequest", "{GPU: 1}")
+        (worker,) = one.wait_joined(1)
+        one.request(None)
+        one.wait_empty()
+        down = wait_event(one, "ScaleDown", "Group gpu-group from 1 to 0 replicas", f"deleting {worker}")
+        assert (up["type"], down["type"]) == ("Normal", "Normal")
+    # The second time is counted in the Event of the first.
+    wait_until(lambda: events(one, "TriggeredScaleUp")[0]["count"] == 2, 20, "the count of the scale-ups")
+    wait_until(lambda: events(one, "ScaleDown")[0]["count"] == 2, 20, "the count of the scale-downs")
+    assert sorted(e["reason"] for e in events(one)) == ["ScaleDown", "TriggeredScaleUp"]
+    # At rest nothing is sent.
+    sent = metric(control, "rayscaler_events_sent_total")
+    assert sent == 4
+    hold(lambda: metric(control, "rayscaler_events_sent_total") == sent, 4, "no Event at rest")
+    assert not control.find('"level":"warning"'), control.find('"level":"warning"')
+
+
+def metric(control: Any, name: str) -> float:
+    status, text = control.get("/metrics")
+    assert status == 200
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name + "{"))
+
+
+def test_what_is_asked_for_in_vain(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=0)])
+    forget(one)
+    controller(one.namespace)
+    with one.program() as program:
+        program.actors(1, name="wide", num_gpus=8)
+        program.actors(1, name="waits", num_gpus=1)
+        event = wait_event(one, "InfeasibleDemand", "the closest is gpu-group: GPU 8 asked, 1 there")
+        assert event["type"] == "Warning"
+        wait_event(one, "NotTriggerScaleUp", "GPU: 1}", "group gpu-group is at maxReplicas 0")
+        one.request("[{")
+        event = wait_event(one, "InvalidRequest", "rayscaler.dev/request-resources", "it must be a JSON list")
+        assert event["type"] == "Warning"
+        one.request(None)
+
+
+def test_a_worker_that_does_not_go_away(shared, controller):
+    one = shared([rm.gpu_group()], idle_seconds=2)
+    forget(one)
+    controller(one.namespace)
+    one.request(ONE_GPU)
+    (worker,) = one.wait_joined(1)
+    wait_event(one, "ScaleDownBlocked", worker, "NeededByRequest")
+    with one.program() as program:
+        # A small actor on the CPU of the GPU worker: the head has one CPU, the other actor holds it.
+        program.actors(2, name="small", num_cpus=1)
+        program.ready("small")
+        one.request(None)
+        wait_event(one, "ScaleDownBlocked", worker, "no GPU of it is in use", "CPU: 1")
+        assert one.workers() == [worker]
+        program.end()
+    one.wait_empty()
+
+
+def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario, kubectl):
+    one = scenario(rm.cluster("refused", [rm.gpu_group()], tlsOptions={"enabled": True}), wait=False)
+    control = controller(namespace)
+    event = wait_event(one, "DemandUnavailable", "spec.tlsOptions is not supported by a controller", "sidecar")
+    assert event["type"] == "Warning"
+    assert control.find("condition", "spec.tlsOptions is not supported")
+    shown = kubectl.run("describe", "raycluster", "refused", "-n", namespace).stdout
+    line = next(line for line in shown.splitlines() if "DemandUnavailable" in line)
+    assert "Warning" in line and "rayscaler" in line and "spec.tlsOptions" in line
+
+
+def test_a_second_autoscaler(namespace, controller, scenario):
+    made = rm.cluster("second", [rm.gpu_group(minReplicas=1)])
+    del made["spec"]["autoscalerOptions"]["command"], made["spec"]["autoscalerOptions"]["args"]
+    one = scenario(made, wait=False)
+    control = controller(namespace)
+    event = wait_event(one, "SecondAutoscaler", "does not run `rayscaler park`", "spec.autoscalerOptions")
+    assert event["type"] == "Warning"
+    assert control.find("condition", "SecondAutoscaler")
+
+
+def test_without_the_right_to_events(shared, controller):
+    one = shared([rm.gpu_group()], idle_seconds=2)
+    forget(one)
+    control = controller(one.namespace, without="events")
+    one.request(ONE_GPU)
+    one.wait_workers(1)
+    one.request("[{")
+    one.edit_group(minReplicas=2)
+    one.wait_workers(2)
+    assert not events(one)
+    (line,) = control.find("Events are not sent")
+    assert "events" in line["error"] and "create" in line["error"], line
