@@ -344,7 +344,7 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 	}
 	/* A replica of several hosts that minReplicas keeps is as asked for. */
 	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group != NULL &&
-	    group->target_replicas <= spec->min_replicas)
+	    spec != NULL && group->target_replicas <= spec->min_replicas)
 		return;
 	block(m, worker, worker->reason, hold_ms,
 	      arena_printf(m->arena, "Worker %s of group %s is idle for %lld s and stays (%s): %s",
@@ -356,7 +356,7 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 static bool is_above_max(const struct maker *m, const struct plan_group *group,
 			 const struct worker_group *spec)
 {
-	return group != NULL &&
+	return group != NULL && spec != NULL &&
 	       m->living[group - m->plan->groups.at] > spec->max_replicas * spec->num_of_hosts;
 }
 
