@@ -415,9 +415,11 @@ install: $(BUILD)/rayscaler
 	install -D -m 0755 $(BUILD)/rayscaler $(DESTDIR)$(PREFIX)/bin/rayscaler
 	ln -sf rayscaler $(DESTDIR)$(PREFIX)/bin/kubectl-rayscaler
 
-# charts/manifests and the chart's copy of the CRD, made from chart and crd/.
+# charts/manifests and the chart's copy of the CRD, made from chart and crd/; the table of values in
+# docs/INSTALL.md, made from values.yaml.
 manifests:
 	@charts/make-manifests.sh "$$(e2e/setup-apiserver.sh helm | awk '{ print $$2 }')"
+	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.chart_docs
 .PHONY: manifests
 
 clean:

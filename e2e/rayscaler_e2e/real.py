@@ -1,7 +1,7 @@
 """etcd and kube-apiserver as child processes on free loopback ports, RBAC on.
 
-No controller-manager, scheduler or kubelet runs: nothing is garbage collected by owner, no
-namespace deletion finishes, no Deployment makes Pods. Admission by ServiceAccount is off, because
+No scheduler or kubelet runs, and no controller-manager unless a test starts ``ControllerManager``:
+nothing is garbage collected by owner, no namespace deletion finishes, no Deployment makes Pods. Admission by ServiceAccount is off, because
 nothing here makes the ``default`` account that it wants.
 """
 
@@ -11,10 +11,10 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import paths
-from .apiserver import ApiServer, Write, free_port
+from .apiserver import ADMIN_USER, ApiServer, Write, free_port
 from .pki import service_account_key
 from .processes import Process
 
@@ -110,13 +110,27 @@ class RealApiServer(ApiServer):
 
     def writes(self, namespace: str) -> List[Write]:
         found = []
-        for line in self._audit_log.read_text().splitlines(keepends=True):
-            if line.endswith("}\n"):
-                entry = json.loads(line)
-                method = METHODS.get(entry["verb"], entry["verb"])
-                status = entry["responseStatus"]["code"]
+        for entry in self._audit():
+            if entry["verb"] in METHODS:
+                method, status = METHODS[entry["verb"]], entry["responseStatus"]["code"]
                 found.append(Write.of(namespace, entry["user"]["username"], method, entry["requestURI"], status))
         return [one for one in found if one]
+
+    def requests_of(self, account: str) -> List[Tuple[str, str, str, str, int]]:
+        """All that a ServiceAccount of rayscaler-system has asked for since the server's start, as (verb,
+        API group, resource or resource/subresource, namespace, HTTP status)."""
+        found = []
+        for entry in self._audit():
+            if entry["user"]["username"] == f"system:serviceaccount:rayscaler-system:{account}" and "objectRef" in entry:
+                what = entry["objectRef"]
+                resource = "/".join(filter(None, [what["resource"], what.get("subresource")]))
+                where = what.get("apiGroup", ""), resource, what.get("namespace", "")
+                found.append((entry["verb"], *where, entry["responseStatus"]["code"]))
+        return found
+
+    def _audit(self) -> List[Dict[str, Any]]:
+        lines = self._audit_log.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("}\n")]
 
     def _start_etcd(self) -> None:
         client = f"http://127.0.0.1:{self._etcd_port}"
@@ -170,6 +184,34 @@ class RealApiServer(ApiServer):
             f"--audit-policy-file={paths.MANIFESTS / 'audit-policy.yaml'}",
             f"--audit-log-path={self._audit_log}",
         ]
+
+
+class ControllerManager:
+    """kube-controller-manager with the controllers that an installation needs, against ``server``.
+
+    Its garbage collector works on all namespaces: what has an owner that is gone goes.
+    """
+
+    CONTROLLERS = (
+        "deployment-controller",
+        "replicaset-controller",
+        "disruption-controller",
+        "garbage-collector-controller",
+        "clusterrole-aggregation-controller",
+    )
+
+    def __init__(self, server: ApiServer, program: Path, work_dir: Path):
+        kubeconfig = server.write_kubeconfig(work_dir / "controllers.kubeconfig", token=server.tokens[ADMIN_USER])
+        words = [str(program), f"--kubeconfig={kubeconfig}", f"--controllers={','.join(self.CONTROLLERS)}"]
+        words += ["--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
+        words += [f"--cert-dir={work_dir / 'controllers-cert'}", "--profiling=false", "--v=1"]
+        self.process = Process("kube-controller-manager", words, work_dir / "kube-controller-manager.log")
+
+    def __enter__(self) -> "ControllerManager":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.process.stop()
 
 
 def _first_line(command: List[str]) -> str:

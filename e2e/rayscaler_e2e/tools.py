@@ -33,10 +33,17 @@ class Tool:
             self.env["KUBECONFIG"] = str(kubeconfig)
 
     def run(self, *words: Any, stdin: str = "", status: Optional[int] = 0) -> subprocess.CompletedProcess:
-        """Run it to its end. ``status`` is the exit status that it must have, None for any."""
+        """Run it to its end, in the top directory. ``status`` is the exit status that it must have, None for any."""
         command = [str(self.program), *map(str, words)]
         done = subprocess.run(
-            command, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False, env=self.env
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+            env=self.env,
+            cwd=paths.ROOT,
         )
         if status is not None and done.returncode != status:
             raise AssertionError(

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import yaml
 
-from rayscaler_e2e import chart, paths
+from rayscaler_e2e import chart, chart_docs, paths
 from rayscaler_e2e.chart import container, of_kind, refused, render
 
 # Flags that the chart sets by other values, and those that mean nothing in a Pod.
@@ -237,15 +237,30 @@ def test_schema_has_the_programs_bounds():
 def test_schema_and_values_list_the_same():
     """Each default has a place in the schema, and each place a default with a comment above it."""
     values = yaml.safe_load(_read("charts/rayscaler/values.yaml"))
-    wanted = set(_schema_paths(_schema())) - {("global",)}
+    wanted = set(chart_docs.schema_paths(_schema())) - {("global",)}
     given = set(_value_paths(values))
     assert wanted <= given, f"no default: {wanted - given}"
     above = {path[:length] for path in wanted for length in range(len(path))}
     inside = {path for path in given if any(path[:length] in wanted for length in range(len(path)))}
     assert given <= wanted | above | inside, f"not in the schema: {given - wanted - above - inside}"
-    commented = _commented(_read("charts/rayscaler/values.yaml"))
-    silent = [".".join(path) for path in wanted if not any(path[: i + 1] in commented for i in range(len(path)))]
-    assert not silent, f"values without a comment: {silent}"
+    comments = chart_docs.comments()
+    assert not [".".join(path) for path in wanted if not comments[path]], "values without a comment"
+
+
+def test_install_has_every_value():
+    """And its meaning, as values.yaml has it; and every right."""
+    text = _read("docs/INSTALL.md")
+    assert text == chart_docs.with_table(text), "run make manifests"
+
+
+def test_install_has_every_right(helm):
+    rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
+    documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"get|list|watch|create|patch|update", verbs)}
+    granted = set()
+    objects = render(helm)
+    for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
+        granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}
+    assert documented == granted
 
 
 def _read(name):
@@ -253,7 +268,7 @@ def _read(name):
 
 
 def _schema():
-    return json.loads(_read("charts/rayscaler/values.schema.json"))
+    return chart_docs.schema()
 
 
 def _camel(flag):
@@ -269,31 +284,8 @@ def _run_says(flag):
     return done.stdout + done.stderr
 
 
-def _schema_paths(schema, path=()):
-    """Members that the chart defines; what is inside of config, resources and strategy is not the chart's."""
-    for name, one in schema["properties"].items():
-        if "properties" in one and name not in ("config", "resources", "strategy"):
-            yield from _schema_paths(one, (*path, name))
-        else:
-            yield (*path, name)
-
-
 def _value_paths(values, path=()):
     for name, one in values.items():
         yield (*path, name)
         if isinstance(one, dict):
             yield from _value_paths(one, (*path, name))
-
-
-def _commented(text):
-    """Paths of the keys that have a comment in the line above."""
-    found, stack, comment = set(), [], False
-    for line in text.splitlines():
-        match = re.match(r"^( *)([a-zA-Z]+):", line)
-        if match:
-            depth = len(match.group(1)) // 2
-            stack = [*stack[:depth], match.group(2)]
-            if comment:
-                found.add(tuple(stack))
-        comment = line.lstrip().startswith("#")
-    return found
