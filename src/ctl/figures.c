@@ -114,13 +114,18 @@ static void count_reason(struct counts *counts, const char *reason, int64_t coun
 						  .count = count }));
 }
 
+bool figures_keeps_idle(const char *reason)
+{
+	return strncmp(reason, "NeededBy", 8) == 0;
+}
+
 /* Idle workers that something else than time keeps. */
 static void count_kept(const struct plan *plan, struct counts *kept, struct arena *arena)
 {
 	for (size_t i = 0; i < plan->workers.count; i++) {
 		const struct plan_worker *worker = &plan->workers.at[i];
 
-		if (worker->state == WORKER_IDLE && strncmp(worker->reason, "NeededBy", 8) == 0)
+		if (worker->state == WORKER_IDLE && figures_keeps_idle(worker->reason))
 			count_reason(kept, worker->reason, 1, arena);
 	}
 }

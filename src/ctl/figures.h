@@ -68,6 +68,8 @@ struct figures {
 struct figures *figures_of(const struct snapshot *snapshot, const struct plan *plan,
 			   const struct figures *old, struct arena *arena);
 
+/* Whether a worker that is idle with this reason is kept by something else than time. */
+bool figures_keeps_idle(const char *reason);
 /* NULL when absent. */
 struct figures_group *figures_group(const struct figures *figures, const char *name);
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/reason.h"
 #include "ctl/act.h"
 #include "ctl/metrics_cluster.h"
 #include "ctl/metrics_text.h"
@@ -21,14 +22,6 @@ struct metrics {
 	struct map series[METRICS_COUNT]; /* used by METRICS_PROGRAM_TABLE alone */
 	struct map clusters;              /* "namespace/name" to struct metrics_cluster */
 };
-
-struct metrics *metrics_new(time_ms start)
-{
-	struct metrics *metrics = memory_alloc(sizeof(*metrics));
-
-	metrics->start = start;
-	return metrics;
-}
 
 void metrics_free(struct metrics *metrics)
 {
@@ -60,6 +53,48 @@ static struct metrics_series *find_series(struct metrics *metrics, enum metrics_
 	series = memory_alloc(sizeof(*series));
 	map_set(map, key, series);
 	return series;
+}
+
+/* ScaleUp... and ScaleDown... have one direction, the others may come in both. */
+static void begin_decision(struct metrics *metrics, const char *reason)
+{
+	if (strncmp(reason, "ScaleDown", 9) != 0)
+		find_series(metrics, METRICS_DECISIONS, "up", reason);
+	if (strncmp(reason, "ScaleUp", 7) != 0)
+		find_series(metrics, METRICS_DECISIONS, "down", reason);
+}
+
+static void begin_kept(struct metrics *metrics, const char *reason)
+{
+	if (figures_keeps_idle(reason))
+		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", reason);
+}
+
+/* Series whose labels are known begin with 0: rate() and increase() see nothing of one that begins
+ * with its first 1. */
+static void begin_series(struct metrics *metrics)
+{
+#define X(identifier, word, meaning, ...) begin_decision(metrics, word);
+	REASON_GROUP_TABLE(X)
+#undef X
+#define X(identifier, word, meaning, ...)                                                          \
+	find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up", word);
+	REASON_DEMAND_TABLE(X)
+#undef X
+#define X(identifier, word, meaning, ...) begin_kept(metrics, word);
+	REASON_WORKER_TABLE(X)
+#undef X
+	find_series(metrics, METRICS_DEMAND_TO_PATCH, "", "");
+	find_series(metrics, METRICS_PATCH_TO_POD, "", "");
+}
+
+struct metrics *metrics_new(time_ms start)
+{
+	struct metrics *metrics = memory_alloc(sizeof(*metrics));
+
+	metrics->start = start;
+	begin_series(metrics);
+	return metrics;
 }
 
 void metrics_count(struct metrics *metrics, enum metrics_id id, const char *first,

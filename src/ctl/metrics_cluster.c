@@ -191,7 +191,8 @@ static void write_conditions(const struct metrics_cluster *cluster, struct metri
 {
 	for (size_t i = 0; i < cluster->figures->condition_count; i++) {
 		const struct figures_condition *one = &cluster->figures->conditions[i];
-		const char *values[] = { cluster->namespace_, cluster->name, one->type };
+		const char *values[] = { cluster->namespace_, cluster->name, one->type,
+					 one->reason };
 
 		metrics_text_integer(family, values, !strcmp(one->status, "True"));
 	}

@@ -66,8 +66,8 @@
 	X(GAUGE, SAFE_TO_SCALE_DOWN, "rayscaler_safe_to_scale_down", "namespace,raycluster",       \
 	  "1: the last pass had a fresh view of Ray and of the API server and could remove "       \
 	  "workers; 0: nothing is removed.")                                                       \
-	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type",                    \
-	  "1: the condition is True, 0: it is not.")                                               \
+	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type,reason",             \
+	  "1: the condition is True, 0: it is not; reason: docs/REASONS.md.")                      \
 	X(GAUGE, LAST_DECISION, "rayscaler_last_decision_timestamp_seconds",                       \
 	  "namespace,raycluster", "When the last decision was made, in seconds since 1970.")
 

@@ -175,7 +175,8 @@ static void test_of_the_cluster(void **state)
 	expect_line(fixture, "rayscaler_gpus_pending{" DEMO "} 8");
 	expect_line(fixture, "rayscaler_unfulfillable_demand{" DEMO ",reason=\"NoGroupFits\"} 7");
 	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\"} 1");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"DemandRead\"} 1");
 	expect_line(fixture, "rayscaler_last_decision_timestamp_seconds{" DEMO "} 1795168800");
 	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"up\","
 			     "reason=\"NoGroupFits\"} 1");
@@ -192,7 +193,8 @@ static void test_unreachable(void **state)
 	ended(fixture, false, 2050);
 	expose(fixture);
 	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\"} 0");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"DemandUnavailable\"} 0");
 	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
 	expect_line(fixture, "autoscaler_update_loop_exceptions_total{" DEMO "," SESSION "} 1");
 	expect_line(fixture,
@@ -213,7 +215,8 @@ static void test_hands_off(void **state)
 	expose(fixture);
 	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
 	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 1");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\"} 0");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"AutoscalingDisabled\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "\nautoscaler_"));
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_group_"));
 }
@@ -242,7 +245,7 @@ static void test_times(void **state)
 	expect_line(fixture,
 		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 1");
 	expect_line(fixture, "autoscaler_started_nodes_total{" DEMO "," SESSION "} 2");
-	assert_null(strstr(buf_string(&fixture->text), "rayscaler_patch_to_pod_seconds"));
+	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
 	(void)snprintf(all, sizeof(all), "%s%s", raised, POD("e"));
 	decided(fixture, all, 3250);
 	decided(fixture, all, 4250);

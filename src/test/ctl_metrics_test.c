@@ -63,7 +63,29 @@ static void test_program(void **state)
 	expect_line(fixture, "process_start_time_seconds 1700000000.5");
 	assert_non_null(strstr(buf_string(&fixture->text), "\nprocess_resident_memory_bytes "));
 	/* A family that was never used has no head either. */
-	assert_null(strstr(buf_string(&fixture->text), "rayscaler_decisions_total"));
+	assert_null(strstr(buf_string(&fixture->text), "rayscaler_gcs_errors_total"));
+}
+
+/* rate() and increase() see nothing of a series that begins with its first 1. */
+static void test_what_can_be_known_begins_with_0(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expose(fixture);
+	expect_line(fixture,
+		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 0");
+	expect_line(fixture,
+		    "rayscaler_decisions_total{direction=\"down\",reason=\"ScaleDownIdle\"} 0");
+	expect_line(fixture,
+		    "rayscaler_decisions_total{direction=\"up\",reason=\"ReplicasRepaired\"} 0");
+	assert_null(strstr(buf_string(&fixture->text), "{direction=\"up\",reason=\"ScaleDown"));
+	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"up\","
+			     "reason=\"MaxReplicas\"} 0");
+	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"down\","
+			     "reason=\"NeededByDemand\"} 0");
+	assert_null(strstr(buf_string(&fixture->text), "{direction=\"down\",reason=\"Busy"));
+	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 0");
+	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
 }
 
 static void test_counters(void **state)
@@ -188,6 +210,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_program),
+		TEST(test_what_can_be_known_begins_with_0),
 		TEST(test_counters),
 		TEST(test_histogram),
 		TEST(test_labels_are_escaped),
