@@ -31,7 +31,6 @@ RAY_CLUSTER_LABEL = {
     "source_labels": ["__name__", "raycluster"],
     "regex": "autoscaler_.+;(.+)",
     "target_label": "ray_io_cluster",
-    "replacement": "$1",
 }
 
 

@@ -84,6 +84,9 @@ static void begin_series(struct metrics *metrics)
 #define X(identifier, word, meaning, ...) begin_kept(metrics, word);
 	REASON_WORKER_TABLE(X)
 #undef X
+#define X(identifier, severity, word, ...) find_series(metrics, METRICS_EVENTS_SENT, word, "");
+	REASON_EVENT_TABLE(X)
+#undef X
 	find_series(metrics, METRICS_DEMAND_TO_PATCH, "", "");
 	find_series(metrics, METRICS_PATCH_TO_POD, "", "");
 }

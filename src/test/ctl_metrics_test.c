@@ -84,6 +84,7 @@ static void test_what_can_be_known_begins_with_0(void **state)
 	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"down\","
 			     "reason=\"NeededByDemand\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "{direction=\"down\",reason=\"Busy"));
+	expect_line(fixture, "rayscaler_events_sent_total{reason=\"TriggeredScaleUp\"} 0");
 	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 0");
 	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
 }
