@@ -1,12 +1,41 @@
-"""The HTTP endpoints of the running program: probes and metrics."""
+"""The HTTP endpoints of the running program: probes, metrics, status and snapshots."""
 
+import json
+import re
 import socket
+import subprocess
+from pathlib import Path
+from typing import Dict, List
 
 import pytest
 
-from rayscaler_e2e import paths
+from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT
 from rayscaler_e2e.processes import Process
+from rayscaler_e2e.program import Controller
 from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+
+
+class Unreachable(Controller):
+    """A controller with a kubeconfig of the test's own."""
+
+    def __init__(self, kubeconfig: Path, work_dir: Path):
+        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig)]
+        self._words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
+        self._env = None
+        self.log = work_dir / "controller.log"
+        self.start()
+
+
+def samples(program: Controller) -> Dict[str, float]:
+    """name{labels} -> value of one scrape."""
+    status, text = program.get("/metrics")
+    assert status == 200
+    found = [re.fullmatch(r"(\S+?(?:\{.*\})?) (\S+)", line) for line in text.splitlines() if not line.startswith("#")]
+    return {one.group(1): float(one.group(2)) for one in found}
 
 
 def test_probes_and_metrics_answer(controller, namespace):
@@ -34,3 +63,170 @@ def test_a_taken_port_is_named_with_its_flag(flag, api_server, namespace, work_d
     assert process.returncode() == 1
     wanted = f"{flag}: cannot listen on {address}: Address already in use; choose another address"
     assert wanted in (work_dir / "log").read_text()
+
+
+def test_status_and_snapshot_of_a_cluster(api_server, controller, namespace, tmp_path):
+    program = controller(namespace)
+    program.wait_for("caches are filled")
+    assert program.get(f"/status/{namespace}/demo")[0] == 404
+    manifest = rayclusters.minimal("demo")
+    manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
+    container = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    container.update(env=[{"name": "PASSWORD", "value": "hunter2"}], args=["--token=hunter2"])
+    api_server.admin.of("rayclusters", namespace).create(manifest)
+    wait_until(lambda: program.get(f"/status/{namespace}/demo")[0] == 200, 10, "the cluster to be seen")
+    status, text = program.get(f"/status/{namespace}/demo")
+    answer = json.loads(text)
+    assert (answer["kind"], answer["rayReachable"], answer["plan"]["kind"]) == ("ClusterStatus", False, "Plan")
+    (seen,) = json.loads(program.get("/status")[1])["clusters"]
+    assert (seen["namespace"], seen["name"]) == (namespace, "demo")
+    status, text = program.get(f"/snapshot/{namespace}/demo")
+    assert status == 200 and "PASSWORD" in text and "hunter2" not in text
+    file = tmp_path / "snapshot.json"
+    file.write_text(text)
+    words = [str(paths.program()), "plan", "-f", str(file), "-o", "json", "--debug"]
+    replayed = json.loads(subprocess.run(words, check=True, capture_output=True, timeout=30).stdout)
+    # Why Ray is unreachable is in the message, and not in a snapshot.
+    for one in (replayed, answer["plan"]):
+        one["conditions"] = [{**condition, "message": ""} for condition in one["conditions"]]
+    assert {**replayed, "memory": 0} == {**answer["plan"], "memory": 0}
+
+
+def test_a_standby_says_who_leads(api_server, controller, namespace):
+    api_server.ensure_service_account(namespace, CONTROLLER_ACCOUNT)
+    api_server.allow_leader_election(namespace, CONTROLLER_ACCOUNT)
+    flags = ["--leader-elect", "--leader-elect-resource-namespace", namespace]
+    leader = controller(namespace, *flags)
+    leader.wait_for("deciding starts")
+    standby = controller(namespace, *flags)
+    standby.wait_for("waiting to lead")
+    assert standby.get("/readyz", "probes")[0] == 200
+    assert "\nrayscaler_leader 0\n" in standby.get("/metrics")[1]
+    assert "\nrayscaler_leader 1\n" in leader.get("/metrics")[1]
+    holder = json.loads(leader.get("/status")[1])["holder"]
+    wait_until(lambda: json.loads(standby.get("/status")[1])["holder"] == holder, 10, "the holder to be seen")
+    status, text = standby.get(f"/status/{namespace}/demo")
+    assert status == 503 and holder in text
+
+
+def test_readyz_waits_for_the_api_server(work_dir):
+    """Nobody answers at the server's address: alive, and not ready."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        server = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        kubeconfig = work_dir / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
+            "users": [{"name": "u", "user": {"token": "none"}}],
+        }))
+        program = Unreachable(kubeconfig, work_dir)
+        try:
+            assert program.get("/healthz", "probes") == (200, "ok\n")
+            assert program.get("/readyz", "probes")[0] == 503
+        finally:
+            program.stop()
+
+
+# -- a scaling scenario on real Ray ---------------------------------------------------------------
+
+
+def test_the_figures_of_every_phase(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=2)])
+    program = controller(one.namespace)
+    cluster = f'namespace="{one.namespace}",raycluster="shared"'
+    group = f'{{{cluster},group="gpu-group"}}'
+
+    def ray(name: str, **labels: str) -> float:
+        """The one series of a name of Ray's, whatever its SessionName is."""
+        wanted = "".join(f',{key}="{value}"' for key, value in labels.items())
+        found = [v for k, v in samples(program).items() if k.startswith(f'{name}{{{cluster}{wanted},SessionName="session_')]
+        assert len(found) == 1, (name, found)
+        return found[0]
+
+    wait_until(lambda: f"rayscaler_gpus_wanted{group}" in samples(program), 20, "the first decision")
+    calm = wait_until(lambda: (s := samples(program)).get(f"rayscaler_safe_to_scale_down{{{cluster}}}") == 1 and s, 20, "Ray to be read")
+    assert (calm[f"rayscaler_gpus_wanted{group}"], calm[f"rayscaler_gpus_running{group}"]) == (0, 0)
+    assert calm[f"rayscaler_gpus_pending{{{cluster}}}"] == 0
+    assert calm[f"rayscaler_group_max_replicas{group}"] == 2
+    assert ray("autoscaler_active_nodes", NodeType="headgroup") == 1
+
+    with one.program() as driver:
+        driver.actors(3, num_gpus=1)
+        # Demand for three, room for two.
+        wait_until(lambda: samples(program)[f"rayscaler_gpus_wanted{group}"] == 2, 20, "two GPUs to be wanted")
+        unserved = f'rayscaler_unfulfillable_demand{{{cluster},reason="MaxReplicas"}}'
+        wait_until(lambda: samples(program).get(unserved) == 1, 20, "the third to be unserved")
+        one.wait_joined(2)
+        running = wait_until(
+            lambda: (s := samples(program))[f"rayscaler_gpus_running{group}"] == 2
+            and s[f"rayscaler_gpus_wasted{group}"] == 0
+            and s[f"rayscaler_gpus_pending{{{cluster}}}"] == 1
+            and s, 60, "two GPUs to run and be in use")
+        assert running[f"rayscaler_gpus_idle{group}"] == 0
+        assert running[f"rayscaler_group_replicas{group}"] == running[f"rayscaler_group_target_replicas{group}"] == 2
+        assert running['rayscaler_decisions_total{direction="up",reason="ScaleUpDemand"}'] >= 1
+        assert running['rayscaler_skipped_scale_events_total{direction="up",reason="MaxReplicas"}'] >= 1
+        assert running["rayscaler_demand_to_patch_seconds_count"] >= 1
+        assert running["rayscaler_patch_to_pod_seconds_count"] >= 1
+        assert 0 <= running["rayscaler_demand_to_patch_seconds_sum"] < 10
+        assert ray("autoscaler_active_nodes", NodeType="gpu-group") == 2
+        assert ray("autoscaler_pending_nodes", NodeType="gpu-group") == 0
+        assert ray("autoscaler_cluster_resources", resource="GPU") == 2
+        assert ray("autoscaler_started_nodes_total") == 2
+        driver.end()
+    # Idle, and not yet for long enough.
+    wait_until(lambda: samples(program)[f"rayscaler_gpus_wasted{group}"] == 2, 20, "two GPUs to be wasted")
+    one.wait_empty()
+    wait_until(lambda: samples(program)[f"rayscaler_gpus_running{group}"] == 0, 20, "no GPU to run")
+    after = samples(program)
+    assert after[f"rayscaler_gpus_wanted{group}"] == 0
+    assert sum(v for k, v in after.items() if k.startswith('rayscaler_decisions_total{direction="down"')) >= 1
+    assert ray("autoscaler_stopped_nodes_total") == 2
+    for phase in ("reading", "deciding", "draining", "patching", "total"):
+        assert after[f'rayscaler_reconcile_duration_seconds_count{{phase="{phase}"}}'] >= 1, phase
+    assert after['rayscaler_api_requests_total{code="200",verb="patch"}'] >= 2
+
+
+# -- clients that do not behave -------------------------------------------------------------------
+
+
+def resident(program: Controller) -> float:
+    return samples(program)["process_resident_memory_bytes"]
+
+
+def test_slow_clients_do_not_hurt(controller, namespace):
+    """Three hundred connections that never finish a request, on both ports."""
+    program = controller(namespace)
+    program.wait_for("caches are filled")
+    slow: List[socket.socket] = []
+    try:
+        for what in ("metrics", "probes"):
+            host, port = program.address(what).split(":")
+            for _ in range(150):
+                slow.append(socket.create_connection((host, int(port)), timeout=10))
+                slow[-1].sendall(b"GET /metr")
+        assert program.get("/healthz", "probes", seconds=5)[0] == 200
+        assert samples(program)["process_open_fds"] < 200
+    finally:
+        for one in slow:
+            one.close()
+    assert program.stop() == 0
+
+
+def test_a_thousand_scrapes_leave_nothing_behind(api_server, controller, namespace):
+    program = controller(namespace)
+    program.wait_for("caches are filled")
+    api_server.admin.of("rayclusters", namespace).create(rayclusters.minimal("demo"))
+    wait_until(lambda: any("demo" in key for key in samples(program)), 20, "the cluster's series")
+    for _ in range(100):
+        samples(program)
+    before, fds = resident(program), samples(program)["process_open_fds"]
+    for _ in range(1000):
+        samples(program)
+    assert resident(program) - before < 512 * 1024
+    assert samples(program)["process_open_fds"] <= fds + 2
+    api_server.admin.of("rayclusters", namespace).delete("demo")
+    wait_until(lambda: not any("demo" in key for key in samples(program)), 20, "the series to end with the cluster")

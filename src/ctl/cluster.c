@@ -17,6 +17,7 @@
 #include "ctl/options.h"
 #include "ctl/pass.h"
 #include "ctl/ray_access.h"
+#include "ctl/status.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
@@ -216,6 +217,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	cluster->ray_failed = decision->ray_err != NULL;
 	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
 			loop_monotonic_ms(cluster->control->loop));
+	status_decided(cluster->control->status, decision);
 	log_conditions(cluster, decision->plan);
 	notices_decided(cluster->control->notices, cluster->key, decision);
 	if (decision->ray_state && gcs)

@@ -11,6 +11,7 @@ struct loop;
 struct metrics;
 struct notices;
 struct options;
+struct status;
 
 struct control {
 	struct loop *loop;
@@ -22,6 +23,7 @@ struct control {
 	struct events *events;
 	struct metrics *metrics; /* may be NULL */
 	struct notices *notices; /* NULL in sidecar mode */
+	struct status *status;   /* may be NULL */
 };
 
 #endif

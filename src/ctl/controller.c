@@ -15,6 +15,7 @@
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/notices.h"
+#include "ctl/status.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -137,21 +138,23 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 		add_cluster(controller, new_object, key);
 }
 
-static void wake_cluster(struct controller *controller, const char *namespace_, const char *name)
+static bool wake_cluster(void *context, const char *namespace_, const char *name)
 {
+	struct controller *controller = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct cluster *cluster;
 
 	if (!controller->started)
-		return;
+		return false;
 	cluster = map_get(&controller->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
 	if (cluster)
 		cluster_wake(cluster);
+	return cluster != NULL;
 }
 
 static void event_came(void *context, const char *namespace_, const char *cluster)
 {
-	wake_cluster(context, namespace_, cluster);
+	(void)wake_cluster(context, namespace_, cluster);
 }
 
 /* A Pod that is gone or has its Node has nothing more to wait for. */
@@ -176,7 +179,7 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 	if (name)
-		wake_cluster(controller, pod->namespace_, name);
+		(void)wake_cluster(controller, pod->namespace_, name);
 }
 
 static void ray_clusters_failed(void *context, const struct err *err)
@@ -334,6 +337,7 @@ static void stop(void *context)
 static void controller_done(struct controller *controller)
 {
 	endpoints_free(controller->endpoints);
+	status_free(steal(&controller->control.status));
 	end_passes(controller);
 	notices_free(controller->control.notices);
 	events_free(controller->control.events);
@@ -363,6 +367,8 @@ int controller_run(const struct options *options, struct err *err)
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));
 	status = connect_api_server(&controller, err);
 	if (status == 0) {
+		controller.control.status =
+			status_new(&controller.control, wake_cluster, &controller);
 		controller.endpoints = endpoints_new(&controller.control, err);
 		status = controller.endpoints ? 0 : -1;
 	}

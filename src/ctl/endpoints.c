@@ -8,6 +8,7 @@
 #include "ctl/metrics.h"
 #include "ctl/metrics_text.h"
 #include "ctl/options.h"
+#include "ctl/status.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
 #include "net/loop.h"
@@ -65,7 +66,7 @@ static void handle(void *context, const char *path, struct serve_request *reques
 	if (!strcmp(path, "/metrics"))
 		answer_metrics(endpoints, request);
 	else
-		serve_answer_text(request, 404, "here is /metrics");
+		status_ask(endpoints->control->status, path, request);
 }
 
 /* ---- listening ---- */

@@ -43,6 +43,7 @@ struct serve {
 	struct serve_connection *connections; /* the newest first */
 	struct serve_request *waiting;
 	unsigned connection_count, waiting_count;
+	bool changed; /* a connection came or went in this turn */
 	size_t unread_bytes;
 	int port;
 };
@@ -108,6 +109,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 	struct serve *serve = context;
 	struct serve_connection *connection = *socket_context;
 
+	serve->changed = true;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		connection_started(serve, mhd, socket_context);
 		return;
@@ -298,8 +300,13 @@ static void serve_turn(void *context)
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	close_overdue(serve);
+	serve->changed = false;
 	CHECK(MHD_run(serve->daemon) == MHD_YES);
-	if (MHD_get_timeout(serve->daemon, &wait_ms) == MHD_YES)
+	/* A library that was at its limit listens again only in the run after the one in which a
+	 * connection went, and nothing else would bring that run about. */
+	if (serve->changed)
+		loop_timer_start(serve->timer, 0);
+	else if (MHD_get_timeout(serve->daemon, &wait_ms) == MHD_YES)
 		loop_timer_start(serve->timer, (int64_t)wait_ms);
 	else
 		loop_timer_stop(serve->timer);

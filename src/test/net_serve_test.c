@@ -370,6 +370,32 @@ static void test_slow_clients_lock_nobody_out(void **state)
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
 }
 
+static bool never(void *context)
+{
+	(void)context;
+	return false;
+}
+
+/* The same while the loop turns, in bursts: the listening socket must come back each time. */
+static void test_bursts_of_slow_clients_lock_nobody_out(void **state)
+{
+	struct bench *bench = *state;
+	int slow[12 * CONNECTIONS];
+	const size_t count = sizeof(slow) / sizeof(slow[0]);
+
+	serve_free(bench->serve);
+	start_server(bench, 10 * WAIT_MS);
+	for (size_t i = 0; i < count; i++) {
+		slow[i] = connect_to(bench);
+		(void)send(slow[i], "GET /hea", 8, MSG_NOSIGNAL);
+		if (i % 24 == 23)
+			(void)loop_wait_until(bench->loop, never, NULL, 10);
+	}
+	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
+	for (size_t i = 0; i < count; i++)
+		close(slow[i]);
+}
+
 /* The probe of a program whose loop does not turn: the connection stands, no answer comes. */
 static void test_a_loop_that_hangs_does_not_answer(void **state)
 {
@@ -438,6 +464,7 @@ int main(void)
 		TEST(test_unread_answers_are_bounded),
 		TEST(test_header_without_end_is_refused),
 		TEST(test_slow_clients_lock_nobody_out),
+		TEST(test_bursts_of_slow_clients_lock_nobody_out),
 		TEST(test_a_loop_that_hangs_does_not_answer),
 		TEST(test_addresses),
 	};
