@@ -269,11 +269,12 @@ class ApiServer(abc.ABC):
         return name
 
     def empty_namespace(self, namespace: str, seconds: float = 30.0) -> None:
-        """Delete the RayClusters, Pods and Events of a namespace at once, finalizers or not.
+        """Delete the RayClusters, what is told of them, Pods and Events of a namespace at once, finalizers
+        or not.
 
         The namespace itself stays: no controller-manager runs that would finish its deletion.
         """
-        for plural in ("rayclusters", "pods", "events"):
+        for plural in ("rayclusters", "rayclusterautoscalers", "pods", "events"):
             resource = self.admin.of(plural, namespace)
             wait_until(lambda: self._deleted_all(resource), seconds, f"{plural} of {namespace} to be gone")
 
@@ -300,7 +301,7 @@ class ApiServer(abc.ABC):
         """Write what a failure report needs: the objects of the namespaces as YAML files."""
         directory.mkdir(parents=True, exist_ok=True)
         for namespace in namespaces:
-            for plural in ("rayclusters", "pods", "events"):
+            for plural in ("rayclusters", "rayclusterautoscalers", "pods", "events"):
                 items = self.admin.of(plural, namespace).items()
                 (directory / f"{namespace}-{plural}.yaml").write_text(yaml.safe_dump(items, sort_keys=False))
 

@@ -45,6 +45,7 @@ class Scenario:
         self.work_dir.mkdir(parents=True)
         self._clusters = server.admin.of("rayclusters", namespace)
         self._pods = server.admin.of("pods", namespace)
+        self._autoscalers = server.admin.of("rayclusterautoscalers", namespace)
         self._programs = itertools.count(1)
         self._running: List[RayProgram] = []
         self._witness: Optional[Witness] = None
@@ -125,6 +126,14 @@ class Scenario:
         """The annotation of request_resources; None takes it away."""
         self.edit({"metadata": {"annotations": {REQUEST_ANNOTATION: text}}})
 
+    def autoscaler(self) -> Optional[Object]:
+        """The RayClusterAutoscaler, when there is one."""
+        return self._autoscalers.find(self.name)
+
+    def wish(self, **spec: Any) -> None:
+        """As a user's `kubectl patch`: members of the spec of the RayClusterAutoscaler; None takes one away."""
+        self._autoscalers.patch_merge(self.name, {"spec": spec})
+
     # -- Pods -----------------------------------------------------------------------------------
 
     def workers(self, group: Optional[str] = "gpu-group") -> List[str]:
@@ -191,6 +200,7 @@ class Scenario:
         operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
         self._clusters.patch_json(self.name, operations)
         wait_until(self._delete_workers, 30, f"all workers of {self.name} to be gone")
+        self._autoscalers.delete(self.name, missing_ok=True)
         self.recorder.forget()
 
     def _delete_workers(self) -> bool:
@@ -214,5 +224,6 @@ class Scenario:
     def _remove(self) -> None:
         self.edit({"metadata": {"finalizers": None}})
         self._clusters.delete(self.name, missing_ok=True)
+        self._autoscalers.delete(self.name, missing_ok=True)  # no garbage collector runs
         selector = f"{kp.CLUSTER_LABEL}={self.name}"
         wait_until(lambda: not self._pods.items(selector), 40, f"the Pods of {self.name} to be gone")

@@ -1,5 +1,6 @@
 #include "codec/autoscaler_json.h"
 
+#include "codec/autoscaler_status_json.h"
 #include "codec/object_json.h"
 #include "codec/quantity.h"
 
@@ -76,6 +77,7 @@ int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *
 	object.resource_version = metadata.resource_version;
 	object.generation = metadata.generation;
 	object.problems = object_problems(&reader);
+	autoscaler_status_decode(json, arena, &object);
 	*ret_autoscaler = object;
 	return 0;
 }

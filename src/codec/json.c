@@ -416,3 +416,37 @@ const char *json_print(const struct json_at *at)
 	cJSON_free(text);
 	return copy;
 }
+
+static bool members_are_in(const struct cJSON *a, const struct cJSON *b);
+
+static bool elements_are_same(const struct cJSON *a, const struct cJSON *b)
+{
+	const struct cJSON *x = a->child, *y = b->child;
+
+	for (; x && y; x = x->next, y = y->next)
+		if (!json_same(x, y))
+			return false;
+	return !x && !y;
+}
+
+bool json_same(const struct cJSON *a, const struct cJSON *b)
+{
+	if (cJSON_IsObject(a) && cJSON_IsObject(b))
+		return members_are_in(a, b) && members_are_in(b, a);
+	if (cJSON_IsArray(a) && cJSON_IsArray(b))
+		return elements_are_same(a, b);
+	return cJSON_Compare(a, b, true);
+}
+
+/* Objects of ours are small, so looking each name up is fine. */
+static bool members_are_in(const struct cJSON *a, const struct cJSON *b)
+{
+	for (const struct cJSON *member = a->child; member; member = member->next) {
+		const struct cJSON *other = cJSON_GetObjectItemCaseSensitive(b, member->string);
+
+		if (cJSON_IsNull(member) ? other && !cJSON_IsNull(other) :
+					   !other || !json_same(member, other))
+			return false;
+	}
+	return true;
+}

@@ -111,6 +111,9 @@ struct json_at json_first(const struct json_at *at);
 void json_next(struct json_at *at);
 size_t json_count(const struct json_at *at);
 
+/* Same values? The order of members does not matter; a null member and an absent one are the same. */
+bool json_same(const struct cJSON *a, const struct cJSON *b);
+
 /* The value as JSON text on one line, in the arena (foreign members that are only shown). */
 const char *json_print(const struct json_at *at);
 

@@ -213,11 +213,19 @@ struct event {
 	time_ms first_time, last_time; /* TIME_NONE when absent */
 };
 
-/* The user's part of a RayClusterAutoscaler (rayscaler.dev/v1alpha1). */
+/* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's wishes. */
 struct autoscaler_group {
 	const char *name;
 	bool has_idle_timeout_seconds;
 	int64_t idle_timeout_seconds;
+};
+
+/* A change of a group that the autoscaler has made. */
+struct autoscaler_scale {
+	const char *group;
+	time_ms time; /* TIME_NONE when absent */
+	int64_t from, to;
+	const char *reason, *message;
 };
 
 struct autoscaler_object {
@@ -232,6 +240,14 @@ struct autoscaler_object {
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	struct strings problems;
+	/* What was said last in its status (codec/autoscaler_status_json); never decided upon. */
+	const char *status_text; /* JSON; "" when absent or too long */
+	const struct condition *conditions;
+	size_t condition_count;
+	const struct autoscaler_scale *scales; /* lastScale of each group that has one */
+	size_t scale_count;
+	time_ms last_scale_time;
+	struct strings messages; /* all of them */
 };
 
 /* Labels and annotations that KubeRay and this program agree on. */

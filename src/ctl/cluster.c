@@ -10,6 +10,7 @@
 #include "core/kubernetes.h"
 #include "core/plan.h"
 #include "ctl/act.h"
+#include "ctl/autoscaler_objects.h"
 #include "ctl/events.h"
 #include "ctl/metrics.h"
 #include "ctl/notices.h"
@@ -139,6 +140,8 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	ret_view->pods = (const struct pod *const *)pods;
 	ret_view->cluster = current_object(cluster);
 	ret_view->stale = staleness(cluster, arena);
+	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
+						      cluster->namespace_, cluster->name);
 	ret_view->events_known = events_known(cluster->control->events);
 	if (ret_view->cluster)
 		events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
@@ -220,6 +223,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	status_decided(cluster->control->status, decision);
 	log_conditions(cluster, decision->plan);
 	notices_decided(cluster->control->notices, cluster->key, decision);
+	autoscaler_objects_decided(cluster->control->autoscalers, decision);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
 }
@@ -236,6 +240,7 @@ static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 		.pods = view->pods,
 		.pod_count = view->pod_count,
 		.settings = &cluster->control->options->settings,
+		.autoscaler = view->autoscaler,
 	};
 	struct snapshot snapshot;
 
@@ -300,6 +305,8 @@ static void pass_ended(void *context, const struct pass_result *result)
 	if (result->patched_body) {
 		keep_patched(cluster, result->patched_body);
 		notices_accepted(cluster->control->notices, cluster->key);
+		autoscaler_objects_patched(cluster->control->autoscalers, cluster->namespace_,
+					   cluster->name);
 	}
 	pass_free(steal(&cluster->pass));
 	schedule_next(cluster);

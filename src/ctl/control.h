@@ -3,6 +3,7 @@
 #ifndef CTL_CONTROL_H
 #define CTL_CONTROL_H
 
+struct autoscaler_objects;
 struct events;
 struct kube_client;
 struct kube_informer;
@@ -21,9 +22,10 @@ struct control {
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
-	struct metrics *metrics; /* may be NULL */
-	struct notices *notices; /* NULL in sidecar mode */
-	struct status *status;   /* may be NULL */
+	struct metrics *metrics;                /* may be NULL */
+	struct notices *notices;                /* NULL in sidecar mode */
+	struct status *status;                  /* may be NULL */
+	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/kubernetes.h"
+#include "ctl/autoscaler_objects.h"
 #include "ctl/cluster.h"
 #include "ctl/control.h"
 #include "ctl/endpoints.h"
@@ -82,7 +83,9 @@ static void start_when_ready(void *context)
 
 	if (controller->started || !controller->control.ray_clusters || !controller->control.pods ||
 	    !kube_informer_synced(controller->control.ray_clusters) ||
-	    !kube_informer_synced(controller->control.pods))
+	    !kube_informer_synced(controller->control.pods) ||
+	    (controller->control.autoscalers &&
+	     !autoscaler_objects_known(controller->control.autoscalers)))
 		return;
 	if (!leader_is_leading(controller->control.leader)) {
 		if (!controller->waiting)
@@ -132,6 +135,10 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 			      ((const struct ray_cluster *)old)->name);
 	if (!controller->started)
 		return;
+	if (change == KUBE_DELETED && old)
+		autoscaler_objects_forget(controller->control.autoscalers,
+					  ((const struct ray_cluster *)old)->namespace_,
+					  ((const struct ray_cluster *)old)->name);
 	if (change == KUBE_DELETED || change == KUBE_BAD)
 		cluster_free(map_remove(&controller->clusters, key));
 	else if (change == KUBE_ADDED || spec_changed(old, new_object))
@@ -152,7 +159,7 @@ static bool wake_cluster(void *context, const char *namespace_, const char *name
 	return cluster != NULL;
 }
 
-static void event_came(void *context, const char *namespace_, const char *cluster)
+static void news_came(void *context, const char *namespace_, const char *cluster)
 {
 	(void)wake_cluster(context, namespace_, cluster);
 }
@@ -243,8 +250,14 @@ static void start_informers(struct controller *controller, struct arena *arena)
 
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
-	controller->control.events = events_new(&controller->control, event_came, controller);
 	controller->control.notices = notices_new(&controller->control);
+	controller->control.events = events_new(&controller->control, news_came, controller);
+	if (!sidecar)
+		controller->control.autoscalers = autoscaler_objects_new(
+			&controller->control,
+			&(struct autoscaler_objects_callbacks){ .context = controller,
+								.changed = news_came,
+								.known = start_when_ready });
 }
 
 static void stopped(void *context)
@@ -341,6 +354,7 @@ static void controller_done(struct controller *controller)
 	end_passes(controller);
 	notices_free(controller->control.notices);
 	events_free(controller->control.events);
+	autoscaler_objects_free(controller->control.autoscalers);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
 	leader_free(controller->control.leader);

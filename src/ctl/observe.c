@@ -105,6 +105,7 @@ void observe(const struct observation *observation, struct arena *arena,
 		.events = observation->events,
 		.event_count = observation->event_count,
 		.settings = *observation->settings,
+		.autoscaler = observation->autoscaler,
 	};
 	observe_pods(observation, arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);

@@ -34,7 +34,8 @@ struct observation {
 	const struct event *events;
 	size_t event_count;
 	const struct settings *settings;
-	const char *memory_json; /* of the previous plan; NULL: none */
+	const struct autoscaler_object *autoscaler; /* NULL: none */
+	const char *memory_json;                    /* of the previous plan; NULL: none */
 };
 
 /* An accepted drain shows as Ray will show it in its next reply (DRAINING, nothing in use), so

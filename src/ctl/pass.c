@@ -315,6 +315,7 @@ static void observe_pass(struct pass *pass, const struct pass_view *view,
 		.event_count = view->event_count,
 		.settings = &pass->config.control->options->settings,
 		.memory_json = pass->config.memory_json,
+		.autoscaler = view->autoscaler,
 	};
 
 	observe(&observation, &pass->arena, ret_snapshot);

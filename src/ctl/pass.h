@@ -38,6 +38,7 @@ struct pass_view {
 	bool events_known;
 	const struct event *events;
 	size_t event_count;
+	const struct autoscaler_object *autoscaler; /* NULL: none */
 };
 
 /* How a pass ended. Valid until the callback returns. */

@@ -49,6 +49,7 @@ extern const struct kube_type kube_type_ray_cluster; /* struct ray_cluster; v1, 
 extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/cluster" by label */
 extern const struct kube_type kube_type_node;  /* struct node */
 extern const struct kube_type kube_type_event; /* struct event */
+extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object */
 
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */

@@ -1,6 +1,7 @@
 /* The kinds of objects that are watched: where they are served, how they are decoded and found. */
 #include "kube/kube_informer.h"
 
+#include "codec/autoscaler_json.h"
 #include "codec/event_json.h"
 #include "codec/node_json.h"
 #include "codec/pod_json.h"
@@ -29,6 +30,13 @@ static int kube_decode_event(const struct cJSON *json, const char *path, struct 
 			     void *ret_object, struct err *err)
 {
 	return event_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_autoscaler(const struct cJSON *json, const char *path, struct arena *arena,
+				  void *ret_object, struct err *err)
+{
+	/* Its problems stand beside those of the RayCluster, so they say whose they are. */
+	return autoscaler_decode(json, *path ? path : "autoscaler", arena, ret_object, err);
 }
 
 static void kube_index_pod(const void *object, struct buf *ret_key)
@@ -79,4 +87,14 @@ const struct kube_type kube_type_event = {
 	.install = "",
 	.object_size = sizeof(struct event),
 	.decode = kube_decode_event,
+};
+
+const struct kube_type kube_type_autoscaler = {
+	.kind = "RayClusterAutoscaler",
+	.plural = "rayclusterautoscalers",
+	.group = "rayscaler.dev",
+	.versions = { "v1alpha1", NULL },
+	.install = "install its definition, crd/rayclusterautoscalers.rayscaler.dev.yaml",
+	.object_size = sizeof(struct autoscaler_object),
+	.decode = kube_decode_autoscaler,
 };

@@ -1,0 +1,227 @@
+"""The RayClusterAutoscaler: made for each managed RayCluster, its spec obeyed, its status true."""
+
+from typing import Any, Callable, Dict, Optional, Set, Tuple
+
+import pytest
+
+from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import ApiServer, load_yaml
+from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+Object = Dict[str, Any]
+CRD_FILE = paths.CRD_DIR / "rayclusterautoscalers.rayscaler.dev.yaml"
+RCA = "rayclusterautoscalers"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+REST = 5.0
+
+
+def wanted(name: str = "demo", **spec: Any) -> Object:
+    """As a user writes it beforehand."""
+    metadata = {"name": name}
+    return {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "RayClusterAutoscaler", "metadata": metadata, "spec": spec}
+
+
+def headless(name: str, *groups: Object, **spec: Any) -> Object:
+    """A RayCluster of which the operator, should it run, makes nothing: it takes its spec for invalid."""
+    obj = rayclusters.minimal(name, *groups, **spec)
+    obj["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "held=by-the-test"
+    return obj
+
+
+def condition(obj: Object, kind: str) -> Optional[Object]:
+    found = [c for c in (obj.get("status") or {}).get("conditions") or [] if c["type"] == kind]
+    return found[0] if found else None
+
+
+def wait_status(get: Callable[[], Optional[Object]], true: Callable[[Object], Any], what: str, seconds: float = 20.0) -> Object:
+    """The object, once ``true`` holds of its status."""
+
+    def look() -> Optional[Object]:
+        obj = get()
+        return obj if obj and obj.get("status") and true(obj["status"]) else None
+
+    return wait_until(look, seconds, f"status of the RayClusterAutoscaler: {what}")
+
+
+def hold_version(get: Callable[[], Object], seconds: float) -> None:
+    """Nothing is written while nothing changes."""
+    version = wait_until(lambda: get()["metadata"]["resourceVersion"], 5, "an object")
+    hold(lambda: get()["metadata"]["resourceVersion"] == version, seconds, f"the object at rest: {get()}")
+
+
+def managers(obj: Object) -> Set[Tuple[str, str]]:
+    """(manager, subresource) of who has written fields; the embedded server does not keep them."""
+    return {(f["manager"], f.get("subresource", "")) for f in obj["metadata"].get("managedFields", [])}
+
+
+@pytest.fixture
+def server(api_server: ApiServer, namespace: str) -> Any:
+    """Clients of the namespace as admin: ``server("rayclusters")``."""
+    return lambda plural: api_server.admin.of(plural, namespace)
+
+
+def test_object_of_each_managed_cluster(api_server, server, namespace, controller):
+    clusters, autoscalers = server("rayclusters"), server(RCA)
+    owner = clusters.create(headless("demo"))
+    clusters.create(headless("by-hand", enableInTreeAutoscaling=False))
+    log = controller(namespace)
+    made = wait_status(lambda: autoscalers.find("demo"), lambda s: "head Pod" in s["message"], "written")
+    assert made["metadata"]["ownerReferences"] == [
+        {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "demo", "uid": owner["metadata"]["uid"]}
+    ]
+    assert made.get("spec", {}) == {}
+    # Without Ray what the Pods say is told, and that nothing else is known.
+    status = made["status"]
+    assert status["reason"] == "DemandUnavailable" and condition(made, "ScalingActive")["status"] == "False"
+    assert status["observedGeneration"] == 1 and status["observedClusterGeneration"] == 1
+    assert [g["name"] for g in status["groups"]] == ["workers"] and "running" not in status["gpus"]
+    assert api_server.kind == "embedded" or ("rayscaler", "status") in managers(made)
+    hold_version(lambda: autoscalers.get("demo"), REST)
+    assert autoscalers.find("by-hand") is None, "a cluster that is not managed gets no object"
+    # A deleted one is made again; what a user has made is used as it is.
+    autoscalers.delete("demo")
+    autoscalers.create(wanted(paused=True))
+    paused = wait_status(lambda: autoscalers.find("demo"), lambda s: s["reason"] == "Paused", "paused")
+    assert paused["spec"] == {"paused": True} and "ownerReferences" not in paused["metadata"]
+    hold_version(lambda: autoscalers.get("demo"), 2)
+    assert not log.find("cannot write")
+
+
+def test_wishes_that_the_schema_refuses(api_server, server):
+    autoscalers = server(RCA)
+    refused = {
+        "spec.idleTimeoutSeconds": wanted(idleTimeoutSeconds=-1),
+        "spec.upscalingMode": wanted(upscalingMode="Fast"),
+        "spec.maxGPUs": wanted(maxGPUs="many"),
+        "spec.paused": wanted(paused="true"),
+        "spec.groups[0].name": wanted(groups=[{"idleTimeoutSeconds": 1}]),
+        "spec.groups[1]": wanted(groups=[{"name": "a"}, {"name": "a"}]),
+    }
+    for field, body in refused.items():
+        with pytest.raises(ApiError) as error:
+            autoscalers.create(body)
+        assert error.value.status == 422 and field in error.value.message, (field, error.value.message)
+    # As kubectl asks for it.
+    answer = api_server.admin.request("POST", autoscalers.path(), wanted(puased=True), params={"fieldValidation": "Strict"})
+    assert answer.status == 400 and 'unknown field "spec.puased"' in answer.body["message"]
+
+
+def test_status_of_a_scaling(shared, controller, api_server):
+    one = shared([rm.gpu_group(maxReplicas=4), rm.group("cpu-group")], idle_seconds=2)
+    log = controller(one.namespace)
+    rest = wait_status(one.autoscaler, lambda s: s["reason"] == "ReadyForNewScale", "at rest")
+    assert rest["status"]["summary"] == {"groups": "gpu-group 0/4, cpu-group 0/5", "gpus": "0/0/4"}
+    active = condition(rest, "ScalingActive")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        up = wait_status(one.autoscaler, lambda s: s["gpus"]["target"] == "1", "a target")
+        group = up["status"]["groups"][0]
+        assert group["targetReplicas"] == 1 and group["gpusPerWorker"] == "1"
+        assert up["status"]["demand"][0] == {"name": "GPU", "amount": "1"} and up["status"]["gpus"]["pending"] == "1"
+        program.ready("actors")
+        up = wait_status(one.autoscaler, lambda s: s["summary"]["gpus"] == "1/1/4" and s.get("lastScaleTime"), "a GPU")
+        group = up["status"]["groups"][0]
+        assert group["replicas"] == 1 and group["pods"] == {"running": 1}
+        assert group["lastScale"]["reason"] == "ScaleUpDemand" and group["lastScale"]["to"] == 1
+        assert condition(up, "ScalingActive")["lastTransitionTime"] == active["lastTransitionTime"]
+        # What no worker can serve is told.
+        one.request('[{"GPU": 16}, {"GPU": 16}, {"GPU": 16}]')
+        stuck = wait_status(one.autoscaler, lambda s: s["infeasible"], "infeasible bundles")["status"]
+        assert stuck["reason"] == "NoGroupFits" and stuck["message"] == stuck["infeasible"][0]["message"]
+        assert stuck["infeasible"][0]["count"] == 3 and stuck["infeasible"][0]["gpus"] == "48"
+        assert stuck["requested"] == [{"source": "annotation", "count": 3, "bundle": {"GPU": "16"}}]
+        print_table(api_server, one.namespace)
+        cells = table_cells(api_server, one.namespace)
+        assert cells["Groups"] == "gpu-group 1/4, cpu-group 0/5" and cells["GPUs now/target/max"] == "1/1/4"
+        assert cells["Pending GPUs"] == "0" and cells["Reason"] == "NoGroupFits" and cells["Age"]
+        one.request(None)
+        program.end()
+    down = wait_status(one.autoscaler, lambda s: s["summary"]["gpus"] == "0/0/4", "back at 0", 60)
+    assert down["status"]["groups"][0]["lastScale"]["to"] == 0
+    one.wait_empty()
+    wait_status(one.autoscaler, lambda s: s["reason"] == "ReadyForNewScale" and not s["groups"][0]["pods"], "at rest")
+    hold_version(one.autoscaler, REST)
+    # The RayCluster's status belongs to the operator: no right to it, and no trace.
+    assert ("rayscaler", "status") not in managers(one.get())
+    assert not log.find("cannot write")
+
+
+def test_wishes_are_obeyed(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=4)], idle_seconds=2)
+    controller(one.namespace)
+    wait_until(one.autoscaler, 20, "the RayClusterAutoscaler")
+    one.wish(paused=True)
+    wait_status(one.autoscaler, lambda s: s["reason"] == "Paused" and s["observedGeneration"] == 2, "paused")
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        hold(lambda: one.replicas() == 0, 3, "a paused cluster is left alone")
+        one.wish(paused=False, maxGPUs=1)
+        one.wait_joined(1)
+        limited = wait_status(one.autoscaler, lambda s: s["summary"]["gpus"] == "1/1/1", "at the ceiling")
+        assert limited["status"]["reason"] == "MaxGPUs" and condition(limited, "ScalingLimited")["status"] == "True"
+        hold(lambda: one.replicas() == 1, 2, "maxGPUs holds")
+        # The group's own timeout in the object wins over autoscalerOptions of the RayCluster (2 s).
+        one.wish(maxGPUs=None, groups=[{"name": "gpu-group", "idleTimeoutSeconds": 600}])
+        program.ready("actors")
+        program.end()
+    hold(lambda: one.replicas() == 2, 5, "idleTimeoutSeconds of the group counts")
+    one.wish(groups=[{"name": "gpu-group", "idleTimeoutSeconds": 1}])
+    one.wait_empty()
+
+
+def test_without_the_definition(api_server, server, namespace, controller):
+    crd = load_yaml(CRD_FILE)[0]
+    definitions = api_server.admin.of("customresourcedefinitions")
+    definitions.delete(crd["metadata"]["name"])
+    try:
+        path = "/apis/rayscaler.dev/v1alpha1"
+        wait_until(lambda: api_server.admin.request("GET", path).status == 404, 30, "the definition to be gone")
+        clusters = server("rayclusters")
+        clusters.create(headless("demo", rayclusters.group("g", minReplicas=1)))
+        log = controller(namespace)
+        wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 1, 15, "scaling to go on")
+        line = log.wait_for("RayClusterAutoscalers are not used")
+        assert "crd/rayclusterautoscalers.rayscaler.dev.yaml" in line["error"]
+    finally:
+        definitions.create(crd)
+        wait_until(lambda: api_server.admin.request("GET", f"{path}/{RCA}").status == 200, 30, "the definition")
+    made = wait_status(lambda: server(RCA).find("demo"), lambda s: s["groups"], "after the definition came", 40)
+    assert made["status"]["groups"][0]["replicas"] == 1
+    assert len(log.find("RayClusterAutoscalers are not used")) == 1 and log.find("RayClusterAutoscalers are used now")
+
+
+def test_without_the_right(server, namespace, controller):
+    clusters = server("rayclusters")
+    clusters.create(headless("demo", rayclusters.group("g", minReplicas=1)))
+    log = controller(namespace, without=RCA)
+    wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 1, 15, "scaling to go on")
+    line = log.wait_for("RayClusterAutoscalers are not used")
+    assert "list" in line["error"] and RCA in line["error"]
+    assert server(RCA).find("demo") is None
+
+
+def table_cells(api_server: ApiServer, namespace: str) -> Dict[str, Any]:
+    """The first row of what `kubectl get rca` shows."""
+    table = get_table(api_server, namespace)
+    return dict(zip((column["name"] for column in table["columnDefinitions"]), table["rows"][0]["cells"]))
+
+
+def print_table(api_server: ApiServer, namespace: str) -> None:
+    table = get_table(api_server, namespace)
+    shown = [i for i, column in enumerate(table["columnDefinitions"]) if column["priority"] == 0]
+    lines = [[column["name"].upper() for column in table["columnDefinitions"]]]
+    lines += [[str(cell) for cell in row["cells"]] for row in table["rows"]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        print("   ".join(line[i].ljust(widths[i]) for i in shown).rstrip())
+
+
+def get_table(api_server: ApiServer, namespace: str) -> Object:
+    path = f"/apis/rayscaler.dev/v1alpha1/namespaces/{namespace}/{RCA}"
+    answer = api_server.admin.request("GET", path, headers={"Accept": TABLE})
+    assert answer.status == 200 and answer.body["kind"] == "Table", answer
+    return answer.body
