@@ -359,6 +359,7 @@ static void test_who_may_not_write(void **state)
 	struct result refused[SUPPORT_COUNT(writes)], read, written;
 
 	(void)state;
+	options.qps = 0;
 	options.may_write = ask_may_write;
 	options.may_write_context = &may_write;
 	may_write = false;

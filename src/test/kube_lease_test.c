@@ -71,6 +71,22 @@ static void test_a_silent_holder_loses_it_after_its_own_time(void **state)
 	}
 }
 
+/* Its own period is much longer than what is left of the Lease. */
+static void test_a_follower_looks_when_the_lease_runs_out(void **state)
+{
+	struct kube_lease_options options = usual_options(&one, "x");
+	int64_t started_ms = loop_boot_ms();
+
+	(void)state;
+	options.lease_duration_ms = 60000;
+	options.renew_deadline_ms = 50000;
+	options.retry_period_ms = 40000;
+	lease_server_set("{'holderIdentity': 'gone', 'leaseDurationSeconds': 1}");
+	one.lease = kube_lease_new(script.client, &options);
+	until(leads, &one);
+	assert_in_range(one.leading_ms - started_ms, LEASE_MS, LEASE_MS + LATE_MS);
+}
+
 static void renew_the_other(void *context)
 {
 	static int beats;
@@ -245,6 +261,7 @@ int main(void)
 		TEST(test_a_free_lease_is_taken),
 		TEST(test_it_is_renewed_without_reading),
 		TEST(test_a_silent_holder_loses_it_after_its_own_time),
+		TEST(test_a_follower_looks_when_the_lease_runs_out),
 		TEST(test_a_renewed_lease_is_left_alone),
 		TEST(test_of_two_one_leads_and_the_other_follows_a_release),
 		TEST(test_a_follower_has_nothing_to_release),

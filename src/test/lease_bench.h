@@ -74,20 +74,25 @@ static inline void on_released(void *context, const struct err *err)
 		elector->released_err = *err;
 }
 
+static inline struct kube_lease_options usual_options(struct elector *elector, const char *identity)
+{
+	return (struct kube_lease_options){ .namespace_ = "a",
+					    .name = "rayscaler",
+					    .identity = identity,
+					    .lease_duration_ms = LEASE_MS,
+					    .renew_deadline_ms = RENEW_MS,
+					    .retry_period_ms = RETRY_MS,
+					    .on_leading = on_leading,
+					    .on_lost = on_lost,
+					    .on_holder = on_holder,
+					    .on_error = on_error,
+					    .on_good = on_good,
+					    .context = elector };
+}
+
 static inline void enter(struct elector *elector, const char *identity)
 {
-	struct kube_lease_options options = { .namespace_ = "a",
-					      .name = "rayscaler",
-					      .identity = identity,
-					      .lease_duration_ms = LEASE_MS,
-					      .renew_deadline_ms = RENEW_MS,
-					      .retry_period_ms = RETRY_MS,
-					      .on_leading = on_leading,
-					      .on_lost = on_lost,
-					      .on_holder = on_holder,
-					      .on_error = on_error,
-					      .on_good = on_good,
-					      .context = elector };
+	struct kube_lease_options options = usual_options(elector, identity);
 
 	elector->identity = identity;
 	elector->lease = kube_lease_new(script.client, &options);
