@@ -250,11 +250,11 @@ class ApiServer(abc.ABC):
         return [self.apply(obj, namespace) for obj in load_yaml(path)]
 
     def install_bench(self) -> None:
-        """Apply crd/*.yaml and manifests/controller-role.yaml and wait until the CRDs are served."""
-        for path in sorted(paths.CRD_DIR.glob("*.yaml")):
+        """Apply the CRDs and manifests/controller-role.yaml and wait until the CRDs are served."""
+        for path in paths.crd_files():
             self.apply_file(path)
         self.apply_file(paths.MANIFESTS / "controller-role.yaml")
-        for path in sorted(paths.CRD_DIR.glob("*.yaml")):
+        for path in paths.crd_files():
             for crd in load_yaml(path):
                 wait_until(lambda: self._crd_served(crd), 30, f"CRD {crd['metadata']['name']} to be served")
 

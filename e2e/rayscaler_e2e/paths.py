@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import List, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 E2E = ROOT / "e2e"
@@ -41,3 +42,18 @@ def chosen_api_server() -> str:
     if kind not in ("real", "embedded"):
         raise SystemExit(f'RAYSCALER_APISERVER is "{kind}": it must be "real" or "embedded"')
     return kind
+
+
+def kuberay_operator() -> Optional[Path]:
+    """``RAYSCALER_KUBERAY_OPERATOR``: a real KubeRay operator to be used in place of the stand-in."""
+    named = os.environ.get("RAYSCALER_KUBERAY_OPERATOR")
+    return Path(named) if named else None
+
+
+def crd_files() -> List[Path]:
+    """Ours; with ``RAYSCALER_KUBERAY_CRDS``, a directory, KubeRay's own in place of our RayCluster."""
+    own = sorted(CRD_DIR.glob("*.yaml"))
+    kuberay = os.environ.get("RAYSCALER_KUBERAY_CRDS")
+    if not kuberay:
+        return own
+    return sorted(Path(kuberay).glob("*.yaml")) + [path for path in own if not path.name.startswith("rayclusters.")]

@@ -1,5 +1,6 @@
 """Operator and kubelet stand-ins as child processes of a test session, the demo or the dev cluster."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,11 @@ from typing import Optional
 from . import paths
 from .apiserver import ADMIN_USER, ApiServer
 from .processes import Process
+
+_REAL_OPERATOR_FLAGS = (
+    *("--metrics-addr", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"),
+    *("--enable-leader-election=false", "--reconcile-concurrency", "4"),
+)
 
 
 def ray_program() -> Path:
@@ -31,8 +37,12 @@ class StandIns:
         self.start_operator()
 
     def start_operator(self) -> None:
-        words = self._python("rayscaler_e2e.kuberay_operator")
-        self.operator = Process("operator", words, self.work_dir / "operator.log", cwd=paths.E2E)
+        words, env = self._python("rayscaler_e2e.kuberay_operator"), dict(os.environ)
+        real = paths.kuberay_operator()
+        if real:
+            words = [str(real), *_REAL_OPERATOR_FLAGS]
+            env["KUBECONFIG"] = str(self._kubeconfig)
+        self.operator = Process("operator", words, self.work_dir / "operator.log", env, paths.E2E)
 
     def start_kubelet(self) -> None:
         words = self._python("rayscaler_e2e.kubelet")

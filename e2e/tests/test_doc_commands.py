@@ -1,0 +1,146 @@
+"""Every command in the documents is run by a test, every link leads somewhere, every manifest is accepted.
+
+SHOWN says for each command what runs it:
+    "here"          this file, as it stands
+    "dry"           this file, with `make -n`: the target exists and expands (long figures, other compilers)
+    "ci"            `.ci/run` itself, or `make setup` before it
+    "stage NAME"    a stage of `make test`
+    "FILE::TEST"    a test of this directory that runs the same command
+"""
+
+import copy
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+import yaml
+
+from rayscaler_e2e import rayclusters
+
+TOP = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([TOP / "README.md", *TOP.glob("docs/*.md"), *TOP.glob("e2e/**/*.md"), *TOP.glob("charts/**/*.md")])
+PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
+SUBCOMMANDS = ("run", "plan", "park", "version", "status", "explain", "snapshot", "request", "help")
+
+# (regular expression of the whole command, what runs it)
+SHOWN: List[Tuple[str, str]] = [
+    (r"make demo", "stage quickstart"),
+    (r"make test", "ci"),
+    (r"make test APISERVER=embedded", "test_embedded_server.py::test_"),
+    (r"make lint", "ci"),
+    (r"make lint-\w+( lint-\w+)* ?(\.\.\.)?", "ci"),
+    (r"make setup", "ci"),
+    (r"make( V=1| WERROR=)?", "stage unit"),
+    (r"make help", "here"),
+    (r"make tools", "stage e2e"),
+    (r"make format", "dry"),
+    (r"make BUILD=\S+ .*", "dry"),
+    (r"make unit(-core_resources)?", "stage unit"),
+    (r"make test-e2e( .*)?", "stage e2e"),
+    (r"make laws( .*)?", "stage laws"),
+    (r"make conformance( .*)?", "stage conformance"),
+    (r"make fuzz FUZZ_SECONDS=60", "stage fuzz"),
+    (r"make bench(-\w+)*", "dry"),
+    (r"make dev-cluster", "dry"),
+    (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
+    (r"rayscaler plan( -f (FILE|now\.yaml))?( \[.*)?", "test_commands.py::test_"),
+    (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
+    (r"rayscaler park", "test_commands.py::test_"),
+]
+
+
+def commands() -> Iterator[Tuple[Path, str]]:
+    """Indented or fenced lines, and code in a sentence, that begin with one of PROGRAMS."""
+    for document in DOCUMENTS:
+        fence = ""
+        for line in document.read_text().splitlines():
+            if line.startswith("```"):
+                fence = "" if fence else line[3:] or "text"
+                continue
+            for text in [line] if fence in ("sh", "text") or (not fence and line.startswith("    ")) else []:
+                yield from ((document, found) for found in one_command(text))
+            if not fence and not line.startswith("    "):
+                for text in re.findall(r"`([^`]+)`", line):
+                    yield from ((document, found) for found in one_command(text))
+
+
+def one_command(text: str) -> List[str]:
+    text = re.sub(r"(^\s*\$ )|(\s+#.*$)|(\s{4,}.*$)", "", text.strip()).strip()
+    program, _, rest = text.partition(" ")
+    if program == "rayscaler" and rest.split(" ")[0] not in SUBCOMMANDS:
+        return []  # a line of output
+    return [text] if program in PROGRAMS else []
+
+
+def how(command: str) -> List[str]:
+    return [shown for pattern, shown in SHOWN if re.fullmatch(pattern, command)]
+
+
+def test_every_command_is_run_somewhere():
+    found = list(commands())
+    assert len(found) > 30
+    missing = [f"{path.relative_to(TOP)}: {command}" for path, command in found if not how(command)]
+    assert not missing, "run by nothing:\n" + "\n".join(missing)
+
+
+def test_no_entry_is_left_over():
+    found = {command for _, command in commands()}
+    stale = [pattern for pattern, _ in SHOWN if not any(re.fullmatch(pattern, command) for command in found)]
+    assert not stale, f"no document has these any more: {stale}"
+
+
+def test_what_is_named_exists():
+    makefile = (TOP / "Makefile").read_text()
+    for _, shown in SHOWN:
+        if shown.startswith("stage "):
+            assert re.search(rf"^TEST_STAGES (\+|:)= .*\b{shown[6:]}\b", makefile, re.MULTILINE), shown
+        elif "::" in shown:
+            path, test = shown.split("::")
+            assert re.search(rf"def {test}", (TOP / "e2e/tests" / path).read_text()), shown
+        else:
+            assert shown in ("here", "dry", "ci"), shown
+
+
+@pytest.mark.parametrize("kind", ["here", "dry"])
+def test_commands_that_are_run_here(kind):
+    chosen = sorted({command for _, command in commands() if kind in how(command)})
+    assert chosen
+    for command in chosen:
+        words = command.replace("make", "make -n", 1) if kind == "dry" else command
+        done = subprocess.run(words, shell=True, cwd=TOP, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{command}: {done.stderr[-500:]}"
+
+
+def test_every_link_leads_somewhere():
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.relative_to(TOP)} links to {target}"
+
+
+def manifests() -> Iterator[Tuple[str, Dict[str, Any]]]:
+    for document in DOCUMENTS:
+        blocks = re.findall(r"^```yaml\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+        for number, block in enumerate(blocks, 1):
+            for value in yaml.safe_load_all(block):
+                yield f"{document.relative_to(TOP)}, block {number}", value
+
+
+def test_rayclusters_of_the_documents_are_accepted(api_server, namespace):
+    """Whole ones as they stand, parts (`spec: ...`) as a part of a small one."""
+    clusters = api_server.admin.of("rayclusters", namespace)
+    count = 0
+    for where, value in manifests():
+        if value.get("kind") == "RayCluster":
+            made = copy.deepcopy(value)
+        elif set(value) == {"spec"} and "autoscalerOptions" in value["spec"]:
+            made = rayclusters.minimal("part", **copy.deepcopy(value["spec"]))
+        else:
+            continue
+        count += 1
+        made["metadata"] = {"name": f"doc-{count}", "annotations": made["metadata"].get("annotations") or {}}
+        created = clusters.create(made)
+        assert created["spec"]["autoscalerOptions"] == made["spec"]["autoscalerOptions"], f"{where}: a field was dropped"
+    assert count >= 2
