@@ -434,6 +434,9 @@ TEST_STAGES := unit laws
 # The API server of the e2e tests: real or embedded.
 APISERVER ?= real
 export RAYSCALER_APISERVER := $(APISERVER)
+# KubeRay's operator of the e2e tests: standin or real (e2e/setup-kuberay.sh says from where).
+KUBERAY ?= standin
+export KUBERAY
 
 test:
 	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(TEST_STAGES)

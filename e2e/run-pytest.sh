@@ -5,6 +5,7 @@
 # (RAYSCALER_APISERVER=real, the default), kube-apiserver and etcd. Where those cannot be had the
 # tests run on the embedded API server and the count says so, as one skipped line of its own.
 # kubectl, kube-controller-manager and helm are made with them; a test without them is skipped.
+# KUBERAY=real runs them with KubeRay's own operator and CRDs in place of the stand-in.
 # Leaves BUILD/test-results/STAGE.count.
 set -euo pipefail
 
@@ -36,6 +37,12 @@ if [ "$RAYSCALER_APISERVER" = real ]; then
 	elif [ "$status" -ne 0 ]; then
 		exit "$status"
 	fi
+fi
+
+if [ "${KUBERAY:-standin}" = real ]; then
+	found=$("$here/setup-kuberay.sh")
+	{ read -r RAYSCALER_KUBERAY_OPERATOR && read -r RAYSCALER_KUBERAY_CRDS; } <<<"$found"
+	export RAYSCALER_KUBERAY_OPERATOR RAYSCALER_KUBERAY_CRDS
 fi
 
 status=0
