@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from rayscaler_e2e import chart, chart_docs, paths
+from rayscaler_e2e.apiserver import load_yaml
 from rayscaler_e2e.chart import container, of_kind, refused, render
 
 # Flags that the chart sets by other values, and those that mean nothing in a Pod.
@@ -182,7 +183,7 @@ def test_rights_by_values(helm):
     def resources(values):
         return [rule["resources"][0] for rule in of_kind(render(helm, values), "ClusterRole")["rules"]]
 
-    assert {"secrets", "nodes"} <= set(resources({}))
+    assert "secrets" in resources({}) and "nodes" in resources({"rbac": {"readNodes": True}})
     assert "secrets" not in resources({"rbac": {"readSecrets": False}})
     assert "nodes" not in resources({"rbac": {"readNodes": False}})
     assert not [obj for obj in render(helm, {"rbac": {"create": False}}) if "Role" in obj["kind"]]
@@ -261,6 +262,32 @@ def test_install_has_every_right(helm):
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}
     assert documented == granted
+
+
+def test_bench_has_the_charts_rights(helm):
+    """The other tests run the program with manifests/controller-role.yaml and leader-role.yaml: the same rights."""
+    objects = render(helm)
+    for mine, file in (("ClusterRole", "controller-role"), ("Role", "leader-role")):
+        name = "rayscaler" if mine == "ClusterRole" else "rayscaler-leader-election"
+        (bench,) = [obj for obj in load_yaml(paths.MANIFESTS / f"{file}.yaml")]
+        assert _rights(bench["rules"]) == _rights(of_kind(objects, mine, name)["rules"]), file
+
+
+def _rights(rules):
+    return {(v, g, r) for rule in rules for v in rule["verbs"] for g in rule["apiGroups"] for r in rule["resources"]}
+
+
+def test_copies_are_equal(helm, work_dir):
+    """charts/manifests, the chart's definition of RayClusterAutoscaler and its version are what they come from."""
+    name = "rayclusterautoscalers.rayscaler.dev.yaml"
+    assert (chart.CHART / "crds" / name).read_text() == (paths.CRD_DIR / name).read_text(), "run make manifests"
+    script = paths.ROOT / "charts" / "make-manifests.sh"
+    subprocess.run([str(script), str(helm.program), str(work_dir)], check=True, timeout=60)
+    made = (work_dir / "install.yaml").read_text()
+    assert (chart.MANIFESTS / "install.yaml").read_text() == made, "run make manifests"
+    assert "helm" not in made.lower()
+    version = re.search(r"^VERSION \?= (\S+)$", _read("Makefile"), re.M).group(1)
+    assert yaml.safe_load(_read("charts/rayscaler/Chart.yaml"))["appVersion"] == version
 
 
 def _read(name):

@@ -1,13 +1,44 @@
-"""The chart on the real API server: what it renders is accepted."""
+"""The chart on the real API server: what it renders is accepted, its rights are enough and no more, upgrade
+and uninstall leave what is the user's.
 
-from typing import Any, Dict
+kube-controller-manager makes Pods of the Deployment, and the kubelet stand-in runs the program in them, as the
+chart's ServiceAccount. Its probes, the volumes of its Pod and the NetworkPolicy are not tried: nothing here
+does them.
+"""
+
+import re
+import shlex
+from typing import Any, Dict, List, Set, Tuple
 
 import pytest
 import yaml
 
 from rayscaler_e2e import chart, paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import load_yaml
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
+Right = Tuple[str, str, str]
+
+# What a Pod gets from its kubelet and this bench gives otherwise: an address of its own, the account's files.
+BENCH_ARGS = [
+    "--metrics-bind-address=$(RAYSCALER_BENCH_POD_IP):8080",
+    "--health-probe-bind-address=$(RAYSCALER_BENCH_POD_IP):8081",
+    "--service-account-dir=$(RAYSCALER_BENCH_SERVICE_ACCOUNT)",
+]
+EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
+
+# Rights that the scenario of this file need not use, and who does.
+OTHER_USES: Dict[Right, str] = {
+    ("get", "ray.io", "rayclusters"): "read again after a patch that met a conflict (test_scale_faults.py)",
+    ("get", "", "pods"): "a Pod that is to go before its start is read again (test_scale_faults.py)",
+    ("get", "", "secrets"): "the token of a RayCluster with authOptions (test_scale_clusters.py)",
+    ("patch", "", "events"): "an Event that is sent again is counted (test_events.py)",
+    ("get", "rayscaler.dev", "rayclusterautoscalers"): "read again after a conflict (test_autoscaler_object.py)",
+}
+
 
 @pytest.fixture
 def real(api_server):
@@ -68,3 +99,165 @@ def test_rendered_objects_are_accepted(real, helm, kubectl):
         made = [obj for obj in yaml.safe_load_all(text) if obj]
         assert said.stdout.count("serverside-applied") == len(made) > 5, f"{name}: {said.stdout}"
         assert "Warning" not in said.stderr, f"{name}: {said.stderr}"
+
+
+# Sections of docs/INSTALL.md: their commands run as they stand there, in this order, and what takes away again
+# what they made.
+KINDS = "-n rayscaler-system deployment,service,serviceaccount,role,rolebinding,poddisruptionbudget"
+KINDS += ",clusterrole,clusterrolebinding"
+SECTIONS = [
+    ("With Helm", ""),
+    ("Upgrade", ""),
+    ("Uninstall", ""),
+    ("Without Helm", "kubectl delete -l app.kubernetes.io/name=rayscaler " + KINDS),
+    ("One namespace only", "helm uninstall rayscaler -n team-a"),
+]
+
+
+def test_commands_of_install_md(real, helm, kubectl):
+    """Only the objects: without kube-controller-manager no Pod is made of them."""
+    text = (paths.ROOT / "docs" / "INSTALL.md").read_text()
+    real.create_namespace("team-a")
+    ran = 0
+    for section, undo in SECTIONS:
+        body = re.search(rf"^## {section}\n(.*?)(?=^## )", text, re.M | re.S).group(1)
+        blocks = re.findall(r"^```bash\n(.*?)^```$", body, re.M | re.S)
+        for line in "".join(blocks).replace("\\\n", " ").splitlines() + ([undo] if undo else []):
+            program, *words = shlex.split(line)
+            said = {"helm": helm, "kubectl": kubectl}[program].run(*words)
+            assert "Warning" not in said.stderr or line == undo, f"{line}: {said.stderr}"
+            ran += 1
+        if section == "Upgrade":
+            assert "rayscaler-0.1.0" in helm.run("list", "-n", chart.NAMESPACE).stdout
+        if section == "Without Helm":
+            kubectl.run("get", "namespace", chart.NAMESPACE)
+        if section == "Uninstall":
+            real.install_bench()  # the definition of RayClusterAutoscaler
+    assert text.count("```bash") == 6 and ran == 11
+
+
+@pytest.fixture
+def installed(real, helm, kubectl, standins, controllers, artefacts):
+    """What runs in rayscaler-system; taken away after the test, however it ends."""
+    artefacts.namespace(chart.NAMESPACE, real)
+    yield Installed(real, kubectl, standins)
+    helm.run("uninstall", chart.RELEASE, "-n", chart.NAMESPACE, "--ignore-not-found")
+    kubectl.run("delete", "--ignore-not-found", "-n", chart.NAMESPACE, "deployment,lease", "rayscaler")
+    wait_until(lambda: not real.admin.of("pods", chart.NAMESPACE).items(), 60, "the controller's Pods to be gone")
+
+
+class Installed:
+    """The Deployment's Pods and what they left."""
+
+    def __init__(self, server: Any, kubectl: Any, standins: Any):
+        self._server, self._kubectl, self._standins = server, kubectl, standins
+
+    def wait_rolled_out(self) -> List[str]:
+        """Until all Pods are of the present template and ready; their names."""
+        self._kubectl.run("rollout", "status", "-n", chart.NAMESPACE, "deployment/rayscaler", "--timeout=90s")
+        wait_until(lambda: len(self.pods()) == 2, 60, "the Pods of the old template to be gone")
+        return self.pods()
+
+    def pods(self) -> List[str]:
+        return [pod["metadata"]["name"] for pod in self._server.admin.of("pods", chart.NAMESPACE).items()]
+
+    def wait_leader(self) -> str:
+        """A Pod that is there and holds the Lease."""
+        return wait_until(lambda: self._holder() in self.pods() and self._holder(), 60, "a Pod to hold the Lease")
+
+    def _holder(self) -> str:
+        return (self.lease().get("spec") or {}).get("holderIdentity", "")
+
+    def lease(self) -> Object:
+        return self._server.admin.of("leases", chart.NAMESPACE).find("rayscaler") or {}
+
+    def logs(self) -> str:
+        """Of all Pods that ever ran."""
+        files = sorted((self._standins.pods_dir / chart.NAMESPACE).glob("*/rayscaler.log"))
+        return "\n".join(file.read_text(errors="replace") for file in files)
+
+
+def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
+    """An earlier rendering runs, is upgraded by helm in the midst of a job, and is uninstalled: 0 -> 2 -> 0
+    with nothing but the rights of the chart, and nothing of the user's is lost."""
+    one = shared([rm.gpu_group(maxReplicas=5)])
+    settings = real.admin.of("rayclusterautoscalers", one.namespace)
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    real.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE, "labels": restricted}})
+    kubectl.run("apply", "--server-side", "-f", "-", stdin=_for_bench(load_yaml(EARLIER)))
+    installed.wait_rolled_out()
+    installed.wait_leader()
+
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        joined = program.ready("actors", 240)
+        assert one.replicas() == 2
+        wait_until(lambda: _replicas_said(settings, one.name) == 2, 30, "the RayClusterAutoscaler to say 2 workers")
+        before, lease = settings.get(one.name), installed.lease()
+
+        said = helm.run(
+            *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--take-ownership", "--values", "-"),
+            stdin=yaml.safe_dump({"extraArgs": BENCH_ARGS}),
+        ).stdout
+        for word in ("enableInTreeAutoscaling: true", "args: [park]", f"-n {chart.NAMESPACE} get pods", "get rca -A"):
+            assert word in said, said
+        installed.wait_rolled_out()
+        installed.wait_leader()
+        after = settings.get(one.name)
+        assert after["metadata"]["uid"] == before["metadata"]["uid"] and _replicas_said(settings, one.name) == 2
+        assert after["status"].get("lastScaleTime") == before["status"].get("lastScaleTime")
+        assert installed.lease()["metadata"]["uid"] == lease["metadata"]["uid"]
+        hold(lambda: one.replicas() == 2 and program.call("alive", name="actors") == joined, 1, "the job goes on")
+        program.end()
+    one.wait_empty()
+    _check_rights(real, kubectl)
+    assert not re.search(r"\b403\b|[Ff]orbidden", installed.logs())
+    wait_until(lambda: _view_reads(real), 30, "the role view to have the rights of the chart's")
+
+    wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
+    cluster = one.get()["spec"]
+    helm.run("uninstall", chart.RELEASE, "-n", chart.NAMESPACE)
+    wait_until(lambda: not installed.pods(), 60, "the controller's Pods to be gone")
+    assert one.get()["spec"] == cluster
+    assert settings.get(one.name)["metadata"]["uid"] == before["metadata"]["uid"]
+    assert kubectl.run("get", "all,sa,role,rolebinding,pdb", "-n", chart.NAMESPACE, "-o", "name").stdout == ""
+    assert "rayscaler" not in kubectl.run("get", "clusterrole,clusterrolebinding", "-o", "name", "-l", _ours()).stdout
+    settings.delete(one.name)
+
+
+def _ours() -> str:
+    return "app.kubernetes.io/name=rayscaler"
+
+
+def _for_bench(objects: List[Object]) -> str:
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            obj["spec"]["template"]["spec"]["containers"][0]["args"] += BENCH_ARGS
+    return yaml.safe_dump_all(objects)
+
+
+def _replicas_said(settings: Any, name: str) -> int:
+    """Workers of all groups as the status says, -1 without one."""
+    groups = ((settings.find(name) or {}).get("status") or {}).get("groups")
+    return sum(group["replicas"] for group in groups) if groups else -1
+
+
+def _view_reads(server: Any) -> bool:
+    rules = server.admin.of("clusterroles").get("view").get("rules") or []
+    return any("rayclusterautoscalers" in (rule.get("resources") or []) and "list" in rule["verbs"] for rule in rules)
+
+
+def _check_rights(server: Any, kubectl: Any) -> None:
+    """Each right that the chart gives was used, or somebody else uses it; nothing was refused."""
+    granted: Set[Right] = set()
+    for kind, name in (("clusterrole", "rayscaler"), ("role", "rayscaler-leader-election")):
+        for rule in kubectl.get(kind, name, "-n", chart.NAMESPACE)["rules"]:
+            granted |= {(v, g, r) for v in rule["verbs"] for g in rule["apiGroups"] for r in rule["resources"]}
+    requests = server.requests_of("rayscaler")
+    refused = [request for request in requests if request[-1] == 403]
+    assert not refused, refused[:3]
+    used = {request[:3] for request in requests}
+    assert used <= granted, used - granted
+    unused = granted - used - set(OTHER_USES)
+    assert not unused, f"rights that nothing used: {sorted(unused)}"
+    assert set(OTHER_USES) <= granted, f"not granted any more: {set(OTHER_USES) - granted}"
