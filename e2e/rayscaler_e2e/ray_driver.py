@@ -10,6 +10,7 @@ or {"error": text}. Commands (``do``):
     alive     call every actor of ``name`` once more; the Pods again
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
+    key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     end       end the program
 """
 
@@ -18,7 +19,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 POLL_SECONDS = 0.05
 
@@ -118,6 +119,15 @@ class Program:
         from ray.autoscaler.sdk import request_resources
 
         request_resources(bundles=bundles)
+
+    def key(self, name: str, drop: bool = False) -> Optional[str]:
+        """As Ray's own list of scrape targets reads AutoscalerMetricsAddress: no namespace."""
+        from ray.experimental import internal_kv
+
+        value = internal_kv._internal_kv_get(name)
+        if drop:
+            internal_kv._internal_kv_del(name)
+        return value.decode() if value is not None else None
 
     def end(self) -> None:
         self.ended = True

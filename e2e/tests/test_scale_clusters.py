@@ -2,7 +2,9 @@
 
 import os
 import signal
+import urllib.request
 from pathlib import Path
+from typing import Dict
 
 import pytest
 
@@ -14,6 +16,7 @@ from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
+METRICS_KEY = "AutoscalerMetricsAddress"
 ONE_GPU = '[{"GPU": 1}]'
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
 NO_POD = {"bench.rayscaler.dev/unschedulable": "held by the test"}
@@ -104,6 +107,13 @@ def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
     with one.program() as program:
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.workers()
+        # Ray finds the metrics, also after it forgot where they are.
+        address = wait_until(lambda: program.call("key", name=METRICS_KEY), 20, "the address of the metrics")
+        assert metrics_of(address)[f'rayscaler_gpus_running{{namespace="{namespace}",raycluster="side",group="gpu-group"}}'] == "1"
+        program.call("key", name=METRICS_KEY, drop=True)
+        os.kill(sidecar_child(one), signal.SIGKILL)
+        address = wait_until(lambda: program.call("key", name=METRICS_KEY), 20, "the address to be written again")
+        wait_until(lambda: "rayscaler_leader" in metrics_of(address), 10, "the metrics of the new process")
         program.end()
     one.wait_empty()
     # The worker process of the sidecar dies: its small parent starts another, the container stays.
@@ -126,6 +136,12 @@ def test_token_authentication(scenario, namespace, controller):
         assert program.ready("actors") == one.workers()
         program.end()
     one.wait_empty()
+
+
+def metrics_of(address: str) -> Dict[str, str]:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
 
 def sidecar_child(one) -> int:

@@ -18,6 +18,7 @@
 #include "ctl/options.h"
 #include "ctl/pass.h"
 #include "ctl/ray_access.h"
+#include "ctl/registration.h"
 #include "ctl/status.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_informer.h"
@@ -224,6 +225,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	log_conditions(cluster, decision->plan);
 	notices_decided(cluster->control->notices, cluster->key, decision);
 	autoscaler_objects_decided(cluster->control->autoscalers, decision);
+	registration_decided(cluster->control->registration, gcs, decision);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
 }

@@ -12,6 +12,7 @@ struct loop;
 struct metrics;
 struct notices;
 struct options;
+struct registration;
 struct status;
 
 struct control {
@@ -26,6 +27,7 @@ struct control {
 	struct notices *notices;                /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
+	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
 };
 
 #endif

@@ -16,6 +16,7 @@
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/notices.h"
+#include "ctl/registration.h"
 #include "ctl/status.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
@@ -352,6 +353,7 @@ static void controller_done(struct controller *controller)
 	endpoints_free(controller->endpoints);
 	status_free(steal(&controller->control.status));
 	end_passes(controller);
+	registration_free(controller->control.registration);
 	notices_free(controller->control.notices);
 	events_free(controller->control.events);
 	autoscaler_objects_free(controller->control.autoscalers);
@@ -369,6 +371,22 @@ static void controller_done(struct controller *controller)
 	loop_free(controller->control.loop);
 }
 
+static int open_endpoints(struct controller *controller, struct err *err)
+{
+	struct control *control = &controller->control;
+	int port;
+
+	control->status = status_new(control, wake_cluster, controller);
+	controller->endpoints = endpoints_new(control, err);
+	if (!controller->endpoints)
+		return -1;
+	port = endpoints_metrics_port(controller->endpoints);
+	if (options_sidecar(control->options) && port > 0)
+		control->registration =
+			registration_new(control, options_metrics_address(control->options), port);
+	return 0;
+}
+
 int controller_run(const struct options *options, struct err *err)
 {
 	struct controller controller = { .control = { .options = options } };
@@ -380,12 +398,8 @@ int controller_run(const struct options *options, struct err *err)
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));
 	status = connect_api_server(&controller, err);
-	if (status == 0) {
-		controller.control.status =
-			status_new(&controller.control, wake_cluster, &controller);
-		controller.endpoints = endpoints_new(&controller.control, err);
-		status = controller.endpoints ? 0 : -1;
-	}
+	if (status == 0)
+		status = open_endpoints(&controller, err);
 	if (status == 0) {
 		start_informers(&controller, &arena);
 		loop_run(controller.control.loop);

@@ -118,6 +118,11 @@ struct endpoints *endpoints_new(const struct control *control, struct err *err)
 	return NULL;
 }
 
+int endpoints_metrics_port(const struct endpoints *endpoints)
+{
+	return endpoints->metrics ? serve_port(endpoints->metrics) : 0;
+}
+
 void endpoints_free(struct endpoints *endpoints)
 {
 	if (!endpoints)

@@ -13,6 +13,8 @@ struct endpoints;
  * the flag. A sidecar goes on without it and says so in the log: several heads may share the
  * network of one machine, and scaling matters more. */
 struct endpoints *endpoints_new(const struct control *control, struct err *err);
+/* The port that metrics are served on; 0: they are not. */
+int endpoints_metrics_port(const struct endpoints *endpoints);
 void endpoints_free(struct endpoints *endpoints); /* NULL is fine */
 
 #endif
