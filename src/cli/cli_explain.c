@@ -25,8 +25,11 @@ static const char help[] =
 
 static const char *source_line(const struct view_one *one, struct arena *arena)
 {
+	const struct last_word *word = one->cluster->last_word;
 	char when[RFC3339_SIZE];
 
+	if (word && *word->reason == '\0')
+		word = NULL;
 	rfc3339_print(one->cluster->snapshot.now, when);
 	if (one->cluster->from_controller && *one->cluster->where != '\0')
 		return arena_printf(arena, "as its sidecar sees it (%s) at %s", one->cluster->where,
@@ -36,8 +39,10 @@ static const char *source_line(const struct view_one *one, struct arena *arena)
 				    one->remote.where, one->remote.version, when);
 	return arena_printf(arena,
 			    "from the API objects at %s, without Ray's view and with default "
-			    "flags: %s",
-			    when, one->cluster->problem);
+			    "flags: %s%s%s%s%s",
+			    when, one->cluster->problem,
+			    word ? "; the controller last wrote: " : "", word ? word->reason : "",
+			    word ? ": " : "", word ? word->message : "");
 }
 
 static int explain(const struct session_flags *flags, const char *name, bool json, struct err *err)

@@ -6,6 +6,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "codec/rfc3339.h"
+#include "core/reason.h"
 #include "core/summary.h"
 
 #define WIDTH 100
@@ -66,7 +67,9 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 {
 	const struct plan_condition *active = summary_condition(cluster->plan, "ScalingActive");
 
-	if (cluster->from_controller && active && strcmp(active->status, "True") != 0)
+	/* Ray is never reached from here: that says nothing of the cluster. */
+	if (active && strcmp(active->status, "True") != 0 &&
+	    (cluster->from_controller || strcmp(active->reason, REASON_DEMAND_UNAVAILABLE) != 0))
 		table_add(table, TABLE_BAD, summary->reason);
 	else if (group->backoff)
 		table_add(table, TABLE_BAD,
@@ -205,6 +208,18 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 		add_line(footer, arena_printf(footer->arena, "%s", reverted->message));
 }
 
+/* Of a RayClusterAutoscaler: old, and better than nothing. */
+static void add_last_word(const struct footer *footer, const struct last_word *word)
+{
+	if (!word || *word->reason == '\0')
+		return;
+	add_line(footer,
+		 arena_printf(
+			 footer->arena,
+			 "the controller last wrote: %s: %s; GPUs now/target/max %s, pending %s",
+			 word->reason, word->message, word->gpus, word->pending));
+}
+
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster, const struct summary *summary)
 {
@@ -212,6 +227,8 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 		add_line(footer, cluster->problem);
 	if (cluster->from_controller)
 		add_conditions(footer, cluster);
+	else
+		add_last_word(footer, cluster->last_word);
 	add_pending(footer, summary);
 	add_requested(footer, summary);
 	add_unserved(footer, summary);

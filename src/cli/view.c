@@ -22,7 +22,8 @@
 struct view {
 	struct session *session;
 	const char *namespace_, *name;
-	struct kube_informer *ray_clusters, *pods;
+	struct kube_informer *ray_clusters, *pods, *last_words;
+	bool last_words_failed;   /* not installed, or no right: then there are none */
 	struct settings settings; /* the defaults */
 	struct err err;           /* the first failure since it was cleared */
 };
@@ -39,6 +40,15 @@ static void on_error(void *context, const struct err *err)
 	struct view *view = context;
 
 	view->err = *err;
+	session_wake(view->session);
+}
+
+static void on_no_last_words(void *context, const struct err *err)
+{
+	struct view *view = context;
+
+	(void)err;
+	view->last_words_failed = true;
 	session_wake(view->session);
 }
 
@@ -60,6 +70,15 @@ struct view *view_new(struct session *session, const char *namespace_, const cha
 					 LABEL_CLUSTER,
 		.callbacks = clusters.callbacks,
 	};
+	struct kube_informer_options last_words = {
+		.type = &kube_type_last_word,
+		.namespace_ = namespace_,
+		.name = name,
+		.poll_ms = POLL_MS,
+		.callbacks = { .on_synced = on_change,
+			       .on_error = on_no_last_words,
+			       .context = view },
+	};
 
 	view->session = session;
 	view->namespace_ = namespace_;
@@ -67,6 +86,7 @@ struct view *view_new(struct session *session, const char *namespace_, const cha
 	settings_init(&view->settings);
 	view->ray_clusters = kube_informer_new(session_client(session), &clusters);
 	view->pods = kube_informer_new(session_client(session), &pods);
+	view->last_words = kube_informer_new(session_client(session), &last_words);
 	return view;
 }
 
@@ -76,12 +96,14 @@ void view_free(struct view *view)
 		return;
 	kube_informer_free(view->ray_clusters);
 	kube_informer_free(view->pods);
+	kube_informer_free(view->last_words);
 	memory_free(view);
 }
 
 static bool is_filled(const struct view *view)
 {
-	return kube_informer_synced(view->ray_clusters) && kube_informer_synced(view->pods);
+	return kube_informer_synced(view->ray_clusters) && kube_informer_synced(view->pods) &&
+	       (kube_informer_synced(view->last_words) || view->last_words_failed);
 }
 
 static bool filled_or_failed(void *context)
@@ -170,6 +192,10 @@ static bool observe_objects(struct view *view, struct view_cluster *cluster, str
 		view->pods, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name),
 		&observation.pod_count);
 	observe(&observation, arena, &cluster->snapshot);
+	cluster->last_word =
+		kube_informer_get(view->last_words, cluster->namespace_, cluster->name);
+	if (cluster->last_word)
+		cluster->snapshot.autoscaler = &cluster->last_word->object;
 	return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cli/last_word.h"
 #include "cli/remote.h"
 #include "cli/session.h"
 #include "core/plan.h"
@@ -28,6 +29,8 @@ struct view_cluster {
 	const char *from_controller;
 	const char *where;   /* "Pod ray/demo-head": the sidecar that gave it; "": the controller */
 	const char *problem; /* "" when it came from the controller */
+	/* Else: what the controller last wrote into the RayClusterAutoscaler; NULL: nothing. */
+	const struct last_word *last_word;
 };
 
 struct view_clusters {

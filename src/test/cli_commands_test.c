@@ -40,6 +40,32 @@ static void test_status_without_controller(void **state)
 	stop();
 }
 
+/* What the controller last wrote is better than nothing; what its user wants counts here too. */
+static void test_status_with_a_last_word(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'demo','resourceVersion':'7'},"
+		       "'spec':{'paused':true},'status':{'reason':'MaxReplicas','message':"
+		       "'group gpu is at its maximum','summary':{'gpus':'4/8/8'},"
+		       "'gpus':{'pending':'3'}}}") },
+		{ "GET /apis/rayscaler.dev/v1alpha1", 0,
+		  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
+		OBJECTS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output,
+	       "ray/demo: the controller last wrote: MaxReplicas: group gpu is at its "
+	       "maximum; GPUs now/target/max\n  4/8/8, pending 3\n");
+	EXPECT(result.output, "?/2        0  -           Paused\n");
+	stop();
+}
+
 static void test_status_forms(void **state)
 {
 	(void)state;
@@ -412,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_status_without_controller),
+		cmocka_unit_test(test_status_with_a_last_word),
 		cmocka_unit_test(test_status_forms),
 		cmocka_unit_test(test_status_of_all),
 		cmocka_unit_test(test_status_denied),

@@ -1,0 +1,20 @@
+/* A RayClusterAutoscaler as commands read it: what its user wants, for a decision made here, and what
+ * the controller last wrote into its status, for when the controller cannot be asked.
+ * Objects belong to the informer of kube_type_last_word. */
+#ifndef CLI_LAST_WORD_H
+#define CLI_LAST_WORD_H
+
+#include "core/kubernetes.h"
+#include "kube/kube_informer.h"
+
+struct last_word {
+	struct autoscaler_object object;
+	/* Of status; all "" when there is none yet. */
+	const char *reason, *message;
+	const char *gpus;    /* "2/4/8": now, at the target, at the maximum */
+	const char *pending; /* GPUs that pending demand asks for */
+};
+
+extern const struct kube_type kube_type_last_word;
+
+#endif
