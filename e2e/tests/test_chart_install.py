@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Set, Tuple
 import pytest
 import yaml
 
-from rayscaler_e2e import chart, paths
+from rayscaler_e2e import chart, paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import load_yaml
 from rayscaler_e2e.scenario import hold
@@ -175,6 +175,36 @@ class Installed:
         """Of all Pods that ever ran."""
         files = sorted((self._standins.pods_dir / chart.NAMESPACE).glob("*/rayscaler.log"))
         return "\n".join(file.read_text(errors="replace") for file in files)
+
+
+def test_namespaced(real, installed, helm, kubectl, namespace):
+    """watchNamespace: with a Role there it scales there, asks for nothing elsewhere, and leaves others alone."""
+    other = f"{namespace}-other"
+    real.create_namespace(other)
+    workers = rayclusters.group("workers", replicas=0, maxReplicas=5)
+    for where in (namespace, other):
+        # minReplicas is honoured without Ray, so there is no head: the operator takes its time.
+        cluster = rayclusters.minimal("demo", {**workers, "minReplicas": 1})
+        cluster["metadata"]["annotations"] = {"bench.rayscaler.dev/operator-lag-seconds": "600"}
+        real.admin.of("rayclusters", where).create(cluster)
+    since = len(real.requests_of("rayscaler"))
+    values = {"watchNamespace": namespace, "extraArgs": BENCH_ARGS}
+    helm.run(
+        *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--create-namespace", "--values", "-"),
+        stdin=yaml.safe_dump(values),
+    )
+    assert kubectl.run("get", "clusterrolebinding", "-o", "name", "-l", _ours()).stdout == ""
+    installed.wait_rolled_out()
+    installed.wait_leader()
+    clusters = real.admin.of("rayclusters", namespace)
+    wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 1, 30, "minReplicas to hold")
+    settings = real.admin.of("rayclusterautoscalers", namespace)
+    wait_until(lambda: (settings.find("demo") or {}).get("status"), 30, "the RayClusterAutoscaler's status")
+    assert real.admin.of("rayclusters", other).get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 0
+    asked = real.requests_of("rayscaler")[since:]
+    assert {where for _, _, _, where, _ in asked} == {namespace, chart.NAMESPACE}
+    assert not [one for one in asked if one[-1] == 403]
+    real.empty_namespace(other)
 
 
 def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
