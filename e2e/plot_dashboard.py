@@ -23,6 +23,7 @@ from rayscaler_e2e.wait import wait_until
 
 NAMESPACE = "ml"
 GROUPS = ("t4", "a100")
+SMALL = ("first", "second")
 IDLE_SECONDS = 5
 OUT = paths.ROOT / "docs" / "pictures" / "dashboard.png"
 LAYOUT: Layout = (
@@ -50,20 +51,22 @@ def rest(seconds: float) -> None:
     hold(lambda: True, seconds, "")
 
 
-def play(one: Scenario) -> None:
-    """Small work, large work beside it, the small ends, then more than there may be."""
+def play(one: Scenario) -> float:
+    """Small work, large work beside it, the small ends, then more than there may be. When it was over."""
     rest(4)
     with one.program() as program:
-        say("two actors with one GPU each")
-        program.actors(2, name="small", num_gpus=1)
-        program.ready("small", 120)
-        rest(5)
+        say("an actor with one GPU, then another one: together they would fill an a100")
+        for name in SMALL:
+            program.actors(1, name=name, num_gpus=1)
+            program.ready(name, 120)
+        rest(4)
         say("two actors with two GPUs each")
         program.actors(2, name="large", num_gpus=2)
         program.ready("large", 120)
         rest(6)
         say("the small ones end; their workers are idle, and go")
-        program.call("release", name="small")
+        for name in SMALL:
+            program.call("release", name=name)
         one.wait_empty(60, "t4")
         rest(4)
         say("six actors with one GPU each, for a group of at most four")
@@ -74,7 +77,9 @@ def play(one: Scenario) -> None:
         say("one large actor ends")
         program.call("release", name="large")
         program.ready("many", 120)
-        rest(7)
+        one.wait_workers(1, "a100", 60)
+        rest(5)
+        return time.time()
 
 
 def main() -> int:
@@ -101,9 +106,9 @@ def main() -> int:
         one.wait_head()
         prometheus.wait_for('rayscaler_condition{type="ScalingActive"} == 1', 60)
         start = time.time()
-        play(one)
+        end = play(one)
         out.parent.mkdir(parents=True, exist_ok=True)
-        draw(prometheus, Window(start, time.time()), LAYOUT, GROUPS, out)
+        draw(prometheus, Window(start, end), LAYOUT, GROUPS, out)
         say(f"{out}: {out.stat().st_size // 1000} kB")
     return 0
 

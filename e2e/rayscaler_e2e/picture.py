@@ -18,7 +18,7 @@ from PIL import Image  # noqa: E402
 
 from . import dashboard  # noqa: E402
 from .dashboard import Panel  # noqa: E402
-from .prometheus import Prometheus, Series  # noqa: E402
+from .prometheus import SCRAPE_SECONDS, Prometheus, Series  # noqa: E402
 
 # Grafana's dark theme, its names for colours, and its palette-classic.
 BACKGROUND, PANEL, TEXT, DIM, GRID = "#111217", "#181b1f", "#d8d9da", "#9a9ba0", "#2c3036"
@@ -94,9 +94,10 @@ def _draw_panel(part: SubFigure, panel: Panel, prometheus: Prometheus, window: W
 def _ask(panel: Panel, prometheus: Prometheus, window: Window, variables: Mapping[str, str]) -> List[Tuple[str, Series]]:
     bars = panel.defaults.get("custom", {}).get("drawStyle") == "bars"
     step = BAR_SECONDS if bars else window.step
+    rate_interval = f"{math.ceil(max(4 * SCRAPE_SECONDS, step + SCRAPE_SECONDS))}s"  # as Grafana does
     found = []
     for expression, legend in panel.targets:
-        text = dashboard.fill_in(expression, f"{math.ceil(max(4.0, step))}s", **variables)
+        text = dashboard.fill_in(expression, rate_interval, **variables)
         for series in prometheus.query_range(text, window.start, window.end, step):
             points = [(at - window.start, value) for at, value in series.points if not math.isnan(value)]
             if points:
@@ -207,7 +208,7 @@ def _draw_states(axes: Axes, panel: Panel, series: List[Tuple[str, Series]], win
         for begin, end, value in _spans(one.points, window):
             axes.barh(index, end - begin, left=begin, height=0.72, color=high if value else low)
             if end - begin > (window.end - window.start) / 14:
-                axes.text(begin + 0.8, index, words[value], va="center", fontsize=7.5, color="#111217")
+                axes.text(begin + (window.end - window.start) * 0.012, index, words[value], va="center", fontsize=7.5, color="#111217")
     axes.set_yticks(range(len(series)), [name for name, _ in reversed(series)])
     axes.set_ylim(-0.6, max(len(series), 1) - 0.4)
     axes.grid(False)
