@@ -107,9 +107,31 @@ static const char *stuck_text(const struct situation *s)
 		(long long)s->stuck_seconds);
 }
 
+/* Why the first worker that leaves does. */
+static const char *leaving_text(const struct situation *s, const struct group *group)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (worker->leaving)
+			return arena_printf(s->arena, "%s: %s", worker->pod_name,
+					    worker->leaving_why);
+	}
+	return "";
+}
+
 static struct words words_of_bounds(const struct situation *s, const struct group *group)
 {
 	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
+	if (patched < replicas && group->leaving > 0 && replicas <= group->spec->max_replicas)
+		return (struct words){
+			REASON_SCALE_DOWN_LEAVING,
+			arena_printf(s->arena,
+				     "%lld worker%s about to go need%s no (further) "
+				     "replacement; %s",
+				     (long long)group->leaving, plural(group->leaving),
+				     group->leaving == 1 ? "s" : "", leaving_text(s, group))
+		};
 	if (patched < replicas)
 		return (struct words){
 			REASON_SCALE_DOWN_MAX_REPLICAS,
@@ -137,13 +159,24 @@ static struct words words_of_bounds(const struct situation *s, const struct grou
 	return (struct words){ "", "" };
 }
 
+static struct words words_of_replacement(const struct situation *s, const struct group *group)
+{
+	return (struct words){ REASON_SCALE_UP_REPLACEMENT,
+			       arena_printf(s->arena, "%lld worker%s in use %s about to go; %s",
+					    (long long)group->launches_for_leaving,
+					    plural(group->launches_for_leaving),
+					    group->launches_for_leaving == 1 ? "is" : "are",
+					    leaving_text(s, group)) };
+}
+
 static struct words words_of_launch(const struct situation *s, const struct group *group)
 {
 	bool requests = !group->launches_for_demand && group->launches_for_request;
 	const char *held = held_back_text(s, group);
 	int64_t launch = group->to_launch;
 	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
-		return words_of_bounds(s, group);
+		return group->launches_for_leaving > 0 ? words_of_replacement(s, group) :
+							 words_of_bounds(s, group);
 	if (!group->launches_for_demand && !group->launches_for_request)
 		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
 				       arena_printf(s->arena,

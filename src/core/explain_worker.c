@@ -46,6 +46,9 @@ static struct words words_of_idle(const struct situation *s, const struct worker
 	if (worker->needed_by_demand)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "pending demand has its place there" };
+	if (worker->needed_by_leaving)
+		return (struct words){ REASON_NEEDED_BY_DEMAND,
+				       "for what runs on a worker that is about to go" };
 	if (group != NULL && idle <= group->idle_timeout_ms)
 		return (struct words){ REASON_BELOW_IDLE_TIMEOUT,
 				       arena_printf(s->arena, "idle for %lld s, goes after %lld s",
@@ -102,6 +105,21 @@ static struct words words_of_gone(const struct worker *worker)
 	return (struct words){ REASON_RAYLET_GONE, "the raylet is dead for Ray" };
 }
 
+static struct words words_of_leaving(const struct situation *s, const struct worker *worker)
+{
+	const struct group *group = &s->groups[worker->group];
+	const char *waits = "";
+	if (group->replacements_at_max)
+		waits = arena_printf(s->arena,
+				     "; a replacement waits until it is gone, the group is at "
+				     "maxReplicas %lld",
+				     (long long)group->spec->max_replicas);
+	else if (group->replacements_waiting > 0)
+		waits = "; a replacement waits until it is gone";
+	return (struct words){ REASON_LEAVING,
+			       arena_printf(s->arena, "%s%s", worker->leaving_why, waits) };
+}
+
 static struct words words_of_group(const struct situation *s, const struct worker *worker)
 {
 	if (worker->group == SITUATION_NO_INDEX)
@@ -129,6 +147,8 @@ static struct words words_of(const struct situation *s, const struct worker *wor
 {
 	if (worker->action != TERMINATE_NONE)
 		return (struct words){ worker->action_reason, worker->action_message };
+	if (worker->leaving)
+		return words_of_leaving(s, worker);
 	if (worker->deleting)
 		return words_of_gone(worker);
 	struct words of_group = words_of_group(s, worker);

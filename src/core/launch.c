@@ -33,7 +33,7 @@ static int64_t unjoined_replicas(const struct situation *s, const struct group *
 	int64_t unjoined = 0;
 	struct unit *units = unit_list(s, group, &count);
 	for (size_t i = 0; i < count; i++)
-		if (units[i].unjoined)
+		if (units[i].unjoined && !units[i].leaving)
 			unjoined++;
 	return unjoined + group->missing / group->hosts;
 }
@@ -80,7 +80,8 @@ static int64_t unneeded_missing(const struct situation *s, const struct group *g
 		if (worker->pod != NULL)
 			continue;
 		listed++;
-		if (!worker->needed_by_demand && !worker->needed_by_request)
+		if (!worker->needed_by_demand && !worker->needed_by_request &&
+		    !worker->needed_by_leaving)
 			unneeded++;
 	}
 	unneeded += group->missing - listed; /* beyond SITUATION_MISSING_MAX nothing was packed */
@@ -136,10 +137,11 @@ static void take_back_stuck(struct situation *s, struct group *group)
 	group->backed_off_taken += missing;
 	int64_t requested = requested_replicas(s, group);
 	for (size_t i = 0; i < count; i++)
-		stuck += units[i].stuck ? 1 : 0;
+		stuck += units[i].stuck && !units[i].leaving ? 1 : 0;
 	for (size_t i = count; i > 0 && above_minimum(group) > 0 && stuck > requested; i--) {
 		const struct unit *unit = &units[i - 1];
-		if (!unit->stuck || !unit->deletable || !unit->unjoined || !is_free(s, unit))
+		if (!unit->stuck || unit->leaving || !unit->deletable || !unit->unjoined ||
+		    !is_free(s, unit))
 			continue;
 		take_unit(s, group, unit, REASON_GROUP_BACKED_OFF,
 			  "pending in a group that brings no capacity");
@@ -159,7 +161,7 @@ static int64_t take_pods(struct situation *s, struct group *group, int64_t wante
 		const struct worker *first = &s->workers[unit->members[0]];
 		bool has_node = first->pod->spec.node_name[0] != '\0';
 		if (!unit->unjoined || !unit->never_started || !unit->deletable || unit->needed ||
-		    !is_free(s, unit) || has_node != placed)
+		    unit->leaving || !is_free(s, unit) || has_node != placed)
 			continue;
 		take_unit(s, group, unit, REASON_LAUNCH_UNNEEDED, "nothing needs it any more");
 		taken++;
@@ -174,7 +176,7 @@ static int64_t count_unneeded(const struct situation *s, const struct group *gro
 	struct unit *units = unit_list(s, group, &count);
 	for (size_t i = 0; i < count; i++)
 		if (units[i].unjoined && units[i].never_started && !units[i].needed &&
-		    is_free(s, &units[i]))
+		    !units[i].leaving && is_free(s, &units[i]))
 			unneeded++;
 	return smaller(unneeded, above_minimum(group));
 }
@@ -242,7 +244,7 @@ void launch_remember(struct situation *s)
 		int64_t ours = not_negative(group->ours - taken);
 		int64_t others = group->others - not_negative(taken - group->ours);
 		int64_t base = target_base(group);
-		int64_t launched = not_negative(group->patch_replicas - (base > 0 ? base : 0));
+		int64_t launched = not_negative(group->wanted_replicas - (base > 0 ? base : 0));
 		if (ours + launched == 0)
 			continue;
 		struct memory_launch *entry = VEC_ADD(s->arena, &s->plan->memory.launches);

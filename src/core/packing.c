@@ -1,6 +1,7 @@
 #include "core/packing.h"
 
 #include "core/backoff.h"
+#include "core/leaving.h"
 #include "core/limits.h"
 #include "core/stuck.h"
 
@@ -8,7 +9,7 @@
  * come, nor one whose group has no figures. */
 static bool is_capacity(const struct situation *s, const struct worker *worker)
 {
-	if (worker->deleting || worker->goes || worker->dissolves)
+	if (worker->deleting || worker->leaving || worker->goes || worker->dissolves)
 		return false;
 	if (worker->joined)
 		return worker->node->status == RAY_NODE_RUNNING ||
@@ -99,7 +100,8 @@ static int64_t occupied(const struct situation *s, const struct group *group)
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &s->workers[group->first_worker + i];
 
-		if (!worker->deleting && !worker->goes && !is_capacity(s, worker))
+		if ((worker->leaving || !worker->deleting) && !worker->goes &&
+		    !is_capacity(s, worker))
 			count++;
 	}
 	return count;
@@ -266,4 +268,5 @@ void packing_run(struct situation *s)
 	if (stuck_split(s) || s->problem.fewest_gpus)
 		s->result = schedule(&s->problem, s->arena);
 	note_result(s);
+	leaving_replace(s);
 }

@@ -16,6 +16,11 @@
 	  "nothing; lower minReplicas to have fewer")                                              \
 	X(REPLICAS_REPAIRED, "ReplicasRepaired", "replicas was below the workers that live",       \
 	  "leave replicas to rayscaler; minReplicas and maxReplicas are yours")                    \
+	X(SCALE_UP_REPLACEMENT, "ScaleUpReplacement", "workers in use are about to be taken away", \
+	  "nothing: replacements are on their way")                                                \
+	X(SCALE_DOWN_LEAVING, "ScaleDownLeaving",                                                  \
+	  "workers about to be taken away need no (further) replacement",                          \
+	  "nothing: none is deleted for this")                                                     \
 	X(SCALE_DOWN_IDLE, "ScaleDownIdle", "idle longer than the timeout",                        \
 	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
 	X(SCALE_DOWN_DRAINED, "ScaleDownDrained", "Ray has drained the worker", "nothing")         \
@@ -73,6 +78,8 @@
 	  "the log of the worker, when it takes too long")                                           \
 	X(DRAINING, "Draining", "Ray drains it, something is still in use",                          \
 	  "nothing: it goes when its work has ended")                                                \
+	X(LEAVING, "Leaving", "Kubernetes is about to take the Pod or its Node away",                \
+	  "nothing: what runs there gets a replacement first, where maxReplicas has room")           \
 	X(BEING_DELETED, "BeingDeleted", "the Pod is deleted or named in workersToDelete",           \
 	  "nothing")                                                                                 \
 	X(RAY_UNREACHABLE, "RayUnreachable", "nothing is known of its work",                         \

@@ -52,7 +52,9 @@ struct worker {
 	bool never_started; /* a positive fact: its Ray container has not run */
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray knows its node only as dead */
-	bool goes;          /* deleted by this decision in any case: drained, or too late */
+	bool leaving;       /* Kubernetes is about to take it away; see leaving.h */
+	const char *leaving_why;
+	bool goes;      /* deleted by this decision in any case: drained, or too late */
 	bool dissolves; /* its replica has lost hosts, or brings no capacity, and goes for that */
 	bool expired;   /* the time of raylet_gone or of its start has run out */
 	enum obstacle obstacle;
@@ -61,7 +63,8 @@ struct worker {
 	enum removal removal;
 	/* Set by packing. */
 	bool needed_by_demand, needed_by_request;
-	bool chosen; /* the packing wants it gone, for the cause */
+	bool needed_by_leaving; /* for what runs on one that leaves */
+	bool chosen;            /* the packing wants it gone, for the cause */
 	enum schedule_cause cause;
 	/* Set by terminate. */
 	enum terminate_action action;
@@ -81,18 +84,23 @@ struct group {
 	int64_t kept;                      /* Pods that are not on their way out */
 	int64_t missing;                   /* Pods asked for by replicas that do not exist */
 	int64_t joined;                    /* kept and known to Ray */
+	int64_t leaving; /* Pods about to be taken away, not in kept; the operator counts them */
 	/* Back-off: see backoff.h. */
 	bool backed_off;
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
 	/* Set by packing. */
 	int64_t packed_launches; /* Pods */
 	bool launches_for_min, launches_for_request, launches_for_demand;
+	int64_t launches_for_leaving; /* replicas, of packed_launches: see leaving.h */
+	int64_t replacements_waiting; /* replicas that have no room before others are gone */
+	bool replacements_at_max;     /* they have none below maxReplicas */
 	/* Set by terminate and launch, in replicas. */
 	int64_t removed;                     /* deleted or stopped, and replicas lowered for it */
 	int64_t removed_pods;                /* their Pods */
 	int64_t removed_missing;             /* and their hosts without one */
 	int64_t drained;                     /* asked to drain */
 	int64_t recycled;                    /* named while replicas stays */
+	int64_t leaving_named;               /* Pods of leaving that this decision deletes */
 	int64_t missing_taken;               /* asked for without a Pod, and taken back */
 	int64_t cancelled, backed_off_taken; /* of removed and missing_taken: why */
 	int64_t unneeded;                    /* of ours, since: what the new memory says */
@@ -102,6 +110,7 @@ struct group {
 	/* Set by target. */
 	int64_t launch_replicas;  /* wanted, before the caps on starting workers */
 	int64_t allowed_replicas; /* after them */
+	int64_t wanted_replicas;  /* without those for Pods that leave */
 	int64_t patch_replicas, target_replicas, to_launch;
 	bool at_maximum, at_minimum; /* a bound cut what was wanted */
 };

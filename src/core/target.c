@@ -53,9 +53,20 @@ void target_launches(struct group *group)
 	group->to_launch = to_launch > 0 ? to_launch : 0;
 }
 
+/* The operator counts Pods that leave until they are gone: see leaving.h. */
+static int64_t beside_leaving(const struct group *group, int64_t wanted)
+{
+	int64_t leaving = ceil_divide(group->leaving - group->leaving_named, group->hosts);
+	int64_t stays = group->kept - group->removed_pods - group->recycled * group->hosts;
+	int64_t beside = wanted * group->hosts > stays ? wanted + leaving : wanted;
+	int64_t later = wanted + group->replacements_waiting;
+	return clamp(group, beside > later ? beside : later);
+}
+
 void target_finish(struct group *group)
 {
 	if (group->frozen) {
+		group->wanted_replicas = group->spec->replicas;
 		group->patch_replicas = group->target_replicas = group->spec->replicas;
 		return;
 	}
@@ -64,9 +75,11 @@ void target_finish(struct group *group)
 	int64_t replicas = target_base(group) + group->allowed_replicas;
 	if (replicas < floor + group->allowed_replicas && group->allowed_replicas > 0)
 		replicas = floor + group->allowed_replicas;
-	group->patch_replicas = clamp(group, replicas);
-	group->target_replicas = clamp(group, replicas - group->drained);
-	group->at_maximum = replicas > group->spec->max_replicas ||
+	group->wanted_replicas = clamp(group, replicas);
+	group->patch_replicas = beside_leaving(group, group->wanted_replicas);
+	group->target_replicas = clamp(group, replicas - group->drained) + group->patch_replicas -
+				 group->wanted_replicas;
+	group->at_maximum = replicas > group->spec->max_replicas || group->replacements_at_max ||
 			    group->kept > group->spec->max_replicas * group->hosts;
 	group->at_minimum = group->held_by_minimum ||
 			    replicas - group->drained < group->spec->min_replicas;

@@ -105,7 +105,8 @@ static void drain_unit(struct situation *s, struct group *group, const struct un
 		if (worker->removal == REMOVAL_DRAIN)
 			drain(s, worker, reason);
 	}
-	group->drained++;
+	if (!unit->leaving) /* such a one is in no target */
+		group->drained++;
 }
 
 /* Is it needed, so that its Pod is made anew while replicas stays? */
@@ -115,7 +116,8 @@ static bool is_needed(const struct situation *s, const struct group *group, cons
 		return true;
 	for (size_t i = 0; i < unit->count; i++) {
 		const struct worker *worker = &s->workers[unit->members[i]];
-		if (worker->needed_by_demand || worker->needed_by_request)
+		if (worker->needed_by_demand || worker->needed_by_request ||
+		    worker->needed_by_leaving)
 			return true;
 	}
 	return false;
@@ -131,7 +133,7 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	}
 	const struct worker *first = &s->workers[unit->members[0]];
 	bool operator_replaces = unit->count == 1 && first->finished;
-	bool needed = !unit->drained && is_needed(s, group, unit);
+	bool needed = !unit->drained && !unit->leaving && is_needed(s, group, unit);
 	if (needed && operator_replaces)
 		return; /* the operator makes a finished Pod anew without being asked */
 	for (size_t i = 0; i < unit->count; i++) {
@@ -142,6 +144,8 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	}
 	if (needed) {
 		group->recycled++;
+	} else if (unit->leaving) {
+		group->leaving_named += (int64_t)unit->count;
 	} else {
 		target_remove(group, (int64_t)unit->count);
 	}
@@ -170,6 +174,18 @@ static void choose_idle(struct situation *s, struct group *group, const struct u
 	}
 	if (target_base(group) - group->drained - 1 >= group->spec->min_replicas)
 		drain_unit(s, group, unit, REASON_IDLE);
+}
+
+/* It serves nobody any more: minReplicas and demand have been looked after without it. */
+static void choose_leaving(struct situation *s, struct group *group, const struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		const struct worker *worker = &s->workers[unit->members[i]];
+		if (worker->removal != REMOVAL_DRAIN ||
+		    worker->node->idle_duration_ms <= group->idle_timeout_ms)
+			return;
+	}
+	drain_unit(s, group, unit, REASON_IDLE);
 }
 
 static void stop_unit(struct situation *s, struct group *group, const struct unit *unit)
@@ -231,6 +247,10 @@ static void choose_of_group(struct situation *s, struct group *group)
 	for (size_t i = 0; i < count; i++) {
 		if (units[i].broken || s->workers[units[i].members[0]].action != TERMINATE_NONE)
 			continue;
+		if (units[i].leaving) {
+			choose_leaving(s, group, &units[i]);
+			continue;
+		}
 		choose_idle(s, group, &units[i]);
 		if (is_held(s, group, &units[i]))
 			group->held_by_minimum = true;

@@ -46,8 +46,11 @@ static void describe(const struct situation *s, struct unit *unit)
 			unit->broken = true;
 		if (is_broken(worker) && worker->state == WORKER_DRAINING)
 			unit->drained = true;
-		if (worker->needed_by_demand || worker->needed_by_request)
+		if (worker->needed_by_demand || worker->needed_by_request ||
+		    worker->needed_by_leaving)
 			unit->needed = true;
+		if (worker->leaving)
+			unit->leaving = true;
 		if (worker->stuck)
 			unit->stuck = true;
 	}

@@ -15,6 +15,7 @@ struct unit {
 	bool never_started; /* no member's Ray container has run */
 	bool needed;        /* something was packed on a member */
 	bool stuck;         /* a member is stuck in a back-off */
+	bool leaving;       /* Kubernetes is about to take a member away, and so all of it */
 	bool unjoined;      /* no member is or was in Ray */
 };
 

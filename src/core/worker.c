@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/leaving.h"
+
 /* Of several nodes of one Pod the first in this order counts: what may be busy comes first, so that
  * an idle or dead one never hides it. */
 static int node_rank(const struct ray_node *node)
@@ -213,7 +215,9 @@ static void count_group(struct group *group, const struct worker *workers)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &workers[group->first_worker + i];
-		if (worker->deleting)
+		if (worker->leaving)
+			group->leaving++;
+		if (worker->leaving || worker->deleting)
 			continue;
 		group->kept++;
 		if (worker->joined)
@@ -224,7 +228,8 @@ static void count_group(struct group *group, const struct worker *workers)
 	if (replicas > group->spec->max_replicas)
 		replicas = group->spec->max_replicas;
 	int64_t asked = replicas * group->hosts;
-	group->missing = asked > group->kept ? asked - group->kept : 0;
+	int64_t there = group->kept + group->leaving;
+	group->missing = asked > there ? asked - there : 0;
 }
 
 /* The name of the multi-host replica of a Pod, NULL when the operator does not tell. */
@@ -326,6 +331,7 @@ void worker_join(struct situation *s)
 	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
 	find_head(s);
 	collect_pods(s, &pods, &pod_count);
+	leaving_mark(s, pods, pod_count);
 	/* First the counts by Pods alone, then room for the replicas without one. */
 	for (size_t g = 0; g < s->group_count; g++) {
 		struct group *group = &s->groups[g];
@@ -333,10 +339,12 @@ void worker_join(struct situation *s)
 		while (at < pod_count && pods[at].group == g)
 			at++;
 		group->worker_count = at - group->first_worker;
-		count_group(group, pods);
-		if (group->hosts > 1)
+		if (group->hosts > 1) {
 			number_replicas(s, &pods[group->first_worker], group->worker_count,
 					group->hosts, &next_replica);
+			leaving_spread(s, group, pods);
+		}
+		count_group(group, pods);
 	}
 	size_t missing = 0;
 	for (size_t g = 0; g < s->group_count && missing < SITUATION_MISSING_MAX; g++) {
