@@ -104,11 +104,11 @@ void leaving_spread(const struct situation *s, const struct group *group, struct
 
 /* --- replacements --- */
 
+/* One that has just joined, or just ended its work, is RUNNING for a moment and not in use. */
 static bool is_in_use(const struct worker *worker)
 {
-	if (!worker->joined || worker->node->status == RAY_NODE_IDLE)
-		return false;
-	return worker->node->status != RAY_NODE_DRAINING || !ray_node_is_unused(worker->node);
+	return worker->joined && worker->node->status != RAY_NODE_IDLE &&
+	       !ray_node_is_unused(worker->node);
 }
 
 /* Pods of the group that go while something runs there, whole replicas of them. */
@@ -144,8 +144,7 @@ static bool is_free(const struct situation *s, const struct schedule_node_result
 		return false;
 	if (node->worker == SCHEDULE_NO_INDEX)
 		return true;
-	const struct worker *worker = &s->workers[node->worker];
-	return !worker->joined || worker->node->status == RAY_NODE_IDLE;
+	return !is_in_use(&s->workers[node->worker]);
 }
 
 static bool is_of(const struct schedule_node_result *node, const struct group *group)

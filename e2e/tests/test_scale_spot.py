@@ -1,0 +1,50 @@
+"""Workers that Kubernetes is about to take away: the replacement comes first, and only once."""
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
+from rayscaler_e2e.scenario import Scenario, hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 3
+
+
+def disrupt(one: Scenario, pod: str) -> None:
+    """As the eviction API, the scheduler's preemption and the taint manager announce it."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastTransitionTime": "2026-11-20T10:00:00Z",
+    }
+    pods = one.server.admin.of("pods", one.namespace)
+    one.server.admin.call(
+        "PATCH",
+        pods.path(pod, "status"),
+        {"status": {"conditions": [condition]}},
+        content_type=STRATEGIC_MERGE_PATCH,
+    )
+
+
+def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
+    one = shared([rm.gpu_group()], idle_seconds=IDLE)
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1, max_restarts=-1, max_task_retries=-1)
+        (old,) = program.ready("busy")
+        disrupt(one, old)
+        control.wait_for("ScaleUpReplacement", old)
+        new = next(pod for pod in one.wait_joined(2) if pod != old)
+        # As soon as it is there replicas counts one of them, and both stay beyond the idle timeout.
+        wait_until(lambda: one.replicas() == 1, 10, "replicas to be lowered")
+        hold(lambda: set(one.workers()) == {old, new} and one.replicas() == 1, IDLE + 2, "both stay")
+        assert program.call("alive", name="busy") == [old], "nobody ends what is in use"
+        assert not one.workers_to_delete()
+        one.recorder.excuse(old)
+        one.server.admin.of("pods", one.namespace).delete(old)
+        wait_until(lambda: program.ready("busy") == [new], 40, "the actor to go on in the replacement")
+        hold(lambda: one.workers() == [new] and one.replicas() == 1, 4, "nobody makes a second replacement")
+        created = {event.subject for event in one.recorder.events if event.kind == "created"}
+        assert created == {old, new}, created
+        program.end()
+    one.wait_empty()
