@@ -41,7 +41,7 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         assert program.call("alive", name="busy") == [old], "nobody ends what is in use"
         assert not one.workers_to_delete()
         one.recorder.excuse(old)
-        one.server.admin.of("pods", one.namespace).delete(old)
+        one.server.admin.of("pods", one.namespace).delete(old, grace_seconds=2)
         wait_until(lambda: program.ready("busy") == [new], 40, "the actor to go on in the replacement")
         hold(lambda: one.workers() == [new] and one.replicas() == 1, 4, "nobody makes a second replacement")
         created = {event.subject for event in one.recorder.events if event.kind == "created"}
