@@ -52,14 +52,15 @@ def rootfs():
 def entering(root: Path) -> List[str]:
     """The words before a command that runs in ``root``."""
     if os.geteuid() == 0:
-        words = ["unshare", "--mount", "sh", "-c", ENTER % f"--userspec={USER}:{USER}", "sh"]
+        space, user = ["unshare", "--mount"], f"--userspec={USER}:{USER}"
     else:
-        words = ["unshare", "--map-root-user", "--mount", "sh", "-c", ENTER % "", "sh"]
+        space, user = ["unshare", "--map-root-user", "--mount"], ""
     probe = subprocess.run(
-        [*words[:-3], "-c", "true"], capture_output=True, text=True, timeout=20, check=False
+        [*space, "mount", "--bind", root, root], capture_output=True, text=True, timeout=20, check=False
     )
     if probe.returncode != 0:
-        pytest.skip(f"no namespaces here: {probe.stderr.strip()}")
+        pytest.skip(f"no mount namespace here: {probe.stderr.strip()}")
+    words = [*space, "sh", "-c", ENTER % user, "sh"]
     return [*words, str(root)]
 
 
