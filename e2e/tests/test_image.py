@@ -212,22 +212,45 @@ def dockerfile() -> List[List[str]]:
     return [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-def test_the_dockerfile_has_all_it_copies(work_dir):
-    """What .dockerignore lets through is enough for make, and the last stage adds nothing of its own."""
-    context = work_dir / "context"
+@pytest.fixture
+def context(work_dir):
+    """What .dockerignore lets through, as an engine gets it."""
+    directory = work_dir / "context"
     allowed = [line[1:] for line in (paths.ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     for name in allowed:
-        (context / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (paths.ROOT / name).is_dir() else shutil.copy
-        copy(paths.ROOT / name, context / name)
+        copy(paths.ROOT / name, directory / name)
+    return directory
+
+
+def make(directory: Path, *words: str) -> subprocess.CompletedProcess:
+    """make in another tree, which must not hear of the build tree of this run."""
+    foreign = ("BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+    env = {name: value for name, value in os.environ.items() if name not in foreign}
+    return subprocess.run(
+        ["make", *words], cwd=directory, env=env, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def test_make_rootfs(context, rootfs):
+    (context / "build").mkdir()
+    shutil.copy(paths.program(), context / "build/rayscaler")
+    done = make(context, "-o", "build/rayscaler", "rootfs", "SOURCE_DATE_EPOCH=1700000000")
+    assert done.returncode == 0, done.stderr
+    assert "rootfs: program " in done.stdout and "rayscaler-rootfs.tar.gz" in done.stdout
+    names = [{str(path.relative_to(one)) for path in one.rglob("*")} for one in (rootfs, context / "build/rootfs")]
+    assert names[0] == names[1]
+
+
+def test_the_dockerfile_has_all_it_copies(context):
+    """It is enough for make, and the last stage adds nothing of its own."""
     instructions = dockerfile()
     last = max(i for i, words in enumerate(instructions) if words[0] == "FROM")
     for words in instructions[:last]:
         if words[0] == "COPY":
             assert (context / words[1]).exists(), f"{words[1]} is not in the context"
-    planned = subprocess.run(
-        ["make", "-n", "VERSION=1.2.3", "all"], cwd=context, capture_output=True, text=True, timeout=120, check=False
-    )
+    planned = make(context, "-n", "VERSION=1.2.3", "all")
     assert planned.returncode == 0 and "1.2.3" in planned.stdout, planned.stderr
     assert instructions[last] == ["FROM", "scratch"]
     assert [words[0] for words in instructions[last + 1 :]] == ["COPY", "ENV", "USER", "ENTRYPOINT", "LABEL"]
