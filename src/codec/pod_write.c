@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/object_write.h"
+#include "codec/redact.h"
 
 static void write_ports(struct json_writer *writer, const struct container *container)
 {
@@ -31,6 +33,19 @@ static void write_env_names(struct json_writer *writer, const struct container *
 	json_write_array_end(writer);
 }
 
+static void write_words(struct json_writer *writer, const char *name, const struct strings *words,
+			bool *next_is_secret)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	if (words->count == 0)
+		return;
+	json_write_array_line(writer, name);
+	for (size_t i = 0; i < words->count; i++)
+		json_write_text(writer, NULL, redact_command(words->at[i], next_is_secret, &arena));
+	json_write_array_end(writer);
+}
+
 static void write_container(struct json_writer *writer, const struct container *container)
 {
 	json_write_object(writer, NULL);
@@ -38,8 +53,10 @@ static void write_container(struct json_writer *writer, const struct container *
 	object_write_text(writer, "image", container->image);
 	/* Only this one's words decide anything (whether it is a second autoscaler). */
 	if (strcmp(container->name, "autoscaler") == 0) {
-		object_write_strings(writer, "command", &container->command);
-		object_write_strings(writer, "args", &container->args);
+		bool next_is_secret = false;
+
+		write_words(writer, "command", &container->command, &next_is_secret);
+		write_words(writer, "args", &container->args, &next_is_secret);
 	}
 	write_ports(writer, container);
 	write_env_names(writer, container);

@@ -4,24 +4,14 @@
 
 #include "codec/object_write.h"
 #include "codec/pod_write.h"
+#include "codec/redact.h"
 
 /* Ray takes passwords as start parameters (redis-password). */
-static bool name_tells_of_secret(const char *name)
-{
-	static const char *const words[] = { "password", "token", "secret", "key" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcasestr(name, words[i]))
-			return true;
-	}
-	return false;
-}
-
 static void write_start_params(struct json_writer *writer, const struct labels *params)
 {
 	json_write_object(writer, "rayStartParams");
 	for (size_t i = 0; i < params->count; i++) {
-		if (!name_tells_of_secret(params->at[i].key))
+		if (!redact_name(params->at[i].key))
 			json_write_text(writer, params->at[i].key, params->at[i].value);
 	}
 	json_write_object_end(writer);

@@ -1,7 +1,7 @@
 /* struct snapshot to its file form, for `snapshot` and flight recording.
  * What may be secret is left out: values of env, commands and args of containers other than
- * `autoscaler`, annotations that are neither ours nor Ray's, rayStartParams whose name tells of a
- * password, token, secret or key. */
+ * `autoscaler` (and in its own what follows a flag or variable named so), annotations that are neither
+ * ours nor Ray's, rayStartParams whose name tells of a password, token, secret or key. */
 #ifndef CODEC_SNAPSHOT_WRITE_H
 #define CODEC_SNAPSHOT_WRITE_H
 
