@@ -117,7 +117,7 @@ def test_alerts_say_what_to_do():
         assert anchor in pages[page], f"{page} has no heading {rule['alert']}"
 
 
-def test_the_scrape_job_of_the_docs_is_what_is_tested(programs, tmp_path):
+def test_the_scrape_jobs_of_docs_and_chart_are_what_is_tested(programs, tmp_path):
     (block,) = re.findall(r"```yaml\n(scrape_configs:.*?)```", MONITORING_DOC.read_text(), re.DOTALL)
     (job,) = yaml.safe_load(block)["scrape_configs"]
     assert job.pop("kubernetes_sd_configs")  # left out of Debian's build
@@ -126,6 +126,10 @@ def test_the_scrape_job_of_the_docs_is_what_is_tested(programs, tmp_path):
     status, said = promtool(programs, "check", "config", str(config))
     assert status == 0, said
     assert job["honor_labels"] is True and job["metric_relabel_configs"] == [RAY_CLUSTER_LABEL]
+    camel = {re.sub(r"_(\w)", lambda m: m.group(1).upper(), key): value for key, value in RAY_CLUSTER_LABEL.items()}
+    metrics = yaml.safe_load((paths.ROOT / "charts" / "rayscaler" / "values.yaml").read_text())["metrics"]
+    for monitor in ("serviceMonitor", "podMonitor"):
+        assert metrics[monitor]["metricRelabelings"] == [camel], monitor
 
 
 def test_dashboard_and_alerts_use_metrics_that_exist():
