@@ -8,6 +8,7 @@ does them.
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any, Dict, List, Set, Tuple
 
 import pytest
@@ -151,6 +152,8 @@ class Installed:
 
     def __init__(self, server: Any, kubectl: Any, standins: Any):
         self._server, self._kubectl, self._standins = server, kubectl, standins
+        self._earlier_logs = set(self._log_files())
+        self._earlier_requests = len(server.requests_of("rayscaler"))
 
     def wait_rolled_out(self) -> List[str]:
         """Until all Pods are of the present template and ready; their names."""
@@ -165,6 +168,11 @@ class Installed:
         """A Pod that is there and holds the Lease."""
         return wait_until(lambda: self._holder() in self.pods() and self._holder(), 60, "a Pod to hold the Lease")
 
+    def leader_url(self) -> str:
+        """Where the leader serves /status. The API server does not proxy to loopback addresses."""
+        pod = self._server.admin.of("pods", chart.NAMESPACE).get(self.wait_leader())
+        return f"http://{pod['status']['podIP']}:8080"
+
     def _holder(self) -> str:
         return (self.lease().get("spec") or {}).get("holderIdentity", "")
 
@@ -172,9 +180,16 @@ class Installed:
         return self._server.admin.of("leases", chart.NAMESPACE).find("rayscaler") or {}
 
     def logs(self) -> str:
-        """Of all Pods that ever ran."""
-        files = sorted((self._standins.pods_dir / chart.NAMESPACE).glob("*/rayscaler.log"))
-        return "\n".join(file.read_text(errors="replace") for file in files)
+        """Of all Pods that ran in this test."""
+        return "\n".join(file.read_text(errors="replace") for file in self._log_files() if file not in self._earlier_logs)
+
+    def requests(self) -> List[Tuple[str, str, str, str, int]]:
+        """What the ServiceAccount asked for in this test. Helm takes Pods and rights away at the same time, so
+        at an uninstall the leader may not be able to give the Lease back: that is a 403."""
+        return self._server.requests_of("rayscaler")[self._earlier_requests :]
+
+    def _log_files(self) -> List[Path]:
+        return sorted((self._standins.pods_dir / chart.NAMESPACE).glob("*/rayscaler.log"))
 
 
 def test_namespaced(real, installed, helm, kubectl, namespace):
@@ -187,7 +202,6 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
         cluster = rayclusters.minimal("demo", {**workers, "minReplicas": 1})
         cluster["metadata"]["annotations"] = {"bench.rayscaler.dev/operator-lag-seconds": "600"}
         real.admin.of("rayclusters", where).create(cluster)
-    since = len(real.requests_of("rayscaler"))
     values = {"watchNamespace": namespace, "extraArgs": BENCH_ARGS}
     helm.run(
         *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--create-namespace", "--values", "-"),
@@ -201,13 +215,13 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
     settings = real.admin.of("rayclusterautoscalers", namespace)
     wait_until(lambda: (settings.find("demo") or {}).get("status"), 30, "the RayClusterAutoscaler's status")
     assert real.admin.of("rayclusters", other).get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 0
-    asked = real.requests_of("rayscaler")[since:]
+    asked = installed.requests()
     assert {where for _, _, _, where, _ in asked} == {namespace, chart.NAMESPACE}
     assert not [one for one in asked if one[-1] == 403]
     real.empty_namespace(other)
 
 
-def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
+def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_dir):
     """An earlier rendering runs, is upgraded by helm in the midst of a job, and is uninstalled: 0 -> 2 -> 0
     with nothing but the rights of the chart, and nothing of the user's is lost."""
     one = shared([rm.gpu_group(maxReplicas=5)])
@@ -224,6 +238,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
         assert one.replicas() == 2
         wait_until(lambda: _replicas_said(settings, one.name) == 2, 30, "the RayClusterAutoscaler to say 2 workers")
         before, lease = settings.get(one.name), installed.lease()
+        seen = _seen(kubectl, one, installed.leader_url(), work_dir)
 
         said = helm.run(
             *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--take-ownership", "--values", "-"),
@@ -240,7 +255,10 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
         hold(lambda: one.replicas() == 2 and program.call("alive", name="actors") == joined, 1, "the job goes on")
         program.end()
     one.wait_empty()
-    _check_rights(real, kubectl)
+    wait_until(lambda: _replicas_said(settings, one.name) == 0, 30, "the RayClusterAutoscaler to say 0 workers")
+    seen += _seen(kubectl, one, installed.leader_url(), work_dir)
+    _check_walkthrough(seen)
+    _check_rights(installed.requests(), kubectl)
     assert not re.search(r"\b403\b|[Ff]orbidden", installed.logs())
     wait_until(lambda: _view_reads(real), 30, "the role view to have the rights of the chart's")
 
@@ -253,6 +271,47 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared):
     assert kubectl.run("get", "all,sa,role,rolebinding,pdb", "-n", chart.NAMESPACE, "-o", "name").stdout == ""
     assert "rayscaler" not in kubectl.run("get", "clusterrole,clusterrolebinding", "-o", "name", "-l", _ours()).stdout
     settings.delete(one.name)
+
+
+def _seen(kubectl: Any, one: Any, url: str, work_dir: Any) -> str:
+    """What a user sees, with the names of docs/WALKTHROUGH.md."""
+    plugin = work_dir / "bin" / "kubectl-rayscaler"
+    if not plugin.exists():
+        plugin.parent.mkdir()
+        plugin.symlink_to(paths.program())
+        kubectl.env["PATH"] = f"{plugin.parent}:{kubectl.env['PATH']}"
+    text = ""
+    for words in (
+        ["get", "rca"],
+        ["describe", "raycluster", one.name],
+        ["rayscaler", "status", "--controller-url", url],
+        ["rayscaler", "explain", one.name, "--controller-url", url],
+    ):
+        text += kubectl.run(*words, "-n", one.namespace).stdout
+    text = text.replace(f"{one.namespace}/{one.name}", "team-a/demo").replace(one.name, "demo")
+    (work_dir / "seen.txt").open("a").write(text)
+    return text
+
+
+def _check_walkthrough(seen: str) -> None:
+    """Every line of the samples in docs/WALKTHROUGH.md was seen, but for times and the ends of Pods' names."""
+    blocks = re.findall(r"^```text\n(.*?)^```$", (paths.ROOT / "docs" / "WALKTHROUGH.md").read_text(), re.M | re.S)
+    lines = [line for line in "".join(blocks).splitlines() if line and not line.startswith("$ ")]
+    assert len(lines) > 15
+    there = {_shape(line) for line in seen.splitlines()}
+    missing = [line for line in lines if _shape(line) not in there]
+    assert not missing, "docs/WALKTHROUGH.md shows what was not seen:\n" + "\n".join(missing)
+
+
+def _shape(line: str) -> str:
+    """Without times, ends of Pods' names, the order of what keeps a worker busy, how many nodes ever were,
+    and what an Event says in detail (a loaded machine may take several steps)."""
+    line = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME", line)
+    line = re.sub(r"(worker|head)-[a-z0-9]{5}\b", r"\1-xxxxx", line)
+    line = re.sub(r"Busy: .*", "Busy", re.sub(r"\d+ nodes", "N nodes", line))
+    line = re.sub(r"\b(\d+(\.\d+)?(ms|[smh]))+\b", "AGO", line)
+    event = re.match(r" +(Normal|Warning) +(\w+) .* (rayscaler|raycluster-controller) ", line)
+    return " ".join(event.groups() if event else line.replace("-", " ").split())
 
 
 def _ours() -> str:
@@ -277,13 +336,12 @@ def _view_reads(server: Any) -> bool:
     return any("rayclusterautoscalers" in (rule.get("resources") or []) and "list" in rule["verbs"] for rule in rules)
 
 
-def _check_rights(server: Any, kubectl: Any) -> None:
+def _check_rights(requests: List[Tuple[str, str, str, str, int]], kubectl: Any) -> None:
     """Each right that the chart gives was used, or somebody else uses it; nothing was refused."""
     granted: Set[Right] = set()
     for kind, name in (("clusterrole", "rayscaler"), ("role", "rayscaler-leader-election")):
         for rule in kubectl.get(kind, name, "-n", chart.NAMESPACE)["rules"]:
             granted |= {(v, g, r) for v in rule["verbs"] for g in rule["apiGroups"] for r in rule["resources"]}
-    requests = server.requests_of("rayscaler")
     refused = [request for request in requests if request[-1] == 403]
     assert not refused, refused[:3]
     used = {request[:3] for request in requests}
