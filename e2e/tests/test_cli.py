@@ -1,0 +1,293 @@
+"""What users see: status, explain, snapshot and request, with a controller and without one, also as a
+plugin of a real kubectl; and docs/COMMANDS.md, whose samples come from here.
+
+kube-apiserver refuses to proxy to loopback addresses, where all of this bench lives: with it the way
+through the proxy ends in a message, and --controller-url goes straight. With the embedded server the
+whole way is gone.
+"""
+
+import concurrent.futures
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.cli import Cli, controller_pod
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.relay import HoldingRelay
+from rayscaler_e2e.tools import ToolMissing, find_tool
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 5
+COMMANDS = ("status", "explain", "request", "snapshot", "plan", "park", "version")
+DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
+
+
+def rows(text):
+    """The rows of the table of ``status`` as dictionaries."""
+    lines = text.splitlines()
+    titles = re.split(r"  +", lines[0])
+    found = []
+    for line in lines[1:]:
+        cells = re.split(r"  +", line.strip())
+        if len(cells) != len(titles):
+            break
+        found.append(dict(zip(titles, cells)))
+    return found
+
+
+# ---- without a controller ----
+
+
+@pytest.fixture
+def alone(api_server, namespace, work_dir):
+    """A RayCluster that nobody scales, and a user who may see it."""
+    made = rm.cluster("demo", [rm.gpu_group(minReplicas=1, maxReplicas=4)])
+    made["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]["env"].append({"name": "KEY", "value": "hunter2"})
+    made["metadata"]["annotations"]["note"] = "hunter2"
+    api_server.admin.of("rayclusters", namespace).create(made)
+    return Cli(api_server, namespace, work_dir, system=namespace)
+
+
+def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, namespace):
+    text = alone.run("status").stdout
+    (row,) = rows(text)
+    assert (row["CLUSTER"], row["MIN"], row["NOW"], row["TARGET"], row["MAX"], row["GPUS"]) == ("demo", "1", "0", "1", "4", "?/0")
+    assert "no controller was reached" in text and "\033" not in text
+    assert max(map(len, text.splitlines())) <= 100
+    document = json.loads(alone.run("status", "demo", "-o", "json").stdout)
+    (cluster,) = document["clusters"]
+    assert cluster["source"] == "objects" and cluster["gpus"]["running"] is None and not document["controller"]["reached"]
+    assert yaml.safe_load(alone.run("status", "-o", "yaml").stdout)["clusters"][0]["groups"] == cluster["groups"]
+    text = alone.run("explain", "demo").stdout
+    assert "without Ray's view" in text and "PENDING  not known" in text
+    assert alone.run("explain", "absent", status=1).stderr.count("\n") == 1
+    # All namespaces are not this user's: one line names the right that is missing.
+    refused = alone.run("status", "-A", status=1)
+    assert re.match(r"rayscaler status: list (rayclusters.ray.io|pods): 403 Forbidden: ", refused.stderr)
+    assert "cure: grant" in refused.stderr and "by a ClusterRole to the user of kubeconfig" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_snapshot_and_request_without_a_controller(alone, api_server, namespace, work_dir):
+    done = alone.run("snapshot", "demo", "-o", str(work_dir / "demo.json"))
+    assert "made from the API objects" in done.stderr and done.stdout == ""
+    text = (work_dir / "demo.json").read_text()
+    assert "hunter2" not in text and json.loads(text)["rayState"] is None
+    plan = _plan(work_dir / "demo.json")
+    assert plan["groups"][0]["targetReplicas"] == 1
+
+    key = "rayscaler.dev/request-resources"
+    clusters = api_server.admin.of("rayclusters", namespace)
+    text = alone.run("request", "demo", "--bundles", '[{"GPU": 1}, {"GPU": 1}]').stdout
+    assert "before: nothing is requested" in text and "group gpu-group: replicas 0 -> 2, ScaleUp" in text
+    assert clusters.get("demo")["metadata"]["annotations"][key] == '[{"GPU": 1}, {"GPU": 1}]'
+    refused = alone.run("request", "demo", "--bundles", '[{"GPU": "1"}]', status=1)
+    assert "[0].GPU: must be a number, is a string" in refused.stderr
+    assert 'before: [{"GPU": 1}, {"GPU": 1}]' in alone.run("request", "demo", "--clear").stdout
+    assert key not in clusters.get("demo")["metadata"]["annotations"]
+    clusters.create(rayclusters.minimal("plain", enableInTreeAutoscaling=False))
+    warned = alone.run("request", "plain", "--bundles", "[]")
+    assert "warning: this RayCluster is not scaled by rayscaler (AutoscalingDisabled" in warned.stderr
+    assert clusters.get("plain")["metadata"]["annotations"][key] == "[]"
+
+
+def _plan(path):
+    words = [str(paths.program()), "plan", "-f", str(path), "-o", "json"]
+    return json.loads(subprocess.run(words, capture_output=True, text=True, timeout=20, check=True).stdout)
+
+
+def test_watch_goes_on_when_the_api_server_does_not_answer(api_server, namespace, work_dir, alone):
+    port = free_port()
+    target = ("127.0.0.1", api_server.port)
+    cli = Cli(api_server, namespace, work_dir, system=namespace, url=f"https://127.0.0.1:{port}")
+    log = work_dir / "watch.log"
+    with open(log, "w") as out:
+        process = None
+        try:
+            with HoldingRelay(port, target):
+                process = subprocess.Popen(cli.words("status", "--watch"), stdout=out, stderr=out, env=cli.env)
+                wait_until(lambda: log.read_text().count("demo  ") >= 2, 20, "two tables")
+            wait_until(lambda: "not the newest state" in log.read_text(), 20, "the watch to say that it is cut off")
+            with HoldingRelay(port, target):
+                api_server.admin.of("rayclusters", namespace).patch_json(
+                    "demo", [{"op": "add", "path": "/spec/workerGroupSpecs/0/maxReplicas", "value": 77}]
+                )
+                wait_until(lambda: " 77 " in log.read_text(), 40, "the watch to show a change again")
+                process.send_signal(signal.SIGINT)
+                assert process.wait(10) == 0
+        finally:
+            if process and process.poll() is None:
+                process.kill()
+                process.wait(10)
+
+
+def test_as_a_plugin_of_kubectl(alone, work_dir):
+    directory = work_dir / "bin"
+    directory.mkdir()
+    (directory / "kubectl-rayscaler").symlink_to(Path(paths.program()).resolve())
+    env = {**alone.env, "PATH": f"{directory}:{alone.env['PATH']}"}
+
+    def run(*words):
+        return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=60, check=False, env=env)
+
+    direct = run(directory / "kubectl-rayscaler", "explain")
+    assert direct.returncode == 2 and direct.stderr.startswith("kubectl rayscaler explain: CLUSTER is required")
+    try:
+        kubectl = find_tool("kubectl")
+    except ToolMissing as error:
+        pytest.skip(str(error))
+    done = run(kubectl, "rayscaler", "status", "demo", "-o", "json")
+    assert done.returncode == 0 and json.loads(done.stdout)["clusters"][0]["name"] == "demo"
+    assert run(kubectl, "rayscaler", "status", "--help").stdout.startswith("usage: kubectl rayscaler status ")
+    assert run(kubectl, "rayscaler", "status", "--nonsense").returncode == 2
+
+
+# ---- with a controller and a real Ray ----
+
+
+@pytest.fixture
+def scaled(shared, api_server, work_dir, artefacts):
+    """The shared head, a controller with a Lease, its Pod, and a user."""
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    account = "cli-leader"
+    api_server.ensure_service_account(one.namespace, account)
+    api_server.allow_leader_election(one.namespace, account)
+    flags = ["--leader-elect", "--leader-elect-resource-namespace", one.namespace]
+    control = Controller(
+        api_server, one.namespace, work_dir / "controller", *flags, account=account, env={"POD_NAME": "rayscaler-0"}
+    )
+    artefacts.log("controller", control.log)
+    with control:
+        control.wait_for("deciding starts", seconds=20)
+        controller_pod(api_server, one.namespace, "rayscaler-0", control.address("metrics"))
+        cli = Cli(api_server, one.namespace, work_dir, system=one.namespace)
+        artefacts.log("cli", cli.log)
+        yield one, control, cli
+    api_server.admin.of("pods", one.namespace).delete("rayscaler-0", grace_seconds=0, missing_ok=True)
+
+
+def test_status_explain_snapshot_and_request_with_a_controller(scaled, api_server, work_dir):
+    one, control, cli = scaled
+    straight = ["--controller-url", control.address("metrics")]
+    way = [] if api_server.kind == "embedded" else straight
+
+    # The way through the API server's proxy, with the rights that the docs name.
+    text = cli.run("status", "shared").stdout
+    if api_server.kind == "embedded":
+        assert f"controller: Pod {one.namespace}/rayscaler-0, version" in text
+    else:
+        assert "pods/proxy" in text and "address not allowed" in " ".join(text.split())
+    assert "controller: http://127.0.0.1:" in cli.run("status", "shared", *straight).stdout
+
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        program.tasks(1, num_gpus=16)
+        pods = program.ready("actors")
+        _busy(cli, way, pods)
+        _replay(control, cli, way, one, work_dir)
+        program.end()
+    one.wait_empty()
+
+    text = cli.run("request", "shared", "--bundles", '[{"GPU": 1}, {"GPU": 8}]', *way).stdout
+    assert "group gpu-group: replicas 0 -> 1, ScaleUpRequest" in text
+    assert "not served: 1 x {GPU: 8}: NoGroupFits" in text
+    wait_until(lambda: one.replicas() == 1, 20, "the requested worker")
+    wait_until(lambda: rows(cli.run("status", *way).stdout)[0]["GPUS"] == "0/1", 60, "the worker to join")
+    wait_until(lambda: "NeededByRequest" in cli.run("explain", "shared", *way).stdout, 20, "the worker to be kept")
+    assert "kept while it stands: shared-gpu-group-" in cli.run("request", "shared", "--bundles", '[{"GPU": 1}]', *way).stdout
+    cli.run("request", "shared", "--clear", *way)
+    one.wait_empty()
+
+
+def _busy(cli, way, pods):
+    """Two busy workers at the maximum, and a task that nothing can serve."""
+    wanted = {"NOW": "2", "TARGET": "2", "MAX": "2", "GPUS": "2/2", "PENDING": "0"}
+
+    def shown():
+        text = cli.run("status", "shared", *way).stdout
+        return text if rows(text) and wanted.items() <= rows(text)[0].items() and "infeasible" in text else None
+
+    text = wait_until(shown, 30, "status to show two busy workers and what is infeasible")
+    assert "/shared: pending in Ray: 1 bundle: 16 GPU" in text
+    assert "infeasible: 1 x NoGroupFits" in text
+    assert max(map(len, text.splitlines())) <= 100
+    text = cli.run("explain", "shared", *way).stdout
+    assert "as the controller sees it" in text and "1 without a place" in text
+    for pod in pods:
+        assert re.search(rf"^{pod}  +gpu-group  +Running  +Busy: ", text, re.MULTILINE), text
+    document = json.loads(cli.run("status", "-o", "json", *way).stdout)
+    assert document["clusters"][0]["groups"][0]["gpus"]["inUse"] == 2
+    assert document["clusters"][0]["source"] == "controller"
+
+
+def _replay(control, cli, way, one, work_dir):
+    """The plan of the snapshot is the plan of the controller, to the byte, when both are of one pass."""
+    path = f"{one.namespace}/shared"
+
+    def both():
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            status, snapshot = pool.map(control.get, (f"/status/{path}", f"/snapshot/{path}"))
+        assert status[0] == 200 and snapshot[0] == 200, (status, snapshot)
+        made, taken = json.loads(status[1]), json.loads(snapshot[1])
+        return (made, snapshot[1]) if made["decidedAt"] == taken["now"] else None
+
+    made, text = wait_until(both, 30, "a status and a snapshot of the same pass")
+    (work_dir / "same.json").write_text(text)
+    plan = _plan(work_dir / "same.json")
+    for name in ("groups", "workers", "infeasible", "unserved", "patch", "conditions"):
+        assert json.dumps(plan[name]) == json.dumps(made["plan"][name]), name
+    cli.run("snapshot", "shared", "-o", str(work_dir / "taken.json"), *way)
+    plan = _plan(work_dir / "taken.json")
+    assert json.dumps(plan["patch"]) == json.dumps(made["plan"]["patch"])
+    assert [group["targetReplicas"] for group in plan["groups"]] == [2]
+    assert plan["infeasible"] == made["plan"]["infeasible"]
+
+
+# ---- the document ----
+
+
+def help_of(*words, program=None):
+    done = subprocess.run([str(program or paths.program()), *words], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, words
+    return done.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)], ids=" ".join)
+def test_the_help_is_in_the_document(words):
+    text = help_of(*words)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "exit status: 0 " in text
+    assert f"```\n{text}```" in DOCUMENT, f"docs/COMMANDS.md does not hold this:\n{text}"
+
+
+def test_help_finds_its_command():
+    assert help_of("help", "status") == help_of("status", "--help")
+    assert help_of("help") == help_of("--help")
+
+
+def test_the_samples_have_the_form_of_the_program(alone):
+    """Column titles and section titles of the samples are those that the program prints now."""
+    samples = re.findall(r"```console\n\$ (.*?)\n(.*?)```", DOCUMENT, re.DOTALL)
+    by_command = {}
+    for command, text in samples:
+        by_command.setdefault(command.split()[1 if command.startswith("rayscaler") else 2], []).append(text)
+    assert set(by_command) >= {"status", "explain", "snapshot", "request"}
+    titles = alone.run("status").stdout.splitlines()[0].split()
+    for text in by_command["status"]:
+        if text.startswith("CLUSTER"):
+            assert text.splitlines()[0].split() == titles
+            assert rows(text), "rows are aligned"
+    source = "".join(path.read_text() for path in (paths.ROOT / "src" / "cli").glob("*.c"))
+    for text in by_command["explain"]:
+        for title in re.findall(r"^([A-Z]{4,})(?:  |$)", text, re.MULTILINE):
+            assert title in source, title
+    for text in by_command["request"]:
+        assert text.splitlines()[1].startswith("before: ") and text.splitlines()[2].startswith("now:    ")
