@@ -236,7 +236,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
         program.actors(2, num_gpus=1)
         joined = program.ready("actors", 240)
         assert one.replicas() == 2
-        wait_until(lambda: _replicas_said(settings, one.name) == 2, 30, "the RayClusterAutoscaler to say 2 workers")
+        wait_until(lambda: _settled(settings, one.name, 2), 30, "the RayClusterAutoscaler to say 2 workers")
         before, lease = settings.get(one.name), installed.lease()
         seen = _seen(kubectl, one, installed.leader_url(), work_dir)
 
@@ -248,14 +248,15 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
             assert word in said, said
         installed.wait_rolled_out()
         installed.wait_leader()
+        wait_until(lambda: _settled(settings, one.name, 2), 30, "the RayClusterAutoscaler to say 2 workers")
         after = settings.get(one.name)
-        assert after["metadata"]["uid"] == before["metadata"]["uid"] and _replicas_said(settings, one.name) == 2
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
         assert after["status"].get("lastScaleTime") == before["status"].get("lastScaleTime")
         assert installed.lease()["metadata"]["uid"] == lease["metadata"]["uid"]
         hold(lambda: one.replicas() == 2 and program.call("alive", name="actors") == joined, 1, "the job goes on")
         program.end()
     one.wait_empty()
-    wait_until(lambda: _replicas_said(settings, one.name) == 0, 30, "the RayClusterAutoscaler to say 0 workers")
+    wait_until(lambda: _settled(settings, one.name, 0), 30, "the RayClusterAutoscaler to say 0 workers")
     seen += _seen(kubectl, one, installed.leader_url(), work_dir)
     _check_walkthrough(seen)
     _check_rights(installed.requests(), kubectl)
@@ -325,10 +326,11 @@ def _for_bench(objects: List[Object]) -> str:
     return yaml.safe_dump_all(objects)
 
 
-def _replicas_said(settings: Any, name: str) -> int:
-    """Workers of all groups as the status says, -1 without one."""
-    groups = ((settings.find(name) or {}).get("status") or {}).get("groups")
-    return sum(group["replicas"] for group in groups) if groups else -1
+def _settled(settings: Any, name: str, replicas: int) -> bool:
+    """Does the status have so many replicas, and nothing to do?"""
+    status = (settings.find(name) or {}).get("status") or {}
+    said = sum(group["replicas"] for group in status.get("groups", []))
+    return said == replicas and status["reason"] == "ReadyForNewScale"
 
 
 def _view_reads(server: Any) -> bool:
