@@ -240,6 +240,39 @@ static void ask_controller(struct view *view, const struct remote *remote,
 	}
 }
 
+/* Why Ray was not reached is no part of a snapshot, and the first thing that a reader asks. */
+static void take_ray_problem(struct view_cluster *cluster, const struct fetch *fetch,
+			     struct arena *arena)
+{
+	static const struct json_limits limits = { .bytes = KUBE_BODY_MAX_BYTES,
+						   .depth = 100,
+						   .elements = 4000000 };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err err;
+	struct json_reader reader = { .arena = arena, .err = &err };
+	struct json_at root;
+
+	if (!fetch->text || json_parse(fetch->text, fetch->size, &limits, &json, NULL))
+		return;
+	root = json_root(json, "", &reader);
+	(void)json_text(&root, "rayProblem", &cluster->snapshot.ray_problem);
+}
+
+static void ask_ray_problems(struct view *view, const struct remote *remote,
+			     struct view_cluster *clusters, size_t count, struct arena *arena)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct fetch *fetch;
+
+		if (!clusters[i].from_controller || clusters[i].snapshot.ray_state ||
+		    gate_check(&clusters[i].snapshot).reason)
+			continue;
+		fetch = fetch_all(view, remote, "status", &clusters[i], 1, arena);
+		take_ray_problem(&clusters[i], fetch, arena);
+		fetch_done(fetch);
+	}
+}
+
 /* ---- sidecars ---- */
 
 static bool is_reason(const char *reason, const char *wanted)
@@ -317,6 +350,9 @@ void view_look(struct view *view, const struct remote *remote, struct arena *are
 	}
 	if (remote->found)
 		ask_controller(view, remote, clusters, count, arena);
+	/* For many it would take long: `explain` says it of each. */
+	if (remote->found && view->name)
+		ask_ray_problems(view, remote, clusters, count, arena);
 	ask_sidecars(view, clusters, count, arena);
 	for (size_t i = 0; i < count; i++) {
 		struct view_cluster *cluster = &clusters[i];

@@ -149,6 +149,8 @@ static void write_cluster(const struct pass_decision *decision, struct buf *buf)
 	json_write_text(&writer, "kind", "ClusterStatus");
 	json_write_time(&writer, "decidedAt", decision->now);
 	json_write_boolean(&writer, "rayReachable", decision->ray_state != NULL);
+	/* No part of a snapshot: it decides nothing. */
+	json_write_text(&writer, "rayProblem", decision->snapshot->ray_problem);
 	json_write_raw(&writer, "plan", buf_string(&plan));
 	json_write_object_end(&writer);
 	(void)buf_add_char(buf, '\n');

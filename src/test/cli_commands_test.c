@@ -277,6 +277,32 @@ static void test_explain(void **state)
 	stop();
 }
 
+/* A snapshot does not say why Ray was not reached; the controller does. */
+static void test_explain_without_ray(void **state)
+{
+	static const struct route routes[] = {
+		OBJECTS,
+		LEASE,
+		LEADER,
+		{ "GET " PROXY "/snapshot/ray/demo", 0,
+		  "{'apiVersion':'rayscaler.dev/v1alpha1','kind':'Snapshot','now':"
+		  "'2026-11-21T10:00:00Z','rayCluster':" RAY_CLUSTER ",'rayState':null}" },
+		{ "GET " PROXY "/status/ray/demo", 0,
+		  "{'kind':'ClusterStatus','rayReachable':false,'rayProblem':'10.0.0.1:6379 refuses'}" },
+		{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_explain, "explain", "demo");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "as the controller sees it");
+	EXPECT(result.output, "Ray is unreachable: 10.0.0.1:6379 refuses; ");
+	EXPECT(result.output, "PENDING  not known: 10.0.0.1:6379 refuses\n");
+	stop();
+}
+
 /* ---- snapshot ---- */
 
 static void test_snapshot(void **state)
@@ -447,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_a_standby_names_the_leader),
 		cmocka_unit_test(test_sidecar),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_without_ray),
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_without_controller),

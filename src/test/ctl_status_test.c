@@ -179,6 +179,7 @@ static void test_cluster(void **state)
 
 	assert_int_equal(ask_decision(bench, "/status/team/demo"), 200);
 	expect_in_body(bench, "\"kind\": \"ClusterStatus\"");
+	expect_in_body(bench, "\"rayProblem\": ");
 	expect_in_body(bench, "\"rayReachable\": false");
 	expect_in_body(bench, "\"kind\": \"Plan\"");
 }
