@@ -34,7 +34,8 @@ struct kube_lease {
 	struct lease seen;
 	bool known; /* `seen` was read or written */
 	int64_t seen_ms;
-	int64_t sent_ms;    /* when the write in flight was sent */
+	bool writing;       /* the call is a write */
+	int64_t sent_ms;    /* when it was sent */
 	int64_t renewed_ms; /* when the last write that succeeded was sent */
 	struct err last_err;
 	void (*released)(void *context, const struct err *err);
@@ -236,6 +237,7 @@ static void kube_lease_on_written(void *context, const struct kube_answer *answe
 	struct lease seen;
 
 	lease->call = NULL;
+	lease->writing = false;
 	if (err && err->kind == ERR_CONFLICT && lease->state == KUBE_LEASE_FOLLOWING)
 		kube_lease_wait(lease); /* another follower was faster */
 	else if (err && err->kind == ERR_CONFLICT)
@@ -287,6 +289,7 @@ static void kube_lease_put(struct kube_lease *lease)
 	}
 	path = kube_path(&scratch, LEASE_API_VERSION, lease->namespace_, "leases",
 			 lease->known ? lease->name : NULL, NULL);
+	lease->writing = true;
 	lease->sent_ms = loop_boot_ms();
 	lease->call = kube_client_send(lease->client, lease->known ? KUBE_UPDATE : KUBE_CREATE,
 				       path, buf_string(&body), body.size, kube_lease_on_written,
@@ -417,14 +420,20 @@ bool kube_lease_release(struct kube_lease *lease,
 			void (*done)(void *context, const struct err *err), void *context)
 {
 	bool held = kube_lease_held(lease);
+	/* A takeover that is on its way may still succeed. */
+	bool taking = lease->state == KUBE_LEASE_FOLLOWING && lease->writing;
 
 	kube_lease_quiet(lease);
-	lease->state = held ? KUBE_LEASE_RELEASING : KUBE_LEASE_RELEASED;
-	if (!held)
+	lease->writing = false;
+	lease->state = held || taking ? KUBE_LEASE_RELEASING : KUBE_LEASE_RELEASED;
+	if (!held && !taking)
 		return false;
 	lease->released = done;
 	lease->released_context = context;
 	loop_timer_start(lease->deadline, lease->options.renew_deadline_ms);
-	kube_lease_put(lease);
+	if (held)
+		kube_lease_put(lease);
+	else
+		kube_lease_read(lease);
 	return true;
 }

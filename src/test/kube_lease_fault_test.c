@@ -15,6 +15,27 @@ static void test_a_release_against_a_change_is_tried_again(void **state)
 	assert_string_equal(written(lease_server_accepted() - 1, "holderIdentity"), "\"\"");
 }
 
+static bool has_written(void *context)
+{
+	(void)context;
+	return lease_server_accepted() > 0;
+}
+
+/* Told to end between a takeover and its answer: nobody has to wait for the Lease. */
+static void test_a_takeover_on_its_way_is_given_back(void **state)
+{
+	(void)state;
+	lease_server.delay = 1;
+	enter(&one, "x");
+	until(has_written, &one);
+	assert_string_equal(written(0, "holderIdentity"), "\"x\"");
+	assert_true(kube_lease_release(one.lease, on_released, &one));
+	until(has_released, &one);
+	assert_true(one.released_well);
+	assert_int_equal(one.leading, 0);
+	assert_string_equal(written(1, "holderIdentity"), "\"\"");
+}
+
 static void test_a_release_without_an_answer_ends(void **state)
 {
 	(void)state;
@@ -154,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_a_release_against_a_change_is_tried_again),
+		TEST(test_a_takeover_on_its_way_is_given_back),
 		TEST(test_a_release_without_an_answer_ends),
 		TEST(test_a_server_that_fails_ends_it_in_time),
 		TEST(test_a_short_failure_costs_nothing),

@@ -22,6 +22,7 @@ static struct lease_server {
 	_Atomic int status; /* of every answer, when it is not 0 */
 	_Atomic bool hold;  /* no answer at all */
 	_Atomic int lose;   /* so many writes are carried out, and their answer is lost */
+	_Atomic int delay;  /* so many writes are carried out, and their answer does not come */
 	_Atomic int reads, creates, updates;
 } lease_server = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -47,7 +48,7 @@ static inline void lease_server_reset(void)
 	lease_server.accepted = 0;
 	lease_server.status = 0;
 	lease_server.hold = false;
-	lease_server.lose = 0;
+	lease_server.lose = lease_server.delay = 0;
 	lease_server.reads = lease_server.creates = lease_server.updates = 0;
 }
 
@@ -153,6 +154,11 @@ static inline void lease_server_answer(struct exchange *exchange, void *context)
 	if (write && lease_server.lose > 0) {
 		lease_server.lose--;
 		exchange_reset(exchange);
+		return;
+	}
+	if (write && lease_server.delay > 0) {
+		lease_server.delay--;
+		exchange_hold(exchange);
 		return;
 	}
 	exchange_answer(exchange, status, "", text);
