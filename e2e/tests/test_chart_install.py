@@ -122,7 +122,7 @@ def test_commands_of_install_md(real, helm, kubectl):
     ran = 0
     for section, undo in SECTIONS:
         body = re.search(rf"^## {section}\n(.*?)(?=^## )", text, re.M | re.S).group(1)
-        blocks = re.findall(r"^```bash\n(.*?)^```$", body, re.M | re.S)
+        blocks = re.findall(r"^```sh\n(.*?)^```$", body, re.M | re.S)
         for line in "".join(blocks).replace("\\\n", " ").splitlines() + ([undo] if undo else []):
             program, *words = shlex.split(line)
             said = {"helm": helm, "kubectl": kubectl}[program].run(*words)
@@ -134,7 +134,7 @@ def test_commands_of_install_md(real, helm, kubectl):
             kubectl.run("get", "namespace", chart.NAMESPACE)
         if section == "Uninstall":
             real.install_bench()  # the definition of RayClusterAutoscaler
-    assert text.count("```bash") == 6 and ran == 11
+    assert text.count("```sh") == 6 and ran == 11
 
 
 @pytest.fixture

@@ -50,6 +50,15 @@ SHOWN: List[Tuple[str, str]] = [
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
     (r"rayscaler plan( -f (FILE|now\.yaml))?( \[.*)?", "test_commands.py::test_"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
+    (r"make manifests", "dry"),
+    (r"helm (install|upgrade|uninstall) rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"helm install --take-ownership", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"kubectl apply --server-side .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"kubectl -n rayscaler-system (set image|delete lease) .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"kubectl delete crd rayclusterautoscalers.rayscaler.dev", "test_chart_install.py::test_commands_of_install_md"),
+    (r"kubectl (-n team-a )?get rca( -A)?", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"kubectl (-n team-a )?describe raycluster (NAME|demo)", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"kubectl rayscaler (status|explain demo) -n team-a", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"rayscaler park", "test_commands.py::test_"),
 ]
 
