@@ -2,8 +2,8 @@
 and uninstall leave what is the user's.
 
 kube-controller-manager makes Pods of the Deployment, and the kubelet stand-in runs the program in them, as the
-chart's ServiceAccount. Its probes, the volumes of its Pod and the NetworkPolicy are not tried: nothing here
-does them.
+chart's ServiceAccount. Nothing here runs probes (a test asks their paths itself), mounts volumes or
+holds a NetworkPolicy.
 """
 
 import re
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Set, Tuple
 
 import pytest
+import urllib3
 import yaml
 
 from rayscaler_e2e import chart, paths, rayclusters
@@ -173,6 +174,12 @@ class Installed:
         pod = self._server.admin.of("pods", chart.NAMESPACE).get(self.wait_leader())
         return f"http://{pod['status']['podIP']}:8080"
 
+    def probe(self, path: str) -> List[int]:
+        """What the Pods' probes would get."""
+        pods = self._server.admin.of("pods", chart.NAMESPACE).items()
+        urls = [f"http://{pod['status']['podIP']}:8081{path}" for pod in pods]
+        return [urllib3.request("GET", url, timeout=10, retries=False).status for url in urls]
+
     def _holder(self) -> str:
         return (self.lease().get("spec") or {}).get("holderIdentity", "")
 
@@ -202,7 +209,8 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
         cluster = rayclusters.minimal("demo", {**workers, "minReplicas": 1})
         cluster["metadata"]["annotations"] = {"bench.rayscaler.dev/operator-lag-seconds": "600"}
         real.admin.of("rayclusters", where).create(cluster)
-    values = {"watchNamespace": namespace, "extraArgs": BENCH_ARGS}
+    readers = [{"kind": "Group", "name": "readers", "apiGroup": "rbac.authorization.k8s.io"}]
+    values = {"watchNamespace": namespace, "extraArgs": BENCH_ARGS, "rbac": {"statusReaders": readers}}
     helm.run(
         *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--create-namespace", "--values", "-"),
         stdin=yaml.safe_dump(values),
@@ -210,6 +218,12 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
     assert kubectl.run("get", "clusterrolebinding", "-o", "name", "-l", _ours()).stdout == ""
     installed.wait_rolled_out()
     installed.wait_leader()
+    for path in ("/healthz", "/readyz"):  # a Pod that waits for the Lease is ready as well, or no rollout would end
+        assert installed.probe(path) == [200, 200]
+    for what in (["get", "pods/http:some:8080", "--subresource=proxy"], ["get", "leases/rayscaler"], ["list", "pods"]):
+        for group, status in (("readers", 0), ("others", 1)):
+            who = ["--as=somebody", f"--as-group={group}", "-n", chart.NAMESPACE]
+            kubectl.run("auth", "can-i", *what, *who, status=status)
     clusters = real.admin.of("rayclusters", namespace)
     wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 1, 30, "minReplicas to hold")
     settings = real.admin.of("rayclusterautoscalers", namespace)
