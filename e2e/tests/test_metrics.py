@@ -1,19 +1,22 @@
 """The HTTP endpoints of the running program: probes, metrics, status and snapshots."""
 
 import json
+import os
 import re
 import socket
 import subprocess
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Dict, List
 
 import pytest
+import yaml
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
+from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
@@ -22,12 +25,19 @@ IDLE = 5
 class Unreachable(Controller):
     """A controller with a kubeconfig of the test's own."""
 
-    def __init__(self, kubeconfig: Path, work_dir: Path):
-        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig)]
+    def __init__(self, kubeconfig: Path, namespace: str, work_dir: Path):
+        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig), "--namespace", namespace]
         self._words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
         self._env = None
         self.log = work_dir / "controller.log"
         self.start()
+
+
+def headless(name: str, *groups: Dict[str, Any]) -> Dict[str, Any]:
+    """A RayCluster that the operator refuses, so that no Ray is started for it when the session has one."""
+    made = rayclusters.minimal(name, *groups)
+    made["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "refused=true"
+    return made
 
 
 def samples(program: Controller) -> Dict[str, float]:
@@ -69,7 +79,7 @@ def test_status_and_snapshot_of_a_cluster(api_server, controller, namespace, tmp
     program = controller(namespace)
     program.wait_for("caches are filled")
     assert program.get(f"/status/{namespace}/demo")[0] == 404
-    manifest = rayclusters.minimal("demo")
+    manifest = headless("demo")
     manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
     container = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
     container.update(env=[{"name": "PASSWORD", "value": "hunter2"}], args=["--token=hunter2"])
@@ -109,25 +119,53 @@ def test_a_standby_says_who_leads(api_server, controller, namespace):
     assert status == 503 and holder in text
 
 
-def test_readyz_waits_for_the_api_server(work_dir):
-    """Nobody answers at the server's address: alive, and not ready."""
+def test_readyz_waits_for_the_api_server(api_server, namespace, work_dir):
+    """First nothing is at the server's address: alive, and not ready. Then the server is there."""
+    token = api_server.namespaced_controller_token(namespace)
+    kubeconfig = work_dir / "kubeconfig"
+    api_server.write_kubeconfig(kubeconfig, token=token)
+    document = yaml.safe_load(kubeconfig.read_text())
+    server = document["clusters"][0]["cluster"]["server"]
+    host, port = server.removeprefix("https://").split(":")
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        server = f"https://127.0.0.1:{silent.getsockname()[1]}"
-        kubeconfig = work_dir / "kubeconfig"
-        kubeconfig.write_text(json.dumps({
-            "current-context": "c",
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
-            "users": [{"name": "u", "user": {"token": "none"}}],
-        }))
-        program = Unreachable(kubeconfig, work_dir)
-        try:
-            assert program.get("/healthz", "probes") == (200, "ok\n")
-            assert program.get("/readyz", "probes")[0] == 503
-        finally:
-            program.stop()
+        free = silent.getsockname()[1]
+    document["clusters"][0]["cluster"].update({"server": f"https://127.0.0.1:{free}", "tls-server-name": "127.0.0.1"})
+    kubeconfig.write_text(yaml.safe_dump(document))
+    program = Unreachable(kubeconfig, namespace, work_dir)
+    try:
+        program.wait_for("cannot read from the API server")
+        assert program.get("/healthz", "probes") == (200, "ok\n")
+        assert program.get("/readyz", "probes")[0] == 503
+        assert program.get(f"/status/{namespace}/demo")[0] == 503
+        with HoldingRelay(free, (host, int(port))):
+            wait_until(lambda: program.get("/readyz", "probes")[0] == 200, 40, "the program to be ready")
+    finally:
+        program.stop()
+
+
+def test_a_sidecar_goes_on_without_its_port(work_dir):
+    """Heads may share one machine's network: scaling matters more than metrics."""
+    (work_dir / "token").write_text("token")
+    (work_dir / "ca.crt").write_text(certificate(work_dir))
+    env = dict(os.environ, KUBERNETES_SERVICE_HOST="127.0.0.1", KUBERNETES_SERVICE_PORT="9")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        words = [str(paths.program()), "run", "--cluster-name", "demo", "--cluster-namespace", "ray"]
+        words += ["--service-account-dir", str(work_dir), "--metrics-bind-address", address]
+        with Process("sidecar", words, work_dir / "log", env=env) as process:
+            log = wait_until(lambda: "cannot read from the API server" in process.log_text() and process.log_text(), 15, "it to go on")
+            assert f"--metrics-bind-address: cannot listen on {address}" in log
+            assert process.running()
+
+
+def certificate(directory: Path) -> str:
+    key, made = directory / "key.pem", directory / "cert.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-days", "1"]
+    subprocess.run([*words, "-keyout", str(key), "-out", str(made)], check=True, capture_output=True, timeout=30)
+    return made.read_text()
 
 
 # -- a scaling scenario on real Ray ---------------------------------------------------------------
@@ -219,7 +257,7 @@ def test_slow_clients_do_not_hurt(controller, namespace):
 def test_a_thousand_scrapes_leave_nothing_behind(api_server, controller, namespace):
     program = controller(namespace)
     program.wait_for("caches are filled")
-    api_server.admin.of("rayclusters", namespace).create(rayclusters.minimal("demo"))
+    api_server.admin.of("rayclusters", namespace).create(headless("demo"))
     wait_until(lambda: any("demo" in key for key in samples(program)), 20, "the cluster's series")
     for _ in range(100):
         samples(program)
@@ -230,3 +268,17 @@ def test_a_thousand_scrapes_leave_nothing_behind(api_server, controller, namespa
     assert samples(program)["process_open_fds"] <= fds + 2
     api_server.admin.of("rayclusters", namespace).delete("demo")
     wait_until(lambda: not any("demo" in key for key in samples(program)), 20, "the series to end with the cluster")
+
+
+def test_a_large_exposition_is_whole(api_server, controller, namespace):
+    """Written in pieces, between which the loop turns."""
+    program = controller(namespace)
+    groups = [rayclusters.group(f"group-{number}") for number in range(200)]
+    for number in range(8):
+        api_server.admin.of("rayclusters", namespace).create(headless(f"demo-{number}", *groups))
+
+    def replicas() -> List[str]:
+        return [key for key in samples(program) if key.startswith("rayscaler_group_replicas{")]
+
+    wait_until(lambda: len(replicas()) == 1600, 40, "the series of all groups")
+    assert program.get("/healthz", "probes")[0] == 200

@@ -14,8 +14,21 @@
 #include "net/loop.h"
 #include "net/serve.h"
 
+#define SCRAPE_TURN_US 5000 /* of one turn of the loop */
+
+/* An exposition in work. */
+struct scrape {
+	struct endpoints *endpoints;
+	struct scrape *next;
+	struct serve_request *request;
+	struct loop_timer *timer;
+	struct buf body;
+	size_t part;
+};
+
 struct endpoints {
 	const struct control *control;
+	struct scrape *scrapes;
 	struct serve *metrics, *probes; /* NULL: switched off */
 };
 
@@ -44,24 +57,71 @@ static void handle_probe(void *context, const char *path, struct serve_request *
 
 /* ---- metrics ---- */
 
-static void answer_metrics(const struct endpoints *endpoints, struct serve_request *request)
+static struct metrics_now metrics_now(const struct control *control)
 {
-	AUTO(buf_done) struct buf body;
-	struct metrics_now now = {
-		.leader = leader_is_leading(endpoints->control->leader),
-		.unreadable = endpoints->control->ray_clusters ?
-				      kube_informer_bad_count(endpoints->control->ray_clusters) :
-				      0,
+	return (struct metrics_now){
+		.leader = leader_is_leading(control->leader),
+		.unreadable =
+			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,
 	};
+}
 
-	buf_init(&body, SERVE_BODY_MAX_BYTES);
-	metrics_write(endpoints->control->metrics, &now, &body);
-	serve_answer(request, 200, METRICS_TEXT_TYPE, &body);
+/* Writes on for a while; true when it is answered. */
+static bool scrape_write(struct scrape *scrape)
+{
+	const struct control *control = scrape->endpoints->control;
+	const struct metrics_now now = metrics_now(control);
+	int64_t begun_us = loop_precise_us();
+
+	while (metrics_write_part(control->metrics, &now, scrape->part++, &scrape->body))
+		if (loop_precise_us() - begun_us > SCRAPE_TURN_US)
+			return false;
+	serve_answer(scrape->request, 200, METRICS_TEXT_TYPE, &scrape->body);
+	return true;
+}
+
+static void scrape_free(struct scrape *scrape)
+{
+	struct scrape **link = &scrape->endpoints->scrapes;
+
+	while (*link != scrape)
+		link = &(*link)->next;
+	*link = scrape->next;
+	loop_timer_free(scrape->timer);
+	buf_done(&scrape->body);
+	memory_free(scrape);
+}
+
+static void scrape_go_on(void *context)
+{
+	struct scrape *scrape = context;
+
+	if (scrape_write(scrape))
+		scrape_free(scrape);
+	else
+		loop_timer_start(scrape->timer, 0);
+}
+
+/* Thousands of clusters are megabytes: they are written in pieces, between which the loop turns. */
+static void answer_metrics(struct endpoints *endpoints, struct serve_request *request)
+{
+	struct scrape *scrape = memory_alloc(sizeof(*scrape));
+
+	scrape->endpoints = endpoints;
+	scrape->request = request;
+	scrape->timer = loop_timer_new(endpoints->control->loop, scrape_go_on, scrape);
+	buf_init(&scrape->body, SERVE_BODY_MAX_BYTES);
+	scrape->next = endpoints->scrapes;
+	endpoints->scrapes = scrape;
+	if (scrape_write(scrape) || !serve_may_wait(request))
+		scrape_free(scrape);
+	else
+		loop_timer_start(scrape->timer, 0);
 }
 
 static void handle(void *context, const char *path, struct serve_request *request)
 {
-	const struct endpoints *endpoints = context;
+	struct endpoints *endpoints = context;
 
 	if (!strcmp(path, "/metrics"))
 		answer_metrics(endpoints, request);
@@ -129,5 +189,7 @@ void endpoints_free(struct endpoints *endpoints)
 		return;
 	serve_free(endpoints->metrics);
 	serve_free(endpoints->probes);
+	while (endpoints->scrapes)
+		scrape_free(endpoints->scrapes);
 	memory_free(endpoints);
 }

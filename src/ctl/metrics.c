@@ -321,13 +321,22 @@ static void write_process(const struct metrics *metrics, struct buf *buf)
 	write_gauge(buf, METRICS_PROCESS_START_TIME, "", (double)metrics->start / 1000);
 }
 
-void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf)
+bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
+			struct buf *buf)
 {
+	if (metrics_clusters_write_part(&metrics->clusters, part, buf))
+		return true;
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
 	write_cluster_counts(metrics, now, buf);
-	metrics_clusters_write(&metrics->clusters, buf);
 	for (size_t id = 0; id < METRICS_COUNT; id++)
 		write_series(metrics, (enum metrics_id)id, buf);
 	write_process(metrics, buf);
+	return false;
+}
+
+void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf)
+{
+	for (size_t part = 0; metrics_write_part(metrics, now, part, buf); part++)
+		;
 }

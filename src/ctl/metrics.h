@@ -62,7 +62,12 @@ void metrics_forget(struct metrics *metrics, const char *namespace_, const char 
 const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
-/* The whole exposition. What passes the buffer's ceiling shows in buf->overflowed. */
+/* The exposition, part by part from 0 on, so that thousands of clusters do not hold up the loop:
+ * clusters may come and go between two parts. False: it was the last. What passes the buffer's ceiling
+ * shows in buf->overflowed. */
+bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
+			struct buf *buf);
+/* All parts at once. */
 void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf);
 
 #endif

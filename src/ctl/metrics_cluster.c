@@ -253,17 +253,18 @@ static const struct {
 	{ METRICS_LAST_DECISION, true, write_cluster_gauge },
 };
 
-void metrics_clusters_write(const struct map *clusters, struct buf *buf)
+bool metrics_clusters_write_part(const struct map *clusters, size_t part, struct buf *buf)
 {
-	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
-		struct metrics_family family = METRICS_FAMILY(buf, families[f].id);
+	struct metrics_family family;
 
-		for (size_t i = 0; i < clusters->count; i++) {
-			const struct metrics_cluster *cluster = clusters->entries[i].value;
+	if (part >= sizeof(families) / sizeof(families[0]))
+		return false;
+	family = METRICS_FAMILY(buf, families[part].id);
+	for (size_t i = 0; i < clusters->count; i++) {
+		const struct metrics_cluster *cluster = clusters->entries[i].value;
 
-			if (cluster->figures &&
-			    (families[f].hands_off || !cluster->figures->hands_off))
-				families[f].write(cluster, &family);
-		}
+		if (cluster->figures && (families[part].hands_off || !cluster->figures->hands_off))
+			families[part].write(cluster, &family);
 	}
+	return true;
 }

@@ -28,8 +28,8 @@ void metrics_cluster_free(struct metrics_cluster *cluster);
 void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot *snapshot,
 			  const struct plan *plan, const struct figures *marks, size_t bytes);
 
-/* Families of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; the map's values are struct
- * metrics_cluster. */
-void metrics_clusters_write(const struct map *clusters, struct buf *buf);
+/* One family of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; false behind the last. The map's values
+ * are struct metrics_cluster. */
+bool metrics_clusters_write_part(const struct map *clusters, size_t part, struct buf *buf);
 
 #endif

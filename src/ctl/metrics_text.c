@@ -59,15 +59,28 @@ void metrics_histogram_add(enum metrics_id id, struct metrics_histogram *histogr
 
 /* ---- samples ---- */
 
+/* How much of a text needs nothing done to it: nearly always all of it. */
+static size_t plain_size(const char *text)
+{
+	const char *end = text;
+
+	while (*end >= ' ' && *end < 0x7f && *end != '"' && *end != '\\')
+		end++;
+	return (size_t)(end - text);
+}
+
 /* What Prometheus cannot parse must not come from a name that a user chose. */
 static void add_escaped(struct buf *buf, const char *text)
 {
 	size_t left = strlen(text);
 
 	while (left > 0) {
-		size_t size = utf8_length(text, left);
+		size_t plain = plain_size(text);
+		size_t size = plain > 0 ? plain : utf8_length(text, left);
 
-		if (size == 0)
+		if (plain > 0)
+			(void)buf_add(buf, text, plain);
+		else if (size == 0)
 			(void)buf_add_string(buf, "\xEF\xBF\xBD");
 		else if (*text == '\n')
 			(void)buf_add_string(buf, "\\n");
