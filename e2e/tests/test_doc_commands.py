@@ -60,6 +60,9 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl (-n team-a )?describe raycluster (NAME|demo)", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"kubectl rayscaler (status|explain demo) -n team-a", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"rayscaler park", "test_commands.py::test_"),
+    (r"kubectl (-n ml )?(get|describe) rca( train)?", "test_quickstart_samples.py::test_outputs"),
+    (r"kubectl -n ml events --for raycluster/train", "test_quickstart_samples.py::test_outputs"),
+    (r"kubectl rayscaler (status|explain train)( -n ml)?", "test_quickstart_samples.py::test_outputs"),
 ]
 
 
