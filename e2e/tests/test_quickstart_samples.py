@@ -78,7 +78,6 @@ def test_outputs_of_the_quickstart(scenario, controller, namespace, run):
         ray.actors(2, num_gpus=1)
         ray.ready("actors")
         one.wait_joined(2)
-        for c in wanted:
         for command in [c for c in wanted if "events" not in c]:
             check(run, command, namespace, url, wanted[command])
     one.wait_empty()
