@@ -6,6 +6,7 @@
 #include "core/unit.h"
 
 #define TEXT_MAX 256
+#define KEEP_MS (30 * MS_PER_SECOND)
 
 static bool is_final(const struct taint *taint)
 {
@@ -25,6 +26,30 @@ static bool is_final(const struct taint *taint)
 	return false;
 }
 
+const struct taint *leaving_taint(const struct node *node)
+{
+	for (size_t i = 0; i < node->taint_count; i++)
+		if (is_final(&node->taints[i]))
+			return &node->taints[i];
+	return NULL;
+}
+
+/* As the scheduler reads tolerations. */
+static bool tolerates(const struct pod *pod, const struct taint *taint)
+{
+	for (size_t i = 0; i < pod->spec.toleration_count; i++) {
+		const struct toleration *one = &pod->spec.tolerations[i];
+		bool exists = strcmp(one->operation, "Exists") == 0;
+		if (one->effect[0] != '\0' && strcmp(one->effect, taint->effect) != 0)
+			continue;
+		if (one->key[0] == '\0' ? exists :
+					  strcmp(one->key, taint->key) == 0 &&
+						  (exists || strcmp(one->value, taint->value) == 0))
+			return true;
+	}
+	return false;
+}
+
 const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
 {
 	const struct condition *target =
@@ -35,7 +60,7 @@ const char *leaving_why(struct arena *arena, const struct pod *pod, const struct
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
 	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
-		if (is_final(&node->taints[i]))
+		if (is_final(&node->taints[i]) && !tolerates(pod, &node->taints[i]))
 			return arena_printf(arena, "Node %s is about to go (taint %s)", node->name,
 					    node->taints[i].key);
 	return NULL;
@@ -195,14 +220,35 @@ static int64_t room_of(const struct situation *s, const struct group *group, int
 	return room < budget ? room : budget;
 }
 
+/* Ray needs some seconds to notice that a worker is gone and to start its work anew: until then the
+ * replacement is kept, however long it has been idle. How many Pods, those in use now counted. */
+static int64_t remember(struct situation *s, const struct group *group, int64_t in_use)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+	struct memory_since mark = { group->spec->name, s->snapshot->now, in_use };
+	for (size_t i = 0; memory != NULL && i < memory->leaving.count; i++) {
+		const struct memory_since *old = &memory->leaving.at[i];
+		if (strcmp(old->key, group->spec->name) == 0 && old->count > in_use &&
+		    old->since <= s->snapshot->now && s->snapshot->now - old->since < KEEP_MS)
+			mark = (struct memory_since){ group->spec->name, old->since, old->count };
+	}
+	if (mark.count > 0)
+		VEC_PUSH(s->arena, &s->plan->memory.leaving, mark);
+	return mark.count;
+}
+
 void leaving_replace(struct situation *s)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
+	if (s->termination_forbidden && s->snapshot->memory != NULL)
+		s->plan->memory.leaving = s->snapshot->memory->leaving;
+	for (size_t g = 0; g < s->group_count && !s->termination_forbidden; g++) {
 		struct group *group = &s->groups[g];
 		int64_t in_use = group->leaving > 0 ? count_in_use(s, group) : 0;
-		if (in_use == 0)
+		int64_t wanted = remember(s, group, in_use);
+		int64_t found = wanted > 0 ? keep_free(s, group, wanted) : 0;
+		int64_t lack = in_use - found;
+		if (lack <= 0)
 			continue;
-		int64_t lack = in_use - keep_free(s, group, in_use);
 		int64_t below_max = room_below_max(s, group);
 		int64_t room = room_of(s, group, below_max);
 		int64_t launch = (lack < room ? lack : room) / group->hosts * group->hosts;

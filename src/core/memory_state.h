@@ -32,7 +32,8 @@ struct memory_launch {
 struct memory_since {
 	const char *key;
 	time_ms since;
-	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights: how often */
+	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights: how often;
+			* leaving: Pods */
 };
 
 struct memory_state {
@@ -41,6 +42,7 @@ struct memory_state {
 	VEC(struct memory_since) raylet_gone;    /* key: Pod name */
 	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
+	VEC(struct memory_since) leaving; /* key: the group's name; since: last seen in use */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "ctl/autoscaler_objects.h"
 #include "ctl/events.h"
 #include "ctl/metrics.h"
+#include "ctl/nodes.h"
 #include "ctl/notices.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
@@ -144,6 +145,9 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
 						      cluster->namespace_, cluster->name);
 	ret_view->events_known = events_known(cluster->control->events);
+	ret_view->nodes_known = nodes_known(cluster->control->nodes);
+	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
+		      &ret_view->nodes, &ret_view->node_count);
 	if (ret_view->cluster)
 		events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
 				  ret_view->pod_count, arena, &ret_view->events,

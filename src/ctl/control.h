@@ -10,6 +10,7 @@ struct kube_informer;
 struct leader;
 struct loop;
 struct metrics;
+struct nodes;
 struct notices;
 struct options;
 struct registration;
@@ -24,6 +25,7 @@ struct control {
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
 	struct metrics *metrics;                /* may be NULL */
+	struct nodes *nodes;                    /* NULL in sidecar mode */
 	struct notices *notices;                /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */

@@ -15,6 +15,7 @@
 #include "ctl/events.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
+#include "ctl/nodes.h"
 #include "ctl/notices.h"
 #include "ctl/registration.h"
 #include "ctl/status.h"
@@ -251,6 +252,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
+	controller->control.nodes = nodes_new(&controller->control);
 	controller->control.notices = notices_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
 	if (!sidecar)
@@ -355,6 +357,7 @@ static void controller_done(struct controller *controller)
 	end_passes(controller);
 	registration_free(controller->control.registration);
 	notices_free(controller->control.notices);
+	nodes_free(controller->control.nodes);
 	events_free(controller->control.events);
 	autoscaler_objects_free(controller->control.autoscalers);
 	kube_informer_free(controller->control.ray_clusters);

@@ -33,6 +33,9 @@ struct observation {
 	bool events_known;
 	const struct event *events;
 	size_t event_count;
+	bool nodes_known;
+	const struct node *nodes; /* those that end */
+	size_t node_count;
 	const struct settings *settings;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const char *memory_json;                    /* of the previous plan; NULL: none */

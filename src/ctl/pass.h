@@ -38,6 +38,9 @@ struct pass_view {
 	bool events_known;
 	const struct event *events;
 	size_t event_count;
+	bool nodes_known;
+	const struct node *nodes; /* those that end (ctl/nodes.h) */
+	size_t node_count;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 };
 
