@@ -229,7 +229,8 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
     settings = real.admin.of("rayclusterautoscalers", namespace)
     wait_until(lambda: (settings.find("demo") or {}).get("status"), 30, "the RayClusterAutoscaler's status")
     assert real.admin.of("rayclusters", other).get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 0
-    asked = installed.requests()
+    # Nodes are of no namespace: it may not read them here, and does without.
+    asked = [one for one in installed.requests() if one[:3] != ("list", "", "nodes")]
     assert {where for _, _, _, where, _ in asked} == {namespace, chart.NAMESPACE}
     assert not [one for one in asked if one[-1] == 403]
     real.empty_namespace(other)
