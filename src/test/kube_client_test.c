@@ -349,6 +349,37 @@ static bool ask_may_write(void *context)
 }
 
 /* A refused write is told so in a later turn, and holds up nobody. */
+static void note_answer(void *context, const char *verb, int status)
+{
+	char *seen = context;
+
+	(void)snprintf(seen + strlen(seen), 64 - strlen(seen), "%s %d;", verb, status);
+}
+
+/* What metrics count: every answer by its verb, 0 where none came. */
+static void test_answers_are_told(void **state)
+{
+	static const struct step steps[] = { { "GET /", .text = "read" },
+					     { "PATCH /", .status = 409, .text = "{}" },
+					     { "POST /", .kind = STEP_HOLD } };
+	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
+	struct result result;
+	char seen[64] = "";
+
+	(void)state;
+	options.timeout_ms = 500;
+	options.answered = note_answer;
+	options.answered_context = seen;
+	script.steps = steps;
+	script.step_count = SUPPORT_COUNT(steps);
+	script_start(&script, script_request, &options);
+	run(&result, KUBE_GET, "");
+	run(&result, KUBE_MERGE_PATCH, "{}");
+	run(&result, KUBE_CREATE, "{}");
+	assert_string_equal(seen, "get 200;patch 409;create 0;");
+	script_done(&script);
+}
+
 static void test_who_may_not_write(void **state)
 {
 	static const enum kube_verb writes[] = { KUBE_CREATE, KUBE_JSON_PATCH, KUBE_MERGE_PATCH,
@@ -391,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_verbs),
 		TEST(test_errors),
+		TEST(test_answers_are_told),
 		TEST(test_limits_of_an_answer),
 		TEST(test_refused_token_is_read_again),
 		TEST(test_rate_limit),
