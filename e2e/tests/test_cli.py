@@ -8,6 +8,7 @@ whole way is gone.
 
 import concurrent.futures
 import json
+import os
 import re
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from rayscaler_e2e.tools import ToolMissing, find_tool
 from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
+UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
 COMMANDS = ("status", "explain", "request", "snapshot", "plan", "park", "version")
 DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
 
@@ -48,10 +50,12 @@ def rows(text):
 
 @pytest.fixture
 def alone(api_server, namespace, work_dir):
-    """A RayCluster that nobody scales, and a user who may see it."""
+    """A RayCluster that nobody scales and no operator works on, and a user who may see it."""
+    if os.environ.get("KUBERAY") == "real":
+        pytest.skip("KubeRay's own operator would make Pods")
     made = rm.cluster("demo", [rm.gpu_group(minReplicas=1, maxReplicas=4)])
     made["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]["env"].append({"name": "KEY", "value": "hunter2"})
-    made["metadata"]["annotations"]["note"] = "hunter2"
+    made["metadata"]["annotations"].update({"note": "hunter2", **UNTOUCHED})
     api_server.admin.of("rayclusters", namespace).create(made)
     return Cli(api_server, namespace, work_dir, system=namespace)
 
@@ -93,7 +97,9 @@ def test_snapshot_and_request_without_a_controller(alone, api_server, namespace,
     assert "[0].GPU: must be a number, is a string" in refused.stderr
     assert 'before: [{"GPU": 1}, {"GPU": 1}]' in alone.run("request", "demo", "--clear").stdout
     assert key not in clusters.get("demo")["metadata"]["annotations"]
-    clusters.create(rayclusters.minimal("plain", enableInTreeAutoscaling=False))
+    plain = rayclusters.minimal("plain", enableInTreeAutoscaling=False)
+    plain["metadata"]["annotations"] = dict(UNTOUCHED)
+    clusters.create(plain)
     warned = alone.run("request", "plain", "--bundles", "[]")
     assert "warning: this RayCluster is not scaled by rayscaler (AutoscalingDisabled" in warned.stderr
     assert clusters.get("plain")["metadata"]["annotations"][key] == "[]"
