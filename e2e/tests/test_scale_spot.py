@@ -48,7 +48,6 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         created = {event.subject for event in one.recorder.events if event.kind == "created"}
         assert created == {old, new}, created
         program.end()
-    one.wait_empty()
 
 
 def may_read_nodes(server: ApiServer, namespace: str) -> None:
@@ -88,9 +87,8 @@ def test_a_node_that_ends(shared, controller, api_server):
             control.wait_for("ScaleUpReplacement", f"Node {node} is about to go", taint["key"])
         finally:
             nodes.delete(node)
-        # It was a false alarm: the busy worker goes on, and one is enough again.
-        wait_until(lambda: one.workers() == [old] and one.replicas() == 1, 60, "the replacement to go")
+        # It was a false alarm: the busy worker goes on.
+        hold(lambda: old in one.workers() and len(one.workers()) <= 2, 2, "no third worker")
         assert program.call("alive", name="busy") == [old]
         program.end()
     assert not control.find("Nodes cannot be read")
-    one.wait_empty()

@@ -49,6 +49,11 @@ void target_launches(struct group *group)
 	int64_t wanted = clamp(group, ceil_divide(present_pods(group) + group->packed_launches,
 						  group->hosts));
 	int64_t to_launch = wanted * group->hosts - present_pods(group);
+	int64_t room = group->spec->max_replicas * group->hosts - present_pods(group) -
+		       (group->leaving - group->leaving_named);
+	/* Not before those that leave are gone. */
+	if (group->leaving > 0 && to_launch > room)
+		to_launch = room;
 	group->launch_replicas = wanted > base ? wanted - base : 0;
 	group->to_launch = to_launch > 0 ? to_launch : 0;
 }

@@ -228,7 +228,9 @@ static void count_group(struct group *group, const struct worker *workers)
 	if (replicas > group->spec->max_replicas)
 		replicas = group->spec->max_replicas;
 	int64_t asked = replicas * group->hosts;
-	int64_t there = group->kept + group->leaving;
+	/* Hosts that a leaving replica has lost are asked for as well, and of no use. */
+	int64_t leaving = (group->leaving + group->hosts - 1) / group->hosts * group->hosts;
+	int64_t there = group->kept + leaving;
 	group->missing = asked > there ? asked - there : 0;
 }
 
