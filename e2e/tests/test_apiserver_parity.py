@@ -284,6 +284,55 @@ PATCHES = [
     }, content_type=STRATEGIC_MERGE_PATCH)),
 ]  # fmt: skip
 
+RCA = "/apis/rayscaler.dev/v1alpha1/namespaces/{ns}/rayclusterautoscalers"
+
+
+def autoscaler(**spec):
+    api_version = "rayscaler.dev/v1alpha1"
+    return {"apiVersion": api_version, "kind": "RayClusterAutoscaler", "metadata": {"name": "a"}, "spec": spec}
+
+
+def wish(name, **spec):
+    return Case(f"rayclusterautoscaler: {name}", [Step("POST", RCA, autoscaler(**spec)), Step("GET", RCA + "/a")])
+
+
+AUTOSCALERS = [
+    wish("nothing wanted"),
+    wish("all wanted", paused=False, idleTimeoutSeconds=0, upscalingMode="Conservative", maxGPUs=8,
+         groups=[{"name": "a", "idleTimeoutSeconds": 5}, {"name": "b"}]),
+    wish("unknown field", puased=True, groups=[{"name": "a", "x": 1}]),
+    wish("negative timeout", idleTimeoutSeconds=-1),
+    wish("timeout is a string", idleTimeoutSeconds="60"),
+    wish("no such mode", upscalingMode="Fast"),
+    wish("maxGPUs is a fraction", maxGPUs=1.5),
+    wish("maxGPUs is a string", maxGPUs="8"),
+    wish("negative maxGPUs", maxGPUs=-1),
+    wish("paused is a string", paused="true"),
+    wish("a group without name", groups=[{"idleTimeoutSeconds": 5}]),
+    wish("a group of an empty name", groups=[{"name": ""}]),
+    wish("two groups of one name", groups=[{"name": "a"}, {"name": "a"}]),
+    Case("rayclusterautoscaler: a name that is no name", [
+        Step("POST", RCA, {**autoscaler(), "metadata": {"name": "A_b"}}),
+    ]),
+    Case("rayclusterautoscaler: status", [
+        Step("POST", RCA, {**autoscaler(paused=True), "status": {"reason": "x"}}),
+        merge(RCA + "/a/status", {"spec": {"paused": False}, "status": {
+            "reason": "Paused", "gpus": {"running": "1", "max": "4"}, "unknown": 1,
+            "groups": [{"name": "g", "pods": {"running": 1, "unknown": 2}}],
+            "conditions": [{"type": "ScalingActive", "status": "False", "lastTransitionTime": "2026-11-20T10:00:00Z"}]}}),
+        merge(RCA + "/a/status", {"status": {"gpus": {"max": None}}}),
+        merge(RCA + "/a/status", {"metadata": {"resourceVersion": "1"}, "status": {"reason": "x"}}),
+        merge(RCA + "/a/status", lambda bodies: {
+            "metadata": {"resourceVersion": bodies[2]["metadata"]["resourceVersion"]}, "status": {"reason": "y"}}),
+        merge(RCA + "/a/status", {"status": {"conditions": [
+            {"type": "ScalingActive", "status": "Maybe"}, {"type": "ScalingActive", "status": "True"}]}}, ignore=MESSAGE),
+        merge(RCA + "/a/status", {"status": {"observedGeneration": "1"}}, ignore=MESSAGE),
+        merge(RCA + "/a", {"status": {"reason": "z"}}),
+        Step("GET", RCA + "/a"),
+    ]),
+    Case("rayclusterautoscaler: of a definition", [Step("GET", "/apis/rayscaler.dev/v1alpha1", ignore=("resources.storageVersionHash",))]),
+]  # fmt: skip
+
 UPDATES = [
     rc_case("update", Step("PUT", RC + "/a", changed(0, lambda obj: obj["spec"].update(suspend=True)))),
     rc_case("update with an old resourceVersion", patch(RC + "/a", [{"op": "add", "path": REPLICAS, "value": 1}]),
@@ -563,7 +612,7 @@ RIGHTS = [
     ]),
 ]  # fmt: skip
 
-CASES = [*CREATE_AND_GET, *SCHEMA, *PATCHES, *UPDATES, *DELETES, *PODS_OF_KINDS, *LISTS, *WATCHES, *RIGHTS]
+CASES = [*CREATE_AND_GET, *SCHEMA, *PATCHES, *AUTOSCALERS, *UPDATES, *DELETES, *PODS_OF_KINDS, *LISTS, *WATCHES, *RIGHTS]
 
 
 @pytest.fixture(scope="module")

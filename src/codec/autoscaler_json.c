@@ -54,6 +54,8 @@ static int max_gpus_decode(const struct json_at *spec, struct autoscaler_object 
 	/* A ceiling that does not parse still is one: nothing more is launched. */
 	ret->has_max_gpus = true;
 	ret->max_gpus = quantity.amount;
+	if (!quantity.valid)
+		ret->bad_max_gpus = quantity.text;
 	return 0;
 }
 

@@ -183,7 +183,9 @@ void object_write_autoscaler(struct json_writer *writer, const char *name,
 	if (autoscaler->has_idle_timeout_seconds)
 		json_write_integer(writer, "idleTimeoutSeconds", autoscaler->idle_timeout_seconds);
 	object_write_text(writer, "upscalingMode", autoscaler->upscaling_mode);
-	if (autoscaler->has_max_gpus)
+	if (autoscaler->bad_max_gpus)
+		json_write_text(writer, "maxGPUs", autoscaler->bad_max_gpus);
+	else if (autoscaler->has_max_gpus)
 		json_write_amount(writer, "maxGPUs", autoscaler->max_gpus);
 	if (autoscaler->group_count > 0) {
 		json_write_array(writer, "groups");

@@ -236,7 +236,8 @@ struct autoscaler_object {
 	int64_t idle_timeout_seconds;
 	const char *upscaling_mode;
 	bool has_max_gpus;
-	int64_t max_gpus; /* 1/10000 GPU */
+	int64_t max_gpus;         /* 1/10000 GPU; 0 when it does not parse */
+	const char *bad_max_gpus; /* then: as it was given, kept for the file form; else NULL */
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	struct strings problems;
