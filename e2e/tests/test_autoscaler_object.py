@@ -1,8 +1,11 @@
 """The RayClusterAutoscaler: made for each managed RayCluster, its spec obeyed, its status true."""
 
+import re
+import shlex
 from typing import Any, Callable, Dict, Optional, Set, Tuple
 
 import pytest
+import yaml
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
@@ -14,6 +17,7 @@ from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 CRD_FILE = paths.CRD_DIR / "rayclusterautoscalers.rayscaler.dev.yaml"
+DOCUMENT = paths.CRD_DIR.parent / "docs" / "AUTOSCALER_OBJECT.md"
 RCA = "rayclusterautoscalers"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 REST = 5.0
@@ -110,7 +114,26 @@ def test_wishes_that_the_schema_refuses(api_server, server):
     assert answer.status == 400 and 'unknown field "spec.puased"' in answer.body["message"]
 
 
-def test_status_of_a_scaling(shared, controller, api_server):
+def test_what_the_document_shows(api_server, server, namespace, kubectl):
+    """docs/AUTOSCALER_OBJECT.md: its manifest, its commands, the words of its refusal."""
+    text = DOCUMENT.read_text().replace("team-a", namespace)
+    manifest = re.search(r"^```yaml\n(apiVersion.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+    kubectl.run("apply", "-f", "-", stdin=manifest)
+    (patch,) = re.findall(r"^kubectl (patch rca .*)$", text, re.MULTILINE)
+    kubectl.run(*shlex.split(patch))
+    assert server(RCA).get("demo")["spec"] == {**yaml.safe_load(manifest)["spec"], "paused": True}
+    if api_server.kind == "real":  # the embedded one serves no descriptions
+        fields = kubectl.run("explain", "rca.spec").stdout
+        assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
+    (refusal,) = re.findall(r"^The RayClusterAutoscaler .* is invalid: .*$", text, re.MULTILINE)
+    said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"upscalingMode": "Fast"}}', status=1)
+    assert said.stderr.strip() == refusal
+    misspelt = manifest.replace("maxGPUs", "maxGpus")
+    said = kubectl.run("apply", "-f", "-", stdin=misspelt, status=1)
+    assert 'unknown field "spec.maxGpus"' in said.stderr
+
+
+def test_status_of_a_scaling(shared, controller, api_server, work_dir):
     one = shared([rm.gpu_group(maxReplicas=4), rm.group("cpu-group")], idle_seconds=2)
     log = controller(one.namespace)
     rest = wait_status(one.autoscaler, lambda s: s["reason"] == "ReadyForNewScale", "at rest")
@@ -134,6 +157,7 @@ def test_status_of_a_scaling(shared, controller, api_server):
         assert stuck["reason"] == "NoGroupFits" and stuck["message"] == stuck["infeasible"][0]["message"]
         assert stuck["infeasible"][0]["count"] == 3 and stuck["infeasible"][0]["gpus"] == "48"
         assert stuck["requested"] == [{"source": "annotation", "count": 3, "bundle": {"GPU": "16"}}]
+        (work_dir / "object.yaml").write_text(yaml.safe_dump(one.autoscaler(), sort_keys=False))
         print_table(api_server, one.namespace)
         cells = table_cells(api_server, one.namespace)
         assert cells["Groups"] == "gpu-group 1/4, cpu-group 0/5" and cells["GPUs now/target/max"] == "1/1/4"

@@ -58,6 +58,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl -n rayscaler-system (set image|delete lease) .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl delete crd rayclusterautoscalers.rayscaler.dev", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl (-n team-a )?get rca( -A)?", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"kubectl (explain rca.spec|patch rca demo -n team-a .*)", "test_autoscaler_object.py::test_what_the_document_shows"),
     (r"kubectl (-n team-a )?describe raycluster (NAME|demo)", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"kubectl rayscaler (status|explain demo) -n team-a", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"rayscaler park", "test_commands.py::test_"),

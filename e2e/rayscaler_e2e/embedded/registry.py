@@ -155,7 +155,7 @@ def _custom(definition: Dict[str, Any]) -> List[Resource]:
 
 
 def _column(column: Dict[str, Any]) -> Tuple[str, str, str, int]:
-    return column["name"].title(), column["type"], column["jsonPath"].lstrip("."), column.get("priority", 0)
+    return column["name"], column["type"], column["jsonPath"].lstrip("."), column.get("priority", 0)
 
 
 class Registry:
