@@ -29,31 +29,28 @@ static bool is_broken(const struct worker *worker)
 	return worker->state == WORKER_DRAINING || worker->raylet_gone || worker->expired;
 }
 
+/* What one member can do to what holds for all, and what it adds to what holds for one. */
+static void add_member(struct unit *unit, const struct worker *worker)
+{
+	bool broken = is_broken(worker);
+
+	unit->deletable = unit->deletable && worker->removal == REMOVAL_DELETE;
+	unit->removable = unit->removable && worker->removal != REMOVAL_FORBIDDEN;
+	unit->never_started = unit->never_started && worker->never_started;
+	unit->unjoined = unit->unjoined && !worker->joined && !worker->raylet_gone;
+	unit->broken = unit->broken || broken;
+	unit->drained = unit->drained || (broken && worker->state == WORKER_DRAINING);
+	unit->needed = unit->needed || worker->needed_by_demand || worker->needed_by_request ||
+		       worker->needed_by_leaving;
+	unit->leaving = unit->leaving || worker->leaving;
+	unit->stuck = unit->stuck || worker->stuck;
+}
+
 static void describe(const struct situation *s, struct unit *unit)
 {
 	unit->deletable = unit->removable = unit->never_started = unit->unjoined = true;
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &s->workers[unit->members[i]];
-		if (worker->removal != REMOVAL_DELETE)
-			unit->deletable = false;
-		if (worker->removal == REMOVAL_FORBIDDEN)
-			unit->removable = false;
-		if (!worker->never_started)
-			unit->never_started = false;
-		if (worker->joined || worker->raylet_gone)
-			unit->unjoined = false;
-		if (is_broken(worker))
-			unit->broken = true;
-		if (is_broken(worker) && worker->state == WORKER_DRAINING)
-			unit->drained = true;
-		if (worker->needed_by_demand || worker->needed_by_request ||
-		    worker->needed_by_leaving)
-			unit->needed = true;
-		if (worker->leaving)
-			unit->leaving = true;
-		if (worker->stuck)
-			unit->stuck = true;
-	}
+	for (size_t i = 0; i < unit->count; i++)
+		add_member(unit, &s->workers[unit->members[i]]);
 }
 
 struct unit *unit_list(const struct situation *s, const struct group *group, size_t *ret_count)
