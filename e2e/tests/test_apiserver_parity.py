@@ -299,8 +299,11 @@ def wish(name, **spec):
 AUTOSCALERS = [
     wish("nothing wanted"),
     wish("all wanted", paused=False, idleTimeoutSeconds=0, upscalingMode="Conservative", maxGPUs=8,
-         groups=[{"name": "a", "idleTimeoutSeconds": 5}, {"name": "b"}]),
-    wish("unknown field", puased=True, groups=[{"name": "a", "x": 1}]),
+         groups=[{"name": "a", "idleTimeoutSeconds": 5}, {"name": "b", "idleTimeoutSeconds": 0}]),
+    wish("unknown field", puased=True, groups=[{"name": "a", "idleTimeoutSeconds": 1, "x": 1}]),
+    wish("a group without a wish", groups=[{"name": "a", "x": 1}]),
+    wish("a group without a wish and a negative timeout", idleTimeoutSeconds=-1, groups=[{"name": "a"}]),
+    wish("a group without a wish and no such mode", upscalingMode="Fast", groups=[{"name": "a"}]),
     wish("negative timeout", idleTimeoutSeconds=-1),
     wish("timeout is a string", idleTimeoutSeconds="60"),
     wish("no such mode", upscalingMode="Fast"),
@@ -310,7 +313,7 @@ AUTOSCALERS = [
     wish("paused is a string", paused="true"),
     wish("a group without name", groups=[{"idleTimeoutSeconds": 5}]),
     wish("a group of an empty name", groups=[{"name": ""}]),
-    wish("two groups of one name", groups=[{"name": "a"}, {"name": "a"}]),
+    wish("two groups of one name", groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
     Case("rayclusterautoscaler: a name that is no name", [
         Step("POST", RCA, {**autoscaler(), "metadata": {"name": "A_b"}}),
     ]),

@@ -103,7 +103,8 @@ def test_wishes_that_the_schema_refuses(api_server, server):
         "spec.maxGPUs": wanted(maxGPUs="many"),
         "spec.paused": wanted(paused="true"),
         "spec.groups[0].name": wanted(groups=[{"idleTimeoutSeconds": 1}]),
-        "spec.groups[1]": wanted(groups=[{"name": "a"}, {"name": "a"}]),
+        "spec.groups[1]": wanted(groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
+        "a group without a wish": wanted(groups=[{"name": "a"}]),
     }
     for field, body in refused.items():
         with pytest.raises(ApiError) as error:
@@ -126,7 +127,7 @@ def test_what_the_document_shows(api_server, server, namespace, kubectl):
         fields = kubectl.run("explain", "rca.spec").stdout
         assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
     (refusal,) = re.findall(r"^The RayClusterAutoscaler .* is invalid: .*$", text, re.MULTILINE)
-    said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"upscalingMode": "Fast"}}', status=1)
+    said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"groups": [{"name": "a"}]}}', status=1)
     assert said.stderr.strip() == refusal
     misspelt = manifest.replace("maxGPUs", "maxGpus")
     said = kubectl.run("apply", "-f", "-", stdin=misspelt, status=1)

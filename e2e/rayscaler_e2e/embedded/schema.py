@@ -16,10 +16,19 @@ SUPPORTED = {
     "type", "properties", "required", "items", "additionalProperties", "description", "default", "enum",
     "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "nullable",
     "anyOf", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string",
-    "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-validations",
 }  # fmt: skip
 INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 KEPT_AT_ROOT = ("apiVersion", "kind", "metadata")
+# Of the Common Expression Language: that one member is there.
+STOPS_RULES = (
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",
+)  # fmt: skip
+RULES_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
+HAS_RULE = re.compile(r"has\(self\.(\w+)\)")
 
 
 def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
@@ -29,6 +38,9 @@ def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
         raise ValueError(f"{path}: the embedded API server does not know {sorted(unknown)}")
     if "anyOf" in schema and not (schema["anyOf"] == INT_OR_STRING and schema.get("x-kubernetes-int-or-string")):
         raise ValueError(f"{path}: the embedded API server knows anyOf for integer or string only")
+    for one in schema.get("x-kubernetes-validations") or []:
+        if set(one) != {"rule", "message"} or not HAS_RULE.fullmatch(one["rule"]):
+            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x) with a message only")
     for name, child in (schema.get("properties") or {}).items():
         check_supported(child, f"{path}.{name}")
     for key in ("items", "additionalProperties"):
@@ -115,7 +127,37 @@ def validate(obj: Dict[str, Any], schema: Schema) -> List[FieldError]:
     errors: List[FieldError] = []
     rest = {key: value for key, value in obj.items() if key not in KEPT_AT_ROOT}
     _validate(rest, schema, "", errors)
+    errors += _rules(rest, schema, errors)
     return errors
+
+
+def _rules(obj: Any, schema: Schema, errors: List[FieldError]) -> List[FieldError]:
+    """Rules are looked at only where the object has the form that they were written for."""
+    if not _has_rules(schema):
+        return []
+    if any(error.reason in STOPS_RULES for error in errors):
+        return [FieldError("<nil>", "FieldValueInvalid", f"Invalid value: null: {RULES_NOT_CHECKED}")]
+    return _broken_rules(obj, schema, "")
+
+
+def _has_rules(schema: Schema) -> bool:
+    children = list((schema.get("properties") or {}).values())
+    children += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+    return "x-kubernetes-validations" in schema or any(_has_rules(child) for child in children)
+
+
+def _broken_rules(value: Any, schema: Schema, path: str) -> List[FieldError]:
+    found = []
+    for one in schema.get("x-kubernetes-validations") or []:
+        if HAS_RULE.fullmatch(one["rule"]).group(1) not in value:
+            found.append(FieldError(path, "FieldValueInvalid", f'Invalid value: "object": {one["message"]}'))
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            found += _broken_rules(item, schema.get("items") or {}, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            found += _broken_rules(item, _child(schema, key) or {}, f"{path}.{key}" if path else key)
+    return found
 
 
 def _validate(value: Any, schema: Schema, path: str, errors: List[FieldError]) -> None:
