@@ -110,6 +110,9 @@ def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario,
     shown = kubectl.run("describe", "raycluster", "refused", "-n", namespace).stdout
     line = next(line for line in shown.splitlines() if "DemandUnavailable" in line)
     assert "Warning" in line and "rayscaler" in line and "spec.tlsOptions" in line
+    tokens = {"mode": "token", "enableK8sTokenAuth": True}
+    other = scenario(rm.cluster("delegated", [rm.gpu_group()], authOptions=tokens), wait=False)
+    wait_event(other, "DemandUnavailable", "spec.authOptions.enableK8sTokenAuth is not supported by a controller")
 
 
 def test_a_second_autoscaler(namespace, controller, scenario):

@@ -61,6 +61,9 @@ def test_a_gcs_that_does_not_answer_for_a_while(scenario, namespace, controller)
         line = control.wait_for("DemandUnavailable", f"{namespace}/mute", seconds=15)
         one.request(None)
         hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 5, "nothing is removed unseen")
+        events = one.server.admin.of("events", namespace)
+        reasons = lambda: [e["reason"] for e in events.items() if e.get("source", {}).get("component") == "rayscaler"]
+        wait_until(lambda: "DemandUnavailable" in reasons(), 30, "an Event that says so")
     finally:
         os.kill(gcs, signal.SIGCONT)
     assert line
