@@ -36,7 +36,7 @@ def test_controller_has_its_rights_and_no_others(api_server: ApiServer, namespac
     assert status_of(client, "GET", f"/api/v1/namespaces/{namespace}/secrets/none") == 404
     for method, path in (
         ("GET", f"/api/v1/namespaces/{namespace}/secrets"),
-        ("GET", "/api/v1/nodes"),
+        ("DELETE", "/api/v1/nodes/none"),
         ("DELETE", f"/api/v1/namespaces/{namespace}/pods/none"),
         ("DELETE", f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters/demo"),
         ("PUT", f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters/demo"),
