@@ -99,6 +99,12 @@ def namespace(request: pytest.FixtureRequest, api_server: ApiServer, artefacts: 
     api_server.empty_namespace(name)
 
 
+def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
+    """Tests without the stand-ins come first: once the operator runs, it makes Pods of every RayCluster,
+    also of those that a test means to have to itself."""
+    items.sort(key=lambda item: "standins" in getattr(item, "fixturenames", ()))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
