@@ -21,6 +21,7 @@ from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import free_port
 from rayscaler_e2e.cli import Cli, controller_pod
+from rayscaler_e2e.kubeclient import ApiError
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.tools import ToolMissing, find_tool
@@ -48,8 +49,23 @@ def rows(text):
 # ---- without a controller ----
 
 
+@pytest.fixture(scope="module")
+def watchable(api_server):
+    """A server answers watches of a new CRD with 429 for a moment; commands that end with an error do not wait."""
+
+    def opens():
+        try:
+            with api_server.admin.of("rayclusters").watch():
+                return True
+        except ApiError as error:
+            assert error.status == 429
+            return False
+
+    wait_until(opens, 30, "watches of RayClusters")
+
+
 @pytest.fixture
-def alone(api_server, namespace, work_dir):
+def alone(watchable, api_server, namespace, work_dir):
     """A RayCluster that nobody scales and no operator works on, and a user who may see it."""
     if os.environ.get("KUBERAY") == "real":
         pytest.skip("KubeRay's own operator would make Pods")
@@ -78,6 +94,32 @@ def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, n
     assert re.match(r"rayscaler status: list (rayclusters.ray.io|pods): 403 Forbidden: ", refused.stderr)
     assert "cure: grant" in refused.stderr and "by a ClusterRole to the user of kubeconfig" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_an_exec_plugin_gives_the_token(alone, work_dir):
+    """As EKS, GKE and AKS write kubeconfigs: the user is a program beside the file."""
+    config = yaml.safe_load(alone.kubeconfig.read_text())
+    user = config["users"][0]["user"]
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": user.pop("token")}}
+    script = work_dir / "print-token"
+    script.write_text(f"#!/bin/sh\ntest \"$1\" = get-token && cat <<'END'\n{json.dumps(answer)}\nEND\n")
+    user["exec"] = {
+        "apiVersion": answer["apiVersion"],
+        "command": "./print-token",
+        "args": ["get-token"],
+        "env": None,
+        "interactiveMode": "IfAvailable",
+        "installHint": "Write print-token.",
+    }
+    alone.kubeconfig.write_text(yaml.safe_dump(config))
+    refused = alone.run("status", status=1).stderr
+    assert str(script.parent) in refused and answer["status"]["token"] not in refused
+    script.chmod(0o755)
+    (row,) = rows(alone.run("status").stdout)
+    assert (row["CLUSTER"], row["TARGET"]) == ("demo", "1")
+    script.write_text("#!/bin/sh\necho 'log in first' >&2\nexit 1\n")
+    refused = alone.run("status", status=1).stderr
+    assert "log in first" in refused and "exit status 1" in refused
 
 
 def test_snapshot_and_request_without_a_controller(alone, api_server, namespace, work_dir):

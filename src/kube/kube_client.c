@@ -7,12 +7,14 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "kube/kube_error.h"
+#include "kube/kube_verb.h"
 
 #define KUBE_IN_FLIGHT_MAX 64
 #define KUBE_ERROR_BODY_MAX_BYTES ((size_t)1 << 20)
 
 enum kube_call_state {
 	KUBE_CALL_QUEUED = 1,
+	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
 	KUBE_CALL_SENT,
 	KUBE_CALL_DONE, /* its callback runs */
 };
@@ -41,6 +43,7 @@ struct kube_client {
 	struct loop *loop;
 	struct https *https;
 	struct kube_config *config;
+	struct kube_config_user user;
 	struct kube_client_options options;
 	struct kube_call_list queued, sent;
 	size_t in_flight;     /* sent ones that are no watch */
@@ -116,11 +119,16 @@ static bool kube_call_refused(const struct kube_call *call)
 /* 401: the token may have been rotated. True when the call is on its way again. */
 static bool kube_call_repeat(struct kube_call *call)
 {
-	struct kube_config *config = call->client->config;
-	int64_t now = loop_monotonic_ms(call->client->loop);
+	struct kube_client *client = call->client;
+	struct kube_config *config = client->config;
+	int64_t now = loop_monotonic_ms(client->loop);
 
-	kube_config_refused(config);
-	if (call->repeated || kube_call_refused(call) ||
+	/* Others may have had the same answer before: their new credentials are not refused. */
+	if (kube_config_credentials(config, now)->version == call->credentials_version)
+		kube_config_refused(config);
+	if (call->repeated || kube_call_refused(call))
+		return false;
+	if (!kube_config_renew(config, &client->user) &&
 	    kube_config_credentials(config, now)->version == call->credentials_version)
 		return false;
 	call->repeated = true;
@@ -132,15 +140,11 @@ static void kube_client_pump(struct kube_client *client);
 
 static void kube_call_tell(const struct kube_call *call, int status)
 {
-	static const char *const verbs[] = {
-		[KUBE_GET] = "get",           [KUBE_CREATE] = "create", [KUBE_JSON_PATCH] = "patch",
-		[KUBE_MERGE_PATCH] = "patch", [KUBE_UPDATE] = "update", [KUBE_DELETE] = "delete",
-	};
 	const struct kube_client_options *options = &call->client->options;
 
 	if (options->answered)
 		options->answered(options->answered_context,
-				  call->watch ? "watch" : verbs[call->verb], status);
+				  call->watch ? "watch" : kube_verb_name(call->verb), status);
 }
 
 static void kube_call_on_done(void *context, const struct https_response *response,
@@ -192,44 +196,16 @@ static int kube_call_on_chunk(void *context, const char *data, size_t size)
 	return call->stream.on_chunk(call->stream.context, data, size);
 }
 
-static const char *kube_call_method(enum kube_verb verb)
-{
-	switch (verb) {
-	case KUBE_GET:
-		return "GET";
-	case KUBE_CREATE:
-		return "POST";
-	case KUBE_JSON_PATCH:
-	case KUBE_MERGE_PATCH:
-		return "PATCH";
-	case KUBE_UPDATE:
-		return "PUT";
-	case KUBE_DELETE:
-		break;
-	}
-	CHECK(verb == KUBE_DELETE);
-	return "DELETE";
-}
-
-static const char *kube_call_content_type(enum kube_verb verb)
-{
-	if (verb == KUBE_JSON_PATCH)
-		return "Content-Type: application/json-patch+json";
-	if (verb == KUBE_MERGE_PATCH)
-		return "Content-Type: application/merge-patch+json";
-	return "Content-Type: application/json";
-}
-
-/* Starts the request of a call that is in no list or in `sent`. */
-static void kube_call_send(struct kube_call *call)
+/* Starts the request of a call that is in `sent`. */
+static void kube_call_request(struct kube_call *call)
 {
 	struct kube_client *client = call->client;
 	const struct kube_credentials *credentials =
 		kube_config_credentials(client->config, loop_monotonic_ms(client->loop));
-	const char *headers[] = { "Accept: application/json", kube_call_content_type(call->verb) };
+	const char *headers[] = { "Accept: application/json", kube_verb_content_type(call->verb) };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct https_call request = {
-		.method = kube_call_method(call->verb),
+		.method = kube_verb_method(call->verb),
 		.url = arena_printf(&arena, "%s%s", kube_config_server(client->config), call->path),
 		.allow_plain = kube_config_plain(client->config),
 		.headers = headers,
@@ -252,6 +228,16 @@ static void kube_call_send(struct kube_call *call)
 
 	call->credentials_version = credentials->version;
 	call->request = https_start(client->https, &request);
+	call->state = KUBE_CALL_SENT;
+}
+
+/* Sends a call that is in `sent`, or lets it wait for credentials. */
+static void kube_call_send(struct kube_call *call)
+{
+	if (kube_config_renew(call->client->config, &call->client->user))
+		call->state = KUBE_CALL_WAITING;
+	else
+		kube_call_request(call);
 }
 
 static void kube_call_leave_queue(struct kube_call *call)
@@ -261,18 +247,19 @@ static void kube_call_leave_queue(struct kube_call *call)
 	kube_call_list_remove(&client->queued, call);
 	kube_call_list_add(&client->sent, call);
 	client->in_flight++;
-	call->state = KUBE_CALL_SENT;
 	kube_call_send(call);
 }
 
-/* The caller of a call that is still in the queue hears why it will not be sent. */
+/* The caller of a call that has no request hears why it will not be sent. */
 static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
 {
 	struct kube_answer answer = { .body = "" };
 
-	kube_call_list_remove(&call->client->queued, call);
-	kube_call_list_add(&call->client->sent, call);
-	call->client->in_flight++;
+	if (call->state == KUBE_CALL_QUEUED) {
+		kube_call_list_remove(&call->client->queued, call);
+		kube_call_list_add(&call->client->sent, call);
+		call->client->in_flight++;
+	}
 	call->state = KUBE_CALL_DONE;
 	call->stream.done(call->stream.context, &answer, err);
 	kube_call_free(call);
@@ -365,6 +352,27 @@ static void kube_client_on_timer(void *context)
 	kube_client_pump(client);
 }
 
+/* The exec plugin has ended: what waits for it is sent. */
+static void kube_client_on_renewed(void *context)
+{
+	struct kube_client *client = context;
+	struct kube_call *call = client->sent.first;
+
+	while (call) {
+		if (call->state != KUBE_CALL_WAITING) {
+			call = call->next;
+		} else if (!kube_call_refused(call)) {
+			kube_call_request(call);
+			call = call->next;
+		} else {
+			/* Its callback may start and cancel others. */
+			kube_call_refuse(call);
+			call = client->sent.first;
+		}
+	}
+	kube_client_pump(client);
+}
+
 struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 				    struct kube_config *config,
 				    const struct kube_client_options *options)
@@ -375,6 +383,10 @@ struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 	client->loop = loop;
 	client->https = https;
 	client->config = config;
+	client->user = (struct kube_config_user){ .loop = loop,
+						  .renewed = kube_client_on_renewed,
+						  .context = client };
+	kube_config_join(config, &client->user);
 	client->options = *options;
 	if (client->options.body_max_bytes == 0)
 		client->options.body_max_bytes = KUBE_BODY_MAX_BYTES;
@@ -394,6 +406,7 @@ void kube_client_free(struct kube_client *client)
 		CHECK(client->sent.first->state != KUBE_CALL_DONE);
 		kube_call_free(client->sent.first);
 	}
+	kube_config_leave(client->config, &client->user);
 	loop_timer_free(client->timer);
 	memory_free(client);
 }
@@ -437,7 +450,6 @@ struct kube_call *kube_client_stream(struct kube_client *client, const char *pat
 	CHECK(stream->stall_ms > 0 && stream->on_chunk && stream->done);
 	call->watch = true;
 	call->stream = *stream;
-	call->state = KUBE_CALL_SENT;
 	kube_call_list_add(&client->sent, call);
 	kube_call_send(call);
 	return call;

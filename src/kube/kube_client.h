@@ -6,8 +6,9 @@
  *
  * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate
  * limiter; it may wait there for as long again (then ERR_TIMEOUT). At most 64 are under way at once.
- * A call is sent a second time only when it got 401 while the credentials on disk had changed, and
- * when the idle connection that it was sent on turns out to be closed before any byte of an answer
+ * While an exec plugin is asked for credentials calls wait, and the deadline starts after that; the
+ * plugin has one of its own (kube_config), and a write that waited asks may_write again.
+ * A call is sent a second time only when it got 401 and there are other credentials now, and when the idle connection that it was sent on turns out to be closed before any byte of an answer
  * (then the first one may have been carried out: guard patches with `test`). */
 #ifndef KUBE_KUBE_CLIENT_H
 #define KUBE_KUBE_CLIENT_H

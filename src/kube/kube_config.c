@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "kube/kube_exec.h"
 #include "kube/kube_file.h"
 #include "kube/kubeconfig.h"
 
@@ -20,6 +21,14 @@ struct kube_config {
 	int64_t checked_ms;
 	struct err problem;
 	struct kube_credentials credentials;
+	struct kube_exec *exec; /* NULL: the credentials are files or fixed */
+	char *exec_cluster;     /* as in struct exec_cluster */
+	time_ms expires;        /* TIME_NONE: not known */
+	bool exec_refused, renewed;
+	int64_t renewed_ms; /* when the plugin was last asked again */
+	int64_t exec_pause_ms;
+	struct err exec_problem;
+	struct kube_config_user *users;
 };
 
 static const char *kube_config_env(const char *name)
@@ -62,7 +71,7 @@ static int kube_config_set_server(struct kube_config *config, const char *server
 	return 0;
 }
 
-static char *kube_config_join(const char *directory, const char *name)
+static char *kube_config_file_in(const char *directory, const char *name)
 {
 	size_t size = strlen(directory) + strlen(name) + 2;
 	char *path = memory_alloc(size);
@@ -135,6 +144,56 @@ static int kube_config_refresh(struct kube_config *config, bool force, bool *ret
 	return -1;
 }
 
+/* A fixed text in the place of a file. */
+static void kube_config_set_text(struct kube_file *file, const char *text, bool *ret_changed)
+{
+	if (strcmp(kube_config_text(file), text) == 0)
+		return;
+	kube_file_done(file);
+	kube_file_init(file, NULL, text);
+	*ret_changed = true;
+}
+
+static void kube_config_on_exec(void *context, const struct exec_credential *credential,
+				const struct err *err)
+{
+	struct kube_config *config = context;
+	bool changed = false;
+
+	if (err) {
+		config->exec_problem = *err;
+		return;
+	}
+	config->exec_problem.text[0] = '\0';
+	kube_config_set_text(&config->token, credential->token, &changed);
+	kube_config_set_text(&config->certificate, credential->certificate_pem, &changed);
+	kube_config_set_text(&config->key, credential->key_pem, &changed);
+	config->expires = credential->expires;
+	if (changed)
+		kube_config_publish(config);
+}
+
+static struct exec_cluster kube_config_exec_cluster(const struct kube_config *config)
+{
+	return (struct exec_cluster){
+		.server = config->server,
+		.server_name = config->server_name,
+		.ca_pem = kube_config_text(&config->ca),
+		.config = config->exec_cluster,
+		.insecure = config->insecure,
+	};
+}
+
+static int kube_config_first_exec(struct kube_config *config, struct err *err)
+{
+	struct exec_cluster cluster = kube_config_exec_cluster(config);
+
+	kube_exec_run(config->exec, &cluster, kube_config_on_exec, config);
+	if (*config->exec_problem.text)
+		return err_set(err, ERR_FATAL, "%s", config->exec_problem.text);
+	return 0;
+}
+
 static int kube_config_start(struct kube_config *config, struct err *err)
 {
 	bool changed = false;
@@ -147,7 +206,7 @@ static int kube_config_start(struct kube_config *config, struct err *err)
 	    kube_config_check_pem(&config->key, "client-key", err) < 0)
 		return -1;
 	kube_config_publish(config);
-	return 0;
+	return config->exec ? kube_config_first_exec(config, err) : 0;
 }
 
 static const char *kube_config_account_dir(const struct kube_config_options *options)
@@ -160,7 +219,7 @@ static const char *kube_config_account_dir(const struct kube_config_options *opt
 static bool kube_config_is_in_cluster(const struct kube_config_options *options)
 {
 	AUTO(memory_free_string)
-	char *token = kube_config_join(kube_config_account_dir(options), "token");
+	char *token = kube_config_file_in(kube_config_account_dir(options), "token");
 
 	return *kube_config_env("KUBERNETES_SERVICE_HOST") && access(token, F_OK) == 0;
 }
@@ -170,9 +229,9 @@ static int kube_config_in_cluster(struct kube_config *config, const char *direct
 {
 	const char *host = kube_config_env("KUBERNETES_SERVICE_HOST");
 	const char *port = kube_config_env("KUBERNETES_SERVICE_PORT_HTTPS");
-	AUTO(memory_free_string) char *token = kube_config_join(directory, "token");
-	AUTO(memory_free_string) char *ca = kube_config_join(directory, "ca.crt");
-	AUTO(memory_free_string) char *namespace_file = kube_config_join(directory, "namespace");
+	AUTO(memory_free_string) char *token = kube_config_file_in(directory, "token");
+	AUTO(memory_free_string) char *ca = kube_config_file_in(directory, "ca.crt");
+	AUTO(memory_free_string) char *namespace_file = kube_config_file_in(directory, "namespace");
 	AUTO(memory_free_string) char *namespace_ = NULL;
 	char server[512];
 	bool v6 = strchr(host, ':') && *host != '[';
@@ -215,11 +274,12 @@ static char *kube_config_default_path(struct err *err)
 			"(KUBERNETES_SERVICE_HOST), no $KUBECONFIG, no $HOME; use --kubeconfig");
 		return NULL;
 	}
-	return kube_config_join(home, ".kube/config");
+	return kube_config_file_in(home, ".kube/config");
 }
 
 static void kube_config_take(struct kube_config *config, const char *path,
-			     const struct kubeconfig *from)
+			     const struct kubeconfig *from,
+			     const struct kube_config_options *options)
 {
 	size_t size = strlen(path) + strlen(from->context) + 32;
 
@@ -230,6 +290,12 @@ static void kube_config_take(struct kube_config *config, const char *path,
 	kube_file_init(&config->ca, from->ca.file, from->ca.text);
 	kube_file_init(&config->certificate, from->certificate.file, from->certificate.text);
 	kube_file_init(&config->key, from->key.file, from->key.text);
+	if (from->exec.api_version) {
+		config->exec = kube_exec_new(&from->exec, path, options->exec_deadline_ms);
+		config->exec_pause_ms = options->exec_pause_ms > 0 ? options->exec_pause_ms :
+								     KUBE_EXEC_PAUSE_MS;
+		config->exec_cluster = memory_strdup(from->exec.cluster_config);
+	}
 	config->source = memory_alloc(size);
 	(void)snprintf(config->source, size, "kubeconfig %s, context %s", path, from->context);
 }
@@ -249,7 +315,7 @@ static int kube_config_from_file(struct kube_config *config,
 		return -1;
 	if (kube_config_set_server(config, from.server, err) < 0)
 		return err_prefix(err, "%s", path);
-	kube_config_take(config, path, &from);
+	kube_config_take(config, path, &from, options);
 	return 0;
 }
 
@@ -260,6 +326,7 @@ struct kube_config *kube_config_load(const struct kube_config_options *options, 
 	struct err problem = { .kind = ERR_NONE };
 	int result;
 
+	config->expires = TIME_NONE;
 	if (!named && kube_config_is_in_cluster(options))
 		result = kube_config_in_cluster(config, kube_config_account_dir(options), &problem);
 	else
@@ -281,6 +348,8 @@ void kube_config_free(struct kube_config *config)
 	kube_file_done(&config->ca);
 	kube_file_done(&config->certificate);
 	kube_file_done(&config->key);
+	kube_exec_free(config->exec);
+	memory_free(config->exec_cluster);
 	memory_free(config->token_text);
 	memory_free(config->server);
 	memory_free(config->namespace_);
@@ -332,9 +401,64 @@ const struct kube_credentials *kube_config_credentials(struct kube_config *confi
 void kube_config_refused(struct kube_config *config)
 {
 	config->forced = true;
+	config->exec_refused = true;
 }
 
 const char *kube_config_problem(const struct kube_config *config)
 {
-	return config->problem.text;
+	return *config->exec_problem.text ? config->exec_problem.text : config->problem.text;
+}
+
+/* ---- renewal by the exec plugin ---- */
+
+void kube_config_join(struct kube_config *config, struct kube_config_user *user)
+{
+	user->next = config->users;
+	config->users = user;
+}
+
+void kube_config_leave(struct kube_config *config, struct kube_config_user *user)
+{
+	struct kube_config_user **at = &config->users;
+
+	while (*at != user)
+		at = &(*at)->next;
+	*at = user->next;
+	if (!config->users && config->exec)
+		kube_exec_cancel(config->exec);
+}
+
+static void kube_config_on_renewed(void *context, const struct exec_credential *credential,
+				   const struct err *err)
+{
+	struct kube_config *config = context;
+	struct kube_config_user *user = config->users, *next;
+
+	kube_config_on_exec(config, credential, err);
+	config->renewed_ms = loop_monotonic_ms(user->loop);
+	config->exec_refused = false; /* by others, while it ran: the same old ones */
+	for (; user; user = next) {
+		next = user->next;
+		user->renewed(user->context);
+	}
+}
+
+bool kube_config_renew(struct kube_config *config, const struct kube_config_user *user)
+{
+	int64_t now_ms = loop_monotonic_ms(user->loop);
+	struct exec_cluster cluster;
+
+	if (!config->exec || kube_exec_runs(config->exec))
+		return config->exec;
+	if (!config->exec_refused &&
+	    (config->expires == TIME_NONE || loop_wall(user->loop) < config->expires))
+		return false;
+	if (config->renewed && now_ms - config->renewed_ms < config->exec_pause_ms)
+		return false;
+	config->exec_refused = false;
+	config->renewed = true;
+	config->renewed_ms = now_ms;
+	cluster = kube_config_exec_cluster(config);
+	return kube_exec_start(config->exec, user->loop, &cluster, kube_config_on_renewed, config,
+			       &config->exec_problem) == 0;
 }

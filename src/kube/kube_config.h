@@ -1,12 +1,12 @@
 /* Where the API server is and how to prove who we are: in-cluster files or a kubeconfig.
  * The caller owns struct kube_config; what its getters return belongs to it. Reads small local
- * files (1 MiB at most each), so it may block for the disk only. Talks to nobody (kube_client
- * does).
+ * files (1 MiB at most each), so it may block for the disk only, but for kube_config_load, which
+ * also waits for an exec plugin. Talks to nobody (kube_client does).
  *
  * Taken from a kubeconfig: clusters[].cluster.{server, certificate-authority[-data],
  * insecure-skip-tls-verify, tls-server-name}, users[].user.{token, tokenFile,
- * client-certificate[-data], client-key[-data]}, contexts[].context.{cluster, user, namespace}.
- * Refused, with the entry and the cure in the text: exec and auth-provider plugins, username and
+ * client-certificate[-data], client-key[-data], exec}, contexts[].context.{cluster, user, namespace}.
+ * Refused, with the entry and the cure in the text: auth-provider plugins, username and
  * password, impersonation (as), proxy-url, and $KUBECONFIG with more than one file. Relative file
  * names are relative to the kubeconfig. As with kubectl, *-data wins over the file, tokenFile over
  * token.
@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "net/https.h"
+#include "net/loop.h"
 
 #define KUBE_SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -29,6 +30,8 @@ struct kube_config_options {
 	const char *context;    /* NULL or "": current-context; only with a kubeconfig */
 	/* Holds the files token, ca.crt, namespace. NULL: KUBE_SERVICE_ACCOUNT_DIR. */
 	const char *service_account_dir;
+	int64_t exec_deadline_ms; /* of an exec plugin; 0: KUBE_EXEC_DEADLINE_MS, 60 s */
+	int64_t exec_pause_ms;    /* before it is asked again; 0: KUBE_EXEC_PAUSE_MS, 5 s */
 };
 
 /* In-cluster means: KUBERNETES_SERVICE_HOST is set and the token file is there; the port is
@@ -56,9 +59,28 @@ struct kube_credentials {
  * several steps) and the first request that is refused because of it says so. */
 const struct kube_credentials *kube_config_credentials(struct kube_config *config, int64_t now_ms);
 
-/* The server said 401: the next kube_config_credentials reads all files, changed or not. */
+/* The server said 401: the next kube_config_credentials reads all files, changed or not, and the
+ * next kube_config_renew asks the exec plugin. */
 void kube_config_refused(struct kube_config *config);
-/* Why a file could not be read, "" when all is well. */
+/* Why a file could not be read or the exec plugin gave nothing, "" when all is well. */
 const char *kube_config_problem(const struct kube_config *config);
+
+/* Somebody who uses the credentials and can wait for new ones. Belongs to them; the members
+ * without `next` are set before kube_config_join and stand until kube_config_leave. */
+struct kube_config_user {
+	struct loop *loop;      /* the same of all users of one kube_config */
+	loop_callback *renewed; /* the exec plugin has ended, well or not */
+	void *context;
+	struct kube_config_user *next;
+};
+void kube_config_join(struct kube_config *config, struct kube_config_user *user);
+/* When the last one leaves, an exec plugin that runs is killed. */
+void kube_config_leave(struct kube_config *config, struct kube_config_user *user);
+
+/* To be asked before each request. True: the exec plugin runs, and `renewed` of all users will be
+ * called; then the request should be sent with what there is. It is started when its credentials
+ * have expired or were refused, but not within 5 s of the last time, and runs beside the loop. When
+ * it fails the last good credentials stay in use and kube_config_problem says why. */
+bool kube_config_renew(struct kube_config *config, const struct kube_config_user *user);
 
 #endif

@@ -22,7 +22,6 @@ static const char *const kubeconfig_token_cure =
 static const struct {
 	const char *name, *what;
 } kubeconfig_refused[] = {
-	{ "exec", "exec plugins are not run" },
 	{ "auth-provider", "auth-provider plugins are not supported" },
 	{ "username", "user name and password are not supported" },
 	{ "password", "user name and password are not supported" },
@@ -84,6 +83,25 @@ static int kubeconfig_pem(const struct json_at *at, const char *config_path, con
 	return 0;
 }
 
+/* What the cluster's own extension says to credential plugins. */
+static int kubeconfig_cluster_extension(const struct json_at *cluster, const char **ret_config)
+{
+	struct json_at list;
+
+	if (json_array(cluster, "extensions", &list) < 0)
+		return -1;
+	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
+		struct json_at extension = json_member(&e, "extension");
+		const char *name;
+
+		if (json_expect(&e, JSON_OBJECT) < 0 || json_text(&e, "name", &name) < 0)
+			return -1;
+		if (strcmp(name, "client.authentication.k8s.io/exec") == 0 && extension.json)
+			*ret_config = json_print(&extension);
+	}
+	return 0;
+}
+
 static int kubeconfig_cluster(const struct json_at *root, const char *path, const char *name,
 			      struct kubeconfig *config)
 {
@@ -96,6 +114,7 @@ static int kubeconfig_cluster(const struct json_at *root, const char *path, cons
 	    json_text(&cluster, "tls-server-name", &config->server_name) < 0 ||
 	    json_boolean(&cluster, "insecure-skip-tls-verify", &config->insecure) < 0 ||
 	    json_text(&cluster, "proxy-url", &proxy) < 0 ||
+	    kubeconfig_cluster_extension(&cluster, &config->exec.cluster_config) < 0 ||
 	    kubeconfig_pem(&cluster, path, "certificate-authority", &config->ca) < 0)
 		return -1;
 	if (!*config->server)
@@ -111,6 +130,78 @@ static int kubeconfig_cluster(const struct json_at *root, const char *path, cons
 				 "certificate-authority; remove one of them",
 				 name);
 	return 0;
+}
+
+static int kubeconfig_exec_lists(const struct json_at *exec, struct kubeconfig_exec *ret_exec)
+{
+	struct arena *arena = exec->reader->arena;
+	struct json_at arguments, environment;
+
+	if (json_array(exec, "args", &arguments) < 0 || json_array(exec, "env", &environment) < 0)
+		return -1;
+	for (struct json_at e = json_first(&arguments); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_STRING) < 0)
+			return -1;
+		VEC_PUSH(arena, &ret_exec->arguments, arena_strdup(arena, json_text_value(&e)));
+	}
+	for (struct json_at e = json_first(&environment); e.json; json_next(&e)) {
+		struct kubeconfig_variable *variable = VEC_ADD(arena, &ret_exec->environment);
+
+		if (json_expect(&e, JSON_OBJECT) < 0 ||
+		    json_text(&e, "name", &variable->name) < 0 ||
+		    json_text(&e, "value", &variable->value) < 0)
+			return -1;
+		if (!*variable->name || strchr(variable->name, '='))
+			return json_fail(&e, "name must be that of an environment variable");
+	}
+	return 0;
+}
+
+static int kubeconfig_exec_check(const struct json_at *at, struct kubeconfig_exec *exec)
+{
+	struct json_at version = json_member(at, "apiVersion");
+	struct json_at mode = json_member(at, "interactiveMode");
+	bool v1 = strcmp(exec->api_version, "client.authentication.k8s.io/v1") == 0;
+
+	if (!v1 && strcmp(exec->api_version, "client.authentication.k8s.io/v1beta1") != 0)
+		return json_fail(&version,
+				 "user \"%s\": must be client.authentication.k8s.io/v1 or v1beta1; "
+				 "let the plugin's tool write this kubeconfig anew",
+				 exec->user);
+	if (!*exec->command)
+		return json_fail(at, "user \"%s\" has no command", exec->user);
+	if (!*exec->interactive_mode && !v1)
+		exec->interactive_mode = "IfAvailable";
+	if (strcmp(exec->interactive_mode, "Never") != 0 &&
+	    strcmp(exec->interactive_mode, "IfAvailable") != 0 &&
+	    strcmp(exec->interactive_mode, "Always") != 0)
+		return json_fail(&mode, "user \"%s\": must be Never, IfAvailable or Always",
+				 exec->user);
+	return 0;
+}
+
+/* The member exec of the user called `name`, if there is one. */
+static int kubeconfig_exec(const struct json_at *user, const char *path, const char *name,
+			   struct kubeconfig_exec *exec)
+{
+	struct arena *arena = user->reader->arena;
+	struct json_at at;
+
+	if (json_object(user, "exec", &at) < 0)
+		return -1;
+	if (!at.json)
+		return 0;
+	exec->user = arena_strdup(arena, name);
+	if (json_text(&at, "apiVersion", &exec->api_version) < 0 ||
+	    json_text(&at, "command", &exec->command) < 0 ||
+	    json_text(&at, "interactiveMode", &exec->interactive_mode) < 0 ||
+	    json_text(&at, "installHint", &exec->install_hint) < 0 ||
+	    json_boolean(&at, "provideClusterInfo", &exec->provide_cluster_info) < 0 ||
+	    kubeconfig_exec_check(&at, exec) < 0)
+		return -1;
+	if (strchr(exec->command, '/'))
+		exec->command = kubeconfig_resolve(arena, path, exec->command);
+	return kubeconfig_exec_lists(&at, exec);
 }
 
 static int kubeconfig_user(const struct json_at *root, const char *path, const char *name,
@@ -130,7 +221,8 @@ static int kubeconfig_user(const struct json_at *root, const char *path, const c
 			return json_fail(&member, "user \"%s\": %s; %s", name,
 					 kubeconfig_refused[i].what, kubeconfig_token_cure);
 	}
-	if (json_text(&user, "token", &config->token) < 0 ||
+	if (kubeconfig_exec(&user, path, name, &config->exec) < 0 ||
+	    json_text(&user, "token", &config->token) < 0 ||
 	    json_text(&user, "tokenFile", &config->token_file) < 0 ||
 	    kubeconfig_pem(&user, path, "client-certificate", &config->certificate) < 0 ||
 	    kubeconfig_pem(&user, path, "client-key", &config->key) < 0)
@@ -140,6 +232,12 @@ static int kubeconfig_user(const struct json_at *root, const char *path, const c
 	    (*config->key.text || *config->key.file))
 		return json_fail(&user,
 				 "user \"%s\" has only one of client-certificate and client-key",
+				 name);
+	if (config->exec.api_version && (*config->token || *config->token_file ||
+					 *config->certificate.text || *config->certificate.file))
+		return json_fail(&user,
+				 "user \"%s\" has exec and also a token or a client-certificate; "
+				 "remove one of them",
 				 name);
 	return 0;
 }
@@ -171,8 +269,17 @@ static int kubeconfig_context(const struct json_at *root, const char *path, cons
 int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 		    struct kubeconfig *ret_config, struct err *err)
 {
-	struct kubeconfig config = { "", "", "",         "",         false,
-				     "", "", { "", "" }, { "", "" }, { "", "" } };
+	struct kubeconfig config = {
+		.namespace_ = "",
+		.server = "",
+		.server_name = "",
+		.token = "",
+		.token_file = "",
+		.ca = { "", "" },
+		.certificate = { "", "" },
+		.key = { "", "" },
+		.exec = { .cluster_config = "" },
+	};
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(memory_free_string) char *text = NULL;
 	AUTO(json_done) struct cJSON *json = NULL;

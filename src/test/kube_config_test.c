@@ -173,9 +173,6 @@ static void test_refused_users(void **state)
 {
 	static const char cluster[] = "server: https://h";
 
-	EXPECT_REFUSED(simple(cluster, "exec: {command: aws, apiVersion: x}"), "/config",
-		       "users[0].user.exec", "\"alice\"", "exec plugins are not run",
-		       "kubectl create token");
 	EXPECT_REFUSED(simple(cluster, "auth-provider: {name: gcp}"), "user.auth-provider",
 		       "kubectl create token");
 	EXPECT_REFUSED(simple(cluster, "username: a, password: b"), "user.username");

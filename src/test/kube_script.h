@@ -38,7 +38,9 @@ struct kube_script {
 	struct scripted_server *server;
 	struct kube_config *config;
 	struct kube_client *client;
-	char *directory;
+	char *directory;  /* made by script_start unless it is there already */
+	const char *user; /* of the kubeconfig; NULL: the file token, with t1 in it */
+	int64_t exec_pause_ms;
 	const struct step *steps;
 	size_t step_count;
 	_Atomic size_t step;
@@ -131,25 +133,28 @@ static inline void script_request(struct exchange *exchange, void *context)
 static inline void script_start(struct kube_script *script, server_script *answer,
 				const struct kube_client_options *options)
 {
-	char text[512];
+	char text[1024];
 	char *path;
 	struct err err;
 
 	script->loop = loop_new();
 	script->https = https_new(script->loop, "rayscaler/test");
 	script->server = server_start(answer, script);
-	script->directory = temp_directory();
+	if (!script->directory)
+		script->directory = temp_directory();
 	temp_write(script->directory, "token", "t1");
 	(void)snprintf(text, sizeof(text),
 		       "current-context: x\n"
 		       "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]\n"
-		       "users: [{name: u, user: {tokenFile: token}}]\n"
+		       "users: [{name: u, user: {%s}}]\n"
 		       "contexts: [{name: x, context: {cluster: c, user: u}}]\n",
-		       script->server->port);
+		       script->server->port, script->user ? script->user : "tokenFile: token");
 	temp_write(script->directory, "config", text);
 	path = temp_path(script->directory, "config");
-	script->config =
-		kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
+	script->config = kube_config_load(
+		&(struct kube_config_options){ .kubeconfig = path,
+					       .exec_pause_ms = script->exec_pause_ms },
+		&err);
 	CHECK(script->config);
 	memory_free(path);
 	script->client = kube_client_new(script->loop, script->https, script->config, options);

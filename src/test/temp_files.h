@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -48,6 +49,16 @@ static inline void temp_write_bytes(const char *directory, const char *name, con
 static inline void temp_write(const char *directory, const char *name, const char *text)
 {
 	temp_write_bytes(directory, name, text, strlen(text));
+}
+
+/* ... that can be run. */
+static inline void temp_write_program(const char *directory, const char *name, const char *text)
+{
+	char *path = temp_path(directory, name);
+
+	temp_write(directory, name, text);
+	CHECK(chmod(path, 0700) == 0);
+	memory_free(path);
 }
 
 static inline void temp_remove(const char *directory, const char *name)
