@@ -342,10 +342,13 @@ def _for_bench(objects: List[Object]) -> str:
 
 
 def _settled(settings: Any, name: str, replicas: int) -> bool:
-    """Does the status have so many replicas, and nothing to do?"""
+    """Does the status have so many replicas of one GPU each, and nothing to do? Ray may still call work pending
+    that runs already."""
     status = (settings.find(name) or {}).get("status") or {}
-    said = sum(group["replicas"] for group in status.get("groups", []))
-    return said == replicas and status["reason"] == "ReadyForNewScale"
+    if not status or sum(group["replicas"] for group in status["groups"]) != replicas:
+        return False
+    gpus = status["gpus"]
+    return (gpus["running"], gpus["pending"]) == (str(replicas), "0") and status["reason"] == "ReadyForNewScale"
 
 
 def _view_reads(server: Any) -> bool:

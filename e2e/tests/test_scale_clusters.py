@@ -109,7 +109,8 @@ def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
         assert program.ready("actors") == one.workers()
         # Ray finds the metrics, also after it forgot where they are.
         address = wait_until(lambda: program.call("key", name=METRICS_KEY), 20, "the address of the metrics")
-        assert metrics_of(address)[f'rayscaler_gpus_running{{namespace="{namespace}",raycluster="side",group="gpu-group"}}'] == "1"
+        running = f'rayscaler_gpus_running{{namespace="{namespace}",raycluster="side",group="gpu-group"}}'
+        wait_until(lambda: metrics_of(address).get(running) == "1", 10, "the metrics of a pass that saw the worker")
         program.call("key", name=METRICS_KEY, drop=True)
         os.kill(sidecar_child(one), signal.SIGKILL)
         address = wait_until(lambda: program.call("key", name=METRICS_KEY), 20, "the address to be written again")
