@@ -241,6 +241,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
     with nothing but the rights of the chart, and nothing of the user's is lost."""
     one = shared([rm.gpu_group(maxReplicas=5)])
     settings = real.admin.of("rayclusterautoscalers", one.namespace)
+    settings.delete(one.name, missing_ok=True)  # of a test before
     restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
     real.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE, "labels": restricted}})
     kubectl.run("apply", "--server-side", "-f", "-", stdin=_for_bench(load_yaml(EARLIER)))
