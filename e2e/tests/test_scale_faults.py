@@ -92,7 +92,7 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     wait_until(one._head_ready, 40, "the new head to be ready")
     with one.program() as program:
         program.actors(1, num_gpus=1)
-        program.ready("actors")
+        program.ready("actors", 150)  # the raylet of the old head may end its Pod first, which is a back-off
 
 
 def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):

@@ -27,14 +27,20 @@ def disrupt(one: Scenario, pod: str) -> None:
     )
 
 
+def wait_nothing_pending(one: Scenario) -> None:
+    """Ray calls what runs pending for a moment longer, and that would be demand for a worker more."""
+    wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+
+
 def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
     one = shared([rm.gpu_group()], idle_seconds=IDLE)
     control = controller(one.namespace)
     with one.program() as program:
         program.actors(1, name="busy", num_gpus=1, max_restarts=-1, max_task_retries=-1)
         (old,) = program.ready("busy")
+        wait_nothing_pending(one)
         disrupt(one, old)
-        control.wait_for("ScaleUpReplacement", old)
+        control.wait_for("ScaleUpReplacement", old, seconds=20)
         new = next(pod for pod in one.wait_joined(2) if pod != old)
         # As soon as it is there replicas counts one of them, and both stay beyond the idle timeout.
         wait_until(lambda: one.replicas() == 1, 10, "replicas to be lowered")
@@ -78,13 +84,14 @@ def test_a_node_that_ends(shared, controller, api_server):
     with one.program() as program:
         program.actors(1, name="busy", num_gpus=1)
         (old,) = program.ready("busy")
+        wait_nothing_pending(one)
         pod = next(pod for pod in one.worker_pods() if pod["metadata"]["name"] == old)
         node = pod["spec"]["nodeName"]
         taint = {"key": "cloud.google.com/impending-node-termination", "effect": "NoSchedule"}
         # The bench has no Node objects of its own.
         nodes.create({"metadata": {"name": node}, "spec": {"taints": [taint]}})
         try:
-            control.wait_for("ScaleUpReplacement", f"Node {node} is about to go", taint["key"])
+            control.wait_for("ScaleUpReplacement", f"Node {node} is about to go", taint["key"], seconds=20)
         finally:
             nodes.delete(node)
         # It was a false alarm: the busy worker goes on.
