@@ -43,13 +43,13 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         control.wait_for("ScaleUpReplacement", old, seconds=20)
         new = next(pod for pod in one.wait_joined(2) if pod != old)
         # As soon as it is there replicas counts one of them, and both stay beyond the idle timeout.
-        wait_until(lambda: one.replicas() == 1, 10, "replicas to be lowered")
+        wait_until(lambda: one.replicas() == 1, 30, "replicas to be lowered")
         hold(lambda: set(one.workers()) == {old, new} and one.replicas() == 1, IDLE + 2, "both stay")
         assert program.call("alive", name="busy") == [old], "nobody ends what is in use"
         assert not one.workers_to_delete()
         one.recorder.excuse(old)
         one.server.admin.of("pods", one.namespace).delete(old, grace_seconds=2)
-        wait_until(lambda: program.ready("busy") == [new], 40, "the actor to go on in the replacement")
+        wait_until(lambda: program.ready("busy") == [new], 90, "the actor to go on in the replacement")
         hold(lambda: one.workers() == [new] and one.replicas() == 1, 4, "nobody makes a second replacement")
         created = {event.subject for event in one.recorder.events if event.kind == "created"}
         assert created == {old, new}, created
