@@ -154,7 +154,9 @@ def test_status_of_a_scaling(shared, controller, api_server, work_dir):
         assert condition(up, "ScalingActive")["lastTransitionTime"] == active["lastTransitionTime"]
         # What no worker can serve is told.
         one.request('[{"GPU": 16}, {"GPU": 16}, {"GPU": 16}]')
-        stuck = wait_status(one.autoscaler, lambda s: s["infeasible"], "infeasible bundles")["status"]
+        # The actor says that it runs some 0.1 s before the GCS stops to report it as pending.
+        told = "infeasible bundles, and no pending GPU"
+        stuck = wait_status(one.autoscaler, lambda s: s["infeasible"] and s["gpus"]["pending"] == "0", told)["status"]
         assert stuck["reason"] == "NoGroupFits" and stuck["message"] == stuck["infeasible"][0]["message"]
         assert stuck["infeasible"][0]["count"] == 3 and stuck["infeasible"][0]["gpus"] == "48"
         assert stuck["requested"] == [{"source": "annotation", "count": 3, "bundle": {"GPU": "16"}}]
