@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/node_match.h"
 #include "core/unit.h"
 
 #define TEXT_MAX 256
@@ -34,22 +35,6 @@ const struct taint *leaving_taint(const struct node *node)
 	return NULL;
 }
 
-/* As the scheduler reads tolerations. */
-static bool tolerates(const struct pod *pod, const struct taint *taint)
-{
-	for (size_t i = 0; i < pod->spec.toleration_count; i++) {
-		const struct toleration *one = &pod->spec.tolerations[i];
-		bool exists = strcmp(one->operation, "Exists") == 0;
-		if (one->effect[0] != '\0' && strcmp(one->effect, taint->effect) != 0)
-			continue;
-		if (one->key[0] == '\0' ? exists :
-					  strcmp(one->key, taint->key) == 0 &&
-						  (exists || strcmp(one->value, taint->value) == 0))
-			return true;
-	}
-	return false;
-}
-
 const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
 {
 	const struct condition *target =
@@ -60,7 +45,8 @@ const char *leaving_why(struct arena *arena, const struct pod *pod, const struct
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
 	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
-		if (is_final(&node->taints[i]) && !tolerates(pod, &node->taints[i]))
+		if (is_final(&node->taints[i]) &&
+		    !node_match_tolerates(&pod->spec, &node->taints[i]))
 			return arena_printf(arena, "Node %s is about to go (taint %s)", node->name,
 					    node->taints[i].key);
 	return NULL;
