@@ -15,6 +15,8 @@
 #define CONNECT_MS 5000
 /* All requests of one command together; what is left then has ERR_TIMEOUT. */
 #define ALL_MS 60000
+/* The API server says 429 for a moment after a definition was made or changed. */
+#define BUSY_TRIES 4
 
 struct session {
 	struct session_flags flags;
@@ -67,6 +69,7 @@ struct session *session_new(const struct session_flags *flags, struct err *err)
 		return NULL;
 	session = memory_alloc(sizeof(*session));
 	options.timeout_ms = CALL_MS;
+	options.busy_tries = BUSY_TRIES;
 	session->flags = *flags;
 	session->config = config;
 	session->loop = loop_new();

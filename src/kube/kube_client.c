@@ -7,14 +7,19 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "kube/kube_error.h"
+#include "kube/kube_rate.h"
 #include "kube/kube_verb.h"
 
 #define KUBE_IN_FLIGHT_MAX 64
 #define KUBE_ERROR_BODY_MAX_BYTES ((size_t)1 << 20)
+#define KUBE_STATUS_TOO_MANY_REQUESTS 429
+#define KUBE_BUSY_MIN_MS 500
+#define KUBE_BUSY_MAX_MS 5000
 
 enum kube_call_state {
 	KUBE_CALL_QUEUED = 1,
 	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
+	KUBE_CALL_BUSY,    /* in `sent`, for the server to have time again: no request either */
 	KUBE_CALL_SENT,
 	KUBE_CALL_DONE, /* its callback runs */
 };
@@ -32,6 +37,8 @@ struct kube_call {
 	uint64_t credentials_version;
 	struct kube_stream stream; /* of an ordinary call: done and context only */
 	struct https_request *request;
+	int busy; /* answers that the server has no time */
+	struct loop_timer *busy_timer;
 };
 
 struct kube_call_list {
@@ -46,9 +53,8 @@ struct kube_client {
 	struct kube_config_user user;
 	struct kube_client_options options;
 	struct kube_call_list queued, sent;
-	size_t in_flight;     /* sent ones that are no watch */
-	int64_t tokens_milli; /* of the rate limiter: 1000 are one call */
-	int64_t tokens_ms;    /* when they were counted */
+	size_t in_flight; /* sent ones that are no watch */
+	struct kube_rate rate;
 	struct loop_timer *timer;
 };
 
@@ -89,6 +95,7 @@ static void kube_call_free(struct kube_call *call)
 	}
 	if (call->state == KUBE_CALL_SENT)
 		https_cancel(call->request);
+	loop_timer_free(call->busy_timer);
 	memory_free(call->path);
 	memory_free(call->body);
 	memory_free(call);
@@ -136,6 +143,30 @@ static bool kube_call_repeat(struct kube_call *call)
 	return true;
 }
 
+static void kube_call_on_busy_timer(void *context)
+{
+	struct kube_call *call = context;
+
+	kube_call_send(call);
+}
+
+/* 429. True when the call will be made again, no earlier than the server says. */
+static bool kube_call_wait_busy(struct kube_call *call, int64_t retry_after_ms)
+{
+	struct kube_client *client = call->client;
+
+	if (call->verb != KUBE_GET || call->busy == client->options.busy_tries ||
+	    retry_after_ms > KUBE_BUSY_MAX_MS)
+		return false;
+	call->busy++;
+	call->state = KUBE_CALL_BUSY;
+	if (!call->busy_timer)
+		call->busy_timer = loop_timer_new(client->loop, kube_call_on_busy_timer, call);
+	loop_timer_start(call->busy_timer,
+			 retry_after_ms > KUBE_BUSY_MIN_MS ? retry_after_ms : KUBE_BUSY_MIN_MS);
+	return true;
+}
+
 static void kube_client_pump(struct kube_client *client);
 
 static void kube_call_tell(const struct kube_call *call, int status)
@@ -164,6 +195,9 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 
 	kube_call_tell(call, https_err ? 0 : response->status);
 	if (!https_err && response->status == 401 && kube_call_repeat(call))
+		return;
+	if (!https_err && response->status == KUBE_STATUS_TOO_MANY_REQUESTS &&
+	    kube_call_wait_busy(call, response->retry_after_ms))
 		return;
 	error_call = kube_call_error(call);
 	if (https_err) {
@@ -290,19 +324,8 @@ static void kube_call_refuse(struct kube_call *call)
 	kube_call_end_unsent(call, &err);
 }
 
-static void kube_client_count_tokens(struct kube_client *client)
-{
-	int64_t now = loop_monotonic_ms(client->loop);
-	int64_t full = client->options.burst * 1000;
-
-	client->tokens_milli += (now - client->tokens_ms) * client->options.qps;
-	if (client->tokens_milli > full)
-		client->tokens_milli = full;
-	client->tokens_ms = now;
-}
-
-/* Until the first of the queue may go or expires (refused: is told so); when it waits for an answer of another one, that
- * answer pumps. */
+/* Until the first of the queue may go or expires (refused: is told so); when it waits for an answer of
+ * another one, that answer pumps. */
 static int64_t kube_client_wait_ms(const struct kube_client *client)
 {
 	int64_t expire_ms = client->queued.first->queued_ms + client->options.timeout_ms -
@@ -313,21 +336,17 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 		return 0;
 	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
 		return expire_ms;
-	token_ms = (1000 - client->tokens_milli + client->options.qps - 1) / client->options.qps;
+	token_ms = kube_rate_wait_ms(&client->rate);
 	return token_ms < expire_ms ? token_ms : expire_ms;
 }
 
 static void kube_client_pump(struct kube_client *client)
 {
-	bool limited = client->options.qps > 0;
+	int64_t now = loop_monotonic_ms(client->loop);
 
-	kube_client_count_tokens(client);
 	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
-	       (!limited || client->tokens_milli >= 1000) &&
-	       !kube_call_refused(client->queued.first)) {
-		client->tokens_milli -= limited ? 1000 : 0;
+	       !kube_call_refused(client->queued.first) && kube_rate_take(&client->rate, now))
 		kube_call_leave_queue(client->queued.first);
-	}
 	if (client->queued.first)
 		loop_timer_start(client->timer, kube_client_wait_ms(client));
 	else
@@ -390,8 +409,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 	client->options = *options;
 	if (client->options.body_max_bytes == 0)
 		client->options.body_max_bytes = KUBE_BODY_MAX_BYTES;
-	client->tokens_milli = options->burst * 1000;
-	client->tokens_ms = loop_monotonic_ms(loop);
+	kube_rate_init(&client->rate, options->qps, options->burst, loop_monotonic_ms(loop));
 	client->timer = loop_timer_new(loop, kube_client_on_timer, client);
 	return client;
 }

@@ -32,6 +32,9 @@ struct kube_client_options {
 	int64_t burst;         /* calls at once; 1 and above */
 	int64_t timeout_ms;    /* of one call; above 0 */
 	size_t body_max_bytes; /* of an answer; 0: KUBE_BODY_MAX_BYTES */
+	/* A KUBE_GET that is answered with 429 is made again so many times, no earlier than the server
+	 * says; for commands, which have no next pass. */
+	int busy_tries;
 	/* Asked when a call that is no KUBE_GET would leave the queue: false refuses it with ERR_RETRY,
 	 * nothing is sent. NULL: all may be sent. */
 	bool (*may_write)(void *context);

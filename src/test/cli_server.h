@@ -27,6 +27,8 @@ struct server {
 	char *directory;
 	const struct route *routes;
 	char patch[8192];
+	int busy;  /* so many reads are answered with 429 first */
+	int asked; /* requests in all */
 };
 
 static struct server server;
@@ -150,6 +152,14 @@ static inline void serve(struct exchange *exchange, void *context)
 	char line[5000];
 
 	(void)snprintf(line, sizeof(line), "%s %s", exchange->method, exchange->path);
+	own->asked++;
+	if (own->busy > 0 && strcmp(exchange->method, "GET") == 0) {
+		own->busy--;
+		exchange_answer(
+			exchange, 429, "Retry-After: 1\r\n",
+			"{\"kind\":\"Status\",\"message\":\"storage is (re)initializing\"}");
+		return;
+	}
 	if (strstr(line, "watch=true")) {
 		exchange_open_stream(exchange);
 		exchange_hold(exchange);
