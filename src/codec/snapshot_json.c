@@ -294,7 +294,7 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader);
-	struct snapshot snapshot = { .now = 0 };
+	struct snapshot snapshot = { .device_table = device_table_builtin() };
 
 	if (json_expect(&root, JSON_OBJECT) ||
 	    fixed_text_check(&root, "apiVersion", SNAPSHOT_API_VERSION) ||

@@ -7,39 +7,9 @@
 #include "core/start_params.h"
 #include "core/tpu.h"
 
-/* Resources that Ray has for accelerators of its own (ray 2.60, _private/accelerators). */
-static const char *const ray_accelerators[] = { "GPU", "TPU",  "neuron_cores", "NPU",
-						"HPU", "RBLN", "FPGA" };
-
-/* What KubeRay tells `ray start` of an accelerator in the container's limits, one of them. */
-static const struct {
-	const char *limit, *resource;
-} well_known[] = {
-	{ "aws.amazon.com/neuroncore", "neuron_cores" },
-	{ "google.com/tpu", "TPU" },
-};
-
-/* Limits that stand for an accelerator although Ray is not told of it. Names that end in "gpu" are
- * one as well. */
-static const char *const device_limits[] = {
-	"aliyun.com/gpu-count",
-	"aliyun.com/gpu-mem",
-	"aws.amazon.com/neuron",
-	"aws.amazon.com/neuroncore",
-	"aws.amazon.com/neurondevice",
-	"cambricon.com/vmlu",
-	"google.com/tpu",
-	"gpu.intel.com/i915",
-	"gpu.intel.com/xe",
-	"habana.ai/gaudi",
-	"hygon.com/dcunum",
-	"kunlunxin.com/xpu",
-	"nvidia.com/gpu.shared",
-	"volcano.sh/vgpu-memory",
-	"volcano.sh/vgpu-number",
-};
-static const char *const device_prefixes[] = { "huawei.com/Ascend", "iluvatar.ai/",
-					       "nvidia.com/mig-" };
+/* What KubeRay tells `ray start` of an accelerator in the container's limits beside GPUs, one of them, in
+ * the order of the limits' names, as it goes through them. */
+static const char *const custom_limits[] = { "aws.amazon.com/neuroncore", "google.com/tpu" };
 
 /* A head or worker group, in one form. */
 struct source {
@@ -117,30 +87,10 @@ static bool equal_ignoring_case(const char *a, const char *b)
 	return *a == *b;
 }
 
-static bool ends_with_gpu(const char *name)
-{
-	size_t size = strlen(name);
-	return size >= 3 && strcmp(name + size - 3, "gpu") == 0;
-}
-
-/* nvidia.com/mig-1g.5gb, not the .me variants: the expression of KubeRay's IsGPUResourceKey. */
-static bool is_mig(const char *name)
-{
-	static const char prefix[] = "nvidia.com/mig-";
-	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
-		return false;
-	const char *at = name + sizeof(prefix) - 1;
-	size_t slices = strspn(at, "0123456789");
-	if (slices == 0 || strncmp(at + slices, "g.", 2) != 0)
-		return false;
-	at += slices + 2;
-	size_t memory = strspn(at, "0123456789");
-	return memory > 0 && strcmp(at + memory, "gb") == 0;
-}
-
 static bool is_gpu_key(const char *name)
 {
-	return ends_with_gpu(name) || is_mig(name);
+	const char *resource = device_ray_resource(name);
+	return resource != NULL && strcmp(resource, "GPU") == 0;
 }
 
 /* Of the group's own resources, whose names KubeRay reads in any case; those of a container are names
@@ -297,26 +247,26 @@ static void read_custom(struct builder *b)
 					b->source->path, b->source->group));
 }
 
-static bool has_well_known(const struct resources *resources)
+static bool has_custom_accelerator(const struct resources *resources)
 {
-	for (size_t i = 0; i < sizeof(well_known) / sizeof(well_known[0]); i++)
-		if (resources_find(resources, well_known[i].resource) != NULL)
+	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++)
+		if (resources_find(resources, device_ray_resource(custom_limits[i])) != NULL)
 			return true;
 	return false;
 }
 
-/* The table is in the order of the limits' names, as KubeRay goes through them. */
 static void add_accelerator(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
 	const struct quantity *quantity;
-	if (container == NULL || has_well_known(&b->custom))
+	if (container == NULL || has_custom_accelerator(&b->custom))
 		return;
-	for (size_t i = 0; i < sizeof(well_known) / sizeof(well_known[0]); i++) {
-		quantity = find(&container->limits, well_known[i].limit);
+	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
+		quantity = find(&container->limits, custom_limits[i]);
 		if (quantity == NULL || (quantity->valid && quantity->amount == 0))
 			continue;
-		b->custom = resources_with(b->arena, &b->custom, well_known[i].resource,
+		b->custom = resources_with(b->arena, &b->custom,
+					   device_ray_resource(custom_limits[i]),
 					   amount_of(b, quantity, PLACE_LIMITS));
 		return;
 	}
@@ -375,40 +325,36 @@ static bool has_accelerator(const struct resources *resources, const struct stri
 	return false;
 }
 
-static bool is_device(const char *name, const struct strings *names)
+/* A name of the settings may be one of Kubernetes as well, which no table knows. */
+static bool holds_named(const struct container *container, const struct strings *names)
 {
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->at[i], name) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(device_limits) / sizeof(device_limits[0]); i++)
-		if (strcmp(device_limits[i], name) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(device_prefixes) / sizeof(device_prefixes[0]); i++)
-		if (strncmp(device_prefixes[i], name, strlen(device_prefixes[i])) == 0)
-			return true;
-	return ends_with_gpu(name);
-}
+	const struct quantities *lists[] = { &container->limits, &container->requests };
 
-/* Does its Ray container hold an accelerator, whatever Ray is told? */
-static bool holds_device(const struct source *source, const struct strings *names)
-{
-	const struct container *container = ray_container(source);
-	const struct quantities *lists[] = { container != NULL ? &container->limits : NULL,
-					     container != NULL ? &container->requests : NULL };
+	for (size_t l = 0; l < 2; l++)
+		for (size_t i = 0; i < names->count; i++) {
+			const struct quantity *quantity = find(lists[l], names->at[i]);
 
-	for (size_t l = 0; container != NULL && l < 2; l++)
-		for (size_t i = 0; i < lists[l]->count; i++)
-			if (lists[l]->at[i].valid && lists[l]->at[i].amount > 0 &&
-			    is_device(lists[l]->at[i].name, names))
+			if (quantity != NULL && quantity->valid && quantity->amount > 0)
 				return true;
+		}
 	return false;
 }
 
-static void build(const struct source *source, const struct settings *settings, struct arena *arena,
+/* Does its Ray container hold an accelerator, whatever Ray is told? */
+static bool holds_device(const struct source *source, const struct device_model *device,
+			 const struct strings *names)
+{
+	const struct container *container = ray_container(source);
+
+	return device->held_count > 0 || (container != NULL && holds_named(container, names));
+}
+
+static void build(const struct source *source, const struct settings *settings,
+		  const struct device_table *devices, struct arena *arena,
 		  struct capacity *ret_capacity)
 {
 	struct builder b = { .arena = arena, .source = source };
-	struct strings accelerators = capacity_accelerators(settings, arena);
+	struct strings accelerators = capacity_accelerators(settings, devices, arena);
 	if (!add_standard(&b, "CPU", "num-cpus", "cpu") && !source->is_head)
 		set_problem(&b, arena_printf(
 					arena,
@@ -430,35 +376,21 @@ static void build(const struct source *source, const struct settings *settings, 
 		.problem = b.problem,
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
+	device_model_make(ray_container(source), devices, arena, &ret_capacity->device);
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
 	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
-				    holds_device(source, &accelerators);
+				    holds_device(source, &ret_capacity->device, &accelerators);
 }
 
-static int compare_strings(const void *left, const void *right)
+struct strings capacity_accelerators(const struct settings *settings,
+				     const struct device_table *devices, struct arena *arena)
 {
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-struct strings capacity_accelerators(const struct settings *settings, struct arena *arena)
-{
-	size_t own = sizeof(ray_accelerators) / sizeof(ray_accelerators[0]), count = 0;
-	const char **names = arena_array(arena, own + settings->accelerators.count, sizeof(*names));
-	for (size_t i = 0; i < own; i++)
-		names[count++] = ray_accelerators[i];
-	for (size_t i = 0; i < settings->accelerators.count; i++)
-		names[count++] = settings->accelerators.at[i];
-	qsort(names, count, sizeof(*names), compare_strings);
-	size_t kept = 0;
-	for (size_t i = 0; i < count; i++)
-		if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
-			names[kept++] = names[i];
-	return (struct strings){ names, kept };
+	return device_ray_names(devices, &settings->accelerators, arena);
 }
 
 void capacity_of_group(const struct ray_cluster *cluster, size_t index,
-		       const struct settings *settings, struct arena *arena,
-		       struct capacity *ret_capacity)
+		       const struct settings *settings, const struct device_table *devices,
+		       struct arena *arena, struct capacity *ret_capacity)
 {
 	const struct worker_group *group = &cluster->groups[index];
 	struct source source = {
@@ -469,11 +401,12 @@ void capacity_of_group(const struct ray_cluster *cluster, size_t index,
 		.start_params = &group->ray_start_params,
 		.pod = &group->template.spec,
 	};
-	build(&source, settings, arena, ret_capacity);
+	build(&source, settings, devices, arena, ret_capacity);
 }
 
 void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
-		      struct arena *arena, struct capacity *ret_capacity)
+		      const struct device_table *devices, struct arena *arena,
+		      struct capacity *ret_capacity)
 {
 	struct source source = {
 		.path = "spec.headGroupSpec",
@@ -484,5 +417,5 @@ void capacity_of_head(const struct ray_cluster *cluster, const struct settings *
 		.start_params = &cluster->head_start_params,
 		.pod = &cluster->head_template.spec,
 	};
-	build(&source, settings, arena, ret_capacity);
+	build(&source, settings, devices, arena, ret_capacity);
 }

@@ -5,6 +5,7 @@
 #define CORE_CAPACITY_H
 
 #include "base/arena.h"
+#include "core/device_model.h"
 #include "core/kubernetes.h"
 #include "core/resources.h"
 #include "core/settings.h"
@@ -12,22 +13,25 @@
 struct capacity {
 	struct resources resources;
 	struct labels labels;
-	int64_t gpu_amount;  /* 1/10000 GPU */
-	bool accelerator;    /* any accelerator resource above 0 */
+	int64_t gpu_amount; /* 1/10000 GPU */
+	bool accelerator; /* any accelerator resource above 0, or a device that Ray is not told of */
+	struct device_model device; /* of its main accelerator, whatever Ray counts */
 	const char *problem; /* NULL, or field and cure: the group then launches and loses nothing */
 	struct strings warnings;
 };
 
 /* The resource names that count as accelerators: Ray's own and those of the settings; without
  * doubles. */
-struct strings capacity_accelerators(const struct settings *settings, struct arena *arena);
+struct strings capacity_accelerators(const struct settings *settings,
+				     const struct device_table *devices, struct arena *arena);
 
 /* Of worker group `index`. */
 void capacity_of_group(const struct ray_cluster *cluster, size_t index,
-		       const struct settings *settings, struct arena *arena,
-		       struct capacity *ret_capacity);
+		       const struct settings *settings, const struct device_table *devices,
+		       struct arena *arena, struct capacity *ret_capacity);
 /* Of the head group; a head without a CPU figure is no problem. */
 void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
-		      struct arena *arena, struct capacity *ret_capacity);
+		      const struct device_table *devices, struct arena *arena,
+		      struct capacity *ret_capacity);
 
 #endif

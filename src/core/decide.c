@@ -94,8 +94,10 @@ static void observe(struct situation *s)
 	judge_ray(s);
 	s->termination_forbidden = !s->ray_reachable || (snapshot->has_annotation_request &&
 							 snapshot->annotation_request == NULL);
-	s->accelerators = capacity_accelerators(&snapshot->settings, s->arena);
-	capacity_of_head(&snapshot->cluster, &snapshot->settings, s->arena, &s->head_capacity);
+	s->accelerators =
+		capacity_accelerators(&snapshot->settings, snapshot->device_table, s->arena);
+	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, s->arena,
+			 &s->head_capacity);
 	if (s->head_capacity.problem != NULL)
 		VEC_PUSH(s->arena, &s->problems, s->head_capacity.problem);
 	limits_make_groups(s);

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "core/kubernetes.h"
+
 enum device_kind {
 	DEVICE_NONE = 0,
 	DEVICE_GPU,
@@ -35,10 +38,14 @@ struct device_row {
 	int64_t memory_unit_bytes;  /* MEMORY, and QUALIFIER of memory: bytes of 1; else 0 */
 	const char *count_resource; /* MEMORY: how many devices a Node has; "" where none says it */
 	const char *instead;        /* the name to use today; "" when this one is current */
-	const char *vendor;         /* "NVIDIA", for messages and `rayscaler devices` */
+	const char *
+		ray_resource; /* Ray's resource for it, "GPU", "HPU", for a group that declares it; ""
+				   * for a QUALIFIER */
+	const char *vendor;   /* "NVIDIA", for messages and `rayscaler devices` */
 };
 
-/* A name beats a prefix, a longer prefix a shorter one, a later row an equal one. */
+/* A name beats a prefix, a longer prefix a shorter one, a later row an equal one. The rows of a user's
+ * file stand after the built-in ones. */
 struct device_table {
 	const struct device_row *rows;
 	size_t count;
@@ -46,7 +53,13 @@ struct device_table {
 
 /* Never NULL. */
 const struct device_table *device_table_builtin(void);
-/* The row of a resource name; NULL: no accelerator that is known. A name that ends in "gpu" and has no
+/* The rows that are not built in. */
+struct device_table device_table_own(const struct device_table *table);
+/* The names of Ray's resources that count as accelerators: Ray's own (ray 2.60, _private/accelerators),
+ * those of the table, and `more`. Ascending, without doubles. */
+struct strings device_ray_names(const struct device_table *table, const struct strings *more,
+				struct arena *arena);
+/* The row of a resource name; NULL: no accelerator that is known, or one of kind DEVICE_NONE. A name that ends in "gpu" and has no
  * row of its own is one, of kind GPU, because KubeRay takes it for one. */
 const struct device_row *device_find(const struct device_table *table, const char *resource);
 /* What KubeRay makes of a name in a container's limits for `ray start` (kuberay 1.7,

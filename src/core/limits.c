@@ -64,7 +64,8 @@ void limits_make_groups(struct situation *s)
 		group->index = g;
 		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
 		group->idle_timeout_ms = limits_idle_timeout_ms(s->snapshot, group->spec);
-		capacity_of_group(cluster, g, &s->snapshot->settings, s->arena, &group->capacity);
+		capacity_of_group(cluster, g, &s->snapshot->settings, s->snapshot->device_table,
+				  s->arena, &group->capacity);
 		group->problem = find_problem(s, g, &group->capacity);
 		group->frozen = group->spec->suspend || group->problem != NULL;
 		if (group->problem != NULL)

@@ -436,7 +436,7 @@ void notice_make(const struct snapshot *snapshot, const struct plan *plan, struc
 	say_conditions(&m);
 	if (is_gated(plan))
 		return;
-	m.accelerators = capacity_accelerators(&snapshot->settings, arena);
+	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	for (size_t g = 0; g < plan->groups.count; g++) {
 		say_patch(&m, &plan->groups.at[g], g);
 		if (plan->groups.at[g].backoff != NULL)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "core/device.h"
 #include "core/kubernetes.h"
 #include "core/memory_state.h"
 #include "core/ray_state.h"
@@ -26,6 +27,8 @@ struct snapshot {
 	const struct event *events;
 	size_t event_count;
 	struct settings settings;
+	const struct device_table
+		*device_table; /* never NULL: the built-in one, or with rows added */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
 	 * codec/request_resources (core cannot read JSON). */

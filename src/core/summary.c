@@ -240,7 +240,8 @@ static void order_pending(struct demand_sum *sum)
 static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
 			struct summary *summary)
 {
-	struct strings accelerators = capacity_accelerators(&snapshot->settings, arena);
+	struct strings accelerators =
+		capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	struct demand_sum sum = { .arena = arena,
 				  .accelerators = &accelerators,
 				  .summary = summary };

@@ -75,7 +75,8 @@ static void add_pending(const struct snapshot *snapshot, const struct figures *f
 
 		if (figures->groups[g].pending == 0)
 			continue;
-		capacity_of_group(&snapshot->cluster, g, &snapshot->settings, &scratch, &capacity);
+		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
+				  snapshot->device_table, &scratch, &capacity);
 		for (size_t r = 0; r < capacity.resources.count; r++) {
 			const struct resource *one = &capacity.resources.at[r];
 			struct figures_resource *sum = amount_of(amounts, one->name, arena);

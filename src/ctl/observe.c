@@ -108,6 +108,8 @@ void observe(const struct observation *observation, struct arena *arena,
 		.nodes = observation->nodes,
 		.node_count = observation->node_count,
 		.settings = *observation->settings,
+		.device_table = observation->device_table ? observation->device_table :
+							    device_table_builtin(),
 		.autoscaler = observation->autoscaler,
 	};
 	observe_pods(observation, arena, ret_snapshot);

@@ -37,6 +37,7 @@ struct observation {
 	const struct node *nodes; /* those that end */
 	size_t node_count;
 	const struct settings *settings;
+	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const char *memory_json;                    /* of the previous plan; NULL: none */
 };

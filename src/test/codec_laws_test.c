@@ -179,7 +179,8 @@ static void apply(struct snapshot *snapshot, const struct plan *plan)
 	for (size_t g = 0; g < snapshot->cluster.group_count; g++) {
 		struct capacity capacity;
 
-		capacity_of_group(&snapshot->cluster, g, &snapshot->settings, &arena, &capacity);
+		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
+				  snapshot->device_table, &arena, &capacity);
 		snapshot->gpu_budget -= plan->groups.at[g].to_launch * capacity.gpu_amount;
 	}
 	snapshot->cluster.groups = groups;

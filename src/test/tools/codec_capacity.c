@@ -65,7 +65,7 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 		  struct err *err)
 {
 	const struct json_limits limits = { LINE_BYTES_MAX, 64, 1000000, false };
-	struct snapshot snapshot = { .now = 0 };
+	struct snapshot snapshot = { .device_table = device_table_builtin() };
 	struct plan plan = { .cluster_name = "" };
 	struct situation situation = { .snapshot = &snapshot, .arena = arena, .plan = &plan };
 	AUTO(json_done) struct cJSON *json = NULL;
@@ -75,7 +75,8 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 	if (json_parse(line, size, &limits, &json, err) ||
 	    ray_cluster_decode(json, "", arena, &snapshot.cluster, err))
 		return -1;
-	capacity_of_head(&snapshot.cluster, &snapshot.settings, arena, &situation.head_capacity);
+	capacity_of_head(&snapshot.cluster, &snapshot.settings, snapshot.device_table, arena,
+			 &situation.head_capacity);
 	limits_make_groups(&situation);
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	write_cluster(&writer, &situation);

@@ -1,0 +1,37 @@
+/* The accelerators that Kubernetes gives one worker, and what one of them is: kind, devices per worker,
+ * memory per device, share rule; read from its Ray container (index 0, as KubeRay does) and a table of
+ * names. Pure; results live in the arena. Must not say how much a worker brings to Ray: that is
+ * core/capacity, which asks this for what KubeRay tells `ray start`. */
+#ifndef CORE_DEVICE_MODEL_H
+#define CORE_DEVICE_MODEL_H
+
+#include "base/arena.h"
+#include "core/device.h"
+#include "core/kubernetes.h"
+
+/* A resource name of its limits (or of its requests, where the limits lack it) with an amount above 0.
+ * A quantity that does not parse has none. */
+struct device_held {
+	const char *resource; /* "nvidia.com/mig-1g.5gb" */
+	const struct device_row *row;
+	int64_t amount; /* 1/10000 */
+	const char
+		*ray_resource; /* what KubeRay tells Ray that it is: "GPU"; NULL: Ray is not told */
+};
+
+struct device_model {
+	const char *resource; /* the main one: what Ray is told of, else the first by name; "" none */
+	const struct device_row *row; /* of it; NULL: none */
+	enum device_kind kind;
+	enum device_share share;
+	int64_t devices; /* that a worker holds: GPUs, slices, turns; 1 for a share of memory */
+	int64_t memory_bytes; /* of one of them, as far as this worker may use it; 0: unknown */
+	const struct device_held *held; /* all of them, qualifiers too, by name */
+	size_t held_count;
+};
+
+/* `container` NULL: a Pod without containers, which holds nothing. */
+void device_model_make(const struct container *container, const struct device_table *table,
+		       struct arena *arena, struct device_model *ret_model);
+
+#endif
