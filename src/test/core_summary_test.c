@@ -52,6 +52,7 @@ static void scene_init(struct scene *s)
 				       .requests = s->requests,
 				       .session_name = "" };
 	s->snapshot.now = s->snapshot.ray_state_time = 1000000;
+	s->snapshot.device_table = device_table_builtin();
 	s->snapshot.cluster = (struct ray_cluster){
 		.namespace_ = "default",
 		.name = "demo",
