@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "codec/json_scan.h"
 #include "codec/number.h"
+#include "codec/position.h"
 
 #undef json_fail
 
@@ -80,8 +81,15 @@ static int check_tree(const struct cJSON *tree, struct err *err)
 int json_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err)
 {
+	return json_parse_positions(text, size, limits, NULL, ret_json, err);
+}
+
+int json_parse_positions(const char *text, size_t size, const struct json_limits *limits,
+			 struct positions *positions, struct cJSON **ret_json, struct err *err)
+{
 	AUTO(json_done) struct cJSON *tree = NULL;
 
+	positions_clear(positions);
 	if (size > limits->bytes)
 		return err_set(err, ERR_LIMIT, "the text has %zu bytes, more than %zu", size,
 			       limits->bytes);
@@ -91,12 +99,13 @@ int json_parse(const char *text, size_t size, const struct json_limits *limits,
 	}
 	if (size == 0)
 		return err_set(err, ERR_INPUT, "the text is empty");
-	if (json_scan(text, size, limits, err))
+	if (json_scan(text, size, limits, positions, err))
 		return -1;
 	tree = cJSON_ParseWithLength(text, size);
 	if (!tree)
 		return err_set(err, ERR_LIMIT, "the JSON tree cannot be built");
-	if (limits->unique_names && check_tree(tree, err))
+	if (limits->unique_names &&
+	    (positions ? positions_check_unique(positions, tree, err) : check_tree(tree, err)))
 		return -1;
 	*ret_json = steal(&tree);
 	return 0;

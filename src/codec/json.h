@@ -17,6 +17,7 @@
 #include "base/err.h"
 
 struct cJSON;
+struct positions;
 
 #define JSON_DEPTH_MAX 500
 #define JSON_INTEGER_MAX (INT64_C(1) << 53)
@@ -32,6 +33,9 @@ struct json_limits {
  * line and column when the text is wrong, ERR_LIMIT when a limit is passed. `text` needs no NUL. */
 int json_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err);
+/* And records where each value stands (codec/position), also where the error is; NULL: does not. */
+int json_parse_positions(const char *text, size_t size, const struct json_limits *limits,
+			 struct positions *positions, struct cJSON **ret_json, struct err *err);
 void json_free(struct cJSON *json);  /* NULL is fine */
 void json_done(struct cJSON **json); /* for AUTO(json_done) */
 

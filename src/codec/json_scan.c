@@ -9,10 +9,13 @@ struct scan {
 	const char *start, *at, *end;
 	size_t depth, depth_max;
 	size_t elements, elements_max;
+	struct positions *positions; /* NULL: not wanted */
+	const char *known;           /* up to where `line` and `column` have been counted */
+	size_t line, column;
 	struct err *err;
 };
 
-static int scan_value(struct scan *scan);
+static int scan_value(struct scan *scan, const char *name);
 
 /* Columns count bytes, as editors' byte columns and libyaml's marks nearly do. */
 static int fail(struct scan *scan, enum err_kind kind, const char *what)
@@ -26,8 +29,24 @@ static int fail(struct scan *scan, enum err_kind kind, const char *what)
 			line_start = p + 1;
 		}
 	}
+	positions_fail(scan->positions, line, (size_t)(scan->at - line_start) + 1);
 	return err_set(scan->err, kind, "line %zu, column %zu: %s", line,
 		       (size_t)(scan->at - line_start) + 1, what);
+}
+
+/* The entry of a value whose text, or whose name, begins at `at`. Counts on from the last one. */
+static size_t open_entry(struct scan *scan, const char *at)
+{
+	if (!scan->positions)
+		return 0;
+	for (; scan->known < at; scan->known++) {
+		scan->column += ((unsigned char)*scan->known & 0xC0) != 0x80;
+		if (*scan->known == '\n') {
+			scan->line++;
+			scan->column = 1;
+		}
+	}
+	return positions_open(scan->positions, scan->line, scan->column);
 }
 
 static void skip_space(struct scan *scan)
@@ -177,9 +196,10 @@ static int scan_word(struct scan *scan, const char *word)
 	return 0;
 }
 
-static int scan_member_name(struct scan *scan)
+static int scan_member_name(struct scan *scan, const char **ret_name)
 {
 	skip_space(scan);
+	*ret_name = scan->at;
 	if (scan->at == scan->end || *scan->at != '"')
 		return fail(scan, ERR_INPUT, "a member name in quotes is expected");
 	if (scan_string(scan))
@@ -204,9 +224,11 @@ static int scan_container(struct scan *scan, bool object)
 		return 0;
 	}
 	do {
-		if (object && scan_member_name(scan))
+		const char *name = NULL;
+
+		if (object && scan_member_name(scan, &name))
 			return -1;
-		if (scan_value(scan))
+		if (scan_value(scan, name))
 			return -1;
 		skip_space(scan);
 	} while (take(scan, ','));
@@ -217,13 +239,8 @@ static int scan_container(struct scan *scan, bool object)
 	return 0;
 }
 
-static int scan_value(struct scan *scan)
+static int scan_any(struct scan *scan)
 {
-	skip_space(scan);
-	if (scan->at == scan->end)
-		return fail(scan, ERR_INPUT, "the text ends where a value is expected");
-	if (++scan->elements > scan->elements_max)
-		return fail(scan, ERR_LIMIT, "too many values");
 	switch (*scan->at) {
 	case '{':
 		return scan_container(scan, true);
@@ -244,7 +261,25 @@ static int scan_value(struct scan *scan)
 	}
 }
 
-int json_scan(const char *text, size_t size, const struct json_limits *limits, struct err *err)
+/* `name`: where the member's name begins, NULL for what has none. */
+static int scan_value(struct scan *scan, const char *name)
+{
+	size_t entry;
+
+	skip_space(scan);
+	if (scan->at == scan->end)
+		return fail(scan, ERR_INPUT, "the text ends where a value is expected");
+	if (++scan->elements > scan->elements_max)
+		return fail(scan, ERR_LIMIT, "too many values");
+	entry = open_entry(scan, name ? name : scan->at);
+	if (scan_any(scan))
+		return -1;
+	positions_close(scan->positions, entry);
+	return 0;
+}
+
+int json_scan(const char *text, size_t size, const struct json_limits *limits,
+	      struct positions *positions, struct err *err)
 {
 	struct scan scan = {
 		.start = text,
@@ -252,10 +287,14 @@ int json_scan(const char *text, size_t size, const struct json_limits *limits, s
 		.end = text + size,
 		.depth_max = limits->depth < JSON_DEPTH_MAX ? limits->depth : JSON_DEPTH_MAX,
 		.elements_max = limits->elements,
+		.positions = positions,
+		.known = text,
+		.line = 1,
+		.column = 1,
 		.err = err,
 	};
 
-	if (scan_value(&scan))
+	if (scan_value(&scan, NULL))
 		return -1;
 	skip_space(&scan);
 	if (scan.at != scan.end)

@@ -8,12 +8,14 @@
 
 #include "base/err.h"
 #include "codec/json.h"
+#include "codec/position.h"
 
 /* Longer numbers are refused: cJSON reads 63 characters of a number. */
 #define JSON_NUMBER_SIZE_MAX 60
 
 /* 0 when the text is one JSON value within the limits (unique_names is not looked at). ERR_INPUT
- * and ERR_LIMIT name line and column. */
-int json_scan(const char *text, size_t size, const struct json_limits *limits, struct err *err);
+ * and ERR_LIMIT name line and column. `positions`: as json_parse_positions, not cleared here. */
+int json_scan(const char *text, size_t size, const struct json_limits *limits,
+	      struct positions *positions, struct err *err);
 
 #endif

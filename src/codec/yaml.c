@@ -34,6 +34,9 @@ struct yaml {
 	yaml_parser_t parser;
 	yaml_event_t event;
 	bool has_event;
+	struct positions *positions; /* NULL: not wanted */
+	yaml_mark_t name;            /* of the member whose value comes next, if has_name */
+	bool has_name;
 	const struct json_limits *limits;
 	size_t depth_max, depth;
 	size_t elements, bytes;
@@ -48,6 +51,7 @@ static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_he
 static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kind, const char *what,
 		   const char *which)
 {
+	positions_fail(yaml->positions, mark->line + 1, mark->column + 1);
 	return err_set(yaml->err, kind, "line %zu, column %zu: %s%.100s", mark->line + 1,
 		       mark->column + 1, what, which);
 }
@@ -55,6 +59,17 @@ static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kin
 static int fail(struct yaml *yaml, enum err_kind kind, const char *what)
 {
 	return fail_at(yaml, &yaml->event.start_mark, kind, what, "");
+}
+
+/* A reader error has an offset instead of a mark. */
+static int fail_reading(struct yaml *yaml, const char *problem)
+{
+	const char *text = (const char *)yaml->parser.input.string.start;
+	size_t offset = yaml->parser.problem_offset;
+
+	if (yaml->positions)
+		yaml->positions->failure = position_of_byte(text, offset);
+	return err_set(yaml->err, ERR_INPUT, "byte %zu: %s", offset, problem);
 }
 
 static int next_event(struct yaml *yaml)
@@ -65,10 +80,8 @@ static int next_event(struct yaml *yaml)
 	if (!yaml_parser_parse(&yaml->parser, &yaml->event)) {
 		const char *problem = yaml->parser.problem;
 
-		/* A reader error has an offset instead of a mark. */
 		if (yaml->parser.error == YAML_READER_ERROR)
-			return err_set(yaml->err, ERR_INPUT, "byte %zu: %s",
-				       yaml->parser.problem_offset, problem ? problem : "");
+			return fail_reading(yaml, problem ? problem : "");
 		return fail_at(yaml, &yaml->parser.problem_mark, ERR_INPUT, "",
 			       problem ? problem : "cannot be read");
 	}
@@ -230,6 +243,8 @@ static int parse_member(struct yaml *yaml, struct cJSON *object, struct names *n
 	if (!add_name(names, object, name))
 		return fail_at(yaml, &yaml->event.start_mark, ERR_INPUT,
 			       "this member is there twice: ", name);
+	yaml->name = yaml->event.start_mark;
+	yaml->has_name = true;
 	if (next_event(yaml) || parse_node(yaml, &value, &height))
 		return -1;
 	CHECK(cJSON_AddItemToObject(object, name, value));
@@ -314,11 +329,19 @@ static const yaml_char_t *anchor_name(const yaml_event_t *event)
 	}
 }
 
+static size_t open_entry(struct yaml *yaml)
+{
+	const yaml_mark_t *mark = yaml->has_name ? &yaml->name : &yaml->event.start_mark;
+
+	yaml->has_name = false;
+	return positions_open(yaml->positions, mark->line + 1, mark->column + 1);
+}
+
 /* One value; the event at hand is its first, and after it its last. An anchor becomes known when
  * its value is complete, so that no value holds itself. */
 static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_height)
 {
-	size_t elements = yaml->elements, bytes = yaml->bytes;
+	size_t elements = yaml->elements, bytes = yaml->bytes, entry = open_entry(yaml);
 	const char *name = (const char *)anchor_name(&yaml->event);
 	struct anchor *anchor;
 	int failed;
@@ -337,6 +360,7 @@ static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_he
 					 ret_node, ret_height);
 	if (failed)
 		return -1;
+	positions_close(yaml->positions, entry);
 	if (name) {
 		anchor = ARENA_NEW(&yaml->arena, struct anchor);
 		anchor->node = *ret_node;
@@ -348,20 +372,14 @@ static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_he
 	return 0;
 }
 
+/* From one document's start to its end; the event at hand is its start. */
 static int parse_document(struct yaml *yaml, struct cJSON **ret_node)
 {
 	AUTO(json_done) struct cJSON *node = NULL;
 	size_t height;
 
-	if (next_event(yaml) || next_event(yaml))
+	if (next_event(yaml) || parse_node(yaml, &node, &height) || next_event(yaml))
 		return -1;
-	if (yaml->event.type == YAML_STREAM_END_EVENT)
-		return err_set(yaml->err, ERR_INPUT, "the text is empty");
-	if (next_event(yaml) || parse_node(yaml, &node, &height) || next_event(yaml) ||
-	    next_event(yaml))
-		return -1;
-	if (yaml->event.type != YAML_STREAM_END_EVENT)
-		return fail(yaml, ERR_INPUT, "a second document begins here, one is expected");
 	*ret_node = steal(&node);
 	return 0;
 }
@@ -375,25 +393,94 @@ static void yaml_done(struct yaml *yaml)
 	arena_done(&yaml->arena);
 }
 
-int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
-	       struct cJSON **ret_json, struct err *err)
+static int yaml_init(struct yaml *yaml, const char *text, size_t size,
+		     const struct json_limits *limits, struct err *err)
 {
-	AUTO(yaml_done)
-	struct yaml yaml = {
+	*yaml = (struct yaml){
 		.limits = limits,
 		.depth_max = limits->depth < JSON_DEPTH_MAX ? limits->depth : JSON_DEPTH_MAX,
 		.anchors = MAP_INIT,
 		.arena = ARENA_INIT,
 		.err = err,
 	};
-
-	CHECK(yaml_parser_initialize(&yaml.parser));
+	CHECK(yaml_parser_initialize(&yaml->parser));
 	if (size > limits->bytes)
 		return err_set(err, ERR_LIMIT, "the text has %zu bytes, more than %zu", size,
 			       limits->bytes);
-	yaml_parser_set_encoding(&yaml.parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&yaml.parser, (const unsigned char *)text, size);
-	return parse_document(&yaml, ret_json);
+	yaml_parser_set_encoding(&yaml->parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&yaml->parser, (const unsigned char *)text, size);
+	return 0;
+}
+
+int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
+	       struct cJSON **ret_json, struct err *err)
+{
+	AUTO(yaml_done) struct yaml yaml;
+	AUTO(json_done) struct cJSON *node = NULL;
+
+	if (yaml_init(&yaml, text, size, limits, err) || next_event(&yaml) || next_event(&yaml))
+		return -1;
+	if (yaml.event.type == YAML_STREAM_END_EVENT)
+		return err_set(err, ERR_INPUT, "the text is empty");
+	if (parse_document(&yaml, &node) || next_event(&yaml))
+		return -1;
+	if (yaml.event.type != YAML_STREAM_END_EVENT)
+		return fail(&yaml, ERR_INPUT, "a second document begins here, one is expected");
+	*ret_json = steal(&node);
+	return 0;
+}
+
+/* ---- streams ---- */
+
+struct yaml_stream {
+	struct yaml yaml;
+	struct err first; /* of yaml_init */
+	bool begun;
+};
+
+struct yaml_stream *yaml_stream_new(const char *text, size_t size, const struct json_limits *limits)
+{
+	struct yaml_stream *stream = memory_alloc(sizeof(*stream));
+
+	(void)yaml_init(&stream->yaml, text, size, limits, &stream->first);
+	return stream;
+}
+
+void yaml_stream_free(struct yaml_stream *stream)
+{
+	if (!stream)
+		return;
+	yaml_done(&stream->yaml);
+	memory_free(stream);
+}
+
+/* Anchors are of one document, and so are the limits. */
+static void forget_document(struct yaml *yaml)
+{
+	map_done(&yaml->anchors);
+	yaml->anchors = MAP_INIT;
+	arena_reset(&yaml->arena);
+	yaml->depth = yaml->elements = yaml->bytes = 0;
+	yaml->aliased_elements = yaml->aliased_bytes = 0;
+}
+
+int yaml_stream_next(struct yaml_stream *stream, struct positions *positions,
+		     struct cJSON **ret_json, struct err *err)
+{
+	struct yaml *yaml = &stream->yaml;
+
+	positions_clear(positions);
+	yaml->positions = positions;
+	yaml->err = err;
+	if (stream->first.kind != ERR_NONE)
+		return err_set(err, stream->first.kind, "%s", stream->first.text);
+	forget_document(yaml);
+	if ((!stream->begun && next_event(yaml)) || next_event(yaml))
+		return -1;
+	stream->begun = true;
+	if (yaml->event.type == YAML_STREAM_END_EVENT)
+		return 0;
+	return parse_document(yaml, ret_json) ? -1 : 1;
 }
 
 int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *limits,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "codec/json.h"
+#include "codec/position.h"
 
 /* Errors name line and column: ERR_INPUT for wrong text, a second document, a member name that is
  * there twice; ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
@@ -17,5 +18,17 @@ int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
 /* JSON when the text begins with { or [ and is JSON, else YAML. */
 int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *limits,
 		       struct cJSON **ret_json, struct err *err);
+
+/* The documents of one text, one after another. `text` must live as long; the caller frees. */
+struct yaml_stream;
+struct yaml_stream *yaml_stream_new(const char *text, size_t size,
+				    const struct json_limits *limits);
+void yaml_stream_free(struct yaml_stream *stream); /* NULL is fine */
+/* 1: *ret_json is the next document; 0: there is none (any more); -1 as yaml_parse. After 0 and -1 it
+ * must not be called again: what follows a mistake cannot be read. limits->bytes is of the text, and of the strings of one
+ * document; the other limits are of one document. `positions` (NULL: not wanted) gets where its
+ * values stand, or where the error is (codec/position). */
+int yaml_stream_next(struct yaml_stream *stream, struct positions *positions,
+		     struct cJSON **ret_json, struct err *err);
 
 #endif
