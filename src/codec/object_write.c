@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "codec/gpushare_json.h"
+
 void object_write_text(struct json_writer *writer, const char *name, const char *text)
 {
 	if (text && *text != '\0')
@@ -64,7 +66,9 @@ void object_write_conditions(struct json_writer *writer, const struct condition 
 static bool annotation_is_known(const char *key)
 {
 	return strncmp(key, "rayscaler.dev/", strlen("rayscaler.dev/")) == 0 ||
-	       strncmp(key, "ray.io/", strlen("ray.io/")) == 0;
+	       strncmp(key, "ray.io/", strlen("ray.io/")) == 0 ||
+	       strcmp(key, GPUSHARE_ANNOTATION_INDEX) == 0 ||
+	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0;
 }
 
 static void write_annotations(struct json_writer *writer, const struct labels *annotations)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/gpushare_json.h"
 #include "codec/object_json.h"
 #include "codec/pod_spec_json.h"
 #include "codec/rfc3339.h"
@@ -91,6 +92,7 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	pod.created = metadata.created;
 	pod.deleting = metadata.deleting;
 	pod.deletion_time = metadata.deletion_time;
+	gpushare_decode(&pod.annotations, arena, &pod.device_uses, &pod.device_use_count);
 	pod.problems = object_problems(&reader);
 	*ret_pod = pod;
 	return 0;

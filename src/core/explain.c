@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/demand.h"
+#include "core/outlook.h"
 #include "core/patch.h"
 #include "core/reason.h"
 
@@ -169,10 +170,19 @@ static struct words words_of_replacement(const struct situation *s, const struct
 					    leaving_text(s, group)) };
 }
 
-static struct words words_of_launch(const struct situation *s, const struct group *group)
+/* New Pods that some Node could hold need no words. */
+static const char *outlook_text(struct situation *s, struct group *group)
+{
+	const char *text = outlook_of_launch(s, group);
+
+	return text[0] == '\0' || group->outlook_fits ? "" : arena_printf(s->arena, "; %s", text);
+}
+
+static struct words words_of_launch(struct situation *s, struct group *group)
 {
 	bool requests = !group->launches_for_demand && group->launches_for_request;
-	const char *held = held_back_text(s, group);
+	const char *held =
+		arena_printf(s->arena, "%s%s", held_back_text(s, group), outlook_text(s, group));
 	int64_t launch = group->to_launch;
 	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
 		return group->launches_for_leaving > 0 ? words_of_replacement(s, group) :
@@ -285,7 +295,7 @@ static struct words words_of_taking_back(const struct situation *s, const struct
 	};
 }
 
-static struct words words_of(const struct situation *s, const struct group *group)
+static struct words words_of(struct situation *s, struct group *group)
 {
 	if (group->frozen)
 		return (struct words){ "", "" };
@@ -304,7 +314,7 @@ static struct words words_of(const struct situation *s, const struct group *grou
 void explain_groups(struct situation *s)
 {
 	for (size_t g = 0; g < s->group_count; g++) {
-		const struct group *group = &s->groups[g];
+		struct group *group = &s->groups[g];
 		struct words words = words_of(s, group);
 		struct plan_group *item = VEC_ADD(s->arena, &s->plan->groups);
 		item->name = group->spec->name;

@@ -171,6 +171,12 @@ struct container_status {
 	bool started_before; /* running or terminated now, or lastState or restartCount tell of a run */
 };
 
+/* A share of a device that a scheduler for shared GPUs has given to a Pod (codec/gpushare_json). */
+struct device_use {
+	int64_t device; /* its index on the Node, 0 and above */
+	int64_t amount; /* 1/10000 of the resource's unit; 0: all that the Pod requests */
+};
+
 struct pod {
 	const char *namespace_, *name, *uid, *resource_version;
 	struct labels labels, annotations;
@@ -185,6 +191,8 @@ struct pod {
 	size_t condition_count;
 	const struct container_status *container_statuses;
 	size_t container_status_count;
+	const struct device_use *device_uses;
+	size_t device_use_count;
 	struct strings problems;
 };
 
@@ -194,6 +202,7 @@ struct taint {
 
 struct node {
 	const char *name, *resource_version;
+	const char *address; /* its InternalIP; only shown, never part of the file */
 	struct labels labels, annotations;
 	struct quantities capacity, allocatable;
 	const struct taint *taints;

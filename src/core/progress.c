@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "core/event_meaning.h"
+#include "core/outlook.h"
 #include "core/worker.h"
+
+/* Of what the scheduler says: the list of its reasons can be long, what the Nodes say comes after. */
+#define SCHEDULER_TEXT_MAX 256
 
 static time_ms latest(time_ms a, time_ms b)
 {
@@ -81,7 +85,24 @@ static void assess_gated(const struct situation *s, struct worker *worker)
 							pod->spec.scheduling_gates.at[0]);
 }
 
-static void assess_unschedulable(const struct situation *s, struct worker *worker,
+/* What the scheduler, or a node autoscaler, says, and then what the Nodes say. */
+static void add_outlook(struct situation *s, struct worker *worker)
+{
+	const char *outlook, *said = worker->obstacle_message;
+	size_t size = strnlen(said, SCHEDULER_TEXT_MAX);
+
+	if (worker->obstacle == OBSTACLE_NONE || worker->group == SITUATION_NO_INDEX)
+		return;
+	outlook = outlook_of_pod(s, &s->groups[worker->group], worker->pod);
+	if (outlook[0] == '\0')
+		return;
+	if (size > 0 && said[size - 1] == '.')
+		size--;
+	worker->obstacle_message =
+		arena_printf(s->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", outlook);
+}
+
+static void assess_unschedulable(struct situation *s, struct worker *worker,
 				 const struct condition *scheduled)
 {
 	const struct snapshot *snapshot = s->snapshot;
@@ -103,6 +124,7 @@ static void assess_unschedulable(const struct situation *s, struct worker *worke
 	} else if (!reaction.promised) {
 		worker->obstacle = OBSTACLE_WAITING;
 	}
+	add_outlook(s, worker);
 }
 
 static time_ms ray_container_start(const struct pod *pod)
@@ -158,7 +180,7 @@ const char *progress_end_text(struct arena *arena, const struct pod *pod)
 			    message[0] != '\0' ? ": " : "", message);
 }
 
-static void assess(const struct situation *s, struct worker *worker)
+static void assess(struct situation *s, struct worker *worker)
 {
 	const struct pod *pod = worker->pod;
 	const struct condition *scheduled =

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "core/capacity.h"
 #include "core/name_set.h"
+#include "core/node_room.h"
 #include "core/plan.h"
 #include "core/schedule.h"
 #include "core/snapshot.h"
@@ -113,6 +114,8 @@ struct group {
 	int64_t wanted_replicas;  /* without those for Pods that leave */
 	int64_t patch_replicas, target_replicas, to_launch;
 	bool at_maximum, at_minimum; /* a bound cut what was wanted */
+	const char *outlook;         /* see outlook.h; NULL: not looked yet */
+	bool outlook_fits;           /* a Node has room now */
 };
 
 /* A received request after equal ones were joined; see demand.h. */
@@ -158,6 +161,7 @@ struct situation {
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
 	const struct pod *head_pod;       /* NULL when there is none */
 	struct name_set pod_names;
+	struct node_rooms *rooms; /* of the Nodes; NULL until outlook has looked */
 	/* In canonical order: groups in order, by Pod name; those of removed groups last. */
 	struct worker *workers;
 	size_t worker_count;
