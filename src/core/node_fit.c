@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/node_match.h"
 #include "core/pod_request.h"
 
 #define OBSTACLES_SHOWN 4
@@ -213,9 +214,9 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 {
 	struct arena *arena = judgement->arena;
 	const struct taint *taint = node_fit_taint(demand, node);
-	const char *why;
+	const char *why = node_fit_labels_why(demand->spec, node, arena);
 
-	if (!node_fit_labels(demand->spec, node, arena, &why))
+	if (why[0] != '\0')
 		judge(judgement, NODE_FIT_NEVER, COST_LABEL, why);
 	if (taint != NULL)
 		judge(judgement, passes(taint) ? NODE_FIT_LATER : NODE_FIT_NEVER,
@@ -279,7 +280,7 @@ static const char *fragments_text(const struct node_demand *demand, const struct
 			const struct node_amount *amount = node_room_amount(room, wanted->name);
 			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
 
-			if (left == 0 || !node_fit_labels(demand->spec, room->node, arena, NULL) ||
+			if (left == 0 || !node_match_selects(demand->spec, room->node) ||
 			    node_fit_taint(demand, room->node) != NULL)
 				continue;
 			nodes++;

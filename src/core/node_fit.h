@@ -43,11 +43,10 @@ struct node_demand {
 void node_demand_init(struct node_demand *demand, const struct pod_spec *spec, bool template_only,
 		      const struct device_table *devices, struct arena *arena);
 
-/* nodeSelector and required node affinity alone; *ret_why (may be NULL) names the first that does not
- * match, "" when all do. Operators In, NotIn, Exists, DoesNotExist, Gt, Lt, and the field metadata.name;
- * an unknown one matches nothing. A term without expressions matches nothing, as in Kubernetes. */
-bool node_fit_labels(const struct pod_spec *spec, const struct node *node, struct arena *arena,
-		     const char **ret_why);
+/* What of nodeSelector and required node affinity does not match, in words; "" when all does
+ * (node_match_selects). */
+const char *node_fit_labels_why(const struct pod_spec *spec, const struct node *node,
+				struct arena *arena);
 /* The first taint (NoSchedule, NoExecute) that is not tolerated; NULL: none. */
 const struct taint *node_fit_taint(const struct node_demand *demand, const struct node *node);
 

@@ -76,7 +76,7 @@ static bool compares(const struct node_expression *expression, const char *value
 	return greater ? left > right : left < right;
 }
 
-static bool matches(const struct node_expression *expression, const struct node *node)
+bool node_match_expression(const struct node_expression *expression, const struct node *node)
 {
 	const char *value;
 	if (!expression->is_field)
@@ -100,7 +100,7 @@ static bool matches(const struct node_expression *expression, const struct node 
 static bool matches_term(const struct node_term *term, const struct node *node)
 {
 	for (size_t i = 0; i < term->count; i++)
-		if (!matches(&term->expressions[i], node))
+		if (!node_match_expression(&term->expressions[i], node))
 			return false;
 	return term->count > 0;
 }

@@ -13,6 +13,7 @@
 bool node_match_selects(const struct pod_spec *spec, const struct node *node);
 bool node_match_selector(const struct labels *selector, const struct node *node);
 bool node_match_affinity(const struct pod_spec *spec, const struct node *node);
+bool node_match_expression(const struct node_expression *expression, const struct node *node);
 /* The first NoSchedule or NoExecute taint that the Pod does not tolerate, NULL for none. */
 const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node);
 bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint);

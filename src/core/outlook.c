@@ -18,7 +18,7 @@ static struct node_rooms *make_rooms(struct situation *s)
 	const struct snapshot *snapshot = s->snapshot;
 	struct node_rooms *rooms = ARENA_NEW(s->arena, struct node_rooms);
 
-	node_rooms_init(rooms, snapshot->nodes, snapshot->node_count, device_table_builtin(),
+	node_rooms_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
 			s->arena);
 	for (size_t i = 0; rooms->count > 0 && i < snapshot->pod_count; i++)
 		node_rooms_add(rooms, &snapshot->pods[i]);
