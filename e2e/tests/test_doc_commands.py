@@ -21,7 +21,11 @@ import yaml
 from rayscaler_e2e import rayclusters
 
 TOP = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([TOP / "README.md", *TOP.glob("docs/*.md"), *TOP.glob("e2e/**/*.md"), *TOP.glob("charts/**/*.md")])
+DOCUMENTS = sorted(
+    path
+    for pattern in ("README.md", "docs/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
+    for path in TOP.glob(pattern)
+)
 PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
 SUBCOMMANDS = ("run", "plan", "park", "version", "status", "explain", "snapshot", "request", "help")
 
@@ -50,6 +54,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl (-n rayscaler-system get (pods|lease rayscaler( -o yaml)?)|describe (pod|rca CLUSTER))", "test_operations.py::test_"),
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
     (r"rayscaler plan( -f (FILE|now\.yaml))?( \[.*)?", "test_commands.py::test_"),
+    (r"rayscaler plan -f examples/[\w-]+\.snapshot\.yaml", "test_examples.py::test_the_plan_is_the_one_shown"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
     (r"make manifests", "dry"),
     (r"helm (install|upgrade|uninstall) rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
@@ -147,7 +152,7 @@ def manifests() -> Iterator[Tuple[str, Dict[str, Any]]]:
     for document in DOCUMENTS:
         blocks = re.findall(r"^```yaml\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
         for number, block in enumerate(blocks, 1):
-            for value in yaml.safe_load_all(block):
+            for value in (v for v in yaml.safe_load_all(block) if isinstance(v, dict)):
                 yield f"{document.relative_to(TOP)}, block {number}", value
 
 
