@@ -209,7 +209,7 @@ static void test_failures(void **state)
 	} table[] = {
 		{ "a: 1\nb: 2\na: 3\n", false, 3, 1, "line 3, column 1: this member is there" },
 		{ "a: [1\nb: 2\n", false, 2, 2, "line 2, column 2: " },
-		{ "a: 1\n\xC3\xA9: \xFF\n", false, 2, 4, "byte 8: " },
+		{ "a: 1\n\xC3\xA9: \xFF\n", false, 2, 4, "byte 9: " },
 		{ "{\"a\": {\"b\": 1, \"c\": [],\n \"c\": 2, \"b\": 3}}", true, 2, 2,
 		  "line 2, column 2: this member is there twice: c" },
 		{ "{\"a\": 1,\n  b}", true, 2, 3, "line 2, column 3: a member name" },
