@@ -13,6 +13,9 @@
  * check: the function of core/lint_subject.h, NULL for what only a decoder can see.
  * Findings of one group come in this order. */
 #define LINT_RULE_TABLE(X)                                                                         \
+	X(CANNOT_BE_READ, ERROR, "cannot-be-read", NULL,                                           \
+	  "a file is no YAML or JSON, has a member twice, or is larger than what is read",         \
+	  "mend the text at the line and column that are named")                                   \
 	X(WRONG_TYPE, ERROR, "wrong-type", NULL,                                                   \
 	  "a field has another JSON type than the RayCluster definition asks for",                 \
 	  "write the type that the message names")                                                 \
