@@ -5,6 +5,7 @@
 
 #include "core/demand.h"
 #include "core/reason.h"
+#include "core/undeclared.h"
 
 struct verdict {
 	bool infeasible;
@@ -146,11 +147,12 @@ static const char *explain_no_fit(const struct situation *s, const struct ray_re
 				    "no group could serve %s%s: the labels of %s do not match",
 				    bundle, selector_text(s->arena, request), closest->spec->name);
 	return arena_printf(
-		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there",
+		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there%s",
 		bundle, closest->spec->name, resource_name_text(s->arena, lack->name),
 		resource_amount_text(s->arena, lack->amount),
-		resource_amount_text(s->arena, resources_amount(&closest->capacity.resources,
-								lack->name, 0)));
+		resource_amount_text(s->arena,
+				     resources_amount(&closest->capacity.resources, lack->name, 0)),
+		undeclared_text(s, request));
 }
 
 static struct verdict held_by(const struct situation *s, const struct group *group)
