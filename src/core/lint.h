@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "core/device.h"
 #include "core/kubernetes.h"
+#include "core/ray_state.h"
 #include "core/settings.h"
 
 enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
@@ -36,6 +37,10 @@ struct lint_context {
 	bool nodes_known; /* else selector-matches-no-node does not speak */
 	const struct node *nodes;
 	size_t node_count;
+	/* The annotation rayscaler.dev/request-resources as codec/request_resources parses it (core
+	 * cannot read JSON). Both unset: there is none, or nobody looked. */
+	const struct ray_constraint *annotation_request;
+	const char *annotation_problem; /* why it cannot be parsed; NULL or "" for nothing */
 };
 
 /* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule table. */
