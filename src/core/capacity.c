@@ -28,6 +28,7 @@ struct builder {
 	struct resources custom; /* merged last, overrides */
 	VEC(struct resource) entries;
 	VEC(const char *) warnings;
+	bool limits_told; /* KubeRay tells `ray start` of accelerators in the limits */
 	const char *problem;
 };
 
@@ -87,20 +88,19 @@ static bool equal_ignoring_case(const char *a, const char *b)
 	return *a == *b;
 }
 
-static bool is_gpu_key(const char *name)
+static bool is_gpu(const char *resource)
 {
-	const char *resource = device_ray_resource(name);
 	return resource != NULL && strcmp(resource, "GPU") == 0;
 }
 
-/* Of the group's own resources, whose names KubeRay reads in any case; those of a container are names
- * of Kubernetes and taken as they are. */
-static bool is_own_gpu_key(const struct builder *b, const char *name)
+/* KubeRay reads the names of the group's own resources in any case; those of a container are names of
+ * Kubernetes and taken as they are. */
+static const char *lowered(struct arena *arena, const char *name)
 {
-	char *small = arena_strdup(b->arena, name);
+	char *small = arena_strdup(arena, name);
 	for (char *at = small; *at != '\0'; at++)
 		*at = lower(*at);
-	return is_gpu_key(small);
+	return small;
 }
 
 static const struct container *ray_container(const struct source *source)
@@ -170,6 +170,19 @@ static bool add_standard(struct builder *b, const char *name, const char *param,
 	return true;
 }
 
+static bool is_own_gpu(const struct builder *b, const char *name)
+{
+	return is_gpu(device_ray_resource(lowered(b->arena, name)));
+}
+
+/* Nobody tells Ray of requests: what it counts of them it finds by itself. */
+static bool is_container_gpu(const struct builder *b, const struct quantities *quantities,
+			     const char *name)
+{
+	bool told = b->limits_told && quantities == &ray_container(b->source)->limits;
+	return is_gpu(told ? device_ray_resource(name) : device_found_resource(name));
+}
+
 /* The first key by name that is of a GPU and above 0, as KubeRay sorts them. */
 static const struct quantity *first_gpu(const struct builder *b,
 					const struct quantities *quantities)
@@ -178,8 +191,9 @@ static const struct quantity *first_gpu(const struct builder *b,
 	bool own = quantities == b->source->resources;
 	for (size_t i = 0; i < quantities->count; i++) {
 		const struct quantity *quantity = &quantities->at[i];
-		bool is_gpu = own ? is_own_gpu_key(b, quantity->name) : is_gpu_key(quantity->name);
-		if (!is_gpu || (quantity->valid && quantity->amount == 0))
+		bool gpu = own ? is_own_gpu(b, quantity->name) :
+				 is_container_gpu(b, quantities, quantity->name);
+		if (!gpu || (quantity->valid && quantity->amount == 0))
 			continue;
 		if (found == NULL || strcmp(quantity->name, found->name) < 0)
 			found = quantity;
@@ -209,7 +223,21 @@ static void add_gpus(struct builder *b)
 static bool is_standard(const struct builder *b, const char *name)
 {
 	return equal_ignoring_case(name, "CPU") || equal_ignoring_case(name, "memory") ||
-	       is_own_gpu_key(b, name);
+	       is_own_gpu(b, name);
+}
+
+/* KubeRay gives up on all limits where it cannot read rayStartParams.resources, unless the group's own
+ * resources replace them. */
+static bool are_limits_told(struct builder *b)
+{
+	const char *text = labels_value(b->source->start_params, "resources");
+	const struct quantities *own = b->source->resources;
+	if (text == NULL || start_params_kuberay_reads(text))
+		return true;
+	for (size_t i = 0; i < own->count; i++)
+		if (!is_standard(b, own->at[i].name))
+			return true;
+	return false;
 }
 
 static void custom_of_resources(struct builder *b)
@@ -255,6 +283,25 @@ static bool has_custom_accelerator(const struct resources *resources)
 	return false;
 }
 
+/* Of what Ray is not told for that reason, and does not find either. */
+static void warn_untold(struct builder *b)
+{
+	const struct container *container = ray_container(b->source);
+	for (size_t i = 0; container != NULL && i < container->limits.count; i++) {
+		const struct quantity *quantity = &container->limits.at[i];
+		if (device_ray_resource(quantity->name) == NULL ||
+		    device_found_resource(quantity->name) != NULL || quantity->amount == 0)
+			continue;
+		VEC_PUSH(
+			b->arena, &b->warnings,
+			arena_printf(b->arena,
+				     "%s.rayStartParams.resources: KubeRay cannot read it with "
+				     "backslashes, and tells `ray start` nothing of %s then; write "
+				     "it as \"'{\\\"Custom\\\": 1}'\" (group %s)",
+				     b->source->path, quantity->name, b->source->group));
+	}
+}
+
 static void add_accelerator(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
@@ -262,11 +309,12 @@ static void add_accelerator(struct builder *b)
 	if (container == NULL || has_custom_accelerator(&b->custom))
 		return;
 	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
+		const char *name = b->limits_told ? device_ray_resource(custom_limits[i]) :
+						    device_found_resource(custom_limits[i]);
 		quantity = find(&container->limits, custom_limits[i]);
-		if (quantity == NULL || (quantity->valid && quantity->amount == 0))
+		if (name == NULL || quantity == NULL || (quantity->valid && quantity->amount == 0))
 			continue;
-		b->custom = resources_with(b->arena, &b->custom,
-					   device_ray_resource(custom_limits[i]),
+		b->custom = resources_with(b->arena, &b->custom, name,
 					   amount_of(b, quantity, PLACE_LIMITS));
 		return;
 	}
@@ -363,6 +411,9 @@ static void build(const struct source *source, const struct settings *settings,
 					"resource limit for the Ray container.",
 					source->path, source->group));
 	add_standard(&b, "memory", "memory", "memory");
+	b.limits_told = are_limits_told(&b);
+	if (!b.limits_told)
+		warn_untold(&b);
 	add_gpus(&b);
 	read_custom(&b);
 	add_accelerator(&b);
@@ -376,7 +427,8 @@ static void build(const struct source *source, const struct settings *settings,
 		.problem = b.problem,
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
-	device_model_make(ray_container(source), devices, arena, &ret_capacity->device);
+	device_model_make(ray_container(source), devices, b.limits_told, arena,
+			  &ret_capacity->device);
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
 	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
 				    holds_device(source, &ret_capacity->device, &accelerators);

@@ -132,13 +132,16 @@ const struct device_row *device_find(const struct device_table *table, const cha
 	return found != NULL && found->kind == DEVICE_NONE ? NULL : found;
 }
 
-/* nvidia.com/mig-1g.5gb, not the .me variants. */
+/* nvidia.com/mig-1g.5gb, not the .me variants. KubeRay's expression is bound to the end of the name
+ * alone. */
 static bool is_mig(const char *name)
 {
 	static const char prefix[] = "nvidia.com/mig-";
-	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+	const char *at = NULL;
+	for (const char *next = name; (next = strstr(next, prefix)) != NULL;)
+		at = next += sizeof(prefix) - 1;
+	if (at == NULL)
 		return false;
-	const char *at = name + sizeof(prefix) - 1;
 	size_t slices = strspn(at, "0123456789");
 	if (slices == 0 || strncmp(at + slices, "g.", 2) != 0)
 		return false;
@@ -156,6 +159,13 @@ const char *device_ray_resource(const char *resource)
 	if (strcmp(resource, "google.com/tpu") == 0)
 		return "TPU";
 	return NULL;
+}
+
+const char *device_found_resource(const char *resource)
+{
+	if (ends_with_gpu(resource))
+		return "GPU";
+	return strcmp(resource, "google.com/tpu") == 0 ? "TPU" : NULL;
 }
 
 const char *device_kind_name(enum device_kind kind)

@@ -66,6 +66,10 @@ const struct device_row *device_find(const struct device_table *table, const cha
  * utils/resources.go IsGPUResourceKey and its table of custom accelerators): "GPU" for names that end in
  * "gpu" and for nvidia.com/mig-<n>g.<n>gb, "neuron_cores", "TPU"; NULL: Ray is not told of it. */
 const char *device_ray_resource(const char *resource);
+/* The same for a worker whose `ray start` is told nothing of its limits (start_params_kuberay_reads): what
+ * Ray's own configuration counts, because the raylet finds it by itself: "GPU" for names that end in
+ * "gpu", "TPU" (ray 2.60, kuberay/autoscaling_config.py _get_num_gpus, _get_num_tpus). */
+const char *device_found_resource(const char *resource);
 
 const char *device_kind_name(enum device_kind kind); /* "GPU", "Neuron", "TPU", "HPU", "NPU", "" */
 const char *

@@ -20,7 +20,7 @@ static bool contains(const struct held_list *list, const char *resource)
 }
 
 static void add(struct held_list *list, const struct quantities *quantities,
-		const struct device_table *table, struct arena *arena)
+		const struct device_table *table, bool told, struct arena *arena)
 {
 	for (size_t i = 0; i < quantities->count; i++) {
 		const struct quantity *quantity = &quantities->at[i];
@@ -31,7 +31,8 @@ static void add(struct held_list *list, const struct quantities *quantities,
 			continue;
 		VEC_PUSH(arena, &list->at,
 			 ((struct device_held){ quantity->name, row, quantity->amount,
-						device_ray_resource(quantity->name) }));
+						told ? device_ray_resource(quantity->name) :
+						       device_found_resource(quantity->name) }));
 	}
 }
 
@@ -42,7 +43,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->resource, b->resource);
 }
 
-/* What stands for devices comes before what only says more of them; among those what Ray is told of. */
+/* What stands for devices comes before what only says more of them; among those what Ray counts. */
 static int rank(const struct device_held *held)
 {
 	if (held->row->share == DEVICE_QUALIFIER)
@@ -102,7 +103,7 @@ static int64_t memory_bytes_of(const struct held_list *list, const struct device
 }
 
 void device_model_make(const struct container *container, const struct device_table *table,
-		       struct arena *arena, struct device_model *ret_model)
+		       bool told, struct arena *arena, struct device_model *ret_model)
 {
 	struct held_list list = { .at = { .at = NULL } };
 	const struct device_held *main;
@@ -110,8 +111,8 @@ void device_model_make(const struct container *container, const struct device_ta
 	*ret_model = (struct device_model){ .resource = "" };
 	if (container == NULL)
 		return;
-	add(&list, &container->limits, table, arena);
-	add(&list, &container->requests, table, arena);
+	add(&list, &container->limits, table, told, arena);
+	add(&list, &container->requests, table, false, arena);
 	if (list.at.count == 0)
 		return;
 	qsort(list.at.at, list.at.count, sizeof(*list.at.at), by_name);

@@ -14,13 +14,12 @@
 struct device_held {
 	const char *resource; /* "nvidia.com/mig-1g.5gb" */
 	const struct device_row *row;
-	int64_t amount; /* 1/10000 */
-	const char
-		*ray_resource; /* what KubeRay tells Ray that it is: "GPU"; NULL: Ray is not told */
+	int64_t amount;           /* 1/10000 */
+	const char *ray_resource; /* what Ray counts of it undeclared: "GPU"; NULL: nothing */
 };
 
 struct device_model {
-	const char *resource; /* the main one: what Ray is told of, else the first by name; "" none */
+	const char *resource; /* the main one: what Ray counts, else the first by name; "" none */
 	const struct device_row *row; /* of it; NULL: none */
 	enum device_kind kind;
 	enum device_share share;
@@ -30,8 +29,9 @@ struct device_model {
 	size_t held_count;
 };
 
-/* `container` NULL: a Pod without containers, which holds nothing. */
+/* `container` NULL: a Pod without containers, which holds nothing. `told`: KubeRay tells Ray of limits
+ * (core/capacity knows when it cannot); nobody tells it of requests. */
 void device_model_make(const struct container *container, const struct device_table *table,
-		       struct arena *arena, struct device_model *ret_model);
+		       bool told, struct arena *arena, struct device_model *ret_model);
 
 #endif

@@ -130,6 +130,11 @@ static bool read_entry(char **at, struct resource *ret_entry)
 	return true;
 }
 
+bool start_params_kuberay_reads(const char *text)
+{
+	return strchr(text, '\\') == NULL;
+}
+
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources)
 {
 	VEC(struct resource) entries = { NULL, 0, 0 };

@@ -21,4 +21,9 @@ bool start_params_number(const char *text, int64_t *ret_amount);
  * than START_PARAMS_RESOURCES_MAX entries. */
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources);
 
+/* Can KubeRay read it? It takes surrounding quotes and spaces off and wants JSON; the form with
+ * backslashes, which Ray's documents show, is none (kuberay 1.7, common/pod.go, getResourcesMap).
+ * Then it tells `ray start` of no accelerator in the limits, GPUs included. `text` as above. */
+bool start_params_kuberay_reads(const char *text);
+
 #endif
