@@ -78,7 +78,7 @@ def test_a_cluster_that_is_being_deleted_is_left_alone(scenario, namespace, cont
     hold(lambda: one.replicas() == 0, 4, "a cluster that is being deleted is not scaled")
 
 
-def test_clusters_that_are_not_ours_are_left_alone(scenario, namespace, controller):
+def test_a2_clusters_that_are_not_ours_are_left_alone(scenario, namespace, controller):
     asked = {"rayscaler.dev/request-resources": TWO_GPUS}
     off = scenario(held("off", annotations=asked), wait=False)
     off.edit({"spec": {"enableInTreeAutoscaling": False}})
