@@ -271,7 +271,7 @@ static void read_custom(struct builder *b)
 		set_problem(
 			b, arena_printf(b->arena,
 					"%s.rayStartParams.resources: must be an object of numbers "
-					"in quotes, such as '\"{\\\"Custom\\\": 1}\"' (group %s)",
+					"in quotes, such as \"'{\\\"Custom\\\": 1}'\" (group %s)",
 					b->source->path, b->source->group));
 }
 

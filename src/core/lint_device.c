@@ -51,19 +51,21 @@ static bool declares_gpus(const struct lint_subject *subject)
 	return false;
 }
 
-/* The custom resources as rayStartParams has them, with one more. */
+/* The custom resources as rayStartParams has them, with one more unless `name` is NULL; in the form that
+ * KubeRay reads as well. */
 static const char *custom_line(struct lint_subject *subject, const char *name, long long amount)
 {
 	const char *text = labels_value(subject->start_params, "resources"), *line = "";
 	struct resources custom = { NULL, 0 };
 	if (text != NULL && !start_params_resources(text, subject->arena, &custom))
 		custom.count = 0;
-	custom = resources_with(subject->arena, &custom, name, amount * RESOURCE_UNIT);
+	if (name != NULL)
+		custom = resources_with(subject->arena, &custom, name, amount * RESOURCE_UNIT);
 	for (size_t i = 0; i < custom.count; i++)
 		line = arena_printf(subject->arena, "%s%s\\\"%s\\\": %s", line, i > 0 ? ", " : "",
 				    custom.at[i].name,
 				    resource_amount_text(subject->arena, custom.at[i].amount));
-	return arena_printf(subject->arena, "resources: '\"{%s}\"'", line);
+	return arena_printf(subject->arena, "resources: \"'{%s}'\"", line);
 }
 
 /* Where the group declares `amount` of Ray's resource `name`, and the line for it. */
@@ -116,6 +118,28 @@ static void say_unknown(struct lint_subject *subject, const struct quantity *qua
 		 subject->title, quantity->text, quantity->name, ray, hint);
 }
 
+/* KubeRay would tell Ray of it, but gives up where it cannot read the custom resources. */
+static bool is_untold(const struct lint_subject *subject, const char *resource)
+{
+	const struct device_model *device = &subject->capacity.device;
+	for (size_t i = 0; i < device->held_count; i++)
+		if (strcmp(device->held[i].resource, resource) == 0)
+			return device->held[i].ray_resource == NULL &&
+			       device_ray_resource(resource) != NULL;
+	return false;
+}
+
+static void say_untold(struct lint_subject *subject, const struct quantity *quantity)
+{
+	lint_say(
+		subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
+		arena_printf(subject->arena, "%s.rayStartParams.resources", subject->path),
+		custom_line(subject, NULL, 0),
+		"KubeRay cannot read resources with backslashes, and then does not tell Ray of %s of "
+		"%s: no demand for %s starts a worker",
+		quantity->name, subject->title, device_ray_resource(quantity->name));
+}
+
 void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
@@ -123,7 +147,9 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 		const struct quantity *quantity = &devices.at[i];
 		const struct device_row *row = lint_device(subject, quantity);
 		const char *ray = device_ray_resource(quantity->name);
-		if (ray != NULL && begins_with(quantity->name, "nvidia.com/mig-"))
+		if (is_untold(subject, quantity->name))
+			say_untold(subject, quantity);
+		else if (ray != NULL && begins_with(quantity->name, "nvidia.com/mig-"))
 			say_mig(subject, quantity);
 		else if (ray == NULL)
 			say_unknown(subject, quantity, row);

@@ -50,7 +50,7 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 		lint_say(
 			subject, LINT_RULE_RAY_START_PARAM_INVALID,
 			lint_path_member(subject->arena, path, "resources"),
-			"resources: '\"{\\\"Custom\\\": 1}\"'",
+			"resources: \"'{\\\"Custom\\\": 1}'\"",
 			"resources \"%.64s\" is no object of numbers within quotes of its own; `ray "
 			"start` does not take it, and %s is not scaled",
 			custom, subject->title);

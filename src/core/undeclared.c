@@ -59,7 +59,7 @@ static const char *line(const struct situation *s, const struct group *group,
 	if (group->spec->resources.count == 0 && params_have_resources(group))
 		return arena_printf(
 			s->arena,
-			"resources: '\"{\\\"%s\\\": %lld}\"' into the rayStartParams of the group",
+			"resources: \"'{\\\"%s\\\": %lld}'\" into the rayStartParams of the group",
 			wanted, count);
 	return arena_printf(s->arena, "%s: \"%lld\" into the resources of the group", wanted,
 			    count);
