@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/file.h"
 #include "cli/flags.h"
+#include "cli/gpus.h"
 #include "cli/help.h"
 #include "cli/status_json.h"
 #include "cli/status_text.h"
@@ -21,11 +22,15 @@
 
 static const char help[] =
 	"usage: @ status [CLUSTER] [-n NS | -A] [-w] [-o table|json|yaml] [flags]\n"
+	"       @ status --gpus [-w] [-o table|json|yaml] [flags]\n"
 	"Shows the worker groups of RayClusters: bounds, replicas now and wanted, GPUs in\n"
 	"use and there, Pods on their way, since when a worker is idle, and why. Below\n"
 	"it: what waits in Ray, what cannot be served, which groups are in back-off.\n"
 	"The running controller is asked for what it decides from. Without one the table\n"
 	"is made from the API objects, and says what is not known.\n"
+	"With --gpus: the accelerators of every Node, by device where that is known, who\n"
+	"uses them, totals, and what is free and of no use (needs to list nodes and pods).\n"
+	"  --gpus                        the inventory of Nodes\n"
 	"  -A, --all-namespaces          all namespaces\n"
 	"  -w, --watch                   again every 2 s until Ctrl-C\n"
 	"  -o, --output FORMAT           table (default), json or yaml\n"
@@ -38,7 +43,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 struct arguments {
 	struct session_flags session;
 	const char *name, *output_word, *color;
-	bool all, watch;
+	bool all, watch, gpus;
 	enum output output;
 	bool colours;
 };
@@ -62,6 +67,33 @@ static int write_answer(const struct arguments *arguments, const struct status_a
 	return yaml_write(buf_string(&json), json.size, output, err);
 }
 
+static void done_gpus(struct gpus_answer *answer)
+{
+	gpus_done(answer);
+}
+
+static int look_at_gpus(const struct arguments *arguments, struct session *session,
+			struct buf *output, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(done_gpus) struct gpus_answer answer = { .stock = NULL };
+	AUTO(buf_done) struct buf json;
+
+	buf_init(&json, OUTPUT_BYTES_MAX);
+	if (gpus_look(session, device_table_builtin(), &arena, &answer, err))
+		return -1;
+	if (arguments->output == OUTPUT_TABLE) {
+		gpus_text_write(&answer, arguments->colours, &arena, output);
+		return 0;
+	}
+	if (arguments->output == OUTPUT_JSON)
+		return gpus_json_write(&answer, output, err);
+	if (gpus_json_write(&answer, &json, err))
+		return -1;
+	return yaml_write(buf_string(&json), json.size, output, err);
+}
+
+/* view NULL: the inventory. */
 static int look(const struct arguments *arguments, struct session *session, struct view *view,
 		struct buf *output, struct err *err)
 {
@@ -74,6 +106,8 @@ static int look(const struct arguments *arguments, struct session *session, stru
 		.namespace_ = arguments->all ? NULL : session_namespace(session),
 	};
 
+	if (!view)
+		return look_at_gpus(arguments, session, output, err);
 	remote_find(session, &arena, &remote);
 	view_look(view, &remote, &arena, &clusters);
 	return write_answer(arguments, &answer, &arena, output, err);
@@ -147,9 +181,10 @@ static int status(const struct arguments *arguments, struct err *err)
 		return -1;
 	if (arguments->watch)
 		session_catch_signals(session);
-	view = view_new(session, arguments->all ? NULL : session_namespace(session),
-			arguments->name);
-	if (view_wait(view, arguments->watch, err))
+	if (!arguments->gpus)
+		view = view_new(session, arguments->all ? NULL : session_namespace(session),
+				arguments->name);
+	if (view && view_wait(view, arguments->watch, err))
 		return session_interrupted(session) ? 0 : -1;
 	return arguments->watch ? watch(arguments, session, view, err) :
 				  once(arguments, session, view, err);
@@ -177,6 +212,9 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 {
 	if (check_output(arguments, err))
 		return -1;
+	if (arguments->gpus && (arguments->all || arguments->name || arguments->session.namespace_))
+		return err_set(err, ERR_INPUT,
+			       "--gpus shows all Nodes: it goes with none of -A, -n and CLUSTER");
 	if (arguments->all && (arguments->name || arguments->session.namespace_))
 		return err_set(err, ERR_INPUT, "-A goes with neither -n nor CLUSTER");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
@@ -192,6 +230,7 @@ int cli_status(int argc, char **argv)
 	struct arguments arguments = { .name = NULL };
 	const struct flag table[] = {
 		{ "-A", "--all-namespaces", .on = &arguments.all },
+		{ NULL, "--gpus", .on = &arguments.gpus },
 		{ "-w", "--watch", .on = &arguments.watch },
 		{ "-o", "--output", .value = &arguments.output_word },
 		{ NULL, "--color", .value = &arguments.color },

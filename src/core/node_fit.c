@@ -218,14 +218,14 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 
 	if (why[0] != '\0')
 		judge(judgement, NODE_FIT_NEVER, COST_LABEL, why);
-	if (taint != NULL)
+	if (node->unschedulable && (taint == NULL || passes(taint)))
+		judge(judgement, NODE_FIT_LATER, COST_PASSING, "it is cordoned");
+	else if (taint != NULL)
 		judge(judgement, passes(taint) ? NODE_FIT_LATER : NODE_FIT_NEVER,
 		      passes(taint) ? COST_PASSING : COST_TAINT,
 		      arena_printf(arena, "taint %s%s%s:%s is not tolerated",
 				   name_text(arena, taint->key), taint->value[0] != '\0' ? "=" : "",
 				   name_text(arena, taint->value), taint->effect));
-	else if (node->unschedulable)
-		judge(judgement, NODE_FIT_LATER, COST_PASSING, "it is cordoned");
 }
 
 void node_fit_check(const struct node_demand *demand, const struct node_room *room,
@@ -307,8 +307,8 @@ const char *node_fit_text(const struct node_demand *demand, const struct node_ro
 	switch (best->level) {
 	case NODE_FIT_NEVER:
 		return arena_printf(arena,
-				    "no Node of the cluster could ever hold it, the closest is "
-				    "Node %s: %s",
+				    "no Node of the cluster could ever hold it (a node autoscaler "
+				    "would have to add one), the closest is Node %s: %s",
 				    node, best->why);
 	case NODE_FIT_ABSENT:
 		return arena_printf(arena,

@@ -1,0 +1,115 @@
+#include "cli/gpus.h"
+
+#include "codec/json_write.h"
+#include "codec/snapshot_json.h"
+
+static void write_index(struct json_writer *writer, size_t device)
+{
+	if (device == INVENTORY_NO_DEVICE)
+		json_write_null(writer, "gpu");
+	else
+		json_write_integer(writer, "gpu", (int64_t)device);
+}
+
+static void write_user(struct json_writer *writer, const struct inventory_user *user)
+{
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "namespace", user->pod->namespace_);
+	json_write_text(writer, "pod", user->pod->name);
+	json_write_text(writer, "rayCluster", user->cluster);
+	json_write_text(writer, "group", user->group);
+	write_index(writer, user->device);
+	json_write_amount(writer, "allocated", user->amount);
+	json_write_object_end(writer);
+}
+
+static void write_devices(struct json_writer *writer, const struct node_amount *amount)
+{
+	json_write_array(writer, "gpus");
+	for (size_t i = 0; i < amount->device_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_integer(writer, "gpu", (int64_t)i);
+		json_write_amount(writer, "allocated", amount->devices[i].used);
+		json_write_amount(writer, "forecast", amount->devices[i].forecast);
+		json_write_amount(writer, "total", amount->devices[i].total);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_resource(struct json_writer *writer, const struct inventory_resource *resource)
+{
+	const struct node_amount *amount = resource->amount;
+
+	json_write_object(writer, NULL);
+	json_write_text(writer, "resource", amount->resource);
+	json_write_text(writer, "kind", device_kind_name(amount->row->kind));
+	json_write_text(writer, "share", device_share_name(amount->row->share));
+	json_write_amount(writer, "capacity", amount->capacity);
+	json_write_amount(writer, "total", amount->allocatable);
+	json_write_amount(writer, "allocated", amount->used);
+	write_devices(writer, amount);
+	json_write_amount(writer, "withoutGpu", amount->unplaced);
+	json_write_amount(writer, "stranded", resource->stranded);
+	json_write_text(writer, "strandedWhy", resource->stranded_why);
+	json_write_array(writer, "users");
+	for (size_t i = 0; i < resource->users.count; i++)
+		write_user(writer, &resource->users.at[i]);
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
+static void write_node(struct json_writer *writer, const struct inventory_node *node)
+{
+	json_write_object(writer, NULL);
+	json_write_text(writer, "name", node->room->node->name);
+	json_write_text(writer, "address", node->room->node->address);
+	json_write_boolean(writer, "ready", node->ready);
+	json_write_boolean(writer, "cordoned", node->room->node->unschedulable);
+	json_write_boolean(writer, "gpushare", node->shared);
+	json_write_array(writer, "resources");
+	for (size_t i = 0; i < node->count; i++)
+		write_resource(writer, &node->at[i]);
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
+static void write_total(struct json_writer *writer, const struct inventory_total *total)
+{
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "resource", total->resource);
+	json_write_integer(writer, "nodes", (int64_t)total->nodes);
+	json_write_amount(writer, "total", total->allocatable);
+	json_write_amount(writer, "allocated", total->used);
+	json_write_amount(writer, "stranded", total->stranded);
+	json_write_integer(writer, "waitingPods", (int64_t)total->waiting_pods);
+	json_write_amount(writer, "waiting", total->waiting);
+	json_write_object_end(writer);
+}
+
+int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct err *err)
+{
+	const struct inventory *inventory = &answer->inventory;
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
+	json_write_text(&writer, "kind", "GpuInventory");
+	json_write_integer(&writer, "unreadable", (int64_t)answer->unreadable);
+	json_write_integer(&writer, "nodesWithout", (int64_t)inventory->other_nodes);
+	json_write_array(&writer, "nodes");
+	for (size_t i = 0; i < inventory->node_count; i++)
+		write_node(&writer, &inventory->nodes[i]);
+	json_write_array_end(&writer);
+	json_write_array(&writer, "totals");
+	for (size_t i = 0; i < inventory->total_count; i++)
+		write_total(&writer, &inventory->totals[i]);
+	json_write_array_end(&writer);
+	json_write_object_end(&writer);
+	buf_add_char(buf, '\n');
+	if (buf->overflowed)
+		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
+			       buf->ceiling_bytes);
+	return 0;
+}
