@@ -2,6 +2,7 @@
 Pods that no Node takes. Node objects and their Pods are made here; nobody schedules or runs them."""
 
 import json
+import os
 import subprocess
 from contextlib import ExitStack
 from typing import Any, Dict, Iterator, Optional
@@ -10,8 +11,11 @@ import pytest
 import yaml
 
 from rayscaler_e2e import paths
-from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 GPU, MIG, MEM, COUNT = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
@@ -36,6 +40,8 @@ class Nodes:
             "allocatable": amounts,
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         }
+        # The API server taints a new Node, and there is no controller that would take the taint away.
+        nodes.patch_merge(name, {"spec": {"taints": list(taints)}})
         if address:
             status["addresses"] = [{"type": "InternalIP", "address": address}]
         self.server.admin.call(
@@ -49,7 +55,6 @@ class Nodes:
         spec: Object = {"containers": [container]}
         if node:
             spec["nodeName"] = node
-        # The bench's kubelet leaves Pods alone that are not of a RayCluster.
         pods.create({"metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}}, "spec": spec})
         self._stack.callback(pods.delete, name, grace_seconds=0)
 
@@ -60,11 +65,11 @@ def nodes(api_server: ApiServer, namespace: str) -> Iterator[Nodes]:
         yield Nodes(api_server, namespace, stack)
 
 
-def user_config(server: ApiServer, namespace: str, resources, work_dir) -> str:
-    """A user who may list and watch these in all namespaces."""
-    name = f"gpus-of-{namespace}"
+def grant(server: ApiServer, namespace: str, account: str, resources) -> None:
+    """An account of the namespace may list and watch these in all namespaces."""
+    name = f"{account}-of-{namespace}"
     rules = [{"apiGroups": [""], "resources": list(resources), "verbs": ["list", "watch"]}]
-    server.ensure_service_account(namespace, "gpu-user")
+    server.ensure_service_account(namespace, account)
     server.apply({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
     server.apply(
         {
@@ -72,9 +77,14 @@ def user_config(server: ApiServer, namespace: str, resources, work_dir) -> str:
             "kind": "ClusterRoleBinding",
             "metadata": {"name": name},
             "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": "gpu-user", "namespace": namespace}],
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
         }
     )
+
+
+def user_config(server: ApiServer, namespace: str, resources, work_dir) -> str:
+    """A user with these rights."""
+    grant(server, namespace, "gpu-user", resources)
     token = server.service_account_token(namespace, "gpu-user")
     return str(server.write_kubeconfig(work_dir / f"gpu-{len(resources)}.kubeconfig", token=token, namespace=namespace))
 
@@ -102,7 +112,10 @@ def test_c3_c5_status_gpus_shows_every_device_and_who_uses_it(api_server, namesp
     done = run(config)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
-    lines = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line.split()}
+    lines: Dict[str, Any] = {}
+    for words in map(str.split, done.stdout.splitlines()):
+        if words:
+            lines.setdefault(words[0], words)  # the users come after
     assert lines[whole][:3] == [whole, "10.1.2.3", "3/4"]
     assert lines[mig][2] == "2/7"
     assert lines[shared][2:6] == ["4/16", "10/16", "5", "19/32"] and "gpushare" in lines[shared]
@@ -136,3 +149,77 @@ def test_c3_status_gpus_names_the_right_that_is_missing(api_server, namespace, n
     done = run(user_config(api_server, namespace, ["events", "pods", "secrets"], work_dir))
     assert done.returncode == 1 and "nodes" in done.stderr, done.stderr
     assert run("x", "-n", "y").returncode == 2
+
+
+A100 = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}
+UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
+
+
+@pytest.fixture
+def waits(api_server, namespace, nodes, work_dir):
+    """A RayCluster with a worker that no Node takes, and a controller; what it decides from, and its plan."""
+    if os.environ.get("KUBERAY") == "real":
+        pytest.skip("KubeRay's own operator would make Pods")
+    with ExitStack() as stack:
+
+        def start(rights, limits) -> Object:
+            group = rm.gpu_group(minReplicas=1, maxReplicas=4)
+            group["replicas"] = 1
+            spec = group["template"]["spec"]
+            spec["nodeSelector"] = dict(A100)
+            spec["containers"][0]["resources"] = {"limits": {"cpu": "1", **limits}}
+            made = rm.cluster("demo", [group])
+            made["metadata"]["annotations"].update(UNTOUCHED)
+            api_server.admin.of("rayclusters", namespace).create(made)
+            labels = {"ray.io/cluster": "demo", "ray.io/node-type": "worker", "ray.io/group": group["groupName"]}
+            pods = api_server.admin.of("pods", namespace)
+            pods.create({"metadata": {"name": "demo-worker-1", "labels": labels}, "spec": spec})
+            condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes."}
+            pods.patch_merge("demo-worker-1", {"status": {"phase": "Pending", "conditions": [condition]}}, "status")
+            grant(api_server, namespace, CONTROLLER_ACCOUNT, rights)
+            control = stack.enter_context(Controller(api_server, namespace, work_dir / "controller"))
+            found = work_dir / "snapshot.json"
+
+            def known() -> Optional[Object]:
+                status, text = control.get(f"/snapshot/{namespace}/demo")
+                if status != 200 or not any(n["status"].get("allocatable") for n in json.loads(text).get("nodes", [])):
+                    return None
+                found.write_text(text)
+                return json.loads(text)
+
+            snapshot = wait_until(known, 60, "the Nodes in a snapshot")
+            words = [str(paths.program()), "plan", "-f", str(found), "-o", "json"]
+            plan = json.loads(subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout)
+            (worker,) = plan["workers"]
+            return {"snapshot": snapshot, "message": worker["message"], "control": control}
+
+        yield start
+
+
+def test_d5_a9_the_controller_says_that_no_node_has_the_label(nodes, waits):
+    t4 = nodes.node("t4", {GPU: "4"}, {"nvidia.com/gpu.product": "Tesla-T4"})
+    nodes.node("plain", {})
+    nodes.pod("of-somebody", t4, {GPU: "1"})
+    found = waits(["nodes", "pods"], {GPU: "1"})
+    assert "no Node of the cluster could ever hold it" in found["message"], found["message"]
+    assert f"Node {t4}: label nvidia.com/gpu.product is Tesla-T4" in found["message"]
+    assert "of-somebody" not in json.dumps(found["snapshot"]), "who else is there is nobody's business"
+
+
+def test_c4_the_controller_says_what_others_take_of_the_only_node(nodes, waits):
+    busy = nodes.node("a100", {GPU: "4"}, A100)
+    nodes.pod("of-somebody", busy, {GPU: "3"})
+    nodes.pod("cpu-only", busy, {})
+    found = waits(["nodes", "pods"], {GPU: "2"})
+    words = f"waits for room or for a new Node (node autoscaler), the closest is Node {busy}: 1 of 4 {GPU} are free, 2 are needed"
+    assert words in found["message"], found["message"]
+    used = [pod["spec"]["containers"][0]["resources"]["requests"] for pod in found["snapshot"]["otherPods"]]
+    assert {"cpu": "1", "memory": "1073741824", GPU: "3"}.items() <= max(used, key=len).items(), used
+
+
+def test_pain_36_a_ready_node_that_matches_has_none_of_the_resource(nodes, waits):
+    """Without the right to see the Pods of all namespaces it still says so."""
+    absent = nodes.node("a100", {}, A100)
+    found = waits(["nodes"], {GPU: "1"})
+    assert f"Node {absent} is Ready and matches, but it offers no {GPU}" in found["message"], found["message"]
+    assert "otherPods" not in found["snapshot"]

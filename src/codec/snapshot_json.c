@@ -143,6 +143,9 @@ static int names_check(const struct json_at *root, const struct snapshot *snapsh
 
 static int pods_decode(const struct json_at *root, struct snapshot *ret)
 {
+	struct json_at others = json_member(root, "otherPods");
+
+	ret->other_pods_known = json_type(&others) == JSON_ARRAY;
 	return DECODE_OBJECTS(root, "pods", pod, pod_decode, &ret->pods, &ret->pod_count) ||
 	       names_check(root, ret) ||
 	       DECODE_OBJECTS(root, "otherPods", pod, pod_decode, &ret->other_pods,

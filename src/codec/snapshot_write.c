@@ -88,7 +88,7 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 	if (snapshot->nodes_known)
 		WRITE_OBJECTS(writer, "nodes", object_write_node, snapshot->nodes,
 			      snapshot->node_count);
-	if (snapshot->other_pod_count > 0)
+	if (snapshot->other_pods_known)
 		WRITE_OBJECTS(writer, "otherPods", pod_write, snapshot->other_pods,
 			      snapshot->other_pod_count);
 	if (snapshot->has_gpu_budget)

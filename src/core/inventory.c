@@ -270,13 +270,14 @@ static int64_t places_of(const struct node_amount *amount, int64_t size)
 /* ... and of its CPU, its memory and its places for Pods; *ret_scarce: what limits it, NULL: the
  * devices. */
 static int64_t places_beside(const struct maker *m, const struct node_room *room,
-			     const struct pod *yardstick, int64_t places, const char **ret_scarce)
+			     const struct pod *yardstick, int64_t parts, int64_t places,
+			     const char **ret_scarce)
 {
 	struct resources request = pod_request(&yardstick->spec, m->arena);
 
 	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
 		const struct node_amount *amount = node_room_amount(room, companions[i]);
-		int64_t size = resources_amount(&request, companions[i], 0);
+		int64_t size = resources_amount(&request, companions[i], 0) / parts;
 
 		if (amount == NULL || size == 0 || node_amount_free(amount) / size >= places)
 			continue;
@@ -346,9 +347,15 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 			arena_printf(m->arena, "Pods wait for %s, and partitions are fixed",
 				     resource_name_text(m->arena, other->resource));
 	} else if (yardstick != NULL) {
-		places = places_of(amount, total->yardstick);
-		places = places_beside(m, node->room, yardstick, places, &scarce);
-		resource->stranded = left - places * total->yardstick;
+		/* Where nobody waits, a single device that is free is of use. */
+		int64_t parts = total->yardstick_waits || amount->device_count > 0 ||
+						total->yardstick < RESOURCE_UNIT ?
+					1 :
+					total->yardstick / RESOURCE_UNIT;
+
+		places = places_of(amount, total->yardstick / parts);
+		places = places_beside(m, node->room, yardstick, parts, places, &scarce);
+		resource->stranded = left - places * (total->yardstick / parts);
 		if (resource->stranded > 0)
 			resource->stranded_why = stranded_why(m, total, node->room, amount, scarce);
 	}

@@ -25,6 +25,7 @@ struct judgement {
 	enum node_fit_level level;
 	int cost;
 	size_t obstacles;
+	bool passing; /* the Node is not ready for Pods, which may pass */
 	const char *why;
 };
 
@@ -118,8 +119,8 @@ static void judge_absent(const struct node_demand *demand, const struct node_roo
 		      arena_printf(judgement->arena, "it has no %s", name));
 		return;
 	}
-	if (!node_room_ready(room))
-		return; /* its devices come when it is: judge_node says so */
+	if (judgement->passing)
+		return; /* its devices may come when it is ready */
 	if (others[0] != '\0')
 		why = arena_printf(judgement->arena, "it has no %s, but %s", name, others);
 	else if (amount != NULL && amount->capacity > 0)
@@ -234,6 +235,7 @@ void node_fit_check(const struct node_demand *demand, const struct node_room *ro
 	struct judgement judgement = { .arena = arena, .level = NODE_FIT_NOW, .why = "" };
 
 	judge_node(demand, room->node, &judgement);
+	judgement.passing = judgement.level == NODE_FIT_LATER || !node_room_ready(room);
 	if (!node_room_ready(room) && judgement.cost == 0)
 		judge(&judgement, NODE_FIT_LATER, COST_PASSING, "it is not Ready");
 	judge_amounts(demand, room, &judgement);
@@ -321,6 +323,11 @@ const char *node_fit_text(const struct node_demand *demand, const struct node_ro
 				    "closest is Node %s: %s%s",
 				    node, best->why, fragments_text(demand, rooms, arena));
 	case NODE_FIT_NOW:
+		if (rooms->partial)
+			return arena_printf(arena,
+					    "Node %s could hold it when it is empty; what Pods of "
+					    "others take there is not known",
+					    node);
 		return arena_printf(arena, "Node %s has room for it now", node);
 	case NODE_FIT_NONE:
 		break;

@@ -50,6 +50,7 @@ struct node_rooms {
 	size_t count;
 	const struct device_table *devices;
 	struct arena *arena;
+	bool partial; /* not all Pods on the Nodes are known: they have at most so much free */
 };
 
 void node_rooms_init(struct node_rooms *rooms, const struct node *nodes, size_t count,

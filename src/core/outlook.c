@@ -26,6 +26,7 @@ static struct node_rooms *make_rooms(struct situation *s)
 		if (!is_ours(snapshot, &snapshot->other_pods[i]))
 			node_rooms_add(rooms, &snapshot->other_pods[i]);
 	node_rooms_finish(rooms);
+	rooms->partial = !snapshot->other_pods_known;
 	return rooms;
 }
 

@@ -38,6 +38,7 @@ struct snapshot {
 	bool nodes_known;
 	const struct node *nodes;
 	size_t node_count;
+	bool other_pods_known;
 	const struct pod *other_pods;
 	size_t other_pod_count;
 	bool has_gpu_budget;

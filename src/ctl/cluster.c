@@ -20,6 +20,7 @@
 #include "ctl/pass.h"
 #include "ctl/ray_access.h"
 #include "ctl/registration.h"
+#include "ctl/room.h"
 #include "ctl/status.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_informer.h"
@@ -148,6 +149,7 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	ret_view->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
 		      &ret_view->nodes, &ret_view->node_count);
+	room_view(cluster->control->room, arena, ret_view);
 	if (ret_view->cluster)
 		events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
 				  ret_view->pod_count, arena, &ret_view->events,

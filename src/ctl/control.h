@@ -14,6 +14,7 @@ struct nodes;
 struct notices;
 struct options;
 struct registration;
+struct room;
 struct status;
 
 struct control {
@@ -26,6 +27,7 @@ struct control {
 	struct events *events;
 	struct metrics *metrics;                /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
+	struct room *room;                      /* NULL in sidecar mode */
 	struct notices *notices;                /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */

@@ -18,6 +18,7 @@
 #include "ctl/nodes.h"
 #include "ctl/notices.h"
 #include "ctl/registration.h"
+#include "ctl/room.h"
 #include "ctl/status.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
@@ -253,6 +254,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
+	controller->control.room = room_new(&controller->control);
 	controller->control.notices = notices_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
 	if (!sidecar)
@@ -358,6 +360,7 @@ static void controller_done(struct controller *controller)
 	registration_free(controller->control.registration);
 	notices_free(controller->control.notices);
 	nodes_free(controller->control.nodes);
+	room_free(controller->control.room);
 	events_free(controller->control.events);
 	autoscaler_objects_free(controller->control.autoscalers);
 	kube_informer_free(controller->control.ray_clusters);

@@ -34,8 +34,11 @@ struct observation {
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
-	const struct node *nodes; /* those that end */
+	const struct node *nodes; /* those that end, and the closest for Pods that wait */
 	size_t node_count;
+	bool other_pods_known;
+	const struct pod *other_pods; /* what takes room on these Nodes */
+	size_t other_pod_count;
 	const struct settings *settings;
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */

@@ -39,8 +39,11 @@ struct pass_view {
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
-	const struct node *nodes; /* those that end (ctl/nodes.h) */
+	const struct node *nodes; /* those that end (ctl/nodes.h), the closest (ctl/room.h) */
 	size_t node_count;
+	bool other_pods_known;
+	const struct pod *other_pods; /* on these Nodes (ctl/room.h) */
+	size_t other_pod_count;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 };
 
