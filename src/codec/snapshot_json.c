@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/autoscaler_json.h"
+#include "codec/device_table_json.h"
 #include "codec/event_json.h"
 #include "codec/memory_json.h"
 #include "codec/node_json.h"
@@ -243,13 +244,28 @@ static int gpu_budget_decode(const struct json_at *root, struct snapshot *ret)
 	return 0;
 }
 
-/* deviceTable only has its type checked: the built-in table is used. */
+static int device_table_member_decode(const struct json_at *root, struct snapshot *ret)
+{
+	struct device_table *table;
+	struct json_at member;
+
+	ret->device_table = device_table_builtin();
+	if (json_object(root, "deviceTable", &member))
+		return -1;
+	if (!member.json)
+		return 0;
+	table = ARENA_NEW(root->reader->arena, struct device_table);
+	ret->device_table = table;
+	return device_table_decode(member.json, json_path(&member), root->reader->arena, table,
+				   root->reader->err);
+}
+
 static int memory_member_decode(const struct json_at *root, struct snapshot *ret)
 {
-	struct json_at memory, device_table;
+	struct json_at memory;
 	struct memory_state *state;
 
-	if (json_object(root, "deviceTable", &device_table) || json_object(root, "memory", &memory))
+	if (json_object(root, "memory", &memory))
 		return -1;
 	if (!memory.json)
 		return 0;
@@ -297,7 +313,7 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader);
-	struct snapshot snapshot = { .device_table = device_table_builtin() };
+	struct snapshot snapshot = { .now = 0 };
 
 	if (json_expect(&root, JSON_OBJECT) ||
 	    fixed_text_check(&root, "apiVersion", SNAPSHOT_API_VERSION) ||
@@ -306,7 +322,8 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	    pods_decode(&root, &snapshot) || ray_state_member_decode(&root, &snapshot) ||
 	    events_decode(&root, &snapshot) || settings_decode(&root, &snapshot) ||
 	    autoscaler_member_decode(&root, &snapshot) || nodes_decode(&root, &snapshot) ||
-	    gpu_budget_decode(&root, &snapshot) || memory_member_decode(&root, &snapshot))
+	    gpu_budget_decode(&root, &snapshot) || device_table_member_decode(&root, &snapshot) ||
+	    memory_member_decode(&root, &snapshot))
 		return -1;
 	request_resources_observe(&snapshot, arena);
 	*ret_snapshot = snapshot;

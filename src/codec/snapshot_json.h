@@ -17,7 +17,7 @@ extern const struct json_limits snapshot_limits;
 
 /* Text of a file: parse and decode. ERR_INPUT or ERR_LIMIT with the path of the field, or line and
  * column when the text itself is wrong. Unknown members at the top level and in `settings` are
- * errors; `deviceTable` must be an object and is not used yet. */
+ * errors. */
 int snapshot_read(const char *text, size_t size, struct arena *arena, struct snapshot *ret_snapshot,
 		  struct err *err);
 /* A tree that is parsed already; `path` stands before the fields ("" or "snapshot"). */

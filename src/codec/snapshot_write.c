@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/device_table_json.h"
 #include "codec/json_write.h"
 #include "codec/memory_json.h"
 #include "codec/object_write.h"
@@ -91,6 +92,8 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 	if (snapshot->other_pods_known)
 		WRITE_OBJECTS(writer, "otherPods", pod_write, snapshot->other_pods,
 			      snapshot->other_pod_count);
+	if (device_table_own(snapshot->device_table).count > 0)
+		device_table_write(writer, "deviceTable", snapshot->device_table);
 	if (snapshot->has_gpu_budget)
 		json_write_amount(writer, "gpuBudget", snapshot->gpu_budget);
 	if (snapshot->memory)

@@ -74,7 +74,7 @@ static const char full[] = HEAD
 	"autoscaler: {spec: {paused: true}}\n"
 	"nodes: [{metadata: {name: n1}}]\n"
 	"otherPods: [{metadata: {name: other}}]\n"
-	"deviceTable: {any: thing}\n"
+	"deviceTable: {devices: [{resource: example.com/card, kind: NPU}]}\n"
 	"gpuBudget: 7.5\n"
 	"memory: {rayletGone: [{key: p, since: '2026-11-20T10:00:00Z'}, rubbish]}\n";
 
@@ -103,6 +103,8 @@ static void check_full(const struct snapshot *snapshot)
 	assert_string_equal(snapshot->settings.accelerators.at[0], "neuron_cores");
 	assert_true(snapshot->autoscaler->paused);
 	assert_true(snapshot->has_gpu_budget && snapshot->gpu_budget == 75000);
+	assert_int_equal(device_table_own(snapshot->device_table).count, 1);
+	assert_int_equal(device_find(snapshot->device_table, "example.com/card")->kind, DEVICE_NPU);
 	assert_int_equal(snapshot->memory->raylet_gone.count, 1);
 }
 

@@ -1,0 +1,27 @@
+#include "cli/device_file.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "cli/file.h"
+#include "codec/device_table_json.h"
+
+int device_file_read(const char *path, struct arena *arena, const struct device_table **ret_table,
+		     struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+	struct device_table *table;
+
+	buf_init(&text, DEVICE_TABLE_BYTES_MAX);
+	if (path == NULL || *path == '\0') {
+		*ret_table = device_table_builtin();
+		return 0;
+	}
+	table = ARENA_NEW(arena, struct device_table);
+	if (file_read(path, &text, err) ||
+	    device_table_read(buf_string(&text), text.size, arena, table, err))
+		return err_prefix(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+	*ret_table = table;
+	return 0;
+}
