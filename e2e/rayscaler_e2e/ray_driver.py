@@ -8,6 +8,7 @@ or {"error": text}. Commands (``do``):
     group     ask for a placement group ``name``: ``strategy``, ``bundles``
     ready     wait until all of ``name`` run; the answer is the Pods (instance ids) they run in
     alive     call every actor of ``name`` once more; the Pods again
+    devices   the ids of the ``resource`` (GPU, ...) that the raylet gave to each actor of ``name``
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
@@ -61,10 +62,15 @@ class Program:
         self.ended = False
 
     def actors(self, name: str, count: int, options: Dict[str, Any]) -> None:
-        @self._ray.remote
+        ray = self._ray
+
+        @ray.remote
         class Worker:
             def pod(self) -> str:
                 return os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+
+            def devices(self, resource: str) -> List[str]:
+                return ray.get_runtime_context().get_accelerator_ids()[resource]
 
         self._actors[name] = [Worker.options(**options).remote() for _ in range(count)]
 
@@ -100,6 +106,9 @@ class Program:
 
     def alive(self, name: str) -> List[str]:
         return sorted(self._ray.get([actor.pod.remote() for actor in self._actors[name]]))
+
+    def devices(self, name: str, resource: str = "GPU") -> List[List[str]]:
+        return self._ray.get([actor.devices.remote(resource) for actor in self._actors[name]])
 
     def release(self, name: str) -> List[str]:
         """For tasks: the Pods they ended in; an error if one of them was lost on the way."""

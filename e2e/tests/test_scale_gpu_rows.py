@@ -1,0 +1,245 @@
+"""The GPU facts of docs/GPU.md with real Ray: each test's name begins with its row.
+
+Rows A2 to A6 and A10 are in test_scale_demand.py and test_scale_clusters.py. GPUs are logical, so what
+is seen is Ray's own arithmetic: which GPU a raylet gives to whom, and what it never places.
+"""
+
+from typing import Any, Dict, List
+
+import pytest
+
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.ray_program import RayError, RayProgram
+from rayscaler_e2e.scenario import Scenario, hold
+from rayscaler_e2e.wait import wait_until
+
+Object = Dict[str, Any]
+STUCK = 3
+READY = 120.0
+V100 = "accelerator_type:V100"
+
+
+def group(name: str, limits: Object, **fields: Any) -> Object:
+    """A group whose Ray container has these limits as well."""
+    made = rm.group(name, **fields)
+    made["template"]["spec"]["containers"][0]["resources"]["limits"].update(limits)
+    return made
+
+
+# ---- Nodes: before the fixture `cluster`, whose controller must be the only one ----
+
+PRODUCT = "nvidia.com/gpu.product"
+MODEL, OTHER_MODEL = "Tesla-V100-SXM2-16GB", "NVIDIA-A100-SXM4-40GB"
+TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def bound_to(name: str, model: str, tolerations: List[Object]) -> Object:
+    made = rm.gpu_group(name)
+    made["template"]["spec"].update(nodeSelector={PRODUCT: model}, tolerations=tolerations)
+    return made
+
+
+@pytest.fixture
+def gpu_node(api_server):
+    """The only Node there is: a V100, tainted as GPU Nodes are."""
+    nodes = api_server.admin.of("nodes")
+    room = {"cpu": "8", "memory": "64Gi", "pods": "20", "nvidia.com/gpu": "4"}
+    taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    nodes.create({"metadata": {"name": "gpu-rows", "labels": {PRODUCT: MODEL}}})
+    nodes.patch_merge("gpu-rows", {"status": {"capacity": room, "allocatable": room}}, "status")
+    # Not with the create: admission adds a taint to a Node that is new.
+    nodes.patch_merge("gpu-rows", {"spec": {"taints": [taint]}})
+    yield "gpu-rows"
+    nodes.delete("gpu-rows")
+
+
+def first_that_runs(shared, controller, groups: List[Object]) -> str:
+    """The group that serves one GPU in the end, where the others' Pods find no Node."""
+    one = shared(groups)
+    controller(one.namespace, "--node-provision-timeout-seconds", "3")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        (pod,) = program.ready("actors", READY)
+        program.end()
+    (found,) = [group["groupName"] for group in groups if f"-{group['groupName']}-" in pod]
+    return found
+
+
+def test_a7_a_group_without_the_toleration_gets_no_node(shared, controller, gpu_node):
+    groups = [bound_to("bare", MODEL, []), bound_to("tolerant", MODEL, [TOLERATION])]
+    assert first_that_runs(shared, controller, groups) == "tolerant"
+
+
+def test_a9_a_node_selector_ties_a_group_to_a_model(shared, controller, gpu_node):
+    groups = [bound_to("other", OTHER_MODEL, [TOLERATION]), bound_to("right", MODEL, [TOLERATION])]
+    assert first_that_runs(shared, controller, groups) == "right"
+
+
+# ---- one cluster with a group for each row ----
+
+# One for each row. What the demand of a row asks for is in no other group.
+GROUPS = [
+    group("typical", {"cpu": "3", "memory": "50Gi", "nvidia.com/gpu": "1"}),
+    rm.group("logical", params={"num-gpus": "8"}),
+    rm.group("pair", gpus=2, cpus=4, resources={"pair": "100"}),
+    rm.gpu_group("v100", resources={V100: "1"}),
+    group("neuron", {"aws.amazon.com/neuroncore": "2"}),
+    group("mig", {"nvidia.com/mig-1g.5gb": "1"}, resources={"mig-1g.5gb": "1"}),
+    group("share", {"aliyun.com/gpu-mem": "5"}, resources={"GPU": "1", "gpu-mem": "5"}),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_head: Scenario, api_server):
+    """The shared head with all groups, one controller for the whole module."""
+    shared_head.reset(GROUPS)
+    directory = paths.work_root() / f"gpu-rows-{api_server.kind}"
+    with Controller(api_server, shared_head.namespace, directory, "--stuck-demand-seconds", str(STUCK)):
+        yield shared_head
+        shared_head.end_programs()
+        shared_head.check_no_busy_deleted()
+
+
+@pytest.fixture(scope="module")
+def together(cluster: Scenario):
+    """The demand of the rows that need a worker of their own, at once: their raylets start side by side."""
+    with cluster.program() as program:
+        program.actors(1, name="typical", num_gpus=1, num_cpus=3, memory=48 << 30)
+        program.actors(1, name="logical", num_gpus=8)
+        program.actors(1, name="v100", num_gpus=1, num_cpus=0, accelerator_type="V100")
+        program.actors(2, name="neuron", resources={"neuron_cores": 1}, num_cpus=0)
+        program.actors(1, name="mig", num_gpus=1, num_cpus=0, resources={"mig-1g.5gb": 1})
+        program.actors(2, name="share", num_gpus=0.5, num_cpus=0, resources={"gpu-mem": 2})
+        yield program
+        program.end()
+
+
+@pytest.fixture
+def program(cluster: Scenario, artefacts):
+    artefacts.namespace(cluster.namespace, cluster.server)
+    with cluster.program() as made:
+        yield made
+
+
+def only_worker(cluster: Scenario, program: RayProgram, name: str) -> Object:
+    """The group's one worker, where all actors of ``name`` run; what Ray says of it."""
+    pods = program.ready(name, READY)
+    assert pods and set(pods) == set(cluster.workers(name)), f"{name} has one worker, and its demand is there"
+    return cluster.witness.node(pods[0])["total"]
+
+
+def one_by_one(program: RayProgram, amounts: List[float], name: str) -> List[List[str]]:
+    """Actors with these parts of a GPU in this order; the GPU that each got."""
+    given = []
+    for number, amount in enumerate(amounts):
+        actor = f"{name}-{number}"
+        program.actors(1, name=actor, num_gpus=amount, num_cpus=0, resources={"pair": 1})
+        program.ready(actor, READY)
+        given += program.call("devices", name=actor)
+    return given
+
+
+def test_a1_limits_of_the_pod_template_are_the_capacity(cluster, together):
+    total = only_worker(cluster, together, "typical")
+    assert (total["GPU"], total["CPU"], total["memory"]) == (1, 3, 50 << 30)
+
+
+def test_b1_gpus_are_logical(cluster, together):
+    assert only_worker(cluster, together, "logical")["GPU"] == 8
+
+
+def test_b4_a_declared_accelerator_type_scales_from_zero(cluster, together):
+    assert only_worker(cluster, together, "v100")[V100] == 1
+
+
+def test_b5_neuron_cores_are_what_kuberay_tells_ray(cluster, together):
+    total = only_worker(cluster, together, "neuron")
+    assert total["neuron_cores"] == 2 and "GPU" not in total
+    assert sorted(together.call("devices", name="neuron", resource="neuron_cores")) == [["0"], ["1"]]
+
+
+def test_c1_a_mig_slice_is_one_gpu_and_its_profile_counts_as_declared(cluster, together):
+    total = only_worker(cluster, together, "mig")
+    assert (total["GPU"], total["mig-1g.5gb"]) == (1, 1)
+
+
+def test_c2_a_share_of_memory_counts_as_declared(cluster, together):
+    total = only_worker(cluster, together, "share")
+    assert (total["GPU"], total["gpu-mem"]) == (1, 5)
+    assert together.call("devices", name="share") == [["0"], ["0"]]
+
+
+def test_b2_parts_fill_one_gpu_before_the_next(cluster, program):
+    since = cluster.recorder.mark()
+    # Fits one worker in whichever order Ray sends it there.
+    program.actors(2, name="halves", num_gpus=0.5, num_cpus=0, resources={"pair": 1})
+    program.actors(1, name="whole", num_gpus=1, num_cpus=0, resources={"pair": 1})
+    pods = program.ready("halves", READY) + program.ready("whole", READY)
+    assert set(pods) == set(cluster.workers("pair")) and len(cluster.workers("pair")) == 1
+    halves, (whole,) = program.call("devices", name="halves"), program.call("devices", name="whole")
+    assert halves[0] == halves[1] != whole, "a GPU for the two halves and one for the whole"
+    for name in ("halves", "whole"):
+        program.call("release", name=name)
+    for amounts, shared in (([0.5, 0.5, 0.6, 0.4], 2), ([0.3, 0.3, 0.3, 0.7], 3)):
+        name = f"parts-{amounts[0]}"
+        first, second = ["0"], ["1"]
+        assert one_by_one(program, amounts, name) == [first] * shared + [second] * (4 - shared)
+        for number in range(4):
+            program.call("release", name=f"{name}-{number}")
+    steps = [event.value for event in cluster.recorder.of("replicas", since, "pair")]
+    assert steps == [1], "one worker for all of it"
+
+
+def test_b2_a_whole_gpu_is_not_made_of_parts(cluster, program):
+    """0.4 + 0.4 are free beside 0.6 and 0.6: a whole GPU is on another worker, launched with the first."""
+    since = cluster.recorder.mark()
+    program.actors(2, name="parts", num_gpus=0.6, num_cpus=0, resources={"pair": 1})
+    program.actors(1, name="whole", num_gpus=1, num_cpus=0, resources={"pair": 1})
+    pods = set(program.ready("parts", READY) + program.ready("whole", READY))
+    assert pods == set(cluster.workers("pair")) and len(pods) == 2
+    assert [event.value for event in cluster.recorder.of("replicas", since, "pair")][-1] == 2
+
+
+def test_b2_what_fits_by_the_sum_and_stays_pending_gets_a_new_worker(cluster, program):
+    wait_until(lambda: len(cluster.workers("pair")) <= 1, 60, "the workers of the test before to go")
+    given = one_by_one(program, [0.5] * 4, "half")
+    assert given == [["0"], ["0"], ["1"], ["1"]]
+    (busy,) = cluster.workers("pair")
+    program.call("release", name="half-1")
+    program.call("release", name="half-3")
+    wait_until(lambda: used(cluster, busy) == 1, 20, "half of each GPU to be free")
+    # Ray asks for a place anew for a placement group only; what a raylet has queued stays there.
+    program.call("group", name="part", strategy="PACK", bundles=[{"GPU": 0.6, "pair": 1}])
+    hold(lambda: cluster.replicas("pair") == 1, 1, "by the numbers it fits")
+    program.call("ready", READY, name="part")
+    (new,) = set(cluster.workers("pair")) - {busy}
+    wait_until(lambda: (used(cluster, busy), used(cluster, new)) == (1, 0.6), 20, "the part to be on the new worker")
+
+
+def used(cluster: Scenario, pod: str) -> float:
+    node = cluster.witness.node(pod)
+    return round(node["in_use"].get("GPU", 0), 4) if node else 0
+
+
+def test_b3_amounts_above_one_are_whole(cluster, program):
+    with pytest.raises(RayError, match="GPU resource quantities >1 must"):
+        program.actors(1, num_gpus=1.5)
+    before = {group["groupName"]: cluster.replicas(group["groupName"]) for group in GROUPS}
+    program.call("request", bundles=[{"GPU": 1.5, "pair": 1}])
+    wait_until(lambda: infeasible(cluster, "GPU: 1.5"), 20, "the request to be called infeasible")
+    (event,) = infeasible(cluster, "GPU: 1.5")
+    assert "FractionAboveOne" in event["message"] and "must be whole numbers" in event["message"]
+    assert not any(cluster.replicas(name) > count for name, count in before.items()), "nothing was started"
+    program.call("request", bundles=[])
+
+
+def test_b5_no_worker_has_gpu_and_neuron_cores(cluster, program):
+    program.actors(1, name="both", num_gpus=1, num_cpus=0, resources={"neuron_cores": 1})
+    wait_until(lambda: infeasible(cluster, "neuron_cores: 1"), 20, "the demand to be called infeasible")
+
+
+def infeasible(cluster: Scenario, text: str) -> List[Object]:
+    events = cluster.server.admin.of("events", cluster.namespace).items()
+    return [event for event in events if event["reason"] == "InfeasibleDemand" and text in event["message"]]
