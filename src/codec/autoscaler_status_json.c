@@ -5,6 +5,7 @@
 #include "codec/json.h"
 #include "codec/object_json.h"
 #include "codec/rfc3339.h"
+#include "codec/template_json.h"
 
 static int scale_decode(const struct json_at *group, struct autoscaler_scale *scale, bool *ret_has)
 {
@@ -41,6 +42,28 @@ static int scales_decode(const struct json_at *status, struct autoscaler_object 
 	}
 	object->scales = scales.at;
 	object->scale_count = scales.count;
+	return 0;
+}
+
+/* One that does not parse is left out: it is seen anew. */
+static int templates_decode(const struct json_at *status, struct autoscaler_object *object)
+{
+	VEC(struct memory_template) templates = { .at = NULL };
+	struct json_at array;
+
+	if (json_array(status, "groups", &array))
+		return -1;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		struct memory_template template = { .since = TIME_NONE };
+		struct json_at seen;
+
+		if (json_text(&e, "name", &template.group) || json_object(&e, "seen", &seen))
+			return -1;
+		if (seen.json && template_json_decode(&seen, &template) == 0)
+			VEC_PUSH(status->reader->arena, &templates, template);
+	}
+	object->templates = templates.at;
+	object->template_count = templates.count;
 	return 0;
 }
 
@@ -104,7 +127,8 @@ void autoscaler_status_decode(const struct cJSON *json, struct arena *arena,
 	    object_conditions_decode(&status, "conditions", &read.conditions,
 				     &read.condition_count) ||
 	    rfc3339_decode(&status, "lastScaleTime", &read.last_scale_time) ||
-	    scales_decode(&status, &read) || messages_decode(&status, &read))
+	    scales_decode(&status, &read) || templates_decode(&status, &read) ||
+	    messages_decode(&status, &read))
 		return;
 	*object = read;
 	object->status_text = text;

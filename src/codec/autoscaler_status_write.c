@@ -6,6 +6,7 @@
 #include "codec/autoscaler_status_json.h"
 #include "codec/json.h"
 #include "codec/json_write.h"
+#include "codec/template_json.h"
 #include "codec/utf8.h"
 
 #define MESSAGE_SHOWN_MAX 512 /* bytes */
@@ -224,6 +225,20 @@ static void write_last_scale(struct status_writer *w, const char *group)
 	json_write_object_end(&w->writer);
 }
 
+static void write_seen(struct status_writer *w, const char *group)
+{
+	const struct memory_state *memory = &w->input->plan->memory;
+
+	for (size_t i = 0; i < memory->templates.count; i++) {
+		if (strcmp(memory->templates.at[i].group, group) != 0)
+			continue;
+		json_write_object(&w->writer, "seen");
+		template_json_write(&w->writer, &memory->templates.at[i]);
+		json_write_object_end(&w->writer);
+		return;
+	}
+}
+
 static void write_groups(struct status_writer *w)
 {
 	const struct summary *summary = w->input->summary;
@@ -242,6 +257,7 @@ static void write_groups(struct status_writer *w)
 		write_amount(w, "gpusPerWorker", group->worker_gpus);
 		write_backoff(w, group->backoff);
 		write_last_scale(w, group->name);
+		write_seen(w, group->name);
 		json_write_object_end(&w->writer);
 	}
 	json_write_array_end(&w->writer);

@@ -5,6 +5,7 @@
 
 #include "codec/json.h"
 #include "codec/rfc3339.h"
+#include "codec/template_json.h"
 
 /* A memory of ours never holds more; a made-up one must not reach overflow. */
 #define COUNT_MAX INT32_MAX
@@ -73,6 +74,12 @@ static int since_decode(const struct json_at *at, struct memory_since *ret)
 	       read_optional_count(at, "count", JSON_INTEGER_MAX, &ret->count);
 }
 
+static int template_decode(const struct json_at *at, struct memory_template *ret)
+{
+	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
+	       template_json_decode(at, ret);
+}
+
 /* The elements of the list `name` that the decoder takes. */
 #define DECODE_LIST(root, name, decode, list)                                                      \
 	do {                                                                                       \
@@ -91,7 +98,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 {
 	struct json_reader reader = { .arena = arena };
 	struct json_at root = json_root(json, "memory", &reader);
-	struct memory_state memory = { .backoffs = { .at = NULL } };
+	struct memory_state memory = { .templates = { .at = NULL } };
 
 	DECODE_LIST(&root, "backoffs", backoff_decode, &memory.backoffs);
 	DECODE_LIST(&root, "launches", launch_decode, &memory.launches);
@@ -99,6 +106,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
 	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
 	DECODE_LIST(&root, "leaving", since_decode, &memory.leaving);
+	DECODE_LIST(&root, "templates", template_decode, &memory.templates);
 	*ret_memory = memory;
 }
 
@@ -135,6 +143,14 @@ static void write_since(struct json_writer *writer, const struct memory_since *s
 	json_write_object_end(writer);
 }
 
+static void write_template(struct json_writer *writer, const struct memory_template *template)
+{
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "group", template->group);
+	template_json_write(writer, template);
+	json_write_object_end(writer);
+}
+
 #define WRITE_LIST(writer, name, write, list)                                                      \
 	do {                                                                                       \
 		if ((list)->count == 0)                                                            \
@@ -154,5 +170,6 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
 	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
 	WRITE_LIST(writer, "leaving", write_since, &memory->leaving);
+	WRITE_LIST(writer, "templates", write_template, &memory->templates);
 	json_write_object_end(writer);
 }

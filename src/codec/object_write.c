@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codec/gpushare_json.h"
+#include "codec/template_json.h"
 
 void object_write_text(struct json_writer *writer, const char *name, const char *text)
 {
@@ -168,6 +169,25 @@ void object_write_event(struct json_writer *writer, const char *name, const stru
 	json_write_object_end(writer);
 }
 
+/* Of the status what decides. */
+static void write_templates(struct json_writer *writer, const struct autoscaler_object *autoscaler)
+{
+	if (autoscaler->template_count == 0)
+		return;
+	json_write_object(writer, "status");
+	json_write_array(writer, "groups");
+	for (size_t i = 0; i < autoscaler->template_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "name", autoscaler->templates[i].group);
+		json_write_object(writer, "seen");
+		template_json_write(writer, &autoscaler->templates[i]);
+		json_write_object_end(writer);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
 void object_write_autoscaler(struct json_writer *writer, const char *name,
 			     const struct autoscaler_object *autoscaler)
 {
@@ -206,5 +226,6 @@ void object_write_autoscaler(struct json_writer *writer, const char *name,
 		json_write_array_end(writer);
 	}
 	json_write_object_end(writer);
+	write_templates(writer, autoscaler);
 	json_write_object_end(writer);
 }

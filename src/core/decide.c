@@ -18,6 +18,7 @@
 #include "core/reason.h"
 #include "core/served.h"
 #include "core/target.h"
+#include "core/template_seen.h"
 #include "core/terminate.h"
 #include "core/verdict.h"
 #include "core/worker.h"
@@ -133,6 +134,7 @@ static void choose(struct situation *s)
 	terminate_classify(s);
 	launch_recall(s);
 	demand_collect(s);
+	template_seen_update(s);
 	packing_run(s);
 	terminate_choose(s);
 	launch_take_back(s);

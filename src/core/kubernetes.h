@@ -250,7 +250,8 @@ struct autoscaler_object {
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	struct strings problems;
-	/* What was said last in its status (codec/autoscaler_status_json); never decided upon. */
+	/* What was said last in its status (codec/autoscaler_status_json); never decided upon, but
+	 * for the templates. */
 	const char *status_text; /* JSON; "" when absent or too long */
 	const struct condition *conditions;
 	size_t condition_count;
@@ -258,6 +259,9 @@ struct autoscaler_object {
 	size_t scale_count;
 	time_ms last_scale_time;
 	struct strings messages; /* all of them */
+	/* What is remembered there of workers seen alive; core/template_seen.h. */
+	const struct memory_template *templates;
+	size_t template_count;
 };
 
 /* Labels and annotations that KubeRay and this program agree on. */

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/time.h"
+#include "core/resources.h"
 
 /* A group that brought no capacity. */
 struct memory_backoff {
@@ -36,7 +37,18 @@ struct memory_since {
 			* leaving: Pods */
 };
 
+/* The last worker of a group that was seen alive; see core/template_seen.h. */
+struct memory_template {
+	const char *group;
+	const char *fingerprint; /* of the template that it was made from */
+	time_ms since; /* TIME_NONE, or when the template was edited: Pods from before are others */
+	const char *pod;            /* that lacks something; "" */
+	struct resources resources; /* that differ from what the template promises; 0: not there */
+	struct labels labels;       /* of Ray, that every worker of the template has */
+};
+
 struct memory_state {
+	VEC(struct memory_template) templates;
 	VEC(struct memory_backoff) backoffs;
 	VEC(struct memory_launch) launches;
 	VEC(struct memory_since) raylet_gone;    /* key: Pod name */

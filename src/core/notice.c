@@ -266,6 +266,8 @@ static void say_conditions(struct maker *m)
 			add(m, NOTICE_SECOND, "", message);
 		else if (strcmp(reason, REASON_INVALID_REQUEST) == 0)
 			add(m, NOTICE_BAD_REQUEST, message, message);
+		else if (strcmp(reason, REASON_TEMPLATE_BROKEN) == 0)
+			add(m, NOTICE_TEMPLATE_BROKEN, message, message);
 	}
 }
 

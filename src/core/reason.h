@@ -117,7 +117,9 @@
 	X(LIVING_WORKERS_ONLY, "LivingWorkersOnly", "only the head or a living worker has it",     \
 	  "wait, or give a group the resource that only those have")                               \
 	X(FRAGMENTED, "Fragmented", "could be served, but not beside what is placed already",      \
-	  "wait, or raise maxReplicas")
+	  "wait, or raise maxReplicas")                                                            \
+	X(WORKER_LACKS, "WorkerLacks", "a worker lacks what the template of its group promises",   \
+	  "mend the template (the message has both figures); an edited one starts afresh")
 
 #define REASON_CAUSE_TABLE(X)                                                                               \
 	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                               \
@@ -165,7 +167,10 @@
 	X(INVALID_REQUEST, "InvalidRequest", "InvalidRequest: a field or annotation is no good",   \
 	  "mend what the message names")                                                           \
 	X(REPLICAS_REVERTED, "ReplicasReverted", "ReplicasReverted: somebody undoes our patches",  \
-	  "let one program own replicas: keep it out of GitOps and of scripts")
+	  "let one program own replicas: keep it out of GitOps and of scripts")                    \
+	X(TEMPLATE_BROKEN, "TemplateBroken",                                                       \
+	  "TemplateBroken: a worker lacks what its template promises",                             \
+	  "mend the template (the message has both figures); an edited one starts afresh")
 
 /* Events on the RayCluster (core/notice.h).
  * X(identifier, severity, word, meaning, what to do) */
@@ -195,6 +200,9 @@
 	  "the message says why: the head Pod, the network to it, or the token")                   \
 	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is no good",              \
 	  "mend what the message names")                                                           \
+	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                              \
+	  "a worker lacks what its template promises, no more are launched for that",              \
+	  "mend the template: the message has both figures")                                       \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
 	  "let container autoscaler run `rayscaler park` (the message says where)")
 

@@ -5,6 +5,7 @@
 
 #include "core/demand.h"
 #include "core/reason.h"
+#include "core/template_seen.h"
 #include "core/undeclared.h"
 
 struct verdict {
@@ -226,16 +227,40 @@ static struct verdict and_stuck(const struct situation *s, struct verdict verdic
 	return verdict;
 }
 
+/* What a template promises, and workers made from it lack, holds the request: it is not said to be
+ * infeasible, because one worker may be wrong. */
+static bool judge_lack(const struct situation *s, const struct ray_request *request,
+		       struct verdict *ret_verdict)
+{
+	if (fits_any_group(s, request) || fits_head(s, request))
+		return false;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		const struct template_lack *lack = template_seen_lack(group, request);
+
+		if (lack == NULL)
+			continue;
+		*ret_verdict = (struct verdict){ false, REASON_WORKER_LACKS,
+						 template_seen_lack_text(s->arena, group, lack),
+						 group->spec->name };
+		return true;
+	}
+	return false;
+}
+
 static struct verdict judge(const struct situation *s, const struct demand *demand,
 			    const struct schedule_leftover *leftover)
 {
 	const struct ray_request *request = demand->request;
 	if (demand->reason != NULL)
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
+	struct verdict verdict;
+	if (judge_lack(s, request, &verdict))
+		return verdict;
 	if (!could_serve(s, request) && unreadable_group(s) == NULL)
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request),
 					 NULL };
-	struct verdict verdict = explain_unserved(s, leftover);
+	verdict = explain_unserved(s, leftover);
 	return demand->stuck ? and_stuck(s, verdict) : verdict;
 }
 
@@ -291,6 +316,9 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
 			continue;
+		struct verdict lack;
+		if (tried < SHAPES_TRIED_MAX && judge_lack(s, &bundles[i], &lack))
+			return lack;
 		if (tried++ < SHAPES_TRIED_MAX && !could_serve(s, &bundles[i]))
 			return (struct verdict){ true, REASON_NO_GROUP_FITS,
 						 explain_no_fit(s, &bundles[i]), NULL };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "core/accelerator_type.h"
 #include "core/capacity.h"
 #include "core/name_set.h"
 #include "core/node_room.h"
@@ -72,6 +73,14 @@ struct worker {
 	const char *action_reason, *action_message;
 };
 
+/* A resource that a template promises and that a worker made from it does not have. */
+struct template_lack {
+	const char *resource;
+	int64_t promised, seen; /* 1/10000 */
+	const char *pod;
+	bool inferred; /* the accelerator type that only nodeSelector or affinity told of */
+};
+
 struct group {
 	const struct worker_group *spec;
 	size_t index;
@@ -86,6 +95,11 @@ struct group {
 	int64_t missing;                   /* Pods asked for by replicas that do not exist */
 	int64_t joined;                    /* kept and known to Ray */
 	int64_t leaving; /* Pods about to be taken away, not in kept; the operator counts them */
+	/* Set by template_seen; capacity is then what a worker really brings. */
+	struct capacity promised;
+	struct accelerator_type inferred; /* type "" for none */
+	const struct template_lack *lacks;
+	size_t lack_count;
 	/* Back-off: see backoff.h. */
 	bool backed_off;
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */

@@ -4,6 +4,7 @@
 
 #include "core/fight.h"
 #include "core/reason.h"
+#include "core/template_seen.h"
 #include "core/worker.h"
 
 #define PROBLEMS_MAX 10 /* named in one message */
@@ -107,6 +108,27 @@ static void write_reverted(struct situation *s)
 	}
 }
 
+/* A type that was only inferred is nobody's promise: it is told where demand asks for it. */
+static void write_broken(struct situation *s)
+{
+	const char *text = "";
+	size_t count = 0;
+
+	for (size_t g = 0; g < s->group_count; g++)
+		for (size_t i = 0; i < s->groups[g].lack_count; i++) {
+			const struct template_lack *lack = &s->groups[g].lacks[i];
+
+			if (lack->inferred || count++ >= PROBLEMS_MAX)
+				continue;
+			text = arena_printf(s->arena, "%s%s%s", text, count > 1 ? "; " : "",
+					    template_seen_lack_text(s->arena, &s->groups[g], lack));
+		}
+	if (count > PROBLEMS_MAX)
+		text = arena_printf(s->arena, "%s; and %zu more", text, count - PROBLEMS_MAX);
+	if (count > 0)
+		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
+}
+
 void verdict_write(struct situation *s)
 {
 	write_active(s);
@@ -114,6 +136,7 @@ void verdict_write(struct situation *s)
 	write_limited(s);
 	write_invalid(s);
 	write_reverted(s);
+	write_broken(s);
 }
 
 void verdict_write_gated(struct situation *s, const char *reason, const char *message)
