@@ -86,8 +86,8 @@ static const struct {
 	const char *text, *error;
 } bad[] = {
 	{ "", "there is no document" },
-	{ HEAD, "devices: must be an array, is missing" },
-	{ "kind: DeviceTable\ndevices: []\n", "apiVersion: must be a string, is missing" },
+	{ HEAD, "devices: is missing, must be an array" },
+	{ "kind: DeviceTable\ndevices: []\n", "apiVersion: is missing, must be a string" },
 	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Pod\ndevices: []\n",
 	  "line 2, column 1: kind: must be DeviceTable, is \"Pod\"" },
 	{ HEAD "device: []\n", "line 3, column 1: device: is not a member of a DeviceTable" },
@@ -96,12 +96,13 @@ static const struct {
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: npu\n",
 	  "line 5, column 3: devices[0].kind: must be one of GPU, Neuron, TPU, HPU, NPU, none, is "
 	  "\"npu\"" },
-	{ HEAD "devices:\n- resource: example.com/npu\n", "devices[0].kind: must be a string" },
-	{ HEAD "devices:\n- kind: NPU\n", "devices[0].resource: must be a string, is missing" },
+	{ HEAD "devices:\n- resource: example.com/npu\n",
+	  "devices[0].kind: is missing, must be a string" },
+	{ HEAD "devices:\n- kind: NPU\n", "devices[0].resource: is missing, must be a string" },
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: 7\n",
 	  "line 5, column 3: devices[0].kind: must be a string, is a number" },
 	{ HEAD "devices:\n- {resource: example.com/npu, kind: NPU, share: half}\n",
-	  "line 4, column 43: devices[0].share: must be one of whole, slice, turn, memory, "
+	  "line 4, column 42: devices[0].share: must be one of whole, slice, turn, memory, "
 	  "qualifier, is \"half\"" },
 	{ HEAD "devices:\n- {resource: cpu, kind: NPU}\n",
 	  "line 4, column 4: devices[0].resource: must be a name of Kubernetes with a domain" },
