@@ -288,6 +288,12 @@ docs/REASONS.md: $(BUILD)/tools/core_reasons
 DOCS += docs/METRICS.md
 docs/METRICS.md: $(BUILD)/tools/ctl_metrics
 	$< > $@
+# What stands behind the line "<!-- rules" alone.
+DOCS += docs/LINT.md
+docs/LINT.md: $(BUILD)/tools/core_lint_rules
+	sed '/^<!-- rules/q' $@ > $(BUILD)/LINT.md
+	$< >> $(BUILD)/LINT.md
+	cp $(BUILD)/LINT.md $@
 docs: $(DOCS)
 .PHONY: docs
 

@@ -418,6 +418,27 @@ static void say_workers(struct maker *m)
 	}
 }
 
+/* Who ran before us said it when it stands in the object's condition. */
+static void say_lint(struct maker *m)
+{
+	const struct lint_digest *lint = m->snapshot->lint;
+	const struct autoscaler_object *object = m->snapshot->autoscaler;
+	const struct condition *before = NULL;
+	struct notice *notice;
+	if (lint == NULL || lint->told[0] == '\0')
+		return;
+	if (object != NULL)
+		before = condition_find(object->conditions, object->condition_count,
+					CONDITION_LINT_FINDINGS);
+	notice = add(m, NOTICE_LINT_FINDINGS, lint->told,
+		     arena_printf(m->arena,
+				  "%s; `rayscaler lint --from-cluster` has the lines to write",
+				  lint->told));
+	notice->once = true;
+	notice->known = before != NULL &&
+			strncmp(before->message, lint->told, strlen(lint->told)) == 0;
+}
+
 /* Was anything decided at all? A cluster that is not scaled has one condition and no more. */
 static bool is_gated(const struct plan *plan)
 {
@@ -444,6 +465,7 @@ void notice_make(const struct snapshot *snapshot, const struct plan *plan, struc
 		if (plan->groups.at[g].backoff != NULL)
 			say_backoff(&m, &plan->groups.at[g]);
 	}
+	say_lint(&m);
 	say_infeasible(&m);
 	say_unserved(&m);
 	say_workers(&m);

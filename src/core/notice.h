@@ -34,6 +34,9 @@ struct notice {
 	int64_t hold_ms;
 	/* Not a state but a deed: to be said once, when the patch of the plan was accepted. */
 	bool deed;
+	/* A state to be said once, and again only after it was away. */
+	bool once;
+	bool known; /* with once: it was said before this process began */
 	const char *message;
 };
 

@@ -170,7 +170,15 @@
 	  "let one program own replicas: keep it out of GitOps and of scripts")                    \
 	X(TEMPLATE_BROKEN, "TemplateBroken",                                                       \
 	  "TemplateBroken: a worker lacks what its template promises",                             \
-	  "mend the template (the message has both figures); an edited one starts afresh")
+	  "mend the template (the message has both figures); an edited one starts afresh")         \
+	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that cannot be meant so",               \
+	  "`rayscaler lint --from-cluster` has the lines to write")                                \
+	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are likely not meant so",      \
+	  "`rayscaler lint --from-cluster` has the lines to write")                                \
+	X(LINT_NOTES, "LintNotes", "LintFindings: nothing is wrong, something is worth knowing",   \
+	  "nothing, or `rayscaler lint --from-cluster`")
+
+#define CONDITION_LINT_FINDINGS "LintFindings"
 
 /* Events on the RayCluster (core/notice.h).
  * X(identifier, severity, word, meaning, what to do) */
@@ -204,7 +212,10 @@
 	  "a worker lacks what its template promises, no more are launched for that",              \
 	  "mend the template: the message has both figures")                                       \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
-	  "let container autoscaler run `rayscaler park` (the message says where)")
+	  "let container autoscaler run `rayscaler park` (the message says where)")                \
+	X(LINT_FINDINGS, WARNING, "LintFindings",                                                  \
+	  "the errors and warnings of lint in the RayCluster are others than before; said once",   \
+	  "`rayscaler lint --from-cluster` has the lines to write; [the rules](LINT.md)")
 
 /* REASON_IDLE and so on, as strings. */
 #define X(identifier, word, meaning, cure)                                                         \

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "core/device.h"
 #include "core/kubernetes.h"
+#include "core/lint_digest.h"
 #include "core/memory_state.h"
 #include "core/ray_state.h"
 #include "core/settings.h"
@@ -44,6 +45,8 @@ struct snapshot {
 	bool has_gpu_budget;
 	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
 	const struct memory_state *memory; /* NULL: a fresh start */
+	/* NULL: nobody looked. Never part of the file, and nothing but a condition is made of it. */
+	const struct lint_digest *lint;
 };
 
 #endif

@@ -129,6 +129,19 @@ static void write_broken(struct situation *s)
 		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
 }
 
+/* Only while there are findings, as of what is invalid. */
+static void write_findings(struct situation *s)
+{
+	const struct lint_digest *lint = s->snapshot->lint;
+	if (lint == NULL || lint->message[0] == '\0')
+		return;
+	add(s, CONDITION_LINT_FINDINGS, true,
+	    lint->counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
+	    lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
+					     REASON_LINT_NOTES,
+	    lint->message);
+}
+
 void verdict_write(struct situation *s)
 {
 	write_active(s);
@@ -137,6 +150,7 @@ void verdict_write(struct situation *s)
 	write_invalid(s);
 	write_reverted(s);
 	write_broken(s);
+	write_findings(s);
 }
 
 void verdict_write_gated(struct situation *s, const char *reason, const char *message)

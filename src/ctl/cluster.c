@@ -12,6 +12,7 @@
 #include "ctl/act.h"
 #include "ctl/autoscaler_objects.h"
 #include "ctl/events.h"
+#include "ctl/linted.h"
 #include "ctl/metrics.h"
 #include "ctl/nodes.h"
 #include "ctl/notices.h"
@@ -35,6 +36,7 @@ struct cluster {
 	const struct control *control;
 	char *namespace_, *name, *key;
 	struct ray_access *access;
+	struct linted *linted;
 	struct pass *pass; /* NULL: waiting for the timer */
 	struct loop_timer *timer;
 	bool hands_off;  /* as of the last pass: the next one may wait */
@@ -62,6 +64,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->namespace_ = memory_strdup(namespace_);
 	cluster->name = memory_strdup(name);
 	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
+	cluster->linted = linted_new();
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, start_pass, cluster);
 	cluster->started_ms = INT64_MIN / 2;
@@ -81,6 +84,7 @@ void cluster_free(struct cluster *cluster)
 	pass_free(cluster->pass);
 	notices_forget(cluster->control->notices, cluster->key);
 	ray_access_free(cluster->access);
+	linted_free(cluster->linted);
 	loop_timer_free(cluster->timer);
 	arena_done(&cluster->patched_arena);
 	log_repeat_done(&cluster->conditions);
@@ -150,10 +154,12 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
 		      &ret_view->nodes, &ret_view->node_count);
 	room_view(cluster->control->room, arena, ret_view);
-	if (ret_view->cluster)
-		events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
-				  ret_view->pod_count, arena, &ret_view->events,
-				  &ret_view->event_count);
+	if (!ret_view->cluster)
+		return;
+	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
+				   &cluster->control->options->settings, device_table_builtin());
+	events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
+			  ret_view->pod_count, arena, &ret_view->events, &ret_view->event_count);
 }
 
 /* --- what is said about a decision --- */

@@ -267,7 +267,25 @@ struct ripe {
 	uint64_t key;
 	const char *message;
 	int64_t others;
+	bool once, known;
 };
+
+/* Was this said, and not away since? By who ran before us as well: then it has an entry from now on,
+ * of an Event that we do not know. */
+static bool is_said(struct notice_book *book, const struct ripe *ripe, int64_t monotonic_ms,
+		    time_ms now)
+{
+	struct entry *entry = find(book, ripe->key);
+	bool said = entry && monotonic_ms - entry->seen_ms <= NOTICE_AWAY_MS;
+
+	if (!entry && ripe->known) {
+		entry = make_entry(book, ripe->reason, ripe->key, monotonic_ms, now);
+		said = entry != NULL;
+	}
+	if (said)
+		entry->seen_ms = monotonic_ms;
+	return said;
+}
 
 static void note_states(struct notice_book *book, const struct notice_list *notices,
 			int64_t monotonic_ms, time_ms now)
@@ -288,7 +306,9 @@ static void note_states(struct notice_book *book, const struct notice_list *noti
 		if (at < count)
 			ripe[at].others++;
 		else
-			ripe[count++] = (struct ripe){ notice->reason, key, notice->message, 0 };
+			ripe[count++] = (struct ripe){ notice->reason,  key,
+						       notice->message, 0,
+						       notice->once,    notice->known };
 	}
 	for (size_t i = 0; i < count; i++) {
 		const char *message = ripe[i].message;
@@ -298,6 +318,8 @@ static void note_states(struct notice_book *book, const struct notice_list *noti
 				arena_printf(&scratch, "%s; and %lld more like it",
 					     notice_cut(&scratch, message, NOTICE_MESSAGE_MAX - 64),
 					     (long long)ripe[i].others);
+		if (ripe[i].once && is_said(book, &ripe[i], monotonic_ms, now))
+			continue;
 		say_state(book, ripe[i].reason, ripe[i].key, message, monotonic_ms, now);
 	}
 }

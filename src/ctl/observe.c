@@ -114,6 +114,7 @@ void observe(const struct observation *observation, struct arena *arena,
 		.device_table = observation->device_table ? observation->device_table :
 							    device_table_builtin(),
 		.autoscaler = observation->autoscaler,
+		.lint = observation->lint,
 	};
 	observe_pods(observation, arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);

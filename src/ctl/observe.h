@@ -42,6 +42,7 @@ struct observation {
 	const struct settings *settings;
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
+	const struct lint_digest *lint;             /* NULL: nobody looked */
 	const char *memory_json;                    /* of the previous plan; NULL: none */
 };
 

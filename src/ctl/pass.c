@@ -322,6 +322,7 @@ static void observe_pass(struct pass *pass, const struct pass_view *view,
 		.settings = &pass->config.control->options->settings,
 		.memory_json = pass->config.memory_json,
 		.autoscaler = view->autoscaler,
+		.lint = view->lint,
 	};
 
 	observe(&observation, &pass->arena, ret_snapshot);

@@ -45,6 +45,7 @@ struct pass_view {
 	const struct pod *other_pods; /* on these Nodes (ctl/room.h) */
 	size_t other_pod_count;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
+	const struct lint_digest *lint;             /* NULL: nobody looked */
 };
 
 /* How a pass ended. Valid until the callback returns. */

@@ -15,6 +15,7 @@
 #include "codec/ray_cluster_json.h"
 #include "codec/request_resources.h"
 #include "codec_support.h"
+#include "core/lint_digest.h"
 #include "core/lint_rule.h"
 
 #define DIRECTORY "src/test/lint_cases"
@@ -188,6 +189,57 @@ static void test_files(void **state)
 	assert_true(count > 0);
 }
 
+static void check_digest(const char *file, const char *told, const char *message)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct settings settings;
+	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
+	struct ray_cluster cluster;
+	struct lint_digest digest;
+	struct err err;
+	char *text;
+
+	settings_init(&settings);
+	assert_true(read_text(arena_printf(&arena, DIRECTORY "/%s.bad.yaml", file), &arena, &text));
+	tree = codec_tree(text);
+	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
+	lint_digest_make(&cluster, &context, &arena, &digest);
+	assert_string_equal(digest.told, told);
+	assert_string_equal(digest.message, message);
+	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
+}
+
+/* What the condition and the Event of a cluster that is scaled say. */
+static void test_digest(void **state)
+{
+	static const char neuron[] =
+		"2 warnings (gpu-obsolete-resource, gpu-unknown-to-ray), first gpu-obsolete-resource at "
+		"spec.workerGroupSpecs[0].template.spec.containers[0].resources"
+		".limits[\"aws.amazon.com/neurondevice\"]: aws.amazon.com/neurondevice in limits of "
+		"container ray-worker is obsolete; today's device plugins advertise "
+		"aws.amazon.com/neuron, so the Pods of group gpu fit on no Node";
+	static const char labels[] =
+		"1 error (label-invalid), first label-invalid at "
+		"spec.workerGroupSpecs[0].rayStartParams.labels: labels in rayStartParams "
+		"(\"ray.io/market-type=spot\") are ignored, and KubeRay 1.5 and later refuses the "
+		"RayCluster: write them into the field labels of group cpu";
+
+	(void)state;
+	check_digest("gpu-unknown-to-ray.neurondevice", neuron, neuron);
+	check_digest(
+		"gpu-count-mismatch", "",
+		"1 note, first gpu-count-mismatch at "
+		"spec.workerGroupSpecs[0].rayStartParams.num-gpus: Ray is told of 2 GPU on each "
+		"Pod of group gpu, and its container has 1");
+	/* The condition InvalidRequest says these. */
+	check_digest("field-invalid", "", "");
+	check_digest("quantity-invalid", "", "");
+	check_digest("cpu-undetected", "", "");
+	check_digest("ray-start-param-invalid", "", "");
+	check_digest("label-invalid", labels, labels);
+}
+
 static bool exists(struct arena *arena, const char *rule, const char *end)
 {
 	FILE *file = fopen(arena_printf(arena, DIRECTORY "/%s.%s.yaml", rule, end), "re");
@@ -222,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_digest),
 		cmocka_unit_test(test_every_rule_has_files),
 	};
 

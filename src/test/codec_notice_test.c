@@ -81,6 +81,70 @@ static void check_case(const char *name, const char *wanted)
 	check_changed(name, NULL, NULL, wanted);
 }
 
+/* Notice and condition of the digest, on a cluster at rest; `before` is the message of the condition
+ * in its object, NULL: there is none. */
+static void check_lint(const struct lint_digest *digest, const char *before, bool said, bool known,
+		       const char *reason)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf buf;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct snapshot snapshot;
+	struct json_reader reader = { .arena = &arena };
+	struct json_at root, at;
+	struct notice_list list;
+	struct condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
+	struct autoscaler_object object = { .upscaling_mode = "",
+					    .conditions = &condition,
+					    .condition_count = before ? 1 : 0 };
+	const struct plan *plan;
+	struct err err;
+
+	buf_init(&buf, 1 << 20);
+	read_text("src/test/golden/0017_zero_count_is_nothing.yaml", &buf);
+	tree = codec_tree(buf_string(&buf));
+	root = json_root(tree, "", &reader);
+	at = json_member(&root, "snapshot");
+	assert_int_equal(snapshot_decode(at.json, "", &arena, &snapshot, &err), 0);
+	snapshot.lint = digest;
+	snapshot.autoscaler = &object;
+	plan = decide(&snapshot, &arena);
+	notice_make(&snapshot, plan, &arena, &list);
+	assert_int_equal(list.at.count, said ? 1 : 0);
+	assert_true(!said || (list.at.at[0].once && list.at.at[0].known == known &&
+			      strstr(list.at.at[0].message, digest->told) != NULL));
+	assert_int_equal(plan->conditions.count, reason ? 4 : 3);
+	if (reason) {
+		assert_string_equal(plan->conditions.at[3].type, CONDITION_LINT_FINDINGS);
+		assert_string_equal(plan->conditions.at[3].status, "True");
+		assert_string_equal(plan->conditions.at[3].reason, reason);
+		assert_string_equal(plan->conditions.at[3].message, digest->message);
+	}
+}
+
+static void test_lint_findings(void **state)
+{
+	const struct lint_digest none = { .told = "", .message = "" };
+	const struct lint_digest notes = { .counts = { 2, 0, 0 },
+					   .told = "",
+					   .message = "2 notes, first x" };
+	const struct lint_digest warning = { .counts = { 1, 1, 0 },
+					     .told = "1 warning (x), first x",
+					     .message = "1 warning (x), first x; and 1 note" };
+	const struct lint_digest error = { .counts = { 0, 1, 1 }, .told = "e", .message = "e" };
+
+	(void)state;
+	check_lint(&none, NULL, false, false, NULL);
+	check_lint(&notes, NULL, false, false, REASON_LINT_NOTES);
+	check_lint(&warning, NULL, true, false, REASON_LINT_WARNINGS);
+	check_lint(&warning, warning.message, true, true, REASON_LINT_WARNINGS);
+	/* Another note is no other set of warnings. */
+	check_lint(&warning, "1 warning (x), first x; and 2 notes", true, true,
+		   REASON_LINT_WARNINGS);
+	check_lint(&warning, "1 warning (y), first y", true, false, REASON_LINT_WARNINGS);
+	check_lint(&error, NULL, true, false, REASON_LINT_ERRORS);
+}
+
 static void test_nothing_at_rest(void **state)
 {
 	(void)state;
@@ -283,6 +347,7 @@ static void test_long_messages_are_cut_between_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lint_findings),
 		cmocka_unit_test(test_nothing_at_rest),
 		cmocka_unit_test(test_deeds),
 		cmocka_unit_test(test_back_off),

@@ -130,6 +130,83 @@ static void test_what_comes_back_is_counted_at_once(void **state)
 	assert_int_equal(send(NOTICE_SENT, NULL), 1);
 }
 
+static struct notice once_of(const char *key, bool known)
+{
+	struct notice notice = state_of(NOTICE_LINT_FINDINGS, key, "", 0);
+
+	notice.once = true;
+	notice.known = known;
+	return notice;
+}
+
+static void test_what_is_said_once(void **state)
+{
+	struct notice_order order;
+
+	(void)state;
+	/* From the first Event on it stands in the object, too. */
+	for (int64_t second = 0; second < 7200; second++, b.now += 1000) {
+		push(once_of("a", second > 0));
+		decide();
+		assert_int_equal(send(NOTICE_SENT, NULL), second == 0 ? 1 : 0);
+	}
+	/* Another set of findings is an Event of its own. */
+	push(once_of("b", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_true(order.create);
+	/* And so is the first one when it comes back. */
+	for (int i = 0; i < 90; i++, b.now += 1000) {
+		push(once_of("b", true));
+		decide();
+		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	}
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(order.count, 2);
+}
+
+/* After a start of the program, or when another replica leads. */
+static void test_what_was_said_before_is_not_said_again(void **state)
+{
+	struct notice_order order;
+
+	(void)state;
+	for (int i = 0; i < 90; i++, b.now += 1000) {
+		push(once_of("a", true));
+		decide();
+		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	}
+	/* The object is made anew, without a condition. */
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	b.now += NOTICE_AWAY_MS + 1000;
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_true(order.create);
+	assert_int_equal(order.count, 1);
+}
+
+/* What could not be sent is not forgotten for being said once. */
+static void test_what_is_said_once_is_sent_again_after_a_failure(void **state)
+{
+	(void)state;
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_FAILED, NULL), 1);
+	b.now += NOTICE_REPEAT_MS;
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, NULL), 1);
+	b.now += NOTICE_REPEAT_MS;
+	push(once_of("a", false));
+	decide();
+	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+}
+
 static void test_what_flickers_is_not_said(void **state)
 {
 	(void)state;
@@ -305,6 +382,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_goes_on_is_counted_with_growing_spacing),
 		TEST(test_what_comes_back_is_counted_at_once),
+		TEST(test_what_is_said_once),
+		TEST(test_what_was_said_before_is_not_said_again),
+		TEST(test_what_is_said_once_is_sent_again_after_a_failure),
 		TEST(test_what_flickers_is_not_said),
 		TEST(test_workers_of_a_group_share_an_event),
 		TEST(test_a_deed_is_said_when_its_patch_was_accepted),

@@ -1,0 +1,117 @@
+#include "core/lint_digest.h"
+
+#include <string.h>
+
+#include "core/lint_rule.h"
+#include "core/notice.h"
+
+#define RULES_NAMED_MAX 5
+
+/* A decision that meets it says so itself. */
+static bool is_said_already(const struct lint_finding *finding)
+{
+	static const enum lint_rule_id said[] = {
+		LINT_RULE_FIELD_INVALID,   LINT_RULE_QUANTITY_INVALID,
+		LINT_RULE_CPU_UNDETECTED,  LINT_RULE_RAY_START_PARAM_INVALID,
+		LINT_RULE_REQUEST_INVALID,
+	};
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (strcmp(finding->rule, lint_rules()[said[i]].name) == 0)
+			return true;
+	/* Of the field `labels`; the parameter `labels` nobody else speaks of. */
+	return strcmp(finding->rule, lint_rules()[LINT_RULE_LABEL_INVALID].name) == 0 &&
+	       strstr(finding->path, ".rayStartParams.") == NULL;
+}
+
+static const char *count_text(struct arena *arena, size_t count, const char *what)
+{
+	return arena_printf(arena, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+/* "1 error and 2 warnings". */
+static const char *counts_text(struct arena *arena, const struct lint_digest *digest)
+{
+	const char *errors = count_text(arena, digest->counts[LINT_ERROR], "error");
+	const char *warnings = count_text(arena, digest->counts[LINT_WARNING], "warning");
+	if (digest->counts[LINT_ERROR] == 0)
+		return warnings;
+	return digest->counts[LINT_WARNING] == 0 ?
+		       errors :
+		       arena_printf(arena, "%s and %s", errors, warnings);
+}
+
+/* The rules with errors and warnings, each once. */
+static const char *rules_text(struct arena *arena, const struct lint_findings *findings)
+{
+	const char *text = "";
+	size_t count = 0;
+	for (size_t i = 0; i < findings->list.count; i++) {
+		const struct lint_finding *one = &findings->list.at[i];
+		bool again = one->severity == LINT_INFO;
+		for (size_t j = 0; j < i && !again; j++)
+			again = findings->list.at[j].severity != LINT_INFO &&
+				strcmp(findings->list.at[j].rule, one->rule) == 0;
+		if (again)
+			continue;
+		if (count++ < RULES_NAMED_MAX)
+			text = arena_printf(arena, "%s%s%s", text, count > 1 ? ", " : "",
+					    one->rule);
+	}
+	return count > RULES_NAMED_MAX ?
+		       arena_printf(arena, "%s and %zu more", text, count - RULES_NAMED_MAX) :
+		       text;
+}
+
+/* The first of the worst. */
+static const struct lint_finding *worst(const struct lint_findings *findings)
+{
+	const struct lint_finding *found = &findings->list.at[0];
+	for (size_t i = 1; i < findings->list.count; i++)
+		if (findings->list.at[i].severity > found->severity)
+			found = &findings->list.at[i];
+	return found;
+}
+
+static const char *first_text(struct arena *arena, const struct lint_findings *findings)
+{
+	const struct lint_finding *first = worst(findings);
+	return arena_printf(arena, "%s at %s: %s", first->rule, first->path, first->message);
+}
+
+static void drop_said(struct lint_findings *findings)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (!is_said_already(&findings->list.at[i]))
+			findings->list.at[kept++] = findings->list.at[i];
+	findings->list.count = kept;
+}
+
+void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_digest *ret_digest)
+{
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct lint_digest digest = { .told = "", .message = "" };
+	const char *notes;
+	lint_cluster(cluster, context, arena, &findings);
+	drop_said(&findings);
+	for (size_t i = 0; i < findings.list.count; i++)
+		digest.counts[findings.list.at[i].severity]++;
+	notes = count_text(arena, digest.counts[LINT_INFO], "note");
+	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
+		digest.told = notice_cut(
+			arena,
+			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
+				     rules_text(arena, &findings), first_text(arena, &findings)),
+			LINT_DIGEST_TOLD_MAX);
+		digest.message = digest.counts[LINT_INFO] > 0 ?
+					 arena_printf(arena, "%s; and %s", digest.told, notes) :
+					 digest.told;
+	} else if (findings.list.count > 0) {
+		digest.message = notice_cut(arena,
+					    arena_printf(arena, "%s, first %s", notes,
+							 first_text(arena, &findings)),
+					    LINT_DIGEST_TOLD_MAX);
+	}
+	*ret_digest = digest;
+}

@@ -1,0 +1,8 @@
+/* Prints the rules of docs/LINT.md (make docs). */
+#include "test/lint_markdown.h"
+
+int main(void)
+{
+	lint_markdown_print(stdout);
+	return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
