@@ -73,7 +73,9 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make image( IMAGE=\S+)?", "test_image.py::test_"),
     (r"kubectl rayscaler (explain|request|snapshot) CLUSTER.*", "test_cli.py::test_"),
     (r"(kubectl )?rayscaler status( -A)?", "test_cli.py::test_"),
+    (r"rayscaler status --gpus( \[.*)?", "test_inventory.py::test_c3_"),
     (r"rayscaler (request CLUSTER.*|snapshot)", "test_cli.py::test_"),
+    (r"kubectl inspect gpushare", "not run: a plugin of others, whose layout is meant"),
     (r"kubectl (get|describe|get events|delete pod|get lease -n rayscaler-system rayscaler)", "test_operations.py::test_"),
     (r"kubectl (port-forward -n rayscaler-system POD 8080|proxy)", "not run: no kubelet and no container network here"),
 ]

@@ -41,7 +41,7 @@ def rayscaler(*words: Any) -> str:
 
 
 def test_there_are_examples_and_no_stray_files():
-    assert len(names()) >= 7
+    assert len(names()) >= 8
     wanted = {f"{name}{end}" for name in names() for end in (".yaml", ".snapshot.yaml", ".plan.txt")}
     assert {path.name for path in EXAMPLES.iterdir()} - {"README.md"} == wanted
 
@@ -109,7 +109,7 @@ def options_of(bundle: Object) -> Object:
     return options
 
 
-@pytest.mark.parametrize("name", ["gpu", "fractional"])
+@pytest.mark.parametrize("name", ["gpu", "fractional", "accelerator-types"])
 def test_rays_workers_are_those_of_the_plan(name, shared, controller):
     """The demand of the snapshot, asked by a program of real Ray: every actor runs, on as many workers."""
     snapshot = load(f"{name}.snapshot.yaml")

@@ -29,7 +29,7 @@ static const char help[] =
 	"The running controller is asked for what it decides from. Without one the table\n"
 	"is made from the API objects, and says what is not known.\n"
 	"With --gpus: the accelerators of every Node, by device where that is known, who\n"
-	"uses them, totals, and what is free and of no use (needs to list nodes and pods).\n"
+	"uses them, totals, and what is free and of no use. Lists all Nodes and Pods.\n"
 	"  --gpus                        the inventory of Nodes\n"
 	"  -A, --all-namespaces          all namespaces\n"
 	"  -w, --watch                   again every 2 s until Ctrl-C\n"
