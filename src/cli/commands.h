@@ -24,5 +24,6 @@ int cli_status(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_snapshot(int argc, char **argv);
 int cli_request(int argc, char **argv);
+int cli_lint(int argc, char **argv);
 
 #endif

@@ -6,6 +6,11 @@
 
 enum match { MATCH_NONE, MATCH_ATTACHED /* the value is part of the argument */, MATCH_ALONE };
 
+static bool takes_value(const struct flag *flag)
+{
+	return flag->value || flag->values;
+}
+
 /* *ret_value: what is attached. */
 static enum match match_flag(const struct flag *flag, const char *argument, const char **ret_value)
 {
@@ -18,7 +23,7 @@ static enum match match_flag(const struct flag *flag, const char *argument, cons
 		*ret_value = argument + size + 1;
 		return MATCH_ATTACHED;
 	}
-	if (flag->value && flag->letter && strncmp(argument, flag->letter, 2) == 0) {
+	if (takes_value(flag) && flag->letter && strncmp(argument, flag->letter, 2) == 0) {
 		*ret_value = argument + 2;
 		return MATCH_ATTACHED;
 	}
@@ -37,7 +42,7 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 	}
 	if (match == MATCH_NONE)
 		return err_set(err, ERR_INPUT, "unknown flag %.*s", SHOWN_MAX, argument);
-	if (!flag->value) {
+	if (!takes_value(flag)) {
 		if (match == MATCH_ATTACHED)
 			return err_set(err, ERR_INPUT, "%s takes no value", flag->name);
 		*flag->on = true;
@@ -48,7 +53,10 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 			return err_set(err, ERR_INPUT, "a value is missing after %s", argument);
 		value = argv[++*index];
 	}
-	*flag->value = value;
+	if (flag->values)
+		flag->values->at[flag->values->count++] = value;
+	else
+		*flag->value = value;
 	return 0;
 }
 
@@ -57,6 +65,10 @@ static int take_operand(const struct flags *flags, const char *argument, bool *t
 {
 	if (!flags->operand_name)
 		return err_set(err, ERR_INPUT, "unknown argument %.*s", SHOWN_MAX, argument);
+	if (flags->operands) {
+		flags->operands->at[flags->operands->count++] = argument;
+		return 0;
+	}
 	if (*taken)
 		return err_set(err, ERR_INPUT, "one %s is taken, %.*s is one more",
 			       flags->operand_name, SHOWN_MAX, argument);

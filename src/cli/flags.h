@@ -10,19 +10,27 @@
 
 #include "base/err.h"
 
+/* What a flag or operand that may be given several times collects, in order. */
+struct flag_values {
+	const char **at; /* of the caller, with room for as many as argc says; they point into argv */
+	size_t count;
+};
+
 struct flag {
-	const char *letter; /* "-n"; NULL: none */
-	const char *name;   /* "--namespace" */
-	const char **value; /* takes a value, and this is set to it (it points into argv) */
-	bool *on;           /* else: a switch, and this is set */
+	const char *letter;         /* "-n"; NULL: none */
+	const char *name;           /* "--namespace" */
+	const char **value;         /* takes a value, and this is set to it (it points into argv) */
+	bool *on;                   /* else: a switch, and this is set */
+	struct flag_values *values; /* instead of `value`: takes one, and may be given again */
 };
 
 struct flags {
 	const struct flag *at;
 	size_t count;
-	const char *operand_name; /* "CLUSTER"; NULL: no operand is taken */
-	const char **operand;     /* left alone when it is not given */
-	bool help;                /* --help was given: what follows was not looked at */
+	const char *operand_name;     /* "CLUSTER"; NULL: no operand is taken */
+	const char **operand;         /* left alone when it is not given */
+	struct flag_values *operands; /* instead of `operand`: any number of them */
+	bool help;                    /* --help was given: what follows was not looked at */
 };
 
 /* argv[0] is the command. ERR_INPUT names the argument. */

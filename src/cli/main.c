@@ -12,6 +12,8 @@ static const struct command commands[] = {
 	{ "request", cli_request, "ask for workers ahead of demand, and keep them" },
 	{ "snapshot", cli_snapshot, "write what a decision depends on to a file, for \"plan\"" },
 	{ "plan", cli_plan, "say what would be done for a snapshot in a file, and why" },
+	{ "lint", cli_lint,
+	  "what is wrong in RayClusters, in files or live, and the line to write" },
 	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
 	{ "park", cli_park, "do nothing: the autoscaler container of a cluster that is scaled" },
 	{ "version", cli_version, "print the version" },

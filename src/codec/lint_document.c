@@ -14,6 +14,8 @@
 
 /* Some 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000
+/* How many wrong types are kept in mind of one object. */
+#define HIDING_MAX 100
 
 const struct json_limits lint_limits = {
 	.bytes = LINT_FILE_BYTES_MAX,
@@ -139,8 +141,31 @@ static const char *real_path(struct work *work, const struct subject *subject, c
 	return arena_printf(&work->arena, "%s%s", subject->spec_path, path + 4);
 }
 
+static bool is_below(const char *path, const char *above)
+{
+	size_t size = strlen(above);
+
+	return strncmp(path, above, size) == 0 &&
+	       (path[size] == '\0' || path[size] == '.' || path[size] == '[');
+}
+
+/* Of a value of the wrong type nothing more is said: rules saw what was put in its place. The first
+ * `shape_count` findings are of types. */
+static bool is_hidden(const struct lint_findings *findings, size_t shape_count, size_t i)
+{
+	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
+	bool hidden = false;
+
+	if (i < shape_count)
+		return false;
+	for (size_t j = 0; j < shape_count && j < HIDING_MAX && !hidden; j++)
+		hidden = strcmp(findings->list.at[j].rule, wrong) == 0 &&
+			 is_below(findings->list.at[i].path, findings->list.at[j].path);
+	return hidden;
+}
+
 static void add_findings(struct work *work, const struct subject *subject,
-			 const struct lint_findings *findings)
+			 const struct lint_findings *findings, size_t shape_count)
 {
 	for (size_t i = 0; i < findings->list.count; i++) {
 		struct lint_entry entry = {
@@ -151,6 +176,8 @@ static void add_findings(struct work *work, const struct subject *subject,
 			.finding = findings->list.at[i],
 		};
 
+		if (is_hidden(findings, shape_count, i))
+			continue;
 		entry.finding.path = real_path(work, subject, entry.finding.path);
 		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
 		add_entry(work->report, &entry);
@@ -220,21 +247,23 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
 	struct lint_findings findings = { .list = { .at = NULL } };
 	struct ray_cluster cluster;
+	size_t shape_count;
 	struct err err;
 
 	lint_shape_check(tree, &work->arena, &findings);
+	shape_count = findings.list.count;
 	need_name(tree, work, subject, &findings);
 	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err))
 		add_decode_error(work, subject, &err);
 	else
 		lint_cluster(&cluster, work->context, &work->arena, &findings);
-	add_findings(work, subject, &findings);
+	add_findings(work, subject, &findings, shape_count);
 }
 
 static const char *object_text(struct arena *arena, const char *kind, const char *namespace_,
 			       const char *name)
 {
-	return arena_printf(arena, "%s %.253s%s%.253s", kind, namespace_,
+	return arena_printf(arena, "%s%s%.253s%s%.253s", kind, *name != '\0' ? " " : "", namespace_,
 			    *namespace_ != '\0' ? "/" : "", name);
 }
 
@@ -324,8 +353,7 @@ static void add_text_error(struct work *work, const struct err *err, struct posi
 static void next_document(struct work *work)
 {
 	work->document++;
-	work->positions.list.at = NULL;
-	work->positions.list.count = work->positions.list.capacity = 0;
+	work->positions = (struct positions){ .arena = &work->arena };
 	arena_reset(&work->arena);
 }
 
@@ -396,7 +424,7 @@ void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster
 	subject.object = object_text(&work.arena, "RayCluster", cluster->namespace_, cluster->name);
 	report->objects++;
 	lint_cluster(cluster, context, &work.arena, &findings);
-	add_findings(&work, &subject, &findings);
+	add_findings(&work, &subject, &findings, 0);
 	report->files++;
 	arena_done(&work.arena);
 }

@@ -22,6 +22,8 @@ void positions_clear(struct positions *positions)
 	if (!positions)
 		return;
 	positions->list.count = 0;
+	memset(positions->last, 0, sizeof(positions->last));
+	positions->steps = 0;
 	positions->failure = (struct position){ .line = 0 };
 }
 
@@ -159,31 +161,63 @@ static int next_step(const char **path, struct step *ret_step)
 	return 0;
 }
 
-static struct place take_step(const struct positions *positions, struct place parent,
-			      const struct step *step)
+static bool is_step(const struct step *step, struct place place, size_t index)
 {
-	struct place place = place_first(positions, parent);
+	const char *name = place.json->string;
 
-	if (step->name ? !cJSON_IsObject(parent.json) : !cJSON_IsArray(parent.json))
-		place.json = NULL;
-	for (size_t i = 0; place.json; i++, place = place_next(positions, place)) {
-		const char *name = place.json->string;
-
-		if (step->name ? strlen(name) == step->size &&
-					 memcmp(name, step->name, step->size) == 0 :
-				 i == step->index)
-			break;
-	}
-	return place;
+	if (!step->name)
+		return index == step->index;
+	return strlen(name) == step->size && memcmp(name, step->name, step->size) == 0;
 }
 
-struct position position_find(const struct positions *positions, struct place from,
-			      const char *path)
+/* From a child on to the last one, or to `end`; json NULL: it is not among them. */
+static struct place search(struct positions *positions, const struct step *step, struct place from,
+			   const struct cJSON *end, size_t *index)
+{
+	while (from.json && from.json != end && !is_step(step, from, *index)) {
+		if (positions->steps >= POSITION_STEPS_MAX)
+			return (struct place){ .json = NULL };
+		positions->steps++;
+		from = place_next(positions, from);
+		++*index;
+	}
+	if (from.json == end)
+		from.json = NULL;
+	return from;
+}
+
+static struct place take_step(struct positions *positions, struct place parent,
+			      const struct step *step, size_t depth)
+{
+	struct place place = place_first(positions, parent), found, from = place;
+	size_t index = 0, at = depth % POSITION_DEPTH_KEPT;
+	bool known = positions->last[at].parent == parent.json;
+
+	if (!place.json || (step->name != NULL) != (bool)cJSON_IsObject(parent.json))
+		return (struct place){ .json = NULL };
+	if (known) {
+		from = positions->last[at].place;
+		index = positions->last[at].index;
+	}
+	found = search(positions, step, from, NULL, &index);
+	if (!found.json && known) {
+		index = 0;
+		found = search(positions, step, place, from.json, &index);
+	}
+	if (found.json) {
+		positions->last[at].parent = parent.json;
+		positions->last[at].place = found;
+		positions->last[at].index = index;
+	}
+	return found;
+}
+
+struct position position_find(struct positions *positions, struct place from, const char *path)
 {
 	struct step step;
 
-	while (from.json && next_step(&path, &step) == 0) {
-		struct place below = take_step(positions, from, &step);
+	for (size_t depth = 0; from.json && next_step(&path, &step) == 0; depth++) {
+		struct place below = take_step(positions, from, &step, depth);
 
 		if (!below.json)
 			break;

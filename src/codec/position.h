@@ -26,11 +26,30 @@ struct position_entry {
 	uint32_t entries;   /* of the value itself and of all below it */
 };
 
+/* A value of the tree beside its entry. */
+struct place {
+	const struct cJSON *json;
+	size_t entry;
+	bool repeated; /* below an alias: the entry is the alias's */
+};
+
+#define POSITION_DEPTH_KEPT 16
+/* Steps from one value to the next that all searches of one tree may take together. */
+#define POSITION_STEPS_MAX 50000000
+
 struct positions {
 	struct arena *arena; /* of the entries */
 	VEC(struct position_entry) list;
-	struct position
-		failure; /* of the parser's last error; line 0: there was none, or none known */
+	/* Of the parser's last error; line 0: there was none, or none that has a place. */
+	struct position failure;
+	/* Inside: where the last search went, so that those that go through a list in order do not
+	 * begin at its start each time. */
+	struct {
+		const struct cJSON *parent;
+		struct place place;
+		size_t index;
+	} last[POSITION_DEPTH_KEPT];
+	size_t steps;
 };
 
 /* For parsers. The entry of a value is opened before those below it and closed after them; closing
@@ -45,13 +64,6 @@ struct position position_of_byte(const char *text, size_t offset);
  * with a name that is there twice; `failure` is set. */
 int positions_check_unique(struct positions *positions, const struct cJSON *tree, struct err *err);
 
-/* A value of the tree beside its entry. */
-struct place {
-	const struct cJSON *json;
-	size_t entry;
-	bool repeated; /* below an alias: the entry is the alias's */
-};
-
 /* The tree's root; `json` NULL when the text was not parsed. */
 struct place place_root(const struct cJSON *tree);
 /* Of an array or an object the first value, and after one the next; json NULL: there is none. */
@@ -62,8 +74,8 @@ struct place place_member(const struct positions *positions, struct place parent
 
 struct position place_position(const struct positions *positions, struct place place);
 /* What a path such as spec.workerGroupSpecs[0].limits["nvidia.com/gpu"] leads to from `from` on, or
- * the nearest value before it that exists. */
-struct position position_find(const struct positions *positions, struct place from,
-			      const char *path);
+ * the nearest value before it that exists, or that can be found in POSITION_STEPS_MAX: a text that is
+ * made to be slow costs a second, not hours. */
+struct position position_find(struct positions *positions, struct place from, const char *path);
 
 #endif

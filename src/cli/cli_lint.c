@@ -1,0 +1,232 @@
+#include "cli/commands.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/lint_files.h"
+#include "cli/lint_live.h"
+#include "cli/lint_text.h"
+#include "codec/lint_write.h"
+#include "codec/node_file.h"
+#include "core/device.h"
+
+#define OUTPUT_BYTES_MAX ((size_t)1 << 30)
+
+static const char help[] =
+	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE] [--device-table FILE]\n"
+	"       @ lint --from-cluster [-n NS | -A] [-o text|json|sarif] [flags]\n"
+	"       @ lint --rules\n"
+	"Says what is wrong, or likely not meant, in RayClusters, and the line to write.\n"
+	"RayJobs, RayServices and RayCronJobs are looked into, other objects passed over.\n"
+	"  -f, --file FILE        YAML or JSON, - is standard input; of a directory every\n"
+	"                         .yaml, .yml and .json in it and below; may be given again\n"
+	"  --from-cluster         the RayClusters of the API server\n"
+	"  -A, --all-namespaces   with --from-cluster: of all namespaces\n"
+	"  --nodes FILE           Nodes, from \"kubectl get nodes -o yaml\": groups that none\n"
+	"                         of them can take are told; default: those of the cluster\n"
+	"  --device-table FILE    further resource names of accelerators, or other meanings\n"
+	"  -o, --output FORMAT    text (default), json or sarif (2.1.0)\n"
+	"  --rules                all rules, with their severity\n" SESSION_HELP
+	"exit status: 0 no errors, 1 errors were found or the input cannot be read, 2 wrong\n"
+	"usage; warnings and infos alone are 0\n";
+
+enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_SARIF };
+
+struct arguments {
+	struct session_flags session;
+	struct flag_values files;
+	const char *nodes, *device_table, *output_word; /* NULL: not given */
+	bool from_cluster, all, rules;
+	enum output output;
+};
+
+/* ---- output ---- */
+
+static int write_report(const struct arguments *arguments, const struct lint_report *report,
+			struct err *err)
+{
+	AUTO(buf_done) struct buf output;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (arguments->output == OUTPUT_TEXT)
+		lint_text_write(report, &output);
+	else if (arguments->output == OUTPUT_JSON ?
+			 lint_json_write(report, &output, err) :
+			 lint_sarif_write(report, RAYSCALER_VERSION, &output, err))
+		return -1;
+	return file_print(&output, err);
+}
+
+/* What is for machines has no summary, unless it is not whole. */
+static void print_summary(const struct arguments *arguments, const struct lint_report *report)
+{
+	AUTO(buf_done) struct buf summary;
+
+	buf_init(&summary, 1000);
+	if (arguments->output != OUTPUT_TEXT && report->dropped == 0)
+		return;
+	lint_text_write_summary(report, arguments->from_cluster, &summary);
+	fprintf(stderr, "%s lint: %s\n", help_program(), buf_string(&summary));
+}
+
+static int print_rules(void)
+{
+	AUTO(buf_done) struct buf output;
+	struct err err;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	lint_text_write_rules(&output);
+	return file_print(&output, &err) ? help_failed("lint", &err) : EXIT_DONE;
+}
+
+/* ---- input ---- */
+
+static int read_nodes(const struct arguments *arguments, struct arena *arena,
+		      struct lint_context *context, struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, NODE_FILE_BYTES_MAX);
+	if (!arguments->nodes)
+		return 0;
+	if (file_read(arguments->nodes, &text, err) ||
+	    node_file_read(buf_string(&text), text.size, arena, &context->nodes,
+			   &context->node_count, err))
+		return err_prefix(err, "%s", arguments->nodes);
+	context->nodes_known = true;
+	return 0;
+}
+
+static int read_live(const struct arguments *arguments, const struct lint_context *context,
+		     struct lint_report *report, struct err *err)
+{
+	const char *problem = "";
+
+	if (lint_live_read(&arguments->session, arguments->all, context, report, &problem, err))
+		return -1;
+	if (*problem != '\0') {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+		help_warn("lint", arena_printf(&arena,
+					       "Nodes cannot be read, so that none of them takes "
+					       "a group is not told: %s",
+					       problem));
+	}
+	return 0;
+}
+
+static int lint(const struct arguments *arguments, struct lint_report *report, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct settings settings;
+	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
+
+	settings_init(&settings);
+	if (read_nodes(arguments, &arena, &context, err))
+		return -1;
+	if (!arguments->from_cluster)
+		lint_files_add(&arguments->files, &context, report);
+	else if (read_live(arguments, &context, report, err))
+		return -1;
+	lint_report_sort(report);
+	return write_report(arguments, report, err);
+}
+
+/* ---- arguments ---- */
+
+static int check_output(struct arguments *arguments, struct err *err)
+{
+	static const char *const words[] = { "text", "json", "sarif" };
+
+	if (!arguments->output_word)
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(arguments->output_word, words[i]) == 0) {
+			arguments->output = (enum output)i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_INPUT, "-o takes text, json or sarif, not %.80s",
+		       arguments->output_word);
+}
+
+static int check_arguments(struct arguments *arguments, struct err *err)
+{
+	size_t standard_inputs = arguments->nodes && strcmp(arguments->nodes, "-") == 0;
+
+	if (arguments->rules)
+		return 0;
+	if (check_output(arguments, err))
+		return -1;
+	if (arguments->from_cluster ? arguments->files.count > 0 : arguments->files.count == 0)
+		return err_set(err, ERR_INPUT, "-f FILE or --from-cluster is required%s",
+			       arguments->from_cluster ? ", not both" : "");
+	if (!arguments->from_cluster && (arguments->all || arguments->session.namespace_))
+		return err_set(err, ERR_INPUT, "-A and -n go with --from-cluster only");
+	if (arguments->all && arguments->session.namespace_)
+		return err_set(err, ERR_INPUT, "-A does not go with -n");
+	for (size_t i = 0; i < arguments->files.count; i++)
+		standard_inputs += strcmp(arguments->files.at[i], "-") == 0;
+	if (standard_inputs > 1)
+		return err_set(err, ERR_INPUT, "standard input (-) can be read once only");
+	return 0;
+}
+
+static int run(struct arguments *arguments)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct lint_report report;
+	struct err err;
+
+	lint_report_init(&report, &arena);
+	if (lint(arguments, &report, &err))
+		return help_failed("lint", &err);
+	print_summary(arguments, &report);
+	return report.counts[LINT_ERROR] > 0 ? EXIT_INPUT : EXIT_DONE;
+}
+
+static int parse_and_run(int argc, char **argv, const char **storage)
+{
+	struct arguments arguments = { .files = { .at = storage } };
+	const struct flag table[] = {
+		{ "-f", "--file", .values = &arguments.files },
+		{ "-o", "--output", .value = &arguments.output_word },
+		{ NULL, "--nodes", .value = &arguments.nodes },
+		{ NULL, "--device-table", .value = &arguments.device_table },
+		{ NULL, "--from-cluster", .on = &arguments.from_cluster },
+		{ NULL, "--rules", .on = &arguments.rules },
+		{ "-A", "--all-namespaces", .on = &arguments.all },
+		SESSION_FLAGS(arguments.session),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "FILE",
+			       .operands = &arguments.files };
+	struct err err;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("lint", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	if (check_arguments(&arguments, &err))
+		return help_usage("lint", err.text);
+	return arguments.rules ? print_rules() : run(&arguments);
+}
+
+int cli_lint(int argc, char **argv)
+{
+	const char **storage = memory_array((size_t)argc, sizeof(*storage));
+	int status = parse_and_run(argc, argv, storage);
+
+	memory_free(storage);
+	return status;
+}

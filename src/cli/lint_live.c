@@ -1,0 +1,180 @@
+#include "cli/lint_live.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "kube/kube_informer.h"
+
+#define FIRST_LISTS_MS 30000
+
+/* The two lists of one call. */
+struct lists {
+	struct session *session;
+	struct kube_informer *ray_clusters, *nodes; /* nodes NULL: not wanted */
+	struct err err;                             /* of RayClusters */
+	struct err node_err;
+	struct lint_report *report;
+};
+
+static void on_change(void *context)
+{
+	session_wake(((struct lists *)context)->session);
+}
+
+static void on_error(void *context, const struct err *err)
+{
+	struct lists *lists = context;
+
+	lists->err = *err;
+	session_wake(lists->session);
+}
+
+static void on_node_error(void *context, const struct err *err)
+{
+	struct lists *lists = context;
+
+	lists->node_err = *err;
+	session_wake(lists->session);
+}
+
+/* What the decoder refuses is told as the API server has it. */
+static void on_object(void *context, enum kube_change change, const char *key, const void *old,
+		      const void *new_object)
+{
+	struct lists *lists = context;
+	const char *slash = strchr(key, '/');
+	AUTO(memory_free_string) char *namespace = NULL;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *problem;
+
+	(void)old;
+	(void)new_object;
+	if (change != KUBE_BAD || !slash)
+		return;
+	namespace = memory_strndup(key, (size_t)(slash - key));
+	problem = kube_informer_bad(lists->ray_clusters, namespace, slash + 1);
+	lint_problem_add(lists->report, "", arena_printf(&arena, "RayCluster %.507s", key),
+			 problem ? problem : "cannot be read");
+}
+
+static void start(struct lists *lists, const char *namespace_, bool with_nodes)
+{
+	struct kube_informer_options clusters = {
+		.type = &kube_type_ray_cluster,
+		.namespace_ = namespace_,
+		.callbacks = { .on_change = on_object,
+			       .on_synced = on_change,
+			       .on_error = on_error,
+			       .context = lists },
+	};
+	struct kube_informer_options nodes = {
+		.type = &kube_type_node,
+		.callbacks = { .on_synced = on_change, .on_error = on_node_error, .context = lists },
+	};
+
+	lists->ray_clusters = kube_informer_new(session_client(lists->session), &clusters);
+	if (with_nodes)
+		lists->nodes = kube_informer_new(session_client(lists->session), &nodes);
+}
+
+static bool filled_or_failed(void *context)
+{
+	const struct lists *lists = context;
+
+	if (lists->err.kind != ERR_NONE)
+		return true;
+	return kube_informer_synced(lists->ray_clusters) &&
+	       (!lists->nodes || kube_informer_synced(lists->nodes) ||
+		lists->node_err.kind != ERR_NONE);
+}
+
+static int wait_for(struct lists *lists, struct err *err)
+{
+	bool there = session_wait(lists->session, filled_or_failed, lists, FIRST_LISTS_MS);
+
+	if (kube_informer_synced(lists->ray_clusters))
+		return 0;
+	if (there)
+		*err = lists->err;
+	else
+		err_set(err, ERR_TIMEOUT, "the API server did not list within %d s",
+			FIRST_LISTS_MS / 1000);
+	return -1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ray_cluster *left = *(const struct ray_cluster *const *)a;
+	const struct ray_cluster *right = *(const struct ray_cluster *const *)b;
+	int order = strcmp(left->namespace_, right->namespace_);
+
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+static void add_clusters(const struct lists *lists, const struct lint_context *context,
+			 struct arena *arena)
+{
+	size_t count = kube_informer_count(lists->ray_clusters), at = 0, found = 0;
+	const struct ray_cluster **clusters =
+		arena_array(arena, count, sizeof(struct ray_cluster *));
+	const struct ray_cluster *cluster;
+
+	while (found < count && (cluster = kube_informer_next(lists->ray_clusters, &at)))
+		clusters[found++] = cluster;
+	sort_stable(clusters, found, sizeof(struct ray_cluster *), compare);
+	for (size_t i = 0; i < found; i++)
+		lint_live_add(lists->report, clusters[i], context);
+}
+
+/* They are shallow copies: the informer's objects stay until it ends. */
+static void take_nodes(const struct lists *lists, struct arena *arena, struct lint_context *context)
+{
+	size_t count = kube_informer_count(lists->nodes), at = 0, found = 0;
+	struct node *nodes = arena_array(arena, count, sizeof(*nodes));
+	const struct node *node;
+
+	while (found < count && (node = kube_informer_next(lists->nodes, &at)))
+		nodes[found++] = *node;
+	context->nodes = nodes;
+	context->node_count = found;
+	context->nodes_known = true;
+}
+
+static int read_lists(struct lists *lists, const char *namespace_,
+		      const struct lint_context *context, const char **ret_problem, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct lint_context own = *context;
+
+	start(lists, namespace_, !context->nodes_known);
+	if (wait_for(lists, err))
+		return -1;
+	*ret_problem = "";
+	if (lists->nodes && kube_informer_synced(lists->nodes))
+		take_nodes(lists, &arena, &own);
+	else if (lists->nodes)
+		*ret_problem = arena_printf(lists->report->arena, "%s",
+					    lists->node_err.kind != ERR_NONE ?
+						    lists->node_err.text :
+						    "they were not listed in time");
+	add_clusters(lists, &own, &arena);
+	return 0;
+}
+
+int lint_live_read(const struct session_flags *flags, bool all_namespaces,
+		   const struct lint_context *context, struct lint_report *report,
+		   const char **ret_problem, struct err *err)
+{
+	struct lists lists = { .session = session_new(flags, err), .report = report };
+	int failed;
+
+	if (!lists.session)
+		return -1;
+	failed = read_lists(&lists, all_namespaces ? NULL : session_namespace(lists.session),
+			    context, ret_problem, err);
+	kube_informer_free(lists.ray_clusters);
+	kube_informer_free(lists.nodes);
+	session_free(lists.session);
+	return failed;
+}
