@@ -13,9 +13,9 @@
 #include "cli/lint_files.h"
 #include "cli/lint_live.h"
 #include "cli/lint_text.h"
+#include "codec/device_table_json.h"
 #include "codec/lint_write.h"
 #include "codec/node_file.h"
-#include "core/device.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
@@ -104,6 +104,21 @@ static int read_nodes(const struct arguments *arguments, struct arena *arena,
 	return 0;
 }
 
+static int read_devices(const struct arguments *arguments, struct arena *arena,
+			struct device_table *table, struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, DEVICE_TABLE_BYTES_MAX);
+	*table = *device_table_builtin();
+	if (!arguments->device_table)
+		return 0;
+	if (file_read(arguments->device_table, &text, err) ||
+	    device_table_read(buf_string(&text), text.size, arena, table, err))
+		return err_prefix(err, "%s", arguments->device_table);
+	return 0;
+}
+
 static int read_live(const struct arguments *arguments, const struct lint_context *context,
 		     struct lint_report *report, struct err *err)
 {
@@ -126,10 +141,12 @@ static int lint(const struct arguments *arguments, struct lint_report *report, s
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct settings settings;
-	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
+	struct device_table devices;
+	struct lint_context context = { .devices = &devices, .settings = &settings };
 
 	settings_init(&settings);
-	if (read_nodes(arguments, &arena, &context, err))
+	if (read_devices(arguments, &arena, &devices, err) ||
+	    read_nodes(arguments, &arena, &context, err))
 		return -1;
 	if (!arguments->from_cluster)
 		lint_files_add(&arguments->files, &context, report);

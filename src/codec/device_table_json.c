@@ -339,8 +339,8 @@ int device_table_decode(const struct cJSON *json, const char *path, struct arena
 }
 
 /* Decodes the tree and says where in the text the error stands. */
-static int decode_text(const struct cJSON *tree, const struct positions *positions,
-		       struct arena *arena, struct device_table *ret_table, struct err *err)
+static int decode_text(const struct cJSON *tree, struct positions *positions, struct arena *arena,
+		       struct device_table *ret_table, struct err *err)
 {
 	struct reading reading = { .reader = { .arena = arena, .err = err },
 				   .names = MAP_INIT,

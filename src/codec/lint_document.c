@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "codec/lint_shape.h"
 #include "codec/ray_cluster_json.h"
+#include "codec/request_resources.h"
 #include "codec/yaml.h"
 #include "core/lint_rule.h"
 
@@ -242,6 +243,20 @@ static void need_name(struct cJSON *cluster, struct work *work, const struct sub
 			 "name: NAME");
 }
 
+/* The rules, with what core cannot parse: the annotation that asks for resources. */
+static void run_rules(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_findings *findings)
+{
+	struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
+	struct lint_context own = *context;
+
+	snapshot->cluster = *cluster;
+	request_resources_observe(snapshot, arena);
+	own.annotation_request = snapshot->annotation_request;
+	own.annotation_problem = snapshot->annotation_problem;
+	lint_cluster(cluster, &own, arena, findings);
+}
+
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
@@ -256,7 +271,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err))
 		add_decode_error(work, subject, &err);
 	else
-		lint_cluster(&cluster, work->context, &work->arena, &findings);
+		run_rules(&cluster, work->context, &work->arena, &findings);
 	add_findings(work, subject, &findings, shape_count);
 }
 
@@ -423,7 +438,7 @@ void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster
 
 	subject.object = object_text(&work.arena, "RayCluster", cluster->namespace_, cluster->name);
 	report->objects++;
-	lint_cluster(cluster, context, &work.arena, &findings);
+	run_rules(cluster, context, &work.arena, &findings);
 	add_findings(&work, &subject, &findings, 0);
 	report->files++;
 	arena_done(&work.arena);

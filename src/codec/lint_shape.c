@@ -14,6 +14,8 @@
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
 /* A wrong value that is longer is not repeated. */
 #define SHOWN_BYTES_MAX 200
+/* No quantity, so that no rule takes it for an amount. */
+#define UNKNOWN_QUANTITY "?"
 
 enum kind {
 	TEXT,
@@ -298,7 +300,7 @@ static void check_quantity(struct check *check, const struct json_at *at)
 	if (json_type(at) == JSON_STRING || json_type(at) == JSON_NUMBER)
 		return;
 	say(check, at, LINT_RULE_WRONG_TYPE, "a quantity such as 2 or 16Gi", "");
-	become(at, cJSON_String, "0");
+	become(at, cJSON_String, UNKNOWN_QUANTITY);
 }
 
 /* ---- values that hold others ---- */
