@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from typing import Any, Callable, Dict, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import pytest
 import yaml
@@ -198,6 +198,43 @@ def test_wishes_are_obeyed(shared, controller):
     hold(lambda: one.replicas() == 2, 5, "idleTimeoutSeconds of the group counts")
     one.wish(groups=[{"name": "gpu-group", "idleTimeoutSeconds": 1}])
     one.wait_empty()
+
+
+def lint_events(server: Any) -> List[Object]:
+    return [e for e in server("events").items() if e["reason"] == "LintFindings"]
+
+
+def test_what_lint_finds(server, namespace, controller):
+    """Rows C2, D4: one condition while there are findings, one Event for each set of them, also over a restart."""
+    clusters, autoscalers = server("rayclusters"), server(RCA)
+    shares = rayclusters.group("shares", {"cpu": "1", "aliyun.com/gpu-mem": 5}, maxReplicas=4)
+    clusters.create(rayclusters.minimal("demo", shares))
+    log = controller(namespace)
+    found = wait_status(lambda: autoscalers.find("demo"), lambda s: condition({"status": s}, "LintFindings"), "findings")
+    said = condition(found, "LintFindings")
+    assert said["status"] == "True" and said["reason"] == "LintWarnings"
+    assert said["message"].startswith("1 warning (gpu-unknown-to-ray), first gpu-unknown-to-ray at spec.workerGroupSpecs[0]: ")
+    # The head sees all GPUs of a Node: worth a note, and no Event.
+    assert said["message"].endswith("; and 1 note")
+    (event,) = wait_until(lambda: lint_events(server), 15, "an Event")
+    assert event["type"] == "Warning" and event["involvedObject"]["name"] == "demo"
+    assert said["message"].removesuffix("; and 1 note") in event["message"]
+    hold_version(lambda: autoscalers.get("demo"), 3)
+    # Mended in the line that lint names: nothing is left but the note.
+    mend = [{"op": "add", "path": "/spec/workerGroupSpecs/0/rayStartParams", "value": {"num-gpus": "1"}}]
+    clusters.patch_json("demo", mend)
+    noted = wait_status(lambda: autoscalers.find("demo"), lambda s: s["observedClusterGeneration"] == 2, "mended")
+    assert condition(noted, "LintFindings")["reason"] == "LintNotes"
+    # Another mistake is another Event.
+    sidecar = {"name": "sidecar", "image": "example/tool", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    clusters.patch_json("demo", [{"op": "add", "path": "/spec/workerGroupSpecs/0/template/spec/containers/-", "value": sidecar}])
+    wait_until(lambda: len(lint_events(server)) == 2, 15, "a second Event")
+    latest = wait_status(lambda: autoscalers.find("demo"), lambda s: s["observedClusterGeneration"] == 3, "another finding")
+    assert "gpu-in-second-container" in condition(latest, "LintFindings")["message"]
+    # Who runs next finds in the object that it was said.
+    log.stop()
+    controller(namespace).wait_for('"condition"', "Ray is unreachable", seconds=20)
+    hold(lambda: [e["count"] for e in lint_events(server)] == [1, 1], 3, "no Event is repeated")
 
 
 def test_without_the_definition(api_server, server, namespace, controller):
