@@ -314,9 +314,9 @@ PURE_LAYERS := base core
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
 PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
-	memchr memcmp memcpy memmove memset strchr strcmp strcspn strlen strncmp strnlen strrchr \
+	memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
 	strspn strstr snprintf vsnprintf \
-	__memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
+	__divti3 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \

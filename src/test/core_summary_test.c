@@ -41,8 +41,10 @@ static struct worker_group group_of(const char *name, const struct container *co
 static void scene_init(struct scene *s)
 {
 	*s = (struct scene){ .arena = ARENA_INIT };
-	s->gpu_container = (struct container){ .name = "ray", .image = "", .limits = { gpu_limits, 2 } };
-	s->cpu_container = (struct container){ .name = "ray", .image = "", .limits = { cpu_limits, 1 } };
+	s->gpu_container =
+		(struct container){ .name = "ray", .image = "", .limits = { gpu_limits, 2 } };
+	s->cpu_container =
+		(struct container){ .name = "ray", .image = "", .limits = { cpu_limits, 1 } };
 	s->groups[0] = group_of("gpu-group", &s->gpu_container);
 	s->groups[0].replicas = 3;
 	s->groups[0].min_replicas = 1;
