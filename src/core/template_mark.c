@@ -81,9 +81,19 @@ static uint64_t hash_term(const struct node_term *term)
 	return spread(hash);
 }
 
+static uint64_t hash_env_names(const struct container *container)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < container->env_count; i++)
+		sum += spread(hash_text(hash_text(HASH_START, "env"), container->env[i].name));
+	return sum;
+}
+
 static uint64_t hash_container(const struct container *container)
 {
-	return spread(hash_text(hash_text(HASH_START, "image"), container->image)) +
+	return hash_env_names(container) +
+	       spread(hash_text(hash_text(HASH_START, "image"), container->image)) +
 	       hash_quantities("limits", &container->limits) +
 	       hash_quantities("requests", &container->requests);
 }

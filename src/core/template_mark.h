@@ -10,9 +10,10 @@
 #include "core/kubernetes.h"
 
 /* 16 hex digits that change when what says how much a worker brings to Ray is edited: the group's
- * resources, labels and rayStartParams for them, image and resources of its Ray container, nodeSelector
- * and required node affinity. The same for a RayCluster and for what a snapshot file keeps of it, so
- * values of environment variables are not in it; the order of maps does not count. */
+ * resources, labels and rayStartParams for them, image, resources and names of environment
+ * variables of its Ray container, nodeSelector and required node affinity. The same for a RayCluster and
+ * for what a snapshot file keeps of it, so the values of those variables are not in it; the order of
+ * maps does not count. */
 const char *template_mark_fingerprint(const struct worker_group *group, struct arena *arena);
 
 /* Has the Pod's Ray container the resources of the template's, as the API server completes them
