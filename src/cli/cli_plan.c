@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/memory.h"
+#include "cli/device_file.h"
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
@@ -19,17 +20,18 @@
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 struct plan_arguments {
-	const char *file, *output; /* NULL: not given */
+	const char *file, *output, *devices; /* NULL: not given */
 	bool json, debug;
 };
 
 static const char help[] =
-	"usage: @ plan -f FILE [-o text|json] [--debug]\n"
+	"usage: @ plan -f FILE [-o text|json] [--debug] [--device-table FILE]\n"
 	"Decides for the Snapshot in FILE and prints the Plan: what would be done, and\n"
 	"why. Nothing is read from a cluster, the network or the clock.\n"
 	"  -f, --file FILE      YAML or JSON, - is standard input\n"
 	"  -o, --output FORMAT  text (default) or json\n"
-	"  --debug              also say what was placed on which worker\n"
+	"  --debug              also say what was placed on which worker\n" DEVICE_FILE_HELP
+	"                       (then those of the Snapshot do not count)\n"
 	"exit status: 0 a plan was made, 1 the input is wrong, 2 wrong usage\n";
 
 static int check_arguments(struct plan_arguments *arguments, struct err *err)
@@ -67,6 +69,9 @@ static int make_plan(const struct plan_arguments *arguments, struct arena *arena
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (read_snapshot(arguments->file, arena, &snapshot, err))
 		return -1;
+	if (arguments->devices &&
+	    device_file_read(arguments->devices, arena, &snapshot.device_table, err))
+		return -1;
 	plan = decide(&snapshot, arena);
 	if (arguments->json ? plan_write(plan, arguments->debug, &output, err) :
 			      plan_text_write(plan, arguments->debug, &output, err))
@@ -82,6 +87,7 @@ int cli_plan(int argc, char **argv)
 		{ "-f", "--file", .value = &arguments.file },
 		{ "-o", "--output", .value = &arguments.output },
 		{ NULL, "--debug", .on = &arguments.debug },
+		{ NULL, "--device-table", .value = &arguments.devices },
 	};
 	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
 	struct err err;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "cli/device_file.h"
 #include "cli/help.h"
 #include "cli/supervise.h"
 #include "ctl/controller.h"
@@ -53,6 +54,9 @@ int cli_run(int argc, char **argv)
 			options.log_level);
 		return EXIT_USAGE;
 	}
+	if (device_file_read(options.device_table_file, &options.arena, &options.device_table,
+			     &err) < 0)
+		return help_failed("run", &err);
 	log_level_set(level);
 	return options_sidecar(&options) ? supervise(work, &options) : work(&options);
 }

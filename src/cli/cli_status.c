@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cli/device_file.h"
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/gpus.h"
@@ -31,6 +32,8 @@ static const char help[] =
 	"With --gpus: the accelerators of every Node, by device where that is known, who\n"
 	"uses them, totals, and what is free and of no use. Lists all Nodes and Pods.\n"
 	"  --gpus                        the inventory of Nodes\n"
+	"  --device-table FILE           with --gpus: names of accelerators beside the\n"
+	"                                built-in ones\n"
 	"  -A, --all-namespaces          all namespaces\n"
 	"  -w, --watch                   again every 2 s until Ctrl-C\n"
 	"  -o, --output FORMAT           table (default), json or yaml\n"
@@ -42,7 +45,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 
 struct arguments {
 	struct session_flags session;
-	const char *name, *output_word, *color;
+	const char *name, *output_word, *color, *devices;
 	bool all, watch, gpus;
 	enum output output;
 	bool colours;
@@ -77,10 +80,12 @@ static int look_at_gpus(const struct arguments *arguments, struct session *sessi
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(done_gpus) struct gpus_answer answer = { .stock = NULL };
+	const struct device_table *devices;
 	AUTO(buf_done) struct buf json;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (gpus_look(session, device_table_builtin(), &arena, &answer, err))
+	if (device_file_read(arguments->devices, &arena, &devices, err) ||
+	    gpus_look(session, devices, &arena, &answer, err))
 		return -1;
 	if (arguments->output == OUTPUT_TABLE) {
 		gpus_text_write(&answer, arguments->colours, &arena, output);
@@ -215,6 +220,10 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 	if (arguments->gpus && (arguments->all || arguments->name || arguments->session.namespace_))
 		return err_set(err, ERR_INPUT,
 			       "--gpus shows all Nodes: it goes with none of -A, -n and CLUSTER");
+	if (arguments->devices && !arguments->gpus)
+		return err_set(
+			err, ERR_INPUT,
+			"--device-table goes with --gpus: elsewhere the controller's counts");
 	if (arguments->all && (arguments->name || arguments->session.namespace_))
 		return err_set(err, ERR_INPUT, "-A goes with neither -n nor CLUSTER");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
@@ -231,6 +240,7 @@ int cli_status(int argc, char **argv)
 	const struct flag table[] = {
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		{ NULL, "--gpus", .on = &arguments.gpus },
+		{ NULL, "--device-table", .value = &arguments.devices },
 		{ "-w", "--watch", .on = &arguments.watch },
 		{ "-o", "--output", .value = &arguments.output_word },
 		{ NULL, "--color", .value = &arguments.color },

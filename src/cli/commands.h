@@ -25,5 +25,6 @@ int cli_explain(int argc, char **argv);
 int cli_snapshot(int argc, char **argv);
 int cli_request(int argc, char **argv);
 int cli_lint(int argc, char **argv);
+int cli_devices(int argc, char **argv);
 
 #endif

@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{ "plan", cli_plan, "say what would be done for a snapshot in a file, and why" },
 	{ "lint", cli_lint,
 	  "what is wrong in RayClusters, in files or live, and the line to write" },
+	{ "devices", cli_devices, "which resource names are accelerators, and what Ray is told" },
 	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
 	{ "park", cli_park, "do nothing: the autoscaler container of a cluster that is scaled" },
 	{ "version", cli_version, "print the version" },

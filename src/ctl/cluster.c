@@ -254,6 +254,7 @@ static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 		.pods = view->pods,
 		.pod_count = view->pod_count,
 		.settings = &cluster->control->options->settings,
+		.device_table = cluster->control->options->device_table,
 		.autoscaler = view->autoscaler,
 	};
 	struct snapshot snapshot;

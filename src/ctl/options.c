@@ -59,6 +59,7 @@ void options_init(struct options *options)
 			*(int64_t *)member = rows[i].initial;
 	}
 	settings_init(&options->settings);
+	options->device_table = device_table_builtin();
 }
 
 void options_done(struct options *options)

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "core/device.h"
 #include "core/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
@@ -57,6 +58,8 @@
 	  "default :8080, sidecar :44217; 0: off")                                                 \
 	X(TEXT, health_probe_bind_address, "health-probe-bind-address", "", 0, 0, "address",       \
 	  "default :8081, sidecar 0; 0: off")                                                      \
+	X(TEXT, device_table_file, "device-table", "", 0, 0, "file",                               \
+	  "names of accelerators beside the built-in ones; read once")                             \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
 #define OPTIONS_TYPE_TEXT const char *
@@ -69,6 +72,8 @@ struct options {
 	OPTIONS_TABLE(X)
 #undef X
 	struct settings settings;
+	/* Never NULL; options_init sets the built-in one, whoever reads the file another. */
+	const struct device_table *device_table;
 	bool help; /* --help was given: nothing else was checked */
 	struct arena arena;
 };

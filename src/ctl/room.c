@@ -71,7 +71,8 @@ static void count_rooms(struct room *room)
 	const struct node *nodes = stock_nodes(room->stock, &node_count);
 	const struct pod *pods = stock_pods(room->stock, &pod_count);
 
-	node_rooms_init(&room->rooms, nodes, node_count, device_table_builtin(), &room->arena);
+	node_rooms_init(&room->rooms, nodes, node_count, room->control->options->device_table,
+			&room->arena);
 	for (size_t i = 0; i < pod_count; i++)
 		node_rooms_add(&room->rooms, &pods[i]);
 	node_rooms_finish(&room->rooms);
@@ -107,8 +108,8 @@ static void look(struct room *room)
 	room->asked_ms = now;
 	if (room->looking || now < room->next_ms)
 		return;
-	room->looking =
-		stock_new(room->control->kube, device_table_builtin(), &limits, looked, room);
+	room->looking = stock_new(room->control->kube, room->control->options->device_table,
+				  &limits, looked, room);
 }
 
 /* ---- what a pass gets of it ---- */

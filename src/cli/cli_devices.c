@@ -1,0 +1,170 @@
+#include "cli/commands.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "cli/device_file.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/table.h"
+#include "codec/json_write.h"
+
+#define OUTPUT_BYTES_MAX ((size_t)16 << 20)
+#define MIB (INT64_C(1) << 20)
+
+static const char help[] =
+	"usage: @ devices [--device-table FILE] [-o text|json]\n"
+	"Shows which resource names of Pods are accelerators, what an amount of 1 is,\n"
+	"what KubeRay tells Ray of it, and what a group declares where it tells nothing.\n" DEVICE_FILE_HELP
+	"  -o, --output FORMAT  text (default) or json\n"
+	"exit status: 0 it was shown, 1 the file is wrong, 2 wrong usage\n";
+
+/* A later row of the same name stands in its place. */
+static bool is_replaced(const struct device_table *table, size_t index)
+{
+	for (size_t i = index + 1; i < table->count; i++)
+		if (strcmp(table->rows[i].resource, table->rows[index].resource) == 0)
+			return true;
+	return false;
+}
+
+/* Of a prefix: of the names below it that KubeRay knows, MIG profiles. */
+static const char *told(const struct device_row *row, struct arena *arena)
+{
+	size_t size = strlen(row->resource);
+	const char *name = row->resource, *resource;
+
+	if (size > 0 && name[size - 1] == '*')
+		name = arena_printf(arena, "%.*s1g.5gb", (int)size - 1, name);
+	resource = device_ray_resource(name);
+	return resource != NULL ? resource : "";
+}
+
+static const char *kind_name(const struct device_row *row)
+{
+	return row->kind == DEVICE_NONE ? "none" : device_kind_name(row->kind);
+}
+
+static const char *share_text(const struct device_row *row, struct arena *arena)
+{
+	const char *share = device_share_name(row->share);
+
+	if (row->memory_unit_bytes == 0)
+		return share;
+	if (row->memory_unit_bytes % MIB != 0)
+		return arena_printf(arena, "%s, %lld B", share, (long long)row->memory_unit_bytes);
+	return arena_printf(arena, "%s, %lld MiB", share,
+			    (long long)(row->memory_unit_bytes / MIB));
+}
+
+static const char *note(const struct device_row *row, struct arena *arena)
+{
+	if (*row->instead != '\0')
+		return arena_printf(arena, "obsolete: use %s", row->instead);
+	if (*row->count_resource != '\0')
+		return arena_printf(arena, "a Node's devices: %s", row->count_resource);
+	return "";
+}
+
+static void write_text(const struct device_table *table, struct arena *arena, struct buf *buf)
+{
+	static const struct table_column columns[] = { { .title = "RESOURCE" },
+						       { .title = "KIND" },
+						       { .title = "AN AMOUNT OF 1 IS" },
+						       { .title = "RAY IS TOLD" },
+						       { .title = "DECLARE" },
+						       { .title = "VENDOR" },
+						       { .title = "NOTE" } };
+	struct table text;
+
+	table_init(&text, arena, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < table->count; i++) {
+		const struct device_row *row = &table->rows[i];
+
+		if (is_replaced(table, i))
+			continue;
+		table_add(&text, TABLE_PLAIN, row->resource);
+		table_add(&text, TABLE_PLAIN, kind_name(row));
+		table_add(&text, TABLE_PLAIN, share_text(row, arena));
+		table_add(&text, TABLE_PLAIN, told(row, arena));
+		table_add(&text, TABLE_PLAIN, row->ray_resource);
+		table_add(&text, TABLE_PLAIN, row->vendor);
+		table_add(&text, TABLE_PLAIN, note(row, arena));
+	}
+	table_write(&text, false, buf);
+	buf_add_string(buf, "any other name that ends in \"gpu\" is a GPU, and Ray is told so\n");
+}
+
+static void write_json(const struct device_table *table, struct arena *arena, struct buf *buf)
+{
+	size_t built_in = table->count - device_table_own(table).count;
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_array(&writer, NULL);
+	for (size_t i = 0; i < table->count; i++) {
+		const struct device_row *row = &table->rows[i];
+
+		if (is_replaced(table, i))
+			continue;
+		json_write_object_line(&writer, NULL);
+		json_write_text(&writer, "resource", row->resource);
+		json_write_text(&writer, "kind", kind_name(row));
+		json_write_text(&writer, "share", device_share_name(row->share));
+		json_write_integer(&writer, "memoryUnitBytes", row->memory_unit_bytes);
+		json_write_text(&writer, "countResource", row->count_resource);
+		json_write_text(&writer, "instead", row->instead);
+		json_write_text(&writer, "told", told(row, arena));
+		json_write_text(&writer, "rayResource", row->ray_resource);
+		json_write_text(&writer, "vendor", row->vendor);
+		json_write_boolean(&writer, "builtIn", i < built_in);
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	buf_add_char(buf, '\n');
+}
+
+static int show(const char *file, bool json, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf output;
+	const struct device_table *table;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (device_file_read(file, &arena, &table, err))
+		return -1;
+	if (json)
+		write_json(table, &arena, &output);
+	else
+		write_text(table, &arena, &output);
+	return file_print(&output, err);
+}
+
+int cli_devices(int argc, char **argv)
+{
+	const char *file = NULL, *output = NULL;
+	const struct flag table[] = {
+		{ NULL, "--device-table", .value = &file },
+		{ "-o", "--output", .value = &output },
+	};
+	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
+	struct err err;
+	bool json;
+
+	if (flags_parse(&flags, argc, argv, &err))
+		return help_usage("devices", err.text);
+	if (flags.help) {
+		help_print(stdout, help);
+		return EXIT_DONE;
+	}
+	json = output && strcmp(output, "json") == 0;
+	if (output && !json && strcmp(output, "text") != 0) {
+		err_set(&err, ERR_INPUT, "-o takes text or json, not %.80s", output);
+		return help_usage("devices", err.text);
+	}
+	return show(file, json, &err) ? help_failed("devices", &err) : EXIT_DONE;
+}
