@@ -314,7 +314,7 @@ static const char *stranded_why(const struct maker *m, const struct inventory_to
 static const struct inventory_total *waiting_for_other_profile(const struct maker *m,
 							       const struct inventory_total *total)
 {
-	size_t vendor = (size_t)(strchrnul(total->resource, '/') - total->resource);
+	size_t vendor = strcspn(total->resource, "/");
 
 	if (total->row->share != DEVICE_SLICE || total->waiting_pods > 0)
 		return NULL;

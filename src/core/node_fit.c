@@ -88,7 +88,7 @@ static bool names_nodes(const struct pod_spec *spec)
 static const char *other_devices(const struct node_room *room, const char *resource,
 				 struct arena *arena)
 {
-	size_t vendor = (size_t)(strchrnul(resource, '/') - resource);
+	size_t vendor = strcspn(resource, "/");
 	const char *text = "";
 
 	for (size_t i = 0; i < room->count; i++) {
