@@ -306,8 +306,7 @@ static const char *stranded_why(const struct maker *m, const struct inventory_to
 				    "at most %s in one piece, a Pod as %s needs %s on one device",
 				    resource_amount_text(m->arena, node_amount_largest(amount)),
 				    name, size);
-	return arena_printf(m->arena, "%s left on the Node, a Pod as %s needs %s",
-			    resource_amount_text(m->arena, node_amount_free(amount)), name, size);
+	return arena_printf(m->arena, "a Pod as %s needs %s on one Node", name, size);
 }
 
 /* Free partitions of another profile than the one that Pods wait for (a MIG instance is what it is). */

@@ -264,6 +264,16 @@ void node_fit_best(const struct node_demand *demand, const struct node_rooms *ro
 
 /* ---- in words ---- */
 
+/* What a Node that matches has of the resource; NULL: nothing for this Pod. */
+static const struct node_amount *open_amount(const struct node_demand *demand,
+					     const struct node_room *room, const char *resource)
+{
+	if (!node_match_selects(demand->spec, room->node) ||
+	    node_fit_taint(demand, room->node) != NULL)
+		return NULL;
+	return node_room_amount(room, resource);
+}
+
 /* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": what fragmentation keeps from
  * being used. */
 static const char *fragments_text(const struct node_demand *demand, const struct node_rooms *rooms,
@@ -278,16 +288,13 @@ static const char *fragments_text(const struct node_demand *demand, const struct
 		    wanted->amount == 0)
 			continue;
 		for (size_t i = 0; i < rooms->count; i++) {
-			const struct node_room *room = &rooms->at[i];
-			const struct node_amount *amount = node_room_amount(room, wanted->name);
+			const struct node_amount *amount =
+				open_amount(demand, &rooms->at[i], wanted->name);
 			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
 
-			if (left == 0 || !node_match_selects(demand->spec, room->node) ||
-			    node_fit_taint(demand, room->node) != NULL)
-				continue;
-			nodes++;
+			nodes += left > 0;
 			sum = sum + left > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : sum + left;
-			if (node_amount_largest(amount) > largest)
+			if (left > 0 && node_amount_largest(amount) > largest)
 				largest = node_amount_largest(amount);
 		}
 		if (nodes > 1 && sum >= wanted->amount && largest < wanted->amount)

@@ -116,7 +116,7 @@ static void test_c4_stranded_gpus(void **state)
 	/* One that waits for four finds three on each. */
 	scene_pod(&s, "w", "", "cpu=2 nvidia.com/gpu=4");
 	make(&s, &inventory);
-	expect_stranded(&inventory, 0, 3, "3 left on the Node, a Pod as default/w needs 4");
+	expect_stranded(&inventory, 0, 3, "a Pod as default/w needs 4 on one Node");
 	assert_int_equal(total_of(&inventory, "nvidia.com/gpu")->stranded, 6 * UNIT);
 	/* Pods without GPUs have the CPU that the GPUs need. */
 	s.pod_count--;
