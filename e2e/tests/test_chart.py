@@ -22,6 +22,7 @@ CHART_FLAGS = {
     "--metrics-bind-address",
     "--health-probe-bind-address",
     "--log-level",
+    "--device-table",
 }
 OTHER_FLAGS = {
     "--kubeconfig",
@@ -51,6 +52,10 @@ BAD_VALUES = [
     ({"config": {"idleTimeoutSeconds": -1}}, ["/config/idleTimeoutSeconds", "minimum: got -1, want 0"]),
     ({"config": {"idle-timeout-seconds": 60}}, ["/config", "'idle-timeout-seconds' not allowed"]),
     ({"config": {"accelerators": "a,b"}}, ["/config/accelerators", "want null or array"]),
+    ({"deviceTable": {"devices": []}}, ["/deviceTable", "got object, want array"]),
+    ({"deviceTable": [{"resource": "example.com/npu"}]}, ["/deviceTable/0", "missing property 'kind'"]),
+    ({"deviceTable": [{"resource": "npu", "kind": "NPU"}]}, ["/deviceTable/0/resource", "does not match"]),
+    ({"deviceTable": [{"resource": "a.b/c", "kind": "npu"}]}, ["/deviceTable/0/kind", "'NPU'"]),
     ({"leaderElection": {"leaseDuration": "1h"}}, ["/leaderElection/leaseDuration", "does not match"]),
     ({"extraArgs": ["idle"]}, ["/extraArgs/0", "does not match"]),
     ({"extraEnv": [{"value": "1"}]}, ["/extraEnv/0", "missing property 'name'"]),
@@ -164,6 +169,29 @@ def test_values_become_flags(helm):
     assert "--kube-api-qps=100000" in args and "--idle-timeout-seconds=30" in args
     assert "--accelerators=a.com/x,b.com/y" in args and "--conserve-accelerators=false" in args
     assert args[-1] == "--idle-timeout-seconds=5" and not any("packing" in arg for arg in args)
+
+
+def test_device_table(helm, tmp_path):
+    """The file that the Pod gets is one that the program reads; another one makes new Pods."""
+    rows = [
+        {"resource": "example.com/npu", "kind": "NPU", "vendor": "Example: \"1\""},
+        {"resource": "example.com/mem", "kind": "GPU", "share": "memory", "memoryUnit": "1Gi"},
+    ]
+    objects = render(helm, {"deviceTable": rows})
+    (name, text), *more = of_kind(objects, "ConfigMap", "rayscaler-device-table")["data"].items()
+    one, pod = container(objects), of_kind(objects, "Deployment")["spec"]["template"]
+    assert not more and f"--device-table={one['volumeMounts'][0]['mountPath']}/{name}" in one["args"]
+    (volume,) = pod["spec"]["volumes"]
+    assert volume["configMap"]["name"] == "rayscaler-device-table"
+    assert volume["name"] == one["volumeMounts"][0]["name"]
+    (tmp_path / name).write_text(text)
+    words = [str(paths.program()), "devices", "--device-table", str(tmp_path / name), "-o", "json"]
+    shown = json.loads(subprocess.run(words, capture_output=True, text=True, timeout=20, check=True).stdout)
+    own = [row for row in shown if not row["builtIn"]]
+    assert [row["resource"] for row in own] == ["example.com/npu", "example.com/mem"]
+    assert own[0]["vendor"] == 'Example: "1"' and own[1]["memoryUnitBytes"] == 1 << 30
+    other = of_kind(render(helm, {"deviceTable": rows[:1]}), "Deployment")["spec"]["template"]
+    assert other["metadata"]["annotations"] != pod["metadata"]["annotations"]
 
 
 def test_namespaced(helm):

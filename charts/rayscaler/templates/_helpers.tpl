@@ -86,6 +86,9 @@ labels:
 {{- end }}
 - --metrics-bind-address={{ if .Values.metrics.enabled }}:{{ .Values.metrics.port }}{{ else }}0{{ end }}
 - --health-probe-bind-address=:{{ .Values.health.port }}
+{{- if .Values.deviceTable }}
+- --device-table=/etc/rayscaler/device-table.yaml
+{{- end }}
 - --log-level={{ .Values.logLevel }}
 {{- range $name, $value := .Values.config }}
 {{- if kindIs "slice" $value }}
@@ -99,6 +102,14 @@ labels:
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
+{{- end }}
+
+{{/* The file that --device-table reads. */}}
+{{- define "rayscaler.deviceTable" -}}
+apiVersion: rayscaler.dev/v1alpha1
+kind: DeviceTable
+devices:
+{{- toYaml .Values.deviceTable | nindent 2 }}
 {{- end }}
 
 {{/* What a schema cannot say. */}}
