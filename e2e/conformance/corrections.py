@@ -165,7 +165,7 @@ def gpu_parts(_, scale):
         if slots is None or not amount:
             return try_one(self, request, source)
         pieces = pieces_of.get(request.SerializeToString(deterministic=True), [amount])
-        for piece in sorted(pieces, reverse=True):
+        for piece in pieces:
             slots = place(slots, piece)
             if slots is None:
                 return False

@@ -145,7 +145,7 @@ static void piece_take(struct schedule_room *room, int64_t amount, int64_t count
 		parts_take(room, amount % RESOURCE_UNIT, count);
 }
 
-/* All bundles of a combined shape, largest first; nothing is changed when one finds no room. */
+/* All bundles of a combined shape, in their order; nothing is changed when one finds no room. */
 static bool pieces_take(struct schedule_room *room, const struct schedule_shape *shape)
 {
 	int64_t whole = room->whole_gpus;

@@ -76,14 +76,8 @@ static const struct bundle_entry *find_gpu(const struct ray_request *request)
 	return NULL;
 }
 
-static int compare_pieces(const void *a, const void *b)
-{
-	int64_t first = ((const struct schedule_piece *)a)->amount;
-	int64_t second = ((const struct schedule_piece *)b)->amount;
-
-	return (first < second) - (first > second);
-}
-
+/* Those of a combined shape stay in the order of the bundles: a raylet prepares them in that order, and
+ * takes 0.4, 0.4, 0.6, 0.6 on two GPUs for too much (seen with Ray 2.60). */
 static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	struct schedule_piece *pieces;
@@ -103,7 +97,6 @@ static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape 
 		if (!shape->combined)
 			break; /* the others are equal */
 	}
-	sort_stable(pieces, shape->piece_count, sizeof(*pieces), compare_pieces);
 	shape->pieces = pieces;
 }
 

@@ -34,7 +34,7 @@ struct schedule_shape {
 	bool new_only, impossible;
 	bool combined; /* STRICT_PACK bundles summed to one request */
 	bool asks_accelerator;
-	const struct schedule_piece *pieces; /* of GPU, largest first */
+	const struct schedule_piece *pieces; /* of GPU, in the order of the bundles */
 	uint32_t piece_count;
 	int64_t count;
 	VEC(struct schedule_entry) entries;

@@ -305,12 +305,21 @@ static void report_list(struct situation *s, const struct demand_list *list,
 
 #define SHAPES_TRIED_MAX 8
 
+static bool asks_part_of_gpu(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (strcmp(request->bundle[i].name, "GPU") == 0 &&
+		    request->bundle[i].amount % RESOURCE_UNIT != 0)
+			return true;
+	return false;
+}
+
 /* Which bundle is alone too much, or else how many are. */
 static struct verdict explain_gang(const struct situation *s, const struct ray_gang *gang)
 {
 	size_t count;
 	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
-	const char *together = "";
+	const char *together = "", *order = "";
 	size_t tried = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -326,13 +335,16 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 			together = " on one worker";
 		else if (bundles[i].placement_count > 0)
 			together = " on workers of their own";
+		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity &&
+		    asks_part_of_gpu(&bundles[i]))
+			order = ", parts of GPUs in this order (try the largest first)";
 	}
 	return (struct verdict){
 		true, REASON_GANG_TOO_LARGE,
 		arena_printf(s->arena,
 			     "the placement group would not fit on an empty cluster at its maxima: "
-			     "%zu bundles%s, the first %s",
-			     count, together, demand_bundle_text(s->arena, &bundles[0])),
+			     "%zu bundles%s, the first %s%s",
+			     count, together, demand_bundle_text(s->arena, &bundles[0]), order),
 		NULL
 	};
 }
