@@ -64,6 +64,16 @@ def test_the_snapshot_is_of_the_example(name):
     assert cluster["metadata"]["name"] == name
 
 
+def test_lint_finds_nothing_and_passes_over_none():
+    """Of the directory as a user would: the Snapshots are no RayClusters, all others are looked at."""
+    done = subprocess.run([paths.program(), "lint", "-f", EXAMPLES], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+    count = len(names())
+    assert f"{2 * count} files, {count} RayClusters: 0 errors, 0 warnings, 0 infos" in done.stderr
+    for name in names():
+        assert json.loads(rayscaler("lint", "-f", f"examples/{name}.yaml", "-o", "json")) == []
+
+
 @pytest.mark.parametrize("name", names())
 def test_the_api_server_accepts_it(name, api_server, namespace):
     """The RayCluster with every field kept, KubeRay's validation, and the Pods that it makes of it."""

@@ -1,4 +1,4 @@
-"""docs/GPU.md: what it shows is in examples/, line for line."""
+"""docs/GPU.md: what it shows is in examples/, line for line, and each of its rows names tests that exist."""
 
 import re
 import textwrap
@@ -8,6 +8,7 @@ from typing import Iterator, List, Tuple
 TOP = Path(__file__).resolve().parents[2]
 TEXT = (TOP / "docs" / "GPU.md").read_text()
 EXAMPLES = TOP / "examples"
+ROWS = [f"{part}{n}" for part, count in (("A", 10), ("B", 5), ("C", 5), ("D", 5)) for n in range(1, count + 1)]
 
 
 def blocks(kind: str) -> Iterator[Tuple[str, List[str]]]:
@@ -42,3 +43,33 @@ def test_what_the_plan_says_is_its_text():
         assert len(part) > 2 and holds((EXAMPLES / f"{name}.plan.txt").read_text(), part[1:]), f"{name}: {part}"
         seen.add(name)
     assert seen == {path.name[: -len(".plan.txt")] for path in EXAMPLES.glob("*.plan.txt")}
+
+
+def rows() -> Iterator[Tuple[str, str]]:
+    """Each row's name and its last cell, the names of its tests."""
+    for line in TEXT.splitlines():
+        if re.match(r"\| [A-D]\d+ \|", line):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            assert len(cells) == 4 and all(cells), line
+            yield cells[0], cells[3]
+
+
+def existing() -> set:
+    """Names of tests in Python and C, and of golden cases."""
+    names = {path.stem for path in (TOP / "src/test/golden").glob("*.yaml")}
+    for path in (TOP / "e2e/tests").glob("test_*.py"):
+        names.update(re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE))
+    for path in (TOP / "src/test").glob("*_test.c"):
+        names.update(re.findall(r"^static void (\w+)\(void \*\*state\)", path.read_text(), re.MULTILINE))
+    return names
+
+
+def test_every_row_is_shown_by_tests_that_exist():
+    found = list(rows())
+    assert [name for name, _ in found] == ROWS
+    there = existing()
+    for name, cell in found:
+        tests = re.findall(r"`(\w+)`", cell)
+        assert tests, f"{name} is shown by nothing"
+        missing = [test for test in tests if test not in there]
+        assert not missing, f"{name}: there is no test {missing}"

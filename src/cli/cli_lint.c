@@ -20,22 +20,24 @@
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 static const char help[] =
-	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE] [--device-table FILE]\n"
+	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE]\n"
 	"       @ lint --from-cluster [-n NS | -A] [-o text|json|sarif] [flags]\n"
 	"       @ lint --rules\n"
 	"Says what is wrong, or likely not meant, in RayClusters, and the line to write.\n"
 	"RayJobs, RayServices and RayCronJobs are looked into, other objects passed over.\n"
-	"  -f, --file FILE        YAML or JSON, - is standard input; of a directory every\n"
-	"                         .yaml, .yml and .json in it and below; may be given again\n"
-	"  --from-cluster         the RayClusters of the API server\n"
-	"  -A, --all-namespaces   with --from-cluster: of all namespaces\n"
-	"  --nodes FILE           Nodes, from \"kubectl get nodes -o yaml\": groups that none\n"
-	"                         of them can take are told; default: those of the cluster\n"
-	"  --device-table FILE    further resource names of accelerators, or other meanings\n"
-	"  -o, --output FORMAT    text (default), json or sarif (2.1.0)\n"
-	"  --rules                all rules, with their severity\n" SESSION_HELP
-	"exit status: 0 no errors, 1 errors were found or the input cannot be read, 2 wrong\n"
-	"usage; warnings and infos alone are 0\n";
+	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
+	"                                again; of a directory every .yaml, .yml and\n"
+	"                                .json in it and below\n"
+	"  --from-cluster                the RayClusters of the API server\n"
+	"  -A, --all-namespaces          with --from-cluster: of all namespaces\n"
+	"  --nodes FILE                  Nodes, from \"kubectl get nodes -o yaml\": groups\n"
+	"                                that none of them can take are told; default:\n"
+	"                                those of the cluster\n"
+	"  --device-table FILE           further names of accelerators, or other meanings\n"
+	"  -o, --output FORMAT           text (default), json or sarif (2.1.0)\n"
+	"  --rules                       all rules, with their severity\n" SESSION_HELP
+	"exit status: 0 no errors, 1 errors were found or the input cannot be read,\n"
+	"2 wrong usage; warnings and infos alone are 0\n";
 
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_SARIF };
 
