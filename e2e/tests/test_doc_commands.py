@@ -27,7 +27,7 @@ DOCUMENTS = sorted(
     for path in TOP.glob(pattern)
 )
 PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
-SUBCOMMANDS = ("run", "plan", "lint", "park", "version", "status", "explain", "snapshot", "request", "help")
+SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "help")
 
 # (regular expression of the whole command, what runs it)
 SHOWN: List[Tuple[str, str]] = [
@@ -76,6 +76,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler status --gpus( \[.*)?", "test_inventory.py::test_c3_"),
     (r"rayscaler lint( -f (FILE|my-cluster\.yaml).*)?", "test_lint_rows.py::test_"),
     (r"rayscaler lint --from-cluster.*", "test_lint_rows.py::test_from_cluster"),
+    (r"rayscaler devices( --device-table FILE)?", "stage unit"),
     (r"rayscaler lint --rules", "test_lint_rows.py::test_rules_are_those_of_the_document"),
     (r"rayscaler (request CLUSTER.*|snapshot)", "test_cli.py::test_"),
     (r"kubectl inspect gpushare", "not run: a plugin of others, whose layout is meant"),
