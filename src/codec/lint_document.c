@@ -102,6 +102,7 @@ void lint_problem_add(struct lint_report *report, const char *file, const char *
 	struct work work = { .report = report, .file = arena_strdup(report->arena, file) };
 
 	add_problem(&work, object, "", problem, (struct position){ .line = 0 });
+	report->objects += *object != '\0';
 	report->files++;
 }
 
