@@ -86,9 +86,14 @@ void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum
 	subject->findings->list.at[subject->findings->list.count - 1].severity = severity;
 }
 
+size_t lint_amount_count(const struct quantities *quantities)
+{
+	return quantities->count < LINT_AMOUNTS_MAX ? quantities->count : LINT_AMOUNTS_MAX;
+}
+
 const struct quantity *lint_quantity(const struct quantities *quantities, const char *name)
 {
-	for (size_t i = 0; i < quantities->count; i++)
+	for (size_t i = 0; i < lint_amount_count(quantities); i++)
 		if (strcmp(quantities->at[i].name, name) == 0)
 			return &quantities->at[i];
 	return NULL;
@@ -109,12 +114,13 @@ struct quantities lint_devices(const struct lint_subject *subject, const struct 
 	const struct container *container = pod->container_count > 0 ? &pod->containers[0] : NULL;
 	if (container == NULL)
 		return (struct quantities){ NULL, 0 };
-	size_t most = container->limits.count + container->requests.count, count = 0;
-	struct quantity *at = arena_array(subject->arena, most, sizeof(*at));
-	for (size_t i = 0; i < container->limits.count; i++)
+	size_t limits = lint_amount_count(&container->limits), count = 0;
+	size_t requests = lint_amount_count(&container->requests);
+	struct quantity *at = arena_array(subject->arena, limits + requests, sizeof(*at));
+	for (size_t i = 0; i < limits; i++)
 		if (lint_device(subject, &container->limits.at[i]) != NULL)
 			at[count++] = container->limits.at[i];
-	for (size_t i = 0; i < container->requests.count; i++)
+	for (size_t i = 0; i < requests; i++)
 		if (lint_device(subject, &container->requests.at[i]) != NULL &&
 		    lint_quantity(&container->limits, container->requests.at[i].name) == NULL)
 			at[count++] = container->requests.at[i];
@@ -172,6 +178,15 @@ static void run_rules(struct lint_subject *subject)
 			checks[i](subject);
 }
 
+static void find_nvidia(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	bool has = lint_has_nvidia(subject, &cluster->head_template.spec);
+	for (size_t g = 0; g < cluster->group_count && !has; g++)
+		has = lint_has_nvidia(subject, &cluster->groups[g].template.spec);
+	subject->cluster_has_nvidia = has;
+}
+
 static void lint_head(struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
@@ -210,6 +225,7 @@ void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *
 		.arena = arena,
 		.findings = findings,
 	};
+	find_nvidia(&subject);
 	lint_head(&subject);
 	for (size_t g = 0; g < cluster->group_count; g++)
 		lint_group(&subject, g);

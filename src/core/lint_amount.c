@@ -37,7 +37,7 @@ static void each_amount(struct lint_subject *subject, look *each)
 	for (size_t c = 0; c < subject->pod->container_count; c++)
 		for (int l = 0; l < 2; l++) {
 			struct list list = container_list(subject, c, l == 0);
-			for (size_t i = 0; i < list.quantities->count; i++)
+			for (size_t i = 0; i < lint_amount_count(list.quantities); i++)
 				each(subject, &list, &list.quantities->at[i]);
 		}
 }
@@ -95,7 +95,7 @@ static struct list own_list(struct lint_subject *subject)
 void lint_quantity_invalid(struct lint_subject *subject)
 {
 	struct list own = own_list(subject);
-	for (size_t i = 0; i < own.quantities->count; i++)
+	for (size_t i = 0; i < lint_amount_count(own.quantities); i++)
 		look_for_invalid(subject, &own, &own.quantities->at[i]);
 	each_amount(subject, look_for_invalid);
 }

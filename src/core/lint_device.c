@@ -1,10 +1,13 @@
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/memory.h"
 #include "core/lint_subject.h"
 #include "core/start_params.h"
 
 /* Of one Inferentia2 or Trainium device. */
 #define CORES_OF_NEURON_DEVICE 2
+#define LINE_BYTES_MAX ((size_t)64 << 10)
 
 static const char *ray_name(enum device_kind kind)
 {
@@ -55,17 +58,20 @@ static bool declares_gpus(const struct lint_subject *subject)
  * KubeRay reads as well. */
 static const char *custom_line(struct lint_subject *subject, const char *name, long long amount)
 {
-	const char *text = labels_value(subject->start_params, "resources"), *line = "";
+	const char *text = labels_value(subject->start_params, "resources");
 	struct resources custom = { NULL, 0 };
+	AUTO(buf_done) struct buf line;
+	buf_init(&line, LINE_BYTES_MAX);
 	if (text != NULL && !start_params_resources(text, subject->arena, &custom))
 		custom.count = 0;
 	if (name != NULL)
 		custom = resources_with(subject->arena, &custom, name, amount * RESOURCE_UNIT);
 	for (size_t i = 0; i < custom.count; i++)
-		line = arena_printf(subject->arena, "%s%s\\\"%s\\\": %s", line, i > 0 ? ", " : "",
-				    custom.at[i].name,
-				    resource_amount_text(subject->arena, custom.at[i].amount));
-	return arena_printf(subject->arena, "resources: \"'{%s}'\"", line);
+		buf_printf(&line, "%s\\\"%s\\\": %s", i > 0 ? ", " : "", custom.at[i].name,
+			   resource_amount_text(subject->arena, custom.at[i].amount));
+	return line.overflowed ?
+		       "" :
+		       arena_printf(subject->arena, "resources: \"'{%s}'\"", buf_string(&line));
 }
 
 /* Where the group declares `amount` of Ray's resource `name`, and the line for it. */
@@ -140,19 +146,26 @@ static void say_untold(struct lint_subject *subject, const struct quantity *quan
 		quantity->name, subject->title, device_ray_resource(quantity->name));
 }
 
+/* Of each kind the first that it has, and the first that KubeRay knows. */
 void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
+	unsigned kinds = 0;
+	bool known = false;
 	for (size_t i = 0; i < devices.count; i++) {
 		const struct quantity *quantity = &devices.at[i];
 		const struct device_row *row = lint_device(subject, quantity);
-		const char *ray = device_ray_resource(quantity->name);
-		if (is_untold(subject, quantity->name))
+		bool ray = device_ray_resource(quantity->name) != NULL;
+		if (ray && !known && is_untold(subject, quantity->name)) {
+			known = true;
 			say_untold(subject, quantity);
-		else if (ray != NULL && begins_with(quantity->name, "nvidia.com/mig-"))
+		} else if (ray && !known && begins_with(quantity->name, "nvidia.com/mig-")) {
+			known = true;
 			say_mig(subject, quantity);
-		else if (ray == NULL)
+		} else if (!ray && (kinds & 1U << row->kind) == 0) {
+			kinds |= 1U << row->kind;
 			say_unknown(subject, quantity, row);
+		}
 	}
 }
 

@@ -2,25 +2,36 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "core/lint_rule.h"
 #include "core/notice.h"
 
 #define RULES_NAMED_MAX 5
 
+static enum lint_rule_id rule_id(const struct lint_finding *finding)
+{
+	size_t id = 0;
+	while (id < LINT_RULE_COUNT && strcmp(finding->rule, lint_rules()[id].name) != 0)
+		id++;
+	CHECK(id < LINT_RULE_COUNT);
+	return (enum lint_rule_id)id;
+}
+
 /* A decision that meets it says so itself. */
 static bool is_said_already(const struct lint_finding *finding)
 {
-	static const enum lint_rule_id said[] = {
-		LINT_RULE_FIELD_INVALID,   LINT_RULE_QUANTITY_INVALID,
-		LINT_RULE_CPU_UNDETECTED,  LINT_RULE_RAY_START_PARAM_INVALID,
-		LINT_RULE_REQUEST_INVALID,
-	};
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (strcmp(finding->rule, lint_rules()[said[i]].name) == 0)
-			return true;
-	/* Of the field `labels`; the parameter `labels` nobody else speaks of. */
-	return strcmp(finding->rule, lint_rules()[LINT_RULE_LABEL_INVALID].name) == 0 &&
-	       strstr(finding->path, ".rayStartParams.") == NULL;
+	switch (rule_id(finding)) {
+	case LINT_RULE_FIELD_INVALID:
+	case LINT_RULE_QUANTITY_INVALID:
+	case LINT_RULE_CPU_UNDETECTED:
+	case LINT_RULE_RAY_START_PARAM_INVALID:
+	case LINT_RULE_REQUEST_INVALID:
+		return true;
+	case LINT_RULE_LABEL_INVALID: /* of the parameter `labels` nobody else speaks */
+		return strstr(finding->path, ".rayStartParams.") == NULL;
+	default:
+		return false;
+	}
 }
 
 static const char *count_text(struct arena *arena, size_t count, const char *what)
@@ -40,23 +51,19 @@ static const char *counts_text(struct arena *arena, const struct lint_digest *di
 		       arena_printf(arena, "%s and %s", errors, warnings);
 }
 
-/* The rules with errors and warnings, each once. */
+/* The rules with errors and warnings, in the order of the table. */
 static const char *rules_text(struct arena *arena, const struct lint_findings *findings)
 {
+	bool found[LINT_RULE_COUNT] = { false };
 	const char *text = "";
 	size_t count = 0;
-	for (size_t i = 0; i < findings->list.count; i++) {
-		const struct lint_finding *one = &findings->list.at[i];
-		bool again = one->severity == LINT_INFO;
-		for (size_t j = 0; j < i && !again; j++)
-			again = findings->list.at[j].severity != LINT_INFO &&
-				strcmp(findings->list.at[j].rule, one->rule) == 0;
-		if (again)
-			continue;
-		if (count++ < RULES_NAMED_MAX)
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (findings->list.at[i].severity != LINT_INFO)
+			found[rule_id(&findings->list.at[i])] = true;
+	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
+		if (found[i] && count++ < RULES_NAMED_MAX)
 			text = arena_printf(arena, "%s%s%s", text, count > 1 ? ", " : "",
-					    one->rule);
-	}
+					    lint_rules()[i].name);
 	return count > RULES_NAMED_MAX ?
 		       arena_printf(arena, "%s and %zu more", text, count - RULES_NAMED_MAX) :
 		       text;

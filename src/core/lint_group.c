@@ -1,9 +1,12 @@
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/memory.h"
 #include "core/label_syntax.h"
 #include "core/lint_subject.h"
 
 #define MAX_SUGGESTED 10
+#define LINES_BYTES_MAX ((size_t)16 << 10)
 
 /* The line with the smallest value that "must be 0 to 2147483647, is -1" allows; "" when the text says
  * something else. */
@@ -150,18 +153,20 @@ static const char *label_line(struct arena *arena, const struct label *label)
 		       "";
 }
 
-/* "a=1,b=2" as lines. */
+/* "a=1,b=2" as lines; "" when there are more than anybody writes. */
 static const char *label_lines(struct arena *arena, const char *params)
 {
-	const char *lines = "labels:";
-	while (*params != '\0') {
+	AUTO(buf_done) struct buf lines;
+	buf_init(&lines, LINES_BYTES_MAX);
+	buf_add_string(&lines, "labels:");
+	while (*params != '\0' && !lines.overflowed) {
 		size_t size = strcspn(params, ","), key = strcspn(params, "=,");
 		if (key < size)
-			lines = arena_printf(arena, "%s\n  %.*s: \"%.*s\"", lines, (int)key, params,
-					     (int)(size - key - 1), params + key + 1);
+			buf_printf(&lines, "\n  %.*s: \"%.*s\"", (int)key, params,
+				   (int)(size - key - 1), params + key + 1);
 		params += size + (params[size] == ',' ? 1 : 0);
 	}
-	return lines;
+	return lines.overflowed ? "" : arena_strdup(arena, buf_string(&lines));
 }
 
 void lint_label_invalid(struct lint_subject *subject)

@@ -130,7 +130,7 @@ static bool is_nvidia(const struct device_row *row)
 	return false;
 }
 
-static bool has_nvidia(struct lint_subject *subject, const struct pod_spec *pod)
+bool lint_has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)
 {
 	struct quantities devices = lint_devices(subject, pod);
 	for (size_t i = 0; i < devices.count; i++)
@@ -139,20 +139,9 @@ static bool has_nvidia(struct lint_subject *subject, const struct pod_spec *pod)
 	return false;
 }
 
-static bool cluster_has_nvidia(struct lint_subject *subject)
-{
-	const struct ray_cluster *cluster = subject->cluster;
-	if (has_nvidia(subject, &cluster->head_template.spec))
-		return true;
-	for (size_t g = 0; g < cluster->group_count; g++)
-		if (has_nvidia(subject, &cluster->groups[g].template.spec))
-			return true;
-	return false;
-}
-
 static bool node_has_nvidia(const struct lint_subject *subject, const struct node *node)
 {
-	for (size_t i = 0; i < node->capacity.count; i++) {
+	for (size_t i = 0; i < lint_amount_count(&node->capacity); i++) {
 		const struct device_row *row = lint_device(subject, &node->capacity.at[i]);
 		if (row != NULL && is_nvidia(row))
 			return true;
@@ -197,7 +186,7 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	size_t at = 0;
 	bool any;
 	if (container == NULL || lint_devices(subject, subject->pod).count > 0 ||
-	    !cluster_has_nvidia(subject))
+	    !subject->cluster_has_nvidia)
 		return;
 	while (at < container->env_count && strcmp(container->env[at].name, VISIBLE_DEVICES) != 0)
 		at++;

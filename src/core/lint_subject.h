@@ -7,6 +7,10 @@
 #include "core/capacity.h"
 #include "core/lint_rule.h"
 
+/* Of a longer list of limits, requests or resources the rest is not looked at: nobody writes one by hand,
+ * and rules compare lists entry by entry. */
+#define LINT_AMOUNTS_MAX 256
+
 struct lint_subject {
 	const struct ray_cluster *cluster;
 	const struct lint_context *context;
@@ -22,6 +26,7 @@ struct lint_subject {
 	const struct container *container; /* Ray's; NULL: the Pod has none, few rules look at it */
 	const char *container_path;
 	struct capacity capacity;
+	bool cluster_has_nvidia; /* some group or the head asks for an NVIDIA GPU or a share of one */
 };
 
 /* Appends a finding. */
@@ -32,6 +37,8 @@ void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum
 		 const char *path, const char *fix, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
+/* How many of them are looked at. */
+size_t lint_amount_count(const struct quantities *quantities);
 /* NULL when absent. */
 const struct quantity *lint_quantity(const struct quantities *quantities, const char *name);
 /* The accelerator of a quantity that is above 0; NULL: it is none, or only says more of another. */
@@ -72,6 +79,7 @@ LINT_CHECK(lint_gpu_unknown_to_ray);
 LINT_CHECK(lint_gpu_count_mismatch);
 LINT_CHECK(lint_gpu_and_neuron);
 /* core/lint_place.c */
+bool lint_has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod);
 LINT_CHECK(lint_gpu_toleration_missing);
 LINT_CHECK(lint_gpu_visible_without_request);
 LINT_CHECK(lint_tpu_selector_missing);

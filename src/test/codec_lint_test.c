@@ -14,7 +14,9 @@
 #include "codec/node_json.h"
 #include "codec/ray_cluster_json.h"
 #include "codec/request_resources.h"
+#include "codec/snapshot_json.h"
 #include "codec_support.h"
+#include "core/capacity.h"
 #include "core/lint_digest.h"
 #include "core/lint_rule.h"
 
@@ -240,6 +242,73 @@ static void test_digest(void **state)
 	check_digest("label-invalid", labels, labels);
 }
 
+static bool has_error(const struct lint_findings *findings, const char *path)
+{
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (findings->list.at[i].severity == LINT_ERROR &&
+		    strncmp(findings->list.at[i].path, path, strlen(path)) == 0)
+			return true;
+	return false;
+}
+
+/* What stops a group in a decision is an error of lint at its place. True: some group was stopped. */
+static bool check_stopped(const char *name, const struct snapshot *snapshot, struct arena *arena)
+{
+	const struct lint_context context = { .devices = snapshot->device_table,
+					      .settings = &snapshot->settings };
+	struct lint_findings findings = { .list = { .at = NULL } };
+	bool stopped = false;
+
+	lint_cluster(&snapshot->cluster, &context, arena, &findings);
+	for (size_t g = 0; g < snapshot->cluster.group_count; g++) {
+		const char *path = arena_printf(arena, "spec.workerGroupSpecs[%zu]", g);
+		struct capacity capacity;
+
+		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
+				  snapshot->device_table, arena, &capacity);
+		if (!capacity.problem && !snapshot->cluster.groups[g].problem)
+			continue;
+		stopped = true;
+		/* Without autoscaling nobody minds that nothing says how many CPUs there are. */
+		if (!has_error(&findings, path) && snapshot->cluster.enable_in_tree_autoscaling)
+			fail_msg("%s: group %zu is stopped and lint has no error: %s", name, g,
+				 capacity.problem ? capacity.problem :
+						    snapshot->cluster.groups[g].problem);
+	}
+	return stopped;
+}
+
+static void test_what_stops_a_group_is_an_error(void **state)
+{
+	DIR *directory = opendir("src/test/golden");
+	struct dirent *entry;
+	size_t stopped = 0;
+
+	(void)state;
+	assert_non_null(directory);
+	while ((entry = readdir(directory)) != NULL) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		AUTO(json_done) struct cJSON *tree = NULL;
+		struct json_reader reader = { .arena = &arena };
+		struct json_at root, member;
+		struct snapshot snapshot;
+		struct err err;
+		char *text;
+
+		if (without_end(&arena, entry->d_name, ".yaml") == NULL ||
+		    !read_text(arena_printf(&arena, "src/test/golden/%s", entry->d_name), &arena,
+			       &text))
+			continue;
+		tree = codec_tree(text);
+		root = json_root(tree, "", &reader);
+		member = json_member(&root, "snapshot");
+		if (snapshot_decode(member.json, "", &arena, &snapshot, &err) == 0)
+			stopped += check_stopped(entry->d_name, &snapshot, &arena) ? 1 : 0;
+	}
+	closedir(directory);
+	assert_true(stopped >= 5);
+}
+
 static bool exists(struct arena *arena, const char *rule, const char *end)
 {
 	FILE *file = fopen(arena_printf(arena, DIRECTORY "/%s.%s.yaml", rule, end), "re");
@@ -275,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_what_stops_a_group_is_an_error),
 		cmocka_unit_test(test_every_rule_has_files),
 	};
 
