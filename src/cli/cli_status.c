@@ -145,8 +145,12 @@ static int watch(const struct arguments *arguments, struct session *session, str
 
 		buf_init(&output, OUTPUT_BYTES_MAX);
 		add_top(session, &output);
-		if (look(arguments, session, view, &output, err))
-			return -1;
+		if (look(arguments, session, view, &output, err)) {
+			/* The next look may be better; a view goes on by itself. */
+			if (view || session_interrupted(session))
+				return session_interrupted(session) ? 0 : -1;
+			help_warn("status", err->text);
+		}
 		if (session_interrupted(session))
 			break;
 		if (file_print(&output, err))

@@ -39,6 +39,12 @@ static void fail(struct stock *stock, const struct err *err)
 	look_again(stock);
 }
 
+/* The informer lists again from the beginning: with smaller pages, or because its list was too old. */
+static bool begins_anew(const struct err *err)
+{
+	return err->kind == ERR_LIMIT || err->kind == ERR_GONE;
+}
+
 /* ---- Nodes ---- */
 
 static void node_listed(void *context, enum kube_change change, const char *key, const void *old,
@@ -67,8 +73,15 @@ static void nodes_failed(void *context, const struct err *err)
 {
 	struct stock *stock = context;
 
-	if (!stock->nodes_here)
+	if (stock->nodes_here)
+		return;
+	if (begins_anew(err)) {
+		stock->nodes.at = NULL;
+		stock->nodes.count = stock->nodes.capacity = 0;
+		arena_reset(&stock->arena);
+	} else {
 		fail(stock, err);
+	}
 }
 
 static void nodes_synced(void *context)
@@ -102,6 +115,13 @@ static void pods_failed(void *context, const struct err *err)
 
 	if (stock->pods_here)
 		return;
+	if (begins_anew(err)) {
+		const struct device_table *devices = stock->digest.devices;
+
+		pod_digest_done(&stock->digest);
+		pod_digest_init(&stock->digest, devices, stock->limits.pods);
+		return;
+	}
 	if (err->kind != ERR_DENIED) {
 		fail(stock, err);
 		return;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cli/commands.h"
 #include "cli/file.h"
+#include "test/cli_server.h"
 #include "test/node_scene.h"
 
 #define MEM "aliyun.com/gpu-mem"
@@ -108,12 +110,89 @@ static void test_no_accelerators(void **state)
 	arena_done(&s.arena);
 }
 
+#define KINDS                                                                                      \
+	{                                                                                          \
+		"GET /api/v1?", 0, "{'resources':[{'name':'pods'},{'name':'nodes'}]}"              \
+	}
+#define PODS                                                                                       \
+	"/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&limit=250"
+#define ONE_NODE                                                                                   \
+	"{'metadata':{'name':'n','resourceVersion':'1'},'status':{'capacity':{'nvidia.com/gpu':"   \
+	"'4'},'allocatable':{'nvidia.com/gpu':'4'}}}"
+
+/* Pages are followed, what cannot be decoded is counted, and -o yaml is the same as json. */
+static void test_lists_of_the_api_server(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0,
+		  LIST(ONE_NODE ",{'metadata':{'name':'bad','labels':1}}") },
+		{ "GET " PODS "&continue=more", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'w','resourceVersion':'3'},'spec':{"
+		       "'nodeName':'n','containers':[{'name':'c','resources':{'requests':{"
+		       "'nvidia.com/gpu':'1'}}}]},'status':{'phase':'Pending'}}") },
+		{ "GET /api/v1/pods", 0,
+		  "{'metadata':{'resourceVersion':'9','continue':'more'},'items':[{'metadata':{"
+		  "'namespace':'ray','name':'v','resourceVersion':'2'},'spec':{'nodeName':'n',"
+		  "'containers':[{'name':'c','resources':{'limits':{'nvidia.com/gpu':'2'}}}]},"
+		  "'status':{'phase':'Running'}}]}" },
+		KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "n     -          3/4");
+	EXPECT(result.output, "1 object cannot be decoded and not counted");
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-o", "yaml");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "kind: GpuInventory");
+	EXPECT(result.output, "unreadable: 1");
+	stop();
+}
+
+/* Half an answer would look like free GPUs. */
+static void test_a_right_is_missing(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0, LIST(ONE_NODE) },
+		{ "GET /api/v1/pods", 403, "{'kind':'Status','reason':'Forbidden'}" },
+		KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_int_equal(result.status, 1);
+	assert_string_equal(result.output, "");
+	EXPECT(result.errors, "the Pods of all namespaces are needed to know what is in use");
+	stop();
+}
+
+static void test_wrong_usage(void **state)
+{
+	(void)state;
+	CLI_RUN(&result, cli_status, "status", "--gpus", "demo");
+	assert_int_equal(result.status, 2);
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-A");
+	assert_int_equal(result.status, 2);
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-n", "ray");
+	assert_int_equal(result.status, 2);
+	EXPECT(result.errors, "--gpus shows all Nodes");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_c3_text_is_the_sample_of_the_document),
 		cmocka_unit_test(test_names_are_made_safe),
 		cmocka_unit_test(test_no_accelerators),
+		cmocka_unit_test(test_lists_of_the_api_server),
+		cmocka_unit_test(test_a_right_is_missing),
+		cmocka_unit_test(test_wrong_usage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
