@@ -520,6 +520,16 @@ SIZES ?=
 bench-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/rayscaler
 	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_ray.py \
 		--tool $< --program $(BUILD)/rayscaler --limit $(LIMIT) $(SIZES)
+# Lint of 1,000 files beside reading them alone: the examples again and again, in one process; and then
+# the program on a directory of them.
+LINT_FILES := $(filter-out %.snapshot.yaml,$(wildcard examples/*.yaml))
+bench-lint: $(BUILD)/tools/codec_lint_bench $(BUILD)/rayscaler
+	@$< 1000 $(LINT_FILES)
+	@rm -rf $(BUILD)/bench-lint; mkdir $(BUILD)/bench-lint; i=0; while [ $$i -lt 1000 ]; do \
+		for f in $(LINT_FILES); do [ $$i -lt 1000 ] || break; \
+			cp $$f $(BUILD)/bench-lint/$$i.yaml; i=$$((i+1)); done; done
+	@TIMEFORMAT='rayscaler lint -f DIRECTORY    %R s, %U s of CPU'; \
+		time $(BUILD)/rayscaler lint -f $(BUILD)/bench-lint > $(BUILD)/bench-lint.txt
 # GPUs that --packing=ray and fewest-gpus launch on random problems, beside a lower bound.
 bench-gpus: $(BUILD)/tools/core_gpus_bench
 	@$< 1000
@@ -527,8 +537,8 @@ bench-gpus: $(BUILD)/tools/core_gpus_bench
 bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_events.py $(BENCH)
-bench: bench-schedule bench-decide bench-gpus bench-schedule-ray bench-reaction bench-events
-.PHONY: bench bench-decide bench-events bench-gpus bench-reaction bench-schedule bench-schedule-ray
+bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events
+.PHONY: bench bench-decide bench-events bench-gpus bench-lint bench-reaction bench-schedule bench-schedule-ray
 
 # What bench-schedule-ray compares, at sizes that take a second: that both answer the same. And that
 # bench-decide still runs.
@@ -556,6 +566,7 @@ FUZZ_TARGETS := $(sort $(patsubst src/test/fuzz/%_fuzz.c,%,$(wildcard src/test/f
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fsanitize=fuzzer-no-link $(SANITIZE)
 # Golden cases are what the snapshot's target starts from.
 FUZZ_SEEDS_codec_snapshot := src/test/golden
+FUZZ_SEEDS_codec_lint := src/test/lint_cases examples
 FUZZ_SEEDS_gcs_state := src/test/data/gcs
 fuzz_seeds = $(FUZZ_SEEDS_$(1)) $(wildcard src/test/fuzz/corpus/$(1))
 
@@ -639,7 +650,7 @@ help:
 	@echo 'test-e2e       the tests in e2e/tests alone; PYTEST="-k name" chooses'
 	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
 	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
-	@echo '               decisions), bench-gpus (GPUs launched), bench-schedule-ray (beside Ray'\''s scheduler),'
+	@echo '               decisions), bench-gpus (GPUs launched), bench-lint (1,000 files), bench-schedule-ray (beside Ray'\''s scheduler),'
 	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
