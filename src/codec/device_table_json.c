@@ -111,7 +111,7 @@ static bool is_resource(struct arena *arena, const char *text, bool pattern)
 
 	if (strchr(text, '/') == NULL)
 		return false;
-	if (!pattern || text[size - 1] != '*')
+	if (size == 0 || !pattern || text[size - 1] != '*')
 		return label_syntax_key(text);
 	copy = arena_strdup(arena, text);
 	copy[size - 1] = 'x';
