@@ -190,6 +190,18 @@ static void test_memory_goes_round(void **state)
 	assert_null(fixture->snapshot.memory);
 }
 
+static void test_device_table(void **state)
+{
+	static const struct device_table other = { .count = 0 };
+	struct fixture *fixture = *state;
+
+	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
+	assert_ptr_equal(fixture->snapshot.device_table, device_table_builtin());
+	fixture->observation.device_table = &other;
+	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
+	assert_ptr_equal(fixture->snapshot.device_table, &other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +214,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_annotation_is_parsed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_goes_round, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_device_table, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
