@@ -198,6 +198,7 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 	const struct plan_condition *invalid = summary_condition(cluster->plan, "InvalidRequest");
 	const struct plan_condition *reverted =
 		summary_condition(cluster->plan, "ReplicasReverted");
+	const struct plan_condition *broken = summary_condition(cluster->plan, "TemplateBroken");
 
 	if (active && strcmp(active->status, "True") != 0)
 		add_line(footer, arena_printf(footer->arena, "not scaling on demand, %s: %s",
@@ -206,6 +207,8 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 		add_line(footer, arena_printf(footer->arena, "invalid: %s", invalid->message));
 	if (reverted)
 		add_line(footer, arena_printf(footer->arena, "%s", reverted->message));
+	if (broken)
+		add_line(footer, arena_printf(footer->arena, "%s", broken->message));
 }
 
 /* Of a RayClusterAutoscaler: old, and better than nothing. */

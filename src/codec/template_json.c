@@ -20,7 +20,7 @@ static int resources_decode(const struct json_at *at, struct resources *ret_reso
 	struct resource *items;
 
 	if (quantities_decode(at, "resources", &quantities) ||
-	    quantities.count > TEMPLATE_SEEN_RESOURCES_MAX + 1)
+	    quantities.count > TEMPLATE_SEEN_RESOURCES_MAX)
 		return -1;
 	items = arena_array(at->reader->arena, quantities.count, sizeof(*items));
 	for (size_t i = 0; i < quantities.count; i++) {

@@ -31,8 +31,7 @@ static bool is_own(const struct ray_node *node, const char *name)
 	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
 
 	return starts_with(name, "node:") || strstr(name, "_group_") != NULL ||
-	       strlen(name) > TEMPLATE_SEEN_NAME_SIZE_MAX || is_slice_head(name) ||
-	       (slice != NULL && strcmp(slice, name) == 0);
+	       is_slice_head(name) || (slice != NULL && strcmp(slice, name) == 0);
 }
 
 /* A raylet always has memory: where it is not named, nobody has said how much. */
@@ -108,7 +107,29 @@ static bool least(const struct witnesses *witnesses, const char *name, int64_t *
 
 struct seen_list {
 	VEC(struct resource) at;
+	size_t names_size;
 };
+
+static bool is_plain(const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (*name <= ' ' || *name > '~' || *name == '"' || *name == '\\')
+			return false;
+	return true;
+}
+
+/* False: there is no room for it. */
+static bool add(const struct situation *s, struct seen_list *list, const char *name, int64_t amount)
+{
+	size_t size = strlen(name);
+
+	if (list->at.count >= TEMPLATE_SEEN_RESOURCES_MAX || size > TEMPLATE_SEEN_NAME_SIZE_MAX ||
+	    list->names_size + size > TEMPLATE_SEEN_NAMES_SIZE_MAX || !is_plain(name))
+		return false;
+	list->names_size += size;
+	VEC_PUSH(s->arena, &list->at, ((struct resource){ name, amount }));
+	return true;
+}
 
 /* What is promised and otherwise in truth. */
 static void compare_promised(const struct situation *s, const struct witnesses *witnesses,
@@ -120,8 +141,7 @@ static void compare_promised(const struct situation *s, const struct witnesses *
 
 	if (!least(witnesses, promised->name, &amount, &pod) || amount == promised->amount)
 		return;
-	VEC_PUSH(s->arena, &list->at, ((struct resource){ promised->name, amount }));
-	if (amount < promised->amount && **ret_pod == '\0')
+	if (add(s, list, promised->name, amount) && amount < promised->amount && **ret_pod == '\0')
 		*ret_pod = pod;
 }
 
@@ -131,8 +151,7 @@ static void add_extras(const struct situation *s, const struct group *group,
 {
 	const struct ray_node *node = witnesses->at[0]->node;
 
-	for (size_t i = 0; i < node->total.count && list->at.count < TEMPLATE_SEEN_RESOURCES_MAX;
-	     i++) {
+	for (size_t i = 0; i < node->total.count; i++) {
 		const char *name = node->total.at[i].name, *pod;
 		int64_t amount;
 
@@ -141,7 +160,7 @@ static void add_extras(const struct situation *s, const struct group *group,
 		    (group->inferred.type != NULL && strcmp(group->inferred.resource, name) == 0))
 			continue;
 		if (least(witnesses, name, &amount, &pod) && amount > 0)
-			VEC_PUSH(s->arena, &list->at, ((struct resource){ name, amount }));
+			add(s, list, name, amount);
 	}
 }
 
@@ -174,7 +193,7 @@ static void look(const struct situation *s, const struct group *group,
 	struct seen_list list = { .at = { .at = NULL } };
 	const char *pod = "";
 
-	for (size_t i = 0; i < promised->count && list.at.count < TEMPLATE_SEEN_RESOURCES_MAX; i++)
+	for (size_t i = 0; i < promised->count; i++)
 		compare_promised(s, witnesses, &promised->at[i], &list, &pod);
 	if (group->inferred.type != NULL) {
 		struct resource type = { group->inferred.resource, RESOURCE_UNIT };

@@ -10,8 +10,10 @@
 
 #include "core/situation.h"
 
-/* Of one group; more is left out. */
-#define TEMPLATE_SEEN_RESOURCES_MAX 32
+/* Of one group; more is left out, and names that are not printable ASCII: the status of an object holds
+ * it for up to 100 groups. What the template promises comes first. */
+#define TEMPLATE_SEEN_RESOURCES_MAX 16
+#define TEMPLATE_SEEN_NAMES_SIZE_MAX 512 /* of these together */
 #define TEMPLATE_SEEN_NAME_SIZE_MAX 253
 
 /* Needs groups, workers and demands. Sets promised, lacks, inferred and the seen capacity of the

@@ -46,6 +46,12 @@ static void test_round_trip(void **state)
 		"  ],\n"
 		"  \"replicaFights\": [\n"
 		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 2}\n"
+		"  ],\n"
+		"  \"templates\": [\n"
+		"    {\"group\": \"g\", \"template\": \"0123456789abcdef\"},\n"
+		"    {\"group\": \"h\", \"template\": \"0123456789abcdef\", \"since\": "
+		"\"2026-11-20T10:00:00Z\", \"pod\": \"p\", \"resources\": {\"GPU\": 0, "
+		"\"accelerator_type:T4\": 0.5, \"memory\": 8589934592}, \"labels\": {\"a\": \"b\"}}\n"
 		"  ]\n"
 		"}";
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -56,6 +62,8 @@ static void test_round_trip(void **state)
 	assert_true(memory.backoffs.at[0].until == 1795168800000);
 	assert_true(memory.launches.at[1].unneeded_since == TIME_NONE);
 	assert_true(memory.stuck_demand.at[0].count == 4);
+	assert_true(memory.templates.at[0].since == TIME_NONE);
+	assert_true(memory.templates.at[1].resources.at[1].amount == 5000);
 	write(&memory, &buf);
 	assert_string_equal(buf_string(&buf), text);
 }
@@ -114,6 +122,37 @@ static void test_bad_entries_are_dropped(void **state)
 	assert_int_equal(memory.raylet_gone.count, 0);
 }
 
+static void test_bad_templates_are_dropped(void **state)
+{
+	static const char *const bad[] = {
+		"{\"group\": \"g\"}",
+		"{\"group\": \"\", \"template\": \"0123456789abcdef\"}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcde\"}",
+		"{\"group\": \"g\", \"template\": 7}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": []}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"GPU\": -1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"\": 1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"a\": \"x\"}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"labels\": {\"a\": 1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {"
+		"\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1, \"g\": 1, \"h\": 1, \"i\": 1, "
+		"\"j\": 1, \"k\": 1, \"l\": 1, \"m\": 1, \"n\": 1, \"o\": 1, \"p\": 1, \"q\": 1}}",
+	};
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *text = arena_printf(&arena,
+						"{\"templates\": [%s, {\"group\": \"h\", "
+						"\"template\": \"0123456789abcdef\"}]}",
+						bad[i]);
+		struct memory_state memory = decode(text, &arena);
+
+		assert_int_equal(memory.templates.count, 1);
+		assert_string_equal(memory.templates.at[0].group, "h");
+	}
+}
+
 static void test_ceiling(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -145,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_bad_entries_are_dropped),
+		cmocka_unit_test(test_bad_templates_are_dropped),
 		cmocka_unit_test(test_ceiling),
 		cmocka_unit_test(test_missing),
 	};
