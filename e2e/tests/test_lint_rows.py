@@ -200,6 +200,18 @@ def test_the_sample_of_the_document(tmp_path):
     assert f"```console\n$ rayscaler lint -f my-cluster.yaml\n{done.stdout}```" in document, done.stdout
 
 
+def test_a_name_of_a_device_table_is_declared_as_the_table_says(tmp_path):
+    table = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "DeviceTable"}
+    table["devices"] = [{"resource": "example.com/wafer", "kind": "NPU", "rayResource": "wafer"}]
+    (tmp_path / "table.yaml").write_text(yaml.safe_dump(table))
+    text = (paths.ROOT / "examples/gpu.yaml").read_text().replace("nvidia.com/gpu: ", "example.com/wafer: ")
+    (tmp_path / "cluster.yaml").write_text(text)
+    words = [paths.program(), "lint", "-f", "cluster.yaml", "-o", "json", "--device-table", "table.yaml"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, cwd=tmp_path)
+    (one,) = [one for one in json.loads(done.stdout) if one["rule"] == "gpu-unknown-to-ray"]
+    assert 'wafer\\": 1' in one["fix"] and "no demand for wafer" in one["message"], one
+
+
 def test_from_cluster(api_server, namespace, work_dir):
     """The same of RayClusters that the API server holds: there is no file, so no line."""
     cluster = yaml.safe_load((paths.ROOT / "examples/gpushare.yaml").read_text())

@@ -9,12 +9,6 @@
 #define CORES_OF_NEURON_DEVICE 2
 #define LINE_BYTES_MAX ((size_t)64 << 10)
 
-static const char *ray_name(enum device_kind kind)
-{
-	static const char *const names[] = { "", "GPU", "neuron_cores", "TPU", "HPU", "NPU" };
-	return names[kind];
-}
-
 static bool begins_with(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
@@ -105,9 +99,9 @@ static void say_mig(struct lint_subject *subject, const struct quantity *quantit
 static void say_unknown(struct lint_subject *subject, const struct quantity *quantity,
 			const struct device_row *row)
 {
-	const char *ray = ray_name(row->kind), *fix, *path, *hint = "";
+	const char *ray = row->ray_resource, *fix, *path, *hint = "";
 	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
-	if (row->kind == DEVICE_GPU ? declares_gpus(subject) || has_custom_resource(subject) :
+	if (strcmp(ray, "GPU") == 0 ? declares_gpus(subject) || has_custom_resource(subject) :
 				      resources_amount(&subject->capacity.resources, ray, 0) > 0)
 		return;
 	if (row->kind == DEVICE_NEURON) {
