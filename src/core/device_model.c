@@ -22,7 +22,7 @@ static bool contains(const struct held_list *list, const char *resource)
 static void add(struct held_list *list, const struct quantities *quantities,
 		const struct device_table *table, bool told, struct arena *arena)
 {
-	for (size_t i = 0; i < quantities->count; i++) {
+	for (size_t i = 0; i < quantities->count && list->at.count < DEVICE_HELD_MAX; i++) {
 		const struct quantity *quantity = &quantities->at[i];
 		const struct device_row *row = device_find(table, quantity->name);
 

@@ -9,6 +9,10 @@
 #include "core/device.h"
 #include "core/kubernetes.h"
 
+/* No container has more kinds of devices; of a longer list the rest is not looked at, because each is
+ * compared with those before it. */
+#define DEVICE_HELD_MAX 256
+
 /* A resource name of its limits (or of its requests, where the limits lack it) with an amount above 0.
  * A quantity that does not parse has none. */
 struct device_held {
