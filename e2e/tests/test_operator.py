@@ -108,6 +108,9 @@ def test_ray_start_takes_resources_as_kuberay_does():
     assert "--num-gpus" not in command({}, {"cpu": "1", "aliyun.com/gpu-mem": "8"})
     assert """--resources='{"neuron_cores": 2.0}'""" in command({}, {"cpu": "1", "aws.amazon.com/neuroncore": "2"})
     assert "--num-gpus=3" in command({}, {"cpu": "1", "nvidia.com/gpu": "1"}, resources={"GPU": "3"})
+    escaped = {"resources": '"{\\"x\\": 8}"'}
+    assert "--num-gpus" not in command(escaped, {"cpu": "1", "nvidia.com/mig-1g.5gb": "1"})
+    assert "--num-gpus=1" in command(escaped, {"cpu": "1", "nvidia.com/mig-1g.5gb": "1"}, resources={"x": "1"})
     assert "--labels=zone=a" in command({}, {"cpu": "1"}, labels={"zone": "a"})
     assert "--block" in kp.ray_start_command("worker", {"block": "true"}, {})
 
