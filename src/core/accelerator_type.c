@@ -293,29 +293,28 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 
 /* What is known so far of models that must all hold, or must all be the same. */
 struct finding {
-	struct accelerator_type type;
-	bool found, contradicts;
+	struct accelerator_type type; /* type NULL: nothing */
+	bool contradicts;
 };
 
 static void note(struct finding *finding, const struct accelerator_type *type)
 {
-	if (!finding->found)
+	if (finding->type.type == NULL || type->type == NULL)
 		finding->type = *type;
 	else if (strcmp(finding->type.type, type->type) != 0)
 		finding->contradicts = true;
-	finding->found = true;
 }
 
 static bool settled(const struct finding *finding)
 {
-	return finding->found && !finding->contradicts;
+	return finding->type.type != NULL && !finding->contradicts;
 }
 
 /* Every value that the expression allows is the same model. */
 static bool of_expression(const struct node_expression *expression, const char *ray_version,
 			  struct arena *arena, struct accelerator_type *ret_type)
 {
-	struct finding finding = { .found = false };
+	struct finding finding = { .contradicts = false };
 
 	if (expression->is_field || strcmp(expression->operation, "In") != 0)
 		return false;
@@ -333,7 +332,7 @@ static bool of_expression(const struct node_expression *expression, const char *
 static bool of_term(const struct node_term *term, const char *ray_version, struct arena *arena,
 		    struct accelerator_type *ret_type)
 {
-	struct finding finding = { .found = false };
+	struct finding finding = { .contradicts = false };
 
 	for (size_t i = 0; i < term->count; i++) {
 		struct accelerator_type type;
@@ -349,7 +348,7 @@ static bool of_term(const struct node_term *term, const char *ray_version, struc
 static bool of_affinity(const struct pod_spec *spec, const char *ray_version, struct arena *arena,
 			struct accelerator_type *ret_type)
 {
-	struct finding finding = { .found = false };
+	struct finding finding = { .contradicts = false };
 
 	for (size_t i = 0; i < spec->required_node_term_count; i++) {
 		struct accelerator_type type;
@@ -367,7 +366,7 @@ static bool of_affinity(const struct pod_spec *spec, const char *ray_version, st
 bool accelerator_type_of_pod(const struct pod_spec *spec, const char *ray_version,
 			     struct arena *arena, struct accelerator_type *ret_type)
 {
-	struct finding finding = { .found = false };
+	struct finding finding = { .contradicts = false };
 	struct accelerator_type type;
 
 	for (size_t i = 0; i < spec->node_selector.count; i++)
