@@ -92,12 +92,14 @@ static void test_c4_stranded_memory(void **state)
 	make(&s, &inventory);
 	expect_stranded(&inventory, 0, 12,
 			"at most 6 in one piece, a Pod as default/a needs 10 on one device");
-	/* A smaller one that waits can use it. */
+	/* A smaller one that waits can use it, whoever else waits. */
+	scene_pod(&s, "large", "", MEM "=12");
 	scene_pod(&s, "small", "", MEM "=3");
+	s.pods[s.pod_count++] = s.pods[2];
 	make(&s, &inventory);
 	expect_stranded(&inventory, 0, 0, "");
-	assert_int_equal(total_of(&inventory, MEM)->waiting_pods, 1);
-	assert_int_equal(total_of(&inventory, MEM)->waiting, 3 * UNIT);
+	assert_int_equal(total_of(&inventory, MEM)->waiting_pods, 3);
+	assert_int_equal(total_of(&inventory, MEM)->waiting, 27 * UNIT);
 	arena_done(&s.arena);
 }
 
@@ -143,6 +145,11 @@ static void test_c4_mig_of_another_profile(void **state)
 	expect_stranded(&inventory, 0, 6,
 			"Pods wait for nvidia.com/mig-2g.10gb, and partitions are fixed");
 	assert_int_equal(total_of(&inventory, "nvidia.com/mig-2g.10gb")->nodes, 0);
+	/* None is free, so none is stranded. */
+	scene_pod(&s, "rest", "mig", "nvidia.com/mig-1g.5gb=6");
+	make(&s, &inventory);
+	expect_stranded(&inventory, 0, 0, "");
+	s.pod_count--;
 	/* A part of another vendor is nothing to them. */
 	s.pod_count--;
 	scene_pod(&s, "w", "", "aws.amazon.com/neuroncore=1");

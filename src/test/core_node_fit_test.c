@@ -235,6 +235,8 @@ static void random_scene(struct node_scene *s, uint64_t *seed)
 					    support_random_below(seed, 8) ? node : "",
 					    wants[support_random_below(seed, 6)]);
 
+		if (*pod->spec.node_name != '\0' && support_random_below(seed, 5) == 0)
+			pod->phase = "Failed";
 		if (support_random_below(seed, 2))
 			scene_on(s, pod, (int64_t)support_random_below(seed, 3));
 		if (support_random_below(seed, 2))
