@@ -319,6 +319,7 @@ static void test_sample_has_the_best_node(void **state)
 {
 	static const struct condition unschedulable = { "PodScheduled", "False", "Unschedulable",
 							"", TIME_NONE };
+	static const char *const wants[] = { "nvidia.com/gpu=2", MEM "=12", "nvidia.com/gpu=9" };
 	uint64_t seed = 11;
 
 	(void)state;
@@ -336,7 +337,7 @@ static void test_sample_has_the_best_node(void **state)
 
 		random_scene(&s, &seed);
 		scene_rooms(&s, &rooms);
-		wanted = scene_pod(&s, "w", "", round % 2 ? "nvidia.com/gpu=2" : MEM "=12");
+		wanted = scene_pod(&s, "w", "", wants[round % 3]);
 		wanted->labels = scene_labels(&s.arena, "ray.io/cluster=c ray.io/group=g");
 		wanted->spec.node_selector = scene_labels(&s.arena, "model=A");
 		wanted->conditions = &unschedulable;
