@@ -157,7 +157,8 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	if (!ret_view->cluster)
 		return;
 	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
-				   &cluster->control->options->settings, device_table_builtin());
+				   &cluster->control->options->settings,
+				   cluster->control->options->device_table);
 	events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
 			  ret_view->pod_count, arena, &ret_view->events, &ret_view->event_count);
 }
