@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/pod_request.h"
 
@@ -333,13 +334,16 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 {
 	const struct node_amount *amount = resource->amount;
 	struct inventory_total *total = find_total(m->inventory, amount->resource);
-	const struct inventory_total *other = waiting_for_other_profile(m, total);
-	const struct pod *yardstick = m->yardsticks[total - m->inventory->totals];
 	int64_t left = node_amount_free(amount), places;
+	const struct inventory_total *other;
+	const struct pod *yardstick;
 	const char *scarce = NULL;
 
+	CHECK(total != NULL); /* make_totals has one for each resource of a Node */
 	if (left == 0)
 		return;
+	other = waiting_for_other_profile(m, total);
+	yardstick = m->yardsticks[total - m->inventory->totals];
 	if (other != NULL) {
 		resource->stranded = left;
 		resource->stranded_why =
