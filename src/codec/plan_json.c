@@ -128,6 +128,8 @@ static void write_conditions(struct json_writer *writer, const struct plan *plan
 	for (size_t i = 0; i < plan->conditions.count; i++) {
 		const struct plan_condition *condition = &plan->conditions.at[i];
 
+		if (condition->aside)
+			continue;
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "type", condition->type);
 		json_write_text(writer, "status", condition->status);

@@ -96,6 +96,7 @@ struct patch_op {
 
 struct plan_condition {
 	const char *type, *status, *reason, *message;
+	bool aside; /* of a running controller, no part of the decision: not printed */
 };
 
 /* `count` times the bundle of one entry of a received list. */

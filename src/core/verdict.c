@@ -13,7 +13,10 @@ static void add(struct situation *s, const char *type, bool status, const char *
 		const char *message)
 {
 	struct plan_condition *condition = VEC_ADD(s->arena, &s->plan->conditions);
-	*condition = (struct plan_condition){ type, status ? "True" : "False", reason, message };
+	*condition = (struct plan_condition){ .type = type,
+					      .status = status ? "True" : "False",
+					      .reason = reason,
+					      .message = message };
 }
 
 static void write_active(struct situation *s)
@@ -129,7 +132,7 @@ static void write_broken(struct situation *s)
 		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
 }
 
-/* Only while there are findings, as of what is invalid. */
+/* Only while there are findings, as of what is invalid. A snapshot in a file has none. */
 static void write_findings(struct situation *s)
 {
 	const struct lint_digest *lint = s->snapshot->lint;
@@ -140,6 +143,7 @@ static void write_findings(struct situation *s)
 	    lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
 					     REASON_LINT_NOTES,
 	    lint->message);
+	s->plan->conditions.at[s->plan->conditions.count - 1].aside = true;
 }
 
 void verdict_write(struct situation *s)

@@ -3,6 +3,7 @@
 #include "core/notice.h"
 
 #include "base/buf.h"
+#include "codec/plan_json.h"
 #include "codec/snapshot_json.h"
 #include "core/decide.h"
 #include "test/codec_support.h"
@@ -120,6 +121,10 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 		assert_string_equal(plan->conditions.at[3].reason, reason);
 		assert_string_equal(plan->conditions.at[3].message, digest->message);
 	}
+	/* A snapshot of that moment must give the same plan. */
+	buf_clear(&buf);
+	assert_int_equal(plan_write(plan, true, &buf, &err), 0);
+	assert_null(strstr(buf_string(&buf), CONDITION_LINT_FINDINGS));
 }
 
 static void test_lint_findings(void **state)
