@@ -537,6 +537,15 @@ bench-gpus: $(BUILD)/tools/core_gpus_bench
 bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_events.py $(BENCH)
+# One controller on FLEET clusters of FLEET_PODS Pods with Ray heads of their own, without Ray (docs/
+# PERFORMANCE.md). FLEET_FLAGS: --seconds 60, --autoscalers, --flags --kube-api-qps 1000, ...
+FLEET ?= 100 1000 10000
+FLEET_PODS ?= 10
+FLEET_FLAGS ?=
+fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
+		e2e/bench_fleet.py $(FLEET) --pods $(FLEET_PODS) $(FLEET_FLAGS)
+.PHONY: fleet
 bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events
 .PHONY: bench bench-decide bench-events bench-gpus bench-lint bench-reaction bench-schedule bench-schedule-ray
 
@@ -652,6 +661,8 @@ help:
 	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
 	@echo '               decisions), bench-gpus (GPUs launched), bench-lint (1,000 files), bench-schedule-ray (beside Ray'\''s scheduler),'
 	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
+	@echo 'fleet          one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS Pods: CPU, memory,'
+	@echo '               requests, demand to patch'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'dashboard-picture  docs/pictures/dashboard.png, from a scenario with a real Prometheus'

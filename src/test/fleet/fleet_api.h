@@ -1,0 +1,444 @@
+/* The fleet's API server: for the requests that the program makes in steady state what the real one
+ * answers. Lists come in pages, watches resume from a version (410 when it is too old), end after their
+ * timeoutSeconds with a bookmark; the patch of replicas is tested and answered as a JSON patch is;
+ * RayClusterAutoscalers are made and their status is merged under a version. Anything else is a
+ * 404. Header only. */
+#ifndef TEST_FLEET_API_H
+#define TEST_FLEET_API_H
+
+#include "test/fleet/fleet_http.h"
+#include "test/fleet/fleet_objects.h"
+
+#define API_HISTORY 16384
+
+struct api_event {
+	uint64_t version;
+	enum fleet_kind kind;
+	struct buf line;
+};
+
+static struct {
+	struct fleet *fleet;
+	struct http_peer *watchers;
+	struct api_event history[API_HISTORY];
+	uint64_t oldest; /* no event after this version was dropped */
+	size_t at;
+} api;
+
+/* --- events --- */
+
+static void api_write_object(enum fleet_kind kind, unsigned index, unsigned pod, struct buf *buf)
+{
+	if (kind == FLEET_CLUSTERS)
+		fleet_write_cluster(api.fleet, index, buf);
+	else if (kind == FLEET_PODS)
+		fleet_write_pod(api.fleet, index, pod, buf);
+	else
+		fleet_write_autoscaler(&api.fleet->clusters[index], buf);
+}
+
+/* Tells the watchers of an object whose version is fleet->version. */
+static void api_tell(enum fleet_kind kind, const char *type, unsigned index, unsigned pod)
+{
+	struct api_event *event = &api.history[api.at++ % API_HISTORY];
+
+	if (event->version)
+		api.oldest = event->version;
+	buf_done(&event->line);
+	buf_init(&event->line, FLEET_TEXT_MAX);
+	event->version = api.fleet->version;
+	event->kind = kind;
+	fleet_add(&event->line, "{'type': '%s', 'object': ", type);
+	api_write_object(kind, index, pod, &event->line);
+	fleet_add(&event->line, "}\n");
+	for (struct http_peer *peer = api.watchers; peer; peer = peer->next)
+		if (peer->kind == (int)kind)
+			http_chunk(peer, event->line.data, event->line.size);
+}
+
+static void api_cluster_changed(unsigned index, bool spec)
+{
+	struct fleet_cluster *cluster = &api.fleet->clusters[index];
+
+	cluster->version = ++api.fleet->version;
+	cluster->generation += spec;
+	api_tell(FLEET_CLUSTERS, "MODIFIED", index, 0);
+}
+
+static void api_pod_changed(unsigned index, unsigned pod, const char *type)
+{
+	api.fleet->clusters[index].pod_versions[pod] = ++api.fleet->version;
+	api_tell(FLEET_PODS, type, index, pod);
+}
+
+/* --- answers --- */
+
+static void api_status(struct http_peer *peer, int code, const char *reason, const char *message)
+{
+	struct buf body;
+
+	buf_init(&body, FLEET_TEXT_MAX);
+	fleet_add(&body,
+		  "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'message': '%s',"
+		  " 'reason': '%s', 'code': %d}",
+		  message, reason, code);
+	api.fleet->refused++;
+	http_answer_buf(peer, code, &body);
+	buf_done(&body);
+}
+
+/* The value of a parameter as a number; 0 without it. */
+static uint64_t api_number(const char *target, const char *name)
+{
+	const char *at = strstr(target, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static size_t api_total(enum fleet_kind kind)
+{
+	const struct fleet *fleet = api.fleet;
+
+	if (kind == FLEET_EVENTS)
+		return 0;
+	if (kind == FLEET_NODES)
+		return fleet_nodes(fleet);
+	return kind == FLEET_PODS ? (size_t)fleet->count * FLEET_PODS_MAX : fleet->count;
+}
+
+/* Adds object `at` of a kind, if there is one; Pods have FLEET_PODS_MAX places for each cluster. */
+static bool api_list_one(enum fleet_kind kind, size_t at, bool first, struct buf *body)
+{
+	unsigned index = (unsigned)(kind == FLEET_PODS ? at / FLEET_PODS_MAX : at);
+	unsigned pod = (unsigned)(at % FLEET_PODS_MAX);
+
+	if ((kind == FLEET_PODS && pod >= api.fleet->clusters[index].pods) ||
+	    (kind == FLEET_AUTOSCALERS && !api.fleet->clusters[index].autoscaler))
+		return false;
+	if (!first)
+		(void)buf_add_string(body, ",");
+	if (kind == FLEET_NODES)
+		fleet_write_node(index, body);
+	else
+		api_write_object(kind, index, pod, body);
+	return true;
+}
+
+static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *target)
+{
+	const char *token = strstr(target, "continue=");
+	uint64_t limit = api_number(target, "limit="), version = api.fleet->version;
+	size_t at = 0, total = api_total(kind), count = 0;
+	struct buf body;
+	char *end;
+
+	if (token) { /* "version-place" */
+		version = strtoull(token + 9, &end, 10);
+		at = strtoull(end + 1, NULL, 10);
+	}
+	buf_init(&body, FLEET_TEXT_MAX);
+	fleet_add(&body, "{'kind': 'List', 'apiVersion': 'v1', 'items': [");
+	for (; at < total && (limit == 0 || count < limit); at++)
+		count += api_list_one(kind, at, count == 0, &body);
+	fleet_add(&body, "], 'metadata': {'resourceVersion': '%llu'", (unsigned long long)version);
+	if (at < total)
+		fleet_add(&body, ", 'continue': '%llu-%zu'", (unsigned long long)version, at);
+	fleet_add(&body, "}}\n");
+	api.fleet->reads[kind]++;
+	http_answer_buf(peer, 200, &body);
+	buf_done(&body);
+}
+
+static void api_watch(struct http_peer *peer, enum fleet_kind kind, const char *target)
+{
+	uint64_t from = api_number(target, "resourceVersion=");
+	uint64_t seconds = api_number(target, "timeoutSeconds=");
+
+	api.fleet->watches++;
+	if (from < api.oldest) {
+		api_status(peer, 410, "Expired", "too old resource version");
+		return;
+	}
+	http_begin_chunks(peer);
+	for (size_t i = api.at > API_HISTORY ? api.at - API_HISTORY : 0; i < api.at; i++) {
+		const struct api_event *event = &api.history[i % API_HISTORY];
+
+		if (event->kind == kind && event->version > from)
+			http_chunk(peer, event->line.data, event->line.size);
+	}
+	peer->watching = true;
+	peer->kind = (int)kind;
+	peer->end_ms =
+		loop_monotonic_ms(api.fleet->loop) + (int64_t)(seconds ? seconds : 300) * 1000;
+	peer->next = api.watchers;
+	api.watchers = peer;
+}
+
+static void api_unwatch(struct http_peer *peer)
+{
+	struct http_peer **link = &api.watchers;
+
+	if (!peer->watching)
+		return;
+	peer->watching = false;
+	while (*link != peer)
+		link = &(*link)->next;
+	*link = peer->next;
+}
+
+static void api_end_watch(struct http_peer *peer)
+{
+	static const char *const kinds[] = { "RayCluster", "Pod", "RayClusterAutoscaler", "Node",
+					     "Event" };
+	struct buf line;
+
+	buf_init(&line, 1000);
+	fleet_add(&line,
+		  "{'type': 'BOOKMARK', 'object': {'kind': '%s', 'metadata': {'resourceVersion':"
+		  " '%llu'}}}\n",
+		  kinds[peer->kind], (unsigned long long)api.fleet->version);
+	http_chunk(peer, line.data, line.size);
+	http_chunk(peer, "", 0);
+	buf_done(&line);
+	api_unwatch(peer);
+}
+
+/* --- writes --- */
+
+static void api_answer_object(struct http_peer *peer, int status, enum fleet_kind kind,
+			      unsigned index)
+{
+	struct buf body;
+
+	buf_init(&body, FLEET_TEXT_MAX);
+	api_write_object(kind, index, 0, &body);
+	http_answer_buf(peer, status, &body);
+	buf_done(&body);
+}
+
+static void api_note_patch(struct fleet_cluster *cluster)
+{
+	struct fleet *fleet = api.fleet;
+	int64_t now = loop_precise_us();
+
+	if (!cluster->demand_us || cluster->due_us)
+		return;
+	if (fleet->latency_count < FLEET_LATENCIES_MAX)
+		fleet->latencies_us[fleet->latency_count++] = now - cluster->demand_us;
+	cluster->due_us = now + 50000;
+}
+
+/* Only what concerns replicas can be patched here: "test" and "replace" of them, tests of names. */
+static int api_apply(const cJSON *patch, unsigned replicas, unsigned *ret_replicas)
+{
+	const cJSON *operation;
+
+	*ret_replicas = replicas;
+	cJSON_ArrayForEach(operation, patch)
+	{
+		const char *path = cJSON_GetStringValue(cJSON_GetObjectItem(operation, "path"));
+		const char *what = cJSON_GetStringValue(cJSON_GetObjectItem(operation, "op"));
+		const cJSON *value = cJSON_GetObjectItem(operation, "value");
+
+		if (!path || !what)
+			return -1;
+		if (strcmp(path, "/spec/workerGroupSpecs/0/replicas") != 0) {
+			if (strcmp(what, "test") != 0)
+				return -1;
+		} else if (!strcmp(what, "test")) {
+			if (!cJSON_IsNumber(value) || value->valueint != (int)*ret_replicas)
+				return -1;
+		} else if (cJSON_IsNumber(value)) {
+			*ret_replicas = (unsigned)value->valueint;
+		}
+	}
+	return *ret_replicas < FLEET_PODS_MAX ? 0 : -1;
+}
+
+static void api_patch_cluster(const struct http_request *request, unsigned index)
+{
+	struct fleet_cluster *cluster = &api.fleet->clusters[index];
+	cJSON *patch = cJSON_ParseWithLength(request->body, request->body_size);
+	unsigned replicas;
+	int status = patch ? api_apply(patch, cluster->replicas, &replicas) : -1;
+
+	cJSON_Delete(patch);
+	api.fleet->writes[FLEET_CLUSTERS]++;
+	if (status < 0) {
+		api_status(request->peer, 422, "Invalid", "the server rejected our request");
+		return;
+	}
+	if (replicas != cluster->replicas) {
+		cluster->replicas = replicas;
+		api_note_patch(cluster);
+		api_cluster_changed(index, true);
+	}
+	api_answer_object(request->peer, 200, FLEET_CLUSTERS, index);
+}
+
+static void api_merge(cJSON *into, const cJSON *from)
+{
+	const cJSON *member;
+
+	cJSON_ArrayForEach(member, from)
+	{
+		cJSON *old = cJSON_GetObjectItem(into, member->string);
+
+		if (cJSON_IsNull(member)) {
+			cJSON_DeleteItemFromObject(into, member->string);
+		} else if (cJSON_IsObject(member) && cJSON_IsObject(old)) {
+			api_merge(old, member);
+		} else {
+			cJSON_DeleteItemFromObject(into, member->string);
+			cJSON_AddItemToObject(into, member->string, cJSON_Duplicate(member, true));
+		}
+	}
+}
+
+static void api_autoscaler_changed(unsigned index, const char *type)
+{
+	cJSON *metadata = cJSON_GetObjectItem(api.fleet->clusters[index].autoscaler, "metadata");
+	char version[24];
+
+	(void)snprintf(version, sizeof(version), "%llu", (unsigned long long)++api.fleet->version);
+	cJSON_DeleteItemFromObject(metadata, "resourceVersion");
+	cJSON_AddStringToObject(metadata, "resourceVersion", version);
+	api_tell(FLEET_AUTOSCALERS, type, index, 0);
+}
+
+static void api_create_autoscaler(const struct http_request *request)
+{
+	cJSON *object = cJSON_ParseWithLength(request->body, request->body_size);
+	cJSON *metadata = cJSON_GetObjectItem(object, "metadata");
+	const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(metadata, "name"));
+	unsigned index = name && !strncmp(name, "rc-", 3) ? (unsigned)strtoul(name + 3, NULL, 10) :
+							    api.fleet->count;
+
+	api.fleet->writes[FLEET_AUTOSCALERS]++;
+	if (index >= api.fleet->count || api.fleet->clusters[index].autoscaler) {
+		cJSON_Delete(object);
+		api_status(request->peer, 409, "AlreadyExists", "it is there already");
+		return;
+	}
+	cJSON_AddStringToObject(metadata, "uid", name);
+	cJSON_AddNumberToObject(metadata, "generation", 1);
+	cJSON_AddStringToObject(metadata, "creationTimestamp", "2026-01-01T00:00:00Z");
+	api.fleet->clusters[index].autoscaler = object;
+	api_autoscaler_changed(index, "ADDED");
+	api_answer_object(request->peer, 201, FLEET_AUTOSCALERS, index);
+}
+
+static void api_patch_autoscaler(const struct http_request *request, unsigned index)
+{
+	cJSON *object = api.fleet->clusters[index].autoscaler;
+	cJSON *patch = cJSON_ParseWithLength(request->body, request->body_size);
+	cJSON *metadata = cJSON_GetObjectItem(patch, "metadata");
+	const char *wanted = cJSON_GetStringValue(cJSON_GetObjectItem(metadata, "resourceVersion"));
+	const char *is = cJSON_GetStringValue(
+		cJSON_GetObjectItem(cJSON_GetObjectItem(object, "metadata"), "resourceVersion"));
+
+	api.fleet->writes[FLEET_AUTOSCALERS]++;
+	if (!object || !patch || (wanted && strcmp(wanted, is) != 0)) {
+		api_status(request->peer, object && patch ? 409 : 404, "Conflict", "try again");
+	} else {
+		cJSON_DeleteItemFromObject(patch, "metadata");
+		api_merge(object, patch);
+		api_autoscaler_changed(index, "MODIFIED");
+		api_answer_object(request->peer, 200, FLEET_AUTOSCALERS, index);
+	}
+	cJSON_Delete(patch);
+}
+
+/* --- requests --- */
+
+static void api_discover(const struct http_request *request)
+{
+	static const char text[] =
+		"{'kind': 'APIResourceList', 'resources': [{'name': '%s', 'namespaced': true, 'kind':"
+		" '%s', 'verbs': ['get', 'list', 'watch', 'patch', 'create']}]}";
+	bool ray = !strcmp(request->target, "/apis/ray.io/v1");
+	struct buf body;
+
+	if (!ray && (strcmp(request->target, "/apis/rayscaler.dev/v1alpha1") != 0 ||
+		     !api.fleet->autoscalers)) {
+		api_status(request->peer, 404, "NotFound", "not served");
+		return;
+	}
+	buf_init(&body, 10000);
+	fleet_add(&body, text, ray ? "rayclusters" : "rayclusterautoscalers",
+		  ray ? "RayCluster" : "RayClusterAutoscaler");
+	http_answer_buf(request->peer, 200, &body);
+	buf_done(&body);
+}
+
+/* True when the path is that of a collection or object of this kind; *ret_name is "" or "name...". */
+static bool api_is(const char *target, const char *plural, const char **ret_name)
+{
+	const char *at = strstr(target, plural);
+	size_t size = strlen(plural);
+
+	if (!at || at > target + strcspn(target, "?") || (at[size] && !strchr("/?", at[size])))
+		return false;
+	*ret_name = at[size] == '/' ? at + size + 1 : "";
+	return true;
+}
+
+static void api_take(const struct http_request *request, enum fleet_kind kind, const char *name)
+{
+	bool get = !strcmp(request->method, "GET");
+	unsigned index = strncmp(name, "rc-", 3) != 0 ? api.fleet->count :
+							(unsigned)strtoul(name + 3, NULL, 10);
+
+	if (get && !*name && strstr(request->target, "watch=")) {
+		api_watch(request->peer, kind, request->target);
+	} else if (get && !*name && !strstr(request->target, "cluster%3D")) {
+		api_list(request->peer, kind, request->target);
+	} else if (get) {
+		api.fleet->single_reads++;
+		api_status(request->peer, 404, "NotFound", "no single reads in the fleet");
+	} else if (kind == FLEET_EVENTS) {
+		api.fleet->writes[kind]++;
+		http_answer(request->peer, 201, request->body, request->body_size);
+	} else if (kind == FLEET_AUTOSCALERS && !*name) {
+		api_create_autoscaler(request);
+	} else if (index < api.fleet->count && kind == FLEET_AUTOSCALERS) {
+		api_patch_autoscaler(request, index);
+	} else if (index < api.fleet->count && kind == FLEET_CLUSTERS) {
+		api_patch_cluster(request, index);
+	} else {
+		api_status(request->peer, 404, "NotFound", "not part of the fleet");
+	}
+}
+
+static void api_handle(const struct http_request *request)
+{
+	static const char *const plurals[] = { "/rayclusters", "/pods", "/rayclusterautoscalers",
+					       "/nodes", "/events" };
+	const char *name;
+
+	for (unsigned kind = 0; kind < FLEET_KINDS; kind++)
+		if (api_is(request->target, plurals[kind], &name)) {
+			api_take(request, kind, name);
+			return;
+		}
+	if (strstr(request->target, "/apis/") == request->target) {
+		api_discover(request);
+	} else {
+		api.fleet->refused++;
+		api_status(request->peer, 404, "NotFound", request->target);
+	}
+}
+
+static void api_end_watches(void)
+{
+	int64_t now = loop_monotonic_ms(api.fleet->loop);
+	struct http_peer *next;
+
+	for (struct http_peer *peer = api.watchers; peer; peer = next) {
+		next = peer->next;
+		if (peer->end_ms <= now)
+			api_end_watch(peer);
+	}
+}
+
+#endif
