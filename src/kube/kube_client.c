@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "kube/kube_call.h"
 #include "kube/kube_error.h"
 #include "kube/kube_rate.h"
 #include "kube/kube_verb.h"
@@ -15,36 +16,6 @@
 #define KUBE_STATUS_TOO_MANY_REQUESTS 429
 #define KUBE_BUSY_MIN_MS 500
 #define KUBE_BUSY_MAX_MS 5000
-
-enum kube_call_state {
-	KUBE_CALL_QUEUED = 1,
-	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
-	KUBE_CALL_BUSY,    /* in `sent`, for the server to have time again: no request either */
-	KUBE_CALL_SENT,
-	KUBE_CALL_DONE, /* its callback runs */
-};
-
-struct kube_call {
-	struct kube_client *client;
-	struct kube_call *previous, *next; /* in `queued` or in `sent` of the client */
-	enum kube_call_state state;
-	enum kube_verb verb;
-	bool watch, repeated;
-	char *path;
-	void *body;
-	size_t body_size;
-	int64_t queued_ms;
-	uint64_t credentials_version;
-	struct kube_stream stream; /* of an ordinary call: done and context only */
-	struct https_request *request;
-	int busy; /* answers that the server has no time */
-	struct loop_timer *busy_timer;
-};
-
-struct kube_call_list {
-	struct kube_call *first, *last;
-	size_t count;
-};
 
 struct kube_client {
 	struct loop *loop;
@@ -57,31 +28,6 @@ struct kube_client {
 	struct kube_rate rate;
 	struct loop_timer *timer;
 };
-
-static void kube_call_list_add(struct kube_call_list *list, struct kube_call *call)
-{
-	call->previous = list->last;
-	call->next = NULL;
-	if (list->last)
-		list->last->next = call;
-	else
-		list->first = call;
-	list->last = call;
-	list->count++;
-}
-
-static void kube_call_list_remove(struct kube_call_list *list, struct kube_call *call)
-{
-	if (call->previous)
-		call->previous->next = call->next;
-	else
-		list->first = call->next;
-	if (call->next)
-		call->next->previous = call->previous;
-	else
-		list->last = call->previous;
-	list->count--;
-}
 
 static void kube_call_free(struct kube_call *call)
 {
@@ -114,13 +60,23 @@ static struct kube_error_call kube_call_error(const struct kube_call *call)
 
 static void kube_call_send(struct kube_call *call);
 
-/* A write of a process that must not write (any more). */
-static bool kube_call_refused(const struct kube_call *call)
+/* Why it must not be sent (any more), NULL when it may: a write of a process that must not write, or
+ * what was decided too long ago. Reads the clock: the process may have been stopped. */
+static const char *kube_call_refusal(const struct kube_call *call)
 {
 	const struct kube_client_options *options = &call->client->options;
 
-	return call->verb != KUBE_GET && options->may_write &&
-	       !options->may_write(options->may_write_context);
+	if (call->verb != KUBE_GET && options->may_write &&
+	    !options->may_write(options->may_write_context))
+		return "this replica does not lead";
+	if (call->until_ms > 0 && loop_boot_ms() > call->until_ms)
+		return "what it was decided on is too old by now";
+	return NULL;
+}
+
+static const char *kube_call_may_send(void *context)
+{
+	return kube_call_refusal(context);
 }
 
 /* 401: the token may have been rotated. True when the call is on its way again. */
@@ -133,7 +89,7 @@ static bool kube_call_repeat(struct kube_call *call)
 	/* Others may have had the same answer before: their new credentials are not refused. */
 	if (kube_config_credentials(config, now)->version == call->credentials_version)
 		kube_config_refused(config);
-	if (call->repeated || kube_call_refused(call))
+	if (call->repeated || kube_call_refusal(call))
 		return false;
 	if (!kube_config_renew(config, &client->user) &&
 	    kube_config_credentials(config, now)->version == call->credentials_version)
@@ -254,6 +210,7 @@ static void kube_call_request(struct kube_call *call)
 		.stall_ms = call->stream.stall_ms,
 		.ceiling_bytes = call->watch ? KUBE_ERROR_BODY_MAX_BYTES :
 					       client->options.body_max_bytes,
+		.may_send = kube_call_may_send,
 		.on_open = call->watch ? kube_call_on_open : NULL,
 		.on_chunk = call->watch ? kube_call_on_chunk : NULL,
 		.on_done = kube_call_on_done,
@@ -314,13 +271,13 @@ static void kube_call_expire(struct kube_call *call)
 	kube_call_end_unsent(call, &err);
 }
 
-static void kube_call_refuse(struct kube_call *call)
+static void kube_call_refuse(struct kube_call *call, const char *why)
 {
 	struct kube_error_call error_call = kube_call_error(call);
 	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
 	struct err err;
 
-	err_set(&err, ERR_RETRY, "%s: not sent, this replica does not lead", subject);
+	err_set(&err, ERR_RETRY, "%s: not sent, %s", subject, why);
 	kube_call_end_unsent(call, &err);
 }
 
@@ -332,7 +289,7 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 			    loop_monotonic_ms(client->loop);
 	int64_t token_ms;
 
-	if (kube_call_refused(client->queued.first))
+	if (kube_call_refusal(client->queued.first))
 		return 0;
 	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
 		return expire_ms;
@@ -345,7 +302,7 @@ static void kube_client_pump(struct kube_client *client)
 	int64_t now = loop_monotonic_ms(client->loop);
 
 	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
-	       !kube_call_refused(client->queued.first) && kube_rate_take(&client->rate, now))
+	       !kube_call_refusal(client->queued.first) && kube_rate_take(&client->rate, now))
 		kube_call_leave_queue(client->queued.first);
 	if (client->queued.first)
 		loop_timer_start(client->timer, kube_client_wait_ms(client));
@@ -361,8 +318,10 @@ static void kube_client_on_timer(void *context)
 	size_t left = client->queued.count;
 
 	for (; left > 0 && client->queued.first; left--) {
-		if (kube_call_refused(client->queued.first))
-			kube_call_refuse(client->queued.first);
+		const char *refusal = kube_call_refusal(client->queued.first);
+
+		if (refusal)
+			kube_call_refuse(client->queued.first, refusal);
 		else if (client->queued.first->queued_ms <= expired)
 			kube_call_expire(client->queued.first);
 		else
@@ -378,14 +337,17 @@ static void kube_client_on_renewed(void *context)
 	struct kube_call *call = client->sent.first;
 
 	while (call) {
+		const char *refusal = call->state == KUBE_CALL_WAITING ? kube_call_refusal(call) :
+									 NULL;
+
 		if (call->state != KUBE_CALL_WAITING) {
 			call = call->next;
-		} else if (!kube_call_refused(call)) {
+		} else if (!refusal) {
 			kube_call_request(call);
 			call = call->next;
 		} else {
 			/* Its callback may start and cancel others. */
-			kube_call_refuse(call);
+			kube_call_refuse(call, refusal);
 			call = client->sent.first;
 		}
 	}
@@ -441,9 +403,9 @@ static struct kube_call *kube_call_new(struct kube_client *client, enum kube_ver
 	return call;
 }
 
-struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
-				   const char *path, const void *body, size_t body_size,
-				   kube_client_done *done, void *context)
+struct kube_call *kube_client_send_until(struct kube_client *client, enum kube_verb verb,
+					 const char *path, const void *body, size_t body_size,
+					 int64_t until_ms, kube_client_done *done, void *context)
 {
 	struct kube_call *call = kube_call_new(client, verb, path);
 
@@ -452,12 +414,20 @@ struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb ve
 		memcpy(call->body, body, body_size);
 		call->body_size = body_size;
 	}
+	call->until_ms = until_ms;
 	call->stream.done = done;
 	call->stream.context = context;
 	call->state = KUBE_CALL_QUEUED;
 	kube_call_list_add(&client->queued, call);
 	kube_client_pump(client);
 	return call;
+}
+
+struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
+				   const char *path, const void *body, size_t body_size,
+				   kube_client_done *done, void *context)
+{
+	return kube_client_send_until(client, verb, path, body, body_size, 0, done, context);
 }
 
 struct kube_call *kube_client_stream(struct kube_client *client, const char *path,

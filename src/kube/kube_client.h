@@ -35,8 +35,9 @@ struct kube_client_options {
 	/* A KUBE_GET that is answered with 429 is made again so many times, no earlier than the server
 	 * says; for commands, which have no next pass. */
 	int busy_tries;
-	/* Asked when a call that is no KUBE_GET would leave the queue: false refuses it with ERR_RETRY,
-	 * nothing is sent. NULL: all may be sent. */
+	/* Asked when a call that is no KUBE_GET would leave the queue, and again when its connection is
+	 * up and it would be sent (a process may have been stopped in between): false refuses it with
+	 * ERR_RETRY, nothing is sent. NULL: all may be sent. */
 	bool (*may_write)(void *context);
 	void *may_write_context;
 	/* Told of every answer, for metrics: "get", "create", "patch", "update", "delete" or
@@ -90,6 +91,11 @@ enum kube_verb {
 struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
 				   const char *path, const void *body, size_t body_size,
 				   kube_client_done *done, void *context);
+/* The same, but a call that has not left by until_ms (of loop_boot_ms; 0: no such limit) is refused
+ * with ERR_RETRY instead of being sent later: for what was decided on facts that grow old. */
+struct kube_call *kube_client_send_until(struct kube_client *client, enum kube_verb verb,
+					 const char *path, const void *body, size_t body_size,
+					 int64_t until_ms, kube_client_done *done, void *context);
 /* No callback any more; the pointer dies. Fine inside its own callback; NULL is fine. A request
  * that has left may still take effect on the server. */
 void kube_client_cancel(struct kube_call *call);

@@ -32,6 +32,7 @@ struct https_request {
 	bool cancelled;
 	struct https_easy easy;
 	char *origin; /* for messages */
+	const char *(*may_send)(void *context);
 	https_open *on_open;
 	https_chunk *on_chunk;
 	https_done *on_done;
@@ -61,6 +62,7 @@ struct https {
 	struct https_request *requests;
 	struct https_socket *sockets;
 	unsigned inside;
+	int64_t distrust_ms; /* monotonic, of the last deadline that passed; below 0: none */
 };
 
 static void https_request_free(struct https_request *request)
@@ -128,6 +130,8 @@ static void https_finish(struct https_request *request, CURLcode code)
 		err = request->stop;
 	else if (code != CURLE_OK)
 		https_error(request, code, &err);
+	if (err.kind == ERR_TIMEOUT)
+		request->https->distrust_ms = loop_monotonic_ms(request->https->loop);
 	request->state = HTTPS_DONE;
 	request->on_done(request->context, &response, err.kind == ERR_NONE ? NULL : &err);
 	https_request_free(request);
@@ -270,6 +274,7 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 
 	CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 	https->loop = loop;
+	https->distrust_ms = -1;
 	https->user_agent = memory_strdup(user_agent);
 	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
 	https->multi = curl_multi_init();
@@ -379,6 +384,25 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 	return 0;
 }
 
+/* libcurl: the connection is up, the request leaves now. */
+static int https_on_send(void *context, char *peer, char *own, int peer_port, int own_port)
+{
+	struct https_request *request = context;
+	const char *why;
+
+	(void)peer;
+	(void)own;
+	(void)peer_port;
+	(void)own_port;
+	if (request->cancelled)
+		return CURL_PREREQFUNC_ABORT;
+	why = request->may_send ? request->may_send(request->context) : NULL;
+	if (!why)
+		return CURL_PREREQFUNC_OK;
+	err_set(&request->stop, ERR_RETRY, "%s: not sent, %s", request->origin, why);
+	return CURL_PREREQFUNC_ABORT;
+}
+
 /* The deadlines that curl does not know: first byte and stall. Also reports what is BROKEN. */
 static void https_on_timer(void *context)
 {
@@ -407,11 +431,24 @@ static int https_set_callbacks(struct https_request *request)
 	CURLcode code = CURLE_OK;
 
 	code |= curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
+	code |= curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, https_on_send);
+	code |= curl_easy_setopt(curl, CURLOPT_PREREQDATA, request);
 	code |= curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, https_on_header);
 	code |= curl_easy_setopt(curl, CURLOPT_HEADERDATA, request);
 	code |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, https_on_write);
 	code |= curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
 	return code == CURLE_OK ? 0 : -1;
+}
+
+static int https_distrust(struct https_request *request)
+{
+	const struct https *https = request->https;
+
+	if (https->distrust_ms < 0)
+		return 0;
+	return https_easy_distrust(&request->easy,
+				   loop_monotonic_ms(https->loop) - https->distrust_ms,
+				   &request->stop);
 }
 
 struct https_request *https_start(struct https *https, const struct https_call *call)
@@ -425,6 +462,7 @@ struct https_request *https_start(struct https *https, const struct https_call *
 	if (request->next)
 		request->next->previous = request;
 	https->requests = request;
+	request->may_send = call->may_send;
 	request->on_open = call->on_open;
 	request->on_chunk = call->on_chunk;
 	request->on_done = call->on_done;
@@ -436,7 +474,7 @@ struct https_request *https_start(struct https *https, const struct https_call *
 	buf_init(&request->body, call->ceiling_bytes);
 
 	if (https_easy_init(&request->easy, call, https->user_agent, &request->stop) < 0 ||
-	    https_set_callbacks(request) < 0) {
+	    https_set_callbacks(request) < 0 || https_distrust(request) < 0) {
 		if (request->stop.kind == ERR_NONE)
 			https_stop(request, ERR_FATAL, "libcurl refuses its settings");
 		request->state = HTTPS_BROKEN;

@@ -2,6 +2,8 @@
  * reused. TLS 1.2 and newer; no redirects, no cookies, no proxy, nothing from the environment.
  * HTTP/2 is left out on purpose: a peer that hangs would take every watch of a shared connection
  * with it, and a timed-out stream leaves the dead connection in use.
+ * After a deadline has passed, connections that idled since before are not used any more: a network
+ * that forgot one of them without a word has mostly forgotten all.
  * The caller owns struct https and frees it last; a request belongs to struct https and dies when
  * its on_done returns or https_cancel is called. Must not be used for gRPC (net/h2). */
 #ifndef NET_HTTPS_H
@@ -60,8 +62,12 @@ struct https_call {
 	int64_t total_ms;            /* 0: none (then stall_ms is needed) */
 	int64_t stall_ms;            /* between two pieces of the answer; 0: none */
 	size_t ceiling_bytes;        /* of the body that is gathered */
-	https_open *on_open;         /* may be NULL */
-	https_chunk *on_chunk;       /* NULL: the body is gathered for on_done */
+	/* Asked when the connection is up and the request would leave, which may be long after the
+	 * start, and again before each repetition on another connection. NULL: it may; else why not:
+	 * nothing is sent, and on_done gets ERR_RETRY "not sent, <why>". Starts and cancels nothing. */
+	const char *(*may_send)(void *context); /* may be NULL */
+	https_open *on_open;                    /* may be NULL */
+	https_chunk *on_chunk;                  /* NULL: the body is gathered for on_done */
 	https_done *on_done;
 	void *context;
 };

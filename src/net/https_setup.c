@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #define HTTPS_RECEIVE_BYTES 65536L
+#define HTTPS_IDLE_MAX_S 118L /* libcurl's own CURLOPT_MAXAGE_CONN */
 #define HTTPS_KEEPALIVE_IDLE_S 15L
 #define HTTPS_KEEPALIVE_INTERVAL_S 5L
 
@@ -196,6 +197,18 @@ int https_easy_init(struct https_easy *easy, const struct https_call *call, cons
 	    https_set_tls(easy, call, err) < 0)
 		return -1;
 	return https_set_headers(easy, call, err);
+}
+
+int https_easy_distrust(struct https_easy *easy, int64_t since_ms, struct err *err)
+{
+	long seconds = (long)(since_ms / MS_PER_SECOND);
+
+	/* libcurl closes what idled for more than so many whole seconds, 0 is no limit. */
+	if (seconds < 2)
+		HTTPS_SET(easy, CURLOPT_FRESH_CONNECT, 1L);
+	else if (seconds <= HTTPS_IDLE_MAX_S)
+		HTTPS_SET(easy, CURLOPT_MAXAGE_CONN, seconds - 1);
+	return 0;
 }
 
 void https_easy_done(struct https_easy *easy)

@@ -288,17 +288,23 @@ static inline struct scripted_server *server_start(server_script *script, void *
 	return server_start_tls(script, context, NULL);
 }
 
-static inline void server_stop(struct scripted_server *server)
+/* Closes all connections that are open, as a server does that ends. */
+static inline void server_drop(struct scripted_server *server)
 {
-	(void)shutdown(server->listener, SHUT_RDWR);
-	pthread_join(server->acceptor, NULL);
-	close(server->listener);
 	pthread_mutex_lock(&server->lock);
 	for (size_t i = 0; i < server->connections; i++) {
 		if (server->fds[i] >= 0)
 			(void)shutdown(server->fds[i], SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&server->lock);
+}
+
+static inline void server_stop(struct scripted_server *server)
+{
+	(void)shutdown(server->listener, SHUT_RDWR);
+	pthread_join(server->acceptor, NULL);
+	close(server->listener);
+	server_drop(server);
 	for (size_t i = 0; i < server->connections; i++)
 		pthread_join(server->threads[i], NULL);
 	for (size_t i = 0; i < server->logged; i++)

@@ -1,0 +1,43 @@
+/* One call of kube_client, and the list it stands in: of what waits, or of what has left the queue.
+ * The inside of kube_client.c, which owns both. Nobody else may include it. */
+#ifndef KUBE_KUBE_CALL_H
+#define KUBE_KUBE_CALL_H
+
+#include "kube/kube_client.h"
+
+enum kube_call_state {
+	KUBE_CALL_QUEUED = 1,
+	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
+	KUBE_CALL_BUSY,    /* in `sent`, for the server to have time again: no request either */
+	KUBE_CALL_SENT,
+	KUBE_CALL_DONE, /* its callback runs */
+};
+
+struct kube_call {
+	struct kube_client *client;
+	struct kube_call *previous, *next; /* in `queued` or in `sent` of the client */
+	enum kube_call_state state;
+	enum kube_verb verb;
+	bool watch, repeated;
+	char *path;
+	void *body;
+	size_t body_size;
+	int64_t queued_ms;
+	int64_t until_ms; /* of loop_boot_ms; 0: no limit */
+	uint64_t credentials_version;
+	struct kube_stream stream; /* of an ordinary call: done and context only */
+	struct https_request *request;
+	int busy; /* answers that the server has no time */
+	struct loop_timer *busy_timer;
+};
+
+struct kube_call_list {
+	struct kube_call *first, *last;
+	size_t count;
+};
+
+/* A call is in one list at most. */
+void kube_call_list_add(struct kube_call_list *list, struct kube_call *call);
+void kube_call_list_remove(struct kube_call_list *list, struct kube_call *call);
+
+#endif
