@@ -1,4 +1,4 @@
-#include "ctl/pass.h"
+#include "ctl/pass_intern.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +7,8 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "core/decide.h"
-#include "ctl/act.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
-#include "ctl/observe.h"
 #include "ctl/options.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_client.h"
@@ -19,58 +17,10 @@
 #include "net/loop.h"
 
 #define CONFLICTS_MAX 3
-
-enum pass_step {
-	PASS_STARTING = 0,
-	PASS_READING,
-	PASS_DRAINING,
-	PASS_VERIFYING,
-	PASS_PATCHING,
-	PASS_REFRESHING,
-	PASS_DONE,
-};
-
-/* One request in flight; a step may have several. */
-struct pass_request {
-	struct pass *pass;
-	struct kube_call *kube;
-	struct gcs_call *gcs;
-	const char *node_id; /* of a drain */
-	const char *pod;     /* of a drain */
-};
-
-struct pass {
-	struct pass_config config;
-	struct pass_callbacks callbacks;
-	struct arena arena;
-	enum pass_step step;
-	struct loop_timer *start;
-	const char *key; /* "namespace/name" */
-	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
-
-	const struct ray_state *ray_state;
-	time_ms ray_state_time;
-	struct err ray_err;
-	const struct ray_constraint *kv_requests;
-
-	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
-	const struct pod **fresh_pods;           /* NULL: the cache's */
-	size_t fresh_pod_count;
-
-	VEC(struct pass_request *) requests;
-	size_t waiting; /* requests without an answer */
-	VEC(struct drain_answer) drains;
-	bool drained;
-	int conflicts;
-	/* For metrics: */
-	int64_t started_us, phase_us;
-	size_t drain_errors;
-	/* Of the decision that the patch carries out: */
-	const char *memory_json;
-	struct act_scaled_list scaled;
-};
+#define READS_MAX 2
 
 static void pass_decide(struct pass *pass);
+static void read_state(struct pass *pass);
 
 /* --- how long it takes --- */
 
@@ -205,9 +155,10 @@ static void send_patch(struct pass *pass, const struct plan *plan)
 	pass->step = PASS_PATCHING;
 	phase_begin(pass);
 	request = request_new(pass);
-	request->kube = kube_client_send(pass->config.control->kube, KUBE_JSON_PATCH,
-					 cluster_path(pass), buf_string(&body), body.size,
-					 patch_answered, request);
+	request->kube = kube_client_send_until(pass->config.control->kube, KUBE_JSON_PATCH,
+					       cluster_path(pass), buf_string(&body), body.size,
+					       pass_observe_until_ms(pass), patch_answered,
+					       request);
 }
 
 /* --- Verifying: a Pod may have started since the cache saw it --- */
@@ -253,6 +204,7 @@ static void drain_answered(void *context, bool accepted, const char *rejection,
 
 	count_gcs_error(pass, err);
 	pass->drain_errors += err != NULL;
+	pass->drain_accepted |= !err && accepted;
 	if (err)
 		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
 			    request->pod, "error", err->text, NULL);
@@ -295,40 +247,6 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 
 /* --- the decision --- */
 
-static void observe_pass(struct pass *pass, const struct pass_view *view,
-			 struct snapshot *ret_snapshot)
-{
-	bool stale = view->stale[0] != '\0';
-	struct observation observation = {
-		.now = pass->now,
-		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
-		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
-		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
-		.ray_state = stale ? NULL : pass->ray_state,
-		.ray_problem = stale ? view->stale : pass->ray_err.text,
-		.ray_state_time = pass->ray_state_time,
-		.kv_requests = pass->kv_requests,
-		.drains = pass->drains.at,
-		.drain_count = pass->drains.count,
-		.events_known = view->events_known,
-		.events = view->events,
-		.event_count = view->event_count,
-		.nodes_known = view->nodes_known,
-		.nodes = view->nodes,
-		.node_count = view->node_count,
-		.other_pods_known = view->other_pods_known,
-		.other_pods = view->other_pods,
-		.other_pod_count = view->other_pod_count,
-		.settings = &pass->config.control->options->settings,
-		.device_table = pass->config.control->options->device_table,
-		.memory_json = pass->config.memory_json,
-		.autoscaler = view->autoscaler,
-		.lint = view->lint,
-	};
-
-	observe(&observation, &pass->arena, ret_snapshot);
-}
-
 static void announce(struct pass *pass, const struct plan *plan, const struct snapshot *snapshot)
 {
 	struct pass_decision decision = {
@@ -359,13 +277,19 @@ static void pass_decide(struct pass *pass)
 	}
 	check_key_set(pass->key);
 	phase_begin(pass);
-	observe_pass(pass, &view, snapshot);
+	pass_observe(pass, &view, snapshot);
 	plan = decide(snapshot, &pass->arena);
 	phase_end(pass, "deciding");
 	check_key_set("");
 	/* A process that was stopped may be the second one: it neither acts nor says anything. */
 	if (!leader_is_leading(pass->config.control->leader)) {
 		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
+	/* Drains without an answer or conflicts took long: Ray is asked once more, so that what is
+	 * needed does not wait for a pass in which they do not. Then the patch has to hurry. */
+	if (pass->config.gcs && pass_observe_is_old(pass) && pass->reads < READS_MAX) {
+		read_state(pass);
 		return;
 	}
 	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
@@ -383,21 +307,28 @@ static void pass_decide(struct pass *pass)
 
 /* --- Reading --- */
 
+static void read_ended(struct pass_request *request)
+{
+	struct pass *pass = request->pass;
+
+	if (!request_end(request))
+		return;
+	phase_end(pass, "reading");
+	pass_observe_begin(pass);
+	pass_decide(pass);
+}
+
 static void state_read(void *context, const struct ray_state *state, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
 	pass->ray_state = state;
-	pass->ray_state_time = loop_wall(pass->config.control->loop);
+	pass->read_ms = loop_boot_ms();
 	count_gcs_error(pass, err);
 	if (err)
 		pass->ray_err = *err;
-	if (request_end(request)) {
-		phase_end(pass, "reading");
-		pass->now = loop_wall(pass->config.control->loop);
-		pass_decide(pass);
-	}
+	read_ended(request);
 }
 
 static void kv_requests_read(void *context, const struct ray_constraint *constraint,
@@ -411,29 +342,16 @@ static void kv_requests_read(void *context, const struct ray_constraint *constra
 	if (err)
 		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
 			    "error", err->text, NULL);
-	if (request_end(request)) {
-		phase_end(pass, "reading");
-		pass->now = loop_wall(pass->config.control->loop);
-		pass_decide(pass);
-	}
+	read_ended(request);
 }
 
-static void pass_start(void *context)
+static void read_state(struct pass *pass)
 {
-	struct pass *pass = context;
-	struct pass_request *request;
+	struct pass_request *request = request_new(pass);
 
-	pass->started_us = loop_precise_us();
-	if (!pass->config.gcs) {
-		if (pass->config.gcs_problem)
-			err_set(&pass->ray_err, ERR_RETRY, "%s", pass->config.gcs_problem);
-		pass->now = loop_wall(pass->config.control->loop);
-		pass_decide(pass);
-		return;
-	}
 	pass->step = PASS_READING;
+	pass->reads++;
 	phase_begin(pass);
-	request = request_new(pass);
 	if (pass->config.read_kv_requests) {
 		struct pass_request *kv = request_new(pass);
 
@@ -442,6 +360,21 @@ static void pass_start(void *context)
 	}
 	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass), &pass->arena,
 					    state_read, request);
+}
+
+static void pass_start(void *context)
+{
+	struct pass *pass = context;
+
+	pass->started_us = loop_precise_us();
+	if (pass->config.gcs) {
+		read_state(pass);
+		return;
+	}
+	if (pass->config.gcs_problem)
+		err_set(&pass->ray_err, ERR_RETRY, "%s", pass->config.gcs_problem);
+	pass_observe_begin(pass);
+	pass_decide(pass);
 }
 
 struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks)

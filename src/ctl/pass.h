@@ -13,7 +13,10 @@
  *   Patching   the one JSON Patch
  *   Refreshing GET of the RayCluster after a failed `test` (409, 422), then decided again
 
- * After Draining, Verifying and Refreshing the decision is made anew from what is known then. */
+ * After Draining, Verifying and Refreshing the decision is made anew from what is known then, and what
+ * is older than state-max-age-seconds by our own clock is not acted upon: Ray is read once more, and a
+ * patch that could not leave in time is not sent at all (the next pass decides). But what Ray has
+ * accepted to drain is patched, however late it is. */
 #ifndef CTL_PASS_H
 #define CTL_PASS_H
 

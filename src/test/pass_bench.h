@@ -19,6 +19,7 @@ static struct api {
 	_Atomic int gets, lists, patches;
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
 	char bodies[PATCHES_MAX][2048];
+	void (*on_get)(void);  /* of the cluster; NULL: nothing */
 	const char *cluster;   /* what GET returns, and PATCH */
 	const char *pods;      /* what LIST returns */
 	server_script *leases; /* answers requests for Leases; NULL: as a GET of the cluster */
@@ -49,6 +50,8 @@ static void api_answer(struct exchange *exchange, void *context)
 		exchange_answer(exchange, 200, "", pods);
 	} else {
 		api.gets++;
+		if (api.on_get)
+			api.on_get();
 		exchange_answer(exchange, 200, "", cluster);
 	}
 	memory_free(cluster);
@@ -75,8 +78,8 @@ static Ray__ResourceRequestByCount gpu_pending;
 static Ray__ResourceRequestByCount *pending[] = { &gpu_pending };
 
 static struct {
-	bool accept, fail_drain, mute_state, mute_drain;
-	unsigned drains;
+	bool accept, fail_drain, mute_state, mute_drain, mute_kv;
+	unsigned drains, reads;
 	void (*before)(const char *path); /* it answers; may be NULL */
 } ray;
 
@@ -98,7 +101,9 @@ static void on_call(struct h2_server *server, struct h2_stream *stream)
 							      .grpc_message = "busy" };
 	} else {
 		bench.gcs.reply = &state_reply.base;
-		bench.gcs.mute = ray.mute_state && strstr(stream->path, "State");
+		ray.reads += strstr(stream->path, "GetClusterResourceState") != NULL;
+		bench.gcs.mute = (ray.mute_state && strstr(stream->path, "State")) ||
+				 (ray.mute_kv && strstr(stream->path, "KV"));
 		bench.gcs.fault = (struct h2_answer){ 0 };
 	}
 	handle(server, stream);
@@ -195,6 +200,8 @@ static struct {
 	const char *cluster, *pods, *stale;
 	struct pass *pass;
 	int decisions, endings;
+	void (*on_decided)(void); /* NULL: nothing */
+	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached;
 	char memory[4096];
 	bool patched;
@@ -224,6 +231,8 @@ static void decided(void *context, const struct pass_decision *decision)
 	(void)context;
 	seen.decisions++;
 	seen.ray_reached = decision->ray_state != NULL;
+	if (seen.on_decided)
+		seen.on_decided();
 }
 
 static void ended(void *context, const struct pass_result *result)
@@ -300,7 +309,8 @@ static void start_pass(const char *memory)
 				    .name = "demo",
 				    .api_version = "ray.io/v1",
 				    .gcs = bench.client,
-				    .memory_json = text };
+				    .memory_json = text,
+				    .read_kv_requests = seen.kv };
 
 	seen.pass = pass_new(&pass, &callbacks);
 	memory_free(text);

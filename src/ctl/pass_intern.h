@@ -1,0 +1,77 @@
+/* The inside of a pass, shared by pass.c (its steps) and pass_observe.c (what it knows, and how old
+ * that is). Nobody else may include it. */
+#ifndef CTL_PASS_INTERN_H
+#define CTL_PASS_INTERN_H
+
+#include "base/arena.h"
+#include "ctl/act.h"
+#include "ctl/observe.h"
+#include "ctl/pass.h"
+
+enum pass_step {
+	PASS_STARTING = 0,
+	PASS_READING,
+	PASS_DRAINING,
+	PASS_VERIFYING,
+	PASS_PATCHING,
+	PASS_REFRESHING,
+	PASS_DONE,
+};
+
+/* One request in flight; a step may have several. */
+struct pass_request {
+	struct pass *pass;
+	struct kube_call *kube;
+	struct gcs_call *gcs;
+	const char *node_id; /* of a drain */
+	const char *pod;     /* of a drain */
+};
+
+struct pass {
+	struct pass_config config;
+	struct pass_callbacks callbacks;
+	struct arena arena;
+	enum pass_step step;
+	struct loop_timer *start;
+	const char *key; /* "namespace/name" */
+	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
+	int64_t basis_ms; /* loop_boot_ms of what it is decided on */
+	int reads;        /* of the GCS's state */
+
+	const struct ray_state *ray_state;
+	int64_t read_ms; /* loop_boot_ms of its arrival */
+	time_ms ray_state_time;
+	struct err ray_err;
+	const struct ray_constraint *kv_requests;
+
+	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
+	const struct pod **fresh_pods;           /* NULL: the cache's */
+	size_t fresh_pod_count;
+
+	VEC(struct pass_request *) requests;
+	size_t waiting; /* requests without an answer */
+	VEC(struct drain_answer) drains;
+	bool drained;        /* drains were asked for */
+	bool drain_accepted; /* one of them at least */
+	int conflicts;
+	/* For metrics: */
+	int64_t started_us, phase_us;
+	size_t drain_errors;
+	/* Of the decision that the patch carries out: */
+	const char *memory_json;
+	struct act_scaled_list scaled;
+};
+
+/* All has been read that will be read: from here on "now" stands still, and the age of what is known
+ * counts. The age is measured by loop_boot_ms: a wall clock that jumps makes nothing young or old. */
+void pass_observe_begin(struct pass *pass);
+/* What is known is older than state-max-age-seconds: a decision on it must not be acted upon. Never
+ * after an accepted drain: who was drained must be patched out, however late it is. */
+bool pass_observe_is_old(const struct pass *pass);
+/* When that will be, for kube_client_send_until; 0: never. */
+int64_t pass_observe_until_ms(const struct pass *pass);
+
+/* The snapshot of what the pass and the caches know. */
+void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot);
+
+#endif
