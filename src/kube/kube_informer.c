@@ -21,13 +21,19 @@ static const struct json_limits kube_page_limits = {
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
 
+static void kube_informer_note_whole(struct kube_informer *informer)
+{
+	informer->whole_until = loop_wall(informer->loop);
+	informer->proof_ms = loop_boot_ms();
+}
+
 static void kube_informer_set_live(struct kube_informer *informer)
 {
 	bool was_live = informer->live;
 
 	informer->live = true;
 	informer->problem.text[0] = '\0';
-	informer->whole_until = loop_wall(informer->loop);
+	kube_informer_note_whole(informer);
 	if (!was_live && informer->callbacks.on_live)
 		informer->callbacks.on_live(informer->callbacks.context);
 }
@@ -71,7 +77,7 @@ static void kube_informer_set_synced(struct kube_informer *informer)
 	bool was_synced = informer->synced;
 
 	informer->synced = true;
-	informer->whole_until = loop_wall(informer->loop);
+	kube_informer_note_whole(informer);
 	if (!was_synced && informer->callbacks.on_synced)
 		informer->callbacks.on_synced(informer->callbacks.context);
 }
@@ -265,7 +271,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	informer->progress = true;
 	kube_backoff_reset(&informer->backoff);
 	informer->watch_failures = 0;
-	informer->whole_until = loop_wall(informer->loop);
+	kube_informer_note_whole(informer);
 }
 
 static void kube_informer_on_end(void *context, const struct kube_answer *answer,
@@ -280,7 +286,7 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 	if (!err && (informer->progress || lasted_ms >= KUBE_WATCH_SHORT_MS)) {
 		kube_backoff_reset(&informer->backoff);
 		informer->watch_failures = 0;
-		informer->whole_until = loop_wall(informer->loop);
+		kube_informer_note_whole(informer);
 		kube_informer_step(informer, KUBE_STATE_WATCH);
 		return;
 	}

@@ -101,8 +101,12 @@ void kube_informer_free(struct kube_informer *informer);
 
 bool kube_informer_synced(const struct kube_informer *informer);
 
+#define KUBE_INFORMER_SILENCE_MAX_MS 30000
+
 /* True: synced, and the watch is open (or is being opened again after its regular end), or the last
- * poll was good. False: *ret_since (may be NULL) is the wall time up to which the view is known to
+ * poll was good; and that is no longer ago than KUBE_INFORMER_SILENCE_MAX_MS (of a poll: and its
+ * period) by the clock as it is now, so that a process that was stopped, or waits for credentials, does
+ * not take an old view for a fresh one. False: *ret_since (may be NULL) is the wall time up to which the view is known to
  * be whole, TIME_NONE before the first sync. A hanging server is noticed after 25 s at most (a
  * poll: after the client's deadline). */
 bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since);

@@ -41,6 +41,7 @@ struct kube_informer {
 
 	bool synced, live;
 	time_ms whole_until; /* the view is known to be whole up to then */
+	int64_t proof_ms;    /* loop_boot_ms of that */
 	struct err problem;
 	struct kube_informer_counters counters;
 };

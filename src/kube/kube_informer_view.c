@@ -13,9 +13,16 @@ bool kube_informer_synced(const struct kube_informer *informer)
 	return informer->synced;
 }
 
+/* Its own deadlines notice a server that hangs; this notices a process that stood still. */
+static bool kube_informer_is_live(const struct kube_informer *informer)
+{
+	return informer->live && loop_boot_ms() - informer->proof_ms <=
+					 KUBE_INFORMER_SILENCE_MAX_MS + informer->poll_ms;
+}
+
 bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since)
 {
-	if (informer->synced && informer->live)
+	if (informer->synced && kube_informer_is_live(informer))
 		return true;
 	if (ret_since)
 		*ret_since = informer->whole_until;
@@ -24,7 +31,9 @@ bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_sinc
 
 const char *kube_informer_problem(const struct kube_informer *informer)
 {
-	return informer->live ? "" : informer->problem.text;
+	if (!informer->live)
+		return informer->problem.text;
+	return kube_informer_is_live(informer) ? "" : "nothing was heard of it for too long";
 }
 
 const char *kube_informer_state(const struct kube_informer *informer)

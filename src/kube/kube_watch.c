@@ -19,6 +19,8 @@ static const struct json_limits kube_watch_limits = {
 struct kube_watch {
 	struct kube_watch_callbacks callbacks;
 	struct kube_call *call;
+	struct loop_timer *line_timer; /* a whole line is due */
+	int64_t line_ms;
 	struct buf line;
 	struct arena arena; /* of one event */
 	struct err stop;    /* why we ended the stream ourselves */
@@ -28,6 +30,7 @@ struct kube_watch {
 
 static void kube_watch_free(struct kube_watch *watch)
 {
+	loop_timer_free(watch->line_timer);
 	buf_done(&watch->line);
 	arena_done(&watch->arena);
 	memory_free(watch);
@@ -47,6 +50,7 @@ static void kube_watch_on_open(void *context)
 {
 	struct kube_watch *watch = context;
 
+	loop_timer_start(watch->line_timer, watch->line_ms);
 	watch->inside = true;
 	watch->callbacks.on_open(watch->callbacks.context);
 	(void)kube_watch_leave(watch);
@@ -102,6 +106,7 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 		if (!end)
 			return 0;
 		buf_clear(&watch->line);
+		loop_timer_start(watch->line_timer, watch->line_ms);
 		data += part + 1;
 		size -= part + 1;
 	}
@@ -116,6 +121,19 @@ static int kube_watch_on_chunk(void *context, const char *data, size_t size)
 	watch->inside = true;
 	result = kube_watch_feed(watch, data, size);
 	return kube_watch_leave(watch) ? result : -1;
+}
+
+static void kube_watch_on_line_late(void *context)
+{
+	struct kube_watch *watch = context;
+	struct kube_answer answer = { .body = "" };
+
+	kube_client_cancel(steal(&watch->call));
+	err_set(&watch->stop, ERR_TIMEOUT, "watch: no whole line came for %lld ms",
+		(long long)watch->line_ms);
+	watch->inside = true;
+	watch->callbacks.on_end(watch->callbacks.context, &answer, &watch->stop);
+	kube_watch_free(watch);
 }
 
 static void kube_watch_on_done(void *context, const struct kube_answer *answer,
@@ -152,6 +170,9 @@ struct kube_watch *kube_watch_start(struct kube_client *client, const char *path
 
 	watch->callbacks = *callbacks;
 	watch->arena = ARENA_INIT;
+	watch->line_ms = stream.stall_ms + stream.stall_ms / 10;
+	watch->line_timer =
+		loop_timer_new(kube_client_loop(client), kube_watch_on_line_late, watch);
 	buf_init(&watch->line, KUBE_WATCH_LINE_MAX_BYTES);
 	path = kube_path_query(&arena, path, "watch", "true");
 	path = kube_path_query(&arena, path, "allowWatchBookmarks", "true");

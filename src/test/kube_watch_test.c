@@ -47,7 +47,7 @@ static void on_end(void *context, const struct kube_answer *answer, const struct
 		seen->err = *err;
 }
 
-static void start(struct seen *seen, const struct step *steps, size_t count, int64_t stall_ms)
+static void watch(struct seen *seen, int64_t stall_ms)
 {
 	const struct kube_watch_callbacks callbacks = { .on_open = on_open,
 							.on_event = on_event,
@@ -55,10 +55,15 @@ static void start(struct seen *seen, const struct step *steps, size_t count, int
 							.context = seen,
 							.stall_ms = stall_ms };
 
-	script = (struct kube_script){ .loop = NULL };
-	script_steps(&script, steps, count);
 	seen->watch =
 		kube_watch_start(script.client, "/api/v1/pods?labelSelector=a", "7", &callbacks);
+}
+
+static void start(struct seen *seen, const struct step *steps, size_t count, int64_t stall_ms)
+{
+	script = (struct kube_script){ .loop = NULL };
+	script_steps(&script, steps, count);
+	watch(seen, stall_ms);
 }
 
 static bool has_ended(void *context)
@@ -112,6 +117,38 @@ static void test_stall(void **state)
 	/* The server is asked to end the watch well before the limit, and that within 30 s. */
 	assert_true(KUBE_WATCH_SECONDS * 1000 < KUBE_WATCH_STALL_MS);
 	assert_true(KUBE_WATCH_STALL_MS <= 30000);
+}
+
+/* Each byte comes in time, and still no event ever does. */
+static void script_trickle(struct exchange *exchange, void *context)
+{
+	struct timeval pause = { .tv_usec = 50000 };
+	char rest[16];
+
+	(void)context;
+	(void)setsockopt(exchange->fd, SOL_SOCKET, SO_RCVTIMEO, &pause, sizeof(pause));
+	exchange_open_stream(exchange);
+	while (!exchange->closed) {
+		exchange_chunk(exchange, " ", 1);
+		if (recv(exchange->fd, rest, sizeof(rest), 0) == 0)
+			exchange->closed = true;
+	}
+}
+
+static void test_trickle(void **state)
+{
+	struct seen seen = { .opened = 0 };
+
+	(void)state;
+	script = (struct kube_script){ .loop = NULL };
+	script_start(&script, script_trickle, &KUBE_CLIENT_OPTIONS_INIT);
+	watch(&seen, 1000);
+	assert_true(loop_wait_until(script.loop, has_ended, &seen, WAIT_MS));
+	assert_int_equal(seen.events, 0);
+	assert_int_equal(seen.err.kind, ERR_TIMEOUT);
+	assert_non_null(strstr(seen.err.text, "no whole line came for 1100 ms"));
+	assert_true(KUBE_WATCH_STALL_MS + KUBE_WATCH_STALL_MS / 10 <= 30000);
+	script_done(&script);
 }
 
 static void test_error_event(void **state)
@@ -204,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_stall),
+		cmocka_unit_test(test_trickle),
 		cmocka_unit_test(test_error_event),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_backoff_grows_and_spreads),
