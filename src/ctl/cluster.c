@@ -24,6 +24,7 @@
 #include "ctl/room.h"
 #include "ctl/status.h"
 #include "gcs/gcs_client.h"
+#include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
 #include "net/loop.h"
@@ -42,6 +43,8 @@ struct cluster {
 	bool hands_off;  /* as of the last pass: the next one may wait */
 	bool wake_again; /* something changed while a pass was in work */
 	int64_t started_ms;
+	struct kube_backoff backoff; /* of the API server, which could not be read or written */
+	int64_t not_before_ms;       /* then: of the next pass, whoever wakes the cluster */
 	char *memory_json;
 	/* The RayCluster as our last patch left it, until the cache has caught up. */
 	struct arena patched_arena;
@@ -69,6 +72,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->timer = loop_timer_new(control->loop, start_pass, cluster);
 	cluster->started_ms = INT64_MIN / 2;
 	cluster->reported_ms = INT64_MIN / 2;
+	kube_backoff_init(&cluster->backoff);
 	for (const char *c = cluster->key; *c; c++)
 		spread = spread * 31 + (unsigned char)*c;
 	spread %= (uint64_t)(control->options->scan_interval_seconds * MS_PER_SECOND);
@@ -96,15 +100,24 @@ void cluster_free(struct cluster *cluster)
 	memory_free(cluster);
 }
 
+/* The next pass: so long after the start of the last one, and not before the API server has had the
+ * rest that it asked for. */
+static void start_timer(struct cluster *cluster, int64_t interval_ms)
+{
+	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
+	int64_t at_ms = cluster->started_ms + interval_ms;
+
+	if (at_ms < cluster->not_before_ms)
+		at_ms = cluster->not_before_ms;
+	loop_timer_start(cluster->timer, at_ms > now_ms ? at_ms - now_ms : 0);
+}
+
 void cluster_wake(struct cluster *cluster)
 {
-	int64_t since = loop_monotonic_ms(cluster->control->loop) - cluster->started_ms;
-
 	if (cluster->pass)
 		cluster->wake_again = true;
 	else
-		loop_timer_start(cluster->timer,
-				 since < WAKE_SPACING_MS ? WAKE_SPACING_MS - since : 0);
+		start_timer(cluster, WAKE_SPACING_MS);
 }
 
 /* --- what the caches hold --- */
@@ -279,7 +292,6 @@ static void keep_patched(struct cluster *cluster, const char *body)
 static void schedule_next(struct cluster *cluster)
 {
 	int64_t interval = cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
-	int64_t since = loop_monotonic_ms(cluster->control->loop) - cluster->started_ms;
 
 	if (cluster->wake_again) {
 		cluster->wake_again = false;
@@ -288,7 +300,7 @@ static void schedule_next(struct cluster *cluster)
 	}
 	if (cluster->hands_off)
 		interval = HANDS_OFF_INTERVAL_MS;
-	loop_timer_start(cluster->timer, since < interval ? interval - since : 0);
+	start_timer(cluster, interval);
 }
 
 static void count_pass(const struct cluster *cluster, const struct pass_result *result)
@@ -304,16 +316,26 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
 }
 
+/* An API server that fails is asked less and less often, by each cluster at another time. */
+static void keep_off(struct cluster *cluster, const struct pass_result *result)
+{
+	if (!result->err) {
+		kube_backoff_reset(&cluster->backoff);
+		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->key);
+		return;
+	}
+	cluster->not_before_ms = loop_monotonic_ms(cluster->control->loop) +
+				 kube_backoff_next_ms(&cluster->backoff, result->retry_after_ms);
+	log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
+			 result->err->text);
+}
+
 static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
 
 	count_pass(cluster, result);
-	if (result->err)
-		log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
-				 result->err->text);
-	else
-		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->key);
+	keep_off(cluster, result);
 	if (result->memory_json) {
 		memory_free(cluster->memory_json);
 		cluster->memory_json = memory_strdup(result->memory_json);

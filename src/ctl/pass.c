@@ -78,6 +78,7 @@ static void pass_finish(struct pass *pass, const char *memory_json, const char *
 		.memory_json = memory_json,
 		.patched_body = patched_body,
 		.err = err,
+		.retry_after_ms = pass->retry_after_ms,
 		.scaled = patched_body ? &pass->scaled : NULL,
 		.drain_errors = pass->drain_errors,
 		.took_us = loop_precise_us() - pass->started_us,
@@ -97,6 +98,7 @@ static void cluster_read(void *context, const struct kube_answer *answer, const 
 	struct err decode_err;
 
 	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
 	if (!err && act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster,
 				       &decode_err) < 0)
 		err = &decode_err;
@@ -131,6 +133,7 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	struct pass *pass = request->pass;
 
 	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "patching");
 	if (err && err->kind == ERR_CONFLICT && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
@@ -170,6 +173,7 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 	struct err decode_err;
 
 	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "verifying");
 	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
 				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)

@@ -56,6 +56,7 @@ struct pass_result {
 	const char *memory_json;  /* for the next pass; NULL: keep the old one */
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
 	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
+	int64_t retry_after_ms;   /* with err: the API server wants to be left alone; 0: not said */
 	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
 	int64_t took_us;

@@ -54,6 +54,7 @@ struct pass {
 	bool drained;        /* drains were asked for */
 	bool drain_accepted; /* one of them at least */
 	int conflicts;
+	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;
 	size_t drain_errors;
