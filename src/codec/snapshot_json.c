@@ -292,9 +292,9 @@ static int fixed_text_check(const struct json_at *root, const char *name, const 
 static int members_check(const struct json_at *root)
 {
 	static const char *const known[] = {
-		"apiVersion",  "kind",   "now",          "rayCluster", "pods",
-		"rayState",    "events", "rayStateTime", "settings",   "autoscaler",
-		"deviceTable", "nodes",  "otherPods",    "gpuBudget",  "memory",
+		"apiVersion", "kind",         "now",      "rayCluster",  "pods",        "rayState",
+		"events",     "rayStateTime", "settings", "autoscaler",  "deviceTable", "nodes",
+		"otherPods",  "gpuBudget",    "memory",   "viewProblem",
 	};
 
 	for (struct json_at e = json_first(root); e.json; json_next(&e)) {
@@ -318,12 +318,13 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	if (json_expect(&root, JSON_OBJECT) ||
 	    fixed_text_check(&root, "apiVersion", SNAPSHOT_API_VERSION) ||
 	    fixed_text_check(&root, "kind", "Snapshot") || members_check(&root) ||
-	    time_decode(&root, "now", &snapshot.now) || cluster_decode(&root, &snapshot) ||
-	    pods_decode(&root, &snapshot) || ray_state_member_decode(&root, &snapshot) ||
-	    events_decode(&root, &snapshot) || settings_decode(&root, &snapshot) ||
-	    autoscaler_member_decode(&root, &snapshot) || nodes_decode(&root, &snapshot) ||
-	    gpu_budget_decode(&root, &snapshot) || device_table_member_decode(&root, &snapshot) ||
-	    memory_member_decode(&root, &snapshot))
+	    time_decode(&root, "now", &snapshot.now) ||
+	    json_text(&root, "viewProblem", &snapshot.view_problem) ||
+	    cluster_decode(&root, &snapshot) || pods_decode(&root, &snapshot) ||
+	    ray_state_member_decode(&root, &snapshot) || events_decode(&root, &snapshot) ||
+	    settings_decode(&root, &snapshot) || autoscaler_member_decode(&root, &snapshot) ||
+	    nodes_decode(&root, &snapshot) || gpu_budget_decode(&root, &snapshot) ||
+	    device_table_member_decode(&root, &snapshot) || memory_member_decode(&root, &snapshot))
 		return -1;
 	request_resources_observe(&snapshot, arena);
 	*ret_snapshot = snapshot;

@@ -79,6 +79,8 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 	json_write_time(writer, "now", snapshot->now);
 	ray_cluster_write(writer, "rayCluster", &snapshot->cluster);
 	WRITE_OBJECTS(writer, "pods", pod_write, snapshot->pods, snapshot->pod_count);
+	if (snapshot->view_problem && snapshot->view_problem[0])
+		json_write_text(writer, "viewProblem", snapshot->view_problem);
 	write_ray_state(writer, snapshot, arena);
 	if (snapshot->events_known)
 		WRITE_OBJECTS(writer, "events", object_write_event, snapshot->events,

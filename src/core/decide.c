@@ -93,8 +93,11 @@ static void observe(struct situation *s)
 {
 	const struct snapshot *snapshot = s->snapshot;
 	judge_ray(s);
-	s->termination_forbidden = !s->ray_reachable || (snapshot->has_annotation_request &&
-							 snapshot->annotation_request == NULL);
+	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
+		s->view_problem = snapshot->view_problem;
+	s->termination_forbidden =
+		!s->ray_reachable || s->view_problem != NULL ||
+		(snapshot->has_annotation_request && snapshot->annotation_request == NULL);
 	s->accelerators =
 		capacity_accelerators(&snapshot->settings, snapshot->device_table, s->arena);
 	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, s->arena,

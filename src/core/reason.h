@@ -90,6 +90,8 @@
 	  "nothing; delete the Pod by hand if it is not wanted")                                     \
 	X(GROUP_SUSPENDED, "GroupSuspended", "its group is suspended",                               \
 	  "set suspend of the group to false")                                                       \
+	X(WORKER_VIEW_STALE, "ViewStale", "the API server is not heard of, nothing is removed",      \
+	  "see the condition ViewStale")                                                             \
 	X(TERMINATION_FORBIDDEN, "TerminationForbidden", "something in the cluster is invalid",      \
 	  "mend what the condition InvalidRequest names")
 
@@ -142,6 +144,8 @@
 	  "nothing")                                                                               \
 	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",            \
 	  "the message says why: the head Pod, the network to it, or the token")                   \
+	X(VIEW_STALE, "ViewStale", "ScalingActive: what is known of the API server is old",        \
+	  "nothing is removed meanwhile; the message says why: its availability, our rights")      \
 	X(AUTOSCALING_DISABLED, "AutoscalingDisabled", "ScalingActive: not switched on",           \
 	  "set spec.enableInTreeAutoscaling to true")                                              \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",      \

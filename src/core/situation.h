@@ -169,7 +169,8 @@ struct situation {
 	struct plan *plan;
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
-	bool termination_forbidden; /* Ray unreachable or the annotation is malformed */
+	const char *view_problem;   /* NULL: the view of the API server is live */
+	bool termination_forbidden; /* Ray unreachable, a stale view, or a malformed annotation */
 	struct strings accelerators;
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */

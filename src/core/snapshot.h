@@ -23,8 +23,11 @@ struct snapshot {
 	size_t pod_count;
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
-	time_ms ray_state_time;  /* when the reply was received */
-	bool events_known;       /* false: the mode has no events, timeouts decide */
+	/* Why the view of the API server is not live: more is launched on what is known, nothing is
+	 * terminated. NULL or "": it is live. */
+	const char *view_problem;
+	time_ms ray_state_time; /* when the reply was received */
+	bool events_known;      /* false: the mode has no events, timeouts decide */
 	const struct event *events;
 	size_t event_count;
 	struct settings settings;

@@ -30,6 +30,14 @@ static void write_active(struct situation *s)
 			    s->ray_problem));
 		return;
 	}
+	if (s->view_problem != NULL) {
+		add(s, "ScalingActive", false, REASON_VIEW_STALE,
+		    arena_printf(s->arena,
+				 "the view of the API server is stale: %s; nothing is terminated, "
+				 "demand still scales up",
+				 s->view_problem));
+		return;
+	}
 	add(s, "ScalingActive", true, REASON_DEMAND_READ,
 	    arena_printf(s->arena, "demand and idleness were read from Ray: %s, %s, %s",
 			 worker_count_text(s->arena, (int64_t)s->demands.at.count, "request shape"),

@@ -144,9 +144,7 @@ static const char *staleness(const struct cluster *cluster, struct arena *arena)
 
 	for (size_t i = 0; i < sizeof(informers) / sizeof(informers[0]); i++)
 		if (!kube_informer_fresh(informers[i], NULL))
-			return arena_printf(arena,
-					    "the view of the API server is stale, nothing is "
-					    "removed: %s",
+			return arena_printf(arena, "%s: %s", i == 0 ? "RayClusters" : "Pods",
 					    kube_informer_problem(informers[i]));
 	return "";
 }

@@ -187,8 +187,10 @@ static void make_conditions(const struct plan *plan, struct figures *figures, st
 	figures->condition_count = plan->conditions.count;
 }
 
-static bool removal_is_allowed(const struct plan *plan)
+static bool removal_is_allowed(const struct snapshot *snapshot, const struct plan *plan)
 {
+	if (snapshot->view_problem && snapshot->view_problem[0])
+		return false;
 	for (size_t i = 0; i < plan->workers.count; i++)
 		if (!strcmp(plan->workers.at[i].reason, REASON_TERMINATION_FORBIDDEN))
 			return false;
@@ -228,7 +230,7 @@ static void make_members(const struct snapshot *snapshot, const struct plan *pla
 	figures->head_gpus_in_use = summary->head_gpus.in_use;
 	figures->joined = summary->joined;
 	figures->gpus_pending = summary->pending_gpus;
-	figures->safe_to_scale_down = summary->ray_reachable && removal_is_allowed(plan);
+	figures->safe_to_scale_down = summary->ray_reachable && removal_is_allowed(snapshot, plan);
 	for (size_t i = 0; i < summary->unserved_count; i++)
 		count_reason(&unserved, summary->unserved[i].reason, summary->unserved[i].count,
 			     arena);

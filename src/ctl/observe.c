@@ -110,6 +110,7 @@ void observe(const struct observation *observation, struct arena *arena,
 		.other_pods_known = observation->other_pods_known,
 		.other_pods = observation->other_pods,
 		.other_pod_count = observation->other_pod_count,
+		.view_problem = observation->view_problem,
 		.settings = *observation->settings,
 		.device_table = observation->device_table ? observation->device_table :
 							    device_table_builtin(),

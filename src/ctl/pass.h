@@ -37,7 +37,7 @@ struct pass_view {
 	const struct ray_cluster *cluster; /* NULL: it is gone, or cannot be decoded */
 	const struct pod *const *pods;
 	size_t pod_count;
-	const char *stale; /* "" when the caches are live, else why not: nothing may be terminated */
+	const char *stale; /* "" when the caches are live, else why not: only scale-up */
 	bool events_known;
 	const struct event *events;
 	size_t event_count;

@@ -36,14 +36,15 @@ bool pass_observe_is_old(const struct pass *pass)
 
 void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot)
 {
-	bool stale = view->stale[0] != '\0';
 	struct observation observation = {
 		.now = pass->now,
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
 		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
 		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
-		.ray_state = stale ? NULL : pass->ray_state,
-		.ray_problem = stale ? view->stale : pass->ray_err.text,
+		.ray_state = pass->ray_state,
+		.ray_problem = pass->ray_err.text,
+		/* Who has been drained must be patched out, whatever else is not known now. */
+		.view_problem = pass->drain_accepted ? "" : view->stale,
 		.ray_state_time = pass->ray_state_time,
 		.kv_requests = pass->kv_requests,
 		.drains = pass->drains.at,

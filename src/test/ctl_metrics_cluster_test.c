@@ -61,6 +61,10 @@ static const char working[] = HEAD "    enableInTreeAutoscaling: true\n" SPEC "p
 		BUSY_NODE IDLE_NODE DEMAND;
 static const char unreachable[] = HEAD "    enableInTreeAutoscaling: true\n" SPEC
 				       "pods:\n" POD("busy") POD("idle");
+static const char stale[] = HEAD
+	"    enableInTreeAutoscaling: true\n" SPEC
+	"pods:\n" POD("busy") "viewProblem: 'Pods: the watch is broken'\n"
+			      "rayState:\n  nodeStates:\n" HEAD_NODE BUSY_NODE;
 static const char hands_off[] = HEAD "    enableInTreeAutoscaling: false\n" SPEC;
 
 static int setup(void **state)
@@ -206,6 +210,21 @@ static void test_unreachable(void **state)
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_gpus_pending"));
 }
 
+/* Also where no idle worker is there to be kept. */
+static void test_stale_view(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	decided(fixture, stale, 2000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"ViewStale\"} 0");
+}
+
 static void test_hands_off(void **state)
 {
 	struct fixture *fixture = *state;
@@ -319,6 +338,7 @@ int main(void)
 		TEST(test_of_ray),
 		TEST(test_of_the_cluster),
 		TEST(test_unreachable),
+		TEST(test_stale_view),
 		TEST(test_hands_off),
 		TEST(test_times),
 		TEST(test_refused_patch),

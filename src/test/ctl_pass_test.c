@@ -92,6 +92,39 @@ static void test_stale_caches_remove_nothing(void **state)
 	assert_int_equal(api.patches, 0);
 }
 
+static void test_stale_caches_still_scale_up(void **state)
+{
+	(void)state;
+	idle_worker();
+	set_pending_gpus(3);
+	seen.stale = "the watch is broken";
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 3"));
+	assert_null(strstr(api.bodies[0], "workersToDelete"));
+}
+
+static void break_the_watch(const char *path)
+{
+	if (strstr(path, "/DrainNode"))
+		seen.stale = "the watch is broken";
+}
+
+/* Ray has accepted it, so it goes: left alone, its Pod would be replaced. */
+static void test_caches_stale_after_an_accepted_drain(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.before = break_the_watch;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
 /* 422: somebody set replicas to 1 meanwhile; the fresh object decides. */
 static void test_conflict_reads_afresh_and_decides_again(void **state)
 {
@@ -223,6 +256,8 @@ int main(void)
 		TEST(test_drain_without_answer_keeps_the_worker),
 		TEST(test_silent_gcs_is_no_idle_cluster),
 		TEST(test_stale_caches_remove_nothing),
+		TEST(test_stale_caches_still_scale_up),
+		TEST(test_caches_stale_after_an_accepted_drain),
 		TEST(test_conflict_reads_afresh_and_decides_again),
 		TEST(test_endless_conflict_gives_up),
 		TEST(test_refused_patch_is_an_error),
