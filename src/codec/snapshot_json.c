@@ -241,7 +241,7 @@ static int gpu_budget_decode(const struct json_at *root, struct snapshot *ret)
 	ret->gpu_budget = amount_from_double(value, &problem);
 	if (problem)
 		return json_fail(&member, "%s; it must be a number of GPUs, 0 or more", problem);
-	return 0;
+	return json_text(root, "gpuBudgetOf", &ret->gpu_budget_of);
 }
 
 static int device_table_member_decode(const struct json_at *root, struct snapshot *ret)
@@ -294,7 +294,7 @@ static int members_check(const struct json_at *root)
 	static const char *const known[] = {
 		"apiVersion", "kind",         "now",      "rayCluster",  "pods",        "rayState",
 		"events",     "rayStateTime", "settings", "autoscaler",  "deviceTable", "nodes",
-		"otherPods",  "gpuBudget",    "memory",   "viewProblem",
+		"otherPods",  "gpuBudget",    "memory",   "viewProblem", "gpuBudgetOf",
 	};
 
 	for (struct json_at e = json_first(root); e.json; json_next(&e)) {

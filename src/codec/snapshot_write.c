@@ -98,6 +98,8 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 		device_table_write(writer, "deviceTable", snapshot->device_table);
 	if (snapshot->has_gpu_budget)
 		json_write_amount(writer, "gpuBudget", snapshot->gpu_budget);
+	if (snapshot->has_gpu_budget && snapshot->gpu_budget_of && snapshot->gpu_budget_of[0])
+		json_write_text(writer, "gpuBudgetOf", snapshot->gpu_budget_of);
 	if (snapshot->memory)
 		memory_write(writer, "memory", snapshot->memory);
 }

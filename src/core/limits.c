@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/gpu_count.h"
 #include "core/target.h"
 
 /* First that is given wins: docs/SNAPSHOT.md, settings. */
@@ -80,6 +81,37 @@ static bool holds_gpus(const struct worker *worker)
 	       !(worker->goes && worker->state == WORKER_DRAINING);
 }
 
+/* Of a shared GPU only Ray knows which fraction a worker has. */
+static bool is_share(const struct group *group)
+{
+	return group->capacity.device.share != DEVICE_WHOLE;
+}
+
+/* What Ray reports can be made up by the code that runs there: a worker never counts less than what
+ * its Pod has, as far as its template tells Ray of it. */
+static int64_t gpus_of_worker(const struct situation *s, const struct group *group,
+			      const struct worker *worker)
+{
+	int64_t reported = resources_amount(&worker->node->total, "GPU", 0);
+	int64_t promised = limits_gpus_of_launch(group), held;
+
+	if (reported >= promised || is_share(group))
+		return reported;
+	held = gpu_count_of_pod(worker->pod, &s->snapshot->settings, s->snapshot->device_table,
+				s->arena);
+	held = held < promised ? held : promised;
+	return reported > held ? reported : held;
+}
+
+int64_t limits_gpus_of_launch(const struct group *group)
+{
+	if (is_share(group))
+		return group->capacity.gpu_amount;
+	return group->promised.gpu_amount > group->capacity.gpu_amount ?
+		       group->promised.gpu_amount :
+		       group->capacity.gpu_amount;
+}
+
 /* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as
  * far as minReplicas keeps them. */
 static __int128 gpus_of_group(const struct situation *s, const struct group *group)
@@ -95,7 +127,7 @@ static __int128 gpus_of_group(const struct situation *s, const struct group *gro
 			continue;
 		held++;
 		if (worker->joined && worker->node->total.count > 0)
-			sum += resources_amount(&worker->node->total, "GPU", 0);
+			sum += gpus_of_worker(s, group, worker);
 		else if (takes_back && worker->stuck)
 			stuck++;
 		else
@@ -108,7 +140,7 @@ static __int128 gpus_of_group(const struct situation *s, const struct group *gro
 		by_template -= group->missing;
 		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
 	}
-	return sum + (__int128)by_template * group->capacity.gpu_amount;
+	return sum + (__int128)by_template * limits_gpus_of_launch(group);
 }
 
 static int64_t present_gpus(const struct situation *s)
@@ -128,8 +160,8 @@ static int64_t present_gpus(const struct situation *s)
 }
 
 struct ceiling {
-	const char *name; /* NULL: there is none */
-	int64_t amount, budget;
+	const char *name;       /* NULL: there is none */
+	int64_t amount, budget; /* amount below 0: the name has the figure */
 };
 
 static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amount, int64_t budget)
@@ -144,6 +176,7 @@ static struct ceiling smallest_ceiling(const struct situation *s)
 	const struct snapshot *snapshot = s->snapshot;
 	int64_t present = present_gpus(s);
 	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
+	bool named = snapshot->gpu_budget_of != NULL && snapshot->gpu_budget_of[0] != '\0';
 	struct ceiling ceiling = { .name = NULL };
 
 	if (own > 0)
@@ -152,7 +185,9 @@ static struct ceiling smallest_ceiling(const struct situation *s)
 		take_smaller(&ceiling, "maxGPUs of the RayClusterAutoscaler",
 			     snapshot->autoscaler->max_gpus,
 			     snapshot->autoscaler->max_gpus - present);
-	if (snapshot->has_gpu_budget)
+	if (snapshot->has_gpu_budget && named)
+		take_smaller(&ceiling, snapshot->gpu_budget_of, -1, snapshot->gpu_budget);
+	else if (snapshot->has_gpu_budget)
 		take_smaller(&ceiling, "gpuBudget (the ceiling over all clusters)",
 			     snapshot->gpu_budget, snapshot->gpu_budget);
 	return ceiling;
@@ -173,6 +208,8 @@ const char *limits_gpu_ceiling_text(const struct situation *s)
 
 	if (ceiling.name == NULL)
 		return "";
+	if (ceiling.amount < 0)
+		return ceiling.name;
 	return arena_printf(s->arena, "%s %s", ceiling.name,
 			    resource_amount_text(s->arena, ceiling.amount));
 }

@@ -126,7 +126,8 @@ static void make_type(struct situation *s, const struct group *group, struct sch
 		.failure_recency = backoff_recency(s, group),
 		.accelerator = group->capacity.accelerator,
 		.launch_held = group->frozen || group->backed_off,
-		.gpu_amount = group->capacity.gpu_amount,
+		.gpu_amount = s->problem.has_gpu_budget ? limits_gpus_of_launch(group) :
+							  group->capacity.gpu_amount,
 	};
 }
 
@@ -250,6 +251,8 @@ static void note_result(struct situation *s)
 void packing_run(struct situation *s)
 {
 	const struct settings *settings = &s->snapshot->settings;
+	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
+	s->gpu_ceiling = limits_gpu_ceiling_text(s);
 	make_types(s);
 	make_nodes(s);
 	make_constraints(s);
@@ -258,8 +261,6 @@ void packing_run(struct situation *s)
 	s->problem.demand_count = s->packed_demands.count;
 	s->problem.conserve_accelerators = settings->conserve_accelerators;
 	s->problem.accelerators = &s->accelerators;
-	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
-	s->gpu_ceiling = limits_gpu_ceiling_text(s);
 	s->problem.terminate_over_max = s->problem.leaving_takes_nothing = true;
 	/* What fits on living workers, and so may be stuck there, is for Ray's order to say: both
 	 * packings are then given the same problem. */

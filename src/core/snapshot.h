@@ -47,6 +47,7 @@ struct snapshot {
 	size_t other_pod_count;
 	bool has_gpu_budget;
 	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
+	const char *gpu_budget_of;         /* the ceiling that it is left of; NULL or "": unknown */
 	const struct memory_state *memory; /* NULL: a fresh start */
 	/* NULL: nobody looked. Never part of the file, and nothing but a condition is made of it. */
 	const struct lint_digest *lint;

@@ -40,6 +40,9 @@ const char *act_memory_text(const struct plan *plan, struct arena *arena);
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
 
+/* Of a RayCluster; INT64_MAX when it cannot be read. */
+int64_t act_generation(const char *body, size_t size);
+
 /* The Pods of a LIST answer; a Pod that cannot be decoded is an error, for it may be the one that
  * is to be deleted. */
 int act_decode_pods(const char *body, size_t size, struct arena *arena,

@@ -5,6 +5,7 @@
 
 struct autoscaler_objects;
 struct events;
+struct fuse;
 struct kube_client;
 struct kube_informer;
 struct leader;
@@ -25,6 +26,7 @@ struct control {
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
+	struct fuse *fuse;                      /* NULL: no ceiling over several clusters */
 	struct metrics *metrics;                /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
 	struct room *room;                      /* NULL in sidecar mode */

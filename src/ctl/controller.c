@@ -13,6 +13,7 @@
 #include "ctl/control.h"
 #include "ctl/endpoints.h"
 #include "ctl/events.h"
+#include "ctl/fuse.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/nodes.h"
@@ -106,6 +107,11 @@ static void start_when_ready(void *context)
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return !a == !b && (!a || !strcmp(a, b));
+}
+
 static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster *new_object)
 {
 	static const char *const annotations[] = { ANNOTATION_REQUEST_RESOURCES,
@@ -115,13 +121,63 @@ static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster
 	    old->deleting != new_object->deleting)
 		return true;
 	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
-		const char *before = labels_value(&old->annotations, annotations[i]);
-		const char *after = labels_value(&new_object->annotations, annotations[i]);
-
-		if (!before != !after || (before && strcmp(before, after) != 0))
+		if (!same_text(labels_value(&old->annotations, annotations[i]),
+			       labels_value(&new_object->annotations, annotations[i])))
 			return true;
 	}
 	return false;
+}
+
+/* For ctl/fuse. A RayCluster that cannot be read is there, and counts at least what it did. */
+static void look(void *context, const char *namespace_, const char *name,
+		 struct fuse_objects *ret_objects)
+{
+	const struct controller *controller = context;
+	const struct control *control = &controller->control;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const void *const *pods;
+
+	if (!control->ray_clusters || !control->pods)
+		return;
+	ret_objects->cluster = kube_informer_get(control->ray_clusters, namespace_, name);
+	ret_objects->unreadable = kube_informer_bad(control->ray_clusters, namespace_, name);
+	pods = kube_informer_indexed(control->pods,
+				     arena_printf(&scratch, "%s/%s", namespace_, name),
+				     &ret_objects->pod_count);
+	ret_objects->pods = (const struct pod *const *)pods;
+}
+
+static void count_anew(struct controller *controller, const char *key)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *slash = strchr(key, '/');
+
+	if (slash && controller->control.fuse)
+		fuse_changed(controller->control.fuse,
+			     arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
+}
+
+/* Does it change what the Pod counts for? Its conditions change often, and Pods are many. */
+static bool counts_anew(const struct pod *old, const struct pod *new_object)
+{
+	static const char *const labels[] = { LABEL_CLUSTER, LABEL_GROUP, LABEL_NODE_TYPE };
+
+	if (!old || !new_object || old->deleting != new_object->deleting ||
+	    strcmp(old->phase, new_object->phase) != 0)
+		return true;
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (!same_text(labels_value(&old->labels, labels[i]),
+			       labels_value(&new_object->labels, labels[i])))
+			return true;
+	return false;
+}
+
+static void count_pod_anew(struct controller *controller, const struct pod *pod)
+{
+	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+
+	if (name)
+		fuse_changed(controller->control.fuse, pod->namespace_, name);
 }
 
 static void ray_cluster_changed(void *context, enum kube_change change, const char *key,
@@ -129,6 +185,7 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 {
 	struct controller *controller = context;
 
+	count_anew(controller, key);
 	if (change == KUBE_BAD)
 		log_error("RayCluster cannot be read, hands off", "cluster", key, "error",
 			  bad_text(controller->control.ray_clusters, key), NULL);
@@ -188,6 +245,10 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 			  bad_text(controller->control.pods, key), NULL);
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+	if (controller->control.fuse && counts_anew(old, new_object)) {
+		count_pod_anew(controller, old);
+		count_pod_anew(controller, new_object);
+	}
 	if (name)
 		(void)wake_cluster(controller, pod->namespace_, name);
 }
@@ -251,6 +312,11 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
+	controller->control.fuse = fuse_new(
+		&controller->control, &(struct fuse_config){ .look = look,
+							     .context = controller,
+							     .settle_ms = FUSE_SETTLE_MS,
+							     .lost_patch_ms = FUSE_LOST_PATCH_MS });
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
@@ -365,6 +431,7 @@ static void controller_done(struct controller *controller)
 	autoscaler_objects_free(controller->control.autoscalers);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
+	fuse_free(steal(&controller->control.fuse));
 	leader_free(controller->control.leader);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);

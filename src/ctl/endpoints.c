@@ -61,6 +61,7 @@ static struct metrics_now metrics_now(const struct control *control)
 {
 	return (struct metrics_now){
 		.leader = leader_is_leading(control->leader),
+		.fuse = control->fuse,
 		.unreadable =
 			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,
 	};

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "core/reason.h"
 #include "ctl/act.h"
+#include "ctl/fuse.h"
 #include "ctl/metrics_cluster.h"
 #include "ctl/metrics_text.h"
 #include "net/process.h"
@@ -307,6 +308,17 @@ static void write_cluster_counts(const struct metrics *metrics, const struct met
 	metrics_text_integer(&family, (const char *const[]){ "hands_off" }, (int64_t)hands_off);
 }
 
+static void write_ceilings(const struct metrics_now *now, enum metrics_id id, struct buf *buf)
+{
+	struct metrics_family family = METRICS_FAMILY(buf, id);
+	struct fuse_figure figure;
+
+	for (size_t at = 0; fuse_next(now->fuse, &at, &figure);)
+		metrics_text_amount(&family,
+				    (const char *const[]){ figure.scope, figure.namespace_ },
+				    id == METRICS_GPUS_CEILING ? figure.ceiling : figure.counted);
+}
+
 static void write_process(const struct metrics *metrics, struct buf *buf)
 {
 	struct process_figures figures;
@@ -329,6 +341,8 @@ bool metrics_write_part(const struct metrics *metrics, const struct metrics_now 
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
 	write_cluster_counts(metrics, now, buf);
+	write_ceilings(now, METRICS_GPUS_CEILING, buf);
+	write_ceilings(now, METRICS_GPUS_COUNTED, buf);
 	for (size_t id = 0; id < METRICS_COUNT; id++)
 		write_series(metrics, (enum metrics_id)id, buf);
 	write_process(metrics, buf);

@@ -24,10 +24,12 @@ struct metrics;
 struct metrics_now {
 	bool leader;
 	size_t unreadable; /* RayClusters that cannot be decoded: hands off */
+	struct fuse *fuse; /* NULL: no ceiling over several clusters */
 };
 
 struct act_scaled_list;
 struct figures;
+struct fuse;
 struct plan;
 struct snapshot;
 

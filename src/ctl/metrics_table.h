@@ -77,6 +77,12 @@
 	X(GAUGE, LEADER, "rayscaler_leader", "", "1 when this replica acts, 0 when it waits.")     \
 	X(GAUGE, CLUSTERS, "rayscaler_clusters", "state",                                          \
 	  "RayClusters that are seen; state is managed or hands_off.")                             \
+	X(GAUGE, GPUS_CEILING, "rayscaler_gpus_ceiling", "scope,namespace",                        \
+	  "The ceilings over several clusters that are set: scope total has no namespace, scope "  \
+	  "namespace one sample for each namespace with RayClusters.")                             \
+	X(GAUGE, GPUS_COUNTED, "rayscaler_gpus_counted", "scope,namespace",                        \
+	  "GPUs that count under that ceiling: what RayClusters have and ask for, with patches "   \
+	  "under way; above the ceiling nothing is added.")                                        \
 	X(HISTOGRAM, RECONCILE_DURATION, "rayscaler_reconcile_duration_seconds", "phase",          \
 	  "Time of a pass by phase: reading, deciding, draining, verifying, patching, total; a "   \
 	  "phase that a pass does not need is not counted.")                                       \

@@ -303,6 +303,11 @@ static int check_together(struct options *options, struct err *err)
 		return err_set(
 			err, ERR_INPUT,
 			"--namespace is for the controller; --cluster-name already names one cluster");
+	if (name && (options->max_gpus_per_namespace > 0 || options->max_gpus_total > 0))
+		return err_set(
+			err, ERR_INPUT,
+			"--max-gpus-per-namespace and --max-gpus-total are for the "
+			"controller; a sidecar sees one cluster: use --max-gpus-per-cluster");
 	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
 		return err_set(err, ERR_INPUT,
 			       "--backoff-initial-seconds is above --backoff-max-seconds");

@@ -60,6 +60,10 @@
 	  "default :8081, sidecar 0; 0: off")                                                      \
 	X(TEXT, device_table_file, "device-table", "", 0, 0, "file",                               \
 	  "names of accelerators beside the built-in ones; read once")                             \
+	X(NUMBER, max_gpus_per_namespace, "max-gpus-per-namespace", 0, 0, 1000000, "GPUs",         \
+	  "ceiling on GPU capacity of all clusters of a namespace, 0 none")                        \
+	X(NUMBER, max_gpus_total, "max-gpus-total", 0, 0, 1000000, "GPUs",                         \
+	  "ceiling on GPU capacity of all clusters together, 0 none")                              \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
 #define OPTIONS_TYPE_TEXT const char *

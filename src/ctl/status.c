@@ -12,6 +12,7 @@
 #include "codec/snapshot_json.h"
 #include "codec/snapshot_write.h"
 #include "ctl/figures.h"
+#include "ctl/fuse.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/pass.h"
@@ -109,6 +110,23 @@ static void write_conditions(struct json_writer *writer, const struct figures *f
 	json_write_array_end(writer);
 }
 
+/* The ceilings over several clusters, none when none is set. */
+static void write_ceilings(struct json_writer *writer, struct fuse *fuse)
+{
+	struct fuse_figure figure;
+
+	json_write_array(writer, "gpuCeilings");
+	for (size_t at = 0; fuse_next(fuse, &at, &figure);) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "scope", figure.scope);
+		json_write_text(writer, "namespace", figure.namespace_);
+		json_write_amount(writer, "ceiling", figure.ceiling);
+		json_write_amount(writer, "counted", figure.counted);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
 static void write_all(const struct status *status, struct buf *buf)
 {
 	const struct control *control = status->control;
@@ -122,6 +140,7 @@ static void write_all(const struct status *status, struct buf *buf)
 	json_write_text(&writer, "version", RAYSCALER_VERSION);
 	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
 	json_write_text(&writer, "holder", leader_holder(control->leader));
+	write_ceilings(&writer, control->fuse);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0; (figures = metrics_figures(control->metrics, i, &namespace_, &name));
 	     i++) {

@@ -76,6 +76,7 @@ static const char full[] = HEAD
 	"otherPods: [{metadata: {name: other}}]\n"
 	"deviceTable: {devices: [{resource: example.com/card, kind: NPU}]}\n"
 	"gpuBudget: 7.5\n"
+	"gpuBudgetOf: max-gpus-total 9\n"
 	"memory: {rayletGone: [{key: p, since: '2026-11-20T10:00:00Z'}, rubbish]}\n";
 
 static void check_full(const struct snapshot *snapshot)
@@ -103,6 +104,7 @@ static void check_full(const struct snapshot *snapshot)
 	assert_string_equal(snapshot->settings.accelerators.at[0], "neuron_cores");
 	assert_true(snapshot->autoscaler->paused);
 	assert_true(snapshot->has_gpu_budget && snapshot->gpu_budget == 75000);
+	assert_string_equal(snapshot->gpu_budget_of, "max-gpus-total 9");
 	assert_int_equal(device_table_own(snapshot->device_table).count, 1);
 	assert_int_equal(device_find(snapshot->device_table, "example.com/card")->kind, DEVICE_NPU);
 	assert_int_equal(snapshot->memory->raylet_gone.count, 1);

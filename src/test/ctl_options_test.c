@@ -191,6 +191,22 @@ static void test_namespace_is_not_for_the_sidecar(void **state)
 	assert_non_null(strstr(err.text, "--namespace is for the controller"));
 }
 
+/* It would hold nothing there, and a fuse that does nothing must say so. */
+static void test_ceilings_over_clusters_are_not_for_the_sidecar(void **state)
+{
+	char *flags[] = { "--max-gpus-total=8", "--max-gpus-per-namespace=8" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		char *words[] = { "--cluster-name=a", "--cluster-namespace=b", flags[i] };
+		AUTO(options_done) struct options options;
+		struct err err;
+
+		assert_int_equal(parse(&options, &err, COUNT(words), words), -1);
+		assert_non_null(strstr(err.text, "use --max-gpus-per-cluster"));
+	}
+}
+
 static void test_a_sidecar_never_elects(void **state)
 {
 	char *words[] = { "--cluster-name=a", "--cluster-namespace=b", "--leader-elect" };
@@ -266,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_help_wins),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_namespace_is_not_for_the_sidecar),
+		cmocka_unit_test(test_ceilings_over_clusters_are_not_for_the_sidecar),
 		cmocka_unit_test(test_a_sidecar_never_elects),
 		cmocka_unit_test(test_help_fits_a_screen),
 		cmocka_unit_test(test_document_is_current),

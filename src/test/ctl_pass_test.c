@@ -1,5 +1,6 @@
 /* One pass against a scripted GCS and a scripted API server: what is asked in which order, and
  * that nothing is removed on anything less than a positive, fresh fact. */
+#include "ctl/fuse.h"
 #include "test/pass_bench.h"
 
 static void test_demand_is_one_patch(void **state)
@@ -143,6 +144,56 @@ static void test_conflict_reads_afresh_and_decides_again(void **state)
 	assert_true(seen.patched);
 }
 
+static void look(void *context, const char *namespace_, const char *name,
+		 struct fuse_objects *ret_objects)
+{
+	(void)context;
+	(void)namespace_;
+	(void)name;
+	ret_objects->unreadable = true; /* the cache knows no more than before */
+}
+
+static int64_t counted(struct fuse *fuse)
+{
+	struct fuse_figure figure;
+	size_t at = 0;
+
+	return fuse_next(fuse, &at, &figure) ? figure.counted : -1;
+}
+
+/* 5 are asked for, 2 allowed; what an accepted patch asks for counts until the caches show it. */
+static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
+{
+	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+
+	(void)state;
+	options.max_gpus_total = 2;
+	control.fuse = fuse_new(&control, &config);
+	set_pending_gpus(5);
+	api.cluster = CLUSTER("2");
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 2"));
+	assert_true(counted(control.fuse) == 20000);
+	fuse_free(steal(&control.fuse));
+}
+
+static void test_a_refused_patch_counts_nothing(void **state)
+{
+	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+
+	(void)state;
+	options.max_gpus_total = 2;
+	control.fuse = fuse_new(&control, &config);
+	set_pending_gpus(5);
+	api.statuses[0] = 403;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(counted(control.fuse), 0);
+	fuse_free(steal(&control.fuse));
+}
+
 static void test_endless_conflict_gives_up(void **state)
 {
 	(void)state;
@@ -259,6 +310,8 @@ int main(void)
 		TEST(test_stale_caches_still_scale_up),
 		TEST(test_caches_stale_after_an_accepted_drain),
 		TEST(test_conflict_reads_afresh_and_decides_again),
+		TEST(test_a_ceiling_over_clusters_bounds_the_patch),
+		TEST(test_a_refused_patch_counts_nothing),
 		TEST(test_endless_conflict_gives_up),
 		TEST(test_refused_patch_is_an_error),
 		TEST(test_unneeded_launch_is_taken_back),

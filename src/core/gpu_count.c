@@ -1,0 +1,124 @@
+#include "core/gpu_count.h"
+
+#include <string.h>
+
+#include "core/capacity.h"
+#include "core/name_set.h"
+
+struct tally {
+	int64_t kept, leaving; /* Pods */
+	struct name_set leaving_names;
+};
+
+struct counting {
+	const struct ray_cluster *cluster;
+	const struct settings *settings;
+	const struct device_table *devices;
+	struct arena *scratch;
+	struct tally *groups;
+	int64_t heads; /* Pods */
+	__int128 sum;
+};
+
+int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,
+			 const struct device_table *devices, struct arena *scratch)
+{
+	struct worker_group group = {
+		.name = "", .num_of_hosts = 1, .template = { .spec = pod->spec }, .scale_gate = ""
+	};
+	struct ray_cluster cluster = {
+		.namespace_ = "", .name = "", .ray_version = "", .groups = &group, .group_count = 1
+	};
+	struct capacity capacity = { 0 };
+
+	capacity_of_group(&cluster, 0, settings, devices, scratch, &capacity);
+	return capacity.gpu_amount;
+}
+
+static bool has_finished(const struct pod *pod)
+{
+	return strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0;
+}
+
+static struct tally *tally_of(const struct counting *c, const struct pod *pod)
+{
+	const char *name = labels_value(&pod->labels, LABEL_GROUP);
+
+	if (c->cluster == NULL || name == NULL || !pod_is_worker(pod))
+		return NULL;
+	for (size_t g = 0; g < c->cluster->group_count; g++)
+		if (strcmp(c->cluster->groups[g].name, name) == 0)
+			return &c->groups[g];
+	return NULL;
+}
+
+static void count_pod(struct counting *c, const struct pod *pod)
+{
+	struct tally *tally = tally_of(c, pod);
+
+	if (has_finished(pod))
+		return;
+	if (tally != NULL && (pod->deleting || name_set_contains(&tally->leaving_names, pod->name)))
+		tally->leaving++;
+	else if (tally != NULL)
+		tally->kept++;
+	else if (c->cluster != NULL && pod_is_head(pod))
+		c->heads++;
+	else
+		c->sum += gpu_count_of_pod(pod, c->settings, c->devices, c->scratch);
+}
+
+static bool is_made(const struct ray_cluster *cluster)
+{
+	return !cluster->suspend && !cluster->deleting;
+}
+
+static void count_group(struct counting *c, size_t index, const int64_t *replicas)
+{
+	const struct worker_group *group = &c->cluster->groups[index];
+	const struct tally *tally = &c->groups[index];
+	int64_t hosts = group->num_of_hosts > 0 ? group->num_of_hosts : 1;
+	int64_t there = (tally->kept + hosts - 1) / hosts;
+	int64_t asked = replicas != NULL ? replicas[index] : group->replicas;
+	struct capacity capacity = { 0 };
+
+	asked = asked < group->min_replicas ? group->min_replicas : asked;
+	asked = asked > group->max_replicas ? group->max_replicas : asked;
+	if (!is_made(c->cluster) || group->suspend)
+		asked = 0;
+	capacity_of_group(c->cluster, index, c->settings, c->devices, c->scratch, &capacity);
+	c->sum += ((__int128)(asked > there ? asked : there) * hosts + tally->leaving) *
+		  capacity.gpu_amount;
+}
+
+static void count_head(struct counting *c)
+{
+	int64_t heads = c->heads > 0 || !is_made(c->cluster) ? c->heads : 1;
+	struct capacity capacity = { 0 };
+
+	capacity_of_head(c->cluster, c->settings, c->devices, c->scratch, &capacity);
+	c->sum += (__int128)heads * capacity.gpu_amount;
+}
+
+int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
+		  size_t pod_count, const int64_t *replicas, const struct settings *settings,
+		  const struct device_table *devices, struct arena *scratch)
+{
+	struct counting c = {
+		.cluster = cluster, .settings = settings, .devices = devices, .scratch = scratch
+	};
+
+	if (cluster != NULL) {
+		c.groups = arena_array(scratch, cluster->group_count, sizeof(*c.groups));
+		for (size_t g = 0; g < cluster->group_count; g++)
+			c.groups[g].leaving_names =
+				name_set_of_strings(scratch, &cluster->groups[g].workers_to_delete);
+	}
+	for (size_t i = 0; i < pod_count; i++)
+		count_pod(&c, pods[i]);
+	for (size_t g = 0; cluster != NULL && g < cluster->group_count; g++)
+		count_group(&c, g, replicas);
+	if (cluster != NULL)
+		count_head(&c);
+	return c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;
+}
