@@ -117,6 +117,11 @@ void observe(const struct observation *observation, struct arena *arena,
 		.autoscaler = observation->autoscaler,
 		.lint = observation->lint,
 	};
+	if (observation->gpu_budget) {
+		ret_snapshot->has_gpu_budget = observation->gpu_budget->has_ceiling;
+		ret_snapshot->gpu_budget = observation->gpu_budget->amount;
+		ret_snapshot->gpu_budget_of = observation->gpu_budget->ceiling;
+	}
 	observe_pods(observation, arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);
 	request_resources_observe(ret_snapshot, arena);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "core/snapshot.h"
+#include "ctl/fuse.h"
 
 /* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
 #define MEMORY_TEXT_MAX ((size_t)1 << 20)
@@ -44,6 +45,7 @@ struct observation {
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const struct lint_digest *lint;             /* NULL: nobody looked */
+	const struct fuse_budget *gpu_budget;       /* NULL: no ceiling over several clusters */
 	const char *memory_json;                    /* of the previous plan; NULL: none */
 };
 

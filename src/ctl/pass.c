@@ -135,6 +135,8 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "patching");
+	fuse_patch_answered(pass->config.control->fuse, pass->config.namespace_, pass->config.name,
+			    err, err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && err->kind == ERR_CONFLICT && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
 		return;
@@ -144,7 +146,8 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	pass_finish(pass, err ? NULL : pass->memory_json, err ? NULL : answer->body, err);
 }
 
-static void send_patch(struct pass *pass, const struct plan *plan)
+static void send_patch(struct pass *pass, const struct plan *plan,
+		       const struct fuse_objects *objects)
 {
 	AUTO(buf_done) struct buf body;
 	struct pass_request *request;
@@ -157,6 +160,7 @@ static void send_patch(struct pass *pass, const struct plan *plan)
 	}
 	pass->step = PASS_PATCHING;
 	phase_begin(pass);
+	fuse_patch_sent(pass->config.control->fuse, objects, plan);
 	request = request_new(pass);
 	request->kube = kube_client_send_until(pass->config.control->kube, KUBE_JSON_PATCH,
 					       cluster_path(pass), buf_string(&body), body.size,
@@ -272,6 +276,7 @@ static void pass_decide(struct pass *pass)
 {
 	struct snapshot *snapshot = ARENA_NEW(&pass->arena, struct snapshot);
 	struct pass_view view = { .stale = "" };
+	struct fuse_objects objects;
 	const struct plan *plan;
 
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &view);
@@ -303,8 +308,9 @@ static void pass_decide(struct pass *pass)
 		return;
 	}
 	announce(pass, plan, snapshot);
+	objects = pass_objects(pass, &view);
 	if (plan->patch.count > 0)
-		send_patch(pass, plan);
+		send_patch(pass, plan, &objects);
 	else
 		pass_finish(pass, pass->memory_json, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "ctl/act.h"
+#include "ctl/fuse.h"
 #include "ctl/observe.h"
 #include "ctl/pass.h"
 
@@ -72,6 +73,8 @@ bool pass_observe_is_old(const struct pass *pass);
 /* When that will be, for kube_client_send_until; 0: never. */
 int64_t pass_observe_until_ms(const struct pass *pass);
 
+/* What ctl/fuse counts of it: what was read in this pass is newer than the caches. */
+struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view);
 /* The snapshot of what the pass and the caches know. */
 void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot);
 

@@ -34,13 +34,24 @@ bool pass_observe_is_old(const struct pass *pass)
 	return until_ms > 0 && loop_boot_ms() > until_ms;
 }
 
-void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot)
+struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view)
 {
-	struct observation observation = {
-		.now = pass->now,
+	return (struct fuse_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
 		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
 		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
+	};
+}
+
+void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot)
+{
+	struct fuse_objects objects = pass_objects(pass, view);
+	struct fuse_budget budget;
+	struct observation observation = {
+		.now = pass->now,
+		.cluster = objects.cluster,
+		.pods = objects.pods,
+		.pod_count = objects.pod_count,
 		.ray_state = pass->ray_state,
 		.ray_problem = pass->ray_err.text,
 		/* Who has been drained must be patched out, whatever else is not known now. */
@@ -63,7 +74,9 @@ void pass_observe(struct pass *pass, const struct pass_view *view, struct snapsh
 		.memory_json = pass->config.memory_json,
 		.autoscaler = view->autoscaler,
 		.lint = view->lint,
+		.gpu_budget = &budget,
 	};
 
+	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
 	observe(&observation, &pass->arena, ret_snapshot);
 }
