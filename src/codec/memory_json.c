@@ -106,6 +106,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
 	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
 	DECODE_LIST(&root, "leaving", since_decode, &memory.leaving);
+	DECODE_LIST(&root, "raySessions", since_decode, &memory.ray_sessions);
 	DECODE_LIST(&root, "templates", template_decode, &memory.templates);
 	*ret_memory = memory;
 }
@@ -170,6 +171,7 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
 	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
 	WRITE_LIST(writer, "leaving", write_since, &memory->leaving);
+	WRITE_LIST(writer, "raySessions", write_since, &memory->ray_sessions);
 	WRITE_LIST(writer, "templates", write_template, &memory->templates);
 	json_write_object_end(writer);
 }

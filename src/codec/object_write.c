@@ -88,6 +88,22 @@ static void write_annotations(struct json_writer *writer, const struct labels *a
 		json_write_object_end(writer);
 }
 
+/* Of managedFields what ray_cluster_decode reads: who wrote the worker groups last. */
+static void write_groups_manager(struct json_writer *writer, const char *manager)
+{
+	json_write_array(writer, "managedFields");
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "manager", manager);
+	json_write_object(writer, "fieldsV1");
+	json_write_object(writer, "f:spec");
+	json_write_object(writer, "f:workerGroupSpecs");
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_array_end(writer);
+}
+
 void object_write_metadata(struct json_writer *writer, const struct object_write_metadata *metadata)
 {
 	json_write_object(writer, "metadata");
@@ -106,6 +122,8 @@ void object_write_metadata(struct json_writer *writer, const struct object_write
 		object_write_labels(writer, "labels", metadata->labels);
 	if (metadata->annotations)
 		write_annotations(writer, metadata->annotations);
+	if (metadata->groups_manager && metadata->groups_manager[0])
+		write_groups_manager(writer, metadata->groups_manager);
 	json_write_object_end(writer);
 }
 

@@ -29,6 +29,7 @@ struct object_write_metadata {
 	time_ms created, deleted;
 	bool deleting;
 	const struct labels *labels, *annotations;
+	const char *groups_manager; /* of a RayCluster; NULL and "": unknown */
 };
 void object_write_metadata(struct json_writer *writer,
 			   const struct object_write_metadata *metadata);

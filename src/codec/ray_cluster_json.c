@@ -10,6 +10,9 @@
 #define REPLICAS_MAX INT32_MAX
 /* KubeRay has no limit; the API server's 1.5 MiB per object would allow tens of thousands. */
 #define GROUPS_MAX 1000
+/* What the API server makes of our User-Agent, and its limit for such names. */
+#define OWN_MANAGER "rayscaler"
+#define MANAGER_MAX 128
 
 /* Notes a problem of the group; the first one is also the group's own. */
 static void group_problem(const struct json_at *at, struct worker_group *group, const char *what)
@@ -193,6 +196,40 @@ static int spec_decode(const struct json_at *root, struct ray_cluster *ret)
 	       groups_decode(&spec, ret);
 }
 
+/* Does the entry own the field, and not only its status? */
+static bool owns_groups(const struct json_at *entry)
+{
+	struct json_at fields = json_member(entry, "fieldsV1");
+	struct json_at spec = json_member(&fields, "f:spec");
+	struct json_at groups = json_member(&spec, "f:workerGroupSpecs");
+
+	return json_type(&groups) == JSON_OBJECT;
+}
+
+/* Only for a message: what does not read well is nobody, never an error. */
+static const char *groups_manager(const struct json_at *root)
+{
+	struct json_at metadata = json_member(root, "metadata");
+	struct json_at list = json_member(&metadata, "managedFields");
+	const char *found = "", *newest = "";
+
+	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
+		struct json_at name = json_member(&e, "manager"), time = json_member(&e, "time");
+
+		/* All of one form: the order of their text is that of time. */
+		const char *when = json_type(&time) == JSON_STRING ? json_text_value(&time) : "";
+
+		if (json_type(&name) != JSON_STRING ||
+		    strcmp(json_text_value(&name), OWN_MANAGER) == 0 ||
+		    strlen(json_text_value(&name)) > MANAGER_MAX || !owns_groups(&e) ||
+		    strcmp(when, newest) < 0)
+			continue;
+		newest = when;
+		found = json_text_value(&name);
+	}
+	return arena_strdup(root->reader->arena, found);
+}
+
 /* The file form and lists may leave it out. */
 static int kind_check(const struct json_at *root)
 {
@@ -229,6 +266,7 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	cluster.deleting = metadata.deleting;
 	cluster.labels = metadata.labels;
 	cluster.annotations = metadata.annotations;
+	cluster.groups_manager = groups_manager(&root);
 	cluster.problems = object_problems(&reader);
 	*ret_cluster = cluster;
 	return 0;

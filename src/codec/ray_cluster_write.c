@@ -136,6 +136,7 @@ void ray_cluster_write(struct json_writer *writer, const char *name,
 		.deleting = cluster->deleting,
 		.labels = &cluster->labels,
 		.annotations = &cluster->annotations,
+		.groups_manager = cluster->groups_manager,
 	};
 
 	json_write_object(writer, name);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/event_meaning.h"
+#include "core/fight.h"
 #include "core/progress.h"
 #include "core/reason.h"
 
@@ -166,6 +167,14 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 	return (struct evidence){ NULL, "" };
 }
 
+/* Somebody sets replicas back: raising it again and again would go on for ever. */
+static struct evidence evidence_of_fight(const struct situation *s, const struct group *group)
+{
+	struct memory_since fight = { .key = group->spec->name, .count = group->reverts };
+
+	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(s, &fight) };
+}
+
 static struct evidence find_evidence(const struct situation *s, const struct group *group,
 				     const struct memory_backoff *old)
 {
@@ -173,6 +182,8 @@ static struct evidence find_evidence(const struct situation *s, const struct gro
 		return (struct evidence){ REASON_SCALE_GATE,
 					  arena_printf(s->arena, "scaleStrategy.scaleGate is %.*s",
 						       MESSAGE_MAX, group->spec->scale_gate) };
+	if (group->reverts >= FIGHT_REVERTS_MIN)
+		return evidence_of_fight(s, group);
 	struct evidence evidence = evidence_of_pods(s, group, old);
 	if (evidence.cause == NULL && group->missing > 0)
 		evidence = evidence_of_operator(s, group, old);
@@ -309,7 +320,7 @@ static void spread_over_replicas(struct situation *s, const struct group *group)
 
 static void mark_stuck(struct situation *s, const struct group *group)
 {
-	if (!group->backed_off)
+	if (!group->takes_back)
 		return;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		struct worker *worker = &s->workers[group->first_worker + i];
@@ -322,16 +333,22 @@ static void mark_stuck(struct situation *s, const struct group *group)
 
 void backoff_update(struct situation *s)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
+	for (size_t g = 0; g < s->group_count; g++)
 		update_group(s, &s->groups[g]);
-		mark_stuck(s, &s->groups[g]);
-	}
 	/* The entries have stopped moving: only now may a group point to its own. */
 	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
 		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
 		for (size_t g = 0; g < s->group_count; g++)
 			if (strcmp(s->groups[g].spec->name, entry->group) == 0)
 				s->groups[g].backoff = entry;
+	}
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+
+		group->raises_held = group->backed_off &&
+				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
+		group->takes_back = group->backed_off && !group->raises_held;
+		mark_stuck(s, group);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* Back-off of groups that bring no capacity: entered on evidence (Pods, events, conditions), doubling,
  * remembered only through memory, ended by time (the next launch is the probe) or by a worker that
- * joined. Sets backed_off and backoff of the groups, stuck of their workers, and the back-offs of the new
+ * joined. Sets backed_off, takes_back, raises_held and backoff of the groups, stuck of their workers, and the back-offs of the new
  * memory.
  * Must not take Pods back: that is launch. */
 #ifndef CORE_BACKOFF_H

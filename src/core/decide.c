@@ -15,6 +15,7 @@
 #include "core/patch.h"
 #include "core/placement.h"
 #include "core/progress.h"
+#include "core/ray_session.h"
 #include "core/reason.h"
 #include "core/served.h"
 #include "core/target.h"
@@ -131,8 +132,10 @@ static void write_gated(struct situation *s, const struct gate *gate)
 
 static void choose(struct situation *s)
 {
+	ray_session_update(s);
 	progress_assess(s);
 	gone_update(s);
+	fight_update(s);
 	backoff_update(s);
 	terminate_classify(s);
 	launch_recall(s);
@@ -147,7 +150,6 @@ static void choose(struct situation *s)
 	for (size_t g = 0; g < s->group_count; g++)
 		target_finish(&s->groups[g]);
 	launch_remember(s);
-	fight_update(s);
 }
 
 static void write_plan(struct situation *s)

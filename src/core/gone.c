@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/progress.h"
+
 static time_ms since(const struct situation *s, const char *pod)
 {
 	const struct memory_state *memory = s->snapshot->memory;
@@ -27,7 +29,10 @@ void gone_update(struct situation *s)
 		if (!worker->raylet_gone || worker->finished || worker->deleting)
 			continue;
 		time_ms first = since(s, worker->pod_name);
-		worker->expired = s->snapshot->now - first >= limit;
+		time_ms started = progress_ray_start(s, worker->pod);
+		/* What died may be on its way back: a container or a head that has started since gets
+		 * the whole time. */
+		worker->expired = s->snapshot->now - (started > first ? started : first) >= limit;
 		VEC_PUSH(s->arena, &s->plan->memory.raylet_gone,
 			 ((struct memory_since){ .key = worker->pod_name, .since = first }));
 	}

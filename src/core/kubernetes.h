@@ -150,6 +150,8 @@ struct ray_cluster {
 	struct pod_template head_template;
 	const struct worker_group *groups;
 	size_t group_count;
+	/* Who of metadata.managedFields wrote workerGroupSpecs last, ourselves aside; "" unknown */
+	const char *groups_manager;
 	const struct condition *conditions; /* status.conditions */
 	size_t condition_count;
 	struct strings problems;

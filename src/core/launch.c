@@ -217,7 +217,7 @@ void launch_take_back(struct situation *s)
 		struct group *group = &s->groups[g];
 		if (s->termination_forbidden || group->frozen)
 			continue;
-		if (group->backed_off)
+		if (group->takes_back)
 			take_back_stuck(s, group);
 		else
 			cancel_unneeded(s, group);
@@ -256,7 +256,7 @@ void launch_remember(struct situation *s)
 			.unneeded = group->unneeded,
 			.unneeded_since = group->unneeded_since,
 		};
-		if (s->termination_forbidden || group->backed_off) {
+		if (s->termination_forbidden || group->takes_back) {
 			const struct memory_launch *old = remembered(s, group);
 			entry->unneeded = old != NULL ? old->unneeded : 0;
 			entry->unneeded_since = old != NULL ? old->unneeded_since : TIME_NONE;

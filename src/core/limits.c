@@ -116,7 +116,7 @@ int64_t limits_gpus_of_launch(const struct group *group)
  * far as minReplicas keeps them. */
 static __int128 gpus_of_group(const struct situation *s, const struct group *group)
 {
-	bool takes_back = group->backed_off && !s->termination_forbidden;
+	bool takes_back = group->takes_back && !s->termination_forbidden;
 	int64_t by_template = group->missing, held = 0, stuck = 0;
 	__int128 sum = 0;
 

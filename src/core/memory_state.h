@@ -54,7 +54,8 @@ struct memory_state {
 	VEC(struct memory_since) raylet_gone;    /* key: Pod name */
 	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
-	VEC(struct memory_since) leaving; /* key: the group's name; since: last seen in use */
+	VEC(struct memory_since) leaving;      /* key: the group's name; since: last seen in use */
+	VEC(struct memory_since) ray_sessions; /* at most one; key: cluster_session_name */
 };
 
 #endif

@@ -147,11 +147,17 @@ static const char *container_text(const struct pod *pod)
 	return status->reason[0] != '\0' ? status->reason : "its Ray container does not run";
 }
 
+time_ms progress_ray_start(const struct situation *s, const struct pod *pod)
+{
+	return latest(latest(ray_container_start(pod), ray_container_start(s->head_pod)),
+		      s->ray_session_since);
+}
+
 /* The clock of a start begins anew when the head's Ray starts: all raylets must join again. */
 static void assess_start(const struct situation *s, struct worker *worker,
 			 const struct condition *scheduled)
 {
-	time_ms since = latest(ray_container_start(worker->pod), ray_container_start(s->head_pod));
+	time_ms since = progress_ray_start(s, worker->pod);
 	if (scheduled != NULL)
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)

@@ -10,6 +10,9 @@
 #define PROGRESS_GATE_GRACE_MS 5000
 
 void progress_assess(struct situation *situation);
+/* When the raylet of this Pod began to join at the earliest: the latest of its Ray container's start, the
+ * head's, and the first sight of the GCS that answers (ray_session.h). TIME_NONE: not known. */
+time_ms progress_ray_start(const struct situation *situation, const struct pod *pod);
 /* "Failed: UnexpectedAdmissionError: ...", of a Pod that has ended. */
 const char *progress_end_text(struct arena *arena, const struct pod *pod);
 /* scaleStrategy.scaleGate holds the group. */

@@ -136,7 +136,9 @@
 	  "the node autoscaler, and whether the cloud has such machines; --node-provision-timeout-seconds") \
 	X(POD_FAILED, "PodFailed", "its Pods fail before they join", "log and status of the Pod")           \
 	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not join in time",                             \
-	  "the log of the worker; raise --start-timeout-seconds when starting takes that long")
+	  "the log of the worker; raise --start-timeout-seconds when starting takes that long")             \
+	X(REPLICAS_RESET, "ReplicasReverted", "somebody sets its replicas back after our patches",          \
+	  "let one program own replicas: keep it out of GitOps and of scripts")
 
 /* The meaning starts with the type of the condition. */
 #define REASON_CONDITION_TABLE(X)                                                                  \
@@ -215,6 +217,9 @@
 	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                              \
 	  "a worker lacks what its template promises, no more are launched for that",              \
 	  "mend the template: the message has both figures")                                       \
+	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
+	  "somebody has set replicas back three times, so it is raised less and less often",       \
+	  "let one program own replicas: keep it out of GitOps and of scripts")                    \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
 	  "let container autoscaler run `rayscaler park` (the message says where)")                \
 	X(LINT_FINDINGS, WARNING, "LintFindings",                                                  \

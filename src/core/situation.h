@@ -100,8 +100,11 @@ struct group {
 	struct accelerator_type inferred; /* type "" for none */
 	const struct template_lack *lacks;
 	size_t lack_count;
+	int64_t reverts; /* set by fight, in the pass that saw one: how many by now; 0: none */
 	/* Back-off: see backoff.h. */
 	bool backed_off;
+	bool takes_back;                /* backed off, and what does not come is not waited for */
+	bool raises_held;               /* backed off because somebody sets replicas back */
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
 	/* Set by packing. */
 	int64_t packed_launches; /* Pods */
@@ -174,6 +177,7 @@ struct situation {
 	struct strings accelerators;
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
+	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: not known */
 	const struct pod *head_pod;       /* NULL when there is none */
 	struct name_set pod_names;
 	struct node_rooms *rooms; /* of the Nodes; NULL until outlook has looked */

@@ -68,6 +68,19 @@ static int64_t beside_leaving(const struct group *group, int64_t wanted)
 	return clamp(group, beside > later ? beside : later);
 }
 
+/* Somebody else decides on replicas: it is not raised for a while (fight.h). */
+static void hold_raise(struct group *group, int64_t *replicas)
+{
+	int64_t there = group->spec->replicas;
+
+	if (!group->raises_held || group->patch_replicas <= there)
+		return;
+	group->patch_replicas = there;
+	group->wanted_replicas = there < group->wanted_replicas ? there : group->wanted_replicas;
+	*replicas = group->wanted_replicas;
+	group->to_launch = 0;
+}
+
 void target_finish(struct group *group)
 {
 	if (group->frozen) {
@@ -82,6 +95,7 @@ void target_finish(struct group *group)
 		replicas = floor + group->allowed_replicas;
 	group->wanted_replicas = clamp(group, replicas);
 	group->patch_replicas = beside_leaving(group, group->wanted_replicas);
+	hold_raise(group, &replicas);
 	group->target_replicas = clamp(group, replicas - group->drained) + group->patch_replicas -
 				 group->wanted_replicas;
 	group->at_maximum = replicas > group->spec->max_replicas || group->replacements_at_max ||

@@ -19,6 +19,13 @@ static void add(struct situation *s, const char *type, bool status, const char *
 					      .message = message };
 }
 
+static const char *ray_note(const struct situation *s)
+{
+	const char *note = s->snapshot->ray_note;
+
+	return note != NULL && note[0] != '\0' ? arena_printf(s->arena, "; %s", note) : "";
+}
+
 static void write_active(struct situation *s)
 {
 	if (!s->ray_reachable) {
@@ -26,8 +33,8 @@ static void write_active(struct situation *s)
 		    arena_printf(
 			    s->arena,
 			    "Ray is unreachable: %s; nothing is terminated, minReplicas and the "
-			    "request-resources annotation still scale up",
-			    s->ray_problem));
+			    "request-resources annotation still scale up%s",
+			    s->ray_problem, ray_note(s)));
 		return;
 	}
 	if (s->view_problem != NULL) {
@@ -39,11 +46,12 @@ static void write_active(struct situation *s)
 		return;
 	}
 	add(s, "ScalingActive", true, REASON_DEMAND_READ,
-	    arena_printf(s->arena, "demand and idleness were read from Ray: %s, %s, %s",
+	    arena_printf(s->arena, "demand and idleness were read from Ray: %s, %s, %s%s",
 			 worker_count_text(s->arena, (int64_t)s->demands.at.count, "request shape"),
 			 worker_count_text(s->arena, (int64_t)s->gang_count, "placement group"),
 			 worker_count_text(s->arena, (int64_t)s->snapshot->ray_state->node_count,
-					   "node")));
+					   "node"),
+			 ray_note(s)));
 }
 
 static void write_able(struct situation *s)
@@ -109,12 +117,7 @@ static void write_reverted(struct situation *s)
 		const struct memory_since *fight = &s->plan->memory.replica_fights.at[i];
 		if (fight->count < FIGHT_REVERTS_MIN)
 			continue;
-		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
-		    arena_printf(
-			    s->arena,
-			    "somebody set replicas of group %s back %lld times: let one program "
-			    "own the field",
-			    fight->key, (long long)fight->count));
+		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED, fight_text(s, fight));
 		return;
 	}
 }

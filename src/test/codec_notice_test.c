@@ -241,6 +241,16 @@ static void test_conditions(void **state)
 		"!SecondAutoscaler [] 0: container autoscaler of the head Pod does not run "
 		"`rayscaler park`: set spec.autoscalerOptions.command and args, or two autoscalers "
 		"fight\n");
+	check_case(
+		"0832_fight_is_named",
+		"!ReplicasReverted [] 0: argocd-controller set replicas of group gpu-group back 3 "
+		"times: let one program own the field\n"
+		"!GroupBackedOff [gpu-group ReplicasReverted] 0: Nothing is launched in group gpu-group "
+		"for 10 s (ReplicasReverted): argocd-controller set replicas of group gpu-group back 3 "
+		"times: let one program own the field\n"
+		"NotTriggerScaleUp [gpu-group BackOff] 10: No worker is launched for 2 pending bundles "
+		"{GPU: 1} (BackOff): group gpu-group is in back-off: argocd-controller set replicas of "
+		"group gpu-group back 3 times: let one program own the field\n");
 }
 
 /* --- docs/REASONS.md: when is a worker called blocked? --- */

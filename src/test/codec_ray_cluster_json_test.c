@@ -12,6 +12,41 @@ static int decode(const char *text, struct arena *arena, struct err *err)
 	return ray_cluster_decode(tree, "rayCluster", arena, &cluster, err);
 }
 
+static void check_manager(const char *fields, const char *wanted)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *text =
+		arena_printf(&arena,
+			     "metadata: {name: d, managedFields: %s}\n"
+			     "spec: {headGroupSpec: {template: {spec: {containers: []}}}}\n",
+			     fields);
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct ray_cluster cluster;
+	struct err err;
+
+	if (ray_cluster_decode(tree, "", &arena, &cluster, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(cluster.groups_manager, wanted);
+}
+
+#define OWNS "fieldsV1: {'f:spec': {'f:workerGroupSpecs': {}}}"
+
+/* Foreign and for a message only: nothing in it is an error. */
+static void test_who_wrote_the_groups(void **state)
+{
+	(void)state;
+	check_manager("null", "");
+	check_manager("{}", "");
+	check_manager("[1, null, {manager: 7, time: {}, fieldsV1: []}, {" OWNS "}]", "");
+	check_manager("[{manager: a, time: null, " OWNS "}]", "a");
+	check_manager("[{manager: a, time: '2026-11-20T10:00:00Z', fieldsV1: {'f:status': {}}}]",
+		      "");
+	check_manager("[{manager: a, time: '2026-11-20T10:00:01Z', " OWNS "},"
+		      " {manager: b, time: '2026-11-20T10:00:00Z', " OWNS "},"
+		      " {manager: rayscaler, time: '2026-11-20T10:00:02Z', " OWNS "}]",
+		      "a");
+}
+
 static const char full[] =
 	"apiVersion: ray.io/v1\n"
 	"kind: RayCluster\n"
@@ -357,6 +392,7 @@ static void test_too_many_groups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_wrote_the_groups),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_problems),
