@@ -114,6 +114,7 @@ struct ray_state {
 	const struct ray_constraint *constraints;
 	size_t constraint_count;
 	const char *session_name;
+	size_t reply_bytes;      /* of the message that it came in; 0: from a file */
 	struct strings problems; /* "pendingResourceRequests[3].request.resourcesBundle.CPU: NaN" */
 };
 

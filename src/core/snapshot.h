@@ -26,6 +26,9 @@ struct snapshot {
 	/* Why the view of the API server is not live: more is launched on what is known, nothing is
 	 * terminated. NULL or "": it is live. */
 	const char *view_problem;
+	/* How Ray is asked, where that is worth telling ("it is read every 8 s, because ..."); "" and
+	 * NULL: nothing. Never part of the file, and nothing but a message is made of it. */
+	const char *ray_note;
 	time_ms ray_state_time; /* when the reply was received */
 	bool events_known;      /* false: the mode has no events, timeouts decide */
 	const struct event *events;

@@ -18,6 +18,7 @@
 #include "ctl/notices.h"
 #include "ctl/observe.h"
 #include "ctl/options.h"
+#include "ctl/pace.h"
 #include "ctl/pass.h"
 #include "ctl/ray_access.h"
 #include "ctl/registration.h"
@@ -45,6 +46,7 @@ struct cluster {
 	int64_t started_ms;
 	struct kube_backoff backoff; /* of the API server, which could not be read or written */
 	int64_t not_before_ms;       /* then: of the next pass, whoever wakes the cluster */
+	struct pace pace;
 	char *memory_json;
 	/* The RayCluster as our last patch left it, until the cache has caught up. */
 	struct arena patched_arena;
@@ -117,7 +119,7 @@ void cluster_wake(struct cluster *cluster)
 	if (cluster->pass)
 		cluster->wake_again = true;
 	else
-		start_timer(cluster, WAKE_SPACING_MS);
+		start_timer(cluster, pace_spacing_ms(&cluster->pace, WAKE_SPACING_MS));
 }
 
 /* --- what the caches hold --- */
@@ -287,9 +289,25 @@ static void keep_patched(struct cluster *cluster, const char *body)
 		cluster->patched = object;
 }
 
+static int64_t scan_ms(const struct cluster *cluster)
+{
+	return cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
+}
+
+static void keep_pace(struct cluster *cluster, const struct pace_reading *reading)
+{
+	if (!pace_update(&cluster->pace, scan_ms(cluster), reading))
+		return;
+	if (cluster->pace.text[0])
+		log_warning("scan interval is longer than asked for", "cluster", cluster->key,
+			    "why", cluster->pace.text, NULL);
+	else
+		log_info("scan interval is as asked for again", "cluster", cluster->key, NULL);
+}
+
 static void schedule_next(struct cluster *cluster)
 {
-	int64_t interval = cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
+	int64_t interval = pace_interval_ms(&cluster->pace, scan_ms(cluster));
 
 	if (cluster->wake_again) {
 		cluster->wake_again = false;
@@ -309,6 +327,7 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 		.scaled = result->scaled,
 		.failed = result->err || cluster->ray_failed,
 		.drain_errors = result->drain_errors,
+		.scan_interval_ms = pace_interval_ms(&cluster->pace, scan_ms(cluster)),
 	};
 
 	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
@@ -332,6 +351,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
 
+	keep_pace(cluster, &result->reading);
 	count_pass(cluster, result);
 	keep_off(cluster, result);
 	if (result->memory_json) {
@@ -376,6 +396,7 @@ static void start_pass(void *context)
 	struct pass_config config = { .control = cluster->control,
 				      .namespace_ = cluster->namespace_,
 				      .name = cluster->name,
+				      .ray_note = cluster->pace.text,
 				      .memory_json = cluster->memory_json };
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct pass_view view = { .stale = "" };

@@ -14,9 +14,9 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 /* Ends a pass in work; what it has sent may still take effect. NULL is fine. */
 void cluster_free(struct cluster *cluster);
 
-/* Something of it changed: a pass soon, not more often than every 100 ms; after one that could not
- * read or write at the API server not before a back-off (0.5 s doubling to 15 s, jittered; Retry-After
- * is obeyed up to 60 s). */
+/* Something of it changed: a pass soon, not more often than every 100 ms, or than half of an interval
+ * that has grown (ctl/pace.h); after one that could not read or write at the API server not before a
+ * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). */
 void cluster_wake(struct cluster *cluster);
 
 #endif

@@ -228,6 +228,7 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 	metrics_histogram_add(METRICS_RAY_UPDATE_TIME, &cluster->update_time, pass->seconds);
 	cluster->loop_exceptions += pass->failed;
 	cluster->drain_exceptions += pass->drain_errors;
+	cluster->scan_interval_ms = pass->scan_interval_ms;
 	if (!pass->scaled || pass->scaled->groups.count == 0)
 		metrics_count(metrics, METRICS_DECISIONS, "none", active_reason(cluster->figures));
 	else

@@ -40,6 +40,7 @@ struct metrics_pass {
 	const struct act_scaled_list *scaled; /* of the accepted patch; NULL: nothing was patched */
 	bool failed; /* Ray could not be read, or the RayCluster not be patched */
 	size_t drain_errors;
+	int64_t scan_interval_ms; /* until the next one */
 };
 
 struct metrics *metrics_new(time_ms start);

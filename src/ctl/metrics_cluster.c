@@ -168,6 +168,11 @@ static void write_cluster_gauge(const struct metrics_cluster *cluster,
 		if (figures->ray_reachable)
 			metrics_text_amount(family, values, figures->gpus_pending);
 		break;
+	case METRICS_SCAN_INTERVAL:
+		if (cluster->scan_interval_ms > 0)
+			metrics_text_double(family, values,
+					    (double)cluster->scan_interval_ms / MS_PER_SECOND);
+		break;
 	case METRICS_SAFE_TO_SCALE_DOWN:
 		metrics_text_integer(family, values, figures->safe_to_scale_down);
 		break;
@@ -249,6 +254,7 @@ static const struct {
 	{ METRICS_GPUS_PENDING, false, write_cluster_gauge },
 	{ METRICS_UNFULFILLABLE_DEMAND, false, write_unserved },
 	{ METRICS_SAFE_TO_SCALE_DOWN, false, write_cluster_gauge },
+	{ METRICS_SCAN_INTERVAL, false, write_cluster_gauge },
 	{ METRICS_CONDITION, true, write_conditions },
 	{ METRICS_LAST_DECISION, true, write_cluster_gauge },
 };

@@ -17,6 +17,7 @@ struct metrics_cluster {
 	struct figures *figures;
 	uint64_t started, stopped, loop_exceptions, drain_exceptions;
 	struct metrics_histogram update_time;
+	int64_t scan_interval_ms; /* as of the last pass that has ended; 0: none has */
 };
 
 #define METRICS_CLUSTER_BYTES sizeof(struct metrics_cluster)

@@ -66,6 +66,9 @@
 	X(GAUGE, SAFE_TO_SCALE_DOWN, "rayscaler_safe_to_scale_down", "namespace,raycluster",       \
 	  "1: the last pass had a fresh view of Ray and of the API server and could remove "       \
 	  "workers; 0: nothing is removed.")                                                       \
+	X(GAUGE, SCAN_INTERVAL, "rayscaler_scan_interval_seconds", "namespace,raycluster",         \
+	  "How often Ray is read; above --scan-interval-seconds while its replies are large or "   \
+	  "slow.")                                                                                 \
 	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type,reason",             \
 	  "1: the condition is True, 0: it is not; reason: docs/REASONS.md.")                      \
 	X(GAUGE, LAST_DECISION, "rayscaler_last_decision_timestamp_seconds",                       \

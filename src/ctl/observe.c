@@ -65,6 +65,7 @@ static void observe_ray(const struct observation *observation, struct arena *are
 	struct ray_state *state;
 
 	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
+	snapshot->ray_note = observation->ray_note ? observation->ray_note : "";
 	snapshot->ray_state_time = observation->ray_state_time;
 	if (!observation->ray_state)
 		return;

@@ -81,6 +81,7 @@ static void pass_finish(struct pass *pass, const char *memory_json, const char *
 		.retry_after_ms = pass->retry_after_ms,
 		.scaled = patched_body ? &pass->scaled : NULL,
 		.drain_errors = pass->drain_errors,
+		.reading = pass->reading,
 		.took_us = loop_precise_us() - pass->started_us,
 	};
 
@@ -333,6 +334,7 @@ static void state_read(void *context, const struct ray_state *state, const struc
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
+	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
 	pass->ray_state = state;
 	pass->read_ms = loop_boot_ms();
 	count_gcs_error(pass, err);

@@ -27,6 +27,7 @@
 #include "core/snapshot.h"
 #include "core/summary.h"
 #include "ctl/control.h"
+#include "ctl/pace.h"
 
 struct act_scaled_list;
 struct gcs_client;
@@ -59,6 +60,7 @@ struct pass_result {
 	int64_t retry_after_ms;   /* with err: the API server wants to be left alone; 0: not said */
 	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
+	struct pace_reading reading;          /* what the state of Ray cost */
 	int64_t took_us;
 };
 
@@ -87,6 +89,7 @@ struct pass_config {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	struct gcs_client *gcs;  /* NULL: Ray is not asked */
 	const char *gcs_problem; /* then: why */
+	const char *ray_note;    /* for the message (core/snapshot.h); lives as long as the pass */
 	const char *memory_json; /* of the last pass; NULL: none */
 	bool read_kv_requests;   /* SDK requests of autoscaler v1 are in the key-value store */
 };

@@ -58,6 +58,7 @@ struct pass {
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;
+	struct pace_reading reading;
 	size_t drain_errors;
 	/* Of the decision that the patch carries out: */
 	const char *memory_json;

@@ -56,6 +56,7 @@ void pass_observe(struct pass *pass, const struct pass_view *view, struct snapsh
 		.ray_problem = pass->ray_err.text,
 		/* Who has been drained must be patched out, whatever else is not known now. */
 		.view_problem = pass->drain_accepted ? "" : view->stale,
+		.ray_note = pass->config.ray_note,
 		.ray_state_time = pass->ray_state_time,
 		.kv_requests = pass->kv_requests,
 		.drains = pass->drains.at,

@@ -381,6 +381,7 @@ int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		return -1;
 	state.problems =
 		(struct strings){ .at = reader.problems.at, .count = reader.problems.count };
+	state.reply_bytes = size;
 	*ret_state = state;
 	return 0;
 }

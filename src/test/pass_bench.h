@@ -203,6 +203,9 @@ static struct {
 	void (*on_decided)(void); /* NULL: nothing */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached;
+	char active[1024]; /* the message of ScalingActive */
+	const char *ray_note;
+	struct pace_reading reading;
 	char memory[4096];
 	bool patched;
 	struct err err;
@@ -233,6 +236,8 @@ static void decided(void *context, const struct pass_decision *decision)
 	seen.ray_reached = decision->ray_state != NULL;
 	if (seen.on_decided)
 		seen.on_decided();
+	(void)snprintf(seen.active, sizeof(seen.active), "%s",
+		       decision->plan->conditions.at[0].message);
 }
 
 static void ended(void *context, const struct pass_result *result)
@@ -240,6 +245,7 @@ static void ended(void *context, const struct pass_result *result)
 	(void)context;
 	seen.endings++;
 	seen.patched = result->patched_body != NULL;
+	seen.reading = result->reading;
 	if (result->err)
 		seen.err = *result->err;
 	if (result->memory_json)
@@ -310,7 +316,8 @@ static void start_pass(const char *memory)
 				    .api_version = "ray.io/v1",
 				    .gcs = bench.client,
 				    .memory_json = text,
-				    .read_kv_requests = seen.kv };
+				    .read_kv_requests = seen.kv,
+				    .ray_note = seen.ray_note };
 
 	seen.pass = pass_new(&pass, &callbacks);
 	memory_free(text);

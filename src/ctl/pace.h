@@ -1,0 +1,48 @@
+/* How often the GCS of one cluster is read. The scan interval grows while its replies are large or slow,
+ * so that a big or overloaded head is not asked to death, and shrinks again with them.
+ * Plain data without I/O, clock and memory of its own; owned by struct cluster. Must not decide when a
+ * pass runs: it only says how long the interval is.
+ *
+ * A reply may take a quarter of the interval and 1 MiB of it a second, in steps that double, up to
+ * PACE_MAX_MS. Slow is what was slow PACE_READINGS times in a row: once is a hiccup. A reply above the
+ * ceiling counts as the largest. Growing is at once, shrinking needs a margin, so that what varies a
+ * little does not go up and down with each pass. */
+#ifndef CTL_PACE_H
+#define CTL_PACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/ray_state.h"
+
+#define PACE_MAX_MS 30000 /* a longer --scan-interval-seconds stays what it is */
+#define PACE_READINGS 3
+#define PACE_TEXT_SIZE 160
+
+/* What one GetClusterResourceState cost; {0} for one that was not made or failed at once. */
+struct pace_reading {
+	int64_t took_ms;
+	size_t bytes;
+	bool refused; /* the reply was above the ceiling */
+};
+
+struct pace {
+	int64_t took_ms[PACE_READINGS]; /* the last ones */
+	unsigned next;
+	int64_t interval_ms;       /* 0: the scan interval as it was asked for */
+	char text[PACE_TEXT_SIZE]; /* why it is longer, as of its last change; "" when it is not */
+};
+
+/* state is NULL exactly when there is an err. */
+struct pace_reading pace_reading_of(const struct ray_state *state, const struct err *err,
+				    int64_t took_us);
+/* True when the interval has changed. scan_ms: --scan-interval-seconds, above 0. */
+bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading);
+/* From the begin of one pass to that of the next. */
+int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms);
+/* The same for a pass that something in Kubernetes has asked for: sooner, but not at will. */
+int64_t pace_spacing_ms(const struct pace *pace, int64_t least_ms);
+
+#endif
