@@ -29,7 +29,7 @@ struct observation {
 	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
 	const char *ray_problem;                  /* then: why */
 	const char *view_problem; /* why the caches are not live; NULL or "": they are */
-	const char *ray_note;                     /* as of struct snapshot */
+	const char *ray_note;     /* as of struct snapshot */
 	time_ms ray_state_time;
 	const struct drain_answer *drains;
 	size_t drain_count;
