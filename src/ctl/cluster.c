@@ -24,6 +24,7 @@
 #include "ctl/registration.h"
 #include "ctl/room.h"
 #include "ctl/status.h"
+#include "ctl/turns.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
@@ -39,8 +40,9 @@ struct cluster {
 	char *namespace_, *name, *key;
 	struct ray_access *access;
 	struct linted *linted;
-	struct pass *pass; /* NULL: waiting for the timer */
+	struct pass *pass; /* NULL: waiting for the timer, then for its turn */
 	struct loop_timer *timer;
+	struct turn turn;
 	bool hands_off;  /* as of the last pass: the next one may wait */
 	bool wake_again; /* something changed while a pass was in work */
 	int64_t started_ms;
@@ -57,7 +59,7 @@ struct cluster {
 	struct log_repeat conditions, patch;
 };
 
-static void start_pass(void *context);
+static void pass_is_due(void *context);
 
 struct cluster *cluster_new(const struct control *control, const char *namespace_, const char *name)
 {
@@ -71,7 +73,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
 	cluster->linted = linted_new();
 	cluster->access = ray_access_new(control, namespace_, name);
-	cluster->timer = loop_timer_new(control->loop, start_pass, cluster);
+	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->started_ms = INT64_MIN / 2;
 	cluster->reported_ms = INT64_MIN / 2;
 	kube_backoff_init(&cluster->backoff);
@@ -87,6 +89,7 @@ void cluster_free(struct cluster *cluster)
 	if (!cluster)
 		return;
 	metrics_forget(cluster->control->metrics, cluster->namespace_, cluster->name);
+	turns_leave(&cluster->turn);
 	pass_free(cluster->pass);
 	notices_forget(cluster->control->notices, cluster->key);
 	ray_access_free(cluster->access);
@@ -118,7 +121,7 @@ void cluster_wake(struct cluster *cluster)
 {
 	if (cluster->pass)
 		cluster->wake_again = true;
-	else
+	else if (!cluster->turn.turns) /* else it is about to begin */
 		start_timer(cluster, pace_spacing_ms(&cluster->pace, WAKE_SPACING_MS));
 }
 
@@ -418,4 +421,11 @@ static void start_pass(void *context)
 	config.api_version = view.cluster->api_version;
 	callbacks.context = cluster;
 	cluster->pass = pass_new(&config, &callbacks);
+}
+
+static void pass_is_due(void *context)
+{
+	struct cluster *cluster = context;
+
+	turns_ask(cluster->control->turns, &cluster->turn, start_pass, cluster);
 }

@@ -17,11 +17,13 @@ struct options;
 struct registration;
 struct room;
 struct status;
+struct turns;
 
 struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
+	struct turns *turns; /* whose pass begins next */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */

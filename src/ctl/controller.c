@@ -21,6 +21,7 @@
 #include "ctl/registration.h"
 #include "ctl/room.h"
 #include "ctl/status.h"
+#include "ctl/turns.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -423,6 +424,7 @@ static void controller_done(struct controller *controller)
 	endpoints_free(controller->endpoints);
 	status_free(steal(&controller->control.status));
 	end_passes(controller);
+	turns_free(controller->control.turns);
 	registration_free(controller->control.registration);
 	notices_free(controller->control.notices);
 	nodes_free(controller->control.nodes);
@@ -467,6 +469,7 @@ int controller_run(const struct options *options, struct err *err)
 	int status;
 
 	controller.control.loop = loop_new();
+	controller.control.turns = turns_new(controller.control.loop);
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));

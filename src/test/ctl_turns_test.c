@@ -1,0 +1,163 @@
+/* ctl/turns: how many passes begin in one turn of the loop, in which order, and what happens in
+ * between. */
+#include <stdint.h>
+#include <string.h>
+
+#include "ctl/turns.h"
+#include "test/loop_wait.h"
+#include "test/support.h"
+
+#define WAITERS (3 * TURNS_BEGIN_MAX + 5)
+#define WAIT_MS 10000
+
+static struct {
+	struct loop *loop;
+	struct turns *turns;
+	struct turn places[WAITERS];
+	unsigned order[2 * WAITERS];
+	unsigned begun;
+	unsigned batches;         /* moments at which another timer saw that more had begun */
+	unsigned seen, largest;   /* at that timer: begun so far, most between two of its runs */
+	struct loop_timer *other; /* runs in every turn */
+	unsigned again;           /* this one asks again from inside, once */
+} bench;
+
+static void begin(void *context)
+{
+	unsigned number = (unsigned)(uintptr_t)context;
+
+	assert_null(bench.places[number].turns);
+	bench.order[bench.begun++] = number;
+	if (number == bench.again) {
+		bench.again = WAITERS;
+		turns_ask(bench.turns, &bench.places[number], begin, context);
+	}
+}
+
+static void look(void *context)
+{
+	(void)context;
+	if (bench.begun > bench.seen)
+		bench.batches++;
+	if (bench.begun - bench.seen > bench.largest)
+		bench.largest = bench.begun - bench.seen;
+	bench.seen = bench.begun;
+	loop_timer_start(bench.other, 0);
+}
+
+static void ask(unsigned number)
+{
+	turns_ask(bench.turns, &bench.places[number], begin, (void *)(uintptr_t)number);
+}
+
+static bool nobody_waits(void *context)
+{
+	(void)context;
+	return turns_waiting(bench.turns) == 0;
+}
+
+static void run(void)
+{
+	assert_true(loop_wait_until(bench.loop, nobody_waits, NULL, WAIT_MS));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&bench, 0, sizeof(bench));
+	bench.again = WAITERS;
+	bench.loop = loop_new();
+	bench.turns = turns_new(bench.loop);
+	bench.other = loop_timer_new(bench.loop, look, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	turns_free(bench.turns);
+	loop_timer_free(bench.other);
+	loop_free(bench.loop);
+	return 0;
+}
+
+static void all_begin_in_order_and_never_inside_the_call(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < WAITERS; i++)
+		ask(i);
+	assert_int_equal(bench.begun, 0);
+	assert_int_equal(turns_waiting(bench.turns), WAITERS);
+	run();
+	assert_int_equal(bench.begun, WAITERS);
+	for (unsigned i = 0; i < WAITERS; i++)
+		assert_int_equal(bench.order[i], i);
+}
+
+static void the_loop_does_other_things_in_between(void **state)
+{
+	(void)state;
+	loop_timer_start(bench.other, 0);
+	for (unsigned i = 0; i < WAITERS; i++)
+		ask(i);
+	run();
+	look(NULL);
+	assert_in_range(bench.largest, 1, TURNS_BEGIN_MAX);
+	assert_true(bench.batches >= 4);
+}
+
+static void who_asks_twice_begins_once(void **state)
+{
+	(void)state;
+	ask(1);
+	ask(2);
+	ask(1);
+	run();
+	assert_int_equal(bench.begun, 2);
+	assert_int_equal(bench.order[0], 1);
+}
+
+static void who_asks_again_from_inside_stands_behind_the_others(void **state)
+{
+	(void)state;
+	bench.again = 0;
+	for (unsigned i = 0; i < 3; i++)
+		ask(i);
+	run();
+	assert_int_equal(bench.begun, 4);
+	assert_int_equal(bench.order[3], 0);
+}
+
+static void who_leaves_is_not_called(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		ask(i);
+	turns_leave(&bench.places[0]);
+	turns_leave(&bench.places[2]);
+	turns_leave(&bench.places[4]);
+	turns_leave(&bench.places[4]);
+	run();
+	assert_int_equal(bench.begun, 2);
+	assert_int_equal(bench.order[0], 1);
+	assert_int_equal(bench.order[1], 3);
+	ask(4);
+	run();
+	assert_int_equal(bench.order[2], 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_begin_in_order_and_never_inside_the_call, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_loop_does_other_things_in_between, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_asks_twice_begins_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_asks_again_from_inside_stands_behind_the_others,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(who_leaves_is_not_called, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
