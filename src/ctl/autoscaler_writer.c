@@ -29,6 +29,8 @@
 
 struct entry {
 	struct autoscaler_writer *writer;
+	struct entry *previous, *next; /* in the list of the writer, while it waits */
+	bool waits;
 	char *namespace_, *name, *key;
 	bool wanted;  /* the cluster is managed: it should have an object */
 	char *status; /* to be written; NULL: nothing */
@@ -54,7 +56,10 @@ struct autoscaler_writer {
 	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
-	size_t turn; /* who is served next */
+	/* Those that may have something to send, in the order in which they are served: a fleet is not
+	 * gone through for each write. */
+	struct entry *first, *last;
+	size_t waiting;
 	bool denied; /* told */
 };
 
@@ -85,10 +90,46 @@ static bool same(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
+static void leave(struct entry *entry)
+{
+	struct autoscaler_writer *writer = entry->writer;
+
+	if (!entry->waits)
+		return;
+	if (entry->previous)
+		entry->previous->next = entry->next;
+	else
+		writer->first = entry->next;
+	if (entry->next)
+		entry->next->previous = entry->previous;
+	else
+		writer->last = entry->previous;
+	entry->waits = false;
+	writer->waiting--;
+}
+
+static void join(struct entry *entry)
+{
+	struct autoscaler_writer *writer = entry->writer;
+
+	if (entry->waits)
+		return;
+	entry->waits = true;
+	entry->previous = writer->last;
+	entry->next = NULL;
+	if (writer->last)
+		writer->last->next = entry;
+	else
+		writer->first = entry;
+	writer->last = entry;
+	writer->waiting++;
+}
+
 static void entry_free(struct entry *entry)
 {
 	if (!entry)
 		return;
+	leave(entry);
 	kube_client_cancel(entry->call);
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
@@ -207,6 +248,7 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 		if (hash(entry->status) == entry->sent)
 			set(&entry->status, NULL);
 	}
+	join(entry);
 	start_timer(writer, 0);
 }
 
@@ -268,19 +310,22 @@ static bool is_due(const struct entry *entry, const struct autoscaler_object *ob
 	return object ? entry->status != NULL : entry->wanted;
 }
 
-/* True when a call was sent; else *due_ms is lowered to the time to look at it again. */
+/* True when a call was sent; else *due_ms is lowered to the time to look at it again, and it waits on
+ * if it has something to send. */
 static bool serve(struct entry *entry, int64_t *due_ms)
 {
 	const struct autoscaler_object *object;
 
+	leave(entry);
 	if (entry->call)
-		return false; /* its end looks again */
+		return false; /* its end joins again */
 	object = kube_informer_get(entry->writer->informer, entry->namespace_, entry->name);
 	if (!is_due(entry, object))
 		return false;
 	if (entry->not_before_ms <= now_ms(entry->writer) &&
 	    (object ? write_status(entry, object) : create(entry)))
 		return true;
+	join(entry);
 	if (entry->not_before_ms < *due_ms)
 		*due_ms = entry->not_before_ms;
 	return false;
@@ -292,15 +337,12 @@ static void sweep(void *context)
 	int64_t due_ms = INT64_MAX;
 
 	writer->timer_ms = INT64_MAX;
-	for (size_t i = 0; i < writer->entries.count; i++) {
-		size_t at = (writer->turn + i) % writer->entries.count;
-
-		if (serve(writer->entries.entries[at].value, &due_ms)) {
-			writer->turn = at + 1;
+	/* Once round: who waits on stands at the end again. */
+	for (size_t left = writer->waiting; left > 0; left--)
+		if (serve(writer->first, &due_ms)) {
 			start_timer(writer, 0);
 			return;
 		}
-	}
 	if (due_ms < INT64_MAX) /* an entry that waits for its cache has its time behind it */
 		start_timer(writer, due_ms > now_ms(writer) ? due_ms : now_ms(writer) + 200);
 }
@@ -364,8 +406,10 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
 	if (object)
 		want_status(entry, object, decision);
-	if (is_due(entry, object) && !entry->call)
+	if (is_due(entry, object) && !entry->call) {
+		join(entry);
 		start_timer(writer, entry->not_before_ms);
+	}
 }
 
 void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
