@@ -154,17 +154,24 @@ static const char *staleness(const struct cluster *cluster, struct arena *arena)
 	return "";
 }
 
-static void current_view(void *context, struct arena *arena, struct pass_view *ret_view)
+/* The objects themselves: enough to see whether the cluster is ours and where its head is. */
+static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
 {
-	struct cluster *cluster = context;
 	const void *const *pods;
 
 	pods = kube_informer_indexed(cluster->control->pods, cluster->key, &ret_view->pod_count);
 	ret_view->pods = (const struct pod *const *)pods;
 	ret_view->cluster = current_object(cluster);
-	ret_view->stale = staleness(cluster, arena);
 	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
 						      cluster->namespace_, cluster->name);
+}
+
+static void current_view(void *context, struct arena *arena, struct pass_view *ret_view)
+{
+	struct cluster *cluster = context;
+
+	objects_view(cluster, ret_view);
+	ret_view->stale = staleness(cluster, arena);
 	ret_view->events_known = events_known(cluster->control->events);
 	ret_view->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
@@ -401,13 +408,12 @@ static void start_pass(void *context)
 				      .name = cluster->name,
 				      .ray_note = cluster->pace.text,
 				      .memory_json = cluster->memory_json };
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct pass_view view = { .stale = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
-	current_view(cluster, &scratch, &view);
+	objects_view(cluster, &view);
 	cluster->hands_off = !view.cluster || !is_ours(cluster, &view);
 	if (!view.cluster) {
 		schedule_next(cluster);

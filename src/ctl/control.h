@@ -23,7 +23,7 @@ struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
-	struct turns *turns; /* whose pass begins next */
+	struct turns *turns;                /* whose pass begins next */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */

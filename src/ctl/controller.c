@@ -28,6 +28,7 @@
 #include "net/https.h"
 #include "net/log.h"
 #include "net/loop.h"
+#include "net/process.h"
 
 #define USER_AGENT "rayscaler"
 
@@ -468,6 +469,7 @@ int controller_run(const struct options *options, struct err *err)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	int status;
 
+	process_raise_files();
 	controller.control.loop = loop_new();
 	controller.control.turns = turns_new(controller.control.loop);
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);

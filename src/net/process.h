@@ -1,4 +1,4 @@
-/* What the kernel says of this process, for metrics. No state. */
+/* What the kernel says of this process, for metrics, and what it may do. No state. */
 #ifndef NET_PROCESS_H
 #define NET_PROCESS_H
 
@@ -12,5 +12,10 @@ struct process_figures {
 };
 
 void process_read(struct process_figures *ret_figures);
+
+/* Lets the process open as many files as its hard limit allows: one connection for each Ray head is
+ * soon more than the 1024 of most shells and service managers. Where it is not allowed, nothing
+ * changes. Programs that it starts have the same limit. */
+void process_raise_files(void);
 
 #endif

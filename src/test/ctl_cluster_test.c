@@ -5,6 +5,7 @@
 #include "ctl/control.h"
 #include "ctl/events.h"
 #include "ctl/options.h"
+#include "ctl/turns.h"
 #include "kube/kube_informer.h"
 #include "test/kube_script.h"
 
@@ -93,6 +94,7 @@ static int setup(void **state)
 	options.scan_interval_seconds = 1;
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
+	control.turns = turns_new(script.loop);
 	control.ray_clusters = kube_informer_new(script.client, &informer);
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
@@ -105,6 +107,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	cluster_free(cluster);
+	turns_free(control.turns);
 	events_free(control.events);
 	kube_informer_free(control.ray_clusters);
 	kube_informer_free(control.pods);
