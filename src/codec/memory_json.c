@@ -103,6 +103,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "backoffs", backoff_decode, &memory.backoffs);
 	DECODE_LIST(&root, "launches", launch_decode, &memory.launches);
 	DECODE_LIST(&root, "rayletGone", since_decode, &memory.raylet_gone);
+	DECODE_LIST(&root, "unjoined", since_decode, &memory.unjoined);
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
 	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
 	DECODE_LIST(&root, "leaving", since_decode, &memory.leaving);
@@ -168,6 +169,7 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "backoffs", write_backoff, &memory->backoffs);
 	WRITE_LIST(writer, "launches", write_launch, &memory->launches);
 	WRITE_LIST(writer, "rayletGone", write_since, &memory->raylet_gone);
+	WRITE_LIST(writer, "unjoined", write_since, &memory->unjoined);
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
 	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
 	WRITE_LIST(writer, "leaving", write_since, &memory->leaving);

@@ -222,7 +222,9 @@ static bool keep_old(const struct situation *s, const struct group *group,
 	/* The clock has been set back: nobody knows how long it lasts. */
 	if (failed_at_of(old) > s->snapshot->now)
 		return false;
-	if (s->ray_reachable && has_recovered(s, group, failed_at_of(old)))
+	/* A worker that comes tells of capacity, and nothing of who sets replicas. */
+	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && s->ray_reachable &&
+	    has_recovered(s, group, failed_at_of(old)))
 		return false;
 	/* A lifted gate says by itself that Pods will come. */
 	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)

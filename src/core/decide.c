@@ -21,6 +21,7 @@
 #include "core/target.h"
 #include "core/template_seen.h"
 #include "core/terminate.h"
+#include "core/unjoined.h"
 #include "core/verdict.h"
 #include "core/worker.h"
 
@@ -133,6 +134,7 @@ static void write_gated(struct situation *s, const struct gate *gate)
 static void choose(struct situation *s)
 {
 	ray_session_update(s);
+	unjoined_update(s);
 	progress_assess(s);
 	gone_update(s);
 	fight_update(s);

@@ -163,7 +163,8 @@ static void assess_start(const struct situation *s, struct worker *worker,
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	int64_t timeout = s->snapshot->settings.start_timeout_seconds;
-	if (s->ray_reachable && waited_longer(s->snapshot->now, since, timeout)) {
+	if (s->ray_reachable && waited_longer(s->snapshot->now, since, timeout) &&
+	    !worker->unsure) {
 		worker->obstacle = OBSTACLE_START_TIMEOUT;
 		worker->obstacle_message =
 			arena_printf(s->arena, "its raylet has not joined in %s: %s",

@@ -59,6 +59,7 @@ struct worker {
 	bool goes;      /* deleted by this decision in any case: drained, or too late */
 	bool dissolves; /* its replica has lost hosts, or brings no capacity, and goes for that */
 	bool expired;   /* the time of raylet_gone or of its start has run out */
+	bool unsure;    /* Ray has only just begun not to know it; see unjoined.h */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
 	bool stuck; /* its group is in back-off and it will not come: no capacity, taken back */

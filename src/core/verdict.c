@@ -111,13 +111,27 @@ static void write_invalid(struct situation *s)
 		add(s, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
 }
 
+/* With the name that was known when it was noticed: once we have patched, the API server's last writer
+ * of the worker groups is ourselves. */
+static const char *reverted_text(const struct situation *s, const struct memory_since *fight)
+{
+	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
+		const struct memory_backoff *backoff = &s->plan->memory.backoffs.at[i];
+
+		if (strcmp(backoff->group, fight->key) == 0 &&
+		    strcmp(backoff->cause, REASON_REPLICAS_RESET) == 0)
+			return backoff->message;
+	}
+	return fight_text(s, fight);
+}
+
 static void write_reverted(struct situation *s)
 {
 	for (size_t i = 0; i < s->plan->memory.replica_fights.count; i++) {
 		const struct memory_since *fight = &s->plan->memory.replica_fights.at[i];
 		if (fight->count < FIGHT_REVERTS_MIN)
 			continue;
-		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED, fight_text(s, fight));
+		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED, reverted_text(s, fight));
 		return;
 	}
 }

@@ -1,0 +1,13 @@
+/* Pods that run and that the GCS does not know: since when its replies say so (memory). One reply that
+ * leaves out workers which were there a moment ago must not cost them: they have run for longer than any
+ * start may take, and would look like workers that never came. They are believed to be gone after
+ * raylet-gone-seconds, or start-timeout-seconds where that is less. Needs ray_session; sets unsure of the
+ * workers and unjoined of the new memory. */
+#ifndef CORE_UNJOINED_H
+#define CORE_UNJOINED_H
+
+#include "core/situation.h"
+
+void unjoined_update(struct situation *situation);
+
+#endif
