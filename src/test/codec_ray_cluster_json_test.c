@@ -219,8 +219,8 @@ static void test_problems(void **state)
 		"rc.spec.workerGroupSpecs[0].numOfHosts: must be 1 to 2147483647, is 0",
 		"rc.spec.workerGroupSpecs[1].groupName: an earlier group has this name",
 		"rc.spec.workerGroupSpecs[2].groupName: is required",
-		"rc.spec.workerGroupSpecs[3].template.spec.containers[0].resources.limits.cpu: "
-		"\"x\" is not a quantity",
+		("rc.spec.workerGroupSpecs[3].template.spec.containers[0].resources.limits.cpu: "
+		 "\"x\" is not a quantity"),
 		"rc.spec.workerGroupSpecs[3].template.spec.containers[0].ports[0]: containerPort",
 	};
 	struct ray_cluster cluster;

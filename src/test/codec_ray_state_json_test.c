@@ -182,8 +182,8 @@ static void test_problems(void **state)
 		"rayState.pendingResourceRequests[0]: count must not be negative, is -5",
 		"rayState.pendingResourceRequests[1].request.resourcesBundle[\"a.b\"]: is infinite",
 		"rayState.pendingResourceRequests[2].request.resourcesBundle.CPU: is too large",
-		"rayState.pendingResourceRequests[2].request.labelSelectors[0].labelConstraints[0]."
-		"operator: \"NEAR\" is not known",
+		("rayState.pendingResourceRequests[2].request.labelSelectors[0].labelConstraints[0]."
+		 "operator: \"NEAR\" is not known"),
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_state ray = decode_good(

@@ -257,8 +257,8 @@ static void add_node(struct maker *m, const char *instance, const struct shape *
 void laws_maker_add_nodes(struct maker *m)
 {
 	enum kind head = m->strange && laws_maker_one_in(m, 20) ?
-				 PICK(m, KIND_DEAD_RAYLET, KIND_DRAINING) :
-				 PICK(m, KIND_BUSY, KIND_FREE);
+				 (enum kind)PICK(m, KIND_DEAD_RAYLET, KIND_DRAINING) :
+				 (enum kind)PICK(m, KIND_BUSY, KIND_FREE);
 
 	ADD(m, "\"nodeStates\":[");
 	add_node(m, "demo-head", &m->groups[HEAD_SHAPE], head);
