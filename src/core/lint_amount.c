@@ -2,7 +2,7 @@
 
 #include "core/lint_subject.h"
 
-#define SHOWN_MAX 64
+#define GUESSED_DIGITS_MAX 12
 
 /* One list of amounts of one container. */
 struct list {
@@ -60,7 +60,7 @@ static const char *guessed(struct arena *arena, const char *text)
 	size_t digits = strspn(text, "0123456789.");
 	const char *unit = digits > 0 ? strchr(units, text[digits]) : NULL;
 	char letter = unit != NULL && *unit != '\0' ? meant[unit - units] : '\0';
-	if (digits == 0 || digits > SHOWN_MAX)
+	if (digits == 0 || digits > GUESSED_DIGITS_MAX)
 		return "1";
 	if (letter == '\0')
 		return arena_strndup(arena, text, digits);
@@ -139,7 +139,9 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 	if (list->limits || !is_device(subject, quantity) ||
 	    lint_quantity(limits, quantity->name) != NULL)
 		return;
-	fix = arena_printf(subject->arena, "%s: %s", quantity->name, quantity->text);
+	fix = arena_printf(subject->arena, "%s: %s", quantity->name,
+			   quantity->valid ? quantity->text :
+					     guessed(subject->arena, quantity->text));
 	/* The finding stands at the request; the line to write is one of the limits. */
 	if (limits->count == 0)
 		lint_place(subject, path, "limits", false, &fix);
