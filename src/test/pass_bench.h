@@ -215,7 +215,7 @@ static void view(void *context, struct arena *arena, struct pass_view *ret_view)
 {
 	char *cluster = script_text(seen.cluster), *pods = script_text(seen.pods);
 	struct ray_cluster *object = ARENA_NEW(arena, struct ray_cluster);
-	const struct pod **list;
+	const struct pod **list = NULL;
 	struct err err;
 
 	(void)context;
