@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import paths
 from .apiserver import CONTROLLER_ACCOUNT, ApiServer
+from .kubeconfig import write_kubeconfig
 from .processes import Process
 from .wait import wait_until
 
@@ -28,14 +29,17 @@ class Controller:
         without: str = "",
         account: str = CONTROLLER_ACCOUNT,
         env: Optional[Mapping[str, str]] = None,
+        url: str = "",
     ):
-        """``without``: a resource that it has no rights on, "events". ``env``: added to the environment."""
+        """``without``: a resource that it has no rights on, "events". ``env``: added to the environment.
+        ``url``: of a proxy in front of ``server``, with a certificate of the same CA."""
         work_dir.mkdir(parents=True, exist_ok=True)
         if without:
             token = server.controller_token_without(namespace, without)
         else:
             token = server.namespaced_controller_token(namespace, account)
-        self._kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
+        kubeconfig = work_dir / "controller.kubeconfig"
+        self._kubeconfig = write_kubeconfig(kubeconfig, url or server.url, server.ca_file, token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
         self._words += ["--namespace", namespace]
         # Every Pod and program of the bench shares one network: free ports, told in the log.
