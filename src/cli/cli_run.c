@@ -58,5 +58,6 @@ int cli_run(int argc, char **argv)
 			     &err) < 0)
 		return help_failed("run", &err);
 	log_level_set(level);
-	return options_sidecar(&options) ? supervise(work, &options) : work(&options);
+	return options_sidecar(&options) ? supervise(&SUPERVISE_TIMES, work, &options) :
+					   work(&options);
 }

@@ -11,27 +11,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "net/log.h"
 
-#define FIRST_DELAY_SECONDS 1
-#define LAST_DELAY_SECONDS 30
-#define GOOD_RUN_SECONDS 60
+#define NS_PER_MS 1000000
 #define USAGE_STATUS 2
-#define END_SECONDS 10 /* what the child gets between SIGTERM and SIGKILL */
+#define FORK_FAILED 1
+#define SIGNAL_STATUS 128 /* as a shell tells of a signal */
 
 struct supervisor {
+	struct supervise_times times;
 	sigset_t signals, old_mask;
 	pid_t child;
-	int delay_seconds;
+	int64_t delay_ms;
 	bool ending;
 };
 
-static time_t monotonic_seconds(void)
+static int64_t monotonic_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
 }
 
 static void start_child(struct supervisor *supervisor, int (*work)(void *context), void *context)
@@ -49,20 +50,25 @@ static void start_child(struct supervisor *supervisor, int (*work)(void *context
 	exit(work(context));
 }
 
-/* Waits for a signal for at most `seconds` (negative: without limit) and notes what it says. */
-static void wait_signal(struct supervisor *supervisor, int seconds)
+/* Waits for a signal, at most until `deadline_ms` (negative: without limit), and notes what it says. */
+static void wait_signal(struct supervisor *supervisor, int64_t deadline_ms)
 {
-	struct timespec limit = { .tv_sec = seconds };
+	int64_t left_ms = deadline_ms - monotonic_ms();
+	struct timespec limit = { 0 };
 	int number;
 
-	number = seconds < 0 ? sigwaitinfo(&supervisor->signals, NULL) :
-			       sigtimedwait(&supervisor->signals, NULL, &limit);
+	if (left_ms > 0) {
+		limit.tv_sec = left_ms / MS_PER_SECOND;
+		limit.tv_nsec = left_ms % MS_PER_SECOND * NS_PER_MS;
+	}
+	number = deadline_ms < 0 ? sigwaitinfo(&supervisor->signals, NULL) :
+				   sigtimedwait(&supervisor->signals, NULL, &limit);
 	if (number == SIGTERM || number == SIGINT)
 		supervisor->ending = true;
 }
 
 /* Reaps every dead child; true when ours is among them, with its status. */
-static bool reap(struct supervisor *supervisor, int *ret_status)
+static bool reap(const struct supervisor *supervisor, int *ret_status)
 {
 	int status;
 	bool found = false;
@@ -77,26 +83,29 @@ static bool reap(struct supervisor *supervisor, int *ret_status)
 	return found;
 }
 
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? SIGNAL_STATUS + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static int end_child(struct supervisor *supervisor)
 {
-	time_t deadline = monotonic_seconds() + END_SECONDS;
+	int64_t deadline_ms = monotonic_ms() + supervisor->times.end_ms;
 	int status = 0;
 
 	kill(supervisor->child, SIGTERM);
 	while (!reap(supervisor, &status)) {
-		time_t left = deadline - monotonic_seconds();
-
-		if (left <= 0) {
+		if (monotonic_ms() >= deadline_ms) {
 			kill(supervisor->child, SIGKILL);
 			waitpid(supervisor->child, &status, 0);
 			break;
 		}
-		wait_signal(supervisor, (int)left);
+		wait_signal(supervisor, deadline_ms);
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	return exit_status(status);
 }
 
-static void log_death(int status, int delay_seconds)
+static void log_death(int status, int64_t delay_ms)
 {
 	char what[64], delay[32];
 
@@ -104,57 +113,55 @@ static void log_death(int status, int delay_seconds)
 		snprintf(what, sizeof(what), "signal %d", WTERMSIG(status));
 	else
 		snprintf(what, sizeof(what), "exit status %d", WEXITSTATUS(status));
-	snprintf(delay, sizeof(delay), "%d", delay_seconds);
+	snprintf(delay, sizeof(delay), "%lld", (long long)(delay_ms / MS_PER_SECOND));
 	log_error("worker process ended, starting it again", "how", what, "delaySeconds", delay,
 		  NULL);
 }
 
-/* Sleeps `seconds` unless told to end; signals of other children do not shorten it. */
-static void pause_before_restart(struct supervisor *supervisor, int seconds)
+/* Waits unless told to end; signals of other children do not shorten it. */
+static void pause_before_restart(struct supervisor *supervisor)
 {
-	time_t until = monotonic_seconds() + seconds;
+	int64_t until_ms = monotonic_ms() + supervisor->delay_ms;
 	int status;
 
-	while (!supervisor->ending && monotonic_seconds() < until) {
-		wait_signal(supervisor, (int)(until - monotonic_seconds()));
+	while (!supervisor->ending && monotonic_ms() < until_ms) {
+		wait_signal(supervisor, until_ms);
 		reap(supervisor, &status);
 	}
+	supervisor->delay_ms *= 2;
+	if (supervisor->delay_ms > supervisor->times.last_delay_ms)
+		supervisor->delay_ms = supervisor->times.last_delay_ms;
 }
 
-/* Runs the child once. True when the program should end, with *ret_status. */
+/* Runs the child once. True when the program was told to end, with the exit status; else *ret_status
+ * is how the child ended (waitpid). */
 static bool run_once(struct supervisor *supervisor, int (*work)(void *context), void *context,
 		     int *ret_status)
 {
-	time_t started = monotonic_seconds();
-	int status = 0;
-
 	start_child(supervisor, work, context);
 	if (supervisor->child < 0) {
 		log_error("cannot start the worker process", "error", strerror(errno), NULL);
-		status = 1 << 8;
-	} else {
-		do {
-			wait_signal(supervisor, -1);
-			if (supervisor->ending) {
-				*ret_status = end_child(supervisor);
-				return true;
-			}
-		} while (!reap(supervisor, &status));
+		*ret_status = W_EXITCODE(FORK_FAILED, 0);
+		return false;
 	}
-	if (WIFEXITED(status) &&
-	    (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == USAGE_STATUS)) {
-		*ret_status = WEXITSTATUS(status);
-		return true;
-	}
-	if (monotonic_seconds() - started >= GOOD_RUN_SECONDS)
-		supervisor->delay_seconds = FIRST_DELAY_SECONDS;
-	log_death(status, supervisor->delay_seconds);
+	do {
+		wait_signal(supervisor, -1);
+		if (supervisor->ending) {
+			*ret_status = end_child(supervisor);
+			return true;
+		}
+	} while (!reap(supervisor, ret_status));
 	return false;
 }
 
-int supervise(int (*work)(void *context), void *context)
+static bool is_usage_error(int status)
 {
-	struct supervisor supervisor = { .delay_seconds = FIRST_DELAY_SECONDS };
+	return WIFEXITED(status) && WEXITSTATUS(status) == USAGE_STATUS;
+}
+
+int supervise(const struct supervise_times *times, int (*work)(void *context), void *context)
+{
+	struct supervisor supervisor = { .times = *times, .delay_ms = times->first_delay_ms };
 	int status = 0;
 
 	sigemptyset(&supervisor.signals);
@@ -162,13 +169,17 @@ int supervise(int (*work)(void *context), void *context)
 	sigaddset(&supervisor.signals, SIGINT);
 	sigaddset(&supervisor.signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &supervisor.signals, &supervisor.old_mask);
-	while (!run_once(&supervisor, work, context, &status)) {
-		pause_before_restart(&supervisor, supervisor.delay_seconds);
-		if (supervisor.ending)
-			return 0;
-		supervisor.delay_seconds *= 2;
-		if (supervisor.delay_seconds > LAST_DELAY_SECONDS)
-			supervisor.delay_seconds = LAST_DELAY_SECONDS;
+	for (bool first = true; !supervisor.ending; first = false) {
+		int64_t started_ms = monotonic_ms();
+
+		if (run_once(&supervisor, work, context, &status))
+			return status;
+		if (first && is_usage_error(status))
+			return USAGE_STATUS;
+		if (monotonic_ms() - started_ms >= times->good_run_ms)
+			supervisor.delay_ms = times->first_delay_ms;
+		log_death(status, supervisor.delay_ms);
+		pause_before_restart(&supervisor);
 	}
-	return status;
+	return 0;
 }
