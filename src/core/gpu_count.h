@@ -10,10 +10,11 @@
 #include "core/kubernetes.h"
 #include "core/settings.h"
 
-/* In 1/10000 GPU, as Ray counts them by the templates of today, saturated at INT64_MAX: the head, and of
- * each group the larger of what is asked for (replicas within minReplicas and maxReplicas) and what is
- * there, in whole replicas; Pods on their way out count beside that until they are gone, Pods that have
- * finished do not. A suspended cluster or group, or one that is deleted, counts its Pods alone.
+/* In 1/10000 GPU by core/gpu_cost, saturated at INT64_MAX: the head, and of each group the larger of what
+ * is asked for (replicas within minReplicas and maxReplicas) and what is there, in whole replicas; Pods
+ * on their way out count beside that until they are gone, Pods that have finished do not. A Pod that is
+ * there counts by its own spec, and at least by the template of today. A suspended cluster or group,
+ * or one that is deleted, counts its Pods alone.
  * cluster NULL (gone, or cannot be read): each Pod by its own spec, as do Pods of no group.
  * replicas: of each group, instead of the spec's; NULL: the spec's. */
 int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,

@@ -199,11 +199,11 @@ static int64_t room_of(const struct situation *s, const struct group *group, int
 	int64_t budget = s->problem.gpu_budget;
 	if (s->problem.types[group->index + 1].launch_held)
 		return 0;
-	if (!s->problem.has_gpu_budget || limits_gpus_of_launch(group) <= 0)
+	if (!s->problem.has_gpu_budget || limits_gpus_of_launch(s, group) <= 0)
 		return room;
 	for (size_t g = 0; g < s->group_count; g++)
-		budget -= s->groups[g].packed_launches * limits_gpus_of_launch(&s->groups[g]);
-	budget = budget > 0 ? budget / limits_gpus_of_launch(group) : 0;
+		budget -= s->groups[g].packed_launches * limits_gpus_of_launch(s, &s->groups[g]);
+	budget = budget > 0 ? budget / limits_gpus_of_launch(s, group) : 0;
 	return room < budget ? room : budget;
 }
 

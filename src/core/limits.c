@@ -67,6 +67,8 @@ void limits_make_groups(struct situation *s)
 		group->idle_timeout_ms = limits_idle_timeout_ms(s->snapshot, group->spec);
 		capacity_of_group(cluster, g, &s->snapshot->settings, s->snapshot->device_table,
 				  s->arena, &group->capacity);
+		gpu_cost_of(&group->spec->template.spec, &group->capacity,
+			    s->snapshot->device_table, s->arena, &group->gpu_cost);
 		group->problem = find_problem(s, g, &group->capacity);
 		group->frozen = group->spec->suspend || group->problem != NULL;
 		if (group->problem != NULL)
@@ -81,35 +83,42 @@ static bool holds_gpus(const struct worker *worker)
 	       !(worker->goes && worker->state == WORKER_DRAINING);
 }
 
-/* Of a shared GPU only Ray knows which fraction a worker has. */
-static bool is_share(const struct group *group)
+static int64_t larger(int64_t a, int64_t b)
 {
-	return group->capacity.device.share != DEVICE_WHOLE;
+	return a > b ? a : b;
+}
+
+int64_t limits_gpus_of_launch(const struct situation *s, const struct group *group)
+{
+	int64_t cost = group->gpu_cost.amount, seen = group->capacity.gpu_amount;
+
+	if (!group->gpu_cost.is_share)
+		return larger(cost, seen);
+	if (!group->gpu_cost.is_vague)
+		return cost;
+	/* The budget is left of a count that Ray has no say in (core/gpu_count). */
+	if (s->snapshot->has_gpu_budget)
+		return larger(cost, seen);
+	return seen > 0 ? seen : cost;
 }
 
 /* What Ray reports can be made up by the code that runs there: a worker never counts less than what
- * its Pod has, as far as its template tells Ray of it. */
+ * its Pod has. Only of a share of which Kubernetes does not say how much it is, Ray is believed. */
 static int64_t gpus_of_worker(const struct situation *s, const struct group *group,
 			      const struct worker *worker)
 {
 	int64_t reported = resources_amount(&worker->node->total, "GPU", 0);
-	int64_t promised = limits_gpus_of_launch(group), held;
+	int64_t launch = limits_gpus_of_launch(s, group), held;
 
-	if (reported >= promised || is_share(group))
+	if (group->gpu_cost.is_share && !group->gpu_cost.is_vague)
+		return launch;
+	if (group->gpu_cost.is_share)
+		return reported > 0 ? reported : launch;
+	if (reported >= launch)
 		return reported;
 	held = gpu_count_of_pod(worker->pod, &s->snapshot->settings, s->snapshot->device_table,
 				s->arena);
-	held = held < promised ? held : promised;
-	return reported > held ? reported : held;
-}
-
-int64_t limits_gpus_of_launch(const struct group *group)
-{
-	if (is_share(group))
-		return group->capacity.gpu_amount;
-	return group->promised.gpu_amount > group->capacity.gpu_amount ?
-		       group->promised.gpu_amount :
-		       group->capacity.gpu_amount;
+	return larger(reported, held);
 }
 
 /* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as
@@ -140,7 +149,7 @@ static __int128 gpus_of_group(const struct situation *s, const struct group *gro
 		by_template -= group->missing;
 		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
 	}
-	return sum + (__int128)by_template * limits_gpus_of_launch(group);
+	return sum + (__int128)by_template * limits_gpus_of_launch(s, group);
 }
 
 static int64_t present_gpus(const struct situation *s)

@@ -11,9 +11,10 @@ int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct wor
 void limits_make_groups(struct situation *situation);
 /* GPU capacity that may still be added, in 1/10000; false: no ceiling. Needs workers, removal. */
 bool limits_gpu_budget(const struct situation *situation, int64_t *ret_budget);
-/* What a worker of the group costs under a ceiling, in 1/10000: what its template promises, also when one
- * was seen with less, because what workers report may be made up; of a shared GPU what was seen. */
-int64_t limits_gpus_of_launch(const struct group *group);
+/* What one more worker of the group costs under a ceiling, in 1/10000: by its template (core/gpu_cost), also
+ * when one was seen with less, because what workers report may be made up; of a share of unknown size
+ * what was seen. */
+int64_t limits_gpus_of_launch(const struct situation *situation, const struct group *group);
 /* Where the smallest ceiling stands, and its figure; "" when there is none. */
 const char *limits_gpu_ceiling_text(const struct situation *situation);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */

@@ -126,7 +126,7 @@ static void make_type(struct situation *s, const struct group *group, struct sch
 		.failure_recency = backoff_recency(s, group),
 		.accelerator = group->capacity.accelerator,
 		.launch_held = group->frozen || group->backed_off,
-		.gpu_amount = s->problem.has_gpu_budget ? limits_gpus_of_launch(group) :
+		.gpu_amount = s->problem.has_gpu_budget ? limits_gpus_of_launch(s, group) :
 							  group->capacity.gpu_amount,
 	};
 }

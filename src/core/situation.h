@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "core/accelerator_type.h"
 #include "core/capacity.h"
+#include "core/gpu_cost.h"
 #include "core/name_set.h"
 #include "core/node_room.h"
 #include "core/plan.h"
@@ -88,6 +89,7 @@ struct group {
 	const char *problem; /* NULL, or why it stays where it is */
 	bool frozen;         /* suspended or problem: nothing launched, nothing terminated */
 	struct capacity capacity;
+	struct gpu_cost gpu_cost; /* of one worker, by the template */
 	int64_t hosts;
 	int64_t idle_timeout_ms;
 	struct name_set leaving_names;     /* workersToDelete */

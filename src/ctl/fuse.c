@@ -22,6 +22,7 @@ struct fuse_entry {
 	int64_t counted;
 	/* The patch under way or accepted and not yet in the caches; amount 0: none. */
 	int64_t sent, sent_until_ms, sent_generation; /* generation 0: no answer yet */
+	char *sent_uid;                               /* whose generation; NULL: no patch yet */
 	int64_t lost, lost_until_ms;                  /* patches before it, without an answer */
 	int64_t effective;                            /* the largest of these, in the sums */
 	bool changed, is_open;
@@ -57,6 +58,7 @@ static void entry_free(struct fuse_entry *entry)
 {
 	memory_free(entry->namespace_);
 	memory_free(entry->name);
+	memory_free(entry->sent_uid);
 	memory_free(entry);
 }
 
@@ -165,6 +167,13 @@ static int64_t count(const struct fuse *fuse, const struct fuse_objects *objects
 			 &options->settings, options->device_table, &scratch);
 }
 
+/* The caches show the accepted patch, or another RayCluster of this name. */
+static bool shows_sent(const struct fuse_entry *entry, const struct ray_cluster *cluster)
+{
+	return entry->sent_generation > 0 && (cluster->generation >= entry->sent_generation ||
+					      strcmp(cluster->uid, entry->sent_uid) != 0);
+}
+
 /* True: there is nothing of it any more. */
 static bool recount(struct fuse *fuse, struct fuse_entry *entry)
 {
@@ -177,10 +186,18 @@ static bool recount(struct fuse *fuse, struct fuse_entry *entry)
 	entry->counted = objects.unreadable ? larger(entry->counted, counted) : counted;
 	if (!objects.cluster && !objects.unreadable)
 		entry->sent = entry->lost = 0;
-	else if (objects.cluster && entry->sent_generation > 0 &&
-		 objects.cluster->generation >= entry->sent_generation)
+	else if (objects.cluster && shows_sent(entry, objects.cluster))
 		entry->sent = entry->sent_generation = 0;
 	return !objects.cluster && !objects.unreadable && objects.pod_count == 0;
+}
+
+/* What was accepted is held until the caches show it, however long a watch stands still; only what has no
+ * answer, or one that does not tell the generation, is held for its time. */
+static bool is_over(const struct fuse_entry *entry, int64_t now_ms)
+{
+	bool accepted = entry->sent_generation > 0 && entry->sent_generation < INT64_MAX;
+
+	return !accepted && now_ms >= entry->sent_until_ms;
 }
 
 /* Counts what has changed, and drops what is held and over. */
@@ -195,7 +212,7 @@ static void settle(struct fuse *fuse)
 
 		next = entry->next_open;
 		entry->is_open = false;
-		if (now_ms >= entry->sent_until_ms)
+		if (is_over(entry, now_ms))
 			entry->sent = entry->sent_generation = 0;
 		if (now_ms >= entry->lost_until_ms)
 			entry->lost = 0;
@@ -285,6 +302,8 @@ void fuse_patch_sent(struct fuse *fuse, const struct fuse_objects *objects, cons
 		keep_lost(entry);
 	entry->sent = count(fuse, objects, patched_replicas(objects->cluster, plan, &scratch));
 	entry->sent_generation = 0;
+	memory_free(entry->sent_uid);
+	entry->sent_uid = memory_strdup(objects->cluster->uid);
 	entry->sent_until_ms = loop_monotonic_ms(fuse->control->loop) + fuse->config.lost_patch_ms +
 			       fuse->control->options->kube_api_timeout_seconds * MS_PER_SECOND;
 	entry_open(fuse, entry);

@@ -6,6 +6,8 @@
  *                more and patches nothing
  *   two passes   when Ray accepts all drains, the second decision of the pass names those Pods
  *   order        Pods, nodes and demand in another order give the same plan
+ *   fuse         under a ceiling over several clusters a patch never asks for more than the budget, as
+ *                the fuse counts, which has no figure from Ray; minReplicas apart
  * The golden cases themselves are held by codec_golden_test. GOLDEN_DIR names another directory. */
 #include <dirent.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@
 #include "core/capacity.h"
 #include "core/decide.h"
 #include "core/gate.h"
+#include "core/gpu_count.h"
 #include "support.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -335,6 +338,52 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 		fail_msg("%s: another order gives another plan:\n%s\n%s", name, text, reversed);
 }
 
+static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_cluster *cluster)
+{
+	const struct pod **pods = arena_array(&arena, snapshot->pod_count, sizeof(struct pod *));
+	int64_t *replicas = arena_array(&arena, cluster->group_count, sizeof(*replicas));
+
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		pods[i] = &snapshot->pods[i];
+	for (size_t g = 0; g < cluster->group_count; g++)
+		replicas[g] = cluster->groups[g].replicas;
+	return gpu_count(&snapshot->cluster, pods, snapshot->pod_count, replicas,
+			 &snapshot->settings, snapshot->device_table, &arena);
+}
+
+/* The operator makes what minReplicas asks for, whatever replicas and ceilings say. */
+static void drop_minimum(struct ray_cluster *cluster)
+{
+	struct worker_group *groups = arena_array(&arena, cluster->group_count, sizeof(*groups));
+
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		groups[g] = cluster->groups[g];
+		groups[g].min_replicas = 0;
+	}
+	cluster->groups = groups;
+}
+
+static void check_fuse(const char *name, const struct snapshot *snapshot, const struct plan *plan)
+{
+	static const int64_t budgets[] = { 0, 1, 2, 5 };
+
+	(void)plan;
+	for (size_t i = 0; i < SUPPORT_COUNT(budgets); i++) {
+		struct snapshot before = *snapshot, after;
+		int64_t added;
+
+		before.has_gpu_budget = true;
+		before.gpu_budget = budgets[i] * RESOURCE_UNIT;
+		drop_minimum(&before.cluster);
+		after = before;
+		apply(&after, decide(&before, &arena));
+		added = count_gpus(&before, &after.cluster) - count_gpus(&before, &before.cluster);
+		if (added > before.gpu_budget)
+			fail_msg("%s: with a budget of %lld GPUs it adds %lld/10000", name,
+				 (long long)budgets[i], (long long)added);
+	}
+}
+
 typedef void law(const char *name, const struct snapshot *snapshot, const struct plan *plan);
 
 static void check_all(law *check)
@@ -378,6 +427,12 @@ static void test_order(void **state)
 	check_all(check_order);
 }
 
+static void test_fuse(void **state)
+{
+	(void)state;
+	check_all(check_fuse);
+}
+
 static int is_case(const struct dirent *entry)
 {
 	size_t size = strlen(entry->d_name);
@@ -404,7 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),      cmocka_unit_test(test_safety),
 		cmocka_unit_test(test_idempotence), cmocka_unit_test(test_two_passes),
-		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order),       cmocka_unit_test(test_fuse),
 	};
 	int failed;
 

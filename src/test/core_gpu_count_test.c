@@ -149,18 +149,29 @@ static void test_what_is_suspended_counts_its_pods(void **state)
 	assert_int_equal(counted(s, NULL), 0);
 }
 
-/* As many as `ray start` is told, in whole numbers: it takes no others. */
-static void test_a_share_counts_as_declared(void **state)
+/* The template says whole GPUs where Ray is told of none: 2 workers are 4 GPUs all the same. */
+static void test_what_ray_is_not_told_of_counts(void **state)
 {
-	static const struct quantity share[] = { { "cpu", "4", true, UNITS(4) },
-						 { "aliyun.com/gpu-mem", "10", true, UNITS(10) } };
 	struct scene *s = *state;
-	const struct label declared = { "num-gpus", "1" };
+	const struct label none = { "num-gpus", "0" };
 
-	s->worker.limits = (struct quantities){ share, 2 };
-	assert_int_equal(counted(s, NULL), 0);
-	s->groups[0].ray_start_params = (struct labels){ &declared, 1 };
-	assert_int_equal(counted(s, NULL), UNITS(2));
+	s->groups[0].ray_start_params = (struct labels){ &none, 1 };
+	assert_int_equal(counted(s, NULL), UNITS(4));
+}
+
+/* KubeRay makes no worker anew for an edited template: what is there holds what it got. */
+static void test_a_pod_counts_by_its_own_spec_after_an_edit(void **state)
+{
+	struct scene *s = *state;
+	struct container eight = s->worker;
+	const struct quantity of_eight[] = { { "cpu", "4", true, UNITS(4) },
+					     { "nvidia.com/gpu", "8", true, UNITS(8) } };
+
+	eight.limits = (struct quantities){ of_eight, 2 };
+	add_pod(s, "w0", "worker", "gpu")->spec.containers = &eight;
+	assert_int_equal(counted(s, NULL), UNITS(8 + 2));
+	s->worker.limits = (struct quantities){ no_gpu, 1 };
+	assert_int_equal(counted(s, NULL), UNITS(8));
 }
 
 static void test_replicas_of_several_hosts_are_whole(void **state)
@@ -208,7 +219,8 @@ int main(void)
 		TEST(test_replicas_are_bounded_as_the_operator_bounds_them),
 		TEST(test_pods_on_their_way_out_count_beside),
 		TEST(test_what_is_suspended_counts_its_pods),
-		TEST(test_a_share_counts_as_declared),
+		TEST(test_what_ray_is_not_told_of_counts),
+		TEST(test_a_pod_counts_by_its_own_spec_after_an_edit),
 		TEST(test_replicas_of_several_hosts_are_whole),
 		TEST(test_the_head_counts),
 		TEST(test_strangers_count_by_their_own_spec),

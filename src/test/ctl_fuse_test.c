@@ -76,6 +76,7 @@ static int setup(void **state)
 		world.clusters[i] = (struct ray_cluster){
 			.namespace_ = i < 2 ? "a" : "b",
 			.name = names[i],
+			.uid = "u",
 			.ray_version = "",
 			.generation = 1,
 			.groups = &world.groups[i],
@@ -257,6 +258,29 @@ static void test_a_lost_patch_is_held_for_its_time(void **state)
 	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
 }
 
+static bool is_later(void *context)
+{
+	return loop_monotonic_ms(world.control.loop) > *(const int64_t *)context;
+}
+
+/* The watch stands still for longer than a patch without an answer is held. */
+static void test_an_accepted_patch_is_held_until_it_shows(void **state)
+{
+	int64_t until_ms;
+
+	(void)state;
+	begin(8, 0, 0, 1);
+	sends(0, 8);
+	answered(0, ERR_NONE, 2);
+	until_ms = loop_monotonic_ms(world.control.loop) + 50;
+	assert_true(loop_wait_until(world.control.loop, is_later, &until_ms, WAIT_MS));
+	assert_int_equal(budget(1), 0);
+	/* Deleted and made anew: its generations begin again. */
+	world.clusters[0].uid = "v";
+	fuse_changed(world.fuse, "a", "0");
+	assert_int_equal(budget(1), UNITS(8));
+}
+
 /* The pass was ended with its patch under way: no answer will come. */
 static void test_a_patch_that_nobody_waits_for(void **state)
 {
@@ -401,6 +425,7 @@ int main(void)
 		TEST(test_the_cache_is_quicker_than_the_answer),
 		TEST(test_a_refusal_frees),
 		TEST(test_a_lost_patch_is_held_for_its_time),
+		TEST(test_an_accepted_patch_is_held_until_it_shows),
 		TEST(test_a_patch_that_nobody_waits_for),
 		TEST(test_after_a_start_it_settles),
 		TEST(test_gone_clusters_count_nothing),
