@@ -90,8 +90,10 @@ static int64_t kube_lease_jittered_ms(int64_t period_ms)
 	       (int64_t)((uint64_t)random % (uint64_t)(period_ms / KUBE_LEASE_JITTER_PARTS + 1));
 }
 
-static void kube_lease_wait(struct kube_lease *lease)
+/* at_least_ms: what the server asks for. */
+static void kube_lease_wait(struct kube_lease *lease, int64_t at_least_ms)
 {
+	int64_t rest_ms = lease->options.renew_deadline_ms / 2;
 	int64_t wait_ms = lease->options.retry_period_ms, left_ms;
 
 	if (lease->state == KUBE_LEASE_FOLLOWING) {
@@ -101,7 +103,9 @@ static void kube_lease_wait(struct kube_lease *lease)
 		if (lease->known && lease->seen.holder[0] && left_ms > 0 && left_ms < wait_ms)
 			wait_ms = left_ms;
 	}
-	loop_timer_start(lease->retry, wait_ms);
+	if (at_least_ms < rest_ms)
+		rest_ms = at_least_ms;
+	loop_timer_start(lease->retry, wait_ms > rest_ms ? wait_ms : rest_ms);
 }
 
 /* --- ends --- */
@@ -146,7 +150,7 @@ static void kube_lease_on_deadline(void *context)
 }
 
 /* A try that brought nothing. */
-static void kube_lease_fail(struct kube_lease *lease, const struct err *err)
+static void kube_lease_fail(struct kube_lease *lease, const struct err *err, int64_t retry_after_ms)
 {
 	if (lease->state == KUBE_LEASE_RELEASING) {
 		kube_lease_end_release(lease, err);
@@ -154,7 +158,7 @@ static void kube_lease_fail(struct kube_lease *lease, const struct err *err)
 	}
 	lease->last_err = *err;
 	lease->options.on_error(lease->options.context, err);
-	kube_lease_wait(lease);
+	kube_lease_wait(lease, retry_after_ms);
 }
 
 /* --- what is seen --- */
@@ -200,7 +204,7 @@ static void kube_lease_leads(struct kube_lease *lease)
 	lease->last_err.kind = ERR_NONE;
 	lease->state = KUBE_LEASE_LEADING;
 	loop_timer_start(lease->deadline, left_ms);
-	kube_lease_wait(lease);
+	kube_lease_wait(lease, 0);
 	if (new_leader)
 		lease->options.on_leading(lease->options.context);
 	lease->options.on_good(lease->options.context);
@@ -225,7 +229,7 @@ static void kube_lease_wrote(struct kube_lease *lease, struct arena *arena,
 	/* The answer took longer than we may act on it: somebody else may have the Lease by now. */
 	lease->renewed_ms = previous_ms;
 	err_set(&err, ERR_TIMEOUT, "the answer of the API server came too late");
-	kube_lease_fail(lease, &err);
+	kube_lease_fail(lease, &err, 0);
 }
 
 static void kube_lease_on_written(void *context, const struct kube_answer *answer,
@@ -239,13 +243,13 @@ static void kube_lease_on_written(void *context, const struct kube_answer *answe
 	lease->call = NULL;
 	lease->writing = false;
 	if (err && err->kind == ERR_CONFLICT && lease->state == KUBE_LEASE_FOLLOWING)
-		kube_lease_wait(lease); /* another follower was faster */
+		kube_lease_wait(lease, 0); /* another follower was faster */
 	else if (err && err->kind == ERR_CONFLICT)
 		kube_lease_read(lease); /* it may be our own write whose answer was lost */
 	else if (err)
-		kube_lease_fail(lease, err);
+		kube_lease_fail(lease, err, answer->retry_after_ms);
 	else if (kube_lease_decode(answer, &arena, &seen, &decode_err) < 0)
-		kube_lease_fail(lease, &decode_err);
+		kube_lease_fail(lease, &decode_err, 0);
 	else
 		kube_lease_wrote(lease, &arena, &seen);
 }
@@ -284,7 +288,7 @@ static void kube_lease_put(struct kube_lease *lease)
 	if (lease_write(&next, &body) < 0) {
 		err_set(&err, ERR_LIMIT, "Lease %s/%s: its labels and annotations are too long",
 			lease->namespace_, lease->name);
-		kube_lease_fail(lease, &err);
+		kube_lease_fail(lease, &err, 0);
 		return;
 	}
 	path = kube_path(&scratch, LEASE_API_VERSION, lease->namespace_, "leases",
@@ -325,7 +329,7 @@ static void kube_lease_judge(struct kube_lease *lease)
 		return;
 	}
 	lease->options.on_good(lease->options.context);
-	kube_lease_wait(lease);
+	kube_lease_wait(lease, 0);
 }
 
 static void kube_lease_on_read(void *context, const struct kube_answer *answer,
@@ -342,11 +346,11 @@ static void kube_lease_on_read(void *context, const struct kube_answer *answer,
 		lease->known = false;
 		kube_lease_judge(lease);
 	} else if (err) {
-		kube_lease_fail(lease, err);
+		kube_lease_fail(lease, err, answer->retry_after_ms);
 	} else if (kube_lease_decode(answer, &arena, &seen, &decode_err) < 0) {
 		err_prefix(&decode_err, "Lease %s/%s (cure: delete it)", lease->namespace_,
 			   lease->name);
-		kube_lease_fail(lease, &decode_err);
+		kube_lease_fail(lease, &decode_err, 0);
 	} else {
 		kube_lease_note(lease, &arena, &seen);
 		kube_lease_judge(lease);

@@ -11,6 +11,8 @@
  * period instead of lengthening it: a takeover takes at most lease duration + retry period, after a
  * release at most the retry period.
  *
+ * Retry-After is obeyed up to half of renew_deadline_ms, so that a second try is left.
+ *
  * A stopped process (SIGSTOP, a frozen machine) cannot hear that it lost: ask kube_lease_held before
  * everything that must not be done by two. What was sent before it was stopped may still take effect;
  * guard it by other means (`test` operations).
