@@ -72,7 +72,8 @@ static int kube_watch_line(struct kube_watch *watch, const char *text, size_t si
 	struct watch_event event;
 
 	if (size == 0)
-		return 0;
+		return 0; /* somebody keeps the connection alive: no news of the server */
+	loop_timer_start(watch->line_timer, watch->line_ms);
 	arena_reset(&watch->arena);
 	if (json_parse(text, size, &kube_watch_limits, &json, &watch->stop) < 0 ||
 	    watch_decode(json, &watch->arena, &event, &watch->stop) < 0)
@@ -106,7 +107,6 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 		if (!end)
 			return 0;
 		buf_clear(&watch->line);
-		loop_timer_start(watch->line_timer, watch->line_ms);
 		data += part + 1;
 		size -= part + 1;
 	}

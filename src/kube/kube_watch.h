@@ -2,7 +2,7 @@
  * kube_informer does that. The caller owns struct kube_watch until on_end returns or
  * kube_watch_cancel. A line may come in any pieces; one above KUBE_WATCH_LINE_MAX_BYTES, or one
  * that is no event, ends the watch with an error. So does silence for stall_ms, and a tenth more than
- * that without a whole line, however many bytes trickle in. */
+ * that without a whole line, however many bytes or empty lines trickle in. */
 #ifndef KUBE_KUBE_WATCH_H
 #define KUBE_KUBE_WATCH_H
 

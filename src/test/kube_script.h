@@ -18,6 +18,7 @@ enum step_kind {
 	STEP_STREAM,       /* 200 and text in one chunk, then the regular end */
 	STEP_STREAM_HOLD,  /* ..., then silence */
 	STEP_STREAM_CUT,   /* ..., then FIN in the middle */
+	STEP_STREAM_HALF,  /* ..., then FIN in the middle, and reads on */
 	STEP_STREAM_RESET, /* ..., then RST, which may overtake the text */
 	STEP_STREAM_BYTES, /* each byte in a chunk of its own, then silence */
 	STEP_HOLD,         /* no answer at all */
@@ -85,6 +86,7 @@ static inline void script_play(struct exchange *exchange, const struct step *ste
 	case STEP_STREAM:
 	case STEP_STREAM_HOLD:
 	case STEP_STREAM_CUT:
+	case STEP_STREAM_HALF:
 	case STEP_STREAM_RESET:
 	case STEP_STREAM_BYTES:
 		exchange_open_stream(exchange);
@@ -98,6 +100,8 @@ static inline void script_play(struct exchange *exchange, const struct step *ste
 			exchange->closed = true;
 		else if (step->kind == STEP_STREAM_RESET)
 			exchange_reset(exchange);
+		else if (step->kind == STEP_STREAM_HALF)
+			exchange_half_close(exchange);
 		else
 			exchange_hold(exchange);
 		break;

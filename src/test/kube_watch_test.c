@@ -119,27 +119,29 @@ static void test_stall(void **state)
 	assert_true(KUBE_WATCH_STALL_MS <= 30000);
 }
 
+static _Atomic char trickled;
+
 /* Each byte comes in time, and still no event ever does. */
 static void script_trickle(struct exchange *exchange, void *context)
 {
 	struct timeval pause = { .tv_usec = 50000 };
-	char rest[16];
+	char rest[16], byte = trickled;
 
 	(void)context;
 	(void)setsockopt(exchange->fd, SOL_SOCKET, SO_RCVTIMEO, &pause, sizeof(pause));
 	exchange_open_stream(exchange);
 	while (!exchange->closed) {
-		exchange_chunk(exchange, " ", 1);
+		exchange_chunk(exchange, &byte, 1);
 		if (recv(exchange->fd, rest, sizeof(rest), 0) == 0)
 			exchange->closed = true;
 	}
 }
 
-static void test_trickle(void **state)
+static void trickle(char byte)
 {
 	struct seen seen = { .opened = 0 };
 
-	(void)state;
+	trickled = byte;
 	script = (struct kube_script){ .loop = NULL };
 	script_start(&script, script_trickle, &KUBE_CLIENT_OPTIONS_INIT);
 	watch(&seen, 1000);
@@ -148,6 +150,33 @@ static void test_trickle(void **state)
 	assert_int_equal(seen.err.kind, ERR_TIMEOUT);
 	assert_non_null(strstr(seen.err.text, "no whole line came for 1100 ms"));
 	assert_true(KUBE_WATCH_STALL_MS + KUBE_WATCH_STALL_MS / 10 <= 30000);
+	script_done(&script);
+}
+
+static void test_trickle(void **state)
+{
+	(void)state;
+	trickle(' ');
+}
+
+/* As a proxy does that keeps both sides' connections alive while the server behind it is gone. */
+static void test_empty_lines(void **state)
+{
+	(void)state;
+	trickle('\n');
+}
+
+/* The server sends no more and reads on: the end of its half is the end of the watch. */
+static void test_half_closed(void **state)
+{
+	static const struct step steps[] = { { .kind = STEP_STREAM_HALF, .text = EVENT("8") } };
+	struct seen seen = { .opened = 0 };
+
+	(void)state;
+	start(&seen, steps, SUPPORT_COUNT(steps), WAIT_MS);
+	assert_true(loop_wait_until(script.loop, has_ended, &seen, WAIT_MS / 2));
+	assert_int_equal(seen.events, 1);
+	assert_int_equal(seen.err.kind, ERR_RETRY);
 	script_done(&script);
 }
 
@@ -242,6 +271,8 @@ int main(void)
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_stall),
 		cmocka_unit_test(test_trickle),
+		cmocka_unit_test(test_empty_lines),
+		cmocka_unit_test(test_half_closed),
 		cmocka_unit_test(test_error_event),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_backoff_grows_and_spreads),

@@ -137,6 +137,13 @@ static inline void exchange_hold(struct exchange *exchange)
 	exchange->closed = true;
 }
 
+/* Sends no more, and reads until the client goes. */
+static inline void exchange_half_close(struct exchange *exchange)
+{
+	(void)shutdown(exchange->fd, SHUT_WR);
+	exchange_hold(exchange);
+}
+
 /* Ends the connection with RST. */
 static inline void exchange_reset(struct exchange *exchange)
 {
