@@ -56,6 +56,7 @@ struct autoscaler_writer {
 	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
+	int64_t not_before_ms; /* the API server wants to be left alone */
 	/* Those that may have something to send, in the order in which they are served: a fleet is not
 	 * gone through for each write. */
 	struct entry *first, *last;
@@ -177,6 +178,8 @@ static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
 	int64_t next_ms = writer->last_ms + writer->spacing_ms;
 	int64_t now = now_ms(writer);
 
+	if (next_ms < writer->not_before_ms)
+		next_ms = writer->not_before_ms;
 	if (due_ms > next_ms)
 		next_ms = due_ms;
 	if (next_ms >= writer->timer_ms)
@@ -239,6 +242,8 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 	entry->call = NULL;
 	if (err) {
 		write_failed(entry, err);
+		if (answer->retry_after_ms > 0)
+			writer->not_before_ms = now_ms(writer) + answer->retry_after_ms;
 	} else {
 		keep_answer(entry, answer);
 		log_repeat_end(&entry->trouble, MESSAGE, entry->key);
@@ -441,6 +446,7 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 	writer->informer = informer;
 	writer->spacing_ms = MS_PER_SECOND / rate;
 	writer->last_ms = INT64_MIN / 2;
+	writer->not_before_ms = INT64_MIN;
 	writer->timer_ms = INT64_MAX;
 	writer->timer = loop_timer_new(control->loop, sweep, writer);
 	return writer;

@@ -47,8 +47,9 @@ struct notices {
 	struct map files; /* "namespace/name" to struct file */
 	struct sending *under_way;
 	size_t under_way_count;
-	int64_t tokens, refilled_ms, denied_until_ms;
-	bool denied; /* told */
+	int64_t tokens, refilled_ms;
+	int64_t not_before_ms; /* no right to, or the API server wants to be left alone */
+	bool denied;           /* told */
 	char instance[INSTANCE_SIZE];
 };
 
@@ -63,7 +64,7 @@ struct notices *notices_new(const struct control *control)
 	notices->control = control;
 	notices->tokens = NOTICES_BURST;
 	notices->refilled_ms = loop_monotonic_ms(control->loop);
-	notices->denied_until_ms = INT64_MIN;
+	notices->not_before_ms = INT64_MIN;
 	if (pod && pod[0])
 		(void)snprintf(notices->instance, sizeof(notices->instance), "%s", pod);
 	else if (gethostname(notices->instance, sizeof(notices->instance) - 1) != 0)
@@ -119,7 +120,7 @@ void notices_forget(struct notices *notices, const char *cluster)
 
 static void note_denied(struct notices *notices, const struct err *err)
 {
-	notices->denied_until_ms = loop_monotonic_ms(notices->control->loop) + DENIED_MS;
+	notices->not_before_ms = loop_monotonic_ms(notices->control->loop) + DENIED_MS;
 	if (notices->denied)
 		return;
 	notices->denied = true;
@@ -169,7 +170,9 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 	const struct file *file = map_get(&notices->files, sending->key);
 	enum notice_answer what = judge(notices, sending, err);
 
-	(void)answer;
+	if (answer->retry_after_ms > 0)
+		notices->not_before_ms =
+			loop_monotonic_ms(notices->control->loop) + answer->retry_after_ms;
 	for (link = &notices->under_way; *link != sending; link = &(*link)->next)
 		;
 	*link = sending->next;
@@ -193,7 +196,7 @@ static bool may_send(struct notices *notices, int64_t now_ms)
 			notices->tokens = NOTICES_BURST;
 	}
 	return notices->tokens > 0 && notices->under_way_count < NOTICES_UNDER_WAY &&
-	       now_ms >= notices->denied_until_ms &&
+	       now_ms >= notices->not_before_ms &&
 	       kube_client_pending(notices->control->kube) < NOTICES_QUEUE_MAX;
 }
 

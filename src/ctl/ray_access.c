@@ -95,6 +95,9 @@ static void secret_read(void *context, const struct kube_answer *answer, const s
 	access->secret_read = NULL;
 	if (err) {
 		access->problem = *err;
+		if (answer->retry_after_ms > SECRET_RETRY_MS)
+			access->next_read_ms =
+				loop_monotonic_ms(access->control->loop) + answer->retry_after_ms;
 		return;
 	}
 	if (decode_token(access, answer, &token, &access->problem) < 0)

@@ -164,6 +164,8 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 		kube_error_set(&error_call, response->status, response->body, response->body_size,
 			       &answer.retry_after_ms, &err);
 	}
+	if (answer.retry_after_ms > KUBE_RETRY_AFTER_MAX_MS)
+		answer.retry_after_ms = KUBE_RETRY_AFTER_MAX_MS;
 	call->state = KUBE_CALL_DONE;
 	call->stream.done(call->stream.context, &answer, err.kind == ERR_NONE ? NULL : &err);
 	kube_call_free(call);

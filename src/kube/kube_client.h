@@ -61,8 +61,11 @@ struct kube_answer {
 	int status;       /* HTTP status; 0: none came */
 	const char *body; /* JSON of a 2xx answer, NUL after it; "" otherwise */
 	size_t body_size;
-	int64_t retry_after_ms; /* with ERR_RETRY: come back no earlier; 0: not said */
+	/* With ERR_RETRY: come back no earlier; 0: not said. Of more than a minute that minute counts. */
+	int64_t retry_after_ms;
 };
+
+#define KUBE_RETRY_AFTER_MAX_MS 60000
 
 /* err is NULL when the status was 2xx. Else, with verb, resource, object and cure in the text:
  * ERR_CONFLICT  409; 422 for a JSON Patch (a failed `test`, or a value that the schema refuses: the

@@ -71,7 +71,7 @@ static inline void store_answer(struct exchange *exchange, int code)
 				  memory_strdup("{\"kind\": \"Status\", \"message\": \"no\"}");
 
 	pthread_mutex_unlock(&store.lock);
-	exchange_answer(exchange, code, "", text);
+	exchange_answer(exchange, code, code == 429 ? "Retry-After: 7\r\n" : "", text);
 	memory_free(text);
 }
 

@@ -240,6 +240,26 @@ static void test_refused(void **state)
 	assert_int_equal(count_of(&store.patches), 1);
 }
 
+/* Longer than it would wait by itself. */
+static void test_retry_after_is_obeyed(void **state)
+{
+	int64_t begin;
+
+	(void)state;
+	STORE({
+		store.exists = true;
+		store.patch_code = 429;
+	});
+	start();
+	while (count_of(&store.patches) == 0)
+		rest(10);
+	begin = loop_monotonic_ms(script.loop);
+	STORE(store.patch_code = 0);
+	settle(0, 0, "\"replicas\":0");
+	assert_true(loop_monotonic_ms(script.loop) - begin >= 6900);
+	assert_int_equal(count_of(&store.patches), 2);
+}
+
 static void test_without_definition(void **state)
 {
 	(void)state;
@@ -354,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_conflict_is_tried_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_server_that_keeps_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_retry_after_is_obeyed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_without_definition, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clusters_of_others_get_no_object, setup,
 						teardown),
