@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/json.h"
 #include "codec/secret_json.h"
+#include "ctl/leader.h"
 #include "ctl/options.h"
 #include "gcs/gcs_address.h"
 #include "gcs/gcs_auth.h"
@@ -171,6 +172,13 @@ static int authorize_from_environment(struct ray_access *access, int64_t now_ms)
 	return gcs_auth_from_environment(&access->auth, &access->problem);
 }
 
+static const char *may_write(void *context)
+{
+	const struct ray_access *access = context;
+
+	return leader_is_leading(access->control->leader) ? NULL : "this replica does not lead";
+}
+
 struct gcs_client *ray_access_client(struct ray_access *access, const struct ray_cluster *cluster,
 				     const struct pod *const *pods, size_t pod_count,
 				     const char **ret_problem)
@@ -208,6 +216,8 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 				      .port = address.port,
 				      .token = access->auth.token,
 				      .tls = access->auth.tls };
+	config.may_write = may_write;
+	config.may_write_context = access;
 	if (!access->client)
 		access->client = gcs_client_new(access->control->loop, &config);
 	else

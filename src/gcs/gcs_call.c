@@ -108,6 +108,8 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 		.message = buf_string(message),
 		.size = message->size,
 		.timeout_ms = left_ms > 1 ? left_ms : 1,
+		.may_send = call->writes ? client->may_write : NULL,
+		.may_send_context = client->may_write_context,
 	};
 	size_t count = 0;
 

@@ -27,6 +27,8 @@ struct gcs_client {
 	char *cluster, *host, *token; /* token "" when there is none */
 	int port;
 	size_t reply_ceiling_bytes;
+	const char *(*may_write)(void *context);
+	void *may_write_context;
 	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" not known */
 	uint64_t cluster_id_generation; /* of the connection that it was read on */
 	int64_t report_version;         /* of the last report, 0 for none */
@@ -48,6 +50,7 @@ struct gcs_call {
 	const char *path;
 	struct buf request; /* of `path`, kept for the repeat */
 	bool repeated;      /* after a refused cluster id */
+	bool writes;        /* it changes something: may_write is asked */
 	gcs_call_read *read;
 	gcs_call_failed *failed;
 	struct arena *arena; /* the caller's, NULL where none is needed */

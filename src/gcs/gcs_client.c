@@ -63,6 +63,8 @@ struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *co
 
 	client->loop = loop;
 	client->cluster = memory_strdup(config->cluster);
+	client->may_write = config->may_write;
+	client->may_write_context = config->may_write_context;
 	gcs_client_set_token(client, config->token);
 	gcs_client_take(client, config);
 	return client;
@@ -202,6 +204,7 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 					     gcs_drain_read, gcs_drain_failed, context);
 	struct err err;
 
+	call->writes = true;
 	call->done.drain = done;
 	request.node_id.data = node_id;
 	request.reason = RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_IDLE_TERMINATION;
@@ -240,6 +243,7 @@ struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t time
 					     gcs_report_read, gcs_report_failed, context);
 	struct err err;
 
+	call->writes = true;
 	call->done.report = done;
 	client->report_version = gcs_report_version(now, state, client->report_version);
 	if (gcs_report_write(client->report_version, now, state, plan, &call->request) == 0) {
@@ -382,6 +386,7 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_KV_SERVICE "InternalKVPut",
 					     gcs_kv_put_read, gcs_kv_put_failed, context);
 
+	call->writes = true;
 	call->done.kv_put = done;
 	request.key = (ProtobufCBinaryData){ .data = (uint8_t *)key, .len = strlen(key) };
 	request.namespace_ =

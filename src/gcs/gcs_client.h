@@ -42,6 +42,10 @@ struct gcs_config {
 	const char *token;          /* "" or NULL: no authorization header (gcs_auth.h) */
 	struct h2_tls *tls;         /* NULL: plain text; the client takes its own reference */
 	size_t reply_ceiling_bytes; /* 0: 64 MiB */
+	/* Asked each time a drain, a report or a key to put would leave: NULL, or why it must not, and
+	 * then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new alone. */
+	const char *(*may_write)(void *context); /* may be NULL: all may be sent */
+	void *may_write_context;
 };
 
 /* Copies the configuration; connects with the first call. Never NULL. */

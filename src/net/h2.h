@@ -58,6 +58,11 @@ struct h2_request {
 	const void *message;                      /* copied */
 	size_t size;
 	int64_t timeout_ms; /* 1 to H2_TIMEOUT_MAX_MS; also sent as grpc-timeout */
+	/* Asked when there is a connection and the request would leave, which may be long after the
+	 * start. NULL: it may; else why not: nothing is sent, and the call ends with ERR_RETRY "not
+	 * sent, <why>". */
+	const char *(*may_send)(void *context); /* may be NULL */
+	void *may_send_context;
 };
 
 /* How a call ended. The pointers are valid until the callback returns. */

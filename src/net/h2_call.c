@@ -50,6 +50,8 @@ struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request 
 	call->started_ms = now_ms;
 	call->timeout_ms = request->timeout_ms;
 	call->deadline_ms = now_ms + request->timeout_ms;
+	call->may_send = request->may_send;
+	call->may_send_context = request->may_send_context;
 	call->done = done;
 	call->context = context;
 	call->grpc_status = GRPC_NONE;
@@ -106,6 +108,19 @@ static ssize_t h2_on_body(nghttp2_session *unused, int32_t stream_id, uint8_t *d
 	return (ssize_t)size;
 }
 
+/* Finishes a call that must not leave (any more). */
+static bool h2_call_is_refused(struct h2_call *call)
+{
+	const char *why = call->may_send ? call->may_send(call->may_send_context) : NULL;
+	struct err err;
+
+	if (!why)
+		return false;
+	err_set(&err, ERR_RETRY, "not sent, %s", why);
+	h2_call_finish(call, &err);
+	return true;
+}
+
 static nghttp2_nv h2_nv(const char *name, const char *value, bool secret)
 {
 	return (nghttp2_nv){
@@ -127,6 +142,8 @@ void h2_call_submit(struct h2_call *call, int64_t now_ms)
 	size_t count = 0;
 
 	buf_init(&timeout, 32);
+	if (h2_call_is_refused(call))
+		return;
 	(void)buf_printf(&timeout, "%lldm", (long long)(call->deadline_ms - now_ms));
 	headers[count++] = h2_nv(":method", "POST", false);
 	headers[count++] = h2_nv(":scheme", session->tls ? "https" : "http", false);

@@ -28,6 +28,8 @@ struct h2_call {
 	enum h2_call_state state;
 	int32_t stream_id;
 	int64_t started_ms, deadline_ms, timeout_ms;
+	const char *(*may_send)(void *context);
+	void *may_send_context;
 	h2_done *done;
 	void *context;
 	char *path;

@@ -3,8 +3,15 @@
 
 #include <stdlib.h>
 
+#include "ctl/ray_access.h"
 #include "test/lease_server.h"
 #include "test/pass_bench.h"
+
+#define LISTENING_HEAD                                                                             \
+	"{'metadata': {'name': 'demo-head', 'namespace': 'a', 'labels': {'ray.io/cluster': "       \
+	"'demo', 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup'}}, 'spec': "              \
+	"{'containers': [{'name': 'ray-head', 'ports': [{'name': 'gcs-server', "                   \
+	"'containerPort': %d}]}]}, 'status': " RUNNING "}"
 
 static struct {
 	struct leader *leader;
@@ -180,6 +187,56 @@ static void test_stopped_while_a_drain_is_asked(void **state)
 	assert_int_equal(seen.decisions, 0);
 }
 
+static void note_drain(void *context, bool accepted, const char *rejection, const struct err *err)
+{
+	(void)context;
+	(void)accepted;
+	(void)rejection;
+	bench.ended++;
+	if (err)
+		bench.err = *err;
+}
+
+static bool drain_has_ended(void *context)
+{
+	(void)context;
+	return bench.ended > 0;
+}
+
+/* Asked for in time, but there is no connection yet, and then we are stopped. */
+static void test_stopped_before_a_drain_leaves(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(memory_free_string) char *pod_json = NULL, *cluster_json = NULL;
+	struct ray_access *access = ray_access_new(&control, "a", "demo");
+	struct ray_cluster cluster;
+	const char *problem = "";
+	struct gcs_client *client;
+	const struct pod **pods;
+	size_t count;
+	struct err err;
+
+	(void)state;
+	take_the_lead();
+	cluster_json = script_text(CLUSTER("0"));
+	pod_json = script_text(arena_printf(&arena, LIST(LISTENING_HEAD), bench.gcs.server.port));
+	assert_int_equal(
+		act_decode_cluster(cluster_json, strlen(cluster_json), &arena, &cluster, &err), 0);
+	assert_int_equal(act_decode_pods(pod_json, strlen(pod_json), &arena, &pods, &count, &err),
+			 0);
+	client = ray_access_client(access, &cluster, pods, count, &problem);
+	if (!client)
+		fail_msg("%s", problem);
+	bench.ended = 0;
+	gcs_client_drain_node(client, 5000, "00ff10", "", note_drain, NULL);
+	while (leader_is_leading(lead.leader))
+		;
+	assert_true(loop_wait_until(script.loop, drain_has_ended, NULL, WAIT_MS));
+	assert_non_null(strstr(bench.err.text, "not sent, this replica does not lead"));
+	assert_int_equal(ray.drains, 0);
+	ray_access_free(access);
+}
+
 static void test_release(void **state)
 {
 	(void)state;
@@ -214,6 +271,7 @@ int main(void)
 		TEST(test_a_standby_does_not),
 		TEST(test_stopped_while_ray_is_read),
 		TEST(test_stopped_while_a_drain_is_asked),
+		TEST(test_stopped_before_a_drain_leaves),
 		TEST(test_release),
 		TEST(test_release_into_silence_ends),
 #undef TEST

@@ -134,6 +134,57 @@ static void test_kv(void **state)
 	close_bench();
 }
 
+static bool leads;
+
+static const char *may_write(void *context)
+{
+	return *(const bool *)context ? NULL : "this replica does not lead";
+}
+
+static void stop_leading_and_handle(struct h2_server *server, struct h2_stream *stream)
+{
+	leads = leads && !strstr(stream->path, "DrainNode");
+	handle(server, stream);
+}
+
+/* The lead is lost while there is no connection yet, or while another id is asked for. */
+static void test_writes_are_asked_again_when_they_would_leave(void **state)
+{
+	struct ray_state seen = { .version = 9 };
+	struct plan plan = { .cluster_name = "" };
+	struct gcs_config first;
+
+	(void)state;
+	open_bench();
+	first = config();
+	first.may_write = may_write;
+	first.may_write_context = &leads;
+	gcs_client_free(bench.client);
+	bench.client = gcs_client_new(bench.loop, &first);
+	bench.gcs.server.handler = stop_leading_and_handle;
+	bench.gcs.reply = small_state();
+	leads = true;
+	gcs_client_drain_node(bench.client, 1000, "00ff10", "", on_drain, NULL);
+	leads = false;
+	run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_int_equal(bench.gcs.server.requests, 0);
+	get_state();
+	run_good();
+
+	memset(bench.gcs.cluster_id, 0xb8, sizeof(bench.gcs.cluster_id));
+	leads = true;
+	gcs_client_drain_node(bench.client, 1000, "00ff10", "", on_drain, NULL);
+	run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_int_equal(bench.gcs.refused, 1);
+	gcs_client_kv_put(bench.client, 1000, "space", "key", "a", 1, on_kv_put, NULL);
+	run_error(ERR_RETRY, "not sent, this replica does not lead");
+	gcs_client_report_state(bench.client, 1000, 1, &seen, &plan, on_plain, NULL);
+	run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_string_equal(bench.gcs.path, "/ray.rpc.autoscaler.AutoscalerStateService/"
+					    "GetClusterResourceState");
+	close_bench();
+}
+
 /* The two replies of the store: the v2 mark, then the requests. */
 static struct {
 	const char *mark, *requests; /* NULL: no such key */
@@ -214,9 +265,13 @@ static void test_kv_requests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drain),  cmocka_unit_test(test_drain_of_a_bad_id),
-		cmocka_unit_test(test_report), cmocka_unit_test(test_alive),
-		cmocka_unit_test(test_kv),     cmocka_unit_test(test_kv_requests),
+		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_drain_of_a_bad_id),
+		cmocka_unit_test(test_report),
+		cmocka_unit_test(test_alive),
+		cmocka_unit_test(test_kv),
+		cmocka_unit_test(test_kv_requests),
+		cmocka_unit_test(test_writes_are_asked_again_when_they_would_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
