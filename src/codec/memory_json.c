@@ -67,11 +67,24 @@ static int launch_decode(const struct json_at *at, struct memory_launch *ret)
 	       rfc3339_decode(at, "unneededSince", &ret->unneeded_since);
 }
 
+/* "" is as good as none. */
+static void read_who(const struct json_at *at, const char **ret_who)
+{
+	struct json_at member = json_member(at, "who");
+	const char *who = "";
+
+	if (json_type(&member) == JSON_STRING && read_short(at, "who", &who) == 0 && *who != '\0')
+		*ret_who = who;
+}
+
 static int since_decode(const struct json_at *at, struct memory_since *ret)
 {
-	return json_expect(at, JSON_OBJECT) || read_name(at, "key", &ret->key) ||
-	       read_since(at, "since", &ret->since) ||
-	       read_optional_count(at, "count", JSON_INTEGER_MAX, &ret->count);
+	if (json_expect(at, JSON_OBJECT) || read_name(at, "key", &ret->key) ||
+	    read_since(at, "since", &ret->since) ||
+	    read_optional_count(at, "count", JSON_INTEGER_MAX, &ret->count))
+		return -1;
+	read_who(at, &ret->who);
+	return 0;
 }
 
 static int template_decode(const struct json_at *at, struct memory_template *ret)
@@ -106,6 +119,8 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "unjoined", since_decode, &memory.unjoined);
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
 	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
+	DECODE_LIST(&root, "replicaRaises", since_decode, &memory.replica_raises);
+	DECODE_LIST(&root, "lowered", since_decode, &memory.lowered);
 	DECODE_LIST(&root, "leaving", since_decode, &memory.leaving);
 	DECODE_LIST(&root, "raySessions", since_decode, &memory.ray_sessions);
 	DECODE_LIST(&root, "templates", template_decode, &memory.templates);
@@ -142,6 +157,8 @@ static void write_since(struct json_writer *writer, const struct memory_since *s
 	json_write_time(writer, "since", since->since);
 	if (since->count != 0)
 		json_write_integer(writer, "count", since->count);
+	if (since->who)
+		json_write_text(writer, "who", since->who);
 	json_write_object_end(writer);
 }
 
@@ -172,6 +189,8 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "unjoined", write_since, &memory->unjoined);
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
 	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
+	WRITE_LIST(writer, "replicaRaises", write_since, &memory->replica_raises);
+	WRITE_LIST(writer, "lowered", write_since, &memory->lowered);
 	WRITE_LIST(writer, "leaving", write_since, &memory->leaving);
 	WRITE_LIST(writer, "raySessions", write_since, &memory->ray_sessions);
 	WRITE_LIST(writer, "templates", write_template, &memory->templates);

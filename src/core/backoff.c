@@ -170,7 +170,9 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 /* Somebody sets replicas back: raising it again and again would go on for ever. */
 static struct evidence evidence_of_fight(const struct situation *s, const struct group *group)
 {
-	struct memory_since fight = { .key = group->spec->name, .count = group->reverts };
+	struct memory_since fight = { .key = group->spec->name,
+				      .count = group->reverts,
+				      .who = group->reverts_by };
 
 	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(s, &fight) };
 }

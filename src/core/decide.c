@@ -152,6 +152,7 @@ static void choose(struct situation *s)
 	for (size_t g = 0; g < s->group_count; g++)
 		target_finish(&s->groups[g]);
 	launch_remember(s);
+	fight_remember(s);
 }
 
 static void write_plan(struct situation *s)

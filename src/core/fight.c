@@ -6,14 +6,43 @@
 
 /* Without another one for so long, and for as long as a back-off may hold us back, it is over. */
 #define WINDOW_SECONDS 600
+#define DOUBLINGS_MAX 30
 
-static const struct memory_since *remembered(const struct memory_state *memory, const char *group)
+static int64_t window_ms(const struct situation *s)
 {
-	for (size_t i = 0; memory != NULL && i < memory->replica_fights.count; i++)
-		if (strcmp(memory->replica_fights.at[i].key, group) == 0)
-			return &memory->replica_fights.at[i];
+	return (WINDOW_SECONDS + s->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
+}
+
+/* The mark of the group, while it counts; NULL for none. */
+static const struct memory_since *find(const struct situation *s, const struct memory_since *marks,
+				       size_t count, const struct group *group)
+{
+	time_ms now = s->snapshot->now;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(marks[i].key, group->spec->name) == 0 && marks[i].since <= now &&
+		    now - marks[i].since < window_ms(s))
+			return &marks[i];
 	return NULL;
 }
+
+#define FIND(s, list, group)                                                                       \
+	((s)->snapshot->memory != NULL ? find((s), (s)->snapshot->memory->list.at,                 \
+					      (s)->snapshot->memory->list.count, (group)) :        \
+					 NULL)
+
+static void count_round(const struct situation *s, struct memory_since *mark)
+{
+	const char *who = s->snapshot->cluster.groups_manager;
+
+	mark->since = s->snapshot->now;
+	mark->count++;
+	/* After our next patch the API server's last writer is ourselves: the name stays here. */
+	if (who != NULL && who[0] != '\0')
+		mark->who = who;
+}
+
+/* --- raises that are set back --- */
 
 /* Our last launch set replicas to more than stands there now. */
 static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
@@ -56,39 +85,115 @@ static void count_revert(const struct situation *s, struct group *group, struct 
 		return;
 	if (!launch && hold != NULL && s->snapshot->now < hold->until)
 		return;
-	mark->since = s->snapshot->now;
-	if (!launch && hold != NULL && last < hold->until)
+	if (!launch && hold != NULL && last < hold->until) {
+		mark->since = s->snapshot->now;
 		return;
-	group->reverts = ++mark->count;
+	}
+	count_round(s, mark);
+	group->reverts = mark->count;
+	group->reverts_by = mark->who;
+}
+
+/* --- lowerings that are set back --- */
+
+static int64_t hold_ms(const struct situation *s, int64_t rounds)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t doublings = rounds - FIGHT_REVERTS_MIN;
+	int64_t seconds = settings->backoff_initial_seconds;
+
+	for (int64_t i = 0; i < doublings && i < DOUBLINGS_MAX; i++)
+		if (seconds < settings->backoff_max_seconds)
+			seconds *= 2;
+	if (seconds > settings->backoff_max_seconds)
+		seconds = settings->backoff_max_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+static bool is_raised_again(const struct situation *s, const struct group *group)
+{
+	const struct memory_since *lowered = FIND(s, lowered, group);
+
+	return lowered != NULL && group->spec->replicas > lowered->count;
+}
+
+static void hold_lowering(const struct situation *s, struct group *group,
+			  const struct memory_since *mark)
+{
+	int64_t hold;
+
+	if (mark->count < FIGHT_REVERTS_MIN)
+		return;
+	hold = hold_ms(s, mark->count);
+	group->lowers_held = s->snapshot->now - mark->since < hold;
+	group->idle_timeout_ms += hold;
+}
+
+/* --- both --- */
+
+static struct memory_since mark_of(const struct situation *s, const struct group *group,
+				   const struct memory_since *old)
+{
+	if (old != NULL)
+		return (struct memory_since){ group->spec->name, old->since, old->count, old->who };
+	return (struct memory_since){ .key = group->spec->name, .since = s->snapshot->now };
 }
 
 void fight_update(struct situation *s)
 {
-	const struct memory_state *memory = s->snapshot->memory;
-	int64_t window =
-		(WINDOW_SECONDS + s->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
-
 	for (size_t g = 0; g < s->group_count; g++) {
 		struct group *group = &s->groups[g];
-		const struct memory_since *old = remembered(memory, group->spec->name);
-		struct memory_since mark = { group->spec->name, s->snapshot->now, 0 };
+		struct memory_since reverted = mark_of(s, group, FIND(s, replica_fights, group));
+		struct memory_since raised = mark_of(s, group, FIND(s, replica_raises, group));
 
-		if (old != NULL && old->since <= mark.since && mark.since - old->since < window)
-			mark = (struct memory_since){ group->spec->name, old->since, old->count };
-		if (!group->frozen)
-			count_revert(s, group, &mark);
-		if (mark.count > 0)
-			VEC_PUSH(s->arena, &s->plan->memory.replica_fights, mark);
+		if (!group->frozen) {
+			count_revert(s, group, &reverted);
+			if (is_raised_again(s, group))
+				count_round(s, &raised);
+			hold_lowering(s, group, &raised);
+		}
+		if (reverted.count > 0)
+			VEC_PUSH(s->arena, &s->plan->memory.replica_fights, reverted);
+		if (raised.count > 0)
+			VEC_PUSH(s->arena, &s->plan->memory.replica_raises, raised);
 	}
+}
+
+void fight_remember(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		const struct memory_since *old = FIND(s, lowered, group);
+		int64_t there = group->spec->replicas;
+
+		if (!group->frozen && group->patch_replicas < there)
+			VEC_PUSH(s->arena, &s->plan->memory.lowered,
+				 ((struct memory_since){ .key = group->spec->name,
+							 .since = s->snapshot->now,
+							 .count = group->patch_replicas }));
+		else if (old != NULL && there <= old->count &&
+			 (group->frozen || group->patch_replicas <= old->count))
+			VEC_PUSH(s->arena, &s->plan->memory.lowered, *old);
+	}
+}
+
+static const char *name_of(const struct memory_since *fight)
+{
+	return fight->who != NULL ? fight->who : "somebody";
 }
 
 const char *fight_text(const struct situation *s, const struct memory_since *fight)
 {
-	const char *who = s->snapshot->cluster.groups_manager;
-
 	return arena_printf(
 		s->arena,
 		"%s set replicas of group %s back %lld times: let one program own the field",
-		who != NULL && who[0] != '\0' ? who : "somebody", fight->key,
-		(long long)fight->count);
+		name_of(fight), fight->key, (long long)fight->count);
+}
+
+const char *fight_raise_text(const struct situation *s, const struct memory_since *fight)
+{
+	return arena_printf(s->arena,
+			    "%s raised replicas of group %s again %lld times after it was lowered: "
+			    "let one program own the field; idle workers stay longer meanwhile",
+			    name_of(fight), fight->key, (long long)fight->count);
 }

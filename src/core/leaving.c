@@ -212,12 +212,16 @@ static int64_t room_of(const struct situation *s, const struct group *group, int
 static int64_t remember(struct situation *s, const struct group *group, int64_t in_use)
 {
 	const struct memory_state *memory = s->snapshot->memory;
-	struct memory_since mark = { group->spec->name, s->snapshot->now, in_use };
+	struct memory_since mark = { .key = group->spec->name,
+				     .since = s->snapshot->now,
+				     .count = in_use };
 	for (size_t i = 0; memory != NULL && i < memory->leaving.count; i++) {
 		const struct memory_since *old = &memory->leaving.at[i];
 		if (strcmp(old->key, group->spec->name) == 0 && old->count > in_use &&
 		    old->since <= s->snapshot->now && s->snapshot->now - old->since < KEEP_MS)
-			mark = (struct memory_since){ group->spec->name, old->since, old->count };
+			mark = (struct memory_since){ .key = group->spec->name,
+						      .since = old->since,
+						      .count = old->count };
 	}
 	if (mark.count > 0)
 		VEC_PUSH(s->arena, &s->plan->memory.leaving, mark);

@@ -33,8 +33,9 @@ struct memory_launch {
 struct memory_since {
 	const char *key;
 	time_ms since;
-	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights: how often;
-			* leaving: Pods */
+	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights, replica_raises:
+			* how often; lowered: replicas; leaving: Pods */
+	const char *who; /* replica_fights, replica_raises: a manager's name; NULL: unknown */
 };
 
 /* The last worker of a group that was seen alive; see core/template_seen.h. */
@@ -55,6 +56,8 @@ struct memory_state {
 	VEC(struct memory_since) unjoined;       /* key: Pod name */
 	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
+	VEC(struct memory_since) replica_raises; /* the same, after ours had lowered it */
+	VEC(struct memory_since) lowered;        /* key: the group's name; since: our patch */
 	VEC(struct memory_since) leaving;      /* key: the group's name; since: last seen in use */
 	VEC(struct memory_since) ray_sessions; /* at most one; key: cluster_session_name */
 };

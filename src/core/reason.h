@@ -218,7 +218,7 @@
 	  "a worker lacks what its template promises, no more are launched for that",              \
 	  "mend the template: the message has both figures")                                       \
 	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
-	  "somebody has set replicas back three times, so it is raised less and less often",       \
+	  "somebody has set replicas back three times, so it is changed less and less often",      \
 	  "let one program own replicas: keep it out of GitOps and of scripts")                    \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
 	  "let container autoscaler run `rayscaler park` (the message says where)")                \

@@ -91,7 +91,7 @@ struct group {
 	struct capacity capacity;
 	struct gpu_cost gpu_cost; /* of one worker, by the template */
 	int64_t hosts;
-	int64_t idle_timeout_ms;
+	int64_t idle_timeout_ms;           /* longer during a fight: see fight.h */
 	struct name_set leaving_names;     /* workersToDelete */
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
 	int64_t kept;                      /* Pods that are not on their way out */
@@ -103,7 +103,10 @@ struct group {
 	struct accelerator_type inferred; /* type "" for none */
 	const struct template_lack *lacks;
 	size_t lack_count;
-	int64_t reverts; /* set by fight, in the pass that saw one: how many by now; 0: none */
+	/* Set by fight: in the pass that saw one, how many times our raise was set back by now; 0: none */
+	int64_t reverts;
+	const char *reverts_by; /* NULL: unknown */
+	bool lowers_held;       /* replicas above maxReplicas stay as somebody sets them */
 	/* Back-off: see backoff.h. */
 	bool backed_off;
 	bool takes_back;                /* backed off, and what does not come is not waited for */

@@ -81,6 +81,16 @@ static void hold_raise(struct group *group, int64_t *replicas)
 	group->to_launch = 0;
 }
 
+/* The operator makes no more than maxReplicas whatever replicas says: nothing is lost by leaving it. */
+static void hold_lower(struct group *group)
+{
+	int64_t there = group->spec->replicas;
+
+	if (group->lowers_held && there > group->spec->max_replicas &&
+	    group->patch_replicas == group->spec->max_replicas)
+		group->patch_replicas = there;
+}
+
 void target_finish(struct group *group)
 {
 	if (group->frozen) {
@@ -96,6 +106,7 @@ void target_finish(struct group *group)
 	group->wanted_replicas = clamp(group, replicas);
 	group->patch_replicas = beside_leaving(group, group->wanted_replicas);
 	hold_raise(group, &replicas);
+	hold_lower(group);
 	group->target_replicas = clamp(group, replicas - group->drained) + group->patch_replicas -
 				 group->wanted_replicas;
 	group->at_maximum = replicas > group->spec->max_replicas || group->replacements_at_max ||

@@ -111,29 +111,25 @@ static void write_invalid(struct situation *s)
 		add(s, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
 }
 
-/* With the name that was known when it was noticed: once we have patched, the API server's last writer
- * of the worker groups is ourselves. */
-static const char *reverted_text(const struct situation *s, const struct memory_since *fight)
+static bool add_reverted(struct situation *s, const struct memory_since *fights, size_t count,
+			 fight_words *words)
 {
-	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
-		const struct memory_backoff *backoff = &s->plan->memory.backoffs.at[i];
-
-		if (strcmp(backoff->group, fight->key) == 0 &&
-		    strcmp(backoff->cause, REASON_REPLICAS_RESET) == 0)
-			return backoff->message;
+	for (size_t i = 0; i < count; i++) {
+		if (fights[i].count < FIGHT_REVERTS_MIN)
+			continue;
+		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED, words(s, &fights[i]));
+		return true;
 	}
-	return fight_text(s, fight);
+	return false;
 }
 
 static void write_reverted(struct situation *s)
 {
-	for (size_t i = 0; i < s->plan->memory.replica_fights.count; i++) {
-		const struct memory_since *fight = &s->plan->memory.replica_fights.at[i];
-		if (fight->count < FIGHT_REVERTS_MIN)
-			continue;
-		add(s, "ReplicasReverted", true, REASON_REPLICAS_REVERTED, reverted_text(s, fight));
-		return;
-	}
+	const struct memory_state *memory = &s->plan->memory;
+
+	if (!add_reverted(s, memory->replica_fights.at, memory->replica_fights.count, fight_text))
+		add_reverted(s, memory->replica_raises.at, memory->replica_raises.count,
+			     fight_raise_text);
 }
 
 /* A type that was only inferred is nobody's promise: it is told where demand asks for it. */

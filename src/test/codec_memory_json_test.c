@@ -48,7 +48,14 @@ static void test_round_trip(void **state)
 		"    {\"key\": \"{GPU: 1}\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 4}\n"
 		"  ],\n"
 		"  \"replicaFights\": [\n"
-		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 2}\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 2, \"who\": "
+		"\"argocd\"}\n"
+		"  ],\n"
+		"  \"replicaRaises\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 3}\n"
+		"  ],\n"
+		"  \"lowered\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
 		"  ],\n"
 		"  \"raySessions\": [\n"
 		"    {\"key\": \"session_2026\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
@@ -116,7 +123,8 @@ static void test_bad_entries_are_dropped(void **state)
 		       "- {group: g, replicas: 1, baseReplicas: 1, unneeded: x}\n"
 		       "- {group: g, replicas: 1, baseReplicas: 1, unneededSince: 5}\n"
 		       "rayletGone: [{key: '', since: '2026-11-20T10:00:00Z'}, {key: p}, null,\n"
-		       "  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n",
+		       "  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n"
+		       "replicaFights: [{key: g, since: '2026-11-20T10:00:00Z', who: 5}]\n",
 		       &arena);
 
 	(void)state;
@@ -126,6 +134,7 @@ static void test_bad_entries_are_dropped(void **state)
 	assert_int_equal(memory.launches.count, 1);
 	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
 	assert_int_equal(memory.raylet_gone.count, 0);
+	assert_null(memory.replica_fights.at[0].who);
 }
 
 static void test_bad_templates_are_dropped(void **state)
