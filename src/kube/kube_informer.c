@@ -251,11 +251,26 @@ static void kube_informer_on_open(void *context)
 	kube_informer_set_live(informer);
 }
 
+/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); of
+ * others, and of equal ones, nothing is known. */
+static bool kube_informer_is_older(const char *version, const char *than)
+{
+	size_t size = strlen(version), than_size = strlen(than);
+
+	if (!size || strspn(version, "0123456789") != size ||
+	    strspn(than, "0123456789") != than_size)
+		return false;
+	return size != than_size ? size < than_size : strcmp(version, than) < 0;
+}
+
 static void kube_informer_on_event(void *context, const struct watch_event *event)
 {
 	struct kube_informer *informer = context;
 	struct err problem = { .kind = ERR_NONE };
 
+	/* The view does not go back: a Pod that is gone would be there again, and be counted. */
+	if (kube_informer_is_older(event->resource_version, informer->resource_version))
+		return;
 	if (event->type == WATCH_BOOKMARK)
 		informer->counters.bookmarks++;
 	else if (event->type == WATCH_DELETED)

@@ -13,7 +13,8 @@
  * Faults: 410, or an ERROR event: list again; a broken stream, 5xx, a stall: watch again from the
  * last resourceVersion; three of those in a row without one event or bookmark: list again. All with
  * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). A page of a list
- * that is too large for us is asked for again with half as many objects. */
+ * that is too large for us is asked for again with half as many objects. An event that is older than
+ * one before it in the watch is passed over. */
 #ifndef KUBE_KUBE_INFORMER_H
 #define KUBE_KUBE_INFORMER_H
 

@@ -53,6 +53,34 @@ static void test_watch_again_after_its_end(void **state)
 	stop();
 }
 
+/* A server that looks at an older copy of the world repeats what was. The view does not go back: a Pod
+ * that is gone stays gone, and the next watch begins where this one was. */
+static void test_an_older_event_is_a_repetition(void **state)
+{
+	(void)state;
+	START({ NULL, .text = LIST("9", "", POD("p1", "1")) },
+	      { WATCH_FROM("9"), .kind = STEP_STREAM,
+		.text = EVENT("MODIFIED", POD("p1", "11")) EVENT("MODIFIED", POD("p1", "8")) EVENT(
+			"DELETED", POD("p1", "12")) EVENT("ADDED", POD("p1", "1")) BOOKMARK("3") },
+	      { WATCH_FROM("12"), .kind = STEP_STREAM_HOLD,
+		.text = EVENT("ADDED", POD("p2", "100")) });
+	wait_seen("ADDED a/p2 - 100;");
+	assert_string_equal(version("p1"), "-");
+	assert_int_equal(kube_informer_count(informer), 1);
+	stop();
+}
+
+/* Nobody promises that versions are numbers: of others nothing is known. */
+static void test_versions_that_are_no_numbers(void **state)
+{
+	(void)state;
+	START({ NULL, .text = LIST("b9", "", POD("p1", "b1")) },
+	      { WATCH_FROM("b9"), .kind = STEP_STREAM_HOLD,
+		.text = EVENT("MODIFIED", POD("p1", "b11")) EVENT("MODIFIED", POD("p1", "a")) });
+	wait_seen("MODIFIED a/p1 b1 b11;MODIFIED a/p1 b11 a;");
+	stop();
+}
+
 /* ---- faults of the list ---- */
 
 /* Each fault of a list, then a good one after the back-off. */
@@ -252,6 +280,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_list_in_pages_then_watch),
 		TEST(test_watch_again_after_its_end),
+		TEST(test_an_older_event_is_a_repetition),
+		TEST(test_versions_that_are_no_numbers),
 		TEST(test_list_faults),
 		TEST(test_410_within_a_list),
 		TEST(test_retry_after_is_obeyed),
