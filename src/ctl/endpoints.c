@@ -57,10 +57,19 @@ static void handle_probe(void *context, const char *path, struct serve_request *
 
 /* ---- metrics ---- */
 
+/* The next pass will see it as well, but it may be far off: that of a RayCluster whose patch failed
+ * waits. */
+static bool view_is_stale(const struct control *control)
+{
+	return (control->ray_clusters && !kube_informer_fresh(control->ray_clusters, NULL)) ||
+	       (control->pods && !kube_informer_fresh(control->pods, NULL));
+}
+
 static struct metrics_now metrics_now(const struct control *control)
 {
 	return (struct metrics_now){
 		.leader = leader_is_leading(control->leader),
+		.view_stale = view_is_stale(control),
 		.fuse = control->fuse,
 		.unreadable =
 			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,

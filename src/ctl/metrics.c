@@ -337,7 +337,7 @@ static void write_process(const struct metrics *metrics, struct buf *buf)
 bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
 			struct buf *buf)
 {
-	if (metrics_clusters_write_part(&metrics->clusters, part, buf))
+	if (metrics_clusters_write_part(&metrics->clusters, now, part, buf))
 		return true;
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);

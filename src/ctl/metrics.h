@@ -23,6 +23,7 @@ struct metrics;
 /* What is known elsewhere at the time of a scrape. */
 struct metrics_now {
 	bool leader;
+	bool view_stale; /* of the API server: nothing is removed, whatever the last pass might have */
 	size_t unreadable; /* RayClusters that cannot be decoded: hands off */
 	struct fuse *fuse; /* NULL: no ceiling over several clusters */
 };

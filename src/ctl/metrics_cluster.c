@@ -173,13 +173,24 @@ static void write_cluster_gauge(const struct metrics_cluster *cluster,
 			metrics_text_double(family, values,
 					    (double)cluster->scan_interval_ms / MS_PER_SECOND);
 		break;
-	case METRICS_SAFE_TO_SCALE_DOWN:
-		metrics_text_integer(family, values, figures->safe_to_scale_down);
-		break;
 	default:
 		metrics_text_double(family, values, (double)figures->decided_at / MS_PER_SECOND);
 		break;
 	}
+}
+
+static void write_safe(const struct metrics_cluster *cluster, struct metrics_family *family)
+{
+	const char *values[] = { cluster->namespace_, cluster->name };
+
+	metrics_text_integer(family, values, cluster->figures->safe_to_scale_down);
+}
+
+static void write_unsafe(const struct metrics_cluster *cluster, struct metrics_family *family)
+{
+	const char *values[] = { cluster->namespace_, cluster->name };
+
+	metrics_text_integer(family, values, 0);
 }
 
 static void write_unserved(const struct metrics_cluster *cluster, struct metrics_family *family)
@@ -253,24 +264,29 @@ static const struct {
 	{ METRICS_GPUS_WASTED, false, write_live_gpus },
 	{ METRICS_GPUS_PENDING, false, write_cluster_gauge },
 	{ METRICS_UNFULFILLABLE_DEMAND, false, write_unserved },
-	{ METRICS_SAFE_TO_SCALE_DOWN, false, write_cluster_gauge },
+	{ METRICS_SAFE_TO_SCALE_DOWN, false, write_safe },
 	{ METRICS_SCAN_INTERVAL, false, write_cluster_gauge },
 	{ METRICS_CONDITION, true, write_conditions },
 	{ METRICS_LAST_DECISION, true, write_cluster_gauge },
 };
 
-bool metrics_clusters_write_part(const struct map *clusters, size_t part, struct buf *buf)
+bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
+				 size_t part, struct buf *buf)
 {
 	struct metrics_family family;
+	write_one *write;
 
 	if (part >= sizeof(families) / sizeof(families[0]))
 		return false;
 	family = METRICS_FAMILY(buf, families[part].id);
+	write = families[part].write;
+	if (now->view_stale && write == write_safe)
+		write = write_unsafe;
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct metrics_cluster *cluster = clusters->entries[i].value;
 
 		if (cluster->figures && (families[part].hands_off || !cluster->figures->hands_off))
-			families[part].write(cluster, &family);
+			write(cluster, &family);
 	}
 	return true;
 }

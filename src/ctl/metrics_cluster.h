@@ -31,6 +31,7 @@ void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot
 
 /* One family of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; false behind the last. The map's values
  * are struct metrics_cluster. */
-bool metrics_clusters_write_part(const struct map *clusters, size_t part, struct buf *buf);
+bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
+				 size_t part, struct buf *buf);
 
 #endif

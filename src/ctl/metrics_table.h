@@ -64,8 +64,8 @@
 	  "namespace,raycluster,reason",                                                           \
 	  "Bundles that cannot be served, now or ever, by reason (docs/REASONS.md).")              \
 	X(GAUGE, SAFE_TO_SCALE_DOWN, "rayscaler_safe_to_scale_down", "namespace,raycluster",       \
-	  "1: the last pass had a fresh view of Ray and of the API server and could remove "       \
-	  "workers; 0: nothing is removed.")                                                       \
+	  "1: the last pass had a fresh view of Ray and could remove workers, and the view of "    \
+	  "the API server is fresh now; 0: nothing is removed.")                                   \
 	X(GAUGE, SCAN_INTERVAL, "rayscaler_scan_interval_seconds", "namespace,raycluster",         \
 	  "How often Ray is read; above --scan-interval-seconds while its replies are large or "   \
 	  "slow.")                                                                                 \

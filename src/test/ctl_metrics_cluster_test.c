@@ -17,6 +17,7 @@ struct fixture {
 	struct arena arena;
 	struct snapshot snapshot;
 	const struct plan *plan;
+	bool view_stale;
 };
 
 #define HEAD                                                                                       \
@@ -114,7 +115,7 @@ static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)
 
 static void expose(struct fixture *fixture)
 {
-	const struct metrics_now now = { 0 };
+	const struct metrics_now now = { .view_stale = fixture->view_stale };
 
 	buf_clear(&fixture->text);
 	metrics_write(fixture->metrics, &now, &fixture->text);
@@ -223,6 +224,14 @@ static void test_stale_view(void **state)
 	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
 	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
 			     "reason=\"ViewStale\"} 0");
+	/* No pass has come to see it yet. */
+	decided(fixture, working, 3000);
+	fixture->view_stale = true;
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	fixture->view_stale = false;
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
 }
 
 static void test_hands_off(void **state)
