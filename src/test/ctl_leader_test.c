@@ -237,6 +237,40 @@ static void test_stopped_before_a_drain_leaves(void **state)
 	ray_access_free(access);
 }
 
+static bool has_renewed(void *context)
+{
+	(void)context;
+	return lease_server.updates >= 30;
+}
+
+static void ignore_answer(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	(void)context;
+	(void)answer;
+	(void)err;
+}
+
+/* --kube-api-qps and --kube-api-burst hold up everything else for longer than the Lease lasts. */
+static void test_the_rate_limit_does_not_delay_a_renewal(void **state)
+{
+	struct kube_client_options limited = { .qps = 1, .burst = 1, .timeout_ms = WAIT_MS };
+	struct kube_client *client;
+
+	(void)state;
+	options.kube_api_qps = options.kube_api_burst = 1;
+	client = kube_client_new(script.loop, script.https, script.config, &limited);
+	control.kube = client;
+	for (int i = 0; i < 50; i++)
+		(void)kube_client_send(client, KUBE_GET, "/api/v1/namespaces/a/pods/p", NULL, 0,
+				       ignore_answer, NULL);
+	take_the_lead();
+	assert_true(loop_wait_until(script.loop, has_renewed, NULL, WAIT_MS));
+	assert_true(leader_is_leading(lead.leader));
+	assert_int_equal(lead.losses, 0);
+	assert_true(kube_client_pending(client) > 40);
+	kube_client_free(client);
+}
+
 static void test_release(void **state)
 {
 	(void)state;
@@ -272,6 +306,7 @@ int main(void)
 		TEST(test_stopped_while_ray_is_read),
 		TEST(test_stopped_while_a_drain_is_asked),
 		TEST(test_stopped_before_a_drain_leaves),
+		TEST(test_the_rate_limit_does_not_delay_a_renewal),
 		TEST(test_release),
 		TEST(test_release_into_silence_ends),
 #undef TEST

@@ -7,16 +7,22 @@
 #define STOPPED_S 2 /* longer than RENEW_MS and LEASE_MS */
 #define REST_MS (RENEW_MS / 2)
 #define REQUESTS_MAX 4
+#define APART "/apart/" /* the paths of who has a client of its own */
 
 static struct {
 	_Atomic int stop;     /* so many writes take STOPPED_S, by our clock */
 	_Atomic bool rest;    /* 429 with Retry-After */
 	_Atomic int requests; /* while rest */
+	_Atomic bool cut;     /* nothing comes through from who stands apart */
 	_Atomic int64_t at_ms[REQUESTS_MAX];
 } api;
 
 static void answer(struct exchange *exchange, void *context)
 {
+	if (api.cut && strncmp(exchange->path, APART, sizeof(APART) - 1) == 0) {
+		exchange_hold(exchange);
+		return;
+	}
 	if (api.rest) {
 		int number = atomic_fetch_add(&api.requests, 1);
 
@@ -44,6 +50,47 @@ static int setup_clocks(void **state)
 		     &(struct kube_client_options){ .burst = 1,
 						    .timeout_ms = TIMEOUT_MS,
 						    .body_max_bytes = KUBE_LEASE_BODY_MAX });
+	return 0;
+}
+
+/* An elector on another way to the same API server. */
+static struct {
+	struct kube_config *config;
+	struct kube_client *client;
+} apart;
+
+static void enter_apart(struct elector *elector, const char *identity)
+{
+	struct kube_lease_options options = usual_options(elector, identity);
+	char text[512];
+	char *path;
+	struct err err;
+
+	(void)snprintf(text, sizeof(text),
+		       "current-context: x\n"
+		       "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d" APART "'}}]\n"
+		       "users: [{name: u, user: {token: t}}]\n"
+		       "contexts: [{name: x, context: {cluster: c, user: u}}]\n",
+		       script.server->port);
+	temp_write(script.directory, "apart", text);
+	path = temp_path(script.directory, "apart");
+	apart.config = kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
+	CHECK(apart.config);
+	memory_free(path);
+	apart.client = kube_client_new(
+		script.loop, script.https, apart.config,
+		&(struct kube_client_options){ .burst = 1,
+					       .timeout_ms = TIMEOUT_MS,
+					       .body_max_bytes = KUBE_LEASE_BODY_MAX });
+	elector->lease = kube_lease_new(apart.client, &options);
+}
+
+static int teardown_clocks(void **state)
+{
+	kube_lease_free(steal(&one.lease));
+	kube_client_free(steal(&apart.client));
+	teardown(state);
+	kube_config_free(steal(&apart.config));
 	return 0;
 }
 
@@ -121,14 +168,30 @@ static void test_retry_after_is_obeyed_as_far_as_it_can(void **state)
 	until(leads, &one);
 }
 
+/* Cut off from the API server while another one is not: it has stopped before the other one begins. */
+static void test_who_is_cut_off_stops_before_another_begins(void **state)
+{
+	(void)state;
+	enter_apart(&one, "x");
+	until(leads, &one);
+	enter(&two, "y");
+	until(is_settled, &two);
+	api.cut = true;
+	until(leads, &two);
+	assert_int_equal(one.lost, 1);
+	assert_true(one.lost_ms < two.leading_ms);
+	assert_non_null(strstr(one.why, "it was not renewed for"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clocks, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clocks, teardown_clocks)
 		TEST(test_a_wall_clock_that_jumps),
 		TEST(test_an_answer_that_comes_too_late_is_no_lease),
 		TEST(test_who_was_stopped_renews_nothing),
 		TEST(test_retry_after_is_obeyed_as_far_as_it_can),
+		TEST(test_who_is_cut_off_stops_before_another_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ struct elector {
 	bool released_well;
 	char why[512], holder[300];
 	struct err err, released_err;
-	int64_t leading_ms;
+	int64_t leading_ms, lost_ms;
 };
 
 static struct elector one, two;
@@ -40,6 +40,7 @@ static void on_lost(void *context, const char *why)
 	struct elector *elector = context;
 
 	elector->lost++;
+	elector->lost_ms = loop_boot_ms();
 	(void)snprintf(elector->why, sizeof(elector->why), "%s", why);
 	assert_false(kube_lease_held(elector->lease));
 }
