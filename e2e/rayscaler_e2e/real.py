@@ -116,12 +116,13 @@ class RealApiServer(ApiServer):
                 found.append(Write.of(namespace, entry["user"]["username"], method, entry["requestURI"], status))
         return [one for one in found if one]
 
-    def requests_of(self, account: str) -> List[Tuple[str, str, str, str, int]]:
-        """All that a ServiceAccount of rayscaler-system has asked for since the server's start, as (verb,
-        API group, resource or resource/subresource, namespace, HTTP status)."""
+    def requests_of(self, account: str, namespace: str = "rayscaler-system") -> List[Tuple[str, str, str, str, int]]:
+        """All that a ServiceAccount has asked for since the server's start, as (verb, API group, resource or
+        resource/subresource, namespace, HTTP status). Reads are there for the namespaces of
+        manifests/audit-policy.yaml only."""
         found = []
         for entry in self._audit():
-            if entry["user"]["username"] == f"system:serviceaccount:rayscaler-system:{account}" and "objectRef" in entry:
+            if entry["user"]["username"] == f"system:serviceaccount:{namespace}:{account}" and "objectRef" in entry:
                 what = entry["objectRef"]
                 resource = "/".join(filter(None, [what["resource"], what.get("subresource")]))
                 where = what.get("apiGroup", ""), resource, what.get("namespace", "")

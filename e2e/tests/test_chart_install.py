@@ -35,10 +35,8 @@ EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
 # Rights that the scenario of this file need not use, and who does.
 OTHER_USES: Dict[Right, str] = {
     ("get", "ray.io", "rayclusters"): "read again after a patch that met a conflict (test_scale_faults.py)",
-    ("get", "", "pods"): "a Pod that is to go before its start is read again (test_scale_faults.py)",
     ("get", "", "secrets"): "the token of a RayCluster with authOptions (test_scale_clusters.py)",
     ("patch", "", "events"): "an Event that is sent again is counted (test_events.py)",
-    ("get", "rayscaler.dev", "rayclusterautoscalers"): "read again after a conflict (test_autoscaler_object.py)",
 }
 
 

@@ -1,0 +1,275 @@
+"""Each right of each mode by itself taken away: the program names verb, resource and cure, does not spin, and goes
+on with the rest. With all of them nothing is refused, and no Secret is read but by its name, for a token.
+
+All programs of a mode run at once, each with a ServiceAccount of its own; those that watch one namespace have one
+of their own as well. Nobody makes Pods of their RayClusters: minReplicas is honoured without Ray.
+"""
+
+import base64
+from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
+
+import pytest
+
+from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e.apiserver import ApiServer, load_yaml
+from rayscaler_e2e.program import Controller
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+ACCOUNTS = "rayscaler-rights"  # manifests/audit-policy.yaml
+RBAC = "rbac.authorization.k8s.io"
+RCA = "rayclusterautoscalers"
+Right = Tuple[str, str, str]
+SECONDS = 40.0
+ALL: Right = ("", "", "all")
+TOKEN: Right = ("", "", "token")  # all, and its RayCluster has token authentication
+
+
+class Lack(NamedTuple):
+    """What is seen of a right that is missing: a log line with these words, and does it scale, is it ready?"""
+
+    says: str = ""
+    scales: bool = True
+    ready: bool = True
+
+
+STALLED = "cannot read from the API server"
+EVENTS, OBJECTS, NODES = "events cannot be read", "RayClusterAutoscalers are not used", "Nodes cannot be read"
+LEASE, STATUS = "cannot use the Lease", "its users see nothing there"
+
+CONTROLLER: Dict[Right, Lack] = {
+    # Only a patch that met a conflict reads it anew.
+    ("get", "ray.io", "rayclusters"): Lack(),
+    ("list", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),
+    ("watch", "ray.io", "rayclusters"): Lack(STALLED),
+    ("patch", "ray.io", "rayclusters"): Lack("cannot change the RayCluster", scales=False),
+    ("list", "", "pods"): Lack(STALLED, scales=False, ready=False),
+    ("watch", "", "pods"): Lack(STALLED),
+    ("get", "", "secrets"): Lack("DemandUnavailable"),
+    ("list", "", "nodes"): Lack(NODES),
+    ("watch", "", "nodes"): Lack(NODES),
+    ("create", "", "events"): Lack("Events are not sent"),
+    # Only an Event that is sent again is patched.
+    ("patch", "", "events"): Lack(),
+    ("list", "", "events"): Lack(EVENTS),
+    ("watch", "", "events"): Lack(EVENTS),
+    ("list", "rayscaler.dev", RCA): Lack(OBJECTS),
+    ("watch", "rayscaler.dev", RCA): Lack(OBJECTS),
+    ("create", "rayscaler.dev", RCA): Lack(STATUS),
+    ("patch", "rayscaler.dev", f"{RCA}/status"): Lack(STATUS),
+    ("create", "coordination.k8s.io", "leases"): Lack(LEASE, scales=False),
+    ("get", "coordination.k8s.io", "leases"): Lack(LEASE, scales=False),
+    ("update", "coordination.k8s.io", "leases"): Lack(LEASE),
+}
+SIDECAR: Dict[Right, Lack] = {
+    ("get", "", "pods"): Lack(),
+    ("list", "", "pods"): Lack(STALLED, scales=False, ready=False),
+    ("watch", "", "pods"): Lack(STALLED),
+    ("patch", "", "pods"): Lack(),
+    ("patch", "", "pods/resize"): Lack(),
+    ("get", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),
+    ("patch", "ray.io", "rayclusters"): Lack("cannot change the RayCluster", scales=False),
+}
+# Of all namespaces: what it reads, and each program scales the RayClusters of the others as well.
+CLUSTER_WIDE = {
+    right: lack for right, lack in CONTROLLER.items() if right[0] in ("list", "watch") and right[2] != "leases"
+}
+MODES: Dict[str, Dict[Right, Lack]] = {"namespace": CONTROLLER, "sidecar": SIDECAR, "cluster": CLUSTER_WIDE}
+
+
+def rights_of(*files: str) -> Set[Right]:
+    rules = [rule for file in files for role in load_yaml(paths.MANIFESTS / file) for rule in role["rules"]]
+    return {(v, g, r) for rule in rules for v in rule["verbs"] for g in rule["apiGroups"] for r in rule["resources"]}
+
+
+GRANTED = {
+    "namespace": rights_of("controller-role.yaml", "leader-role.yaml"),
+    "sidecar": rights_of("kuberay-sidecar-role.yaml"),
+    "cluster": rights_of("controller-role.yaml"),
+}
+
+
+class Limited(Controller):
+    """One program with the rights of its mode but ``right``, and its RayCluster "demo"."""
+
+    def __init__(self, server: ApiServer, mode: str, right: Right, work_dir: Any):
+        words = "-".join(filter(None, (mode, right[0], right[2].replace("/", "-"))))
+        self.server, self.mode, self.right = server, mode, right
+        self.account, self.namespace = words, f"rights-{words}"
+        server.create_namespace(self.namespace)
+        server.ensure_service_account(ACCOUNTS, self.account)
+        self._grant(GRANTED[mode] - {right})
+        token = server.service_account_token(ACCOUNTS, self.account)
+        work_dir.mkdir(parents=True, exist_ok=True)
+        kubeconfig = server.write_kubeconfig(work_dir / f"{words}.kubeconfig", token=token)
+        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig)]
+        self._words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
+        self._words += self._flags()
+        self._env, self.log = None, work_dir / f"{words}.log"
+        self._make_cluster()
+        self.start()
+
+    def _flags(self) -> List[str]:
+        if self.mode == "sidecar":
+            return ["--cluster-name", "demo", "--cluster-namespace", self.namespace]
+        flags = ["--namespace", self.namespace] if self.mode == "namespace" else []
+        if self.right[2] == "leases" or (self.mode == "namespace" and self.right == ALL):
+            flags += ["--leader-elect", "--leader-elect-resource-namespace", self.namespace]
+            flags += ["--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms"]
+        return flags
+
+    def _grant(self, rights: Set[Right]) -> None:
+        self._bind("" if self.mode == "cluster" else self.namespace, sorted(rights))
+        if self.mode == "namespace":  # Nodes are of no namespace
+            self._bind("", sorted(right for right in rights if right[2] == "nodes"))
+
+    def _bind(self, namespace: str, rights: List[Right]) -> None:
+        kind = "Role" if namespace else "ClusterRole"
+        metadata = {"name": f"rights-{self.account}", **({"namespace": namespace} if namespace else {})}
+        rules = [{"apiGroups": [g], "resources": [r], "verbs": [v]} for v, g, r in rights]
+        self.server.apply({"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules})
+        self.server.apply(
+            {
+                "apiVersion": f"{RBAC}/v1",
+                "kind": f"{kind}Binding",
+                "metadata": metadata,
+                "roleRef": {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]},
+                "subjects": [{"kind": "ServiceAccount", "name": self.account, "namespace": ACCOUNTS}],
+            }
+        )
+
+    def _make_cluster(self) -> None:
+        """With token authentication where the right to Secrets is looked at: a head Pod that answers nobody."""
+        admin = self.server.admin
+        made = rayclusters.minimal("demo", rayclusters.group("workers", minReplicas=1, replicas=0, maxReplicas=2))
+        # An operator of the session takes it for invalid.
+        made["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "held=by-the-test"
+        if self.right in (("get", "", "secrets"), TOKEN):
+            self._make_token(made)
+        admin.of("rayclusters", self.namespace).create(made)
+
+    def _make_token(self, cluster: Dict[str, Any]) -> None:
+        admin = self.server.admin
+        cluster["spec"]["authOptions"] = {"mode": "token"}
+        token = base64.b64encode(b"hunter2" * 5).decode()
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "demo"}, "data": {"auth_token": token}}
+        admin.of("secrets", self.namespace).create(secret)
+        labels = {"ray.io/cluster": "demo", "ray.io/node-type": "head", "ray.io/group": "headgroup"}
+        ports = [{"name": "gcs-server", "containerPort": 1}]
+        spec = {"containers": [{**rayclusters.container("ray-head"), "ports": ports}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-head", "labels": labels}, "spec": spec}
+        pods = admin.of("pods", self.namespace)
+        pods.create(pod)
+        path = f"/api/v1/namespaces/{self.namespace}/pods/demo-head/status"
+        status = {"status": {"phase": "Running", "podIP": "127.0.0.1"}}
+        admin.call("PATCH", path, status, content_type="application/merge-patch+json")
+
+    def replicas(self) -> int:
+        cluster = self.server.admin.of("rayclusters", self.namespace).get("demo")
+        return cluster["spec"]["workerGroupSpecs"][0]["replicas"]
+
+    def asked(self) -> List[Tuple[str, str, str, str, int]]:
+        return self.server.requests_of(self.account, ACCOUNTS)
+
+
+class Batch:
+    """The programs of one mode."""
+
+    def __init__(self, server: ApiServer, mode: str, work_dir: Any):
+        self.mode = mode
+        self.made: Dict[Right, Limited] = {}
+        for right in [*MODES[mode], ALL]:
+            self.made[right] = Limited(server, mode, right, work_dir)
+        if mode == "namespace":
+            self.made[TOKEN] = Limited(server, mode, TOKEN, work_dir)
+
+    def stop(self) -> List[Tuple[str, int]]:
+        return [(one.account, status) for one in self.made.values() if (status := one.stop())]
+
+
+@pytest.fixture(scope="module")
+def accounts(api_server: ApiServer) -> str:
+    return api_server.create_namespace(ACCOUNTS)
+
+
+@pytest.fixture(scope="module")
+def batch(request: pytest.FixtureRequest, api_server: ApiServer, accounts: str) -> Iterator[Batch]:
+    made = Batch(api_server, request.param, paths.work_root() / "rights" / request.param)
+    yield made
+    unclean = made.stop()
+    for one in made.made.values():
+        api_server.empty_namespace(one.namespace)
+    assert not unclean, f"SIGTERM: exit status {unclean}"
+
+
+def told(one: Limited, words: str, verb: str) -> str:
+    """What the line says is wrong, once there is one."""
+    found = [line["error"] for line in one.find(words) if f"{verb} {one.right[2].split('/')[0]}" in line.get("error", "")]
+    return found[0] if found else ""
+
+
+def each_right() -> List[Any]:
+    return [
+        pytest.param(mode, right, id=f"{mode}-{right[0]}-{right[2].replace('/', '-')}")
+        for mode, rights in MODES.items()
+        for right in rights
+    ]
+
+
+def test_every_right_is_here():
+    assert set(CONTROLLER) == GRANTED["namespace"]
+    assert set(SIDECAR) == GRANTED["sidecar"]
+
+
+@pytest.mark.parametrize("batch,right", each_right(), indirect=["batch"])
+def test_without_one_right(batch: Batch, right: Right, artefacts: Any):
+    verb, group, resource = right
+    one, lack = batch.made[right], MODES[batch.mode][right]
+    artefacts.log(one.account, one.log)
+    if lack.says:
+        line = wait_until(lambda: told(one, lack.says, verb), SECONDS, f"{lack.says}: {verb} {resource}")
+        assert f'grant {{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}} by a ' in line
+    if lack.scales:
+        wait_until(lambda: one.replicas() == 1, SECONDS, "the rest to go on")
+    elif batch.mode != "cluster":
+        assert one.replicas() == 0
+    assert one.process.running()
+    assert one.get("/healthz", "probes")[0] == 200
+    wait_until(lambda: one.get("/readyz", "probes")[0] == (200 if lack.ready else 503), SECONDS, "/readyz")
+    troubled = [line for line in one.lines() if line["level"] in ("warning", "error")]
+    assert len(troubled) <= 12, troubled
+    if one.server.kind == "real":
+        refused = [request for request in one.asked() if request[-1] == 403]
+        assert {request[:3] for request in refused} <= {right}, refused
+        assert bool(refused) == bool(lack.says), refused
+        assert len(refused) <= 40, f"it asks again too often: {len(refused)}"
+
+
+@pytest.mark.parametrize("batch", MODES, indirect=True)
+def test_with_all_rights_nothing_is_refused(batch: Batch, artefacts: Any):
+    one = batch.made[ALL]
+    artefacts.log(one.account, one.log)
+    wait_until(lambda: one.replicas() == 1, SECONDS, "it to scale")
+    if one.server.kind != "real":
+        pytest.skip("the embedded API server keeps no log of reads")
+    asked = one.asked()
+    assert asked and not [request for request in asked if request[-1] in (401, 403)]
+    assert {request[:3] for request in asked} <= GRANTED[batch.mode]
+    assert not [request for request in asked if request[2] == "secrets"], "no Secret without token authentication"
+    if batch.mode != "cluster":
+        assert {request[3] for request in asked} <= {one.namespace, ""}
+    if batch.mode == "sidecar":
+        assert {request[3] for request in asked} == {one.namespace}
+
+
+@pytest.mark.parametrize("batch", ["namespace"], indirect=True)
+def test_a_secret_is_read_by_its_name_alone(batch: Batch, artefacts: Any):
+    one = batch.made[TOKEN]
+    artefacts.log(one.account, one.log)
+    if one.server.kind != "real":
+        pytest.skip("the embedded API server keeps no log of reads")
+    wanted = ("get", "", "secrets", one.namespace, 200)
+    wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret with the token to be read")
+    hold(lambda: {request for request in one.asked() if request[2] == "secrets"} == {wanted}, 2, "never a list, nor a watch")
+    assert "hunter2" not in one.log.read_text()
+    assert base64.b64encode(b"hunter2" * 5).decode() not in one.log.read_text()
