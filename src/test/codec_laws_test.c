@@ -21,7 +21,6 @@
 #include "codec/plan_json.h"
 #include "codec/snapshot_json.h"
 #include "codec/yaml.h"
-#include "core/capacity.h"
 #include "core/decide.h"
 #include "core/gate.h"
 #include "core/gpu_count.h"
@@ -171,24 +170,35 @@ static void apply_op(struct ray_cluster *cluster, const struct patch_op *op)
 	}
 }
 
+static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_cluster *cluster)
+{
+	const struct pod **pods = arena_array(&arena, snapshot->pod_count, sizeof(struct pod *));
+	int64_t *replicas = arena_array(&arena, cluster->group_count, sizeof(*replicas));
+
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		pods[i] = &snapshot->pods[i];
+	for (size_t g = 0; g < cluster->group_count; g++)
+		replicas[g] = cluster->groups[g].replicas;
+	return gpu_count(&snapshot->cluster, pods, snapshot->pod_count, replicas,
+			 &snapshot->settings, snapshot->device_table, &arena);
+}
+
 /* What is launched comes out of the fleet's budget. */
 static void apply(struct snapshot *snapshot, const struct plan *plan)
 {
 	size_t bytes = snapshot->cluster.group_count * sizeof(struct worker_group);
 	struct worker_group *groups = arena_alloc(&arena, bytes + 1);
+	struct ray_cluster patched = snapshot->cluster;
+	int64_t added;
 
 	if (bytes > 0)
 		memcpy(groups, snapshot->cluster.groups, bytes);
-	for (size_t g = 0; g < snapshot->cluster.group_count; g++) {
-		struct capacity capacity;
-
-		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
-				  snapshot->device_table, &arena, &capacity);
-		snapshot->gpu_budget -= plan->groups.at[g].to_launch * capacity.gpu_amount;
-	}
-	snapshot->cluster.groups = groups;
+	patched.groups = groups;
 	for (size_t i = 0; i < plan->patch.count; i++)
-		apply_op(&snapshot->cluster, &plan->patch.at[i]);
+		apply_op(&patched, &plan->patch.at[i]);
+	added = count_gpus(snapshot, &patched) - count_gpus(snapshot, &snapshot->cluster);
+	snapshot->gpu_budget -= added > 0 ? added : 0;
+	snapshot->cluster = patched;
 	snapshot->memory = &plan->memory;
 }
 
@@ -336,19 +346,6 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 	reversed = plan_text(decide(&other, &arena));
 	if (strcmp(text, reversed) != 0)
 		fail_msg("%s: another order gives another plan:\n%s\n%s", name, text, reversed);
-}
-
-static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_cluster *cluster)
-{
-	const struct pod **pods = arena_array(&arena, snapshot->pod_count, sizeof(struct pod *));
-	int64_t *replicas = arena_array(&arena, cluster->group_count, sizeof(*replicas));
-
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		pods[i] = &snapshot->pods[i];
-	for (size_t g = 0; g < cluster->group_count; g++)
-		replicas[g] = cluster->groups[g].replicas;
-	return gpu_count(&snapshot->cluster, pods, snapshot->pod_count, replicas,
-			 &snapshot->settings, snapshot->device_table, &arena);
 }
 
 /* The operator makes what minReplicas asks for, whatever replicas and ceilings say. */
