@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Ray's have about 50 characters; what a GCS says goes into the memory. */
+#define NAME_MAX_SIZE 128
+
 static const struct memory_since *remembered(const struct situation *s)
 {
 	const struct memory_state *memory = s->snapshot->memory;
@@ -42,6 +45,7 @@ void ray_session_update(struct situation *s)
 
 	if (name == NULL || name[0] == '\0')
 		return;
+	name = arena_strndup(s->arena, name, strnlen(name, NAME_MAX_SIZE));
 	struct memory_since mark = { .key = name, .since = since_of(s, old, name) };
 
 	s->ray_session_since = mark.since;

@@ -188,6 +188,18 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 
 /* --- what is said about a decision --- */
 
+static bool is_trouble(const struct plan_condition *condition)
+{
+	bool is_true = strcmp(condition->status, "True") == 0;
+
+	if (!strcmp(condition->type, "InvalidRequest") ||
+	    !strcmp(condition->type, "ReplicasReverted"))
+		return is_true;
+	return (!strcmp(condition->type, "ScalingActive") ||
+		!strcmp(condition->type, "AbleToScale")) &&
+	       !is_true;
+}
+
 /* The conditions that tell of trouble, as one text; "" when all is well. */
 static const char *trouble(const struct plan *plan, struct arena *arena)
 {
@@ -195,13 +207,8 @@ static const char *trouble(const struct plan *plan, struct arena *arena)
 
 	for (size_t i = 0; i < plan->conditions.count; i++) {
 		const struct plan_condition *condition = &plan->conditions.at[i];
-		bool bad = !strcmp(condition->type, "InvalidRequest") ?
-				   !strcmp(condition->status, "True") :
-				   (!strcmp(condition->type, "ScalingActive") ||
-				    !strcmp(condition->type, "AbleToScale")) &&
-					   strcmp(condition->status, "True") != 0;
 
-		if (bad)
+		if (is_trouble(condition))
 			text = arena_printf(arena, "%s%s%s: %s", text, text[0] ? "; " : "",
 					    condition->reason, condition->message);
 	}
