@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "core/calm.h"
 #include "core/gate.h"
 #include "core/kubernetes.h"
 #include "core/plan.h"
@@ -56,6 +57,10 @@ struct cluster {
 	int64_t reported_ms;
 	size_t reported_infeasible;
 	bool ray_failed; /* in the pass in work, for metrics */
+	/* The last decision was made from a reply of this digest, and stands until then
+	 * (loop_boot_ms) unless something changes; 0: it does not. */
+	uint64_t calm_digest;
+	int64_t calm_until_ms;
 	struct log_repeat conditions, patch;
 };
 
@@ -119,6 +124,7 @@ static void start_timer(struct cluster *cluster, int64_t interval_ms)
 
 void cluster_wake(struct cluster *cluster)
 {
+	cluster->calm_until_ms = 0;
 	if (cluster->pass)
 		cluster->wake_again = true;
 	else if (!cluster->turn.turns) /* else it is about to begin */
@@ -254,6 +260,45 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
+/* While nothing changes and nothing is under way, a decision is made only when the next report to Ray
+ * is due: most clusters of a fleet rest most of the time. */
+static void keep_calm(struct cluster *cluster, const struct pass_decision *decision)
+{
+	time_ms until = calm_until(decision->snapshot, decision->plan);
+	int64_t left_ms = until - decision->now;
+
+	cluster->calm_until_ms = 0;
+	if (decision->digest == 0 || !decision->ray_state || left_ms <= 0)
+		return;
+	if (left_ms > REPORT_INTERVAL_MS)
+		left_ms = REPORT_INTERVAL_MS;
+	cluster->calm_digest = decision->digest;
+	cluster->calm_until_ms = loop_boot_ms() + left_ms;
+}
+
+static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
+{
+	struct pass_view view;
+
+	view.pods = (const struct pod *const *)kube_informer_indexed(cluster->control->pods,
+								     cluster->key, &view.pod_count);
+	nodes_of_pods(cluster->control->nodes, view.pods, view.pod_count, arena, &view.nodes,
+		      &view.node_count);
+	return view.node_count > 0;
+}
+
+/* What wakes the cluster has made an end of it; the rest is looked at here. */
+static bool is_unchanged(void *context, uint64_t digest)
+{
+	const struct cluster *cluster = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	int64_t since_ms = loop_monotonic_ms(cluster->control->loop) - cluster->reported_ms;
+
+	return cluster->calm_until_ms > loop_boot_ms() && digest == cluster->calm_digest &&
+	       since_ms < REPORT_INTERVAL_MS && !staleness(cluster, &scratch)[0] &&
+	       !loses_a_node(cluster, &scratch);
+}
+
 static void decided(void *context, const struct pass_decision *decision)
 {
 	struct cluster *cluster = context;
@@ -262,6 +307,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
 		ray_access_refused(cluster->access);
 	cluster->ray_failed = decision->ray_err != NULL;
+	keep_calm(cluster, decision);
 	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
 			loop_monotonic_ms(cluster->control->loop));
 	status_decided(cluster->control->status, decision);
@@ -406,6 +452,7 @@ static bool requests_in_kv(const struct ray_cluster *object)
 static void start_pass(void *context)
 {
 	static const struct pass_callbacks functions = { .view = current_view,
+							 .unchanged = is_unchanged,
 							 .decided = decided,
 							 .done = pass_ended };
 	struct cluster *cluster = context;
@@ -421,7 +468,8 @@ static void start_pass(void *context)
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
 	objects_view(cluster, &view);
-	cluster->hands_off = !view.cluster || !is_ours(cluster, &view);
+	cluster->hands_off = !view.cluster ||
+			     (cluster->calm_until_ms == 0 && !is_ours(cluster, &view));
 	if (!view.cluster) {
 		schedule_next(cluster);
 		return;

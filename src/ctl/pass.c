@@ -265,6 +265,7 @@ static void announce(struct pass *pass, const struct plan *plan, const struct sn
 		.ray_state = snapshot->ray_state,
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,
+		.digest = pass->reads == 1 ? pass->digest : 0,
 	};
 
 	pass->memory_json = act_memory_text(plan, &pass->arena);
@@ -329,11 +330,38 @@ static void read_ended(struct pass_request *request)
 	pass_decide(pass);
 }
 
+static bool state_known(void *context, uint64_t digest, size_t size)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	if (pass->reads > 1) /* on the way to a decision: it wants facts */
+		return false;
+	pass->digest = digest;
+	pass->reading.bytes = size;
+	return pass->callbacks.unchanged(pass->callbacks.context, digest);
+}
+
+/* Nothing has changed: what was decided stands. */
+static void state_unchanged(struct pass_request *request)
+{
+	struct pass *pass = request->pass;
+
+	pass->reading.took_ms = (loop_precise_us() - pass->phase_us) / 1000;
+	request_end(request);
+	phase_end(pass, "reading");
+	pass_finish(pass, NULL, NULL, NULL);
+}
+
 static void state_read(void *context, const struct ray_state *state, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
+	if (!state && !err) {
+		state_unchanged(request);
+		return;
+	}
 	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
 	pass->ray_state = state;
 	pass->read_ms = loop_boot_ms();
@@ -372,6 +400,8 @@ static void read_state(struct pass *pass)
 	}
 	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass), &pass->arena,
 					    state_read, request);
+	if (pass->callbacks.unchanged && !pass->config.read_kv_requests)
+		gcs_call_ask_known(request->gcs, state_known);
 }
 
 static void pass_start(void *context)

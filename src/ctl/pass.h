@@ -73,11 +73,15 @@ struct pass_decision {
 	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
 	const struct err *ray_err;         /* why not; NULL when it was reached or not asked */
 	time_ms now;
+	uint64_t digest; /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
 };
 
 struct pass_callbacks {
 	void *context;
 	void (*view)(void *context, struct arena *arena, struct pass_view *ret_view);
+	/* Whether a decision on the caches as they are and a reply with this digest is known to be the
+	 * last one again: then the pass ends without deciding. NULL: it is not. */
+	bool (*unchanged)(void *context, uint64_t digest);
 	/* Called before the patch is sent (again after a conflict), or once when there is none. */
 	void (*decided)(void *context, const struct pass_decision *decision);
 	void (*done)(void *context, const struct pass_result *result); /* may free the pass */

@@ -40,6 +40,7 @@ struct pass {
 	int reads;        /* of the GCS's state */
 
 	const struct ray_state *ray_state;
+	uint64_t digest; /* of the reply; 0: not asked for */
 	int64_t read_ms; /* loop_boot_ms of its arrival */
 	time_ms ray_state_time;
 	struct err ray_err;

@@ -53,7 +53,8 @@ struct gcs_call {
 	bool writes;        /* it changes something: may_write is asked */
 	gcs_call_read *read;
 	gcs_call_failed *failed;
-	struct arena *arena; /* the caller's, NULL where none is needed */
+	struct arena *arena;    /* the caller's, NULL where none is needed */
+	gcs_state_known *known; /* of GetClusterResourceState; NULL: nobody asks */
 	void *context;
 	union {
 		gcs_state_done *state;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/request_resources.h"
 #include "gcs/gcs_call.h"
+#include "gcs/gcs_digest.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
 #include "gcs/gcs_state.h"
@@ -111,18 +112,33 @@ static void gcs_state_failed(struct gcs_call *call, const struct err *err)
 	taken.done.state(taken.context, NULL, err);
 }
 
+static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
+{
+	struct gcs_call taken = gcs_call_take(call);
+
+	taken.done.state(taken.context, state, NULL);
+}
+
 static void gcs_state_read(struct gcs_call *call, const void *message, size_t size)
 {
-	struct ray_state *state = ARENA_NEW(call->arena, struct ray_state);
+	struct ray_state *state;
 	struct err err;
 
+	if (call->known && call->known(call->context, gcs_state_digest(message, size), size)) {
+		gcs_state_end(call, NULL);
+		return;
+	}
+	state = ARENA_NEW(call->arena, struct ray_state);
 	if (gcs_state_decode(message, size, call->arena, state, &err) < 0) {
 		gcs_call_fail(call, &err);
 		return;
 	}
-	struct gcs_call taken = gcs_call_take(call);
+	gcs_state_end(call, state);
+}
 
-	taken.done.state(taken.context, state, NULL);
+void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known)
+{
+	call->known = known;
 }
 
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,

@@ -62,12 +62,18 @@ void gcs_client_free(struct gcs_client *client);
 /* Ends one call without its callback. Not for a call whose callback was called. */
 void gcs_call_cancel(struct gcs_call *call);
 
-/* GetClusterResourceState. `state` is NULL exactly when there is an err, else it lives in `arena`.
+/* GetClusterResourceState. `state` is NULL exactly when there is an err (but see gcs_call_ask_known), else
+ * it lives in `arena`.
  * It is always a complete reply (gRPC OK, the whole message); whether it has a living head is for
  * decide() to see. Amounts that make no sense are listed in state->problems. */
 typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
 				      struct arena *arena, gcs_state_done *done, void *context);
+/* Before the reply to this get_state call is decoded, asks with the same context, and with the digest
+ * (gcs_digest.h) and the size of the reply, whether all of it is known already. When it is, the callback
+ * gets neither a state nor an err. `known` must not touch the call or the client. */
+typedef bool gcs_state_known(void *context, uint64_t digest, size_t size);
+void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 
 /* DrainNode with reason IDLE_TERMINATION, which Ray rejects for a node that is not idle now.
  * node_id_hex: ray_node.id (bad hex ends with ERR_INPUT). message: shown by Ray.

@@ -19,6 +19,7 @@
 #define FLEET_PODS_MAX 64
 #define FLEET_PODS_PER_NODE 50
 #define FLEET_LATENCIES_MAX 200000
+#define FLEET_ORDERS 2
 #define FLEET_TEXT_MAX ((size_t)64 << 20)
 
 enum fleet_kind {
@@ -41,8 +42,9 @@ struct fleet_cluster {
 	struct cJSON *autoscaler; /* as it was sent, and its status; NULL: not made yet */
 	int64_t demand_us;        /* since when there is demand; 0: none */
 	int64_t due_us;   /* of the next step of the operator's and the kubelet's; 0: none */
-	struct buf reply; /* GetClusterResourceStateReply; empty: to be made */
-	bool asked;       /* its state has been read */
+	/* GetClusterResourceStateReply, with the entries of maps in two orders; empty: to be made */
+	struct buf replies[FLEET_ORDERS];
+	bool asked; /* its state has been read */
 };
 
 struct fleet {
@@ -65,6 +67,8 @@ struct fleet {
 	int64_t *latencies_us;
 	size_t latency_count, demands;
 	/* never reset */
+	int64_t start_ms; /* loop_boot_ms */
+	int64_t replies;
 	unsigned asked;
 	int64_t all_asked_us;
 };
@@ -72,6 +76,13 @@ struct fleet {
 static inline unsigned fleet_worker_of(const struct fleet_cluster *cluster)
 {
 	return cluster->pods - 1;
+}
+
+/* Its state of Ray has changed. */
+static inline void fleet_forget_replies(struct fleet_cluster *cluster)
+{
+	for (unsigned i = 0; i < FLEET_ORDERS; i++)
+		buf_done(&cluster->replies[i]);
 }
 
 /* Appends the text with ' for ". */

@@ -1,6 +1,8 @@
 /* The Ray heads of the fleet: gRPC over h2c, each at its own address, one listener bound to the
  * loopback interface. Replies are made from the recorded one of src/test/data/gcs (workers.bin): its
- * head and its worker, with other names. Header only. */
+ * head and its worker, with other names. As in Ray no two replies have the same bytes: the version
+ * grows with each, the entries of maps come in another order, the head is idle for longer and longer.
+ * Header only. */
 #ifndef TEST_FLEET_GCS_H
 #define TEST_FLEET_GCS_H
 
@@ -19,6 +21,9 @@
 #include "test/fleet/fleet.h"
 
 #define FLEET_ID_SIZE 28
+/* Made into a reply and replaced in it for each answer; both take as many bytes as what replaces them. */
+#define FLEET_VERSION (INT64_C(1) << 42)
+#define FLEET_IDLE_MS (INT64_C(1) << 25)
 
 static struct {
 	struct fleet *fleet;
@@ -90,8 +95,11 @@ static void fleet_gcs_node(unsigned index, unsigned pod, struct arena *arena,
 	memcpy(id + sizeof(index), &pod, sizeof(pod));
 	ret_node->node_id = (ProtobufCBinaryData){ FLEET_ID_SIZE, id };
 	ret_node->instance_id = arena_strdup(arena, name);
-	if (pod == 0)
+	if (pod == 0) {
+		ret_node->status = RAY__NODE_STATUS__IDLE;
+		ret_node->idle_duration_ms = FLEET_IDLE_MS;
 		return;
+	}
 	/* Its GPUs are in use: what is in use up has no entry among the available. */
 	ret_node->ray_node_type_name = arena_strdup(arena, FLEET_GROUP);
 	ret_node->status = RAY__NODE_STATUS__RUNNING;
@@ -126,9 +134,21 @@ static void fleet_gcs_demand(Ray__ClusterResourceState *state)
 	state->n_pending_resource_requests = 1;
 }
 
-static void fleet_gcs_make_reply(unsigned index)
+/* Turns the order of the entries of its largest map. */
+static void fleet_gcs_turn(Ray__NodeState *node, struct arena *arena)
+{
+	size_t count = node->n_total_resources;
+	Ray__NodeState__TotalResourcesEntry **old = node->total_resources;
+
+	node->total_resources = arena_alloc(arena, count * sizeof(*old));
+	for (size_t i = 0; i < count; i++)
+		node->total_resources[i] = old[count - 1 - i];
+}
+
+static void fleet_gcs_make_reply(unsigned index, unsigned order)
 {
 	struct fleet_cluster *cluster = &fleet_gcs.fleet->clusters[index];
+	struct buf *bytes = &cluster->replies[order];
 	Ray__GetClusterResourceStateReply reply = RAY__GET_CLUSTER_RESOURCE_STATE_REPLY__INIT;
 	Ray__ClusterResourceState state = *fleet_gcs.recorded;
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -137,8 +157,11 @@ static void fleet_gcs_make_reply(unsigned index)
 
 	for (unsigned i = 0; i < cluster->running; i++) {
 		fleet_gcs_node(index, i, &arena, &nodes[i]);
+		if (order == 1)
+			fleet_gcs_turn(&nodes[i], &arena);
 		list[i] = &nodes[i];
 	}
+	state.cluster_resource_state_version = FLEET_VERSION;
 	state.node_states = list;
 	state.n_node_states = cluster->running;
 	state.n_cluster_resource_constraints = 0;
@@ -146,10 +169,30 @@ static void fleet_gcs_make_reply(unsigned index)
 	if (cluster->demand_us)
 		fleet_gcs_demand(&state);
 	reply.cluster_resource_state = &state;
-	buf_done(&cluster->reply);
-	buf_init(&cluster->reply, FLEET_TEXT_MAX);
-	if (gcs_message_pack(&reply.base, &cluster->reply) < 0)
+	buf_init(bytes, FLEET_TEXT_MAX);
+	if (gcs_message_pack(&reply.base, bytes) < 0)
 		abort();
+}
+
+static size_t fleet_varint(unsigned char *bytes, uint64_t value)
+{
+	size_t size = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[size++] = (unsigned char)(value | 0x80);
+	bytes[size++] = (unsigned char)value;
+	return size;
+}
+
+/* Replaces the number in the message, if it is in it. */
+static void fleet_replace(void *bytes, size_t size, int64_t old, int64_t value)
+{
+	unsigned char old_bytes[10], new_bytes[10];
+	size_t length = fleet_varint(old_bytes, (uint64_t)old);
+	unsigned char *at = memmem(bytes, size, old_bytes, length);
+
+	if (at && fleet_varint(new_bytes, (uint64_t)value) == length)
+		memcpy(at, new_bytes, length);
 }
 
 /* --- calls --- */
@@ -263,14 +306,19 @@ static void fleet_call_state(struct fleet_peer *peer, int32_t id, struct fleet_c
 {
 	struct fleet *fleet = fleet_gcs.fleet;
 	struct fleet_cluster *cluster = &fleet->clusters[peer->index];
+	unsigned order = (unsigned)random() % FLEET_ORDERS;
+	const struct buf *bytes = &cluster->replies[order];
+	int64_t age_ms = loop_boot_ms() - fleet->start_ms;
 
 	fleet->states++;
 	if (!cluster->asked && ++fleet->asked == fleet->count)
 		fleet->all_asked_us = loop_precise_us();
 	cluster->asked = true;
-	if (cluster->reply.size == 0)
-		fleet_gcs_make_reply(peer->index);
-	fleet_call_answer(peer, id, call, cluster->reply.data, cluster->reply.size);
+	if (bytes->size == 0)
+		fleet_gcs_make_reply(peer->index, order);
+	fleet_call_answer(peer, id, call, bytes->data, bytes->size);
+	fleet_replace(call->reply, call->size, FLEET_VERSION, FLEET_VERSION + ++fleet->replies);
+	fleet_replace(call->reply, call->size, FLEET_IDLE_MS, FLEET_IDLE_MS + age_ms);
 }
 
 static void fleet_call_take(struct fleet_peer *peer, int32_t id, struct fleet_call *call)

@@ -24,7 +24,7 @@ static void demand_next(int64_t now_us)
 		if (cluster->demand_us || cluster->pods >= FLEET_PODS_MAX - 1)
 			continue;
 		cluster->demand_us = now_us;
-		buf_done(&cluster->reply);
+		fleet_forget_replies(cluster);
 		fleet.active[fleet.active_count++] = index;
 		fleet.demands++;
 		return;
@@ -51,7 +51,7 @@ static bool step(unsigned index, int64_t now_us)
 	}
 	api_cluster_changed(index, false);
 	cluster->demand_us = cluster->due_us = 0;
-	buf_done(&cluster->reply);
+	fleet_forget_replies(cluster);
 	return true;
 }
 
@@ -127,6 +127,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	fleet.loop = loop_new();
+	fleet.start_ms = loop_boot_ms();
 	make_fleet((unsigned)count, (unsigned)pods);
 	fleet_gcs_start(&fleet, argv[3]);
 	api.fleet = &fleet;
