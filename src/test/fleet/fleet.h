@@ -41,7 +41,7 @@ struct fleet_cluster {
 	uint64_t pod_versions[FLEET_PODS_MAX];
 	struct cJSON *autoscaler; /* as it was sent, and its status; NULL: not made yet */
 	int64_t demand_us;        /* since when there is demand; 0: none */
-	int64_t due_us;   /* of the next step of the operator's and the kubelet's; 0: none */
+	int64_t due_us; /* of the next step of the operator's and the kubelet's; 0: none */
 	/* GetClusterResourceStateReply, with the entries of maps in two orders; empty: to be made */
 	struct buf replies[FLEET_ORDERS];
 	bool asked; /* its state has been read */
