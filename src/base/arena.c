@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/words.h"
 
 /* Under AddressSanitizer what is not handed out is poisoned, so that use after a reset and
  * writing past an allocation are found as on the heap. */
@@ -200,6 +201,13 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 char *arena_strdup(struct arena *arena, const char *text)
 {
 	return arena_strndup(arena, text, strlen(text));
+}
+
+const char *arena_text(struct arena *arena, const char *text)
+{
+	const char *word = arena->words ? words_find(arena->words, text, arena->learns) : NULL;
+
+	return word ? word : arena_strdup(arena, text);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t size)

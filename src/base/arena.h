@@ -4,13 +4,18 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_block;
+struct words;
 
 struct arena {
 	struct arena_block *head; /* newest block; NULL in an empty arena */
 	size_t used_bytes;        /* handed out since init or reset */
+	/* Of arena_text: borrowed, forgotten by arena_done. They must outlive what was made with them. */
+	struct words *words; /* NULL: none */
+	bool learns;         /* what arena_text gets counts as seen (base/words.h) */
 };
 
 #define ARENA_INIT ((struct arena){ .head = NULL, .used_bytes = 0 })
@@ -25,6 +30,8 @@ void arena_reserve(struct arena *arena, size_t bytes);
 void *arena_alloc(struct arena *arena, size_t bytes);              /* zeroed, aligned to 16 */
 void *arena_array(struct arena *arena, size_t count, size_t size); /* zeroed; CHECKs the product */
 char *arena_strdup(struct arena *arena, const char *text);
+/* The same for a text that nobody will change: the copy in the arena's words where it is one of them. */
+const char *arena_text(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

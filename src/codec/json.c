@@ -276,7 +276,7 @@ int json_text(const struct json_at *at, const char *name, const char **ret_value
 
 	if (is < 0)
 		return -1;
-	*ret_value = is ? arena_strdup(at->reader->arena, json_text_value(&member)) : "";
+	*ret_value = is ? arena_text(at->reader->arena, json_text_value(&member)) : "";
 	return 0;
 }
 

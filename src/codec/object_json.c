@@ -23,8 +23,8 @@ int object_labels_decode(const struct json_at *at, const char *name, struct labe
 			value = json_text_value(&e);
 		}
 		VEC_PUSH(arena, &labels,
-			 ((struct label){ .key = arena_strdup(arena, e.name),
-					  .value = arena_strdup(arena, value) }));
+			 ((struct label){ .key = arena_text(arena, e.name),
+					  .value = arena_text(arena, value) }));
 	}
 	*ret_labels = labels_sort(labels.at, labels.count);
 	return 0;
@@ -42,7 +42,7 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		if (json_expect(&e, JSON_STRING))
 			return -1;
-		VEC_PUSH(arena, &strings, arena_strdup(arena, json_text_value(&e)));
+		VEC_PUSH(arena, &strings, arena_text(arena, json_text_value(&e)));
 	}
 	*ret_strings = (struct strings){ .at = strings.at, .count = strings.count };
 	return 0;

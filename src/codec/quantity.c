@@ -173,12 +173,12 @@ int quantity_decode(const struct json_at *at, struct quantity *ret_quantity)
 	const char *problem;
 
 	if (at->name)
-		quantity.name = arena_strdup(arena, at->name);
+		quantity.name = arena_text(arena, at->name);
 	if (json_type(at) == JSON_NUMBER) {
 		number_print(json_number_value(at), number);
-		quantity.text = arena_strdup(arena, number);
+		quantity.text = arena_text(arena, number);
 	} else if (json_type(at) == JSON_STRING) {
-		quantity.text = arena_strdup(arena, json_text_value(at));
+		quantity.text = arena_text(arena, json_text_value(at));
 	} else {
 		return json_fail(at, "must be a quantity (a string or a number), is %s",
 				 json_type_name(json_type(at)));

@@ -177,7 +177,9 @@ int rfc3339_decode(const struct json_at *at, const char *name, time_ms *ret_time
 	struct json_at member = json_member(at, name);
 	const char *text, *problem;
 
-	if (json_text(at, name, &text))
+	if (json_type(&member) == JSON_STRING)
+		text = json_text_value(&member); /* only looked at */
+	else if (json_text(at, name, &text))
 		return -1;
 	*ret_time = TIME_NONE;
 	if (*text != '\0' && rfc3339_parse(text, ret_time, &problem))

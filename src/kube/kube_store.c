@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "codec/json.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
@@ -50,6 +51,7 @@ void kube_store_init(struct kube_store *store, const struct kube_type *type,
 	store->entries = MAP_INIT;
 	store->groups = MAP_INIT;
 	store->scratch = ARENA_INIT;
+	store->words = words_new();
 }
 
 static void kube_group_free(struct kube_group *group)
@@ -73,6 +75,7 @@ void kube_store_done(struct kube_store *store)
 	map_done(&store->entries);
 	map_done(&store->groups);
 	arena_done(&store->scratch);
+	words_free(store->words); /* after all objects */
 }
 
 static void kube_store_unindex(struct kube_store *store, struct kube_entry *entry)
@@ -160,9 +163,12 @@ static void kube_store_decode(struct kube_store *store, const struct cJSON *json
 	struct err err = { .kind = ERR_NONE };
 	void *object = arena_alloc(&measure, type->object_size);
 
+	measure.words = store->words;
+	measure.learns = true;
 	if (type->decode(json, "", &measure, object, &err) == 0) {
 		(void)arena_strdup(&measure, resource_version);
 		arena_reserve(&content.arena, measure.used_bytes);
+		content.arena.words = store->words;
 		content.object = arena_alloc(&content.arena, type->object_size);
 		CHECK(type->decode(json, "", &content.arena, content.object, &err) == 0);
 	} else {

@@ -19,6 +19,7 @@ struct kube_store {
 	struct map entries;                              /* of struct kube_entry */
 	struct map groups;                               /* the index: key to struct kube_group */
 	struct arena scratch;
+	struct words *words; /* of all objects */
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: what the last one did not name is gone */
 	bool passing;   /* set after init: objects are told of and not kept */
