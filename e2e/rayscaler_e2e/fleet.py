@@ -1,0 +1,164 @@
+"""One controller and a fleet: N RayClusters with P Pods each, each with a Ray head of its own.
+
+API server and heads are one C program (src/test/tools/gcs_fleet.c): the embedded server of the tests is made for
+truth, not for 100,000 Pods. It speaks plain HTTP/1.1; the heads speak gRPC as Ray's do, with a recorded reply.
+"""
+
+import http.client
+import json
+import os
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, Dict, List
+
+from . import paths
+from .apiserver import free_port
+from .processes import Process
+from .wait import wait_until
+
+TICKS = os.sysconf("SC_CLK_TCK")
+SYNC_SECONDS = 300.0
+DRAIN_SECONDS = 60.0
+PULSE_SECONDS = 0.02
+Figures = Dict[str, Any]
+
+KUBECONFIG = """apiVersion: v1
+kind: Config
+current-context: fleet
+clusters: [{name: fleet, cluster: {server: "http://127.0.0.1:%d"}}]
+users: [{name: fleet, user: {}}]
+contexts: [{name: fleet, context: {cluster: fleet, user: fleet}}]
+"""
+
+
+def status_mib(pid: int, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"no {name} of process {pid}")
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def reads(figures: Figures) -> int:
+    """Lists and watches, each of a whole kind."""
+    return sum(value for key, value in figures.items() if key.startswith("list_")) + figures["watches"]
+
+
+def writes(figures: Figures) -> int:
+    return sum(value for key, value in figures.items() if key.startswith("write_"))
+
+
+class Pulse:
+    """How long the controller's loop was held: /healthz is answered by each turn of it."""
+
+    def __init__(self, port: int):
+        self._port = port
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.longest_ms = 0.0
+        self._thread.start()
+
+    def _run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        while not self._ended.wait(PULSE_SECONDS):
+            start = time.monotonic()
+            try:
+                connection.request("GET", "/healthz")
+                connection.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                connection.close()
+                continue
+            self.longest_ms = max(self.longest_ms, 1000 * (time.monotonic() - start))
+        connection.close()
+
+    def stop(self) -> float:
+        self._ended.set()
+        self._thread.join()
+        return self.longest_ms
+
+
+class Fleet:
+    """API server and heads, and one controller on them."""
+
+    def __init__(self, clusters: int, pods: int, work_dir: Path, flags: List[str]):
+        self.clusters = clusters
+        work_dir.mkdir(parents=True, exist_ok=True)
+        recorded = paths.ROOT / "src/test/data/gcs/workers.bin"
+        words = [paths.build_dir() / "tools/gcs_fleet", str(clusters), str(pods), recorded]
+        self.server = Process("fleet", words, work_dir / "fleet.log")
+        wait_until(self._ready, 30, "the fleet's API server")
+        self._port = int(self.server.log_text().split()[1])
+        self._health = free_port()
+        config = work_dir / "kubeconfig"
+        config.write_text(KUBECONFIG % self._port)
+        self._words = [paths.program(), "run", "--kubeconfig", config, "--log-level", "warning"]
+        self._words += ["--metrics-bind-address", "127.0.0.1:0"]
+        self._words += ["--health-probe-bind-address", f"127.0.0.1:{self._health}", *flags]
+        self.log = work_dir / "controller.log"
+
+    def _ready(self) -> bool:
+        self.server.check_running()
+        return self.server.log_text().startswith("ready ")
+
+    def start(self) -> float:
+        """Start the controller; the seconds until every cluster's head has been asked."""
+        started = time.monotonic()
+        self.controller = Process("controller", self._words, self.log)
+        wait_until(self._all_asked, SYNC_SECONDS, "all clusters to be read")
+        return self.ask("figures")["all_asked_us"] / 1e6 - started
+
+    def _all_asked(self) -> bool:
+        self.controller.check_running()
+        return self.ask("figures")["asked"] == self.clusters
+
+    def ask(self, what: str) -> Figures:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/fleet/{what}", timeout=60) as answer:
+            return json.load(answer)
+
+    def sample(self, seconds: float) -> Figures:
+        """What happens in so many seconds: the server's counts, CPU of both processes, memory of the controller."""
+        self.ask("reset")
+        pulse = Pulse(self._health)
+        start = time.monotonic()
+        before = {one.name: cpu_seconds(one.pid) for one in (self.controller, self.server)}
+        threading.Event().wait(seconds)
+        took = time.monotonic() - start
+        figures = self.ask("figures")
+        for one in (self.controller, self.server):
+            one.check_running()
+            figures[f"cpu_{one.name}"] = 100 * (cpu_seconds(one.pid) - before[one.name]) / took
+        figures["held_ms"] = pulse.stop()
+        for key, name in (("rss", "VmRSS"), ("anonymous", "RssAnon"), ("peak", "VmHWM")):
+            figures[key] = status_mib(self.controller.pid, name)
+        return figures
+
+    def settle(self, quiet_seconds: float, deadline_seconds: float) -> None:
+        """Until nothing is written any more, and every RayClusterAutoscaler is made where they are served."""
+
+        def quiet() -> bool:
+            self.ask("reset")
+            threading.Event().wait(quiet_seconds)
+            figures = self.ask("figures")
+            return figures["made"] in (0, self.clusters) and writes(figures) == 0
+
+        wait_until(quiet, deadline_seconds, "the controller to write nothing")
+
+    def change(self, per_second: float) -> None:
+        """From now on so many clusters a second have demand for one more worker."""
+        self.ask(f"change?rate={per_second}")
+
+    def drain(self) -> None:
+        """No more changes; until those under way have ended."""
+        self.change(0)
+        wait_until(lambda: self.ask("figures")["waiting"] == 0, DRAIN_SECONDS, "the last patches")
+
+    def stop(self) -> None:
+        for name in ("controller", "server"):
+            if hasattr(self, name):
+                getattr(self, name).stop(20)
