@@ -36,8 +36,12 @@ def show(name: str, figures: Figures) -> None:
 
 
 def measure(fleet: Fleet, options: argparse.Namespace) -> None:
-    synced = fleet.start()
-    print(f"{fleet.clusters} RayClusters x {options.pods} Pods: synced after {synced:.2f} s", flush=True)
+    first = fleet.start()
+    print(
+        f"{fleet.clusters} RayClusters x {options.pods} Pods: synced after {first['synced']:.2f} s"
+        f" ({first['cpu_seconds']:.1f} s of CPU), held {first['held_ms']:.0f} ms",
+        flush=True,
+    )
     start = time.monotonic()
     fleet.settle(QUIET_SECONDS, 60 + fleet.clusters / 5)
     if options.autoscalers:

@@ -106,12 +106,17 @@ class Fleet:
         self.server.check_running()
         return self.server.log_text().startswith("ready ")
 
-    def start(self) -> float:
-        """Start the controller; the seconds until every cluster's head has been asked."""
+    def start(self) -> Figures:
+        """Start the controller; how it was until every cluster's head has been asked."""
         started = time.monotonic()
         self.controller = Process("controller", self._words, self.log)
-        wait_until(self._all_asked, SYNC_SECONDS, "all clusters to be read")
-        return self.ask("figures")["all_asked_us"] / 1e6 - started
+        pulse = Pulse(self._health)
+        try:
+            wait_until(self._all_asked, SYNC_SECONDS, "all clusters to be read")
+        finally:
+            held_ms = pulse.stop()
+        synced = self.ask("figures")["all_asked_us"] / 1e6 - started
+        return {"synced": synced, "held_ms": held_ms, "cpu_seconds": cpu_seconds(self.controller.pid)}
 
     def _all_asked(self) -> bool:
         self.controller.check_running()

@@ -72,7 +72,9 @@
 	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type,reason",             \
 	  "1: the condition is True, 0: it is not; reason: docs/REASONS.md.")                      \
 	X(GAUGE, LAST_DECISION, "rayscaler_last_decision_timestamp_seconds",                       \
-	  "namespace,raycluster", "When the last decision was made, in seconds since 1970.")
+	  "namespace,raycluster",                                                                  \
+	  "When the last decision was made, in seconds since 1970; up to 5 s ago where nothing "   \
+	  "changes.")
 
 /* Our own, of the whole program. */
 #define METRICS_PROGRAM_TABLE(X)                                                                   \
