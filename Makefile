@@ -4,7 +4,8 @@
 #
 # Contents:  1 variables  2 layers  3 compiler  4 program  5 unit tests  6 lint
 #            7 setup, install, clean  8 test  9 demo and dev-cluster  10 conformance
-#            11 bench  12 fuzz  13 image  14 help
+#            11 bench  12 fuzz  13 clang, coverage, valgrind, confinement
+#            14 image  15 help
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -638,7 +639,74 @@ test-fuzz:
 			else echo "fuzz:$$t 0 1 0"; fi; done > $(RESULTS)/fuzz.count; exit $$status
 .PHONY: test-fuzz
 
-# ---- 13 image -----------------------------------------------------------------------------
+# ---- 13 clang, coverage, valgrind, confinement --------------------------------------------
+# All unit tests once more, built by clang with counters: they run with clang's sanitizers, and with the
+# laws of COVERAGE_LAWS random snapshots they say which branches of core were taken. What counts is said in
+# src/test/coverage.py; less than COVERAGE_PERCENT fails.
+CLANG_BUILD ?= $(BUILD)/clang
+CLANG_RESULTS := $(CLANG_BUILD)/test-results
+COVERAGE_PERCENT ?= 95
+COVERAGE_LAWS ?= 2000
+COUNTERS := -fprofile-instr-generate
+CLANG_MAKE = $(MAKE) --no-print-directory BUILD='$(CLANG_BUILD)' CC=clang \
+	EXTRA_CFLAGS='$(COUNTERS) -fcoverage-mapping' EXTRA_LDFLAGS='$(COUNTERS)'
+COVERAGE_ENVIRONMENT = LLVM_PROFILE_FILE='$(abspath $(CLANG_BUILD))/profile/%m.profraw'
+
+# Program and tools as well.
+clang:
+	@$(CLANG_MAKE) -k -j$(JOBS) all tools unit-programs $(CLANG_BUILD)/tools/laws
+clang-unit:
+	@$(CLANG_MAKE) -k -j$(JOBS) unit-programs $(CLANG_BUILD)/tools/laws
+	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
+	@$(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_RESULTS) $(TESTS:%=$(CLANG_BUILD)/test/%)
+# Of which the coverage of core is told: what links core and runs here.
+COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
+	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
+# Behind clang-unit or by itself, on what that left.
+clang-coverage:
+	@mkdir -p $(CLANG_BUILD)/laws
+	@$(COVERAGE_ENVIRONMENT) $(CLANG_BUILD)/tools/laws --jobs $(JOBS) --out $(CLANG_BUILD)/laws \
+		--count $(COVERAGE_LAWS) --seed 1
+	@llvm-profdata merge -sparse -o $(CLANG_BUILD)/all.profdata $(CLANG_BUILD)/profile/*.profraw
+	@llvm-cov export -instr-profile=$(CLANG_BUILD)/all.profdata $(firstword $(COVERAGE_OBJECTS)) \
+		$(patsubst %,-object %,$(wordlist 2,$(words $(COVERAGE_OBJECTS)),$(COVERAGE_OBJECTS))) \
+		src/core > $(CLANG_BUILD)/coverage.json
+	@python3 src/test/coverage.py src/core $(COVERAGE_PERCENT) $(CLANG_BUILD)/coverage.json
+coverage:
+	@$(MAKE) --no-print-directory clang-unit
+	@$(MAKE) --no-print-directory clang-coverage
+.PHONY: clang clang-unit clang-coverage coverage
+
+TEST_STAGES += clang
+test-clang:
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/clang.count $(CLANG_RESULTS)/unit.count; status=0; \
+		$(MAKE) --no-print-directory clang-unit || status=1; \
+		sed 's/^unit /clang:unit /' $(CLANG_RESULTS)/unit.count > $(RESULTS)/clang.count || status=1; \
+		if $(MAKE) --no-print-directory clang-coverage > $(CLANG_BUILD)/coverage.txt; \
+		then line='1 0'; else line='0 1'; status=1; fi; \
+		echo "clang:coverage-of-core $$line 0" >> $(RESULTS)/clang.count; \
+		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
+.PHONY: test-clang
+
+# Commands of the program (src/test/run_commands.sh) under valgrind, and confined to the system calls that it
+# has a use for (src/test/tools/net_confine.c). The controller runs under both in e2e/tests/test_hardened.py;
+# RAYSCALER=src/test/under_valgrind.sh and what that script reads run any other test of e2e so.
+RUN_COMMANDS = src/test/run_commands.sh $(1) src/test/under_$(2).sh $(abspath $(BUILD)/rayscaler) \
+	$(abspath $(BUILD)/$(2)) $(abspath $(RESULTS)/$(1).count)
+valgrind: $(BUILD)/rayscaler
+	@mkdir -p $(RESULTS)
+	@$(call RUN_COMMANDS,valgrind,valgrind)
+confined: $(BUILD)/rayscaler $(BUILD)/tools/net_confine
+	@mkdir -p $(RESULTS)
+	@$(call RUN_COMMANDS,confined,confinement)
+valgrind-e2e: $(BUILD)/rayscaler tools
+	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e tests/test_hardened.py -k valgrind
+TEST_STAGES += valgrind confined
+test-valgrind: valgrind
+test-confined: confined
+.PHONY: valgrind confined valgrind-e2e test-valgrind test-confined
+
+# ---- 14 image -----------------------------------------------------------------------------
 # What is in the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
 # stage, `make rootfs` on this machine without a container engine.
 IMAGE ?= rayscaler:$(VERSION)
@@ -650,7 +718,7 @@ rootfs: $(BUILD)/rayscaler
 		$(BUILD)/rayscaler-rootfs.tar.gz
 .PHONY: image rootfs
 
-# ---- 14 help ------------------------------------------------------------------------------
+# ---- 15 help ------------------------------------------------------------------------------
 
 help:
 	@echo 'all            build $(BUILD)/rayscaler (the default)'
@@ -673,6 +741,10 @@ help:
 	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
 	@echo 'docs           write the documents that are made from tables of the source'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
+	@echo 'clang          program, tools and tests built by clang; clang-unit runs the tests'
+	@echo 'coverage       clang-unit, the laws, and which branches of core they took'
+	@echo 'valgrind       commands of the program under valgrind; valgrind-e2e: the controller'
+	@echo 'confined       commands of the program, confined to its system calls, writing no file'
 	@echo 'manifests      charts/manifests, made from the chart'
 	@echo 'image          the container image IMAGE, with buildah, podman or docker'
 	@echo 'rootfs         the same root file system in $(BUILD)/rootfs and as a tar, with none of them'

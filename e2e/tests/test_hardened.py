@@ -1,0 +1,72 @@
+"""The controller through one scale-up and scale-down with real Ray, under valgrind, and confined to the system
+calls that it has a use for (docs/RELIABILITY.md, Hardening)."""
+
+import re
+
+import pytest
+
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.wait import wait_until
+
+SRC = paths.ROOT / "src/test"
+CONFINE = paths.ROOT / "src/test/confine.h"
+# Valgrind looks through the whole memory at the end.
+STOP_SECONDS = 60.0
+
+
+@pytest.fixture
+def runner(monkeypatch, work_dir):
+    """``runner("under_valgrind.sh")``: from now on the program is run by that script; its directory of findings."""
+
+    def use(script: str):
+        findings = work_dir / "findings"
+        findings.mkdir()
+        monkeypatch.setenv("RAYSCALER_PROGRAM", str(paths.program()))
+        monkeypatch.setenv("RAYSCALER_VALGRIND_LOGS", str(findings))
+        monkeypatch.setenv("RAYSCALER", str(SRC / script))
+        return findings
+
+    return use
+
+
+def scale_up_and_down(one, control):
+    """From no worker to one and back; the exit status of the controller."""
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors") == one.workers()
+        program.end()
+    one.wait_empty()
+    assert control.get("/metrics")[0] == 200 and control.get("/healthz", "probes")[0] == 200
+    assert control.find("scaled", "ScaleUpDemand") and control.find("scaled", "ScaleDownDrained")
+    return control.process.stop(STOP_SECONDS)
+
+
+def test_valgrind_finds_nothing_in_the_controller(shared, controller, runner):
+    findings = runner("under_valgrind.sh")
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    assert scale_up_and_down(one, control) == 0
+    (log,) = findings.iterdir()
+    assert log.read_text() == ""
+
+
+def test_the_controller_writes_no_file_and_keeps_to_its_system_calls(shared, controller, runner):
+    runner("under_confinement.sh")
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    wait_until(lambda: "Seccomp:\t2" in status_of(control), 10, "the filter to be there")
+    assert scale_up_and_down(one, control) == 0
+
+
+def status_of(control) -> str:
+    with open(f"/proc/{control.process.pid}/status") as file:
+        return file.read()
+
+
+def test_the_list_of_system_calls_is_the_one_in_the_docs():
+    text = (paths.ROOT / "docs/RELIABILITY.md").read_text()
+    table = text[text.index("<!-- system calls -->") : text.index("<!-- end of system calls -->")]
+    body = re.search(r"confine_allowed\[\] = \{(.*?)\n\};", CONFINE.read_text(), re.S).group(1)
+    listed = set(re.findall(r"`(\w+)`", table))
+    assert listed == set(re.findall(r"\bSYS_(\w+)", body)) | {"openat", "mmap", "mprotect", "execve"}
