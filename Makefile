@@ -383,9 +383,10 @@ lint-cppcheck:
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
 lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TESTS:%=$(BUILD)/lint/tidy/test/%.ok)
 	@echo 'ok      $@'
-lint-analyzer: $(foreach l,$(PURE_LAYERS),$(NAMES_$(l):%=$(BUILD)/lint/analyzer/%.ok))
+lint-analyzer: $(LINT_NAMES:%=$(BUILD)/lint/analyzer/%.ok)
 	@echo 'ok      $@'
 
+ANALYZER_CFLAGS := $(CFLAGS_cli) $(call vendor_flags,--cflags,$(PACKAGES))
 TIDY = clang-tidy --quiet $(1) $< -- $(LANGUAGE) $(CFLAGS_$(word 2,$(subst /, ,$<))) 2>/dev/null
 # Tests may repeat themselves, but their functions stay short as well.
 $(BUILD)/lint/tidy/test/%.ok: src/test/%.c .clang-tidy $(BUILD)/asan/obj/test/%.o
@@ -401,7 +402,7 @@ $(BUILD)/lint/tidy/%.ok: src/%.c .clang-tidy $(BUILD)/obj/%.o
 $(BUILD)/lint/analyzer/%.ok: src/%.c $(BUILD)/obj/%.o
 	@mkdir -p $(@D)
 	$(call say,ANALYZ,$<)
-	$(Q)gcc $(LANGUAGE) -O1 -fanalyzer -Werror -c -o /dev/null $<
+	$(Q)gcc $(LANGUAGE) $(ANALYZER_CFLAGS) -O1 -fanalyzer -Werror -c -o /dev/null $<
 	@touch $@
 
 lint-selftest:

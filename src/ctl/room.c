@@ -137,7 +137,7 @@ static const struct pod *pods_on(const struct room *room, const char *node, size
 	for (end = low; end < count && compare_node_name(node, &pods[end]) == 0; end++)
 		;
 	*ret_count = end - low;
-	return low < end ? &pods[low] : NULL;
+	return low < end ? &pods[low] : pods; /* no offset to NULL */
 }
 
 /* Names are left out: who may see one RayCluster's snapshot need not know who else is there. */

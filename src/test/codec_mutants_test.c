@@ -2,7 +2,7 @@
  * any way that JSON allows. Laws: it is refused with a text, or
  *   the plan is JSON, and the same bytes when decided again
  *   the snapshot can be written and read again
- *   nothing goes without a good reply of Ray, and nobody whose Ray node may be busy, unless
+ *   nothing goes without a good reply of Ray, and no Pod whose Ray node may be busy, unless
  *   enforce-max-replicas=now stops workers above maxReplicas
  * MUTANTS: how many of each case (default 20); MUTANTS_SEED: the first seed. */
 #include <string.h>
@@ -60,8 +60,12 @@ static void check_termination(const char *what, const struct snapshot *snapshot,
 	for (size_t n = 0; n < state->node_count; n++) {
 		const struct ray_node *node = &state->nodes[n];
 
-		if (strcmp(node->id, item->ray_node_id) == 0 && ray_node_is_alive(node) &&
-		    node->status != RAY_NODE_IDLE && !ray_node_is_unused(node))
+		bool its_own = node->instance_id[0] == '\0' ?
+				       strcmp(node->id, item->ray_node_id) == 0 :
+				       strcmp(node->instance_id, item->pod) == 0;
+
+		if (its_own && ray_node_is_alive(node) && node->status != RAY_NODE_IDLE &&
+		    !ray_node_is_unused(node))
 			fail_msg("%s: Pod %s may be busy and goes", what, item->pod);
 	}
 }
