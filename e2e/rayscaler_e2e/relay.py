@@ -1,4 +1,4 @@
-"""A TCP relay that can hold back what a client sends, from the first bytes that a test names."""
+"""A TCP relay that can hold back what a client sends, from the first bytes that a test names, or cut all off."""
 
 import socket
 import threading
@@ -14,6 +14,7 @@ class HoldingRelay:
 
     ``hold(needle)``: the next chunk of a client in which ``needle`` occurs waits for ``release``.
     gRPC sends messages uncompressed, so a message can be named by the bytes of one of its fields.
+    ``cut()``: from now on nothing passes in either direction, and every connection stays open.
     """
 
     def __init__(self, port: int, target: Tuple[str, int]):
@@ -21,6 +22,7 @@ class HoldingRelay:
         self._needle = b""
         self._held = threading.Event()
         self._released = threading.Event()
+        self._cut = False
         self._sockets: List[socket.socket] = []
         self._listener = socket.create_server(("0.0.0.0", port))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -35,6 +37,9 @@ class HoldingRelay:
     def release(self) -> None:
         self._needle = b""
         self._released.set()
+
+    def cut(self) -> None:
+        self._cut = True
 
     def _accept(self) -> None:
         while True:
@@ -56,13 +61,14 @@ class HoldingRelay:
             if self._needle and self._needle in recent:
                 self._held.set()
                 self._released.wait(60)
-            _send(server, data)
+            if not self._cut:
+                _send(server, data)
         _close(server)
 
-    @staticmethod
-    def _pump(source: socket.socket, target: socket.socket) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
         while data := _receive(source):
-            _send(target, data)
+            if not self._cut:
+                _send(target, data)
         _close(target)
 
     def __enter__(self) -> "HoldingRelay":

@@ -104,6 +104,8 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
         api_server.interrupt(kill=True)
         try:
             control.wait_for("cannot read from the API server", seconds=15)
+            safe = f'rayscaler_safe_to_scale_down{{namespace="{one.namespace}",raycluster="{one.name}"}}'
+            wait_until(lambda: f"{safe} 0\n" in control.get("/metrics")[1], 5, "the metrics to say that nothing is removed")
             program.actors(1, num_gpus=1)
             program.begin("ready", name="actors")
             time.sleep(3)
@@ -112,6 +114,7 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
             api_server.resume()
         assert busy not in program.answer(60)
         assert one.replicas() == 2
+        wait_until(lambda: f"{safe} 1\n" in control.get("/metrics")[1], 30, "the metrics to say that workers may go")
         program.call("release", name="actors")
         wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the idle worker to go, not the busy one")
         assert program.call("release", name="long") == [busy]
