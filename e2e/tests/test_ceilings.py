@@ -112,8 +112,9 @@ def check_told(fleet: Fleet, leader: Any, work_dir: Any) -> None:
         20,
         "an Event with the ceiling",
     )
-    said = Cli(fleet.server, fleet.namespace, work_dir).run("status", short).stdout
-    assert "max-gpus-total 2 allows no more" in said, said
+    url = leader.address("metrics")
+    said = Cli(fleet.server, fleet.namespace, work_dir).run("status", "--controller-url", url).stdout
+    assert "max-gpus-total 2 allows no more" in said and "GPUs given away: 2 of 2 (max-gpus-total)\n" in said, said
 
 
 def test_a_lowered_ceiling_stops_no_busy_worker(shared, controller):

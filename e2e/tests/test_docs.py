@@ -33,6 +33,18 @@ def test_other_tests_exist():
         assert re.search(rf"\b{test}\b", (TOP / path).read_text()), f"{path} has no {test}"
 
 
+def test_threats_are_shown_by_tests_that_exist():
+    text = (TOP / "docs" / "THREATS.md").read_text()
+    sources = [*(TOP / "e2e/tests").glob("*.py"), *(TOP / "src/test").glob("*.c")]
+    there = "\n".join(path.read_text() for path in sources)
+    files = {path.name for path in sources} | {path.stem for path in sources}
+    named = set(re.findall(r"\b(?:test_\w+(?:\.py)?|\w+_test)\b", text))
+    missing = [name for name in named if name not in files and not re.search(rf"\b{re.escape(name)}\(", there)]
+    assert len(named) > 25 and not missing, missing
+    golden = {path.name[:4] for path in (TOP / "src/test/golden").glob("*.yaml")}
+    assert set(re.findall(r"\b0\d{3}\b", text)) <= golden
+
+
 def test_every_class_of_differences_is_explained():
     classes = []
     for name, table in (("corrections.py", "ALL"), ("capacity.py", "CORRECTIONS")):

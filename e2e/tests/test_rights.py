@@ -26,11 +26,13 @@ TOKEN: Right = ("", "", "token")  # all, and its RayCluster has token authentica
 
 
 class Lack(NamedTuple):
-    """What is seen of a right that is missing: a log line with these words, and does it scale, is it ready?"""
+    """What is seen of a right that is missing: a log line with these words, and does it scale, is it ready; or does
+    it end, to be started again, because it can lead no longer?"""
 
     says: str = ""
     scales: bool = True
     ready: bool = True
+    ends: bool = False
 
 
 STALLED = "cannot read from the API server"
@@ -59,7 +61,8 @@ CONTROLLER: Dict[Right, Lack] = {
     ("patch", "rayscaler.dev", f"{RCA}/status"): Lack(STATUS),
     ("create", "coordination.k8s.io", "leases"): Lack(LEASE, scales=False),
     ("get", "coordination.k8s.io", "leases"): Lack(LEASE, scales=False),
-    ("update", "coordination.k8s.io", "leases"): Lack(LEASE),
+    # It has made the Lease, and cannot renew it.
+    ("update", "coordination.k8s.io", "leases"): Lack(LEASE, ends=True),
 }
 SIDECAR: Dict[Right, Lack] = {
     ("get", "", "pods"): Lack(),
@@ -184,7 +187,8 @@ class Batch:
             self.made[TOKEN] = Limited(server, mode, TOKEN, work_dir)
 
     def stop(self) -> List[Tuple[str, int]]:
-        return [(one.account, status) for one in self.made.values() if (status := one.stop())]
+        running = [one for one in self.made.values() if one.process.running()]
+        return [(one.account, status) for one in running if (status := one.stop())]
 
 
 @pytest.fixture(scope="module")
@@ -233,9 +237,13 @@ def test_without_one_right(batch: Batch, right: Right, artefacts: Any):
         wait_until(lambda: one.replicas() == 1, SECONDS, "the rest to go on")
     elif batch.mode != "cluster":
         assert one.replicas() == 0
-    assert one.process.running()
-    assert one.get("/healthz", "probes")[0] == 200
-    wait_until(lambda: one.get("/readyz", "probes")[0] == (200 if lack.ready else 503), SECONDS, "/readyz")
+    if lack.ends:
+        wait_until(lambda: not one.process.running(), SECONDS, "who cannot renew to end")
+        assert one.process.returncode() == 1 and one.find("is lost, another replica may act now")
+    else:
+        assert one.process.running()
+        assert one.get("/healthz", "probes")[0] == 200
+        wait_until(lambda: one.get("/readyz", "probes")[0] == (200 if lack.ready else 503), SECONDS, "/readyz")
     troubled = [line for line in one.lines() if line["level"] in ("warning", "error")]
     assert len(troubled) <= 12, troubled
     if one.server.kind == "real":

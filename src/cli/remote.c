@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/json.h"
 #include "codec/list_json.h"
+#include "codec/number.h"
 #include "codec/pod_json.h"
 #include "kube/kube_path.h"
 
@@ -219,6 +220,42 @@ void remote_address(const struct remote *remote, struct arena *arena, const char
 		    ret_fetch);
 }
 
+static int read_ceiling(const struct json_at *element, struct remote_ceiling *ret_ceiling)
+{
+	const char *problem = NULL;
+	double amount = 0, counted = 0;
+
+	if (json_expect(element, JSON_OBJECT) ||
+	    json_text(element, "namespace", &ret_ceiling->namespace_) ||
+	    json_number(element, "ceiling", NULL, &amount) ||
+	    json_number(element, "counted", NULL, &counted))
+		return -1;
+	ret_ceiling->amount = amount_from_double(amount, &problem);
+	if (!problem)
+		ret_ceiling->counted = amount_from_double(counted, &problem);
+	return problem ? json_fail(element, "an amount %s", problem) : 0;
+}
+
+/* An older controller says nothing of them. */
+static int read_ceilings(struct finder *finder, const struct json_at *root)
+{
+	VEC(struct remote_ceiling) found = { .at = NULL };
+	struct json_at list;
+
+	if (json_array(root, "gpuCeilings", &list))
+		return -1;
+	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
+		struct remote_ceiling ceiling = { .namespace_ = "" };
+
+		if (read_ceiling(&e, &ceiling))
+			return -1;
+		VEC_PUSH(finder->arena, &found, ceiling);
+	}
+	finder->remote->ceilings = found.at;
+	finder->remote->ceiling_count = found.count;
+	return 0;
+}
+
 static int read_status(struct finder *finder, const struct fetch *fetch, struct err *err)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
@@ -232,7 +269,8 @@ static int read_status(struct finder *finder, const struct fetch *fetch, struct 
 	root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) ||
 	    json_text(&root, "version", &finder->remote->version) ||
-	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder))
+	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder) ||
+	    read_ceilings(finder, &root))
 		return -1;
 	if (!leads && finder->pod && *holder != '\0' && strcmp(holder, finder->pod) != 0)
 		finder->leader = holder;

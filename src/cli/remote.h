@@ -15,6 +15,12 @@
 
 #define REMOTE_NAMESPACE "rayscaler-system"
 
+/* A ceiling over several clusters, as the controller counts under it; 1/10000 GPU. */
+struct remote_ceiling {
+	const char *namespace_; /* "": of all */
+	int64_t amount, counted;
+};
+
 struct remote {
 	bool found;
 	const char *where;   /* "Pod rayscaler-system/rayscaler-0", or the URL */
@@ -22,6 +28,8 @@ struct remote {
 	const char *problem; /* why not found, with what can be done; "" when found */
 	const char *base;    /* path or URL; NULL unless an address is known */
 	bool straight;       /* base is a URL */
+	const struct remote_ceiling *ceilings;
+	size_t ceiling_count;
 };
 
 /* Asks for its /status. Everything lives in the arena. */

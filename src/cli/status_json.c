@@ -168,6 +168,15 @@ static void write_controller(struct json_writer *writer, const struct remote *re
 	json_write_text(writer, "where", remote->where);
 	json_write_text(writer, "version", remote->version);
 	json_write_text(writer, "problem", remote->problem);
+	json_write_array(writer, "gpuCeilings");
+	for (size_t i = 0; i < remote->ceiling_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "namespace", remote->ceilings[i].namespace_);
+		json_write_amount(writer, "ceiling", remote->ceilings[i].amount);
+		json_write_amount(writer, "counted", remote->ceilings[i].counted);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
 	json_write_object_end(writer);
 }
 

@@ -257,6 +257,32 @@ static bool any_unknown(const struct view_clusters *clusters)
 	return clusters->count == 0;
 }
 
+static bool is_shown(const struct status_answer *answer, const char *namespace_)
+{
+	if (*namespace_ == '\0' || !answer->namespace_)
+		return true;
+	return strcmp(answer->namespace_, namespace_) == 0;
+}
+
+/* What counts under a ceiling is more than the table shows: clusters of others, Pods that go. */
+static void add_ceilings(const struct status_answer *answer, const struct footer *footer)
+{
+	const struct remote *remote = answer->remote;
+
+	for (size_t i = 0; i < remote->ceiling_count; i++) {
+		const struct remote_ceiling *ceiling = &remote->ceilings[i];
+		bool total = *ceiling->namespace_ == '\0';
+
+		if (is_shown(answer, ceiling->namespace_))
+			add_line(footer,
+				 arena_printf(footer->arena, "GPUs given away: %s of %s%s%s (%s)",
+					      resource_amount_text(footer->arena, ceiling->counted),
+					      resource_amount_text(footer->arena, ceiling->amount),
+					      total ? "" : " in namespace ", ceiling->namespace_,
+					      total ? "max-gpus-total" : "max-gpus-per-namespace"));
+	}
+}
+
 static void add_end(const struct status_answer *answer, struct arena *arena, struct buf *buf)
 {
 	const struct footer footer = { arena, buf, "" };
@@ -271,6 +297,7 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 	if (*clusters->outdated != '\0')
 		add_line(&footer,
 			 arena_printf(arena, "not the newest state: %s", clusters->outdated));
+	add_ceilings(answer, &footer);
 	if (answer->remote->found)
 		add_line(&footer, arena_printf(arena, "controller: %s, version %s",
 					       answer->remote->where, answer->remote->version));

@@ -238,6 +238,19 @@ static void take_smaller(struct fuse_budget *budget, __int128 left, const char *
 						     (long long)(ceiling / RESOURCE_UNIT)) };
 }
 
+/* Nearly every decision is made on what has been counted already. */
+static bool is_counted(const struct fuse *fuse, const struct fuse_entry *entry,
+		       const struct fuse_objects *objects)
+{
+	struct fuse_objects cached = { .cluster = NULL };
+
+	if (entry->changed)
+		return false;
+	fuse->config.look(fuse->config.context, entry->namespace_, entry->name, &cached);
+	return cached.cluster == objects->cluster && cached.pods == objects->pods &&
+	       cached.pod_count == objects->pod_count;
+}
+
 void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct arena *arena,
 		 struct fuse_budget *ret_budget)
 {
@@ -253,7 +266,7 @@ void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct a
 	settle(fuse);
 	entry = entry_make(fuse, objects->cluster->namespace_, objects->cluster->name);
 	/* Its own patches under way are no hindrance: a new one takes their place. */
-	own = count(fuse, objects, NULL);
+	own = is_counted(fuse, entry, objects) ? entry->counted : count(fuse, objects, NULL);
 	take_smaller(ret_budget,
 		     fuse->per_namespace - (entry->space->counted - entry->effective) - own,
 		     "max-gpus-per-namespace", fuse->per_namespace, arena);

@@ -175,6 +175,26 @@ static void test_what_others_have_is_gone(void **state)
 	assert_int_equal(budget(0), UNITS(4));
 }
 
+/* What a pass has read itself is newer than the caches. */
+static void test_a_decision_on_newer_objects(void **state)
+{
+	struct worker_group group;
+	struct ray_cluster newer;
+	const struct fuse_objects objects = { .cluster = &newer };
+	struct fuse_budget found;
+
+	(void)state;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(8));
+	group = world.groups[0];
+	group.replicas = 3;
+	newer = world.clusters[0];
+	newer.groups = &group;
+	fuse_budget(world.fuse, &objects, &world.arena, &found);
+	assert_int_equal(found.amount, UNITS(5));
+	assert_int_equal(budget(0), UNITS(8));
+}
+
 static void test_the_smallest_wins(void **state)
 {
 	(void)state;
@@ -420,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_no_ceiling_is_no_fuse),
 		TEST(test_what_others_have_is_gone),
+		TEST(test_a_decision_on_newer_objects),
 		TEST(test_the_smallest_wins),
 		TEST(test_a_patch_under_way_is_counted),
 		TEST(test_the_cache_is_quicker_than_the_answer),
