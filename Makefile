@@ -548,6 +548,16 @@ fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
 		e2e/bench_fleet.py $(FLEET) --pods $(FLEET_PODS) $(FLEET_FLAGS)
 .PHONY: fleet
+# One scenario again and again, each time with one request that fails in one way (docs/RELIABILITY.md). A
+# sample of it is in make test. SEED; SHARD=2/5: the second of five parts; TORTURE: further arguments, for
+# example --slots 2 --minutes 30 --only 'DrainNode'.
+SHARD ?= 1/1
+TORTURE ?=
+torture: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" \
+		e2e/torture.py --seed $(SEED) --shard $(SHARD) $(TORTURE)
+.PHONY: torture
 bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events
 .PHONY: bench bench-decide bench-events bench-gpus bench-lint bench-reaction bench-schedule bench-schedule-ray
 
@@ -733,6 +743,7 @@ help:
 	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
 	@echo 'fleet          one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS Pods: CPU, memory,'
 	@echo '               requests, demand to patch'
+	@echo 'torture        every request of a scenario fails once, in each way; SEED, SHARD=I/N'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'dashboard-picture  docs/pictures/dashboard.png, from a scenario with a real Prometheus'

@@ -297,7 +297,9 @@ def name_of(method: str, target: str, body: bytes) -> Tuple[str, str]:
     words = words[2:] if words[:1] == ["api"] else words[3:] if words[:1] == ["apis"] else words
     if words[:1] == ["namespaces"] and len(words) > 2:
         words = words[2:]
-    resource = words[0] if words else url.path
+    if not words:  # what the server serves: /apis/ray.io/v1
+        return f"{method} {url.path}", url.path
+    resource = words[0]
     if method == "GET" and len(words) < 2:
         watch = parse_qs(url.query).get("watch", ["0"])[0] in ("1", "true")
         return f"{'WATCH' if watch else 'LIST'} {resource}", resource
