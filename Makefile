@@ -657,7 +657,7 @@ test-fuzz:
 CLANG_BUILD ?= $(BUILD)/clang
 CLANG_RESULTS := $(CLANG_BUILD)/test-results
 COVERAGE_PERCENT ?= 95
-COVERAGE_LAWS ?= 2000
+COVERAGE_LAWS ?= 10000
 COUNTERS := -fprofile-instr-generate
 CLANG_MAKE = $(MAKE) --no-print-directory BUILD='$(CLANG_BUILD)' CC=clang \
 	EXTRA_CFLAGS='$(COUNTERS) -fcoverage-mapping' EXTRA_LDFLAGS='$(COUNTERS)'

@@ -357,6 +357,10 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	assert_int_equal(strlen(cut), 1020 + 3);
 	assert_string_equal(cut + 1018, "\xc3\xa9...");
 	assert_ptr_equal(notice_cut(&arena, text, 2000), text);
+	/* No character begins in it. */
+	assert_string_equal(notice_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
+	assert_string_equal(notice_reason_word((enum notice_reason)999), "");
+	assert_false(notice_is_warning((enum notice_reason)999));
 }
 
 int main(void)

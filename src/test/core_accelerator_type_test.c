@@ -23,6 +23,11 @@ static void test_names_as_ray_has_them(void **state)
 		{ "NVIDIA GeForce RTX 5090", "GeForce-RTX-5090" },
 		{ "NVIDIA TITAN V", "TITAN-V" },
 		{ "NVIDIA", "NVIDIA" },
+		{ "NVIDIA 4", "4" }, /* one letter is no model */
+		{ "Tesla rtx", "Tesla-rtx" },
+		{ "Tesla RTXa 4", "Tesla-RTXa-4" },
+		{ "_x T4", "T4" },
+		{ "a{b T4", "a{b-T4" },
 	};
 
 	(void)state;

@@ -33,9 +33,36 @@ static void test_ceiling(void **state)
 	assert_int_equal(model.held_count, 1);
 }
 
+/* KubeRay's rule of what Ray is told: ends with gpu, or a MIG profile without attributes. */
+static void test_what_ray_is_told(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "nvidia.com/gpu", "GPU" },
+		{ "nvidia.com/mig-1g.5gb", "GPU" },
+		{ "nvidia.com/mig-1g.5gb.me", NULL },
+		{ "nvidia.com/mig-g.5gb", NULL },
+		{ "nvidia.com/mig-1x.5gb", NULL },
+		{ "nvidia.com/mig-1g.gb", NULL },
+		{ "nvidia.com/mig-", NULL },
+		{ "google.com/tpu", "TPU" },
+		{ "cpu", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++) {
+		const char *told = device_ray_resource(rows[i][0]);
+
+		if (rows[i][1] == NULL)
+			assert_null(told);
+		else
+			assert_string_equal(told, rows[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_ray_is_told),
 		cmocka_unit_test(test_ceiling),
 	};
 

@@ -41,6 +41,11 @@ static void test_expressions(void **state)
 	assert_false(selects("count", "Lt", "-9", false));
 	assert_false(selects("model", "Gt", "1", false));
 	assert_false(selects("count", "Gt", "x", false));
+	assert_true(selects("count", "Gt", "+7", false));
+	assert_false(selects("count", "Gt", "7x", false));
+	assert_false(selects("count", "Lt", "99999999999999999999", false));
+	assert_false(selects("count", "Gt", NULL, false));
+	assert_true(selects("model", "NotIn", "H100", false));
 	assert_false(selects("count", "Is", "8", false));
 	assert_true(selects("metadata.name", "In", "node-a", true));
 	assert_false(selects("metadata.name", "In", "node-b", true));
