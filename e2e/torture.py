@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import json
 import multiprocessing as mp
+import re
 import shlex
 import shutil
 import signal
@@ -145,7 +146,7 @@ def main() -> int:
     parser.add_argument("--shard", default="1/1", help="I/N: the I-th of N parts")
     parser.add_argument("--slots", type=int, default=3, help="RayClusters at once")
     parser.add_argument("--minutes", type=float, default=600, help="begin no run after this")
-    parser.add_argument("--only", default="", help="only cells whose 'request fault' has this text")
+    parser.add_argument("--only", default="", help="a regular expression: only such 'request fault'")
     parser.add_argument("--ray-start", action="store_true", help="start workers by `ray start`, as KubeRay does")
     options = parser.parse_args()
     directory = paths.build_dir() / "torture"
@@ -170,7 +171,8 @@ def torture_all(server: ApiServer, directory: Path, options: argparse.Namespace)
             return 1
         show_classes(clean)
         cells = torture.cells_of([one.counts for one in clean], options.seed)
-        cells = [cell for cell in torture.shard(cells, options.shard) if options.only in f"{cell.row} {cell.kind}"]
+        cells = [cell for cell in cells if re.search(options.only, f"{cell.row} {cell.kind}")]
+        cells = torture.shard(cells, options.shard)
         print(f"{len(cells)} cells, seed {options.seed}, shard {options.shard}\n", flush=True)
         left = slots.run(cells, options.minutes, report.take)
     finally:

@@ -2,7 +2,7 @@
 
 `ray start` is three Python programs (itself and two agents) around one raylet in C++. A bench that
 starts a thousand raylets needs none of them: this takes the command line of the head's raylet, which
-a plain `ray start --head` made, changes what is the head's own, and becomes that raylet. In place of
+a plain `ray start --head` made, changes what is the head's own, and runs that raylet. In place of
 the agents it gets processes that do nothing; metrics and runtime environments do not work.
 
     python quick_raylet.py RAY start --node-ip-address=IP --temp-dir=DIR --address=HEAD:PORT ...
@@ -11,10 +11,13 @@ the agents it gets processes that do nothing; metrics and runtime environments d
 import json
 import os
 import secrets
+import signal
+import subprocess
 import sys
 import time
 
 HEAD_SECONDS = 30.0
+STOP_SECONDS = 5.0
 # In bytes; `ray start` would look for a tenth of the machine's.
 OBJECT_STORE_BYTES = "80000000"
 IDLE_AGENT = "/bin/sleep 1000000"
@@ -35,8 +38,28 @@ def main() -> None:
     for name in AGENT_PORTS:
         with open(f"{flags['--session_dir']}/{name}_{flags['--node_id']}", "w", encoding="utf-8") as file:
             file.write("1" if name == "runtime_env_agent_port" else "-1")
+    sys.exit(block(command))
+
+
+def block(command: list) -> int:
+    """As `ray start --block`: a raylet that ended in good order, for example drained, is not the end of
+    the container; SIGTERM is."""
+    raylet = subprocess.Popen(command)
+
+    def end(*_: object) -> None:
+        raylet.terminate()
+        try:
+            raylet.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            raylet.kill()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
     print("Ray runtime started.", flush=True)
-    os.execv(command[0], command)
+    if raylet.wait() not in (0, -signal.SIGTERM):
+        return 1
+    while True:
+        signal.pause()
 
 
 def head_raylet(address: str) -> list:

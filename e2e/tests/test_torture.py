@@ -3,10 +3,10 @@
 from rayscaler_e2e import torture
 from rayscaler_e2e.torture import Cell, Result, Slot
 
-# A worker that is drained while nobody hears of it, one that is named while nobody hears of it, and a
-# GCS that tells of a time when nobody worked.
+# A drain that does not arrive, a worker that is named while nobody hears of it, and a GCS that tells of a
+# time when nobody worked.
 SAMPLE = (
-    Cell("DrainNode", "down", "rst-stream", 1),
+    Cell("DrainNode", "down", "reset-before", 1),
     Cell("PATCH rayclusters workersToDelete", "down", "reset-after", 1),
     Cell("GetClusterResourceState", "busy", "old-reply", 1),
 )
