@@ -27,7 +27,7 @@ struct ray_access {
 	char *secret_name; /* the Secret that auth.token came from; NULL: none read */
 	struct kube_call *secret_read;
 	int64_t next_read_ms; /* monotonic */
-	struct err problem;
+	struct err *problem;  /* NULL: there was none yet; a fleet has thousands without */
 };
 
 struct ray_access *ray_access_new(const struct control *control, const char *namespace_,
@@ -52,11 +52,19 @@ void ray_access_free(struct ray_access *access)
 	kube_client_cancel(access->secret_read);
 	gcs_client_free(access->client);
 	gcs_auth_done(&access->auth);
+	memory_free(access->problem);
 	memory_free(access->secret_name);
 	memory_free(access->namespace_);
 	memory_free(access->name);
 	memory_free(access->key);
 	memory_free(access);
+}
+
+static struct err *problem_of(struct ray_access *access)
+{
+	if (!access->problem)
+		access->problem = memory_alloc(sizeof(*access->problem));
+	return access->problem;
 }
 
 static const struct pod *find_head(const struct pod *const *pods, size_t count)
@@ -95,17 +103,17 @@ static void secret_read(void *context, const struct kube_answer *answer, const s
 
 	access->secret_read = NULL;
 	if (err) {
-		access->problem = *err;
+		*problem_of(access) = *err;
 		if (answer->retry_after_ms > SECRET_RETRY_MS)
 			access->next_read_ms =
 				loop_monotonic_ms(access->control->loop) + answer->retry_after_ms;
 		return;
 	}
-	if (decode_token(access, answer, &token, &access->problem) < 0)
+	if (decode_token(access, answer, &token, problem_of(access)) < 0)
 		return;
 	memory_free(access->auth.token);
 	access->auth.token = token;
-	access->problem.kind = ERR_NONE;
+	problem_of(access)->kind = ERR_NONE;
 }
 
 static void read_secret(struct ray_access *access, const char *secret_name, int64_t now_ms)
@@ -120,7 +128,7 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 		memory_free(steal(&access->auth.token));
 	}
 	access->next_read_ms = now_ms + SECRET_RETRY_MS;
-	err_set(&access->problem, ERR_RETRY, "Secret %s/%s with Ray's token is being read",
+	err_set(problem_of(access), ERR_RETRY, "Secret %s/%s with Ray's token is being read",
 		access->namespace_, secret_name);
 	access->secret_read = kube_client_send(access->control->kube, KUBE_GET,
 					       kube_path(&scratch, "v1", access->namespace_,
@@ -133,12 +141,12 @@ static int refuse(struct ray_access *access, const struct ray_cluster *cluster)
 {
 	if (cluster->auth_kubernetes_tokens)
 		return err_set(
-			&access->problem, ERR_INPUT,
+			problem_of(access), ERR_INPUT,
 			"spec.authOptions.enableK8sTokenAuth is not supported by a controller; "
 			"use spec.authOptions.secretName, or run rayscaler as the sidecar");
 	if (cluster->tls_enabled)
 		return err_set(
-			&access->problem, ERR_INPUT,
+			problem_of(access), ERR_INPUT,
 			"spec.tlsOptions is not supported by a controller; run rayscaler as the "
 			"sidecar, which has the certificates of the head Pod");
 	return 0;
@@ -166,10 +174,10 @@ static int authorize_from_cluster(struct ray_access *access, const struct ray_cl
 static int authorize_from_environment(struct ray_access *access, int64_t now_ms)
 {
 	if (now_ms < access->next_read_ms)
-		return access->problem.kind ? -1 : 0;
+		return problem_of(access)->kind ? -1 : 0;
 	access->next_read_ms = now_ms + ENVIRONMENT_REREAD_MS;
-	access->problem.kind = ERR_NONE;
-	return gcs_auth_from_environment(&access->auth, &access->problem);
+	problem_of(access)->kind = ERR_NONE;
+	return gcs_auth_from_environment(&access->auth, problem_of(access));
 }
 
 static const char *may_write(void *context)
@@ -191,7 +199,7 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 	int status;
 
 	if (!options_sidecar(access->control->options) && refuse(access, cluster) < 0) {
-		*ret_problem = access->problem.text;
+		*ret_problem = problem_of(access)->text;
 		return NULL;
 	}
 	if (!head) {
@@ -199,16 +207,16 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 		return NULL;
 	}
 	if (gcs_address_of_pod(head, &address, &err) < 0) {
-		access->problem = err;
+		*problem_of(access) = err;
 		access->next_read_ms = INT64_MIN;
-		*ret_problem = access->problem.text;
+		*ret_problem = problem_of(access)->text;
 		return NULL;
 	}
 	status = options_sidecar(access->control->options) ?
 			 authorize_from_environment(access, now_ms) :
 			 authorize_from_cluster(access, cluster, now_ms);
 	if (status < 0) {
-		*ret_problem = access->problem.text;
+		*ret_problem = problem_of(access)->text;
 		return NULL;
 	}
 	config = (struct gcs_config){ .cluster = access->key,
