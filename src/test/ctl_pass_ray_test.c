@@ -20,6 +20,7 @@ static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
 {
 	(void)state;
 	idle_worker();
+	options.gcs_timeout_seconds = 60; /* making so much may take its time */
 	huge = memory_alloc(HUGE_BYTES);
 	bench.gcs.server.handler = answer_huge;
 	run_pass(NULL);
@@ -59,6 +60,112 @@ static void test_what_a_reading_costs(void **state)
 	assert_int_equal(seen.reading.bytes, 0);
 	assert_in_range(seen.reading.took_ms, 900, WAIT_MS);
 	assert_non_null(strstr(seen.active, "still scale up; it is read every 8 s"));
+}
+
+/* --- a GCS that starts anew, raylets that are dead, replicas that somebody resets --- */
+
+/* The next pass, with what the last one left. */
+static void pass_again(void)
+{
+	char memory[sizeof(seen.memory)];
+
+	memcpy(memory, seen.memory, sizeof(memory));
+	seen.endings = 0;
+	run_pass(memory);
+}
+
+static int changes(void)
+{
+	return api.patches + (int)ray.drains;
+}
+
+/* Its Pod has run for longer than any start may take. */
+static void busy_worker(void)
+{
+	idle_worker();
+	nodes[1].status = RAY__NODE_STATUS__RUNNING;
+	nodes[1].idle_duration_ms = 0;
+	cluster_state.cluster_session_name = (char *)"session_a";
+}
+
+static void idle_again(void)
+{
+	cluster_state.n_node_states = 2;
+	nodes[1].status = RAY__NODE_STATUS__IDLE;
+	nodes[1].idle_duration_ms = 61000;
+}
+
+static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	memset(bench.gcs.cluster_id, 0xb8, sizeof(bench.gcs.cluster_id));
+	cluster_state.cluster_session_name = (char *)"session_b";
+	cluster_state.n_node_states = 1;
+	for (int i = 0; i < 3; i++) {
+		pass_again();
+		assert_true(seen.ray_reached);
+		assert_int_equal(changes(), 0);
+	}
+	assert_int_equal(bench.gcs.refused, 1);
+	assert_int_equal(bench.gcs.id_calls, 2);
+	/* It is back, and goes as any other. */
+	idle_again();
+	pass_again();
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+}
+
+static void test_one_reply_that_leaves_a_worker_out_costs_nothing(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	cluster_state.n_node_states = 1;
+	pass_again();
+	assert_true(seen.ray_reached);
+	assert_int_equal(changes(), 0);
+	idle_again();
+	pass_again();
+	assert_int_equal(api.patches, 1);
+}
+
+static void test_a_dead_raylet_in_a_pod_that_runs(void **state)
+{
+	(void)state;
+	busy_worker();
+	nodes[1].status = RAY__NODE_STATUS__DEAD;
+	run_pass(NULL);
+	assert_int_equal(changes(), 0);
+	assert_non_null(strstr(seen.memory, "rayletGone"));
+	seen.endings = 0;
+	run_pass("{'rayletGone': [{'key': 'demo-worker', 'since': '2026-01-02T00:00:00Z'}]}");
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+#define FOUGHT                                                                                     \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'managedFields': [{'manager': 'argocd-controller', 'time':"            \
+	" '2026-01-01T00:00:00Z', 'fieldsV1': {'f:spec': {'f:workerGroupSpecs': {}}}}]},"          \
+	" 'spec': {'enableInTreeAutoscaling': true, 'headGroupSpec': {'rayStartParams': {},"       \
+	" 'template': {'spec': {'containers': [{'name': 'ray-head', 'resources':"                  \
+	" {'limits': {'cpu': '1'}}}]}}}, 'workerGroupSpecs': [" GROUP("0") "]}}"
+
+/* Whatever is patched, replicas is 0 again: one launch, two repairs, and no more for a while. */
+static void test_no_endless_patching(void **state)
+{
+	(void)state;
+	api.cluster = seen.cluster = FOUGHT;
+	set_pending_gpus(1);
+	run_pass(NULL);
+	for (int i = 0; i < 12; i++)
+		pass_again();
+	assert_int_equal(api.patches, 3);
+	assert_non_null(
+		strstr(seen.memory, "argocd-controller set replicas of group gpu back 3 times"));
 }
 
 /* --- many heads that hang, and one that does not --- */
@@ -145,6 +252,10 @@ int main(void)
 		TEST(test_reply_of_100_mib_is_refused_with_a_reason),
 		TEST(test_state_without_nodes_is_no_empty_cluster),
 		TEST(test_what_a_reading_costs),
+		TEST(test_a_gcs_that_starts_anew_costs_no_worker),
+		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
+		TEST(test_a_dead_raylet_in_a_pod_that_runs),
+		TEST(test_no_endless_patching),
 		TEST(test_heads_that_hang_delay_nobody),
 	};
 
