@@ -700,8 +700,8 @@ test-clang:
 .PHONY: test-clang
 
 # Commands of the program (src/test/run_commands.sh) under valgrind, and confined to the system calls that it
-# has a use for (src/test/tools/net_confine.c). The controller runs under both in e2e/tests/test_hardened.py;
-# RAYSCALER=src/test/under_valgrind.sh and what that script reads run any other test of e2e so.
+# has a use for (src/test/tools/net_confine.c). The controller runs under the second in e2e/tests/test_hardened.py,
+# under valgrind with valgrind-e2e; RAYSCALER=src/test/under_valgrind.sh and what it reads run any other test of e2e so.
 RUN_COMMANDS = src/test/run_commands.sh $(1) src/test/under_$(2).sh $(abspath $(BUILD)/rayscaler) \
 	$(abspath $(BUILD)/$(2)) $(abspath $(RESULTS)/$(1).count)
 valgrind: $(BUILD)/rayscaler
@@ -711,7 +711,7 @@ confined: $(BUILD)/rayscaler $(BUILD)/tools/net_confine
 	@mkdir -p $(RESULTS)
 	@$(call RUN_COMMANDS,confined,confinement)
 valgrind-e2e: $(BUILD)/rayscaler tools
-	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e tests/test_hardened.py -k valgrind
+	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
 TEST_STAGES += valgrind confined
 test-valgrind: valgrind
 test-confined: confined

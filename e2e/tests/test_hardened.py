@@ -1,37 +1,21 @@
-"""The controller through one scale-up and scale-down with real Ray, under valgrind, and confined to the system
-calls that it has a use for (docs/RELIABILITY.md, Hardening)."""
+"""The controller confined to the system calls that it has a use for, through one scale-up and scale-down with real
+Ray (docs/RELIABILITY.md, Hardening)."""
 
 import re
-
-import pytest
 
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.wait import wait_until
 
-SRC = paths.ROOT / "src/test"
 CONFINE = paths.ROOT / "src/test/confine.h"
-# Valgrind looks through the whole memory at the end.
-STOP_SECONDS = 60.0
 
 
-@pytest.fixture
-def runner(monkeypatch, work_dir):
-    """``runner("under_valgrind.sh")``: from now on the program is run by that script; its directory of findings."""
-
-    def use(script: str):
-        findings = work_dir / "findings"
-        findings.mkdir()
-        monkeypatch.setenv("RAYSCALER_PROGRAM", str(paths.program()))
-        monkeypatch.setenv("RAYSCALER_VALGRIND_LOGS", str(findings))
-        monkeypatch.setenv("RAYSCALER", str(SRC / script))
-        return findings
-
-    return use
-
-
-def scale_up_and_down(one, control):
-    """From no worker to one and back; the exit status of the controller."""
+def test_the_controller_writes_no_file_and_keeps_to_its_system_calls(shared, controller, monkeypatch):
+    monkeypatch.setenv("RAYSCALER_PROGRAM", str(paths.program()))
+    monkeypatch.setenv("RAYSCALER", str(paths.ROOT / "src/test/under_confinement.sh"))
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    wait_until(lambda: "Seccomp:\t2" in status_of(control), 10, "the filter to be there")
     with one.program() as program:
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.workers()
@@ -39,24 +23,7 @@ def scale_up_and_down(one, control):
     one.wait_empty()
     assert control.get("/metrics")[0] == 200 and control.get("/healthz", "probes")[0] == 200
     assert control.find("scaled", "ScaleUpDemand") and control.find("scaled", "ScaleDownDrained")
-    return control.process.stop(STOP_SECONDS)
-
-
-def test_valgrind_finds_nothing_in_the_controller(shared, controller, runner):
-    findings = runner("under_valgrind.sh")
-    one = shared([rm.gpu_group()])
-    control = controller(one.namespace)
-    assert scale_up_and_down(one, control) == 0
-    (log,) = findings.iterdir()
-    assert log.read_text() == ""
-
-
-def test_the_controller_writes_no_file_and_keeps_to_its_system_calls(shared, controller, runner):
-    runner("under_confinement.sh")
-    one = shared([rm.gpu_group()])
-    control = controller(one.namespace)
-    wait_until(lambda: "Seccomp:\t2" in status_of(control), 10, "the filter to be there")
-    assert scale_up_and_down(one, control) == 0
+    assert control.stop() == 0
 
 
 def status_of(control) -> str:

@@ -43,8 +43,8 @@ run plan-missing 1 plan -f examples/missing.yaml
 run plan-usage 2 plan --no-such-flag
 run lint-examples 0 lint -f examples
 run lint-cases 1 lint -f src/test/lint_cases
-run lint-cases-json 1 lint -o json -f src/test/lint_cases
-run lint-cases-sarif 1 lint -o sarif -f src/test/lint_cases
+run lint-json 1 lint -o json -f src/test/lint_cases/gpu-not-integer.request.bad.yaml
+run lint-sarif 1 lint -o sarif -f src/test/lint_cases/gpu-not-integer.request.bad.yaml
 run lint-refused 1 lint -f Makefile
 run devices 0 devices
 run devices-json 0 devices -o json

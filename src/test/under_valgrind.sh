@@ -4,4 +4,5 @@
 # RAYSCALER_VALGRIND_LOGS a directory that gets a file for each process, empty where nothing was found: no
 # read of what was never written, no memory that nothing refers to any more. A finding makes the exit status 99.
 exec valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect \
-	--trace-children=no --log-file="$RAYSCALER_VALGRIND_LOGS/%p.txt" "$RAYSCALER_PROGRAM" "$@"
+	--trace-children=no --suppressions="$(dirname "$0")/valgrind.supp" \
+	--log-file="$RAYSCALER_VALGRIND_LOGS/%p.txt" "$RAYSCALER_PROGRAM" "$@"

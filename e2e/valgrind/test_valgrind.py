@@ -1,0 +1,29 @@
+"""The controller under valgrind, through one scale-up and scale-down with real Ray (make valgrind-e2e). Not a test of
+make test: on a machine with much else to do it is too slow to keep the deadlines of its API server."""
+
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+
+# Valgrind looks through the whole memory at the end.
+STOP_SECONDS = 60.0
+UP_SECONDS = 180.0
+
+
+def test_valgrind_finds_nothing_in_the_controller(shared, controller, monkeypatch, work_dir):
+    findings = work_dir / "findings"
+    findings.mkdir()
+    monkeypatch.setenv("RAYSCALER_PROGRAM", str(paths.program()))
+    monkeypatch.setenv("RAYSCALER_VALGRIND_LOGS", str(findings))
+    monkeypatch.setenv("RAYSCALER", str(paths.ROOT / "src/test/under_valgrind.sh"))
+    one = shared([rm.gpu_group()])
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        one.wait_joined(1, seconds=UP_SECONDS)
+        program.ready("actors")
+        program.end()
+    one.wait_empty(UP_SECONDS)
+    assert control.get("/metrics", seconds=60)[0] == 200
+    assert control.process.stop(STOP_SECONDS) == 0
+    (log,) = findings.iterdir()
+    assert log.read_text() == ""
