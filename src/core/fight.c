@@ -53,15 +53,15 @@ static bool is_launch_reverted(const struct memory_state *memory, const struct g
 	return false;
 }
 
-/* More workers live than replicas says, and none of them is on its way out: the operator made no more
- * than replicas once said. Above maxReplicas it is the maximum that was lowered. */
-static bool is_below_living(const struct group *group)
+/* There are more workers, starting ones too, than replicas says, and none of them is on its way out: the
+ * operator made no more than replicas once said. Above maxReplicas it is the maximum that was lowered. */
+static bool is_below_workers(const struct group *group)
 {
 	int64_t living = group->kept / group->hosts;
 
 	if (living > group->spec->max_replicas)
 		living = group->spec->max_replicas;
-	return group->joined > 0 && group->spec->replicas < living;
+	return group->spec->replicas < living;
 }
 
 static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
@@ -81,7 +81,7 @@ static void count_revert(const struct situation *s, struct group *group, struct 
 	bool launch = is_launch_reverted(memory, group);
 	time_ms last = mark->since;
 
-	if (!launch && !is_below_living(group))
+	if (!launch && !is_below_workers(group))
 		return;
 	if (!launch && hold != NULL && s->snapshot->now < hold->until)
 		return;

@@ -1,5 +1,5 @@
 /* Notices that somebody sets replicas back after our patches (a GitOps tool, a RayJob, a user), and counts in
- * memory: below what was launched or below the workers that live, and up again after it was lowered. From
+ * memory: below what was launched or below the workers that are there, and up again after it was lowered. From
  * FIGHT_REVERTS_MIN rounds on it is told, with the name of who wrote the worker groups (verdict, notice), and
  * there is no endless patching: after raises that were set back, a back-off holds every raise; after
  * lowerings that were, the group's idle timeout is longer by as much, and replicas above maxReplicas stays.
