@@ -36,8 +36,8 @@ class Replicas:
         self._leases = server.admin.of("leases", namespace)
         self._clusters.create(rayclusters.minimal("demo", rayclusters.group("workers", replicas=0, maxReplicas=100)))
 
-    def start(self, account: str, url: str = "") -> Controller:
-        self.controllers[account] = self._start(account, url)
+    def start(self, account: str, *flags: str, url: str = "") -> Controller:
+        self.controllers[account] = self._start(account, *flags, url=url)
         return self.controllers[account]
 
     def lease(self) -> Dict[str, Any]:
@@ -69,8 +69,8 @@ class Replicas:
 def replicas(api_server, namespace, work_dir, artefacts):
     made: List[Controller] = []
 
-    def start(account: str, url: str) -> Controller:
-        flags = [*FLAGS, "--leader-elect-resource-namespace", namespace]
+    def start(account: str, *more: str, url: str) -> Controller:
+        flags = [*FLAGS, "--leader-elect-resource-namespace", namespace, *more]
         api_server.ensure_service_account(namespace, account)
         api_server.allow_leader_election(namespace, account)
         one = Controller(
@@ -86,9 +86,9 @@ def replicas(api_server, namespace, work_dir, artefacts):
             one.process.kill()
 
 
-def pair(replicas: Replicas, url: str = "") -> None:
-    """"one" leads (and reaches the API server by ``url``), "two" waits."""
-    replicas.start("one", url).wait_for("deciding starts", seconds=15)
+def pair(replicas: Replicas, *flags: str, url: str = "") -> None:
+    """"one" leads (with these flags, and reaches the API server by ``url``), "two" waits."""
+    replicas.start("one", *flags, url=url).wait_for("deciding starts", seconds=15)
     replicas.start("two").wait_for("caches are filled, waiting to lead", seconds=15)
     assert replicas.holder() == "one"
 
@@ -182,7 +182,8 @@ def test_a_leader_without_an_api_server_ends(replicas, api_server):
 def test_a_leader_that_is_cut_off_stops_before_another_starts(replicas, api_server):
     port = free_port()
     with HoldingRelay(port, ("127.0.0.1", api_server.port)) as relay:
-        pair(replicas, f"https://127.0.0.1:{port}")
+        # Two seconds between the end of the one and the begin of the other, for a loaded machine.
+        pair(replicas, "--leader-elect-renew-deadline=2", url=f"https://127.0.0.1:{port}")
         one, two = replicas.controllers["one"], replicas.controllers["two"]
         replicas.scale(1)
         assert replicas.acts("one")
@@ -192,7 +193,7 @@ def test_a_leader_that_is_cut_off_stops_before_another_starts(replicas, api_serv
         wait_until(lambda: replicas.replicas() == 2, LEASE + RETRY + LATE, "the other one to act")
         wait_until(lambda: not one.process.running(), LATE, "the old leader to end")
         assert one.process.returncode() == 1
-        (stopped,) = one.find("is lost", "it was not renewed for")
+        stopped, *_ = one.find("is lost", "it was not renewed for")
         (started,) = two.find("deciding starts")
         print(f"cut off: stopped at {stopped['time']}, the other one decides from {started['time']}")
         # Both are printed in the same form, by the same clock.
