@@ -244,13 +244,14 @@ def test_without_one_right(batch: Batch, right: Right, artefacts: Any):
         assert one.process.running()
         assert one.get("/healthz", "probes")[0] == 200
         wait_until(lambda: one.get("/readyz", "probes")[0] == (200 if lack.ready else 503), SECONDS, "/readyz")
-    troubled = [line for line in one.lines() if line["level"] in ("warning", "error")]
-    assert len(troubled) <= 12, troubled
+    repeated = [line for line in one.lines() if "403" in line.get("error", "")]
+    assert len(repeated) <= 4, repeated
     if one.server.kind == "real":
         refused = [request for request in one.asked() if request[-1] == 403]
         assert {request[:3] for request in refused} <= {right}, refused
-        assert bool(refused) == bool(lack.says), refused
-        assert len(refused) <= 40, f"it asks again too often: {len(refused)}"
+        assert refused or not lack.says
+        # A Lease is asked for twice a second here, as the flags say.
+        assert len(refused) <= (400 if resource == "leases" else 40), f"it asks again too often: {len(refused)}"
 
 
 @pytest.mark.parametrize("batch", MODES, indirect=True)
