@@ -122,7 +122,7 @@ def test_a_lowered_ceiling_stops_no_busy_worker(shared, controller):
     first = controller(one.namespace, "--max-gpus-total", "2")
     with one.program() as program:
         program.actors(2, num_gpus=1)
-        workers = program.ready("actors")
+        workers = program.ready("actors", 150)
         program.actors(1, name="third", num_gpus=1)
         behind = f'rayscaler_unfulfillable_demand{{namespace="{one.namespace}",raycluster="{one.name}",reason="MaxGPUs"}} 1'
         wait_until(lambda: behind in first.get("/metrics")[1], 20, "the third actor to wait behind the ceiling")
