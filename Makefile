@@ -699,17 +699,20 @@ test-clang:
 		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
 .PHONY: test-clang
 
-# Commands of the program (src/test/run_commands.sh) under valgrind, and confined to the system calls that it
-# has a use for (src/test/tools/net_confine.c). The controller runs under the second in e2e/tests/test_hardened.py,
-# under valgrind with valgrind-e2e; RAYSCALER=src/test/under_valgrind.sh and what it reads run any other test of e2e so.
+# Commands of the program and the controller (src/test/run_commands.sh, run_controller.sh) under valgrind, and confined to the system calls that it
+# has a use for (src/test/tools/net_confine.c). With real Ray: e2e/tests/test_hardened.py and valgrind-e2e; RAYSCALER=src/test/under_valgrind.sh and what it reads run any other test of e2e so.
 RUN_COMMANDS = src/test/run_commands.sh $(1) src/test/under_$(2).sh $(abspath $(BUILD)/rayscaler) \
 	$(abspath $(BUILD)/$(2)) $(abspath $(RESULTS)/$(1).count)
-valgrind: $(BUILD)/rayscaler
+RUN_CONTROLLER = BUILD='$(abspath $(BUILD))' src/test/run_controller.sh $(1) $(abspath src/test/under_$(2).sh) \
+	$(abspath $(BUILD)/rayscaler) $(abspath $(BUILD)/$(2)) $(abspath $(RESULTS)/$(1).count)
+valgrind: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@mkdir -p $(RESULTS)
-	@$(call RUN_COMMANDS,valgrind,valgrind)
-confined: $(BUILD)/rayscaler $(BUILD)/tools/net_confine
+	@status=0; $(call RUN_COMMANDS,valgrind,valgrind) || status=1; \
+		$(call RUN_CONTROLLER,valgrind,valgrind) || status=1; exit $$status
+confined: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet $(BUILD)/tools/net_confine
 	@mkdir -p $(RESULTS)
-	@$(call RUN_COMMANDS,confined,confinement)
+	@status=0; $(call RUN_COMMANDS,confined,confinement) || status=1; \
+		$(call RUN_CONTROLLER,confined,confinement) || status=1; exit $$status
 valgrind-e2e: $(BUILD)/rayscaler tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
 TEST_STAGES += valgrind confined
@@ -755,8 +758,8 @@ help:
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'clang          program, tools and tests built by clang; clang-unit runs the tests'
 	@echo 'coverage       clang-unit, the laws, and which branches of core they took'
-	@echo 'valgrind       commands of the program under valgrind; valgrind-e2e: the controller'
-	@echo 'confined       commands of the program, confined to its system calls, writing no file'
+	@echo 'valgrind       commands and controller under valgrind; valgrind-e2e: with real Ray'
+	@echo 'confined       commands and controller confined to their system calls, writing no file'
 	@echo 'manifests      charts/manifests, made from the chart'
 	@echo 'image          the container image IMAGE, with buildah, podman or docker'
 	@echo 'rootfs         the same root file system in $(BUILD)/rootfs and as a tar, with none of them'

@@ -28,7 +28,7 @@ run() {
 		failed=$((failed + 1))
 		echo "FAIL  $name: exit status $status, not $wanted: rayscaler $*"
 		head -40 "$directory/$name.out"
-		find "$RAYSCALER_VALGRIND_LOGS" -size +0 -exec head -40 {} +
+		find "$RAYSCALER_VALGRIND_LOGS" -type f -size +0 -exec head -40 {} +
 	fi
 }
 
