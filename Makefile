@@ -669,7 +669,7 @@ clang:
 clang-unit:
 	@$(CLANG_MAKE) -k -j$(JOBS) unit-programs $(CLANG_BUILD)/tools/laws
 	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
-	@$(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_RESULTS) $(TESTS:%=$(CLANG_BUILD)/test/%)
+	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_RESULTS) $(TESTS:%=$(CLANG_BUILD)/test/%)
 # Of which the coverage of core is told: what links core and runs here.
 COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
 	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
