@@ -128,6 +128,17 @@ static void refresh(struct pass *pass)
 
 /* --- Patching --- */
 
+/* After a conflict; and after a drain was accepted, whatever the failure, unless the server told when
+ * to come back: the raylet is gone in a moment, and the next pass could not tell why. */
+static bool may_patch_again(const struct pass *pass, const struct kube_answer *answer,
+			    const struct err *err)
+{
+	if (err->kind == ERR_CONFLICT)
+		return true;
+	return pass->drain_accepted && answer->retry_after_ms == 0 &&
+	       (err->kind == ERR_RETRY || err->kind == ERR_TIMEOUT || err->kind == ERR_GONE);
+}
+
 static void patch_answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct pass_request *request = context;
@@ -138,7 +149,7 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	phase_end(pass, "patching");
 	fuse_patch_answered(pass->config.control->fuse, pass->config.namespace_, pass->config.name,
 			    err, err ? 0 : act_generation(answer->body, answer->body_size));
-	if (err && err->kind == ERR_CONFLICT && ++pass->conflicts < CONFLICTS_MAX) {
+	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
 		return;
 	}

@@ -126,6 +126,33 @@ static void test_caches_stale_after_an_accepted_drain(void **state)
 	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
 }
 
+/* A drained raylet is gone in a moment, and the next pass could not tell why: its Pod would stay until
+ * raylet-gone-seconds. So the patch is tried again in this pass. */
+static void test_a_patch_after_an_accepted_drain_is_tried_again(void **state)
+{
+	(void)state;
+	idle_worker();
+	api.statuses[0] = 503;
+	api.cluster = CLUSTER("1");
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.gets, 1);
+	assert_int_equal(api.patches, 2);
+	assert_non_null(strstr(api.bodies[1], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+	assert_true(seen.patched);
+}
+
+/* Without a drain there is always a next pass. */
+static void test_a_patch_that_fails_is_left_to_the_next_pass(void **state)
+{
+	(void)state;
+	set_pending_gpus(3);
+	api.statuses[0] = 503;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(api.gets, 0);
+}
+
 /* 422: somebody set replicas to 1 meanwhile; the fresh object decides. */
 static void test_conflict_reads_afresh_and_decides_again(void **state)
 {
@@ -309,6 +336,8 @@ int main(void)
 		TEST(test_stale_caches_remove_nothing),
 		TEST(test_stale_caches_still_scale_up),
 		TEST(test_caches_stale_after_an_accepted_drain),
+		TEST(test_a_patch_after_an_accepted_drain_is_tried_again),
+		TEST(test_a_patch_that_fails_is_left_to_the_next_pass),
 		TEST(test_conflict_reads_afresh_and_decides_again),
 		TEST(test_a_ceiling_over_clusters_bounds_the_patch),
 		TEST(test_a_refused_patch_counts_nothing),
