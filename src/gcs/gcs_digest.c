@@ -3,9 +3,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Forms and numbers of fields in protobuf; the numbers are those of src/gcs/ray.proto. */
+/* Forms and numbers of fields in protobuf; the numbers are those of src/gcs/ray.proto, and in Ray's own
+ * autoscaler.proto that of node_state_version, which is read nowhere else. */
 enum gcs_wire { GCS_WIRE_VARINT = 0, GCS_WIRE_64 = 1, GCS_WIRE_BYTES = 2, GCS_WIRE_32 = 5 };
-enum { REPLY_STATE = 1, STATE_VERSION = 1, STATE_LAST_SEEN = 2, STATE_NODES = 3, NODE_IDLE = 9 };
+enum { REPLY_STATE = 1, STATE_VERSION = 1, STATE_LAST_SEEN = 2, STATE_NODES = 3 };
+enum { NODE_VERSION = 7, NODE_IDLE = 9 };
 
 struct gcs_bytes {
 	const unsigned char *at, *end;
@@ -101,7 +103,7 @@ static uint64_t gcs_sum_node(struct gcs_bytes bytes, bool *ret_bad)
 	uint64_t sum = 0;
 
 	while (gcs_next(&bytes, &field))
-		if (field.number != NODE_IDLE)
+		if (field.number != NODE_VERSION && field.number != NODE_IDLE)
 			sum += gcs_hash(field.whole);
 	*ret_bad |= bytes.bad;
 	return sum;

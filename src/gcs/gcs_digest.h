@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A digest of what the reply says, without what changes by itself in each one: the two versions, and
+/* A digest of what the reply says, without what changes by itself in each one: the versions, and
  * idle_duration_ms, which grows with the clock. The order of nodes, and of the entries of their maps,
  * does not matter: Ray writes the same map in another order each time. Of bytes that are no such
  * message: a digest of the bytes. Who wants to forge two replies with one digest can. */
