@@ -558,6 +558,15 @@ torture: $(BUILD)/rayscaler
 	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" \
 		e2e/torture.py --seed $(SEED) --shard $(SHARD) $(TORTURE)
 .PHONY: torture
+# kill -9 of the program at any moment, KILLS times, in controller mode with and without an election and in
+# sidecar mode (docs/RELIABILITY.md). KILL_FLAGS: --seed 1, --modes sidecar
+KILLS ?= 240
+KILL_FLAGS ?=
+torture-kill: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
+		e2e/torture_kill.py --kills $(KILLS) $(KILL_FLAGS)
+.PHONY: torture-kill
 bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events
 .PHONY: bench bench-decide bench-events bench-gpus bench-lint bench-reaction bench-schedule bench-schedule-ray
 
@@ -747,6 +756,7 @@ help:
 	@echo 'fleet          one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS Pods: CPU, memory,'
 	@echo '               requests, demand to patch'
 	@echo 'torture        every request of a scenario fails once, in each way; SEED, SHARD=I/N'
+	@echo 'torture-kill   kill -9 of the program KILLS (240) times while a cluster grows and shrinks'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'
 	@echo '               (APISERVER=real or embedded, for test and dev-cluster)'
 	@echo 'dashboard-picture  docs/pictures/dashboard.png, from a scenario with a real Prometheus'

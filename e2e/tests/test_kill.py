@@ -1,0 +1,27 @@
+"""kill -9 at any moment: a sample of what `make torture-kill` does with hundreds of kills."""
+
+import random
+from contextlib import closing
+
+from rayscaler_e2e import kills
+from rayscaler_e2e.kills import Bench, ControllerTarget
+
+KILLS = 15
+# What the story takes without kills: torture_kill.py measures it.
+CALM = kills.Outcome(most_replicas=2, most_pods=2)
+
+
+def test_a_controller_killed_at_any_moment_ends_the_same(api_server, standins, namespace, work_dir, artefacts):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    with closing(Bench(api_server, namespace, work_dir)) as bench:
+        target = ControllerTarget(bench)
+        artefacts.log("controller", target.log)
+        try:
+            plan = kills.shots(seed, kills.any_moment, ["patch", "drain", "status", "event"])
+            outcome = bench.run(target, plan, KILLS)
+        finally:
+            target.stop()
+    print(f"{len(outcome.kills)} kills in {outcome.seconds:.1f} s: {[kill.how for kill in outcome.kills]}")
+    assert outcome.problems(CALM) == []
+    assert len(outcome.kills) == KILLS
