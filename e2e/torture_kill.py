@@ -101,10 +101,12 @@ def figures(found: List[Dict[str, Any]]) -> None:
         made = [run.created - one["calm"].created for run in one["runs"]]
         say(f"    Pods made beyond the run without kills: {sum(made)} in all, {max(made)} in one run at most")
     hits = [kill for one in found for run in one["runs"] for kill in run.kills]
+    unseen = sum(run.unseen for one in found for run in one["runs"])
     busy = sum(len(run.busy) for one in found for run in one["runs"])
     runs = sum(len(one["runs"]) for one in found)
     same = sum(not run.problems(one["calm"]) for one in found for run in one["runs"])
     say(f"all: {len(hits)} kills in {runs} runs, {same} ended the same, {busy} busy workers harmed")
+    say(f"    deletions that the witness was too slow to see, idle by the raylet's own word: {unseen}")
 
 
 def strangers(api: ApiServer, work_dir: Path) -> None:

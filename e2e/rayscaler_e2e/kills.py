@@ -23,6 +23,7 @@ from .apiserver import ApiServer
 from .kill_relay import POINTS, Aim, ApiRelay, GcsRelay
 from .pod_reaper import pids_of
 from .program import Controller
+from .recorder import UNSEEN
 from .scenario import Scenario
 from .wait import WaitTimeout, wait_until
 
@@ -91,6 +92,8 @@ class Outcome:
     created: int = 0
     busy: List[str] = field(default_factory=list)
     """What the witness has against a deletion."""
+    unseen: int = 0
+    """Deletions that the witness was too slow to see; the raylet's own word is that it had nothing to do."""
     left: List[str] = field(default_factory=list)
     """What is there at the end and should not be."""
     requests: Dict[str, int] = field(default_factory=dict)
@@ -189,6 +192,7 @@ class Bench:
         self.program = self.one.program()
 
     def close(self) -> None:
+        self.one.recorder.forget()  # each run is judged already
         try:
             self.one.close()
         finally:
@@ -273,7 +277,9 @@ class Bench:
 
     def _judge(self, outcome: Outcome, said: Dict[str, int]) -> None:
         recorder = self.one.recorder
-        outcome.busy = recorder.busy_deletions(self.one.witness)
+        found = recorder.busy_deletions(self.one.witness)
+        outcome.busy = [text for text in found if UNSEEN not in text or not self._ended_idle(text.split()[0])]
+        outcome.unseen = len(found) - len(outcome.busy)
         outcome.most_replicas = max([event.value for event in recorder.of("replicas")] or [0])
         outcome.created = len(recorder.of("created"))
         there = 0
@@ -282,6 +288,10 @@ class Bench:
             outcome.most_pods = max(outcome.most_pods, there)
         outcome.requests = dict(self.aim.seen)
         outcome.events = {reason: count - said.get(reason, 0) for reason, count in self._said().items()}
+
+    def _ended_idle(self, pod: str) -> bool:
+        nodes = (node for line in self.one.witness.lines() for node in line.get("nodes", []))
+        return any(node["pod"] == pod and node["death"] == "AUTOSCALER_DRAIN_IDLE" for node in nodes)
 
     def _said(self) -> Dict[str, int]:
         """How often each reason was said in Events of ours."""

@@ -15,7 +15,7 @@ Object = Dict[str, Any]
 FRESH_SECONDS = 1.0
 # Until the GCS knows how a raylet ended.
 DEATH_SECONDS = 5.0
-_UNSEEN = "unseen"
+UNSEEN = "unseen"
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Recorder:
 
     def _verdict(self, witness: Witness, pod: str, at: float) -> str:
         verdict = busy_when_deleted(witness.lines(), pod, at)
-        if verdict.startswith(_UNSEEN):
+        if verdict.startswith(UNSEEN):
             return "" if self._may_be_blind else verdict
         deadline = time.time() + DEATH_SECONDS
         while verdict and time.time() < deadline:
@@ -175,7 +175,7 @@ def busy_when_deleted(lines: List[Object], pod: str, at: float) -> str:
     good = [line for line in lines if "nodes" in line]
     before = [line for line in good if line["at"] < at]
     if not before or at - before[-1]["at"] > FRESH_SECONDS:
-        return f"{_UNSEEN}, the last reply is {before[-1] if before else None}"
+        return f"{UNSEEN}, the last reply is {before[-1] if before else None}"
     node = node_of(before[-1], pod)
     if not node or not _busy(node) or _drained_idle(good, node["id"]):
         return ""
