@@ -33,7 +33,7 @@ HELD_SECONDS = IDLE_SECONDS + 3.0
 STEP_SECONDS = 150.0
 SETTLE_SECONDS = 40.0
 QUIET_SECONDS = 2.0
-AIM_SECONDS = 6.0
+AIM_SECONDS = 4.0
 ONE_GPU = '[{"GPU": 1}]'
 POLL_SECONDS = 0.02
 MOST_WORKERS = 2
@@ -67,7 +67,7 @@ def shots(seed: int, delays: Callable[[random.Random], float], kinds: List[str])
 
 def any_moment(chance: random.Random) -> float:
     """Since its start: while it starts, or later."""
-    return chance.uniform(0, 0.6) if chance.random() < 0.3 else chance.uniform(0.6, 4)
+    return chance.uniform(0, 0.6) if chance.random() < 0.3 else chance.uniform(0.6, 3)
 
 
 def beside_the_back_off(chance: random.Random) -> float:

@@ -1,6 +1,4 @@
-"""No busy worker is ever removed: lowered replicas, rejected drains, a controller that is killed."""
-
-import time
+"""No busy worker is ever removed: lowered replicas, rejected drains. A controller that is killed: test_kill.py."""
 
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.relay import HoldingRelay
@@ -53,42 +51,3 @@ def test_a_worker_whose_drain_ray_rejects_is_kept(scenario, namespace, controlle
         assert program.call("release", name="tasks") == [worker]
         program.end()
         one.wait_empty()
-
-
-def test_a_controller_killed_at_any_moment_of_a_scale_up_ends_the_same(shared, controller):
-    one = shared([rm.gpu_group(maxReplicas=4)])
-    control = controller(one.namespace)
-    with one.program() as program:
-        program.actors(2, num_gpus=1)
-        program.begin("ready", name="actors")
-        end = time.monotonic() + 12
-        pause = 0.15
-        while not program.answered() and time.monotonic() < end:
-            time.sleep(pause)
-            control.kill()
-            control.start()
-            pause = min(pause * 1.7, 2.5)
-        assert len(set(program.answer(30))) == 2
-        assert max(event.value for event in one.recorder.of("replicas", subject="gpu-group")) == 2
-        hold(lambda: len(one.workers()) == 2 and one.replicas() == 2, 2, "two workers, not more")
-
-
-def test_a_controller_killed_at_any_moment_of_a_scale_down_ends_the_same(shared, controller):
-    one = shared([rm.gpu_group()])
-    control = controller(one.namespace)
-    with one.program() as program:
-        program.tasks(1, name="long", num_gpus=1)
-        program.tasks(2, name="short", num_gpus=1)
-        (busy,) = program.ready("long")
-        program.ready("short")
-        program.call("release", name="short")
-        # Kill again and again around the moment at which the two become idle for long enough.
-        end = time.monotonic() + IDLE + 10
-        while len(one.workers()) > 1 and time.monotonic() < end:
-            time.sleep(1.3)
-            control.kill()
-            control.start()
-        wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the two idle workers to go")
-        assert program.call("release", name="long") == [busy]
-        program.end()
-    one.wait_empty()
