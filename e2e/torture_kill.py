@@ -143,7 +143,7 @@ def main() -> int:
     parser.add_argument("--modes", nargs="*", default=[mode.name for mode in MODES])
     options = parser.parse_args()
     say(f"seed {options.seed}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    work_dir = paths.work_root() / "torture-kill"
+    work_dir = paths.work_root() / "torture-kill" / "-".join(options.modes)
     shutil.rmtree(work_dir, ignore_errors=True)
     with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as api:
         api.install_bench()

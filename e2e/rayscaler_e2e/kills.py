@@ -30,7 +30,8 @@ from .wait import WaitTimeout, wait_until
 IDLE_SECONDS = 2
 # Busy, or asked for, for longer than the idle timeout.
 HELD_SECONDS = IDLE_SECONDS + 3.0
-STEP_SECONDS = 150.0
+# A loaded machine may need several tries to start a raylet, and a back-off between them.
+STEP_SECONDS = 400.0
 SETTLE_SECONDS = 40.0
 QUIET_SECONDS = 2.0
 AIM_SECONDS = 4.0
