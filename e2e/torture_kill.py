@@ -23,6 +23,7 @@ from rayscaler_e2e.kills import Bench, ControllerTarget, Outcome, SidecarTarget
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.wait import wait_until
+from torture import quick_ray
 
 # Kills of a process that has another identity each time.
 STRANGERS = 3
@@ -141,6 +142,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=240, help="in all modes together")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--modes", nargs="*", default=[mode.name for mode in MODES])
+    parser.add_argument("--ray-start", action="store_true", help="start workers by `ray start`, as KubeRay does")
     options = parser.parse_args()
     say(f"seed {options.seed}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     work_dir = paths.work_root() / "torture-kill" / "-".join(options.modes)
@@ -148,7 +150,7 @@ def main() -> int:
     with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as api:
         api.install_bench()
         say(api.describe())
-        with StandIns(api, work_dir / "nodes"):
+        with StandIns(api, work_dir / "nodes", None if options.ray_start else quick_ray(work_dir)):
             found = []
             for mode in (mode for mode in MODES if mode.name in options.modes):
                 wanted = round(options.kills * mode.share)
