@@ -178,6 +178,7 @@ class Bench:
     def __init__(self, api: ApiServer, namespace: str, work_dir: Path, sidecar: bool = False):
         self.api, self.namespace, self.work_dir = api, namespace, work_dir
         self.aim = Aim()
+        self._runs = 0
         self.api_relay = ApiRelay(self.aim, api)
         autoscaler = None
         if sidecar:
@@ -226,18 +227,21 @@ class Bench:
 
     def _story(self) -> Iterator[Step]:
         one, program = self.one, self.program
-        program.actors(1, name="actor", num_gpus=1)
-        program.tasks(1, name="task", num_gpus=1)
+        # Names of their own in each run: what the program writes of a task is in files of its name.
+        self._runs += 1
+        actor, task = f"actor-{self._runs}", f"task-{self._runs}"
+        program.actors(1, name=actor, num_gpus=1)
+        program.tasks(1, name=task, num_gpus=1)
         pods: List[str] = []
-        for name in ("actor", "task"):
+        for name in (actor, task):
             program.begin("ready", name=name)
             yield f"the {name} to run", program.answered
             pods += program.answer()
         assert len(set(pods)) == 2, pods
         yield "being busy", _later(HELD_SECONDS)
-        assert program.call("alive", name="actor") == pods[:1]
-        program.call("release", name="actor")
-        assert program.call("release", name="task") == pods[1:], "the task ended where it began"
+        assert program.call("alive", name=actor) == pods[:1]
+        program.call("release", name=actor)
+        assert program.call("release", name=task) == pods[1:], "the task ended where it began"
         yield "the two workers to go", self._empty
         one.request(ONE_GPU)
         yield "the worker that is asked for", lambda: len(self._joined()) == 1
