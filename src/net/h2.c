@@ -214,8 +214,8 @@ static void h2_call_place(struct h2_call *call)
 		h2_call_submit(call, h2_session_now(session));
 		h2_connection_flush(session->connection);
 	} else if (!session->connection && wait_ms > 0) {
-		err_set(&err, session->last_kind, "%s (next attempt in %.1f s)", session->last_text,
-			(double)wait_ms / (double)MS_PER_SECOND);
+		/* Without the time that is left: who tells what has changed would tell it each second. */
+		err_set(&err, session->last_kind, "%s", session->last_text);
 		h2_call_finish(call, &err);
 	} else if (!session->connection) {
 		h2_session_connect(session);
