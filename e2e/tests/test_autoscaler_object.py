@@ -68,6 +68,17 @@ def server(api_server: ApiServer, namespace: str) -> Any:
     return lambda plural: api_server.admin.of(plural, namespace)
 
 
+def put_in_place(autoscalers: Any) -> bool:
+    """A user's object instead of the controller's, which makes a new one as soon as it sees that its own is gone."""
+    autoscalers.delete("demo")
+    try:
+        autoscalers.create(wanted(paused=True))
+    except ApiError as error:
+        assert error.status == 409, error
+        return False
+    return True
+
+
 def test_object_of_each_managed_cluster(api_server, server, namespace, controller):
     clusters, autoscalers = server("rayclusters"), server(RCA)
     owner = clusters.create(headless("demo"))
@@ -87,8 +98,7 @@ def test_object_of_each_managed_cluster(api_server, server, namespace, controlle
     hold_version(lambda: autoscalers.get("demo"), REST)
     assert autoscalers.find("by-hand") is None, "a cluster that is not managed gets no object"
     # A deleted one is made again; what a user has made is used as it is.
-    autoscalers.delete("demo")
-    autoscalers.create(wanted(paused=True))
+    wait_until(lambda: put_in_place(autoscalers), 10, "ours to be there before the controller's")
     paused = wait_status(lambda: autoscalers.find("demo"), lambda s: s["reason"] == "Paused", "paused")
     assert paused["spec"] == {"paused": True} and "ownerReferences" not in paused["metadata"]
     hold_version(lambda: autoscalers.get("demo"), 2)

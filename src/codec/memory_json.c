@@ -117,6 +117,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "launches", launch_decode, &memory.launches);
 	DECODE_LIST(&root, "rayletGone", since_decode, &memory.raylet_gone);
 	DECODE_LIST(&root, "unjoined", since_decode, &memory.unjoined);
+	DECODE_LIST(&root, "settling", since_decode, &memory.settling);
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
 	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
 	DECODE_LIST(&root, "replicaRaises", since_decode, &memory.replica_raises);
@@ -187,6 +188,7 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "launches", write_launch, &memory->launches);
 	WRITE_LIST(writer, "rayletGone", write_since, &memory->raylet_gone);
 	WRITE_LIST(writer, "unjoined", write_since, &memory->unjoined);
+	WRITE_LIST(writer, "settling", write_since, &memory->settling);
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
 	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
 	WRITE_LIST(writer, "replicaRaises", write_since, &memory->replica_raises);

@@ -21,8 +21,9 @@ static bool memory_is_calm(const struct memory_state *memory)
 {
 	return memory->backoffs.count == 0 && memory->launches.count == 0 &&
 	       memory->raylet_gone.count == 0 && memory->unjoined.count == 0 &&
-	       memory->stuck_demand.count == 0 && memory->leaving.count == 0 &&
-	       memory->replica_fights.count == 0 && memory->replica_raises.count == 0;
+	       memory->settling.count == 0 && memory->stuck_demand.count == 0 &&
+	       memory->leaving.count == 0 && memory->replica_fights.count == 0 &&
+	       memory->replica_raises.count == 0;
 }
 
 static bool plan_is_calm(const struct plan *plan)

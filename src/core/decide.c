@@ -18,6 +18,7 @@
 #include "core/ray_session.h"
 #include "core/reason.h"
 #include "core/served.h"
+#include "core/settling.h"
 #include "core/target.h"
 #include "core/template_seen.h"
 #include "core/terminate.h"
@@ -135,6 +136,7 @@ static void choose(struct situation *s)
 {
 	ray_session_update(s);
 	unjoined_update(s);
+	settling_update(s);
 	progress_assess(s);
 	gone_update(s);
 	fight_update(s);

@@ -54,6 +54,7 @@ struct memory_state {
 	VEC(struct memory_launch) launches;
 	VEC(struct memory_since) raylet_gone;    /* key: Pod name */
 	VEC(struct memory_since) unjoined;       /* key: Pod name */
+	VEC(struct memory_since) settling;       /* key: Pod name; count: see settling.c */
 	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
 	VEC(struct memory_since) replica_raises; /* the same, after ours had lowered it */

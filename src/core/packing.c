@@ -51,7 +51,7 @@ static void fill_node(const struct situation *s, size_t index, struct schedule_n
 	}
 	if (worker->joined) {
 		node->total = worker->node->total;
-		node->available = worker->node->available;
+		node->available = worker->settling ? worker->node->total : worker->node->available;
 		node->labels = labels_merge(s->arena, &worker->node->labels,
 					    &worker->node->dynamic_labels);
 		if (worker->node->status == RAY_NODE_IDLE)

@@ -60,6 +60,7 @@ struct worker {
 	bool goes;      /* deleted by this decision in any case: drained, or too late */
 	bool dissolves; /* its replica has lost hosts, or brings no capacity, and goes for that */
 	bool expired;   /* the time of raylet_gone or of its start has run out */
+	bool settling;  /* what it has in use may still be called pending; see settling.h */
 	bool unsure;    /* Ray has only just begun not to know it; see unjoined.h */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */

@@ -1,40 +1,12 @@
 #include "core/unjoined.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/since_index.h"
 
-struct index {
-	const struct memory_since **at; /* sorted by key */
-	size_t count;
-};
-
-static int compare_keys(const void *left, const void *right)
+static time_ms since(const struct situation *s, const struct since_index *index, const char *pod)
 {
-	const struct memory_since *a = *(const struct memory_since *const *)left;
-	const struct memory_since *b = *(const struct memory_since *const *)right;
+	const struct memory_since *old = since_index_find(index, pod);
 
-	return strcmp(a->key, b->key);
-}
-
-static struct index index_of(const struct situation *s, const struct memory_state *memory)
-{
-	struct index index = { .count = memory->unjoined.count };
-
-	index.at = arena_array(s->arena, index.count, sizeof(*index.at));
-	for (size_t i = 0; i < index.count; i++)
-		index.at[i] = &memory->unjoined.at[i];
-	qsort(index.at, index.count, sizeof(*index.at), compare_keys);
-	return index;
-}
-
-static time_ms since(const struct situation *s, const struct index *index, const char *pod)
-{
-	const struct memory_since wanted = { .key = pod }, *key = &wanted;
-	const struct memory_since *const *found =
-		bsearch(&key, index->at, index->count, sizeof(*index->at), compare_keys);
-
-	return found != NULL && (*found)->since <= s->snapshot->now ? (*found)->since :
-								      s->snapshot->now;
+	return old != NULL && old->since <= s->snapshot->now ? old->since : s->snapshot->now;
 }
 
 static int64_t sure_after_ms(const struct settings *settings)
@@ -58,7 +30,8 @@ void unjoined_update(struct situation *s)
 		s->plan->memory.unjoined = memory->unjoined;
 		return;
 	}
-	struct index index = index_of(s, memory);
+	struct since_index index =
+		since_index_of(s->arena, memory->unjoined.at, memory->unjoined.count);
 
 	for (size_t i = 0; i < s->worker_count; i++) {
 		struct worker *worker = &s->workers[i];
