@@ -1,4 +1,4 @@
-"""A raylet that died in a Pod that runs on: the Pod is made anew, and nobody else is touched."""
+"""A head whose Ray starts anew in its Pod, and a raylet that died in a Pod that runs on."""
 
 import os
 import signal
@@ -6,12 +6,39 @@ import time
 from pathlib import Path
 
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.pod_reaper import pids_of
+from rayscaler_e2e.pod_reaper import kill, pids_of
 from rayscaler_e2e.wait import wait_until
 
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
 # For what Ray has to start, on a machine with other work.
 LONG = 150
+
+
+def restarts(pod):
+    return next(c["restartCount"] for c in pod["status"]["containerStatuses"] if c["name"] == "ray-head")
+
+
+def test_a_head_whose_ray_starts_anew_costs_no_worker(scenario, namespace, controller):
+    """In the same Pod, as KubeRay has it with autoscaler v1: another cluster id and session, no node known."""
+    one = scenario(rm.cluster("again", [rm.gpu_group()], autoscaler={"version": "v1"}))
+    control = controller(namespace)
+    one.request(TWO_GPUS)
+    workers = one.wait_joined(2, seconds=LONG)
+    one.recorder.may_be_blind()
+    one.witness.stop()
+    killed = one.recorder.mark()
+    assert kill(pids_of(one.head()["metadata"]["uid"], "ray-head"))
+    control.wait_for("DemandUnavailable", "again", seconds=30)
+    wait_until(lambda: restarts(one.head()) and one._head_ready(), LONG, "the head's Ray to be back")
+    one.wait_head()
+    one.witness.fresh(30)
+    assert one.wait_joined(2, seconds=LONG) == workers
+    print(f"both workers are back {time.time() - killed:.1f} s after the head's Ray was killed")
+    for kind in ("workersToDelete", "deleted", "replicas"):
+        assert not one.recorder.of(kind, killed), kind
+    # And it is scaled down by what the new GCS says.
+    one.request(None)
+    one.wait_empty(90)
 
 
 def test_a_raylet_that_died_in_a_pod_that_runs(shared, controller):
