@@ -92,7 +92,7 @@ def test_version_and_help():
     answer = run("run", "--help")
     assert answer.returncode == 0
     lines = answer.stdout.splitlines()
-    assert len(lines) <= 45
+    assert len(lines) <= 48
     assert any("--scan-interval-seconds 1" in line and "[seconds]" in line for line in lines)
 
 
