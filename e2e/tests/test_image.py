@@ -84,12 +84,12 @@ def test_nothing_else_is_in_it(rootfs):
     libraries = {path.name: path for name, path in files.items() if name.startswith(("usr/lib/", "usr/lib64/"))}
     assert set(files) == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
     # Exactly what the program loads, and what that loads.
-    wanted, todo = set(), [files["usr/bin/rayscaler"]]
-    while todo:
-        for name in needed_by(todo.pop()) - wanted:
+    wanted, unread = set(), [files["usr/bin/rayscaler"]]
+    while unread:
+        for name in needed_by(unread.pop()) - wanted:
             assert name in libraries, f"{name} is missing"
             wanted.add(name)
-            todo.append(libraries[name])
+            unread.append(libraries[name])
     assert set(libraries) - wanted <= {name for name in libraries if name.startswith("ld-linux")}
     for path in rootfs.rglob("*"):
         if not path.is_symlink():
