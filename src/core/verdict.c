@@ -9,14 +9,15 @@
 
 #define PROBLEMS_MAX 10 /* named in one message */
 
-static void add(struct situation *s, const char *type, bool status, const char *reason,
-		const char *message)
+static struct plan_condition *add(struct situation *s, const char *type, bool status,
+				  const char *reason, const char *message)
 {
 	struct plan_condition *condition = VEC_ADD(s->arena, &s->plan->conditions);
 	*condition = (struct plan_condition){ .type = type,
 					      .status = status ? "True" : "False",
 					      .reason = reason,
 					      .message = message };
+	return condition;
 }
 
 static const char *ray_note(const struct situation *s)
@@ -159,12 +160,11 @@ static void write_findings(struct situation *s)
 	const struct lint_digest *lint = s->snapshot->lint;
 	if (lint == NULL || lint->message[0] == '\0')
 		return;
-	add(s, CONDITION_LINT_FINDINGS, true,
-	    lint->counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
-	    lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
-					     REASON_LINT_NOTES,
-	    lint->message);
-	s->plan->conditions.at[s->plan->conditions.count - 1].aside = true;
+	const char *reason = lint->counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
+			     lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
+							      REASON_LINT_NOTES;
+
+	add(s, CONDITION_LINT_FINDINGS, true, reason, lint->message)->aside = true;
 }
 
 void verdict_write(struct situation *s)
