@@ -708,8 +708,10 @@ test-clang:
 		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
 .PHONY: test-clang
 
-# Commands of the program and the controller (src/test/run_commands.sh, run_controller.sh) under valgrind, and confined to the system calls that it
-# has a use for (src/test/tools/net_confine.c). With real Ray: e2e/tests/test_hardened.py and valgrind-e2e; RAYSCALER=src/test/under_valgrind.sh and what it reads run any other test of e2e so.
+# Commands of the program and the controller (src/test/run_commands.sh, run_controller.sh) under valgrind,
+# and confined to the system calls that it has a use for (src/test/tools/net_confine.c). With real Ray:
+# e2e/tests/test_hardened.py and valgrind-e2e. Any other test of e2e runs so with
+# RAYSCALER=src/test/under_valgrind.sh and what that script reads.
 RUN_COMMANDS = src/test/run_commands.sh $(1) src/test/under_$(2).sh $(abspath $(BUILD)/rayscaler) \
 	$(abspath $(BUILD)/$(2)) $(abspath $(RESULTS)/$(1).count)
 RUN_CONTROLLER = BUILD='$(abspath $(BUILD))' src/test/run_controller.sh $(1) $(abspath src/test/under_$(2).sh) \

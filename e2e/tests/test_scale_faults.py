@@ -25,24 +25,49 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 Server(("0.0.0.0", %d), Handler).serve_forever()
 """
+# Takes every connection, and never says a word.
+SILENCE = """
+import socket
+server = socket.create_server(("0.0.0.0", %d), backlog=64)
+taken = []
+while True:
+    taken.append(server.accept())
+"""
 
 
-def test_a_gcs_that_answers_garbage(scenario, namespace, controller):
-    garbage = rm.cluster("garbage", [rm.gpu_group(replicas=1)])
-    head = garbage["spec"]["headGroupSpec"]["template"]
+def with_head(name, program):
+    """A RayCluster with one worker whose head is this Python program."""
+    made = rm.cluster(name, [rm.gpu_group(replicas=1)])
+    head = made["spec"]["headGroupSpec"]["template"]
     head["metadata"] = {"annotations": {"ray.io/overwrite-container-cmd": "true"}}
     port = head["spec"]["containers"][0]["ports"][0]["containerPort"]
-    head["spec"]["containers"][0]["command"] = [sys.executable, "-c", GARBAGE % port]
-    bad = scenario(garbage, wait=False)
+    head["spec"]["containers"][0]["command"] = [sys.executable, "-c", program % port]
+    return made
+
+
+def test_heads_that_answer_garbage_or_nothing_at_all(scenario, namespace, controller):
+    bad = scenario(with_head("garbage", GARBAGE), wait=False)
+    silent = scenario(with_head("silent", SILENCE), wait=False)
     good = scenario(rm.cluster("good", [rm.gpu_group()]))
     (worker,) = bad.wait_workers(1)
     control = controller(namespace)
     control.wait_for("DemandUnavailable", f"{namespace}/garbage", seconds=15)
+    control.wait_for("DemandUnavailable", f"{namespace}/silent", seconds=15)
+    # The silent one is asked less often, and nobody else has to wait for it.
+    line = control.wait_for("scan interval is longer than asked for", f"{namespace}/silent", seconds=30)
+    assert "its replies are slow" in line["why"], line
+    key = f'rayscaler_scan_interval_seconds{{namespace="{namespace}",raycluster='
+    wait_until(lambda: f'{key}"good"}} 1\n' in control.get("/metrics")[1], 10, "the interval of the good one")
+    assert float(control.get("/metrics")[1].split(f'{key}"silent"}} ')[1].split()[0]) >= 4
     with good.program() as program:
+        asked = time.time()
         program.actors(1, num_gpus=1)
+        wait_until(lambda: good.replicas() == 1, 5, "the good one to be patched", 0.02)
+        print(f"patched {time.time() - asked:.2f} s after the demand, beside two heads that do not answer")
         program.ready("actors")
         program.end()
     good.wait_empty()
+    assert len(silent.workers()) == 1 and silent.replicas() == 1
     assert bad.workers() == [worker] and bad.replicas() == 1
     # What does not need Ray goes on here as well.
     bad.edit_group(minReplicas=2)
@@ -67,6 +92,7 @@ def test_a_gcs_that_does_not_answer_for_a_while(scenario, namespace, controller)
     finally:
         os.kill(gcs, signal.SIGCONT)
     assert line
+    control.wait_for("scan interval is as asked for again", f"{namespace}/mute", seconds=20)
     one.wait_empty()
 
 

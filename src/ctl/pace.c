@@ -5,6 +5,7 @@
 #include "base/time.h"
 
 #define TIMES_AS_LONG 4             /* the interval, as the reply took */
+#define DEADLINE_LEAST_MS 100       /* no call to a GCS has less time */
 #define BYTES_PER_SECOND (1u << 20) /* of replies */
 #define SPACING_SHARE 2             /* after a change: twice as often */
 #define MARGIN_NUMERATOR 4          /* a third more would still do: then it shrinks */
@@ -22,6 +23,8 @@ struct pace_reading pace_reading_of(const struct ray_state *state, const struct 
 	/* A head that cannot be reached has no work with us; one that does not answer may have. */
 	if (state || reading.refused || (err && err->kind == ERR_TIMEOUT))
 		reading.took_ms = took_us / 1000;
+	/* The connection is left alone for a moment after it was given up; that asks nothing. */
+	reading.told_again = err && err->kind == ERR_TIMEOUT && reading.took_ms < DEADLINE_LEAST_MS;
 	return reading;
 }
 
@@ -77,6 +80,8 @@ bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *
 	int64_t by_size = (int64_t)(reading->bytes / (BYTES_PER_SECOND / MS_PER_SECOND));
 	int64_t by_time, wanted, up, down;
 
+	if (reading->told_again)
+		return false;
 	pace->took_ms[pace->next] = reading->took_ms;
 	pace->next = (pace->next + 1) % PACE_READINGS;
 	by_time = slow_ms(pace) * TIMES_AS_LONG;

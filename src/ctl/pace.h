@@ -25,7 +25,8 @@
 struct pace_reading {
 	int64_t took_ms;
 	size_t bytes;
-	bool refused; /* the reply was above the ceiling */
+	bool refused;    /* the reply was above the ceiling */
+	bool told_again; /* the time-out of a call before, at once: says nothing about the GCS */
 };
 
 struct pace {

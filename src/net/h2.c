@@ -91,11 +91,16 @@ static void h2_session_lost(struct h2_session *session, const struct err *err)
 		h2_session_connect(session);
 }
 
+/* In the words of the call that was late, if one was: until the next connection each call is told the
+ * same, and who tells what has changed would otherwise tell two texts by turns. */
 static void h2_session_drop(struct h2_session *session, const char *why)
 {
 	struct err err;
 
-	err_set(&err, ERR_TIMEOUT, "%s; the connection was given up", why);
+	if (session->late_text)
+		err_set(&err, ERR_TIMEOUT, "%s", session->late_text);
+	else
+		err_set(&err, ERR_TIMEOUT, "%s; the connection was given up", why);
 	h2_connection_close(session->connection);
 	h2_session_lost(session, &err);
 }
@@ -194,6 +199,7 @@ static void h2_session_connect(struct h2_session *session)
 
 	session->good = false;
 	session->timeouts = 0;
+	memory_free(steal(&session->late_text));
 	session->ping_ms = now - H2_PING_INTERVAL_MS;
 	session->generation++;
 	session->connect_deadline_ms = now + H2_CONNECT_TIMEOUT_MS;
@@ -233,6 +239,8 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 			silent |= h2_call_is_silent(call);
 			late |= call->state == H2_CALL_ACTIVE;
 			h2_call_expire(call);
+			memory_free(session->late_text);
+			session->late_text = memory_strdup(call->err_text);
 		} else if (h2_call_is_silent(call) && h2_call_ping_ms(call) <= now) {
 			ping = true;
 		}
@@ -298,6 +306,7 @@ void h2_session_free(struct h2_session *session)
 	memory_free(session->host);
 	memory_free(session->authority);
 	memory_free(session->last_text);
+	memory_free(session->late_text);
 	memory_free(session);
 }
 

@@ -124,6 +124,25 @@ static void test_readings_that_fail(void **state)
 	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
 }
 
+/* Between the calls that wait for a head that hangs, calls fail at once because its connection is left alone
+ * for a moment. Those have asked nothing. */
+static void test_a_time_out_that_is_told_again(void **state)
+{
+	struct err err;
+	struct pace_reading waited, told;
+
+	(void)state;
+	err_set(&err, ERR_TIMEOUT, "no reply");
+	waited = pace_reading_of(NULL, &err, 2000000);
+	told = pace_reading_of(NULL, &err, 400);
+	for (int i = 0; i < PACE_READINGS; i++) {
+		assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
+		(void)pace_update(&pace, SCAN_MS, &waited);
+		assert_false(pace_update(&pace, SCAN_MS, &told));
+	}
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8000);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -137,6 +156,7 @@ int main(void)
 		TEST(test_it_does_not_go_up_and_down),
 		TEST(test_reply_above_the_ceiling),
 		TEST(test_readings_that_fail),
+		TEST(test_a_time_out_that_is_told_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
