@@ -60,7 +60,7 @@ struct h2_session {
 	int64_t next_connect_ms;
 	enum err_kind last_kind; /* why the last connection ended */
 	char *last_text;
-	char *late_text; /* of the last call of this connection that was late; NULL: none */
+	char *late_text;       /* of the last call of this connection that was late; NULL: none */
 	struct h2_call *calls; /* oldest first */
 	bool *freed;           /* set when the session goes while its callbacks run */
 };
