@@ -449,6 +449,12 @@ export KUBERAY
 test:
 	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(TEST_STAGES)
 
+# What is compiled beside the stage e2e. AHEAD: further targets (.ci/run adds those of lint).
+AHEAD ?=
+export AHEAD
+ahead: clang-programs fuzz-programs $(AHEAD)
+.PHONY: ahead
+
 # What does not compile is a failed test; the others run.
 test-unit:
 	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
@@ -643,7 +649,8 @@ $(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rules,$(t))))
 .SECONDARY: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/obj/test/fuzz/%_fuzz.o)
 
 fuzz: $(FUZZ_TARGETS:%=fuzz-%)
-.PHONY: fuzz
+fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
+.PHONY: fuzz fuzz-programs
 
 # Every target, as a stage of make test: JOBS at once, so with the 19 of today and two cores the time of
 # ten (docs/CONTRIBUTING.md).
@@ -675,8 +682,9 @@ COVERAGE_ENVIRONMENT = LLVM_PROFILE_FILE='$(abspath $(CLANG_BUILD))/profile/%m.p
 # Program and tools as well.
 clang:
 	@$(CLANG_MAKE) -k -j$(JOBS) all tools unit-programs $(CLANG_BUILD)/tools/laws
-clang-unit:
+clang-programs:
 	@$(CLANG_MAKE) -k -j$(JOBS) unit-programs $(CLANG_BUILD)/tools/laws
+clang-unit: clang-programs
 	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
 	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_RESULTS) $(TESTS:%=$(CLANG_BUILD)/test/%)
 # Of which the coverage of core is told: what links core and runs here.
@@ -695,7 +703,7 @@ clang-coverage:
 coverage:
 	@$(MAKE) --no-print-directory clang-unit
 	@$(MAKE) --no-print-directory clang-coverage
-.PHONY: clang clang-unit clang-coverage coverage
+.PHONY: clang clang-programs clang-unit clang-coverage coverage
 
 TEST_STAGES += clang
 test-clang:

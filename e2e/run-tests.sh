@@ -4,6 +4,9 @@
 # Each stage is the make target test-STAGE, which leaves RESULTS_DIR/STAGE.count (see summary.sh). A
 # stage that fails does not keep later ones from running. A stage that ends badly without a failed
 # test in its count, or without a count, is one failed test.
+#
+# e2e waits for Ray most of the time: beside it runs `make ahead`, at the lowest priority, which compiles
+# what later stages need. What does not compile is told by them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,12 +46,22 @@ must() {
 must setup "$make" --no-print-directory setup
 must build "$make" --no-print-directory -j"$jobs" all
 
+ahead=
+trap '[ -z "$ahead" ] || kill "$ahead" 2>/dev/null || true' EXIT
 for stage; do
 	echo
 	echo "== $stage"
 	started=$SECONDS
 	status=0
+	if [ "$stage" = e2e ]; then
+		nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 &
+		ahead=$!
+	fi
 	"$make" --no-print-directory "test-$stage" || status=$?
+	if [ -n "$ahead" ]; then
+		wait "$ahead" || true
+		ahead=
+	fi
 	echo "$((SECONDS - started))" >"$results/$stage.seconds"
 	settle "$stage" "$status"
 done

@@ -40,6 +40,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make( V=1| WERROR=)?", "stage unit"),
     (r"make help", "here"),
     (r"make tools", "stage e2e"),
+    (r"make ahead", "stage e2e"),
     (r"make format", "dry"),
     (r"make BUILD=\S+ .*", "dry"),
     (r"make unit(-[\w<>]+)?", "stage unit"),
