@@ -27,6 +27,7 @@ from torture import quick_ray
 
 # Kills of a process that has another identity each time.
 STRANGERS = 3
+AIM_SECONDS = 12.0
 
 
 class Mode(NamedTuple):
@@ -80,7 +81,7 @@ def torture(api: ApiServer, mode: Mode, wanted: int, seed: int, work_dir: Path) 
         runs: List[Outcome] = []
         calm, bad = Outcome(), []
         try:
-            plan = kills.shots(seed, mode.delays, mode.kinds)
+            plan = kills.shots(seed, mode.delays, mode.kinds, AIM_SECONDS)
             calm = bench.run(target, plan, 0)
             bad = calm.problems(calm)
             show(0, calm, bad)

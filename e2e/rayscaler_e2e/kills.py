@@ -34,7 +34,6 @@ HELD_SECONDS = IDLE_SECONDS + 3.0
 STEP_SECONDS = 400.0
 SETTLE_SECONDS = 40.0
 QUIET_SECONDS = 2.0
-AIM_SECONDS = 12.0
 ONE_GPU = '[{"GPU": 1}]'
 POLL_SECONDS = 0.02
 MOST_WORKERS = 2
@@ -45,25 +44,29 @@ Step = Tuple[str, Callable[[], Any]]
 
 
 class Shot(NamedTuple):
-    """``kind`` "": after ``delay_seconds`` from the last start; else the next request of the kind, at ``point``."""
+    """``kind`` "": after ``delay_seconds`` from the last start; else the next request of the kind, at ``point``,
+    or any moment when none comes for ``aim_seconds``."""
 
     delay_seconds: float
     kind: str = ""
     point: str = ""
+    aim_seconds: float = 0.0
 
     @property
     def name(self) -> str:
         return f"{self.kind} {self.point}" if self.kind else "any moment"
 
 
-def shots(seed: int, delays: Callable[[random.Random], float], kinds: List[str]) -> Iterator[Shot]:
+def shots(
+    seed: int, delays: Callable[[random.Random], float], kinds: List[str], aim_seconds: float
+) -> Iterator[Shot]:
     """Without end: by turns at a random moment and at a request."""
     chance = random.Random(seed)
     weights = [WEIGHTS[kind] for kind in kinds]
     while True:
         yield Shot(delays(chance))
         (kind,) = chance.choices(kinds, weights)
-        yield Shot(delays(chance) / 4, kind, chance.choice(POINTS))
+        yield Shot(delays(chance) / 4, kind, chance.choice(POINTS), aim_seconds)
 
 
 def any_moment(chance: random.Random) -> float:
@@ -339,7 +342,7 @@ class _Killer:
     def _shoot(self) -> None:
         if self._shot.kind and not self._armed:
             self._armed = True
-            self._due = time.monotonic() + AIM_SECONDS
+            self._due = time.monotonic() + self._shot.aim_seconds
             self._bench.aim.arm(self._shot.kind, self._shot.point, self._target.kill_now)
         elif not self._armed or not self._bench.aim.disarm():
             self._target.kill_now()

@@ -55,7 +55,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make confined", "stage confined"),
     (r"make valgrind-e2e", "dry"),
     (r"make torture( .*)?", "test_torture.py::test_"),
-    (r"make torture-kill", "test_kill.py::test_"),
+    (r"make torture-kill( .*)?", "test_kill.py::test_"),
     (r"make fleet", "test_fleet.py::test_"),
     (r"make bench(-\w+)*", "dry"),
     (r"make dev-cluster", "dry"),

@@ -9,6 +9,7 @@ from rayscaler_e2e.kills import Bench, ControllerTarget
 KILLS = 15
 # On a fast machine the story may be over before.
 FEWEST = 8
+AIM_SECONDS = 4.0
 # What the story takes without kills: torture_kill.py measures it.
 CALM = kills.Outcome(most_replicas=2, most_pods=2)
 
@@ -21,7 +22,7 @@ def test_a_controller_killed_at_any_moment_ends_the_same(api_server, standins, n
         target = ControllerTarget(bench, "--raylet-gone-seconds", "10")
         artefacts.log("controller", target.log)
         try:
-            plan = kills.shots(seed, kills.any_moment, ["patch", "drain", "status", "event"])
+            plan = kills.shots(seed, kills.any_moment, ["patch", "drain", "status", "event"], AIM_SECONDS)
             outcome = bench.run(target, plan, KILLS)
         finally:
             target.stop()
