@@ -652,7 +652,7 @@ fuzz: $(FUZZ_TARGETS:%=fuzz-%)
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
 .PHONY: fuzz fuzz-programs
 
-# Every target, as a stage of make test: JOBS at once, so with the 19 of today and two cores the time of
+# Every target, as a stage of make test: JOBS at once, so with the 18 of today and two cores the time of
 # ten (docs/CONTRIBUTING.md).
 TEST_STAGES += fuzz
 FUZZ_STAGE := $(FUZZ_TARGETS)
@@ -734,10 +734,11 @@ confined: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet $(BUILD)/tools/net_confine
 		$(call RUN_CONTROLLER,confined,confinement) || status=1; exit $$status
 valgrind-e2e: $(BUILD)/rayscaler tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
-TEST_STAGES += valgrind confined
+TEST_STAGES += valgrind confined valgrind-e2e
 test-valgrind: valgrind
 test-confined: confined
-.PHONY: valgrind confined valgrind-e2e test-valgrind test-confined
+test-valgrind-e2e: valgrind-e2e
+.PHONY: valgrind confined valgrind-e2e test-valgrind test-confined test-valgrind-e2e
 
 # ---- 14 image -----------------------------------------------------------------------------
 # What is in the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build

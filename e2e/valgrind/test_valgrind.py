@@ -1,5 +1,5 @@
-"""The controller under valgrind, through one scale-up and scale-down with real Ray (make valgrind-e2e). Not a test of
-make test: on a machine with much else to do it is too slow to keep the deadlines of its API server."""
+"""The controller under valgrind, through one scale-up and scale-down with real Ray (make valgrind-e2e). A stage of
+make test of its own: beside other tests it is too slow to keep the deadlines of its API server."""
 
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
