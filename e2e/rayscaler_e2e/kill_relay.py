@@ -198,7 +198,8 @@ class GcsRelay(_Relay):
                 self.begun.append(time.monotonic())
                 first = False
             if _DRAIN_TEXT in data:
-                link.point = self.aim.take("drain")
+                # Of two drains at once, the second leaves what is meant for the first.
+                link.point = self.aim.take("drain") or link.point
                 if link.point == "before":
                     self._strike(link)
                     return

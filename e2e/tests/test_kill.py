@@ -1,15 +1,19 @@
 """kill -9 at any moment: a sample of what `make torture-kill` does with hundreds of kills."""
 
 import random
+import socket
 from contextlib import closing
 
 from rayscaler_e2e import kills
+from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.kill_relay import Aim, GcsRelay
 from rayscaler_e2e.kills import Bench, ControllerTarget
 
 KILLS = 15
 # On a fast machine the story may be over before.
 FEWEST = 8
 AIM_SECONDS = 4.0
+EMPTY_DATA_FRAME = bytes(9)
 # What the story takes without kills: torture_kill.py measures it.
 CALM = kills.Outcome(most_replicas=2, most_pods=2)
 
@@ -29,3 +33,18 @@ def test_a_controller_killed_at_any_moment_ends_the_same(api_server, standins, n
     print(f"{len(outcome.kills)} kills in {outcome.seconds:.1f} s: {[kill.how for kill in outcome.kills]}")
     assert outcome.problems(CALM) == []
     assert len(outcome.kills) >= FEWEST
+
+
+def test_the_second_of_two_drains_takes_no_shot_away():
+    """They leave in one moment, not always in one piece."""
+    aim = Aim()
+    with socket.create_server(("127.0.0.1", 0)) as gcs, GcsRelay(aim, free_port(), gcs.getsockname()) as relay:
+        aim.arm("drain", "unanswered", lambda: None)
+        with socket.create_connection(("127.0.0.1", relay.port)) as client:
+            upstream = gcs.accept()[0]
+            for _ in range(2):
+                client.sendall(b"idle for 2 s")
+                assert upstream.recv(100) == b"idle for 2 s"
+            upstream.sendall(EMPTY_DATA_FRAME)
+            assert aim.hit.wait(5)
+            upstream.close()
