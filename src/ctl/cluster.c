@@ -24,6 +24,7 @@
 #include "ctl/ray_access.h"
 #include "ctl/registration.h"
 #include "ctl/room.h"
+#include "ctl/spread.h"
 #include "ctl/status.h"
 #include "ctl/turns.h"
 #include "gcs/gcs_client.h"
@@ -34,7 +35,8 @@
 
 #define WAKE_SPACING_MS 100
 #define HANDS_OFF_INTERVAL_MS 60000 /* nothing is read of a cluster that is not ours to scale */
-#define REPORT_INTERVAL_MS 5000     /* as often as Ray's own autoscaler reports */
+#define NEVER_MS (INT64_MIN / 2)
+#define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
 
 struct cluster {
 	const struct control *control;
@@ -66,11 +68,15 @@ struct cluster {
 
 static void pass_is_due(void *context);
 
+static int64_t scan_ms(const struct cluster *cluster)
+{
+	return cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
+}
+
 struct cluster *cluster_new(const struct control *control, const char *namespace_, const char *name)
 {
 	struct cluster *cluster = memory_alloc(sizeof(*cluster));
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	uint64_t spread = 0;
 
 	cluster->control = control;
 	cluster->namespace_ = memory_strdup(namespace_);
@@ -79,13 +85,10 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->linted = linted_new();
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
-	cluster->started_ms = INT64_MIN / 2;
-	cluster->reported_ms = INT64_MIN / 2;
+	cluster->started_ms = NEVER_MS;
+	cluster->reported_ms = NEVER_MS;
 	kube_backoff_init(&cluster->backoff);
-	for (const char *c = cluster->key; *c; c++)
-		spread = spread * 31 + (unsigned char)*c;
-	spread %= (uint64_t)(control->options->scan_interval_seconds * MS_PER_SECOND);
-	loop_timer_start(cluster->timer, (int64_t)spread);
+	loop_timer_start(cluster->timer, spread_ms(cluster->key, SPREAD_SCANS, scan_ms(cluster)));
 	return cluster;
 }
 
@@ -249,11 +252,15 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 {
 	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
 	size_t infeasible = decision->plan->infeasible.count;
+	bool first = cluster->reported_ms == NEVER_MS;
 
 	if (now_ms - cluster->reported_ms < REPORT_INTERVAL_MS &&
 	    infeasible == cluster->reported_infeasible && decision->plan->patch.count == 0)
 		return;
 	cluster->reported_ms = now_ms;
+	/* A decision comes with each, and a fleet starts in one moment: the second one comes sooner. */
+	if (first)
+		cluster->reported_ms -= spread_ms(cluster->key, SPREAD_REPORTS, REPORT_INTERVAL_MS);
 	cluster->reported_infeasible = infeasible;
 	gcs_client_report_state(gcs, cluster->control->options->gcs_timeout_seconds * MS_PER_SECOND,
 				decision->now, decision->ray_state, decision->plan, report_done,
@@ -350,11 +357,6 @@ static void keep_patched(struct cluster *cluster, const char *body)
 	object = ARENA_NEW(&cluster->patched_arena, struct ray_cluster);
 	if (act_decode_cluster(body, strlen(body), &cluster->patched_arena, object, &err) == 0)
 		cluster->patched = object;
-}
-
-static int64_t scan_ms(const struct cluster *cluster)
-{
-	return cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
 }
 
 static void keep_pace(struct cluster *cluster, const struct pace_reading *reading)

@@ -1,0 +1,26 @@
+#include "ctl/spread.h"
+
+#include "base/check.h"
+
+#define FNV_START UINT64_C(14695981039346656037)
+#define FNV_PRIME UINT64_C(1099511628211)
+
+/* The keys of a fleet often differ in one digit: each bit of the result has to depend on it. */
+static uint64_t mix(uint64_t hash)
+{
+	hash = (hash ^ (hash >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+	hash = (hash ^ (hash >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return hash ^ (hash >> 33);
+}
+
+int64_t spread_ms(const char *key, enum spread what, int64_t interval_ms)
+{
+	uint64_t hash = FNV_START + (uint64_t)what;
+	int64_t at;
+
+	CHECK(interval_ms > 0);
+	for (; *key; key++)
+		hash = (hash ^ (unsigned char)*key) * FNV_PRIME;
+	at = (int64_t)(mix(hash) % (uint64_t)interval_ms);
+	return at - at % SPREAD_SLOT_MS;
+}
