@@ -10,7 +10,7 @@ from rayscaler_e2e.kill_relay import Aim, GcsRelay
 from rayscaler_e2e.kills import Bench, ControllerTarget
 
 KILLS = 15
-# On a fast machine the story may be over before.
+# On a fast machine the story is over before: then it is told again.
 FEWEST = 8
 AIM_SECONDS = 4.0
 EMPTY_DATA_FRAME = bytes(9)
@@ -27,12 +27,14 @@ def test_a_controller_killed_at_any_moment_ends_the_same(api_server, standins, n
         artefacts.log("controller", target.log)
         try:
             plan = kills.shots(seed, kills.any_moment, ["patch", "drain", "status", "event"], AIM_SECONDS)
-            outcome = bench.run(target, plan, KILLS)
+            killed = 0
+            while killed < FEWEST:
+                outcome = bench.run(target, plan, KILLS)
+                print(f"{len(outcome.kills)} kills in {outcome.seconds:.1f} s: {[kill.how for kill in outcome.kills]}")
+                assert outcome.problems(CALM) == [] and outcome.kills
+                killed += len(outcome.kills)
         finally:
             target.stop()
-    print(f"{len(outcome.kills)} kills in {outcome.seconds:.1f} s: {[kill.how for kill in outcome.kills]}")
-    assert outcome.problems(CALM) == []
-    assert len(outcome.kills) >= FEWEST
 
 
 def test_the_second_of_two_drains_takes_no_shot_away():

@@ -16,6 +16,8 @@ from rayscaler_e2e.wait import wait_until
 UNSCHEDULABLE = "bench.rayscaler.dev/unschedulable"
 NO_ROOM = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
 HELD = {UNSCHEDULABLE: NO_ROOM}
+# Two passes, and something for a machine with other work; less than the first back-off.
+ANEW_SECONDS = 2.5
 REFUSAL = "pod didn't trigger scale-up: 1 max node group size reached"
 
 
@@ -180,10 +182,11 @@ def test_failed_pods_move_the_demand_at_once(shared, controller):
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.wait_workers(1, "second")
         assert control.find("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
-        created = len([event for event in one.recorder.of("created") if event.value == "first"])
+        # How many Pods an operator deletes and makes anew meanwhile depends on how quick it is.
+        created = [event.at for event in one.recorder.of("created") if event.value == "first"]
         wait_until(lambda: one.replicas("first") == 0 and not one.worker_pods("first"), 10, "no Failed Pod is left")
         first_choice_again(one, program, control)
-        assert created < 10, "a Failed Pod is not made anew over and over"
+        assert created[-1] - created[0] < ANEW_SECONDS, "a Failed Pod is not made anew over and over"
 
 
 def test_demand_that_fits_by_numbers_and_stays_pending_gets_one_worker(shared, controller):
