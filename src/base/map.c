@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 #define FIRST_SLOT_COUNT ((size_t)16)
 
-/* FNV-1a, then folded so that the low bits depend on all. */
+/* Folded so that the low bits depend on all. */
 static size_t hash(const char *key)
 {
-	uint64_t value = UINT64_C(14695981039346656037);
+	uint64_t value = hash_text(key);
 
-	for (const unsigned char *at = (const unsigned char *)key; *at != '\0'; at++)
-		value = (value ^ *at) * UINT64_C(1099511628211);
 	return (size_t)(value ^ (value >> 32));
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/autoscaler_json.h"
@@ -76,14 +77,10 @@ static void set(char **slot, const char *text)
 	*slot = copy;
 }
 
-/* FNV-1a; 0 stands for no text. */
+/* 0 stands for no text. */
 static uint64_t hash(const char *text)
 {
-	uint64_t value = UINT64_C(14695981039346656037);
-
-	for (; text && *text; text++)
-		value = (value ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return text ? value : 0;
+	return text ? hash_text(text) : 0;
 }
 
 static bool same(const char *a, const char *b)

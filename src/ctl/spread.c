@@ -1,9 +1,7 @@
 #include "ctl/spread.h"
 
 #include "base/check.h"
-
-#define FNV_START UINT64_C(14695981039346656037)
-#define FNV_PRIME UINT64_C(1099511628211)
+#include "base/hash.h"
 
 /* The keys of a fleet often differ in one digit: each bit of the result has to depend on it. */
 static uint64_t mix(uint64_t hash)
@@ -15,12 +13,9 @@ static uint64_t mix(uint64_t hash)
 
 int64_t spread_ms(const char *key, enum spread what, int64_t interval_ms)
 {
-	uint64_t hash = FNV_START + (uint64_t)what;
 	int64_t at;
 
 	CHECK(interval_ms > 0);
-	for (; *key; key++)
-		hash = (hash ^ (unsigned char)*key) * FNV_PRIME;
-	at = (int64_t)(mix(hash) % (uint64_t)interval_ms);
+	at = (int64_t)(mix(hash_text(key) + (uint64_t)what) % (uint64_t)interval_ms);
 	return at - at % SPREAD_SLOT_MS;
 }

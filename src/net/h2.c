@@ -93,14 +93,13 @@ static void h2_session_lost(struct h2_session *session, const struct err *err)
 
 /* In the words of the call that was late, if one was: until the next connection each call is told the
  * same, and who tells what has changed would otherwise tell two texts by turns. */
-static void h2_session_drop(struct h2_session *session, const char *why)
+static void h2_session_drop(struct h2_session *session)
 {
 	struct err err;
 
-	if (session->late_text)
-		err_set(&err, ERR_TIMEOUT, "%s", session->late_text);
-	else
-		err_set(&err, ERR_TIMEOUT, "%s; the connection was given up", why);
+	err_set(&err, ERR_TIMEOUT, "%s",
+		session->late_text ? session->late_text :
+				     "the connection did not come about in time");
 	h2_connection_close(session->connection);
 	h2_session_lost(session, &err);
 }
@@ -246,10 +245,8 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 		}
 	}
 	session->timeouts += late; /* once for calls that were made together */
-	if (silent) {
-		h2_session_drop(session, "nothing came from the other side");
-	} else if (session->timeouts >= H2_TIMEOUTS_MAX) {
-		h2_session_drop(session, "the replies come too late");
+	if (silent || session->timeouts >= H2_TIMEOUTS_MAX) {
+		h2_session_drop(session);
 	} else if (session->connection && ping) {
 		session->ping_ms = now;
 		h2_connection_ping(session->connection);
@@ -264,7 +261,7 @@ static void h2_session_on_timer(void *context)
 	int64_t now = h2_session_now(session);
 
 	if (session->connect_deadline_ms <= now)
-		h2_session_drop(session, "the connection did not come about in time");
+		h2_session_drop(session);
 	h2_session_check_calls(session, now);
 	h2_session_deliver(session);
 }
