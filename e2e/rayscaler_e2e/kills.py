@@ -255,8 +255,10 @@ class Bench:
         yield "that worker to go", self._empty
 
     def _joined(self) -> List[str]:
+        """Workers that live in Ray: the witness's last look may be from before their Pod went."""
         nodes = self.one.witness.latest()["nodes"]
-        return [node["pod"] for node in nodes if node["group"] == "gpu-group" and node["status"] in ("RUNNING", "IDLE")]
+        living = {node["pod"] for node in nodes if node["status"] in ("RUNNING", "IDLE")}
+        return [pod for pod in self.one.workers() if pod in living]
 
     def _empty(self) -> bool:
         return self.one.replicas() == 0 and not self.one.worker_pods()
