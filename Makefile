@@ -554,7 +554,7 @@ fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
 		e2e/bench_fleet.py $(FLEET) --pods $(FLEET_PODS) $(FLEET_FLAGS)
 .PHONY: fleet
-# One scenario again and again, each time with one request that fails in one way (docs/RELIABILITY.md). A
+# One scenario again and again, each time with one request that fails in one way (docs/internals/reliability.md). A
 # sample of it is in make test. SEED; SHARD=2/5: the second of five parts; TORTURE: further arguments, for
 # example --slots 2 --minutes 30 --only 'DrainNode'.
 SHARD ?= 1/1
@@ -565,7 +565,7 @@ torture: $(BUILD)/rayscaler
 		e2e/torture.py --seed $(SEED) --shard $(SHARD) $(TORTURE)
 .PHONY: torture
 # kill -9 of the program at any moment, KILLS times, in controller mode with and without an election and in
-# sidecar mode (docs/RELIABILITY.md). KILL_FLAGS: --seed 1, --modes sidecar
+# sidecar mode (docs/internals/reliability.md). KILL_FLAGS: --seed 1, --modes sidecar
 KILLS ?= 240
 KILL_FLAGS ?=
 torture-kill: $(BUILD)/rayscaler

@@ -277,7 +277,7 @@ def _shown(result: Optional[Result]) -> str:
 
 
 def summary(results: Sequence[Result], clean: Sequence[Result]) -> Dict[str, Any]:
-    """The figures of docs/RELIABILITY.md."""
+    """The figures of docs/internals/reliability.md."""
     runs = [one for one in results if one.cell]
     ends = Counter(one.end for one in runs)
     recovered = sorted(one.recovered for one in runs if one.recovered is not None)

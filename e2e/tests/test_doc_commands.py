@@ -23,7 +23,7 @@ from rayscaler_e2e import rayclusters
 TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
     path
-    for pattern in ("README.md", "docs/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
+    for pattern in ("README.md", "docs/**/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
     for path in TOP.glob(pattern)
 )
 PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")

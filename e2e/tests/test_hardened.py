@@ -1,5 +1,5 @@
 """The controller confined to the system calls that it has a use for, through one scale-up and scale-down with real
-Ray (docs/RELIABILITY.md, Hardening)."""
+Ray (docs/internals/reliability.md, Hardening)."""
 
 import re
 
@@ -32,7 +32,7 @@ def status_of(control) -> str:
 
 
 def test_the_list_of_system_calls_is_the_one_in_the_docs():
-    text = (paths.ROOT / "docs/RELIABILITY.md").read_text()
+    text = (paths.ROOT / "docs/internals/reliability.md").read_text()
     table = text[text.index("<!-- system calls -->") : text.index("<!-- end of system calls -->")]
     body = re.search(r"confine_allowed\[\] = \{(.*?)\n\};", CONFINE.read_text(), re.S).group(1)
     listed = set(re.findall(r"`(\w+)`", table))

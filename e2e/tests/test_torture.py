@@ -1,4 +1,4 @@
-"""A sample of `make torture` (all of it: docs/RELIABILITY.md), and what torture counts and prints."""
+"""A sample of `make torture` (all of it: docs/internals/reliability.md), and what torture counts and prints."""
 
 from rayscaler_e2e import torture
 from rayscaler_e2e.torture import Cell, Result, Slot

@@ -27,7 +27,7 @@
 #define CONFINE_WRITE_FLAGS (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
 #define CONFINE_RULES_MAX 400
 
-/* docs/RELIABILITY.md has the same list (a test compares): one group per line. */
+/* docs/internals/reliability.md has the same list (a test compares): one group per line. */
 static const int confine_allowed[] = {
 #ifdef __x86_64__
 	/* older forms of some below */
