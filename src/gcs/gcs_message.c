@@ -46,11 +46,15 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 			      "%s: %zu bytes of it take more than %zu bytes of memory",
 			      descriptor->short_name, size, GCS_MESSAGE_MEMORY_CEILING_BYTES);
 	else
-		(void)err_set(err, ERR_INPUT,
-			      "%s: the %zu bytes are not this message; is this a "
-			      "GCS of Ray?",
-			      descriptor->short_name, size);
+		(void)gcs_message_refuse(descriptor, size, err);
 	return NULL;
+}
+
+int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size, struct err *err)
+{
+	return err_set(err, ERR_INPUT,
+		       "%s: the %zu bytes are not this message; is this a GCS of Ray?",
+		       descriptor->short_name, size);
 }
 
 /* protobuf-c packs into anything that can append. */

@@ -11,12 +11,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Two bytes on the wire can be a message of 100: what one reply may take in structs. */
-#define GCS_MESSAGE_MEMORY_CEILING_BYTES ((size_t)256 << 20)
+/* Two bytes on the wire can be a message of 100: what one message may take in structs. The state of
+ * a cluster is read entry by entry (gcs_state), so this is for one of its entries, and for the other
+ * replies: the largest is what request_resources() wrote into the store of the GCS. */
+#define GCS_MESSAGE_MEMORY_CEILING_BYTES ((size_t)16 << 20)
 
 /* The message in the arena, or NULL: ERR_INPUT (not this message), ERR_LIMIT (above the ceiling). */
 void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
 			 size_t size, struct arena *arena, struct err *err);
+/* ERR_INPUT, "the 7 bytes are not this message"; -1. */
+int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size, struct err *err);
 /* Appends the bytes of the message; -1 when the buffer's ceiling is passed. */
 int gcs_message_pack(const ProtobufCMessage *message, struct buf *bytes);
 

@@ -1,387 +1,392 @@
 #include "gcs/gcs_state.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/number.h"
-#include "codec/ray_state_json.h"
-#include "gcs/gcs_message.h"
+#include "gcs/gcs_node.h"
+#include "gcs/gcs_reader.h"
+#include "gcs/gcs_request.h"
 #include "ray.pb-c.h"
 
-#define GCS_PATH_SIZE 256
+/* The reply is walked twice: once to count the entries of its lists, without memory and ended by the
+ * first limit, then to read them one by one into arrays of that size. Only the innermost messages
+ * (a node, a request) are unpacked by protobuf-c, one at a time. So the peak is our structs and one
+ * entry, whatever the reply has inside. A message that occurs twice where there is one is merged, as
+ * protobuf demands: reading both into the same place is that. */
 
-/* Where results and problems go, and where in the message we are. */
-struct gcs_reader {
-	struct arena *arena;
-	size_t ceiling_bytes; /* of arena->used_bytes */
-	VEC(const char *) problems;
-	char path[GCS_PATH_SIZE]; /* "nodeStates[3]" */
-};
+/* ---- lists ---- */
 
-static void gcs_reader_at(struct gcs_reader *reader, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Sets where we are; cut when it is too long for a message of ours. */
-static void gcs_reader_at(struct gcs_reader *reader, const char *format, ...)
+/* How often the message has the field with this offset. */
+static size_t gcs_count(struct gcs_reader *reader, struct gcs_bytes bytes,
+			const ProtobufCMessageDescriptor *message, size_t offset)
 {
-	va_list arguments;
+	size_t size = gcs_bytes_size(&bytes), count = 0;
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
 
-	va_start(arguments, format);
-	(void)vsnprintf(reader->path, sizeof(reader->path), format, arguments);
-	va_end(arguments);
+	while ((field = gcs_wire_next_known(&bytes, message, &cut)))
+		count += field->offset == offset;
+	if (bytes.bad)
+		(void)gcs_reader_refuse(reader, message, size);
+	return count;
 }
 
-static const char *gcs_reader_problem(struct gcs_reader *reader, const char *member,
-				      const char *key, const char *problem)
+static const char *gcs_cut_text(struct gcs_reader *reader, const char *member,
+				struct gcs_bytes bytes)
 {
-	const char *text =
-		arena_printf(reader->arena, "%s.%s.%.200s: %s", reader->path, member, key, problem);
+	size_t size = gcs_bytes_size(&bytes);
+	const char *text;
 
-	if (reader->problems.count < GCS_STATE_PROBLEMS_MAX)
-		VEC_PUSH(reader->arena, &reader->problems, text);
+	if (gcs_reader_is_above(reader, member, size, GCS_STATE_TEXT_MAX, "bytes in one text"))
+		return "";
+	text = gcs_reader_text(reader, arena_strndup(&reader->entry, (const char *)bytes.at, size));
+	arena_reset(&reader->entry);
 	return text;
 }
 
-static const char *gcs_text(struct gcs_reader *reader, const char *text)
+/* ---- counted requests ---- */
+
+/* The bytes of the request; those of several occurrences in a row are the merged message. */
+static struct gcs_bytes gcs_merge_requests(struct gcs_reader *reader, struct gcs_bytes counted,
+					   size_t size)
 {
-	return text && *text ? arena_strdup(reader->arena, text) : "";
-}
+	unsigned char *merged = arena_alloc(&reader->equal, size);
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+	size_t used = 0;
 
-static struct strings gcs_strings(struct gcs_reader *reader, char **texts, size_t count)
-{
-	const char **copies = arena_array(reader->arena, count, sizeof(*copies));
+	while ((field = gcs_wire_next_known(&counted, &ray__resource_request_by_count__descriptor,
+					    &cut))) {
+		size_t more = gcs_bytes_size(&cut.body);
 
-	for (size_t i = 0; i < count; i++)
-		copies[i] = gcs_text(reader, texts[i]);
-	return (struct strings){ .at = copies, .count = count };
-}
-
-/* ---- requests ---- */
-
-static void gcs_read_bundle(struct gcs_reader *reader, const Ray__ResourceRequest *message,
-			    struct ray_request *ret)
-{
-	struct bundle_entry *entries =
-		arena_array(reader->arena, message->n_resources_bundle, sizeof(*entries));
-
-	for (size_t i = 0; i < message->n_resources_bundle; i++) {
-		const Ray__ResourceRequest__ResourcesBundleEntry *entry =
-			message->resources_bundle[i];
-		const char *problem;
-
-		entries[i].name = gcs_text(reader, entry->key);
-		entries[i].received = entry->value;
-		(void)amount_from_double(entry->value, &problem);
-		if (problem)
-			(void)gcs_reader_problem(reader, "resourcesBundle", entry->key, problem);
+		if (field->offset != offsetof(Ray__ResourceRequestByCount, request) || more == 0)
+			continue;
+		memcpy(merged + used, cut.body.at, more);
+		used += more;
 	}
-	ray_request_set_bundle(ret, entries, message->n_resources_bundle, reader->arena);
+	return gcs_bytes_of(merged, used);
 }
 
-static void gcs_read_placements(struct gcs_reader *reader, const Ray__ResourceRequest *message,
-				struct ray_request *ret)
+static int gcs_read_counted(struct gcs_reader *reader, struct gcs_bytes bytes,
+			    struct ray_request_count *ret)
 {
-	size_t count = message->n_placement_constraints;
-	struct placement_constraint *placements =
-		arena_array(reader->arena, count, sizeof(*placements));
+	struct gcs_bytes counted = bytes, request = gcs_bytes_of(NULL, 0);
+	const ProtobufCFieldDescriptor *field;
+	size_t occurrences = 0, size = 0;
+	struct gcs_field cut;
 
-	for (size_t i = 0; i < count; i++) {
-		const Ray__AntiAffinityConstraint *anti =
-			message->placement_constraints[i]->anti_affinity;
-		const Ray__AffinityConstraint *affinity =
-			message->placement_constraints[i]->affinity;
-
-		placements[i].has_anti_affinity = anti != NULL;
-		placements[i].anti_affinity.key = gcs_text(reader, anti ? anti->label_name : "");
-		placements[i].anti_affinity.value = gcs_text(reader, anti ? anti->label_value : "");
-		placements[i].has_affinity = affinity != NULL;
-		placements[i].affinity.key = gcs_text(reader, affinity ? affinity->label_name : "");
-		placements[i].affinity.value =
-			gcs_text(reader, affinity ? affinity->label_value : "");
-	}
-	ret->placements = placements;
-	ret->placement_count = count;
-}
-
-static void gcs_read_selector(struct gcs_reader *reader, const Ray__LabelSelector *message,
-			      struct label_selector *ret)
-{
-	struct label_constraint *constraints =
-		arena_array(reader->arena, message->n_label_constraints, sizeof(*constraints));
-
-	for (size_t i = 0; i < message->n_label_constraints; i++) {
-		const Ray__LabelSelectorConstraint *constraint = message->label_constraints[i];
-
-		constraints[i].key = gcs_text(reader, constraint->label_key);
-		constraints[i].operation = (int32_t)constraint->operator_;
-		constraints[i].values =
-			gcs_strings(reader, constraint->label_values, constraint->n_label_values);
-	}
-	ret->constraints = constraints;
-	ret->count = message->n_label_constraints;
-}
-
-static void gcs_read_request(struct gcs_reader *reader, const Ray__ResourceRequest *message,
-			     struct ray_request *ret)
-{
-	struct label_selector *selectors;
-
-	if (!message)
-		return; /* an absent message is an empty one */
-	gcs_read_bundle(reader, message, ret);
-	gcs_read_placements(reader, message, ret);
-	selectors = arena_array(reader->arena, message->n_label_selectors, sizeof(*selectors));
-	for (size_t i = 0; i < message->n_label_selectors; i++)
-		gcs_read_selector(reader, message->label_selectors[i], &selectors[i]);
-	ret->selectors = selectors;
-	ret->selector_count = message->n_label_selectors;
-}
-
-static const struct ray_request *gcs_read_requests(struct gcs_reader *reader,
-						   Ray__ResourceRequest **messages, size_t count)
-{
-	struct ray_request *requests = arena_array(reader->arena, count, sizeof(*requests));
-
-	for (size_t i = 0; i < count; i++)
-		gcs_read_request(reader, messages[i], &requests[i]);
-	return requests;
-}
-
-/* `list` is where the entries stand: "pendingResourceRequests". */
-static const struct ray_request_count *gcs_read_counted(struct gcs_reader *reader, const char *list,
-							Ray__ResourceRequestByCount **messages,
-							size_t count)
-{
-	struct ray_request_count *counted = arena_array(reader->arena, count, sizeof(*counted));
-
-	for (size_t i = 0; i < count; i++) {
-		gcs_reader_at(reader, "%s[%zu].request", list, i);
-		gcs_read_request(reader, messages[i]->request, &counted[i].request);
-		counted[i].count = messages[i]->count;
-		if (counted[i].count < 0) {
-			gcs_reader_at(reader, "%s[%zu]", list, i);
-			(void)gcs_reader_problem(reader, "count", "", "must not be negative");
-			counted[i].count = 0;
+	while ((field = gcs_wire_next_known(&bytes, &ray__resource_request_by_count__descriptor,
+					    &cut))) {
+		if (field->offset == offsetof(Ray__ResourceRequestByCount, count)) {
+			ret->count = (int64_t)cut.value;
+		} else if (field->offset == offsetof(Ray__ResourceRequestByCount, request)) {
+			request = cut.body;
+			size += gcs_bytes_size(&request);
+			occurrences++;
 		}
 	}
-	return counted;
-}
-
-/* ---- nodes ---- */
-
-/* A map of amounts. What is no amount is 0 and a problem of the node; a negative `available` is
- * none (Ray lends out CPUs of blocked tasks and then has less than nothing). */
-static void gcs_read_amount(struct gcs_reader *reader, const char *member, const char *key,
-			    double value, struct ray_node *node, struct resource *ret)
-{
-	const char *problem;
-
-	ret->name = gcs_text(reader, key);
-	ret->amount = amount_from_double(value, &problem);
-	if (!problem)
-		return;
-	problem = gcs_reader_problem(reader, member, key, problem);
-	if (!node->problem)
-		node->problem = problem;
-}
-
-static void gcs_read_amounts(struct gcs_reader *reader, const Ray__NodeState *message,
-			     struct ray_node *node)
-{
-	size_t total_count = message->n_total_resources;
-	size_t available_count = message->n_available_resources;
-	struct resource *total = arena_array(reader->arena, total_count, sizeof(*total));
-	struct resource *available =
-		arena_array(reader->arena, available_count, sizeof(*available));
-
-	for (size_t i = 0; i < total_count; i++)
-		gcs_read_amount(reader, "totalResources", message->total_resources[i]->key,
-				message->total_resources[i]->value, node, &total[i]);
-	for (size_t i = 0; i < available_count; i++) {
-		double value = message->available_resources[i]->value;
-
-		gcs_read_amount(reader, "availableResources", message->available_resources[i]->key,
-				value < 0 ? 0 : value, node, &available[i]);
+	if (bytes.bad)
+		return gcs_reader_refuse(reader, &ray__resource_request_by_count__descriptor,
+					 gcs_bytes_size(&counted));
+	if (ret->count < 0) {
+		reader->place.member = "";
+		(void)gcs_reader_problem(reader, "count", "", "must not be negative");
+		ret->count = 0;
 	}
-	node->total = resources_sort(total, total_count);
-	node->available = resources_sort(available, available_count);
+	reader->place.member = ".request";
+	if (gcs_reader_is_above(reader, "", size, GCS_STATE_REQUEST_BYTES_MAX, "bytes"))
+		return -1;
+	if (occurrences > 1)
+		request = gcs_merge_requests(reader, counted, size);
+	return occurrences > 0 ? gcs_request_read(reader, request, &ret->request) : 0;
 }
 
-static void gcs_read_node_labels(struct gcs_reader *reader, const Ray__NodeState *message,
-				 struct ray_node *node)
+static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes, size_t index,
+			       struct ray_constraint *ret)
 {
-	struct label *labels = arena_array(reader->arena, message->n_labels, sizeof(*labels));
-	struct label *dynamic =
-		arena_array(reader->arena, message->n_dynamic_labels, sizeof(*dynamic));
+	static const char list[] = "resourceRequests";
+	const ProtobufCMessageDescriptor *message = &ray__cluster_resource_constraint__descriptor;
+	size_t offset = offsetof(Ray__ClusterResourceConstraint, resource_requests);
+	struct ray_request_count *requests;
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+	size_t count;
 
-	for (size_t i = 0; i < message->n_labels; i++) {
-		labels[i].key = gcs_text(reader, message->labels[i]->key);
-		labels[i].value = gcs_text(reader, message->labels[i]->value);
+	reader->place = (struct gcs_place){ .list = "clusterResourceConstraints",
+					    .index = index,
+					    .member = "" };
+	count = gcs_count(reader, bytes, message, offset);
+	if (gcs_reader_is_above(reader, list, count, GCS_STATE_REQUESTS_MAX, "requests") ||
+	    reader->failed)
+		return -1;
+	requests = arena_array(reader->arena, count, sizeof(*requests));
+	ret->requests = requests;
+	reader->place.outer = reader->place.list;
+	reader->place.outer_index = index;
+	reader->place.list = list;
+	while ((field = gcs_wire_next_known(&bytes, message, &cut))) {
+		reader->place.index = ret->count;
+		if (field->offset == offset &&
+		    gcs_read_counted(reader, cut.body, &requests[ret->count++]) < 0)
+			return -1;
 	}
-	for (size_t i = 0; i < message->n_dynamic_labels; i++) {
-		dynamic[i].key = gcs_text(reader, message->dynamic_labels[i]->key);
-		dynamic[i].value = gcs_text(reader, message->dynamic_labels[i]->value);
+	return 0;
+}
+
+/* ---- gangs ---- */
+
+/* The requests of a message that lists them under `offset`. */
+static int gcs_read_bundles(struct gcs_reader *reader, struct gcs_bytes bytes,
+			    const ProtobufCMessageDescriptor *message, size_t offset,
+			    struct bundle_selector *ret)
+{
+	size_t count = gcs_count(reader, bytes, message, offset);
+	const ProtobufCFieldDescriptor *field;
+	struct ray_request *requests;
+	struct gcs_field cut;
+
+	if (reader->failed ||
+	    gcs_reader_is_above(reader, "", count, GCS_STATE_GANG_BUNDLES_MAX,
+				"bundles in one gang") ||
+	    gcs_reader_is_above(reader, "", reader->bundle_count += count, GCS_STATE_BUNDLES_MAX,
+				"bundles of all gangs"))
+		return -1;
+	requests = arena_array(reader->arena, count, sizeof(*requests));
+	ret->requests = requests;
+	while ((field = gcs_wire_next_known(&bytes, message, &cut)))
+		if (field->offset == offset &&
+		    gcs_request_read(reader, cut.body, &requests[ret->count++]) < 0)
+			return -1;
+	return 0;
+}
+
+static bool gcs_has_problem(const struct bundle_selector *selector)
+{
+	for (size_t i = 0; i < selector->count; i++)
+		if (selector->requests[i].problem)
+			return true;
+	return false;
+}
+
+/* Equal selectors share their requests; each counts as the bundles that it has. */
+static int gcs_read_selector(struct gcs_reader *reader, struct gcs_bytes bytes,
+			     struct bundle_selector *ret)
+{
+	size_t size = gcs_bytes_size(&bytes);
+	struct gcs_intern_entry *entry = gcs_intern_find(&reader->selectors, bytes.at, size);
+	struct bundle_selector *shared;
+
+	if (entry && entry->value) {
+		*ret = *(const struct bundle_selector *)entry->value;
+		reader->bundle_count += ret->count;
+		(void)gcs_reader_is_above(reader, "", reader->bundle_count, GCS_STATE_BUNDLES_MAX,
+					  "bundles of all gangs");
+		return gcs_reader_check(reader);
 	}
-	node->labels = labels_sort(labels, message->n_labels);
-	node->dynamic_labels = labels_sort(dynamic, message->n_dynamic_labels);
-}
-
-static const char *gcs_hex(struct gcs_reader *reader, ProtobufCBinaryData bytes)
-{
-	static const char digits[] = "0123456789abcdef";
-	char *hex = arena_alloc(reader->arena, bytes.len * 2 + 1);
-
-	for (size_t i = 0; i < bytes.len; i++) {
-		hex[2 * i] = digits[bytes.data[i] >> 4];
-		hex[2 * i + 1] = digits[bytes.data[i] & 15];
+	if (gcs_read_bundles(reader, bytes, &ray__bundle_selector__descriptor,
+			     offsetof(Ray__BundleSelector, resource_requests), ret) < 0)
+		return -1;
+	if (entry && !gcs_has_problem(ret)) {
+		shared = ARENA_NEW(&reader->equal, struct bundle_selector);
+		*shared = *ret;
+		entry->value = shared;
 	}
-	return hex;
+	return 0;
 }
 
-static enum ray_node_status gcs_node_status(int status)
+static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size_t index,
+			 struct ray_gang *ret)
 {
-	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
-		return (enum ray_node_status)status;
-	return RAY_NODE_UNSPECIFIED;
-}
+	const ProtobufCMessageDescriptor *message = &ray__gang_resource_request__descriptor;
+	struct bundle_selector whole = { .count = 0 }, *selectors;
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+	size_t count;
 
-static void gcs_read_node(struct gcs_reader *reader, const Ray__NodeState *message,
-			  struct ray_node *ret)
-{
-	ret->id = gcs_hex(reader, message->node_id);
-	ret->instance_id = gcs_text(reader, message->instance_id);
-	ret->type_name = gcs_text(reader, message->ray_node_type_name);
-	gcs_read_amounts(reader, message, ret);
-	gcs_read_node_labels(reader, message, ret);
-	ret->status = gcs_node_status((int)message->status);
-	ret->idle_duration_ms = message->idle_duration_ms;
-	ret->ip_address = gcs_text(reader, message->node_ip_address);
-	ret->activity = gcs_strings(reader, message->node_activity, message->n_node_activity);
+	reader->place = (struct gcs_place){ .list = "pendingGangResourceRequests",
+					    .index = index,
+					    .member = "" };
+	count = gcs_count(reader, bytes, message,
+			  offsetof(Ray__GangResourceRequest, bundle_selectors));
+	if (reader->failed || gcs_reader_is_above(reader, "bundleSelectors", count,
+						  GCS_STATE_GANG_CHOICES_MAX, "bundle selectors"))
+		return -1;
+	selectors = arena_array(reader->arena, count, sizeof(*selectors));
+	ret->selectors = selectors;
+	ret->details = "";
+	if (gcs_read_bundles(reader, bytes, message, offsetof(Ray__GangResourceRequest, requests),
+			     &whole) < 0)
+		return -1;
+	ret->requests = whole.requests;
+	ret->request_count = whole.count;
+	while ((field = gcs_wire_next_known(&bytes, message, &cut))) {
+		if (field->offset == offsetof(Ray__GangResourceRequest, details))
+			ret->details = gcs_cut_text(reader, "details", cut.body);
+		else if (field->offset == offsetof(Ray__GangResourceRequest, bundle_selectors) &&
+			 gcs_read_selector(reader, cut.body, &selectors[ret->selector_count++]) < 0)
+			return -1;
+	}
+	return gcs_reader_check(reader);
 }
 
 /* ---- the whole ---- */
 
-static int gcs_reader_check(const struct gcs_reader *reader, struct err *err)
+/* The state, and its lists while they are filled. */
+struct gcs_lists {
+	struct ray_state state;
+	size_t node_count, request_count, gang_count, constraint_count; /* as counted first */
+	struct ray_node *nodes;
+	struct ray_request_count *requests;
+	struct ray_gang *gangs;
+	struct ray_constraint *constraints;
+};
+
+static int gcs_count_state(struct gcs_reader *reader, struct gcs_bytes bytes,
+			   struct gcs_lists *lists)
 {
-	if (reader->arena->used_bytes > reader->ceiling_bytes)
-		return err_set(err, ERR_LIMIT, "the state takes more than %zu bytes of memory",
-			       GCS_STATE_MEMORY_CEILING_BYTES);
+	const ProtobufCMessageDescriptor *message = &ray__cluster_resource_state__descriptor;
+	size_t size = gcs_bytes_size(&bytes);
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+
+	while (!reader->failed && (field = gcs_wire_next_known(&bytes, message, &cut))) {
+		switch (field->offset) {
+		case offsetof(Ray__ClusterResourceState, node_states):
+			(void)gcs_reader_is_above(reader, "nodeStates", ++lists->node_count,
+						  GCS_STATE_NODES_MAX, "nodes");
+			break;
+		case offsetof(Ray__ClusterResourceState, pending_resource_requests):
+			(void)gcs_reader_is_above(reader, "pendingResourceRequests",
+						  ++lists->request_count, GCS_STATE_REQUESTS_MAX,
+						  "requests");
+			break;
+		case offsetof(Ray__ClusterResourceState, pending_gang_resource_requests):
+			(void)gcs_reader_is_above(reader, "pendingGangResourceRequests",
+						  ++lists->gang_count, GCS_STATE_GANGS_MAX,
+						  "gangs");
+			break;
+		case offsetof(Ray__ClusterResourceState, cluster_resource_constraints):
+			(void)gcs_reader_is_above(reader, "clusterResourceConstraints",
+						  ++lists->constraint_count,
+						  GCS_STATE_CONSTRAINTS_MAX, "constraints");
+			break;
+		default:
+			break;
+		}
+	}
+	return bytes.bad ? gcs_reader_refuse(reader, message, size) : gcs_reader_check(reader);
+}
+
+static int gcs_read_field(struct gcs_reader *reader, const ProtobufCFieldDescriptor *field,
+			  const struct gcs_field *cut, struct gcs_lists *lists)
+{
+	struct ray_state *state = &lists->state;
+	size_t index;
+
+	switch (field->offset) {
+	case offsetof(Ray__ClusterResourceState, cluster_resource_state_version):
+		state->version = (int64_t)cut->value;
+		return 0;
+	case offsetof(Ray__ClusterResourceState, last_seen_autoscaler_state_version):
+		state->last_seen_autoscaler_state_version = (int64_t)cut->value;
+		return 0;
+	case offsetof(Ray__ClusterResourceState, cluster_session_name):
+		reader->place = (struct gcs_place){ .list = NULL };
+		state->session_name = gcs_cut_text(reader, "clusterSessionName", cut->body);
+		return gcs_reader_check(reader);
+	case offsetof(Ray__ClusterResourceState, node_states):
+		reader->place = (struct gcs_place){ .list = "nodeStates",
+						    .index = state->node_count,
+						    .member = "" };
+		return gcs_node_read(reader, cut->body, &lists->nodes[state->node_count++]);
+	case offsetof(Ray__ClusterResourceState, pending_resource_requests):
+		reader->place = (struct gcs_place){ .list = "pendingResourceRequests",
+						    .index = state->request_count,
+						    .member = "" };
+		return gcs_read_counted(reader, cut->body,
+					&lists->requests[state->request_count++]);
+	case offsetof(Ray__ClusterResourceState, pending_gang_resource_requests):
+		index = state->gang_count++;
+		return gcs_read_gang(reader, cut->body, index, &lists->gangs[index]);
+	case offsetof(Ray__ClusterResourceState, cluster_resource_constraints):
+		index = state->constraint_count++;
+		return gcs_read_constraint(reader, cut->body, index, &lists->constraints[index]);
+	default:
+		return 0;
+	}
+}
+
+static void gcs_make_lists(struct gcs_reader *reader, struct gcs_lists *lists)
+{
+	struct arena *arena = reader->arena;
+
+	lists->nodes = arena_array(arena, lists->node_count, sizeof(*lists->nodes));
+	lists->requests = arena_array(arena, lists->request_count, sizeof(*lists->requests));
+	lists->gangs = arena_array(arena, lists->gang_count, sizeof(*lists->gangs));
+	lists->constraints =
+		arena_array(arena, lists->constraint_count, sizeof(*lists->constraints));
+	lists->state.nodes = lists->nodes;
+	lists->state.requests = lists->requests;
+	lists->state.gangs = lists->gangs;
+	lists->state.constraints = lists->constraints;
+}
+
+/* Counts (`reads` false) or reads the states of the reply, of which there is one. */
+static int gcs_walk(struct gcs_reader *reader, struct gcs_bytes reply, bool reads,
+		    struct gcs_lists *lists)
+{
+	const ProtobufCMessageDescriptor *message =
+		&ray__get_cluster_resource_state_reply__descriptor;
+	size_t size = gcs_bytes_size(&reply), states = 0;
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field outer, cut;
+
+	while (gcs_wire_next_known(&reply, message, &outer)) {
+		states++;
+		if (!reads && gcs_count_state(reader, outer.body, lists) < 0)
+			return -1;
+		while (reads &&
+		       (field = gcs_wire_next_known(
+				&outer.body, &ray__cluster_resource_state__descriptor, &cut)))
+			if (gcs_read_field(reader, field, &cut, lists) < 0)
+				return -1;
+	}
+	if (reply.bad)
+		return gcs_reader_refuse(reader, message, size);
+	/* An empty message is complete, too, but a GCS always sends a state: without it nothing is
+	 * known, which must not look like a cluster without nodes. */
+	if (states == 0)
+		return err_set(reader->err, ERR_INPUT, "the reply has no cluster_resource_state");
 	return 0;
 }
 
-static int gcs_read_nodes(struct gcs_reader *reader, const Ray__ClusterResourceState *message,
-			  struct ray_state *ret, struct err *err)
+static void gcs_reader_done(struct gcs_reader *reader)
 {
-	struct ray_node *nodes = arena_array(reader->arena, message->n_node_states, sizeof(*nodes));
-
-	for (size_t i = 0; i < message->n_node_states; i++) {
-		gcs_reader_at(reader, "nodeStates[%zu]", i);
-		gcs_read_node(reader, message->node_states[i], &nodes[i]);
-		if (gcs_reader_check(reader, err) < 0)
-			return -1;
-	}
-	ret->nodes = nodes;
-	ret->node_count = message->n_node_states;
-	return 0;
-}
-
-static void gcs_read_gang(struct gcs_reader *reader, const Ray__GangResourceRequest *message,
-			  struct ray_gang *ret)
-{
-	struct bundle_selector *selectors =
-		arena_array(reader->arena, message->n_bundle_selectors, sizeof(*selectors));
-
-	for (size_t i = 0; i < message->n_bundle_selectors; i++) {
-		const Ray__BundleSelector *selector = message->bundle_selectors[i];
-
-		selectors[i].requests = gcs_read_requests(reader, selector->resource_requests,
-							  selector->n_resource_requests);
-		selectors[i].count = selector->n_resource_requests;
-	}
-	ret->selectors = selectors;
-	ret->selector_count = message->n_bundle_selectors;
-	ret->requests = gcs_read_requests(reader, message->requests, message->n_requests);
-	ret->request_count = message->n_requests;
-	ret->details = gcs_text(reader, message->details);
-}
-
-static int gcs_read_gangs(struct gcs_reader *reader, const Ray__ClusterResourceState *message,
-			  struct ray_state *ret, struct err *err)
-{
-	size_t count = message->n_pending_gang_resource_requests;
-	struct ray_gang *gangs = arena_array(reader->arena, count, sizeof(*gangs));
-
-	for (size_t i = 0; i < count; i++) {
-		gcs_reader_at(reader, "pendingGangResourceRequests[%zu]", i);
-		gcs_read_gang(reader, message->pending_gang_resource_requests[i], &gangs[i]);
-		if (gcs_reader_check(reader, err) < 0)
-			return -1;
-	}
-	ret->gangs = gangs;
-	ret->gang_count = count;
-	return 0;
-}
-
-static int gcs_read_demand(struct gcs_reader *reader, const Ray__ClusterResourceState *message,
-			   struct ray_state *ret, struct err *err)
-{
-	size_t count = message->n_cluster_resource_constraints;
-	struct ray_constraint *constraints =
-		arena_array(reader->arena, count, sizeof(*constraints));
-
-	ret->request_count = message->n_pending_resource_requests;
-	ret->requests = gcs_read_counted(reader, "pendingResourceRequests",
-					 message->pending_resource_requests, ret->request_count);
-	for (size_t i = 0; i < count; i++) {
-		const Ray__ClusterResourceConstraint *constraint =
-			message->cluster_resource_constraints[i];
-		char list[80];
-
-		(void)snprintf(list, sizeof(list),
-			       "clusterResourceConstraints[%zu].resourceRequests", i);
-		constraints[i].count = constraint->n_resource_requests;
-		constraints[i].requests = gcs_read_counted(
-			reader, list, constraint->resource_requests, constraints[i].count);
-		if (gcs_reader_check(reader, err) < 0)
-			return -1;
-	}
-	ret->constraints = constraints;
-	ret->constraint_count = count;
-	return gcs_reader_check(reader, err);
+	arena_done(&reader->entry);
+	arena_done(&reader->equal);
 }
 
 int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const Ray__GetClusterResourceStateReply *reply;
-	struct ray_state state = { .session_name = "" };
+	struct gcs_bytes reply = gcs_bytes_of(data, size);
+	struct gcs_lists lists = { .state = { .session_name = "" } };
+	AUTO(gcs_reader_done)
 	struct gcs_reader reader = {
 		.arena = arena,
 		.ceiling_bytes = arena->used_bytes + GCS_STATE_MEMORY_CEILING_BYTES,
+		.err = err,
 	};
 
-	reply = gcs_message_unpack(&ray__get_cluster_resource_state_reply__descriptor, data, size,
-				   &scratch, err);
-	if (!reply)
+	reader.texts.arena = reader.requests.arena = reader.selectors.arena = &reader.equal;
+	if (gcs_walk(&reader, reply, false, &lists) < 0)
 		return -1;
-	/* An empty message is complete, too, but a GCS always sends a state: without it nothing is
-	 * known, which must not look like a cluster without nodes. */
-	if (!reply->cluster_resource_state)
-		return err_set(err, ERR_INPUT, "the reply has no cluster_resource_state");
-	state.version = reply->cluster_resource_state->cluster_resource_state_version;
-	state.last_seen_autoscaler_state_version =
-		reply->cluster_resource_state->last_seen_autoscaler_state_version;
-	state.session_name = gcs_text(&reader, reply->cluster_resource_state->cluster_session_name);
-	if (gcs_read_nodes(&reader, reply->cluster_resource_state, &state, err) < 0 ||
-	    gcs_read_demand(&reader, reply->cluster_resource_state, &state, err) < 0 ||
-	    gcs_read_gangs(&reader, reply->cluster_resource_state, &state, err) < 0)
+	gcs_make_lists(&reader, &lists);
+	if (gcs_walk(&reader, reply, true, &lists) < 0)
 		return -1;
-	state.problems =
+	lists.state.problems =
 		(struct strings){ .at = reader.problems.at, .count = reader.problems.count };
-	state.reply_bytes = size;
-	*ret_state = state;
+	lists.state.reply_bytes = size;
+	*ret_state = lists.state;
 	return 0;
 }

@@ -323,30 +323,6 @@ static void test_odd_values(void **state)
 	assert_non_null(strstr(read.problems.at[0], "pendingResourceRequests[0].count"));
 }
 
-/* Two bytes for each empty gang on the wire, a hundred and more in memory. */
-static void test_memory_ceiling(void **state)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(buf_done) struct buf bytes;
-	size_t gangs = (size_t)4 << 20, size = gangs * 2;
-	unsigned char head[11];
-	size_t used = 0;
-	struct ray_state read;
-	struct err err;
-
-	(void)state;
-	buf_init(&bytes, (size_t)64 << 20);
-	head[used++] = 0x0a; /* cluster_resource_state */
-	for (size_t left = size; left; left >>= 7)
-		head[used++] = (unsigned char)((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
-	assert_int_equal(buf_add(&bytes, head, used), 0);
-	for (size_t i = 0; i < gangs; i++)
-		assert_int_equal(buf_add(&bytes, "\x2a\0", 2), 0); /* pending_gang_..., empty */
-	assert_int_equal(gcs_state_decode(bytes.data, bytes.size, &arena, &read, &err), -1);
-	assert_int_equal(err.kind, ERR_LIMIT);
-	assert_non_null(strstr(err.text, "memory"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,7 +335,6 @@ int main(void)
 		cmocka_unit_test(test_amounts_that_make_no_sense),
 		cmocka_unit_test(test_empty_replies),
 		cmocka_unit_test(test_odd_values),
-		cmocka_unit_test(test_memory_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

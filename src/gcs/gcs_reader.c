@@ -1,0 +1,104 @@
+#include "gcs/gcs_reader.h"
+
+#include <string.h>
+
+#include "gcs/gcs_message.h"
+#include "gcs/gcs_state.h"
+
+/* A longer text is seldom seen twice. */
+#define TEXT_SHARED_MAX 64
+
+/* In the entry's arena. */
+static const char *place_text(struct gcs_reader *reader)
+{
+	const struct gcs_place *place = &reader->place;
+
+	if (!place->list)
+		return "clusterResourceState";
+	if (place->outer)
+		return arena_printf(&reader->entry, "%s[%zu].%s[%zu]%s", place->outer,
+				    place->outer_index, place->list, place->index, place->member);
+	return arena_printf(&reader->entry, "%s[%zu]%s", place->list, place->index, place->member);
+}
+
+const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, const char *key,
+			       const char *problem)
+{
+	const char *text = arena_printf(reader->arena, "%s.%s.%.200s: %s", place_text(reader),
+					member, key, problem);
+
+	if (reader->problems.count < GCS_STATE_PROBLEMS_MAX)
+		VEC_PUSH(reader->arena, &reader->problems, text);
+	return text;
+}
+
+void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
+		      const char *unit)
+{
+	if (reader->failed)
+		return;
+	reader->failed = true;
+	(void)err_set(reader->err, ERR_LIMIT,
+		      "%s%s%s: %zu %s, above the limit of %zu; the whole reply is refused",
+		      place_text(reader), *member ? "." : "", member, figure, unit, limit);
+}
+
+bool gcs_reader_is_above(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
+			 const char *unit)
+{
+	if (figure <= limit)
+		return false;
+	gcs_reader_limit(reader, member, figure, limit, unit);
+	return true;
+}
+
+int gcs_reader_check(struct gcs_reader *reader)
+{
+	if (reader->failed)
+		return -1;
+	if (reader->arena->used_bytes + reader->equal.used_bytes <= reader->ceiling_bytes)
+		return 0;
+	reader->failed = true;
+	return err_set(reader->err, ERR_LIMIT,
+		       "%s: the state takes more than %zu bytes of memory; the whole reply is "
+		       "refused",
+		       place_text(reader), GCS_STATE_MEMORY_CEILING_BYTES);
+}
+
+int gcs_reader_refuse(struct gcs_reader *reader, const ProtobufCMessageDescriptor *message,
+		      size_t size)
+{
+	if (!reader->failed)
+		gcs_message_refuse(message, size, reader->err);
+	reader->failed = true;
+	return -1;
+}
+
+const char *gcs_reader_text(struct gcs_reader *reader, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	struct gcs_intern_entry *known = NULL;
+	const char *copy;
+
+	if (size == 0)
+		return "";
+	if (gcs_reader_is_above(reader, "", size, GCS_STATE_TEXT_MAX, "bytes in one text"))
+		return "";
+	if (size <= TEXT_SHARED_MAX)
+		known = gcs_intern_find(&reader->texts, text, size);
+	if (known && known->value)
+		return known->value;
+	copy = arena_strndup(reader->arena, text, size);
+	if (known)
+		known->bytes = known->value = copy;
+	return copy;
+}
+
+struct strings gcs_reader_strings(struct gcs_reader *reader, char **texts, size_t count)
+{
+	const char **copies = arena_array(reader->arena, count, sizeof(*copies));
+
+	for (size_t i = 0; i < count; i++)
+		copies[i] = gcs_reader_text(reader, texts[i]);
+	return (struct strings){ .at = copies, .count = count };
+}

@@ -1,0 +1,58 @@
+/* One reading of a GetClusterResourceStateReply: where results and problems are kept, where in the
+ * message it is, and what was read before. Used by gcs_state and its parts alone; on the stack of
+ * one thread. */
+#ifndef GCS_GCS_READER_H
+#define GCS_GCS_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/ray_state.h"
+#include "gcs/gcs_intern.h"
+#include "gcs/gcs_wire.h"
+
+/* "clusterResourceConstraints[1].resourceRequests[3].request": put into words only for a message. */
+struct gcs_place {
+	const char *outer; /* NULL: none */
+	size_t outer_index;
+	const char *list;
+	size_t index;
+	const char *member; /* ".request", or "" */
+};
+
+struct gcs_reader {
+	struct arena *arena;  /* of the result */
+	struct arena entry;   /* of the entry that is read now */
+	struct arena equal;   /* of the tables of equal bytes */
+	size_t ceiling_bytes; /* of arena->used_bytes */
+	struct gcs_intern texts, requests, selectors;
+	size_t shape_count, bundle_count; /* distinct requests; bundles of all gangs */
+	VEC(const char *) problems;
+	struct gcs_place place;
+	bool failed; /* *err says why; nothing more is read */
+	struct err *err;
+};
+
+/* Notes a problem of the place. Returns its text, which is cut. */
+const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, const char *key,
+			       const char *problem);
+
+/* The reply is above a limit. Only the first failure counts. */
+void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
+		      const char *unit);
+/* The same when figure > limit; true then. */
+bool gcs_reader_is_above(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
+			 const char *unit);
+/* -1 when the reading has failed or its memory is used up; *err says so. */
+int gcs_reader_check(struct gcs_reader *reader);
+/* The bytes are not this message: -1. */
+int gcs_reader_refuse(struct gcs_reader *reader, const ProtobufCMessageDescriptor *message,
+		      size_t size);
+
+/* A copy, never NULL; equal short texts are one. */
+const char *gcs_reader_text(struct gcs_reader *reader, const char *text);
+struct strings gcs_reader_strings(struct gcs_reader *reader, char **texts, size_t count);
+
+#endif
