@@ -1,8 +1,9 @@
-"""Our canonical order of requests and gangs.
+"""Our canonical order of requests.
 
-Ray sorts requests and gangs and leaves ties in the order in which the GCS sent them, which is
-that of a hash map. rayscaler breaks ties by content. For an exact comparison Ray gets its lists
-in our order; nothing else is changed.
+Ray sorts requests and leaves ties in the order in which the GCS sent them, which is that of a hash
+map. rayscaler breaks ties by content. For an exact comparison Ray gets its requests in our order,
+and the bundles of a placement group likewise. Placement groups keep the order of the list: both
+sort them stably.
 """
 
 OPERATORS = {"LABEL_OPERATOR_IN": 1, "LABEL_OPERATOR_NOT_IN": 2}
@@ -11,12 +12,6 @@ OPERATORS = {"LABEL_OPERATOR_IN": 1, "LABEL_OPERATOR_NOT_IN": 2}
 def amount(value):
     """1/10000 units, rounded to nearest, halves away from zero."""
     return int(value * 10000 + 0.5)
-
-
-def gang_requests(gang):
-    if gang.get("bundleSelectors"):
-        return gang["bundleSelectors"][0].get("resourceRequests", [])
-    return gang.get("requests", [])
 
 
 class Order:
@@ -84,42 +79,13 @@ class Order:
             self.content(request),
         )
 
-    def combined(self, gang):
-        """What utils.combine_requests_with_affinity makes of it, in exact amounts."""
-        plain, packs = [], {}
-        for request in gang_requests(gang):
-            placements = request.get("placementConstraints", [])
-            if not placements or "affinity" not in placements[0]:
-                plain.append(request)
-                continue
-            key = str(self.content(request))
-            if key not in packs:
-                packs[key] = dict(request, resourcesBundle={})
-            bundle = packs[key]["resourcesBundle"]
-            for name, value in request["resourcesBundle"].items():
-                bundle[name] = (amount(bundle.get(name, 0)) + amount(value)) / 10000
-        return plain + list(packs.values())
-
-    def gang_key(self, gang):
-        legacy = gang.get("requests", [])
-        counts = {}
-        for request in self.combined(gang):
-            key = self.key(request)
-            counts.setdefault(repr(key), [key, 0])[1] += 1
-        shapes = sorted(((key, count) for key, count in counts.values()), reverse=True)
-        placements = sum(len(r.get("placementConstraints", [])) for r in legacy)
-        return (placements, len(legacy), shapes, gang.get("details", ""))
-
 
 def canonical(state):
-    """A copy of the state with its lists in our order."""
+    """A copy of the state with its requests in our order."""
     order = Order(state)
 
     def by_request(counted):
         return order.key(counted["request"])
-
-    gangs = state.get("pendingGangResourceRequests", [])
-    places = sorted(range(len(gangs)), key=lambda i: order.gang_key(gangs[i]), reverse=True)
 
     def gang(value):
         """Bundles that tie are tried in the order of the message."""
@@ -137,7 +103,9 @@ def canonical(state):
         "pendingResourceRequests": sorted(
             state.get("pendingResourceRequests", []), key=by_request, reverse=True
         ),
-        "pendingGangResourceRequests": [gang(gangs[i]) for i in places],
+        "pendingGangResourceRequests": [
+            gang(g) for g in state.get("pendingGangResourceRequests", [])
+        ],
         "clusterResourceConstraints": [
             {"resourceRequests": sorted(c["resourceRequests"], key=by_request, reverse=True)}
             for c in state.get("clusterResourceConstraints", [])

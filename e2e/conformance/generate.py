@@ -251,17 +251,17 @@ class Maker:
             found[0]["request"]["placementConstraints"] = [apart]
         return found
 
-    def gang(self, number, nodes):
+    def gang(self, number, nodes, strategy=None, size=None):
         pick = self.random
-        if pick.random() < 0.1:
+        if not strategy and pick.random() < 0.1:
             return {}
-        strategy = pick.choice(["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"])
+        strategy = strategy or pick.choice(STRATEGIES)
         name = f"_PG_{number:02x}"
         kinds = [self.request() for _ in range(pick.choice([1, 1, 2]))]
         if strategy == "STRICT_PACK":
             for kind in kinds[1:]:
                 kind["labelSelectors"] = kinds[0].get("labelSelectors", [])
-        bundles = [dict(pick.choice(kinds)) for _ in range(pick.randint(1, 6))]
+        bundles = [dict(pick.choice(kinds)) for _ in range(size or pick.randint(1, 6))]
         if strategy == "STRICT_SPREAD":
             constraint = [{"antiAffinity": {"labelName": name, "labelValue": ""}}]
             if pick.random() < 0.3:  # it is being rescheduled: bundles stand on nodes already
@@ -285,6 +285,13 @@ class Maker:
                         other["labelSelectors"] = others[0].get("labelSelectors", [])
                 gang["bundleSelectors"].append({"resourceRequests": others})
         return gang
+
+    def gangs(self, nodes):
+        pick = self.random
+        if pick.random() < 0.2:  # that tie in Ray's order
+            strategy = pick.choice(STRATEGIES)
+            return [self.gang(i, nodes, strategy, 4) for i in range(pick.randint(2, 8))]
+        return [self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))]
 
     # ---- what went before ----
 
@@ -333,9 +340,7 @@ class Maker:
         nodes = self.nodes(types)
         most = 60 if self.large else pick.choice([0, 2, 4, 8])
         state = {"pendingResourceRequests": self.counted(most)}
-        state["pendingGangResourceRequests"] = [
-            self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))
-        ]
+        state["pendingGangResourceRequests"] = self.gangs(nodes)
         if pick.random() < 0.3:
             state["clusterResourceConstraints"] = [{"resourceRequests": self.counted(4)}]
         problem = {
@@ -391,6 +396,12 @@ def request_features(request):
             yield "selector " + constraint["operator"][15:]
         if not selector["labelConstraints"]:
             yield "selector empty"
+
+
+def gang_key(gang):
+    """What Ray sorts placement groups by."""
+    requests = gang["requests"]
+    return sum(len(r.get("placementConstraints", [])) for r in requests), len(requests)
 
 
 def gang_features(gang):
@@ -459,6 +470,9 @@ def features(problem):
         found += request_features(counted["request"])
     for gang in state["pendingGangResourceRequests"]:
         found += gang_features(gang)
+    keys = [gang_key(g) for g in state["pendingGangResourceRequests"] if g]
+    if len(set(keys)) < len(keys):
+        found.append("gangs that tie")
     if "clusterResourceConstraints" in state:
         found.append("constraint")
     if problem["maxNodes"] < sum(t["max"] for t in types):
@@ -480,6 +494,7 @@ WANTED += ["group several hosts", "group idle timeout 0", "group idle timeout of
 WANTED += ["group failed", "two failed groups", "group launched by us", "group above its maximum"]
 WANTED += ["equal groups", "constraint", "maximum of the cluster", "selector IN", "selector NOT_IN"]
 WANTED += ["selector fallback", "selector empty", "gang empty", "gang with label selectors"]
+WANTED += ["gangs that tie"]
 WANTED += [f"gang {s}" for s in STRATEGIES] + [f"gang with {n} bundle_selectors" for n in range(3)]
 WANTED += [
     f"request {n}"

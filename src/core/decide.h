@@ -1,5 +1,6 @@
 /* The decision: one snapshot in, one plan out. Pure: no I/O, no clock, no randomness; the same
- * snapshot gives the same plan, and the order of Pods, nodes and demands changes nothing.
+ * snapshot gives the same plan, and of the order of Pods, nodes and demands only that among placement
+ * groups that tie in Ray's order matters.
  * The daemon, `rayscaler plan` and every test call this one function.
  * Must not be asked about anything that is not in the snapshot. */
 #ifndef CORE_DECIDE_H

@@ -288,14 +288,6 @@ static void collect_requests(struct situation *s, const struct ray_request_count
 	join_equal(s, received, used, source, ret_list);
 }
 
-static int compare_gangs(const void *left, const void *right)
-{
-	const struct gang *a = left;
-	const struct gang *b = right;
-	int order = demand_compare_gangs(a->gang, b->gang);
-	return order != 0 ? order : compare_sizes(a->received, b->received);
-}
-
 /* One bad bundle makes the whole gang bad, in whichever choice it stands. */
 static void judge_gang(struct situation *s, struct gang *gang)
 {
@@ -307,6 +299,25 @@ static void judge_gang(struct situation *s, struct gang *gang)
 	}
 }
 
+static int compare_gangs(const void *left, const void *right, void *context)
+{
+	const struct gang *gangs = context;
+	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	int order = demand_compare_gangs(gangs[a].gang, gangs[b].gang);
+	return order != 0 ? order : compare_sizes(a, b);
+}
+
+static void sort_gangs(struct situation *s)
+{
+	s->gangs_by_content = arena_array(s->arena, s->gang_count, sizeof(*s->gangs_by_content));
+	for (size_t i = 0; i < s->gang_count; i++)
+		s->gangs_by_content[i] = i;
+	if (s->gang_count > 0)
+		qsort_r(s->gangs_by_content, s->gang_count, sizeof(*s->gangs_by_content),
+			compare_gangs, s->gangs);
+}
+
+/* In the order of the list: among equal ones the GCS puts those that wait longest first. */
 static void collect_gangs(struct situation *s, const struct ray_state *state)
 {
 	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));
@@ -319,7 +330,7 @@ static void collect_gangs(struct situation *s, const struct ray_state *state)
 		*gang = (struct gang){ .gang = &state->gangs[i], .received = i, .message = "" };
 		judge_gang(s, gang);
 	}
-	qsort(s->gangs, s->gang_count, sizeof(*s->gangs), compare_gangs);
+	sort_gangs(s);
 }
 
 static void collect_constraints(struct situation *s, const struct ray_state *state)

@@ -118,31 +118,15 @@ struct gang {
 	struct schedule_list *lists; /* one for each choice, in their order */
 };
 
-static int compare_lists(const struct schedule_list *a, const struct schedule_list *b)
-{
-	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = schedule_shape_compare(&a->shapes[i], &b->shapes[i]);
-
-		if (order)
-			return order;
-		if (a->shapes[i].count != b->shapes[i].count)
-			return a->shapes[i].count < b->shapes[i].count ? 1 : -1;
-	}
-	return (a->count < b->count) - (a->count > b->count);
-}
-
-/* Ray's _sort_gang_resource_requests, descending; ties are broken by content. */
+/* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
 static int compare_gangs(const void *a, const void *b)
 {
 	const struct gang *first = a, *second = b;
-	int order;
 
 	if (first->placement_count != second->placement_count)
 		return first->placement_count < second->placement_count ? 1 : -1;
-	if (first->gang->request_count != second->gang->request_count)
-		return first->gang->request_count < second->gang->request_count ? 1 : -1;
-	order = compare_lists(&first->lists[0], &second->lists[0]);
-	return order ? order : strcmp(second->gang->details, first->gang->details);
+	return (first->gang->request_count < second->gang->request_count) -
+	       (first->gang->request_count > second->gang->request_count);
 }
 
 static struct schedule_list *lists_of_gang(struct schedule_run *run, size_t index)

@@ -364,6 +364,7 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 	return gang->stuck ? and_stuck(s, verdict) : verdict;
 }
 
+/* By content, so that equal ones are one entry. */
 static void report_gangs(struct situation *s)
 {
 	struct schedule_leftover *left = arena_array(s->arena, s->gang_count, sizeof(*left));
@@ -371,10 +372,11 @@ static void report_gangs(struct situation *s)
 	for (size_t i = 0; i < s->packed_gangs.count; i++)
 		left[s->packed_gangs.index[i]] = s->result->gangs[i];
 	for (size_t i = 0; i < s->gang_count; i++) {
-		const struct gang *gang = &s->gangs[i];
-		if (gang->reason == NULL && left[i].count <= 0)
+		const struct gang *gang = &s->gangs[s->gangs_by_content[i]];
+		const struct schedule_leftover *leftover = &left[s->gangs_by_content[i]];
+		if (gang->reason == NULL && leftover->count <= 0)
 			continue;
-		struct verdict verdict = judge_gang(s, gang, &left[i]);
+		struct verdict verdict = judge_gang(s, gang, leftover);
 		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
 		    strcmp(last->reason, verdict.reason) == 0) {
 			last->count++;

@@ -196,7 +196,8 @@ struct situation {
 	struct demand_list demands;      /* plain requests, canonical order */
 	struct demand_list *constraints; /* one list each */
 	size_t constraint_count;
-	struct gang *gangs; /* canonical order */
+	struct gang *gangs;       /* in the order of the reply */
+	size_t *gangs_by_content; /* indices into gangs: for what is written down */
 	size_t gang_count;
 	VEC(const char *) problems; /* for the condition InvalidRequest */
 	/* Set by packing. */

@@ -123,9 +123,13 @@ static void split_demands(struct situation *s, const struct standing *standing)
 static void mark_gangs(struct situation *s, const struct standing *standing)
 {
 	bool *new_only = arena_array(s->arena, s->packed_gangs.count, sizeof(*new_only));
-	for (size_t i = 0; i < s->packed_gangs.count; i++) {
-		struct gang *gang = &s->gangs[s->packed_gangs.index[i]];
-		if (standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
+	size_t *packed = arena_array(s->arena, s->gang_count, sizeof(*packed)); /* number + 1 */
+	for (size_t i = 0; i < s->packed_gangs.count; i++)
+		packed[s->packed_gangs.index[i]] = i + 1;
+	for (size_t g = 0; g < s->gang_count; g++) {
+		struct gang *gang = &s->gangs[s->gangs_by_content[g]];
+		size_t i = packed[s->gangs_by_content[g]] - 1;
+		if (gang->reason != NULL || standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
 			continue;
 		gang->stuck = update_mark(s, demand_gang_key(s->arena, gang->gang),
 					  standing->gangs[i]) > 0;

@@ -24,6 +24,7 @@
 #include "core/decide.h"
 #include "core/gate.h"
 #include "core/gpu_count.h"
+#include "gang_order.h"
 #include "support.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -329,6 +330,7 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 {
 	struct snapshot other = *snapshot;
 	struct ray_state state;
+	struct ray_gang *gangs;
 	AUTO(memory_free_string) char *text = plan_text(plan);
 	AUTO(memory_free_string) char *reversed = NULL;
 
@@ -340,7 +342,9 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 		state.nodes = REVERSE(struct ray_node, old->nodes, old->node_count);
 		state.requests =
 			REVERSE(struct ray_request_count, old->requests, old->request_count);
-		state.gangs = REVERSE(struct ray_gang, old->gangs, old->gang_count);
+		gangs = REVERSE(struct ray_gang, old->gangs, old->gang_count);
+		gang_order_keep_ties(gangs, old->gangs, old->gang_count);
+		state.gangs = gangs;
 		other.ray_state = &state;
 	}
 	reversed = plan_text(decide(&other, &arena));

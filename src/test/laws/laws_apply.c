@@ -9,15 +9,35 @@
 
 /* ---- shuffle ---- */
 
-static void shuffle_children(struct cJSON *list, struct laws_random *random)
+#define CHILDREN_MAX 1024
+
+/* Returns how many, 0 when there are too many. */
+static int list_children(const struct cJSON *list, struct cJSON **items)
 {
-	struct cJSON *items[1024];
 	int count = 0;
 
-	for (struct cJSON *item = list->child; item && count < 1024; item = item->next)
+	for (struct cJSON *item = list->child; item; item = item->next) {
+		if (count == CHILDREN_MAX)
+			return 0;
 		items[count++] = item;
-	if (count < 2 || count == 1024)
-		return;
+	}
+	return count;
+}
+
+static void set_children(struct cJSON *list, struct cJSON *const *items, int count)
+{
+	for (int i = 0; i < count; i++) {
+		items[i]->next = i + 1 < count ? items[i + 1] : NULL;
+		items[i]->prev = i > 0 ? items[i - 1] : items[count - 1];
+	}
+	list->child = items[0];
+}
+
+static void shuffle_children(struct cJSON *list, struct laws_random *random)
+{
+	struct cJSON *items[CHILDREN_MAX];
+	int count = list_children(list, items);
+
 	for (int i = count - 1; i > 0; i--) {
 		int j = laws_random_below(random, i + 1);
 		struct cJSON *swap = items[i];
@@ -25,11 +45,8 @@ static void shuffle_children(struct cJSON *list, struct laws_random *random)
 		items[i] = items[j];
 		items[j] = swap;
 	}
-	for (int i = 0; i < count; i++) {
-		items[i]->next = i + 1 < count ? items[i + 1] : NULL;
-		items[i]->prev = i > 0 ? items[i - 1] : items[count - 1];
-	}
-	list->child = items[0];
+	if (count > 0)
+		set_children(list, items, count);
 }
 
 static void shuffle_members(struct cJSON *tree, struct laws_random *random)
@@ -40,16 +57,49 @@ static void shuffle_members(struct cJSON *tree, struct laws_random *random)
 		shuffle_members(child, random);
 }
 
+/* Gangs with the same key tie in Ray's order. */
+static int64_t gang_key(const struct cJSON *gang)
+{
+	const struct cJSON *requests = TREE_AT(gang, "requests");
+	int64_t constraints = 0;
+
+	TREE_EACH(request, requests)
+		constraints += cJSON_GetArraySize(TREE_AT(request, "placementConstraints"));
+	return constraints * CHILDREN_MAX + cJSON_GetArraySize(requests);
+}
+
+/* Those that tie keep their order. */
+static void shuffle_gangs(struct cJSON *gangs, struct laws_random *random)
+{
+	struct cJSON *was[CHILDREN_MAX], *items[CHILDREN_MAX];
+	int count = list_children(gangs, was);
+
+	if (count == 0)
+		return;
+	shuffle_children(gangs, random);
+	list_children(gangs, items);
+	for (int i = 0; i < count; i++) {
+		int64_t key = gang_key(items[i]);
+		int next = 0;
+
+		while (!was[next] || gang_key(was[next]) != key)
+			next++;
+		items[i] = was[next];
+		was[next] = NULL;
+	}
+	set_children(gangs, items, count);
+}
+
 struct cJSON *laws_apply_shuffle(const struct cJSON *snapshot, uint64_t seed)
 {
 	struct cJSON *tree = cJSON_Duplicate(snapshot, true);
 	struct laws_random random;
+	struct cJSON *gangs = TREE_AT(tree, "rayState", "pendingGangResourceRequests");
 	struct cJSON *lists[] = {
 		TREE_AT(tree, "pods"),
 		TREE_AT(tree, "events"),
 		TREE_AT(tree, "rayState", "nodeStates"),
 		TREE_AT(tree, "rayState", "pendingResourceRequests"),
-		TREE_AT(tree, "rayState", "pendingGangResourceRequests"),
 		(struct cJSON *)laws_received(tree, "constraint", "ray"),
 	};
 
@@ -58,6 +108,8 @@ struct cJSON *laws_apply_shuffle(const struct cJSON *snapshot, uint64_t seed)
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (lists[i])
 			shuffle_children(lists[i], &random);
+	if (gangs)
+		shuffle_gangs(gangs, &random);
 	return tree;
 }
 

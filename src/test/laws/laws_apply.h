@@ -8,7 +8,8 @@
 struct cJSON *laws_apply_patch(const struct cJSON *snapshot, const struct cJSON *plan);
 /* All is done: what was launched runs and is free, what was asked for as well, what goes is gone. */
 struct cJSON *laws_apply_all(const struct cJSON *snapshot, const struct cJSON *plan);
-/* The same in another order: Pods, nodes, events, demand, and the members of all objects. */
+/* The same in another order: Pods, nodes, events, demand, and the members of all objects. Placement
+ * groups that tie in Ray's order keep theirs. */
 struct cJSON *laws_apply_shuffle(const struct cJSON *snapshot, uint64_t seed);
 
 #endif

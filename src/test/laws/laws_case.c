@@ -372,6 +372,16 @@ static int64_t gpus_of(const struct cJSON *snapshot, const struct cJSON *plan)
 	return sum;
 }
 
+static int64_t unserved_gangs(const struct cJSON *plan)
+{
+	int64_t sum = 0;
+
+	TREE_EACH(entry, TREE_AT(plan, "unserved"))
+		if (tree_is(entry, "kind", "gang"))
+			sum += tree_integer(entry, "count", 0);
+	return sum;
+}
+
 static void check_fewest(const struct cJSON *snapshot, const struct decision *fewest,
 			 struct laws_counts *counts, struct laws_verdict *verdict)
 {
@@ -387,6 +397,8 @@ static void check_fewest(const struct cJSON *snapshot, const struct decision *fe
 			laws_break(verdict, "fewest", "launches more GPUs than packing ray");
 		else if (sum_of_unserved(fewest->plan) > sum_of_unserved(ray.plan))
 			laws_break(verdict, "fewest", "serves less than packing ray");
+		else if (unserved_gangs(fewest->plan) > unserved_gangs(ray.plan))
+			laws_break(verdict, "fewest", "serves fewer gangs than packing ray");
 	}
 	cJSON_Delete(other);
 }
