@@ -554,6 +554,12 @@ fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
 		e2e/bench_fleet.py $(FLEET) --pods $(FLEET_PODS) $(FLEET_FLAGS)
 .PHONY: fleet
+# The same fleet beside tenants that attack the controller (docs/internals/reliability.md). HOSTILE: arguments,
+# for example --clusters 100 --only flood
+HOSTILE ?=
+hostile: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" e2e/hostile.py $(HOSTILE)
+.PHONY: hostile
 # One scenario again and again, each time with one request that fails in one way (docs/internals/reliability.md). A
 # sample of it is in make test. SEED; SHARD=2/5: the second of five parts; TORTURE: further arguments, for
 # example --slots 2 --minutes 30 --only 'DrainNode'.
@@ -766,6 +772,7 @@ help:
 	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
 	@echo 'fleet          one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS Pods: CPU, memory,'
 	@echo '               requests, demand to patch'
+	@echo 'hostile        the same beside hostile tenants: honest p99, memory, longest turn, Lease, ends'
 	@echo 'torture        every request of a scenario fails once, in each way; SEED, SHARD=I/N'
 	@echo 'torture-kill   kill -9 of the program KILLS (240) times while a cluster grows and shrinks'
 	@echo 'dev-cluster    API server, operator, kubelet, controller, a RayCluster, until Ctrl-C'

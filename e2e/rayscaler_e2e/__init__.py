@@ -28,6 +28,8 @@ Ray, and the parts of Kubernetes that the API server alone has not:
 ``prometheus``        ``Prometheus``: a real one that scrapes the program; ``promtool``
 ``dashboard``         the chart's Grafana dashboard, panel by panel; ``picture`` plots it
 ``relay``             ``HoldingRelay``: a connection that a test can hold up
+``hostile``       tenants that attack the controller (a package)
+``memory_limit``  a program within a memory cgroup
 ``kill_relay``        relays that end a process at a chosen moment of a chosen request
 ``kills``             kill -9 of the program over and over while one story is told
 

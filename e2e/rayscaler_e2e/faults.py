@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
 
 class Seen(NamedTuple):
@@ -109,6 +109,10 @@ class ProxyLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
 
+    def join(self) -> None:
+        """Until ``stop``, for a process that does nothing else."""
+        self._thread.join()
+
     async def _cancel_all(self) -> None:
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
@@ -120,7 +124,7 @@ class Reset(Exception):
     """The client's connection is to be reset now."""
 
 
-async def serve(port: int, host: str, handle: Callable[..., Any], tls: Any = None) -> asyncio.AbstractServer:
+async def serve(port: int, host: Union[str, List[str]], handle: Callable[..., Any], tls: Any = None) -> asyncio.AbstractServer:
     """``handle(reader, writer)`` for each connection; ``Reset`` from it sends a TCP RST."""
 
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,10 +11,12 @@ import threading
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from . import paths
 from .apiserver import free_port
+from .hostile.objects import STARTED, Object, uid_of
+from .memory_limit import MemoryLimit
 from .processes import Process
 from .wait import wait_until
 
@@ -22,6 +24,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 SYNC_SECONDS = 300.0
 DRAIN_SECONDS = 60.0
 PULSE_SECONDS = 0.02
+PLURALS = ("rayclusters", "pods")
 Figures = Dict[str, Any]
 
 KUBECONFIG = """apiVersion: v1
@@ -57,8 +60,9 @@ def writes(figures: Figures) -> int:
 class Pulse:
     """How long the controller's loop was held: /healthz is answered by each turn of it."""
 
-    def __init__(self, port: int):
+    def __init__(self, port: int, seconds: float = PULSE_SECONDS):
         self._port = port
+        self._seconds = seconds
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.longest_ms = 0.0
@@ -66,7 +70,7 @@ class Pulse:
 
     def _run(self) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-        while not self._ended.wait(PULSE_SECONDS):
+        while not self._ended.wait(self._seconds):
             start = time.monotonic()
             try:
                 connection.request("GET", "/healthz")
@@ -86,7 +90,8 @@ class Pulse:
 class Fleet:
     """API server and heads, and one controller on them."""
 
-    def __init__(self, clusters: int, pods: int, work_dir: Path, flags: List[str]):
+    def __init__(self, clusters: int, pods: int, work_dir: Path, flags: List[str], limit: Optional[MemoryLimit] = None):
+        """``limit``: on the controller's memory."""
         self.clusters = clusters
         work_dir.mkdir(parents=True, exist_ok=True)
         recorded = paths.ROOT / "src/test/data/gcs/workers.bin"
@@ -100,6 +105,8 @@ class Fleet:
         self._words = [paths.program(), "run", "--kubeconfig", config, "--log-level", "warning"]
         self._words += ["--metrics-bind-address", "127.0.0.1:0"]
         self._words += ["--health-probe-bind-address", f"127.0.0.1:{self._health}", *flags]
+        if limit:
+            self._words = limit.command(self._words)
         self.log = work_dir / "controller.log"
 
     def _ready(self) -> bool:
@@ -109,7 +116,7 @@ class Fleet:
     def start(self) -> Figures:
         """Start the controller; how it was until every cluster's head has been asked."""
         started = time.monotonic()
-        self.controller = Process("controller", self._words, self.log)
+        self.run()
         pulse = Pulse(self._health)
         try:
             wait_until(self._all_asked, SYNC_SECONDS, "all clusters to be read")
@@ -118,9 +125,36 @@ class Fleet:
         synced = self.ask("figures")["all_asked_us"] / 1e6 - started
         return {"synced": synced, "held_ms": held_ms, "cpu_seconds": cpu_seconds(self.controller.pid)}
 
+    def run(self) -> None:
+        """Start the controller; again, when it has ended."""
+        self.controller = Process("controller", self._words, self.log)
+
     def _all_asked(self) -> bool:
         self.controller.check_running()
         return self.ask("figures")["asked"] == self.clusters
+
+    def pulse(self, seconds: float) -> Pulse:
+        return Pulse(self._health, seconds)
+
+    def put(self, plural: str, obj: Object) -> Object:
+        """An object beside the fleet, as ``hostile.objects.Api`` says."""
+        metadata = {"uid": uid_of(plural, obj), "creationTimestamp": STARTED, "generation": 1, **obj["metadata"]}
+        made = {**obj, "metadata": {**metadata, "resourceVersion": "0" * 16}}
+        # kube-apiserver writes these three so.
+        text = json.dumps(made, separators=(",", ":"))
+        for sign in "<>&":
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
+        self._send("PUT", plural, obj, text.encode())
+        return made
+
+    def remove(self, plural: str, obj: Object) -> None:
+        self._send("DELETE", plural, obj)
+
+    def _send(self, method: str, plural: str, obj: Object, body: Optional[bytes] = None) -> None:
+        path = f"{PLURALS.index(plural)}/{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        url = f"http://127.0.0.1:{self._port}/fleet/object/{path}"
+        with urllib.request.urlopen(urllib.request.Request(url, body, method=method), timeout=60) as answer:
+            answer.read()
 
     def ask(self, what: str) -> Figures:
         with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/fleet/{what}", timeout=60) as answer:
@@ -158,10 +192,10 @@ class Fleet:
         """From now on so many clusters a second have demand for one more worker."""
         self.ask(f"change?rate={per_second}")
 
-    def drain(self) -> None:
+    def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """No more changes; until those under way have ended."""
         self.change(0)
-        wait_until(lambda: self.ask("figures")["waiting"] == 0, DRAIN_SECONDS, "the last patches")
+        wait_until(lambda: self.ask("figures")["waiting"] == 0, seconds, "the last patches")
 
     def stop(self) -> None:
         for name in ("controller", "server"):

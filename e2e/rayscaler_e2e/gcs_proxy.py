@@ -134,7 +134,7 @@ class _Connection:
         while True:
             frame = await read_frame(reader)
             if frame.kind == HEADERS:
-                block = _block(frame)
+                block = header_block(frame)
                 while not frame.flags & END_HEADERS:
                     more = await read_frame(reader)
                     block += more.payload
@@ -266,7 +266,7 @@ class _Connection:
             self._client.write(frame.encode())
 
 
-def _block(frame: Frame) -> bytes:
+def header_block(frame: Frame) -> bytes:
     """The header block without padding and priority."""
     data = frame.payload
     if frame.flags & PADDED:

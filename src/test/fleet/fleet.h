@@ -20,7 +20,7 @@
 #define FLEET_PODS_PER_NODE 50
 #define FLEET_LATENCIES_MAX 200000
 #define FLEET_ORDERS 2
-#define FLEET_TEXT_MAX ((size_t)64 << 20)
+#define FLEET_TEXT_MAX ((size_t)1 << 30)
 
 enum fleet_kind {
 	FLEET_CLUSTERS = 0,
@@ -52,8 +52,11 @@ struct fleet {
 	struct fleet_cluster *clusters;
 	unsigned count, pods;
 	int gcs_port;
-	uint64_t version; /* of the last change */
-	bool autoscalers; /* their definition is there */
+	uint64_t version;    /* of the last change */
+	bool autoscalers;    /* their definition is there */
+	struct cJSON *lease; /* NULL: not made yet */
+	uint64_t lease_version;
+	int64_t leased_us; /* of its last write */
 	/* changes under way, and when the next cluster has demand */
 	double changes_per_second, credit;
 	int64_t credited_us;
@@ -64,6 +67,8 @@ struct fleet {
 	int64_t reset_us;
 	uint64_t reads[FLEET_KINDS], single_reads, watches, writes[FLEET_KINDS], refused;
 	uint64_t states, reports, other_calls, connections;
+	int64_t lease_gap_us; /* the longest time between two writes of the Lease */
+	uint64_t guest_patches;
 	int64_t *latencies_us;
 	size_t latency_count, demands;
 	/* never reset */
@@ -131,6 +136,8 @@ static void fleet_reset(struct fleet *fleet)
 	fleet->single_reads = fleet->watches = fleet->refused = 0;
 	fleet->states = fleet->reports = fleet->other_calls = 0;
 	fleet->latency_count = fleet->demands = 0;
+	fleet->lease_gap_us = 0;
+	fleet->guest_patches = 0;
 	fleet->reset_us = loop_precise_us();
 }
 
@@ -180,6 +187,8 @@ static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 	fleet_add(ret_text, " 'connections': %llu, 'demands': %zu, 'patched': %zu, 'waiting': %u,",
 		  (unsigned long long)fleet->connections, fleet->demands, fleet->latency_count,
 		  waiting);
+	fleet_add(ret_text, " 'lease_gap_ms': %.1f, 'guest_patches': %llu,",
+		  (double)fleet->lease_gap_us / 1000, (unsigned long long)fleet->guest_patches);
 	fleet_add(ret_text, " 'p50_ms': %.1f, 'p99_ms': %.1f, 'max_ms': %.1f}\n",
 		  fleet_percentile_ms(fleet, 0.5), fleet_percentile_ms(fleet, 0.99),
 		  fleet_percentile_ms(fleet, 1));

@@ -6,70 +6,7 @@
 #ifndef TEST_FLEET_API_H
 #define TEST_FLEET_API_H
 
-#include "test/fleet/fleet_http.h"
-#include "test/fleet/fleet_objects.h"
-
-#define API_HISTORY 16384
-
-struct api_event {
-	uint64_t version;
-	enum fleet_kind kind;
-	struct buf line;
-};
-
-static struct {
-	struct fleet *fleet;
-	struct http_peer *watchers;
-	struct api_event history[API_HISTORY];
-	uint64_t oldest; /* no event after this version was dropped */
-	size_t at;
-} api;
-
-/* --- events --- */
-
-static void api_write_object(enum fleet_kind kind, unsigned index, unsigned pod, struct buf *buf)
-{
-	if (kind == FLEET_CLUSTERS)
-		fleet_write_cluster(api.fleet, index, buf);
-	else if (kind == FLEET_PODS)
-		fleet_write_pod(api.fleet, index, pod, buf);
-	else
-		fleet_write_autoscaler(&api.fleet->clusters[index], buf);
-}
-
-/* Tells the watchers of an object whose version is fleet->version. */
-static void api_tell(enum fleet_kind kind, const char *type, unsigned index, unsigned pod)
-{
-	struct api_event *event = &api.history[api.at++ % API_HISTORY];
-
-	if (event->version)
-		api.oldest = event->version;
-	buf_done(&event->line);
-	buf_init(&event->line, FLEET_TEXT_MAX);
-	event->version = api.fleet->version;
-	event->kind = kind;
-	fleet_add(&event->line, "{'type': '%s', 'object': ", type);
-	api_write_object(kind, index, pod, &event->line);
-	fleet_add(&event->line, "}\n");
-	for (struct http_peer *peer = api.watchers; peer; peer = peer->next)
-		if (peer->kind == (int)kind)
-			http_chunk(peer, event->line.data, event->line.size);
-}
-
-static void api_cluster_changed(unsigned index, bool spec)
-{
-	struct fleet_cluster *cluster = &api.fleet->clusters[index];
-
-	cluster->version = ++api.fleet->version;
-	cluster->generation += spec;
-	api_tell(FLEET_CLUSTERS, "MODIFIED", index, 0);
-}
-
-static void api_pod_changed(unsigned index, unsigned pod, const char *type)
-{
-	api.fleet->clusters[index].pod_versions[pod] = ++api.fleet->version;
-	api_tell(FLEET_PODS, type, index, pod);
-}
+#include "test/fleet/fleet_events.h"
 
 /* --- answers --- */
 
@@ -124,6 +61,18 @@ static bool api_list_one(enum fleet_kind kind, size_t at, bool first, struct buf
 	return true;
 }
 
+/* Guests come after the fleet's own objects. */
+static bool api_list_guest(enum fleet_kind kind, size_t at, bool first, struct buf *body)
+{
+	const struct fleet_guest *guest = &guests.all[at];
+
+	if (guest->kind != kind)
+		return false;
+	if (!first)
+		(void)buf_add_string(body, ",");
+	return buf_add(body, guest->text.data, guest->text.size) == 0;
+}
+
 static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *target)
 {
 	const char *token = strstr(target, "continue=");
@@ -138,10 +87,11 @@ static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *t
 	}
 	buf_init(&body, FLEET_TEXT_MAX);
 	fleet_add(&body, "{'kind': 'List', 'apiVersion': 'v1', 'items': [");
-	for (; at < total && (limit == 0 || count < limit); at++)
-		count += api_list_one(kind, at, count == 0, &body);
+	for (; at < total + guests.count && (limit == 0 || count < limit); at++)
+		count += at < total ? api_list_one(kind, at, count == 0, &body) :
+				      api_list_guest(kind, at - total, count == 0, &body);
 	fleet_add(&body, "], 'metadata': {'resourceVersion': '%llu'", (unsigned long long)version);
-	if (at < total)
+	if (at < total + guests.count)
 		fleet_add(&body, ", 'continue': '%llu-%zu'", (unsigned long long)version, at);
 	fleet_add(&body, "}}\n");
 	api.fleet->reads[kind]++;
@@ -160,7 +110,7 @@ static void api_watch(struct http_peer *peer, enum fleet_kind kind, const char *
 		return;
 	}
 	http_begin_chunks(peer);
-	for (size_t i = api.at > API_HISTORY ? api.at - API_HISTORY : 0; i < api.at; i++) {
+	for (size_t i = api.first; i < api.at; i++) {
 		const struct api_event *event = &api.history[i % API_HISTORY];
 
 		if (event->kind == kind && event->version > from)
@@ -349,6 +299,96 @@ static void api_patch_autoscaler(const struct http_request *request, unsigned in
 	cJSON_Delete(patch);
 }
 
+/* --- the Lease --- */
+
+/* One Lease, of any name: as in Kubernetes a PUT with an old resourceVersion is a conflict. */
+static void api_lease(const struct http_request *request)
+{
+	struct fleet *fleet = api.fleet;
+	bool get = !strcmp(request->method, "GET"), post = !strcmp(request->method, "POST");
+	cJSON *sent = get ? NULL : cJSON_ParseWithLength(request->body, request->body_size);
+	cJSON *metadata = cJSON_GetObjectItem(sent, "metadata");
+	cJSON *version = cJSON_GetObjectItem(metadata, "resourceVersion");
+	int64_t now = loop_precise_us();
+	char text[24], *body;
+
+	if (!get && sent && metadata && !fleet->lease == post &&
+	    (post || !cJSON_GetStringValue(version) ||
+	     strtoull(cJSON_GetStringValue(version), NULL, 10) == fleet->lease_version)) {
+		fleet->lease_version = ++fleet->version;
+		(void)snprintf(text, sizeof(text), "%llu",
+			       (unsigned long long)fleet->lease_version);
+		cJSON_DeleteItemFromObject(metadata, "resourceVersion");
+		cJSON_AddStringToObject(metadata, "resourceVersion", text);
+		cJSON_Delete(fleet->lease);
+		fleet->lease = sent;
+		if (fleet->leased_us && now - fleet->leased_us > fleet->lease_gap_us)
+			fleet->lease_gap_us = now - fleet->leased_us;
+		fleet->leased_us = now;
+	} else if (!get) {
+		cJSON_Delete(sent);
+		api_status(request->peer, 409, "Conflict", "another one has written it");
+		return;
+	}
+	if (!fleet->lease) {
+		api_status(request->peer, 404, "NotFound", "no Lease yet");
+		return;
+	}
+	body = cJSON_PrintUnformatted(fleet->lease);
+	http_answer(request->peer, post ? 201 : 200, body, strlen(body));
+	cJSON_free(body);
+}
+
+/* --- guests --- */
+
+/* A patch of a guest is accepted, and its owner reverts it at once. */
+static void api_patch_guest(const struct http_request *request, struct fleet_guest *guest)
+{
+	api.fleet->guest_patches++;
+	api_tell_guest(guest, "MODIFIED");
+	http_answer_buf(request->peer, 200, &guest->text);
+}
+
+/* "/namespaces/NAMESPACE/PLURAL/NAME" to a guest; NULL: there is none. */
+static struct fleet_guest *api_guest_of(enum fleet_kind kind, const char *target, const char *name)
+{
+	const char *namespace_ = strstr(target, "/namespaces/");
+	char path[600];
+
+	if (!namespace_ || !*name)
+		return NULL;
+	namespace_ += strlen("/namespaces/");
+	(void)snprintf(path, sizeof(path), "%.*s/%.*s", (int)strcspn(namespace_, "/"), namespace_,
+		       (int)strcspn(name, "/?"), name);
+	return guest_find(kind, path);
+}
+
+/* PUT or DELETE of /fleet/object/KIND/NAMESPACE/NAME, KIND a number of enum fleet_kind. */
+static void api_put_guest(const struct http_request *request)
+{
+	const char *at = request->target + strlen("/fleet/object/");
+	char *path;
+	enum fleet_kind kind = (enum fleet_kind)strtoul(at, &path, 10);
+	struct fleet_guest *guest = *path == '/' ? guest_find(kind, ++path) : NULL;
+	bool added = !guest;
+
+	if (!strcmp(request->method, "DELETE") && guest) {
+		api_tell_guest(guest, "DELETED");
+		guest_remove(guest);
+	} else if (!strcmp(request->method, "PUT") && kind < FLEET_KINDS && *path) {
+		if (added)
+			guest = guest_add(kind, path);
+		if (!guest_set_text(guest, request->body, request->body_size)) {
+			guest_remove(guest);
+			api_status(request->peer, 422, "Invalid",
+				   "no resourceVersion of 16 digits");
+			return;
+		}
+		api_tell_guest(guest, added ? "ADDED" : "MODIFIED");
+	}
+	http_answer(request->peer, 200, "{}", 2);
+}
+
 /* --- requests --- */
 
 static void api_discover(const struct http_request *request)
@@ -386,6 +426,7 @@ static bool api_is(const char *target, const char *plural, const char **ret_name
 static void api_take(const struct http_request *request, enum fleet_kind kind, const char *name)
 {
 	bool get = !strcmp(request->method, "GET");
+	struct fleet_guest *guest = api_guest_of(kind, request->target, name);
 	unsigned index = strncmp(name, "rc-", 3) != 0 ? api.fleet->count :
 							(unsigned)strtoul(name + 3, NULL, 10);
 
@@ -393,6 +434,10 @@ static void api_take(const struct http_request *request, enum fleet_kind kind, c
 		api_watch(request->peer, kind, request->target);
 	} else if (get && !*name && !strstr(request->target, "cluster%3D")) {
 		api_list(request->peer, kind, request->target);
+	} else if (guest && get) {
+		http_answer_buf(request->peer, 200, &guest->text);
+	} else if (guest) {
+		api_patch_guest(request, guest);
 	} else if (get) {
 		api.fleet->single_reads++;
 		api_status(request->peer, 404, "NotFound", "no single reads in the fleet");
@@ -421,7 +466,9 @@ static void api_handle(const struct http_request *request)
 			api_take(request, kind, name);
 			return;
 		}
-	if (strstr(request->target, "/apis/") == request->target) {
+	if (strstr(request->target, "/leases")) {
+		api_lease(request);
+	} else if (strstr(request->target, "/apis/") == request->target) {
 		api_discover(request);
 	} else {
 		api.fleet->refused++;

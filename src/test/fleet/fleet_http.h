@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "net/loop.h"
 
-#define HTTP_BODY_MAX ((size_t)16 << 20)
+#define HTTP_BODY_MAX ((size_t)32 << 20)
 
 struct http_peer {
 	uv_tcp_t tcp;

@@ -118,6 +118,7 @@ static void fleet_write_pod(const struct fleet *fleet, unsigned index, unsigned 
 static void fleet_write_cluster(const struct fleet *fleet, unsigned index, struct buf *buf)
 {
 	const struct fleet_cluster *cluster = &fleet->clusters[index];
+	uint32_t address = fleet_head_address(index);
 	char name[32];
 
 	fleet_cluster_name(index, name, sizeof(name));
@@ -140,8 +141,10 @@ static void fleet_write_cluster(const struct fleet *fleet, unsigned index, struc
 	fleet_write_container(fleet, false, buf);
 	fleet_add(buf,
 		  "]}}}]}, 'status': {'state': 'ready', 'desiredWorkerReplicas': %u,"
-		  " 'availableWorkerReplicas': %u, 'observedGeneration': %llu}}",
-		  cluster->replicas, cluster->running - 1, (unsigned long long)cluster->generation);
+		  " 'availableWorkerReplicas': %u, 'observedGeneration': %llu, 'head': {'podName':"
+		  " '%s-head', 'podIP': '%u.%u.%u.%u'}}}",
+		  cluster->replicas, cluster->running - 1, (unsigned long long)cluster->generation,
+		  name, address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 }
 
 static void fleet_write_node(unsigned index, struct buf *buf)

@@ -4,7 +4,8 @@
  *   GET /fleet/reset              count anew
  *   GET /fleet/change?rate=12.5   so many clusters per second have demand for one more worker, which
  *                                 comes 0.5 s after the patch
- *   GET /fleet/autoscalers        from now on RayClusterAutoscalers are served */
+ *   GET /fleet/autoscalers        from now on RayClusterAutoscalers are served
+ *   PUT, DELETE /fleet/object/KIND/NAMESPACE/NAME   objects of others (fleet_guests.h) */
 #include "test/fleet/fleet_api.h"
 #include "test/fleet/fleet_gcs.h"
 
@@ -77,6 +78,10 @@ static void on_request(const struct http_request *request)
 {
 	struct buf body;
 
+	if (!strncmp(request->target, "/fleet/object/", 14)) {
+		api_put_guest(request);
+		return;
+	}
 	if (strncmp(request->target, "/fleet/", 7) != 0) {
 		api_handle(request);
 		return;
@@ -95,6 +100,7 @@ static void on_request(const struct http_request *request)
 
 static void make_fleet(unsigned count, unsigned pods)
 {
+	fleet.version = GUEST_VERSION_FIRST;
 	fleet.count = count;
 	fleet.pods = pods;
 	fleet.stride = count > 7919 ? 7919 : 1;

@@ -1,0 +1,225 @@
+"""`make hostile`: one controller, honest RayClusters and hostile tenants (rayscaler_e2e/hostile).
+
+The honest ones are the fleet of rayscaler_e2e/fleet.py: each has a Ray head, and demand for one more worker
+arrives at one after another. The controller has the chart's memory limit and its default election times.
+
+First each kind of tenant alone beside the fleet, then all kinds at once, and the fleet alone before, between
+and after. For each phase: from demand to accepted patch (p50, p99), peak of the RSS since the controller's start,
+the longest turn of its loop, the longest answer of /healthz (which also waits for a processor), the longest time
+between two renewals of the Lease, and how often the controller ended.
+
+Exit status 1: it ended, lost the Lease, was above the limit, or an honest cluster was not scaled.
+"""
+
+import argparse
+import os
+import platform
+import re
+import sys
+import tempfile
+import threading
+import urllib.request
+from pathlib import Path
+from typing import List, NamedTuple, Optional
+
+import yaml
+
+from rayscaler_e2e import paths
+from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.fleet import Figures, Fleet, Pulse, cpu_seconds, status_mib
+from rayscaler_e2e.hostile import kinds as hostile
+from rayscaler_e2e.memory_limit import MemoryLimit
+from rayscaler_e2e.wait import WaitTimeout, wait_until
+
+PULSE_SECONDS = 0.005
+LONGEST_TURN = "rayscaler_event_loop_longest_turn_seconds"
+UNSAFE = re.compile(r'^rayscaler_safe_to_scale_down{namespace="fleet",.*} 0$', re.MULTILINE)
+VICTIMS = 5
+PATCH_SECONDS = 30.0
+SAFE_SECONDS = 15.0
+RECOVERY_SECONDS = 60.0
+HEAD = f"{'':<16} {'demands':>7} {'p50 ms':>7} {'p99 ms':>7} {'peak MiB':>8} {'turn ms':>8} {'healthz':>8} {'lease s':>7} {'CPU s':>6} ends"
+
+
+def chart_limit_mib() -> int:
+    values = yaml.safe_load((paths.ROOT / "charts/rayscaler/values.yaml").read_text())
+    return int(values["resources"]["limits"]["memory"].removesuffix("Mi"))
+
+
+class Row(NamedTuple):
+    name: str
+    figures: Figures
+    failures: List[str]
+
+
+class Bench:
+    def __init__(self, options: argparse.Namespace, work_dir: Path):
+        self.options = options
+        self.limit = MemoryLimit(chart_limit_mib())
+        self._work_dir = work_dir
+        self._metrics = free_port()
+        flags = ["--leader-elect=true", "--leader-elect-resource-namespace", "fleet"]
+        flags += ["--metrics-bind-address", f"127.0.0.1:{self._metrics}", *options.flags]
+        self.fleet = Fleet(options.clusters, options.pods, work_dir, flags, self.limit)
+        self.rows: List[Row] = []
+
+    def close(self) -> None:
+        self.fleet.stop()
+        self.limit.remove()
+
+    def victims(self) -> List[hostile.Victim]:
+        """Of the honest clusters, as src/test/fleet/fleet_objects.h makes them."""
+        return [("fleet", f"rc-{index:05d}", f"{index:08x}-0000-4000-8000-000000000000") for index in range(VICTIMS)]
+
+    def _read_metrics(self) -> str:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics}/metrics", timeout=30) as answer:
+                return answer.read().decode()
+        except OSError:
+            return ""
+
+    def _longest_turn_ms(self) -> Optional[float]:
+        """None: this program does not measure it."""
+        found = re.search(rf"^{LONGEST_TURN} (\S+)$", self._read_metrics(), re.MULTILINE)
+        return 1000 * float(found.group(1)) if found else None
+
+    def _all_safe(self, kinds: List[hostile.Kind]) -> bool:
+        """Idle workers of every honest cluster may be removed; a victim of forged Pods may have to wait."""
+        text = self._read_metrics()
+        victims = VICTIMS if any(kind.name == hostile.FORGED for kind in kinds) else 0
+        return "rayscaler_safe_to_scale_down" in text and len(UNSAFE.findall(text)) <= victims
+
+    def phase(self, name: str, kinds: List[hostile.Kind]) -> Row:
+        """So many seconds beside tenants of these kinds; then they are removed."""
+        self._longest_turn_ms()  # what was before is not ours
+        self.fleet.ask("reset")
+        pulse = self.fleet.pulse(PULSE_SECONDS)
+        before = cpu_seconds(self.fleet.controller.pid)
+        attack = hostile.Attack(self.fleet, kinds, self.options.each, self._work_dir) if kinds else None
+        self.fleet.change(self.options.rate)
+        try:
+            threading.Event().wait(self.options.seconds)
+            row = self._end(name, kinds, pulse, before)
+        finally:
+            self.fleet.change(0)
+            if attack:
+                attack.stop()
+        self.rows.append(row)
+        print(line(row), flush=True)
+        if row.failures:
+            self._recover()
+        return row
+
+    def _recover(self) -> None:
+        """The next phase begins with a controller that runs, and no cluster that waits."""
+        if not self.fleet.controller.running():
+            self.fleet.run()
+        try:
+            self.fleet.drain(RECOVERY_SECONDS)
+        except WaitTimeout:
+            print(f"    not scaled {RECOVERY_SECONDS:.0f} s later either")
+
+    def _end(self, name: str, kinds: List[hostile.Kind], pulse: Pulse, before: float) -> Row:
+        """Demand ends, the hostile tenants are still there."""
+        failures = []
+        controller = self.fleet.controller
+        try:
+            self.fleet.drain(PATCH_SECONDS)
+        except WaitTimeout:
+            failures.append(f"{self.fleet.ask('figures')['waiting']} honest clusters were not scaled")
+        if controller.running():
+            try:
+                wait_until(lambda: self._all_safe(kinds), SAFE_SECONDS, "honest clusters to be safe to scale down", 1)
+            except WaitTimeout:
+                failures.append(f"{len(UNSAFE.findall(self._read_metrics()))} honest clusters were not safe to scale down")
+        figures = self.fleet.ask("figures")
+        figures["healthz_ms"] = pulse.stop()
+        figures["turn_ms"] = self._longest_turn_ms()
+        figures["ended"] = not controller.running()
+        if figures["ended"]:
+            last = controller.log_text().strip().splitlines()[-1:]
+            failures.append(f"ended with status {controller.returncode()}: {' '.join(last)[:300]}")
+        else:
+            figures["peak"] = status_mib(controller.pid, "VmHWM")
+            figures["cpu"] = cpu_seconds(controller.pid) - before
+            if figures["peak"] > self.limit.mib:
+                failures.append(f"{figures['peak']:.0f} MiB are above the limit")
+        return Row(name, figures, failures)
+
+
+def line(row: Row) -> str:
+    figures = row.figures
+
+    def number(key: str, digits: int = 0) -> str:
+        return "-" if figures.get(key) is None else f"{figures[key]:.{digits}f}"
+
+    lease = f"{figures['lease_gap_ms'] / 1000:.1f}"
+    text = f"{row.name:<16} {figures['patched']:>3}/{figures['demands']:<3} {number('p50_ms'):>7} {number('p99_ms'):>7}"
+    text += f" {number('peak', 1):>8} {number('turn_ms', 1):>8} {number('healthz_ms'):>8} {lease:>7}"
+    text += f" {number('cpu', 1):>6} {int(figures['ended'])}"
+    return text + "".join(f"\n    FAILED {failure}" for failure in row.failures)
+
+
+def median(values: List[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def ratios(rows: List[Row]) -> str:
+    alone = [row.figures["p99_ms"] for row in rows if row.name == "alone"]
+    beside = [row.figures["p99_ms"] for row in rows if row.name == "all"]
+    text = f"p99 from demand to patch, median of {len(alone)} phases alone: {median(alone):.0f} ms"
+    if beside:
+        text += f"; of {len(beside)} beside all kinds: {median(beside):.0f} ms, {median(beside) / median(alone):.2f} times (aim: 1.5)"
+    return text
+
+
+def run(bench: Bench, kinds: List[hostile.Kind]) -> int:
+    options = bench.options
+    print(
+        f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f}; {options.clusters} honest RayClusters of"
+        f" {options.pods} Pods, {options.each} tenants of each kind, {options.rate:g} demands/s; limit {bench.limit.mib} MiB by {bench.limit.how}",
+        flush=True,
+    )
+    first = bench.fleet.start()
+    bench.fleet.settle(2, 60 + options.clusters / 5)
+    print(f"synced after {first['synced']:.1f} s\n{HEAD}", flush=True)
+    for number, kind in enumerate(kinds):
+        if number % 5 == 0:
+            bench.phase("alone", [])
+        bench.phase(kind.name, [kind])
+    for _ in range(options.rounds):
+        bench.phase("alone", [])
+        bench.phase("all", kinds)
+    bench.phase("alone", [])
+    print(ratios(bench.rows))
+    failed = [row for row in bench.rows if row.failures]
+    for row in failed:
+        print(f"FAILED {row.name}: {'; '.join(row.failures)}")
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clusters", type=int, default=1000)
+    parser.add_argument("--pods", type=int, default=4)
+    parser.add_argument("--each", type=int, default=10, help="hostile tenants of each kind")
+    parser.add_argument("--seconds", type=float, default=8, help="of each phase")
+    parser.add_argument("--rate", type=float, default=20, help="honest clusters with new demand in a second")
+    parser.add_argument("--rounds", type=int, default=3, help="phases with all kinds")
+    parser.add_argument("--log", action="store_true", help="show the end of the controller's log")
+    parser.add_argument("--only", help="a regular expression of kinds")
+    parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of rayscaler run")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hostile") as directory:
+        bench = Bench(options, Path(directory))
+        try:
+            kinds = hostile.OBJECTS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS + [hostile.forged_pods(bench.victims())]
+            return run(bench, [kind for kind in kinds if re.search(options.only or "", kind.name)])
+        finally:
+            if options.log:
+                print(bench.fleet.log.read_text()[-5000:])
+            bench.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

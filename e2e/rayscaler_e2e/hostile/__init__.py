@@ -1,0 +1,9 @@
+"""Tenants that attack the controller through what they own: their objects and the Ray head in their Pods.
+
+``replies``   messages of a forged GCS, as bytes
+``heads``     ``HeadServer``: GCS servers over h2c that answer with them, stall or flood
+``objects``   RayClusters and Pods of a tenant, on an API server or on the fleet's
+``kinds``     the table of all attacks; ``Attack`` runs one of them with so many tenants
+
+Used by ``e2e/hostile.py`` (`make hostile`) and ``tests/test_hostile.py``.
+"""

@@ -1,0 +1,261 @@
+"""The attacks, one row each, and how to run one."""
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from .. import kuberay_pod as kp
+from .. import paths
+from ..processes import Process
+from ..ray_manifests import gcs_port
+from ..wait import wait_until
+from . import heads, objects
+from .objects import Object, Tenant, group
+
+NUL = "a\0b"
+BIG_BYTES = 1_400_000
+DEPTH = 9000
+GROUPS = 300
+FORGED = "forged-pods"
+HEADS_SECONDS = 60.0
+sys.setrecursionlimit(8 * DEPTH)  # json writes nested objects by recursion
+Victim = Tuple[str, str, str]
+
+
+class Kind(NamedTuple):
+    name: str
+    what: str
+    make: Callable[[Tenant], None]
+    head: str = ""
+    """One of heads.KINDS; "": the tenant has no Ray head."""
+    step: Optional[Callable[[Tenant], None]] = None
+    """Called again and again, every ``period`` seconds."""
+    period: float = 1.0
+    most: int = 10
+    """Tenants, however many are asked for."""
+
+
+# -- objects ------------------------------------------------------------------------------------------------
+
+
+def _annotated(tenant: Tenant, value: str) -> None:
+    tenant.cluster(edit=lambda made: made["metadata"]["annotations"].update(note=value))
+
+
+def _nested(depth: int) -> Object:
+    value: Object = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def _pod(tenant: Tenant, made: Optional[Object] = None, name: str = "", **annotations: str) -> Object:
+    pod = objects.worker_pod(made or tenant.cluster(), name=name)
+    pod["metadata"]["annotations"].update(annotations)
+    return pod
+
+
+def _nul_pod(tenant: Tenant) -> None:
+    tenant.put("pods", _pod(tenant, note=NUL))
+
+
+def _stray_pod(tenant: Tenant) -> None:
+    """Ray's labels, and no RayCluster anywhere."""
+    pod = _pod(tenant, {**objects.cluster(tenant.namespace, tenant.kind, 1), "metadata": _identity(tenant)}, note=NUL)
+    del pod["metadata"]["ownerReferences"]
+    tenant.put("pods", pod)
+
+
+def _identity(tenant: Tenant) -> Object:
+    return {"name": tenant.kind, "namespace": tenant.namespace, "uid": "0"}
+
+
+def _big_pod(tenant: Tenant, name: str = "", made: Optional[Object] = None) -> Object:
+    pod = _pod(tenant, made, name, change="0")
+    pod["spec"]["containers"][0]["args"] = ["<" * BIG_BYTES]
+    return pod
+
+
+def _one_big_pod(tenant: Tenant) -> None:
+    tenant.state["pod"] = tenant.put("pods", _big_pod(tenant))
+
+
+def _change_big_pod(tenant: Tenant) -> None:
+    _change(tenant, "pods", "pod")
+
+
+def _big_pods(tenant: Tenant) -> None:
+    made = tenant.cluster()
+    for number in range(30):
+        tenant.put("pods", _big_pod(tenant, f"big-{number}", made))
+
+
+def _change(tenant: Tenant, plural: str, key: str) -> None:
+    obj = tenant.state[key]
+    count = int(obj["metadata"]["annotations"].get("change", "0")) + 1
+    obj["metadata"]["annotations"]["change"] = str(count)
+    tenant.put(plural, obj)
+
+
+def _changing(tenant: Tenant) -> None:
+    tenant.state["cluster"] = tenant.cluster()
+
+
+def _reverting(tenant: Tenant) -> None:
+    """Asks for workers by minReplicas and puts replicas back (``fleet`` does that by itself)."""
+    tenant.state["cluster"] = tenant.cluster(group(minReplicas=3))
+
+
+def _revert(tenant: Tenant) -> None:
+    tenant.put("rayclusters", tenant.state["cluster"])
+
+
+# -- replies ------------------------------------------------------------------------------------------------
+
+
+def _many_groups(tenant: Tenant) -> None:
+    tenant.cluster(*(_sized_group(number) for number in range(GROUPS)))
+
+
+def _sized_group(number: int) -> Object:
+    limits = {"cpu": str(1 + number % 50), "memory": f"{1 + number}Gi"}
+    made = group(f"g{number}", maxReplicas=1000)
+    made["template"]["spec"]["containers"][0]["resources"]["limits"] = limits
+    return made
+
+
+def _with_worker(tenant: Tenant) -> None:
+    made = tenant.cluster(group(replicas=1))
+    tenant.put("pods", objects.worker_pod(made))
+
+
+def _plain(tenant: Tenant) -> None:
+    tenant.cluster()
+
+
+def _reply(name: str, what: str, make: Callable[[Tenant], None] = _plain) -> Kind:
+    return Kind(name, what, make, name)
+
+
+def _flood(name: str, what: str) -> Kind:
+    return Kind(name, f"{what} without end", _plain, name)
+
+
+OBJECTS = [
+    Kind("nul-annotation", "NUL in an annotation of a RayCluster", lambda tenant: _annotated(tenant, NUL)),
+    Kind("nul-group", "NUL in a groupName", lambda tenant: tenant.cluster(group("g\0"))),
+    Kind("nul-pod", "NUL in an annotation of a worker Pod", _nul_pod),
+    Kind("nul-stray-pod", "the same of a Pod with Ray's labels alone", _stray_pod),
+    Kind("big-pod", "a Pod of 8.4 MB of JSON, changed once a second", _one_big_pod, step=_change_big_pod),
+    Kind("big-pods", "30 Pods of 8.4 MB of JSON", _big_pods, most=1),
+    Kind("deep", "a RayCluster nested 9,000 deep", lambda tenant: tenant.cluster(tlsOptions=_nested(DEPTH))),
+]
+SPEEDS = [
+    Kind("changing", "a RayCluster that changes 100 times a second", _changing, "rest",
+         lambda tenant: _change(tenant, "rayclusters", "cluster"), 0.01),
+    Kind("reverting", "a RayCluster whose replicas are reverted", _reverting, "rest", _revert, 0.2),
+]
+REPLIES = [
+    _reply("shapes-300k", "300,000 shapes, 7.8 MB"),
+    _reply("nodes-1m", "1,000,000 nodes, 20.0 MB"),
+    _reply("nodes-empty", "64 MiB of empty nodes"),
+    _reply("stall-60m", "a reply that stops after 60 MiB"),
+    _reply("shapes-100k", "100,000 shapes, 4.1 MB, for 300 groups", _many_groups),
+    _reply("shapes-8k", "8,500 shapes, 0.35 MB, for 300 groups", _many_groups),
+    _reply("gangs-1k", "1,000 distinct placement groups", _many_groups),
+    _reply("numbers", "integers and amounts beyond their bounds", _with_worker),
+]
+FLOODS = [
+    _flood("flood-rst", "RST_STREAM"),
+    _flood("flood-window", "WINDOW_UPDATE"),
+    _flood("flood-data", "empty DATA"),
+    _flood("flood-1xx", "1xx headers"),
+    _flood("flood-unknown", "unknown frames"),
+    _flood("flood-ping", "PING"),
+    _flood("flood-settings", "SETTINGS"),
+]
+
+
+def forged_pods(victims: List[Victim]) -> Kind:
+    """Pods with the labels of other tenants' clusters, made in their namespaces by someone who may create Pods
+    there: a head whose name sorts first, and a worker. ``victims``: namespace, name, uid of a RayCluster."""
+
+    def make(tenant: Tenant) -> None:
+        namespace, name, uid = victims[(tenant.number - 1) % len(victims)]
+        claimed = objects.cluster(namespace, name, tenant.port)
+        claimed["metadata"]["uid"] = uid
+        forged = [objects.head_pod(claimed, tenant.ip), objects.worker_pod(claimed)]
+        for pod, first in zip(forged, ("0-forged-head", "0-forged-worker")):
+            del pod["metadata"]["ownerReferences"]
+            pod["metadata"]["name"] = f"{first}-{tenant.number}"
+            assert pod["metadata"]["labels"][kp.CLUSTER_LABEL] == name
+            tenant.put("pods", pod)
+
+    return Kind(FORGED, "a forged head and a forged worker of another's cluster", make, "rest")
+
+
+class Attack:
+    """Tenants of these kinds, ``each`` of every kind (at most its ``most``), from construction until ``stop``."""
+
+    def __init__(self, api: objects.Api, kinds: List[Kind], each: int, work_dir: Path):
+        self._ended = threading.Event()
+        self._threads: List[threading.Thread] = []
+        self.errors: List[str] = []
+        self.tenants: List[Tuple[Kind, Tenant]] = []
+        self._heads: Optional[Process] = None
+        port = gcs_port()
+        served = [kind for kind in kinds if kind.head]
+        if served:
+            self._start_heads(port, [f"{kind.head}={each}" for kind in served], work_dir / "heads.log")
+        for kind in kinds:
+            for number in range(1, min(each, kind.most) + 1):
+                ip = heads.address(served.index(kind), number) if kind.head else ""
+                self.tenants.append((kind, Tenant(api, kind.name, number, ip, port)))
+        for kind, tenant in self.tenants:
+            kind.make(tenant)
+        for kind in kinds:
+            if kind.step:
+                self._begin(kind, [tenant for other, tenant in self.tenants if other is kind])
+
+    def _start_heads(self, port: int, words: List[str], log: Path) -> None:
+        log.unlink(missing_ok=True)
+        command = [sys.executable, "-u", "-m", "rayscaler_e2e.hostile.heads", str(port), *words]
+        self._heads = Process("forged heads", ["nice", "-n", "10", *command], log, cwd=paths.E2E)
+
+        def ready() -> bool:
+            self._heads.check_running()
+            return "ready" in self._heads.log_text()
+
+        wait_until(ready, HEADS_SECONDS, "the forged heads")
+
+    def _begin(self, kind: Kind, tenants: List[Tenant]) -> None:
+        def run() -> None:
+            while not self._ended.wait(kind.period):
+                for tenant in tenants:
+                    try:
+                        kind.step(tenant)
+                    except Exception as error:  # an attacker's request may well be refused
+                        self.errors.append(f"{kind.name}: {error}")
+
+        self._threads.append(threading.Thread(target=run, daemon=True))
+        self._threads[-1].start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(30)
+        if self._heads:
+            self._heads.stop(1)
+        for _, tenant in self.tenants:
+            tenant.remove()
+
+    def __enter__(self) -> "Attack":
+        return self
+
+    def __exit__(self, *_exc: Any) -> None:
+        self.stop()
+
+
+def named(kinds: List[Kind]) -> Dict[str, Kind]:
+    return {kind.name: kind for kind in kinds}
