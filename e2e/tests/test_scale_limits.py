@@ -67,3 +67,18 @@ def test_only_launches_of_ours_that_nothing_needs_are_taken_back(shared, control
         program.end()
     one.wait_empty()
     assert one.replicas("by-hand") == 1 and len(one.workers("by-hand")) == 1, "what a user asked for stays"
+
+
+def test_conservative_starts_five_at_once_and_then_one_every_round(shared, controller):
+    held = {"bench.rayscaler.dev/unschedulable": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."}
+    one = shared([rm.gpu_group(annotations=held, maxReplicas=10)])
+    one.edit({"spec": {"autoscalerOptions": {"upscalingMode": "Conservative"}}})
+    since = one.recorder.mark()
+    controller(one.namespace, "--cancel-launch-seconds", "3")
+    with one.program() as program:
+        program.actors(10, num_gpus=1)
+        one.wait_workers(10, seconds=90)
+        program.end()
+    raised = [event.value for event in one.recorder.of("replicas", since, "gpu-group") if event.value >= 5]
+    assert raised[:6] == [5, 6, 7, 8, 9, 10], "nothing has joined: as many as Ray's v1 at once, and as its v2 after that"
+    one.wait_empty()

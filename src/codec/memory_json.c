@@ -64,7 +64,8 @@ static int launch_decode(const struct json_at *at, struct memory_launch *ret)
 	       read_count(at, "baseReplicas", COUNT_MAX, &ret->base_replicas) ||
 	       read_optional_count(at, "unjoined", COUNT_MAX, &ret->unjoined) ||
 	       read_optional_count(at, "unneeded", COUNT_MAX, &ret->unneeded) ||
-	       rfc3339_decode(at, "unneededSince", &ret->unneeded_since);
+	       rfc3339_decode(at, "unneededSince", &ret->unneeded_since) ||
+	       rfc3339_decode(at, "round", &ret->round);
 }
 
 /* "" is as good as none. */
@@ -148,6 +149,8 @@ static void write_launch(struct json_writer *writer, const struct memory_launch 
 	json_write_integer(writer, "unjoined", launch->unjoined);
 	json_write_integer(writer, "unneeded", launch->unneeded);
 	json_write_time(writer, "unneededSince", launch->unneeded_since);
+	if (launch->round != TIME_NONE)
+		json_write_time(writer, "round", launch->round);
 	json_write_object_end(writer);
 }
 

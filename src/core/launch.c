@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/limits.h"
 #include "core/reason.h"
 #include "core/target.h"
 #include "core/terminate.h"
@@ -232,6 +233,26 @@ static void remember_as_was(struct situation *s, const struct group *group)
 		VEC_PUSH(s->arena, &s->plan->memory.launches, *old);
 }
 
+time_ms launch_round(const struct situation *s, const struct group *group)
+{
+	const struct memory_launch *old = remembered(s, group);
+	time_ms now = s->snapshot->now;
+
+	if (old == NULL || old->round == TIME_NONE || old->round > now ||
+	    now - old->round >= LAUNCH_ROUND_MS)
+		return TIME_NONE;
+	return old->round;
+}
+
+static time_ms next_round(const struct situation *s, const struct group *group, int64_t launched)
+{
+	time_ms round = launch_round(s, group);
+
+	if (!limits_is_conservative(s->snapshot))
+		return TIME_NONE;
+	return round == TIME_NONE && launched > 0 ? s->snapshot->now : round;
+}
+
 void launch_remember(struct situation *s)
 {
 	for (size_t g = 0; g < s->group_count; g++) {
@@ -255,6 +276,7 @@ void launch_remember(struct situation *s)
 			.unjoined = ours + launched + not_negative(others),
 			.unneeded = group->unneeded,
 			.unneeded_since = group->unneeded_since,
+			.round = next_round(s, group, launched),
 		};
 		if (s->termination_forbidden || group->takes_back) {
 			const struct memory_launch *old = remembered(s, group);

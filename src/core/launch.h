@@ -7,6 +7,12 @@
 
 #include "core/situation.h"
 
+/* Of Ray's autoscaler v2: AUTOSCALER_UPDATE_INTERVAL_S. */
+#define LAUNCH_ROUND_MS (5 * MS_PER_SECOND)
+
+/* With upscalingMode Conservative: when the present round of launches of the group began, by the memory;
+ * TIME_NONE: it is over. See limits_throttle(). */
+time_ms launch_round(const struct situation *situation, const struct group *group);
 /* Sets ours and others of the groups. Needs workers. */
 void launch_recall(struct situation *situation);
 /* After packing and terminate: takes back. */

@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "core/gpu_count.h"
+#include "core/launch.h"
 #include "core/target.h"
+
+/* Of Ray's autoscaler v1: AUTOSCALER_UPSCALING_INITIAL_NUM_NODES. */
+#define CONSERVATIVE_STARTING 5
 
 /* First that is given wins: docs/SNAPSHOT.md, settings. */
 int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
@@ -223,7 +227,7 @@ const char *limits_gpu_ceiling_text(const struct situation *s)
 			    resource_amount_text(s->arena, ceiling.amount));
 }
 
-static bool is_conservative(const struct snapshot *snapshot)
+bool limits_is_conservative(const struct snapshot *snapshot)
 {
 	const char *mode = snapshot->cluster.upscaling_mode;
 	if (mode[0] == '\0' && snapshot->autoscaler != NULL)
@@ -248,18 +252,41 @@ static int64_t replicas_within(int64_t room, int64_t hosts, int64_t starting)
 	return replicas == 0 && starting == 0 ? 1 : replicas;
 }
 
+static int64_t replicas_of(int64_t pods, int64_t hosts)
+{
+	return (pods + hosts - 1) / hosts;
+}
+
+/* upscalingMode Conservative: never fewer than either version of Ray's autoscaler launches, with its
+ * upscaling_speed 1.
+ * v1, resource_demand_scheduler.py, _get_concurrent_resource_demand_to_launch(): of a group at most
+ * max(5, running) workers start at a time; placement groups and request_resources are not held back.
+ * v2, instance_manager/reconciler.py, _compute_to_launch(): in each round, one every 5 s, max(1, running)
+ * of a group, however many start already. */
+static int64_t conservative_replicas(const struct situation *s, const struct group *group,
+				     int64_t starting)
+{
+	int64_t running = group->joined;
+	int64_t within = replicas_within(larger(CONSERVATIVE_STARTING, running) - starting,
+					 group->hosts, starting);
+
+	within = larger(within, replicas_of(group->packed_whole, group->hosts));
+	if (launch_round(s, group) != TIME_NONE)
+		return within;
+	return larger(within, replicas_of(larger(1, running), group->hosts));
+}
+
 void limits_throttle(struct situation *s)
 {
 	int64_t cap = s->snapshot->settings.max_starting_workers, starting_all = 0;
-	bool conservative = is_conservative(s->snapshot);
+	bool conservative = limits_is_conservative(s->snapshot);
 	for (size_t g = 0; g < s->group_count; g++)
 		starting_all += starting_pods(&s->groups[g]);
 	for (size_t g = 0; g < s->group_count; g++) {
 		struct group *group = &s->groups[g];
 		int64_t allowed = group->launch_replicas, starting = starting_pods(group);
 		if (conservative && allowed > 0) {
-			int64_t room = (group->joined > 1 ? group->joined : 1) - starting;
-			int64_t within = replicas_within(room, group->hosts, starting);
+			int64_t within = conservative_replicas(s, group, starting);
 			allowed = allowed < within ? allowed : within;
 		}
 		if (cap > 0 && allowed > 0) {

@@ -17,6 +17,8 @@ bool limits_gpu_budget(const struct situation *situation, int64_t *ret_budget);
 int64_t limits_gpus_of_launch(const struct situation *situation, const struct group *group);
 /* Where the smallest ceiling stands, and its figure; "" when there is none. */
 const char *limits_gpu_ceiling_text(const struct situation *situation);
+/* upscalingMode of the RayCluster, or else of its RayClusterAutoscaler, is Conservative. */
+bool limits_is_conservative(const struct snapshot *snapshot);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
 void limits_throttle(struct situation *situation);
 

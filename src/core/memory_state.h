@@ -27,6 +27,7 @@ struct memory_launch {
 	int64_t unjoined; /* replicas of the group that had not joined then, ours and others' */
 	int64_t unneeded; /* the fewest of ours that nothing needed since unneeded_since */
 	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
+	time_ms round;          /* of Conservative: when it began; TIME_NONE: it is over */
 };
 
 /* "Since when" marks, by a stable key of their kind. */

@@ -219,9 +219,13 @@ static void note_launch(struct group *group, enum schedule_phase phase)
 		group->launches_for_min = true;
 		break;
 	case SCHEDULE_PHASE_CONSTRAINT:
+		group->packed_whole++;
 		group->launches_for_request = true;
 		break;
 	case SCHEDULE_PHASE_GANG:
+		group->packed_whole++;
+		group->launches_for_demand = true;
+		break;
 	case SCHEDULE_PHASE_DEMAND:
 		group->launches_for_demand = true;
 		break;

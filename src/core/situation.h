@@ -115,6 +115,7 @@ struct group {
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
 	/* Set by packing. */
 	int64_t packed_launches; /* Pods */
+	int64_t packed_whole; /* Pods of them for placement groups and request_resources */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	int64_t launches_for_leaving; /* replicas, of packed_launches: see leaving.h */
 	int64_t replacements_waiting; /* replicas that have no room before others are gone */

@@ -34,7 +34,8 @@ static void test_round_trip(void **state)
 		"  ],\n"
 		"  \"launches\": [\n"
 		"    {\"group\": \"g\", \"replicas\": 2, \"baseReplicas\": 5, \"unjoined\": 3, "
-		"\"unneeded\": 1, \"unneededSince\": \"2026-11-20T10:00:00.500Z\"},\n"
+		"\"unneeded\": 1, \"unneededSince\": \"2026-11-20T10:00:00.500Z\", "
+		"\"round\": \"2026-11-20T10:00:02Z\"},\n"
 		"    {\"group\": \"h\", \"replicas\": 1, \"baseReplicas\": 1, \"unjoined\": 1, "
 		"\"unneeded\": 0, \"unneededSince\": null}\n"
 		"  ],\n"
@@ -77,6 +78,7 @@ static void test_round_trip(void **state)
 	(void)state;
 	assert_true(memory.backoffs.at[0].until == 1795168800000);
 	assert_true(memory.launches.at[1].unneeded_since == TIME_NONE);
+	assert_true(memory.launches.at[1].round == TIME_NONE);
 	assert_true(memory.stuck_demand.at[0].count == 4);
 	assert_true(memory.templates.at[0].since == TIME_NONE);
 	assert_true(memory.templates.at[1].resources.at[1].amount == 5000);
