@@ -151,18 +151,26 @@ static void take_back_stuck(struct situation *s, struct group *group)
 	}
 }
 
-/* The Pods of ours that are the farthest from running go first. */
-static int64_t take_pods(struct situation *s, struct group *group, int64_t wanted, bool placed)
+/* How far a launch has come; those that are the farthest from Ray are cancelled first. */
+enum stage { STAGE_UNPLACED, STAGE_PLACED, STAGE_STARTED };
+
+static enum stage stage_of(const struct situation *s, const struct unit *unit)
+{
+	if (!unit->never_started)
+		return STAGE_STARTED;
+	return s->workers[unit->members[0]].pod->spec.node_name[0] != '\0' ? STAGE_PLACED :
+									     STAGE_UNPLACED;
+}
+
+static int64_t take_pods(struct situation *s, struct group *group, int64_t wanted, enum stage stage)
 {
 	size_t count;
 	struct unit *units = unit_list(s, group, &count);
 	int64_t taken = 0;
 	for (size_t i = count; i > 0 && taken < wanted; i--) {
 		const struct unit *unit = &units[i - 1];
-		const struct worker *first = &s->workers[unit->members[0]];
-		bool has_node = first->pod->spec.node_name[0] != '\0';
-		if (!unit->unjoined || !unit->never_started || !unit->deletable || unit->needed ||
-		    unit->leaving || !is_free(s, unit) || has_node != placed)
+		if (!unit->unjoined || !unit->cancellable || !unit->deletable || unit->needed ||
+		    unit->leaving || !is_free(s, unit) || stage_of(s, unit) != stage)
 			continue;
 		take_unit(s, group, unit, REASON_LAUNCH_UNNEEDED, "nothing needs it any more");
 		taken++;
@@ -176,7 +184,7 @@ static int64_t count_unneeded(const struct situation *s, const struct group *gro
 	int64_t unneeded = unneeded_missing(s, group);
 	struct unit *units = unit_list(s, group, &count);
 	for (size_t i = 0; i < count; i++)
-		if (units[i].unjoined && units[i].never_started && !units[i].needed &&
+		if (units[i].unjoined && units[i].cancellable && !units[i].needed &&
 		    !units[i].leaving && is_free(s, &units[i]))
 			unneeded++;
 	return smaller(unneeded, above_minimum(group));
@@ -187,8 +195,8 @@ static void cancel(struct situation *s, struct group *group, int64_t wanted)
 	int64_t missing = smaller(wanted, unneeded_missing(s, group));
 	group->missing_taken += missing;
 	int64_t taken = missing;
-	taken += take_pods(s, group, wanted - taken, false);
-	taken += take_pods(s, group, wanted - taken, true);
+	for (enum stage stage = STAGE_UNPLACED; stage <= STAGE_STARTED; stage++)
+		taken += take_pods(s, group, wanted - taken, stage);
 	group->cancelled = taken;
 }
 

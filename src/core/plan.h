@@ -27,6 +27,9 @@ struct plan_termination {
 	enum terminate_action action;
 	const char *reason;  /* of core/reason.h */
 	const char *message; /* for Ray's drain message and the log */
+	/* Its raylet may register at any moment: Ray's state is read again, and decided upon again,
+	 * right before the patch that has it. Not printed. */
+	bool needs_fresh_state;
 };
 
 struct plan_backoff {

@@ -62,6 +62,7 @@ struct worker {
 	bool expired;   /* the time of raylet_gone or of its start has run out */
 	bool settling;  /* what it has in use may still be called pending; see settling.h */
 	bool unsure;    /* Ray has only just begun not to know it; see unjoined.h */
+	bool unregistered; /* it runs, and Ray has not known it for long enough; see unjoined.h */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
 	bool stuck; /* its group is in back-off and it will not come: no capacity, taken back */
@@ -115,7 +116,7 @@ struct group {
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
 	/* Set by packing. */
 	int64_t packed_launches; /* Pods */
-	int64_t packed_whole; /* Pods of them for placement groups and request_resources */
+	int64_t packed_whole;    /* Pods of them for placement groups and request_resources */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	int64_t launches_for_leaving; /* replicas, of packed_launches: see leaving.h */
 	int64_t replacements_waiting; /* replicas that have no room before others are gone */

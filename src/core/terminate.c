@@ -26,7 +26,7 @@ static enum removal removal_of(const struct situation *s, const struct worker *w
 		return REMOVAL_DELETE;
 	if (worker->raylet_gone) /* within raylet-gone-seconds it may come back */
 		return REMOVAL_FORBIDDEN;
-	return worker->never_started ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
+	return worker->never_started || worker->unregistered ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
 }
 
 /* What goes whatever the packing says. What is deleted holds no place below maxReplicas any more; the
@@ -224,7 +224,9 @@ static void choose_above_max(struct situation *s, struct group *group, const str
 	if (way == WAY_DELETE && unit->deletable) {
 		for (size_t i = 0; i < unit->count; i++)
 			terminate_delete(&s->workers[unit->members[i]], REASON_ABOVE_MAX_REPLICAS,
-					 "above maxReplicas and has not started");
+					 s->workers[unit->members[i]].unregistered ?
+						 "above maxReplicas and not registered with Ray" :
+						 "above maxReplicas and has not started");
 		target_remove(group, (int64_t)unit->count);
 	} else if (way == WAY_DRAIN && unit->removable) {
 		drain_unit(s, group, unit, REASON_ABOVE_MAX_REPLICAS);
@@ -266,6 +268,13 @@ void terminate_choose(struct situation *s)
 			choose_of_group(s, &s->groups[g]);
 }
 
+/* It runs and Ray does not know it, or as dead: its raylet may register at any moment. */
+static bool may_register(const struct worker *worker)
+{
+	return worker->action == TERMINATE_DELETE && !worker->joined && !worker->never_started &&
+	       !worker->finished;
+}
+
 void terminate_write(struct situation *s)
 {
 	for (size_t i = 0; i < s->worker_count; i++) {
@@ -280,6 +289,7 @@ void terminate_write(struct situation *s)
 			.action = worker->action,
 			.reason = worker->action_reason,
 			.message = worker->action_message,
+			.needs_fresh_state = may_register(worker),
 		};
 	}
 }

@@ -37,6 +37,7 @@ static void add_member(struct unit *unit, const struct worker *worker)
 	unit->deletable = unit->deletable && worker->removal == REMOVAL_DELETE;
 	unit->removable = unit->removable && worker->removal != REMOVAL_FORBIDDEN;
 	unit->never_started = unit->never_started && worker->never_started;
+	unit->cancellable = unit->cancellable && (worker->never_started || worker->unregistered);
 	unit->unjoined = unit->unjoined && !worker->joined && !worker->raylet_gone;
 	unit->broken = unit->broken || broken;
 	unit->drained = unit->drained || (broken && worker->state == WORKER_DRAINING);
@@ -48,7 +49,8 @@ static void add_member(struct unit *unit, const struct worker *worker)
 
 static void describe(const struct situation *s, struct unit *unit)
 {
-	unit->deletable = unit->removable = unit->never_started = unit->unjoined = true;
+	unit->deletable = unit->removable = true;
+	unit->never_started = unit->cancellable = unit->unjoined = true;
 	for (size_t i = 0; i < unit->count; i++)
 		add_member(unit, &s->workers[unit->members[i]]);
 }

@@ -13,6 +13,7 @@ struct unit {
 	bool broken;        /* a member has been drained, is gone or came too late */
 	bool drained;       /* a member has been drained */
 	bool never_started; /* no member's Ray container has run */
+	bool cancellable;   /* every member is unregistered or has never started */
 	bool needed;        /* something was packed on a member */
 	bool stuck;         /* a member is stuck in a back-off */
 	bool leaving;       /* Kubernetes is about to take a member away, and so all of it */

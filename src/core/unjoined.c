@@ -1,5 +1,6 @@
 #include "core/unjoined.h"
 
+#include "core/progress.h"
 #include "core/since_index.h"
 
 static time_ms since(const struct situation *s, const struct since_index *index, const char *pod)
@@ -16,6 +17,15 @@ static int64_t sure_after_ms(const struct settings *settings)
 	if (seconds > settings->start_timeout_seconds)
 		seconds = settings->start_timeout_seconds;
 	return seconds * MS_PER_SECOND;
+}
+
+/* `since`: of the first reply without it. */
+static bool is_unregistered(const struct situation *s, const struct worker *worker, time_ms since)
+{
+	time_ms start = progress_ray_start(s, worker->pod), now = s->snapshot->now;
+	int64_t wait_ms = s->snapshot->settings.unregistered_seconds * MS_PER_SECOND;
+
+	return now - since >= wait_ms && (start == TIME_NONE || now - start >= wait_ms);
 }
 
 void unjoined_update(struct situation *s)
@@ -43,6 +53,7 @@ void unjoined_update(struct situation *s)
 					     .since = since(s, &index, worker->pod_name) };
 
 		worker->unsure = s->snapshot->now - mark.since < sure_ms;
+		worker->unregistered = is_unregistered(s, worker, mark.since);
 		VEC_PUSH(s->arena, &s->plan->memory.unjoined, mark);
 	}
 }

@@ -442,11 +442,9 @@ static void set(struct cJSON *object, const char *name, struct cJSON *value)
 	cJSON_AddItemToObject(object, name, value);
 }
 
-/* What the decision some time ago would have left as memory. */
-static void remember(struct cJSON *snapshot, struct laws_random *random)
+/* What a decision that long before would have left as memory, made with the memory that is there. */
+static void remember_from(struct cJSON *snapshot, int64_t ago_ms)
 {
-	static const int AGO[] = { 1, 5, 20, 70, 300 };
-	int64_t ago_ms = 1000 * AGO[laws_random_below(random, 5)];
 	struct cJSON *before = cJSON_Duplicate(snapshot, true);
 	AUTO(decision_done) struct decision decision = { .text = NULL };
 	struct laws_counts counts = { .cases = 0 };
@@ -462,6 +460,16 @@ static void remember(struct cJSON *snapshot, struct laws_random *random)
 	if (decide_tree(before, &decision, &counts, &verdict))
 		set(snapshot, "memory", cJSON_Duplicate(TREE_AT(decision.plan, "memory"), true));
 	cJSON_Delete(before);
+}
+
+/* Two decisions, since the second one knows how long workers have not been registered. */
+static void remember(struct cJSON *snapshot, struct laws_random *random)
+{
+	static const int AGO[] = { 1, 5, 20, 70, 300 };
+	int64_t ago_ms = 1000 * AGO[laws_random_below(random, 5)];
+
+	remember_from(snapshot, ago_ms + 1000);
+	remember_from(snapshot, ago_ms);
 }
 
 struct cJSON *laws_case_make(uint64_t seed)

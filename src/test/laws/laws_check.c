@@ -167,6 +167,13 @@ static void check_delete(const struct going *going, struct laws_verdict *verdict
 
 	if (node && !(tree_is(node, "status", "DRAINING") && facts_node_is_unused(node)))
 		broken(going, verdict, "lives and may be busy");
+	if (strcmp(going->reason, "AboveMaxReplicas") == 0 ||
+	    strcmp(going->reason, "LaunchUnneeded") == 0) {
+		if (!node && !facts_pod_never_started(going->pod) && !facts_pod_ended(going->pod) &&
+		    !facts_pod_is_unregistered(going->snapshot, going->pod))
+			broken(going, verdict, "has started and may still register");
+		return;
+	}
 	if (!node && !facts_pod_never_started(going->pod) && !facts_pod_ended(going->pod) &&
 	    strcmp(going->reason, "StartTimeout") != 0 &&
 	    strcmp(going->reason, "RayletGone") != 0 &&

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "codec/rfc3339.h"
+
 #define AMOUNT_MAX 1e14
 
 int64_t facts_amount(const struct facts_amounts *amounts, const char *name)
@@ -241,6 +243,31 @@ bool facts_pod_never_started(const struct cJSON *pod)
 	if (first)
 		return TREE_AT(first, "state", "waiting") != NULL;
 	return tree_is(TREE_AT(pod, "status"), "phase", "Pending");
+}
+
+static int64_t age_ms(const struct cJSON *snapshot, const char *since)
+{
+	const char *problem;
+	time_ms now, then;
+
+	if (rfc3339_parse(tree_text(snapshot, "now"), &now, &problem) ||
+	    rfc3339_parse(since, &then, &problem))
+		return -1;
+	return now - then;
+}
+
+bool facts_pod_is_unregistered(const struct cJSON *snapshot, const struct cJSON *pod)
+{
+	const struct cJSON *statuses = TREE_AT(pod, "status", "containerStatuses");
+	const struct cJSON *run = TREE_AT(cJSON_GetArrayItem(statuses, 0), "state", "running");
+	int64_t wait_ms = 1000 * facts_setting(snapshot, "unregistered-seconds", 30);
+
+	if (age_ms(snapshot, tree_text(run, "startedAt")) < wait_ms)
+		return false;
+	TREE_EACH(mark, TREE_AT(snapshot, "memory", "unjoined"))
+		if (tree_is(mark, "key", tree_text(TREE_AT(pod, "metadata"), "name")))
+			return age_ms(snapshot, tree_text(mark, "since")) >= wait_ms;
+	return false;
 }
 
 int64_t facts_kept_pods(const struct cJSON *snapshot, const struct cJSON *group)

@@ -260,7 +260,7 @@ void laws_maker_add_nodes(struct maker *m)
 				 (enum kind)PICK(m, KIND_DEAD_RAYLET, KIND_DRAINING) :
 				 (enum kind)PICK(m, KIND_BUSY, KIND_FREE);
 
-	ADD(m, "\"nodeStates\":[");
+	ADD(m, "\"clusterSessionName\":\"session_a\",\"nodeStates\":[");
 	add_node(m, "demo-head", &m->groups[HEAD_SHAPE], head);
 	for (int i = 0; i < m->worker_count; i++) {
 		const struct worker *worker = &m->workers[i];
