@@ -35,7 +35,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, raylet_gone_seconds, "raylet-gone-seconds", 60, 0, 31536000, "seconds",         \
 	  "a running Pod with a dead raylet is recycled after this")                               \
 	X(INTEGER, unregistered_seconds, "unregistered-seconds", 30, 1, 31536000, "seconds",       \
-	  "a running Pod that Ray has not known for this long may be terminated as surplus")       \
+	  "a surplus Pod that runs unregistered for this long is terminated")                      \
 	X(INTEGER, cancel_launch_seconds, "cancel-launch-seconds", 60, 0, 31536000, "seconds",     \
 	  "a launch of ours that nothing needs for this long is taken back")                       \
 	X(INTEGER, backoff_initial_seconds, "backoff-initial-seconds", 10, 1, 86400, "seconds",    \
