@@ -6,7 +6,7 @@
 #define KEY_SIZE 256
 
 static check_hook *installed_hook;
-static char key_in_work[KEY_SIZE];
+static _Thread_local char key_in_work[KEY_SIZE]; /* passes are decided on several threads */
 
 void check_hook_set(check_hook *hook)
 {

@@ -17,7 +17,7 @@ typedef void check_hook(const char *condition, const char *file, int line, const
 
 void check_hook_set(check_hook *hook);
 
-/* The key ("namespace/name") that the next failure should name; copied, cut at 255 bytes. */
+/* The key ("namespace/name") that the next failure on this thread should name; copied, cut at 255 bytes. */
 void check_key_set(const char *key);
 
 _Noreturn void check_failed(const char *condition, const char *file, int line,

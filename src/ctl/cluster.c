@@ -21,6 +21,7 @@
 #include "ctl/options.h"
 #include "ctl/pace.h"
 #include "ctl/pass.h"
+#include "ctl/patched.h"
 #include "ctl/ray_access.h"
 #include "ctl/registration.h"
 #include "ctl/room.h"
@@ -53,9 +54,7 @@ struct cluster {
 	int64_t not_before_ms;       /* then: of the next pass, whoever wakes the cluster */
 	struct pace pace;
 	char *memory_json;
-	/* The RayCluster as our last patch left it, until the cache has caught up. */
-	struct arena patched_arena;
-	struct ray_cluster *patched;
+	struct patched patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
 	bool ray_failed; /* in the pass in work, for metrics */
@@ -85,6 +84,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->linted = linted_new();
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
+	cluster->patched.loop = control->loop;
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
 	kube_backoff_init(&cluster->backoff);
@@ -103,7 +103,7 @@ void cluster_free(struct cluster *cluster)
 	ray_access_free(cluster->access);
 	linted_free(cluster->linted);
 	loop_timer_free(cluster->timer);
-	arena_done(&cluster->patched_arena);
+	patched_done(&cluster->patched);
 	log_repeat_done(&cluster->conditions);
 	log_repeat_done(&cluster->patch);
 	memory_free(cluster->memory_json);
@@ -138,17 +138,9 @@ void cluster_wake(struct cluster *cluster)
 
 static const struct ray_cluster *current_object(struct cluster *cluster)
 {
-	const struct ray_cluster *cached = kube_informer_get(cluster->control->ray_clusters,
-							     cluster->namespace_, cluster->name);
-
-	if (!cluster->patched)
-		return cached;
-	if (cached && !strcmp(cached->uid, cluster->patched->uid) &&
-	    cached->generation < cluster->patched->generation)
-		return cluster->patched;
-	cluster->patched = NULL;
-	arena_done(&cluster->patched_arena);
-	return cached;
+	return patched_current(&cluster->patched,
+			       kube_informer_get(cluster->control->ray_clusters,
+						 cluster->namespace_, cluster->name));
 }
 
 static const char *staleness(const struct cluster *cluster, struct arena *arena)
@@ -173,6 +165,12 @@ static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
 	ret_view->cluster = current_object(cluster);
 	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
 						      cluster->namespace_, cluster->name);
+}
+
+/* What a decision in work would be made on if it began now. */
+static const struct ray_cluster *current_cluster(void *context)
+{
+	return current_object(context);
 }
 
 static void current_view(void *context, struct arena *arena, struct pass_view *ret_view)
@@ -347,18 +345,6 @@ static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 	return !gate_check(&snapshot).reason;
 }
 
-static void keep_patched(struct cluster *cluster, const char *body)
-{
-	struct ray_cluster *object;
-	struct err err;
-
-	arena_done(&cluster->patched_arena);
-	cluster->patched = NULL;
-	object = ARENA_NEW(&cluster->patched_arena, struct ray_cluster);
-	if (act_decode_cluster(body, strlen(body), &cluster->patched_arena, object, &err) == 0)
-		cluster->patched = object;
-}
-
 static void keep_pace(struct cluster *cluster, const struct pace_reading *reading)
 {
 	if (!pace_update(&cluster->pace, scan_ms(cluster), reading))
@@ -424,7 +410,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 		cluster->memory_json = memory_strdup(result->memory_json);
 	}
 	if (result->patched_body) {
-		keep_patched(cluster, result->patched_body);
+		patched_keep(&cluster->patched, result->patched_body);
 		notices_accepted(cluster->control->notices, cluster->key);
 		autoscaler_objects_patched(cluster->control->autoscalers, cluster->namespace_,
 					   cluster->name);
@@ -454,6 +440,7 @@ static bool requests_in_kv(const struct ray_cluster *object)
 static void start_pass(void *context)
 {
 	static const struct pass_callbacks functions = { .view = current_view,
+							 .current = current_cluster,
 							 .unchanged = is_unchanged,
 							 .decided = decided,
 							 .done = pass_ended };

@@ -29,6 +29,7 @@
 #include "net/log.h"
 #include "net/loop.h"
 #include "net/process.h"
+#include "net/work.h"
 
 #define USER_AGENT "rayscaler"
 
@@ -422,9 +423,10 @@ static void stop(void *context)
 
 static void controller_done(struct controller *controller)
 {
+	end_passes(controller);
+	work_stop(controller->control.loop); /* before the objects that decisions read */
 	endpoints_free(controller->endpoints);
 	status_free(steal(&controller->control.status));
-	end_passes(controller);
 	turns_free(controller->control.turns);
 	registration_free(controller->control.registration);
 	notices_free(controller->control.notices);
@@ -470,6 +472,7 @@ int controller_run(const struct options *options, struct err *err)
 	int status;
 
 	process_raise_files();
+	process_share_heap();
 	controller.control.loop = loop_new();
 	controller.control.turns = turns_new(controller.control.loop);
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);

@@ -71,6 +71,7 @@ static struct metrics_now metrics_now(const struct control *control)
 		.leader = leader_is_leading(control->leader),
 		.view_stale = view_is_stale(control),
 		.fuse = control->fuse,
+		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.unreadable =
 			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,
 	};

@@ -323,6 +323,20 @@ void fuse_patch_sent(struct fuse *fuse, const struct fuse_objects *objects, cons
 	entry_sum(fuse, entry);
 }
 
+bool fuse_patch_fits(struct fuse *fuse, const struct fuse_objects *objects, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct fuse_budget budget;
+	int64_t added;
+
+	fuse_budget(fuse, objects, &scratch, &budget);
+	if (!budget.has_ceiling)
+		return true;
+	added = count(fuse, objects, patched_replicas(objects->cluster, plan, &scratch)) -
+		count(fuse, objects, NULL);
+	return added <= 0 || added <= budget.amount;
+}
+
 static bool is_refusal(const struct err *err)
 {
 	return err->kind == ERR_CONFLICT || err->kind == ERR_DENIED || err->kind == ERR_NOT_FOUND ||

@@ -62,6 +62,10 @@ struct fuse_budget {
 void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct arena *arena,
 		 struct fuse_budget *ret_budget);
 
+/* Whether the ceilings still allow the patch of `plan`, made from `objects`: other clusters' patches may
+ * have been sent since its budget was given. Adding nothing is always allowed. */
+bool fuse_patch_fits(struct fuse *fuse, const struct fuse_objects *objects,
+		     const struct plan *plan);
 /* The patch of `plan`, made from `objects`, is about to be sent. */
 void fuse_patch_sent(struct fuse *fuse, const struct fuse_objects *objects,
 		     const struct plan *plan);

@@ -106,6 +106,9 @@
 	X(HISTOGRAM, PATCH_TO_POD, "rayscaler_patch_to_pod_seconds", "",                           \
 	  "From an accepted patch that raised replicas to the first pass in which all Pods "       \
 	  "asked for are in the cache: the operator's lag. Not kept over a restart.")              \
+	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                    \
+	  "The longest time since the start in which the event loop waited for nothing: while it " \
+	  "lasts, no watch, probe or request of any cluster is served.")                           \
 	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                      \
 	  "Requests to the API server that ended, by HTTP status, or error without one.")          \
 	X(COUNTER, GCS_ERRORS, "rayscaler_gcs_errors_total", "kind",                               \

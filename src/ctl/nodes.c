@@ -14,8 +14,7 @@
 /* A Node that ends. */
 struct ending {
 	struct arena arena;
-	struct node node;
-	struct taint taint;
+	struct node node; /* name and one taint */
 };
 
 struct nodes {
@@ -36,6 +35,19 @@ static void forget(struct nodes *nodes, const char *name)
 	memory_free(ending);
 }
 
+static struct node node_of(const char *name, const struct taint *taint, struct arena *arena)
+{
+	struct taint *copy = ARENA_NEW(arena, struct taint);
+
+	*copy = (struct taint){ .key = arena_strdup(arena, taint->key),
+				.value = arena_strdup(arena, taint->value),
+				.effect = arena_strdup(arena, taint->effect) };
+	return (struct node){ .name = arena_strdup(arena, name),
+			      .resource_version = "",
+			      .taints = copy,
+			      .taint_count = 1 };
+}
+
 static void keep(struct nodes *nodes, const struct node *node, const struct taint *taint)
 {
 	struct ending *ending;
@@ -43,13 +55,7 @@ static void keep(struct nodes *nodes, const struct node *node, const struct tain
 	if (map_get(&nodes->ending, node->name) || nodes->ending.count >= NODES_MAX)
 		return;
 	ending = memory_alloc(sizeof(*ending));
-	ending->taint = (struct taint){ .key = arena_strdup(&ending->arena, taint->key),
-					.value = arena_strdup(&ending->arena, taint->value),
-					.effect = arena_strdup(&ending->arena, taint->effect) };
-	ending->node = (struct node){ .name = arena_strdup(&ending->arena, node->name),
-				      .resource_version = "",
-				      .taints = &ending->taint,
-				      .taint_count = 1 };
+	ending->node = node_of(node->name, taint, &ending->arena);
 	map_set(&nodes->ending, node->name, ending);
 }
 
@@ -142,9 +148,11 @@ void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, siz
 		bool known = false;
 
 		for (size_t j = 0; ending && j < found.count; j++)
-			known = known || found.at[j].name == ending->node.name;
+			known = known || !strcmp(found.at[j].name, ending->node.name);
 		if (ending && !known)
-			VEC_PUSH(arena, &found, ending->node);
+			/* It may be forgotten before the decision has been made. */
+			VEC_PUSH(arena, &found,
+				 node_of(ending->node.name, ending->node.taints, arena));
 	}
 	*ret_nodes = found.at;
 	*ret_count = found.count;

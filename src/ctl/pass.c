@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
-#include "core/decide.h"
 #include "ctl/leader.h"
 #include "ctl/metrics.h"
 #include "ctl/options.h"
@@ -15,11 +14,11 @@
 #include "kube/kube_path.h"
 #include "net/log.h"
 #include "net/loop.h"
+#include "net/work.h"
 
 #define CONFLICTS_MAX 3
 #define READS_MAX 2
 
-static void pass_decide(struct pass *pass);
 static void read_state(struct pass *pass);
 
 /* --- how long it takes --- */
@@ -71,8 +70,8 @@ static int64_t gcs_timeout_ms(const struct pass *pass)
 	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
 }
 
-static void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
-			const struct err *err)
+void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
+		 const struct err *err)
 {
 	struct pass_result result = {
 		.memory_json = memory_json,
@@ -267,45 +266,37 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 
 /* --- the decision --- */
 
-static void announce(struct pass *pass, const struct plan *plan, const struct snapshot *snapshot)
+static void announce(struct pass *pass)
 {
+	const struct pass_work *work = pass->work;
 	struct pass_decision decision = {
-		.plan = plan,
-		.snapshot = snapshot,
-		.summary = summary_of(snapshot, plan, &pass->arena),
-		.ray_state = snapshot->ray_state,
+		.plan = work->plan,
+		.snapshot = &work->snapshot,
+		.summary = work->summary,
+		.ray_state = work->snapshot.ray_state,
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,
 		.digest = pass->reads == 1 ? pass->digest : 0,
 	};
 
-	pass->memory_json = act_memory_text(plan, &pass->arena);
-	act_scaled(plan, &pass->arena, &pass->scaled);
+	pass->memory_json = work->memory_json;
+	pass->scaled = work->scaled;
 	pass->callbacks.decided(pass->callbacks.context, &decision);
 }
 
-/* Decides on what is known now and takes the next step that the plan needs. */
-static void pass_decide(struct pass *pass)
+/* Takes the next step that the plan needs. */
+void pass_decided(struct pass *pass)
 {
-	struct snapshot *snapshot = ARENA_NEW(&pass->arena, struct snapshot);
-	struct pass_view view = { .stale = "" };
-	struct fuse_objects objects;
-	const struct plan *plan;
+	const struct plan *plan = pass->work->plan;
+	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
 
-	pass->callbacks.view(pass->callbacks.context, &pass->arena, &view);
-	if (!view.cluster) {
-		pass_finish(pass, NULL, NULL, NULL);
-		return;
-	}
-	check_key_set(pass->key);
-	phase_begin(pass);
-	pass_observe(pass, &view, snapshot);
-	plan = decide(snapshot, &pass->arena);
-	phase_end(pass, "deciding");
-	check_key_set("");
 	/* A process that was stopped may be the second one: it neither acts nor says anything. */
 	if (!leader_is_leading(pass->config.control->leader)) {
 		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
+	if (pass_decide_is_overtaken(pass)) {
+		pass_decide(pass);
 		return;
 	}
 	/* Drains without an answer or conflicts took long: Ray is asked once more, so that what is
@@ -320,8 +311,12 @@ static void pass_decide(struct pass *pass)
 		verify_pods(pass);
 		return;
 	}
-	announce(pass, plan, snapshot);
-	objects = pass_objects(pass, &view);
+	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
+	if (plan->patch.count > 0 && !fuse_patch_fits(pass->config.control->fuse, &objects, plan)) {
+		pass_decide(pass);
+		return;
+	}
+	announce(pass);
 	if (plan->patch.count > 0)
 		send_patch(pass, plan, &objects);
 	else
@@ -439,6 +434,8 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->config.namespace_ = arena_strdup(&pass->arena, config->namespace_);
 	pass->config.name = arena_strdup(&pass->arena, config->name);
 	pass->config.api_version = arena_strdup(&pass->arena, config->api_version);
+	if (config->ray_note)
+		pass->config.ray_note = arena_strdup(&pass->arena, config->ray_note);
 	if (config->gcs_problem)
 		pass->config.gcs_problem = arena_strdup(&pass->arena, config->gcs_problem);
 	if (config->memory_json)
@@ -459,17 +456,19 @@ void pass_free(struct pass *pass)
 			gcs_call_cancel(pass->requests.at[i]->gcs);
 	}
 	loop_timer_free(pass->start);
-	arena_done(&pass->arena);
-	memory_free(pass);
+	if (pass->job)
+		work_cancel(pass->job); /* and pass_release when it has ended */
+	else
+		pass_release(pass);
 }
 
 const char *pass_step_name(const struct pass *pass)
 {
 	static const char *const names[] = {
-		[PASS_STARTING] = "Starting", [PASS_READING] = "Reading",
-		[PASS_DRAINING] = "Draining", [PASS_VERIFYING] = "Verifying",
-		[PASS_PATCHING] = "Patching", [PASS_REFRESHING] = "Refreshing",
-		[PASS_DONE] = "Done",
+		[PASS_STARTING] = "Starting",     [PASS_READING] = "Reading",
+		[PASS_DECIDING] = "Deciding",     [PASS_DRAINING] = "Draining",
+		[PASS_VERIFYING] = "Verifying",   [PASS_PATCHING] = "Patching",
+		[PASS_REFRESHING] = "Refreshing", [PASS_DONE] = "Done",
 	};
 
 	return names[pass->step];

@@ -7,6 +7,7 @@
  *
  * The steps, by the names in the log (each skipped when it has nothing to do):
  *   Reading    GetClusterResourceState
+ *   Deciding   core/decide on a thread of the pool (net/work.h), before each of the steps below
  *   Draining   DrainNode for what is idle too long; Ray may refuse
  *   Verifying  LIST of the cluster's Pods, when one is to be deleted because it never joined: the
  *              cache may lag behind its start
@@ -33,7 +34,9 @@ struct act_scaled_list;
 struct gcs_client;
 struct pass;
 
-/* What the caches hold now. The pointers are valid until the loop turns. */
+/* What the caches hold now. The list of Pods is valid until the loop turns; the objects, and all that
+ * they point to, until a decision on them has been made, which may be many turns later: what replaces
+ * them gives the old ones to work_retire (net/work.h), and what does not is copied into the arena. */
 struct pass_view {
 	const struct ray_cluster *cluster; /* NULL: it is gone, or cannot be decoded */
 	const struct pod *const *pods;
@@ -79,6 +82,8 @@ struct pass_decision {
 struct pass_callbacks {
 	void *context;
 	void (*view)(void *context, struct arena *arena, struct pass_view *ret_view);
+	/* The RayCluster of the view as it is now; NULL: it is gone, or cannot be decoded. */
+	const struct ray_cluster *(*current)(void *context);
 	/* Whether a decision on the caches as they are and a reply with this digest is known to be the
 	 * last one again: then the pass ends without deciding. NULL: it is not. */
 	bool (*unchanged)(void *context, uint64_t digest);
@@ -93,7 +98,7 @@ struct pass_config {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	struct gcs_client *gcs;  /* NULL: Ray is not asked */
 	const char *gcs_problem; /* then: why */
-	const char *ray_note;    /* for the message (core/snapshot.h); lives as long as the pass */
+	const char *ray_note;    /* for the message (core/snapshot.h) */
 	const char *memory_json; /* of the last pass; NULL: none */
 	bool read_kv_requests;   /* SDK requests of autoscaler v1 are in the key-value store */
 };

@@ -1,5 +1,5 @@
-/* The inside of a pass, shared by pass.c (its steps) and pass_observe.c (what it knows, and how old
- * that is). Nobody else may include it. */
+/* The inside of a pass, shared by pass.c (its steps), pass_decide.c (the decision off the loop) and
+ * pass_observe.c (what it knows, and how old that is). Nobody else may include it. */
 #ifndef CTL_PASS_INTERN_H
 #define CTL_PASS_INTERN_H
 
@@ -12,6 +12,7 @@
 enum pass_step {
 	PASS_STARTING = 0,
 	PASS_READING,
+	PASS_DECIDING,
 	PASS_DRAINING,
 	PASS_VERIFYING,
 	PASS_PATCHING,
@@ -28,13 +29,27 @@ struct pass_request {
 	const char *pod;     /* of a drain */
 };
 
+/* A decision in work: what it is made of, and what is made of it. In the pass's arena, which nothing
+ * else uses while the job runs. */
+struct pass_work {
+	struct pass_view view; /* the objects stay until the job has ended (net/work.h) */
+	struct snapshot snapshot;
+	int64_t took_us;
+	const struct plan *plan;
+	const struct summary *summary;
+	const char *memory_json;
+	struct act_scaled_list scaled;
+};
+
 struct pass {
 	struct pass_config config;
 	struct pass_callbacks callbacks;
 	struct arena arena;
 	enum pass_step step;
 	struct loop_timer *start;
-	const char *key; /* "namespace/name" */
+	struct work_job *job;   /* NULL: nothing is being decided */
+	struct pass_work *work; /* of the last decision */
+	const char *key;        /* "namespace/name" */
 	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
 	int64_t basis_ms; /* loop_boot_ms of what it is decided on */
 	int reads;        /* of the GCS's state */
@@ -56,6 +71,7 @@ struct pass {
 	bool drained;        /* drains were asked for */
 	bool drain_accepted; /* one of them at least */
 	int conflicts;
+	int overtaken; /* decisions that were made on a RayCluster that had changed meanwhile */
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;
@@ -65,6 +81,18 @@ struct pass {
 	const char *memory_json;
 	struct act_scaled_list scaled;
 };
+
+/* Decides on what is known now, on a thread of the pool, and calls pass_decided on the loop, or ends the
+ * pass when the RayCluster is gone. pass_free stops that. */
+void pass_decide(struct pass *pass);
+void pass_decided(struct pass *pass);
+/* The RayCluster of the last decision is not the one that is there now: decide again. After some tries
+ * the `test` operations of the patch have to do. */
+bool pass_decide_is_overtaken(struct pass *pass);
+void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
+		 const struct err *err);
+/* The end of its memory. */
+void pass_release(struct pass *pass);
 
 /* All has been read that will be read: from here on "now" stands still, and the age of what is known
  * counts. The age is measured by loop_boot_ms: a wall clock that jumps makes nothing young or old. */
@@ -77,7 +105,8 @@ int64_t pass_observe_until_ms(const struct pass *pass);
 
 /* What ctl/fuse counts of it: what was read in this pass is newer than the caches. */
 struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view);
-/* The snapshot of what the pass and the caches know. */
-void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot);
+/* The snapshot of what the pass and the caches know. In the view, what would not last until the decision
+ * has been made is copied. */
+void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot);
 
 #endif

@@ -43,10 +43,65 @@ struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view
 	};
 }
 
-void pass_observe(struct pass *pass, const struct pass_view *view, struct snapshot *ret_snapshot)
+/* ---- what may be replaced before the decision has been made ---- */
+
+static const struct lint_digest *copy_lint(const struct lint_digest *digest, struct arena *arena)
+{
+	struct lint_digest *copy;
+
+	if (!digest)
+		return NULL;
+	copy = ARENA_NEW(arena, struct lint_digest);
+	*copy = *digest;
+	copy->told = arena_strdup(arena, digest->told);
+	copy->message = arena_strdup(arena, digest->message);
+	return copy;
+}
+
+/* The object of the cache stays; what represents one that cannot be decoded does not. */
+static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_object *object,
+						       struct arena *arena)
+{
+	struct autoscaler_object *copy;
+	const char **problems;
+
+	if (!object)
+		return NULL;
+	copy = ARENA_NEW(arena, struct autoscaler_object);
+	problems = arena_array(arena, object->problems.count, sizeof(*problems));
+	*copy = *object;
+	for (size_t i = 0; i < object->problems.count; i++)
+		problems[i] = object->problems.at[i];
+	copy->problems.at = problems;
+	return copy;
+}
+
+/* The cache's list of Pods changes with the cache; the Pods in it stay until the job has ended. */
+static const struct pod *const *copy_list(const struct pass_view *view, struct arena *arena)
+{
+	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
+
+	for (size_t i = 0; i < view->pod_count; i++)
+		pods[i] = view->pods[i];
+	return pods;
+}
+
+static void make_lasting(struct pass_view *view, struct arena *arena)
+{
+	view->pods = copy_list(view, arena);
+	view->autoscaler = copy_autoscaler(view->autoscaler, arena);
+	view->lint = copy_lint(view->lint, arena);
+}
+
+void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot)
 {
 	struct fuse_objects objects = pass_objects(pass, view);
 	struct fuse_budget budget;
+
+	/* Before: it recognizes the cache's own list. */
+	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
+	make_lasting(view, &pass->arena);
+	objects = pass_objects(pass, view);
 	struct observation observation = {
 		.now = pass->now,
 		.cluster = objects.cluster,
@@ -78,6 +133,5 @@ void pass_observe(struct pass *pass, const struct pass_view *view, struct snapsh
 		.gpu_budget = &budget,
 	};
 
-	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
 	observe(&observation, &pass->arena, ret_snapshot);
 }

@@ -9,6 +9,7 @@
 #include "ctl/stock.h"
 #include "net/log.h"
 #include "net/loop.h"
+#include "net/work.h"
 
 /* A cluster of 5,000 Nodes and 150,000 Pods is what Kubernetes itself promises to carry. */
 #define NODES_MAX 5000
@@ -30,6 +31,12 @@ struct choice {
 	size_t pod_count;
 };
 
+/* A look that is not used any more. */
+struct old {
+	struct stock *stock;
+	struct arena arena;
+};
+
 struct room {
 	const struct control *control;
 	struct loop_timer *timer; /* forgets */
@@ -43,13 +50,26 @@ struct room {
 	struct log_repeat trouble;
 };
 
+static void old_free(void *memory)
+{
+	struct old *old = memory;
+
+	stock_free(old->stock);
+	arena_done(&old->arena);
+	memory_free(old);
+}
+
+/* Decisions on it may be in work. */
 static void forget(struct room *room)
 {
-	stock_free(room->stock);
-	room->stock = NULL;
+	struct old *old = memory_alloc(sizeof(*old));
+
+	old->stock = steal(&room->stock);
+	old->arena = room->arena;
+	room->arena = ARENA_INIT;
 	map_done(&room->choices);
 	room->choices = MAP_INIT;
-	arena_done(&room->arena);
+	work_retire(room->control->loop, old_free, old);
 }
 
 static void on_timer(void *context)

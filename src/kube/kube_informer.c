@@ -445,7 +445,8 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	CHECK(!informer->name || (informer->namespace_ && options->poll_ms > 0));
 	informer->poll_ms = options->poll_ms;
 	informer->denied_retry_ms = options->denied_retry_ms;
-	kube_store_init(&informer->store, options->type, &informer->callbacks);
+	kube_store_init(&informer->store, kube_client_loop(client), options->type,
+			&informer->callbacks);
 	informer->store.passing = options->passing;
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;

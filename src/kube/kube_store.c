@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "codec/json.h"
+#include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
 
@@ -44,10 +45,25 @@ static void kube_content_done(struct kube_content *content)
 	memory_free(content->bad);
 }
 
-void kube_store_init(struct kube_store *store, const struct kube_type *type,
+static void kube_content_release(void *memory)
+{
+	kube_content_done(memory);
+	memory_free(memory);
+}
+
+/* A decision that is being made on another thread may still read it. */
+static void kube_content_retire(const struct kube_store *store, const struct kube_content *content)
+{
+	struct kube_content *kept = memory_alloc(sizeof(*kept));
+
+	*kept = *content;
+	work_retire(store->loop, kube_content_release, kept);
+}
+
+void kube_store_init(struct kube_store *store, struct loop *loop, const struct kube_type *type,
 		     const struct kube_informer_callbacks *callbacks)
 {
-	*store = (struct kube_store){ .type = type, .callbacks = callbacks };
+	*store = (struct kube_store){ .type = type, .callbacks = callbacks, .loop = loop };
 	store->entries = MAP_INIT;
 	store->groups = MAP_INIT;
 	store->scratch = ARENA_INIT;
@@ -249,7 +265,7 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, struct er
 	else if (old.object)
 		change = KUBE_MODIFIED;
 	kube_store_tell(store, change, meta.key, old.object, entry->content.object);
-	kube_content_done(&old);
+	kube_content_retire(store, &old);
 	return 0;
 }
 
@@ -262,7 +278,7 @@ void kube_store_remove_key(struct kube_store *store, const char *key)
 	kube_store_unindex(store, entry);
 	kube_store_count(store, &entry->content, (size_t)-1);
 	kube_store_tell(store, KUBE_DELETED, key, entry->content.object, NULL);
-	kube_content_done(&entry->content);
+	kube_content_retire(store, &entry->content);
 	memory_free(entry);
 }
 

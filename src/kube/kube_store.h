@@ -12,6 +12,7 @@
 #include "kube/kube_informer.h"
 
 struct kube_entry;
+struct loop;
 
 struct kube_store {
 	const struct kube_type *type;
@@ -20,14 +21,16 @@ struct kube_store {
 	struct map groups;                               /* the index: key to struct kube_group */
 	struct arena scratch;
 	struct words *words; /* of all objects */
+	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: what the last one did not name is gone */
 	bool passing;   /* set after init: objects are told of and not kept */
 };
 
-void kube_store_init(struct kube_store *store, const struct kube_type *type,
+void kube_store_init(struct kube_store *store, struct loop *loop, const struct kube_type *type,
 		     const struct kube_informer_callbacks *callbacks);
-void kube_store_done(struct kube_store *store); /* calls nobody back */
+/* Calls nobody back. No job may be under way that reads an object. */
+void kube_store_done(struct kube_store *store);
 
 /* A list begins; kube_store_sweep ends it and deletes what was not put since then. */
 void kube_store_mark(struct kube_store *store);

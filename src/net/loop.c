@@ -6,12 +6,16 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "net/work.h"
 
 struct loop {
 	uv_loop_t uv;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
 	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
+	struct work *work;
+	uint64_t turn_ns, idle_ns; /* at the end of the last turn: the time, and all time waited */
+	uint64_t longest_turn_ns;
 };
 
 struct loop_timer {
@@ -37,9 +41,24 @@ static void loop_read_wall(struct loop *loop)
 			       (int64_t)(uv_hrtime() / 1000000);
 }
 
+/* Callbacks of sockets run before the check handle, those of timers after it: so a turn is what lies
+ * between two waits, less the time waited. */
+static void loop_count_turn(struct loop *loop)
+{
+	uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(&loop->uv);
+	uint64_t passed_ns = now_ns - loop->turn_ns, waited_ns = idle_ns - loop->idle_ns;
+
+	if (loop->turn_ns > 0 && passed_ns > waited_ns &&
+	    passed_ns - waited_ns > loop->longest_turn_ns)
+		loop->longest_turn_ns = passed_ns - waited_ns;
+	loop->turn_ns = now_ns;
+	loop->idle_ns = idle_ns;
+}
+
 static void loop_on_prepare(uv_prepare_t *handle)
 {
 	loop_read_wall(handle->data);
+	loop_count_turn(handle->data);
 }
 
 static void loop_on_check(uv_check_t *handle)
@@ -54,6 +73,7 @@ struct loop *loop_new(void)
 	/* A peer that closes its socket must give an error from write, not end the program. */
 	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 	CHECK(uv_loop_init(&loop->uv) == 0);
+	CHECK(uv_loop_configure(&loop->uv, UV_METRICS_IDLE_TIME) == 0);
 	CHECK(uv_prepare_init(&loop->uv, &loop->before_poll) == 0);
 	CHECK(uv_check_init(&loop->uv, &loop->after_poll) == 0);
 	loop->before_poll.data = loop;
@@ -81,6 +101,7 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
+	work_stop(loop);
 	uv_close((uv_handle_t *)&loop->before_poll, NULL);
 	uv_close((uv_handle_t *)&loop->after_poll, NULL);
 	/* Runs the close callbacks of what was freed before; the first run does nothing after a
@@ -190,7 +211,17 @@ void loop_signal_free(struct loop_signal *signal)
 		uv_close((uv_handle_t *)&signal->uv, loop_signal_on_close);
 }
 
+int64_t loop_longest_turn_us(const struct loop *loop)
+{
+	return (int64_t)(loop->longest_turn_ns / 1000);
+}
+
 struct uv_loop_s *loop_uv(struct loop *loop)
 {
 	return &loop->uv;
+}
+
+struct work **loop_work(struct loop *loop)
+{
+	return &loop->work;
 }

@@ -1,6 +1,6 @@
 /* The one event loop of the program: timers, signals, and "now", read once per turn.
- * The loop owns its timers' handles; whoever makes a timer frees it. Callbacks run on the one
- * thread, must not block, and must not free the object they were called on.
+ * The loop owns its timers' handles; whoever makes a timer frees it. Callbacks run on the
+ * loop's thread, must not block, and must not free the object they were called on.
  * libuv stays behind this header, except for the modules of net/. */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
@@ -13,6 +13,7 @@ struct loop;
 struct loop_timer;
 struct loop_signal;
 struct uv_loop_s;
+struct work;
 
 typedef void loop_callback(void *context);
 
@@ -41,6 +42,11 @@ struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback
 				    void *context);
 void loop_signal_free(struct loop_signal *signal);
 
+/* The longest turn since the start: from one wait for the next event to the next wait, all callbacks in
+ * between. Nothing else goes on in that time. Not counted before the first wait. */
+int64_t loop_longest_turn_us(const struct loop *loop);
+
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
+struct work **loop_work(struct loop *loop);   /* only for net/work; NULL at first */
 
 #endif

@@ -1,6 +1,7 @@
 #include "net/process.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -48,6 +49,11 @@ void process_read(struct process_figures *ret_figures)
 	ret_figures->max_fds = -1;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		ret_figures->max_fds = (int64_t)limit.rlim_cur;
+}
+
+void process_share_heap(void)
+{
+	(void)mallopt(M_ARENA_MAX, 1);
 }
 
 void process_raise_files(void)

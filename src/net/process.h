@@ -18,4 +18,8 @@ void process_read(struct process_figures *ret_figures);
  * changes. Programs that it starts have the same limit. */
 void process_raise_files(void);
 
+/* One heap for all threads: with one for each, memory that a decision has freed on one thread is not
+ * there for the next. Before the first thread is started. */
+void process_share_heap(void);
+
 #endif

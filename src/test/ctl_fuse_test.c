@@ -117,6 +117,18 @@ static const char *ceiling(size_t i)
 	return budget.ceiling;
 }
 
+/* The ceilings allow a patch to so many replicas. */
+static bool fits(size_t i, int64_t replicas)
+{
+	const struct fuse_objects objects = { .cluster = &world.clusters[i] };
+	struct patch_op op = { .op = "add",
+			       .path = "/spec/workerGroupSpecs/0/replicas",
+			       .integer = replicas };
+	struct plan plan = { .patch = { .at = &op, .count = 1 } };
+
+	return fuse_patch_fits(world.fuse, &objects, &plan);
+}
+
 /* A patch to so many replicas goes out. */
 static void sends(size_t i, int64_t replicas)
 {
@@ -208,6 +220,23 @@ static void test_the_smallest_wins(void **state)
 	becomes(2, 1);
 	assert_int_equal(budget(0), UNITS(2));
 	assert_string_equal(ceiling(0), "max-gpus-per-namespace 4");
+}
+
+/* Two decisions in work at once were given the same budget: only one of their patches fits. */
+static void test_a_patch_that_came_first_leaves_less(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(8));
+	assert_int_equal(budget(1), UNITS(8));
+	assert_true(fits(1, 8));
+	sends(0, 6);
+	assert_false(fits(1, 8));
+	assert_false(fits(1, 3));
+	assert_true(fits(1, 2));
+	sends(0, 8);
+	assert_false(fits(1, 1));
+	assert_true(fits(1, 0)); /* adds nothing */
 }
 
 /* Two decisions in one turn of the loop. */
@@ -442,6 +471,7 @@ int main(void)
 		TEST(test_what_others_have_is_gone),
 		TEST(test_a_decision_on_newer_objects),
 		TEST(test_the_smallest_wins),
+		TEST(test_a_patch_that_came_first_leaves_less),
 		TEST(test_a_patch_under_way_is_counted),
 		TEST(test_the_cache_is_quicker_than_the_answer),
 		TEST(test_a_refusal_frees),

@@ -24,9 +24,11 @@ static void decided_on(void *context, const struct pass_decision *decision)
 
 static void run_known(bool known)
 {
-	static const struct pass_callbacks callbacks = {
-		.view = view, .unchanged = unchanged, .decided = decided_on, .done = ended
-	};
+	static const struct pass_callbacks callbacks = { .view = view,
+							 .current = current,
+							 .unchanged = unchanged,
+							 .decided = decided_on,
+							 .done = ended };
 	struct pass_config pass = { .control = &control,
 				    .namespace_ = "a",
 				    .name = "demo",

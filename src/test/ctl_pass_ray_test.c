@@ -219,6 +219,7 @@ static void test_heads_that_hang_delay_nobody(void **state)
 	for (size_t i = 0; i < HANGING; i++) {
 		struct pass_callbacks callbacks = { .context = &passes[i],
 						    .view = view,
+						    .current = current,
 						    .decided = hung_decided,
 						    .done = hung_ended };
 

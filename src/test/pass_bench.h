@@ -199,10 +199,10 @@ static struct options options;
 static struct control control;
 
 static struct {
-	struct arena arena;
+	struct arena arena; /* of what current() gives */
 	const char *cluster, *pods, *stale;
 	struct pass *pass;
-	int decisions, endings;
+	int decisions, endings, views;
 	void (*on_decided)(void); /* NULL: nothing */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached;
@@ -222,6 +222,7 @@ static void view(void *context, struct arena *arena, struct pass_view *ret_view)
 	struct err err;
 
 	(void)context;
+	seen.views++;
 	if (act_decode_cluster(cluster, strlen(cluster), arena, object, &err) < 0 ||
 	    act_decode_pods(pods, strlen(pods), arena, &list, &ret_view->pod_count, &err) < 0)
 		fail_msg("%s", err.text);
@@ -230,6 +231,21 @@ static void view(void *context, struct arena *arena, struct pass_view *ret_view)
 	ret_view->stale = seen.stale;
 	memory_free(cluster);
 	memory_free(pods);
+}
+
+static const struct ray_cluster *current(void *context)
+{
+	char *cluster = script_text(seen.cluster);
+	struct ray_cluster *object;
+	struct err err;
+
+	(void)context;
+	arena_reset(&seen.arena);
+	object = ARENA_NEW(&seen.arena, struct ray_cluster);
+	if (act_decode_cluster(cluster, strlen(cluster), &seen.arena, object, &err) < 0)
+		fail_msg("%s", err.text);
+	memory_free(cluster);
+	return object;
 }
 
 static void decided(void *context, const struct pass_decision *decision)
@@ -299,6 +315,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	pass_free(seen.pass);
+	arena_done(&seen.arena);
 	gcs_client_free(bench.client);
 	h2_server_stop(&bench.gcs.server);
 	buf_done(&bench.gcs.body);
@@ -309,9 +326,9 @@ static int teardown(void **state)
 
 __attribute__((unused)) static void start_pass(const char *memory)
 {
-	static const struct pass_callbacks callbacks = { .view = view,
-							 .decided = decided,
-							 .done = ended };
+	static const struct pass_callbacks callbacks = {
+		.view = view, .current = current, .decided = decided, .done = ended
+	};
 	char *text = memory ? script_text(memory) : NULL;
 	struct pass_config pass = { .control = &control,
 				    .namespace_ = "a",

@@ -1,0 +1,79 @@
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "core/decide.h"
+#include "ctl/metrics.h"
+#include "ctl/pass_intern.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+#define OVERTAKEN_MAX 3
+
+/* On a thread of the pool: reads only the snapshot and writes only into the pass's arena. */
+static void decision_run(void *context, const struct work_job *job)
+{
+	struct pass *pass = context;
+	struct pass_work *work = pass->work;
+	int64_t begun_us = loop_precise_us();
+
+	(void)job;
+	check_key_set(pass->key);
+	work->plan = decide(&work->snapshot, &pass->arena);
+	work->summary = summary_of(&work->snapshot, work->plan, &pass->arena);
+	work->memory_json = act_memory_text(work->plan, &pass->arena);
+	act_scaled(work->plan, &pass->arena, &work->scaled);
+	check_key_set("");
+	work->took_us = loop_precise_us() - begun_us;
+}
+
+static void decision_done(void *context)
+{
+	struct pass *pass = context;
+
+	pass->job = NULL;
+	metrics_duration(pass->config.control->metrics, METRICS_RECONCILE_DURATION, "deciding",
+			 (double)pass->work->took_us / 1e6);
+	pass_decided(pass);
+}
+
+void pass_release(struct pass *pass)
+{
+	arena_done(&pass->arena);
+	memory_free(pass);
+}
+
+static void decision_drop(void *context)
+{
+	pass_release(context);
+}
+
+void pass_decide(struct pass *pass)
+{
+	static const struct work_functions functions = { .run = decision_run,
+							 .done = decision_done,
+							 .drop = decision_drop };
+	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
+
+	work->view.stale = "";
+	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
+	if (!work->view.cluster) {
+		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
+	pass_observe(pass, &work->view, &work->snapshot);
+	pass->work = work;
+	pass->step = PASS_DECIDING;
+	pass->job = work_start(pass->config.control->loop, &functions, pass);
+}
+
+bool pass_decide_is_overtaken(struct pass *pass)
+{
+	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
+	const struct ray_cluster *now = pass->callbacks.current(pass->callbacks.context);
+
+	if (!now || (now->generation <= objects.cluster->generation &&
+		     !strcmp(now->uid, objects.cluster->uid)))
+		return !now;
+	return ++pass->overtaken <= OVERTAKEN_MAX;
+}

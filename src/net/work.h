@@ -1,0 +1,49 @@
+/* Work of some length off the event loop: a job runs on a thread of libuv's pool, on const input and
+ * memory of its own, and its end is handled on the loop again.
+ * Each loop has one queue, first come, first served. Who has at most one job in it (a cluster) gets the
+ * same share as all others. At most WORK_JOBS_MAX jobs run at once, and not more than processors (2 at
+ * least). All functions are called on the loop's thread, except where they say otherwise.
+ *
+ * What a job reads, and the loop replaces meanwhile, must stay until the job has ended: its owner gives
+ * it to work_retire instead of freeing it. */
+#ifndef NET_WORK_H
+#define NET_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WORK_JOBS_MAX 4 /* libuv's pool has as many threads; nothing else here uses it */
+
+struct loop;
+struct work_job;
+
+struct work_functions {
+	/* On a thread of the pool. */
+	void (*run)(void *context, const struct work_job *job);
+	void (*done)(void *context); /* on the loop, when run has returned */
+	/* On the loop, instead of done, for a job that was cancelled: when it runs no more. It frees what
+	 * the job owns. */
+	void (*drop)(void *context);
+};
+
+/* Never NULL. Exactly one of done and drop is called, done never before the loop turns. The job is
+ * freed after that. */
+struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
+			    void *context);
+/* A job that waits is dropped at once, one that runs when it has ended. Not after done. */
+void work_cancel(struct work_job *job);
+/* From any thread, for as long as the job runs: its result will not be used. */
+bool work_is_cancelled(const struct work_job *job);
+
+/* Calls release(memory), on the loop, as soon as no job is left that was started before this call: at
+ * once when there is none. */
+void work_retire(struct loop *loop, void (*release)(void *memory), void *memory);
+
+/* Cancels all jobs and runs the loop until they have ended. Before what retired memory depends on is
+ * freed, and before loop_free. */
+void work_stop(struct loop *loop);
+
+size_t work_count(const struct loop *loop); /* jobs that wait or run */
+size_t work_at_once(void);                  /* as many run at once in one loop */
+
+#endif

@@ -1,0 +1,131 @@
+/* A decision is made off the loop (ctl/pass_decide.c): what happens while it waits and runs. */
+#include "ctl/pass.h"
+
+#include <semaphore.h>
+
+#include "net/work.h"
+#include "test/pass_bench.h"
+
+static struct {
+	sem_t gate;
+	struct work_job *jobs[WORK_JOBS_MAX];
+	int ticks;
+	struct loop_timer *timer;
+} pool;
+
+static void wait_at_gate(void *context, const struct work_job *job)
+{
+	(void)context;
+	(void)job;
+	while (sem_wait(&pool.gate) != 0)
+		;
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+/* No decision begins before open_pool. */
+static void close_pool(void)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+
+	sem_init(&pool.gate, 0, 0);
+	for (size_t i = 0; i < work_at_once(); i++)
+		pool.jobs[i] = work_start(script.loop, &functions, NULL);
+}
+
+static void open_pool(void)
+{
+	for (size_t i = 0; i < work_at_once(); i++)
+		sem_post(&pool.gate);
+}
+
+static bool is_deciding(void *context)
+{
+	(void)context;
+	return !strcmp(pass_step_name(seen.pass), "Deciding");
+}
+
+static void tick(void *context)
+{
+	(void)context;
+	if (++pool.ticks < 3)
+		loop_timer_start(pool.timer, 0);
+}
+
+static bool has_ticked(void *context)
+{
+	(void)context;
+	return pool.ticks >= 3;
+}
+
+static void start_deciding(void)
+{
+	close_pool();
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
+}
+
+static void test_the_loop_turns_while_a_decision_is_made(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	start_deciding();
+	pool.ticks = 0;
+	pool.timer = loop_timer_new(script.loop, tick, NULL);
+	tick(NULL);
+	assert_true(loop_wait_until(script.loop, has_ticked, NULL, WAIT_MS));
+	loop_timer_free(pool.timer);
+	assert_int_equal(seen.endings, 0);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+}
+
+/* A plan for a RayCluster that is not there any more is not acted upon. */
+static void test_a_change_in_the_meantime_is_decided_on(void **state)
+{
+	(void)state;
+	set_pending_gpus(3);
+	start_deciding();
+	seen.cluster = "{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name':"
+		       " 'demo', 'namespace': 'a', 'generation': 2}, 'spec':"
+		       " {'enableInTreeAutoscaling': true, 'suspend': true, 'headGroupSpec':"
+		       " {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"
+		       " 'ray-head'}]}}}, 'workerGroupSpecs': []}}";
+	open_pool();
+	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_int_equal(api.patches, 0);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.views, 2);
+}
+
+/* The memory that the decision reads lives until its job has ended: ASan sees the rest. */
+static void test_a_pass_is_freed_while_it_is_decided(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	start_deciding();
+	pass_free(seen.pass);
+	seen.pass = NULL;
+	open_pool();
+	work_stop(script.loop);
+	assert_int_equal(work_count(script.loop), 0);
+	assert_int_equal(seen.decisions, 0);
+	assert_int_equal(seen.endings, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_loop_turns_while_a_decision_is_made),
+		TEST(test_a_change_in_the_meantime_is_decided_on),
+		TEST(test_a_pass_is_freed_while_it_is_decided),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
