@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "net/serve_listen.h"
+#include "net/serve_strict.h"
 
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
@@ -164,6 +165,8 @@ static enum MHD_Result send_answer(struct serve_request *request)
 	enum MHD_Result result;
 
 	CHECK(response);
+	/* Bytes behind the request are never read as another one. */
+	CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES);
 	CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 				      request->content_type) == MHD_YES);
 	if (request->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -210,6 +213,19 @@ static void wait_ended(struct serve_request *request)
 	MHD_resume_connection(request->mhd);
 }
 
+/* Of the header alone: an answer now ends the connection without its body being read. */
+static bool is_refused(struct serve_request *request, const char *method, const char *version)
+{
+	const char *why = serve_strict_check(request->mhd, version);
+
+	if (why)
+		serve_answer_text(request, MHD_HTTP_BAD_REQUEST, why);
+	else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+		 strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		serve_answer_text(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+	return request->answered;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
 				  const char *method, const char *version, const char *data,
 				  size_t *data_size, void **state)
@@ -217,17 +233,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 	struct serve *serve = context;
 	struct serve_request *request = *state;
 
-	(void)version;
 	(void)data;
 	if (!request) { /* the first call has the header alone */
 		*state = request = request_new(serve, mhd);
-		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-		    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-			serve_answer_text(request, MHD_HTTP_METHOD_NOT_ALLOWED,
-					  "only GET and HEAD");
-			return send_answer(request);
-		}
-		return MHD_YES;
+		return is_refused(request, method, version) ? send_answer(request) : MHD_YES;
 	}
 	if (*data_size > 0) { /* a body means nothing here */
 		*data_size = 0;

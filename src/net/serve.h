@@ -2,6 +2,9 @@
  * It answers on the loop, between two turns, so a loop that hangs shows as a probe that fails.
  * Owned by its maker. Must not be used for anything that changes state: it knows no credentials.
  *
+ * One request of a connection is read and answered, then the connection is closed; a request that is
+ * not framed beyond doubt (net/serve_strict.h) is answered 400.
+ *
  * Bounded: the number of connections (when they are nearly used up, the one that has been longest
  * without ending an exchange is closed for a new one, so that clients who never finish lock nobody
  * out), the time of one exchange, the bytes of a request and the bytes of all answers that clients
