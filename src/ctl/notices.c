@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/token_bucket.h"
 #include "codec/event_write.h"
 #include "ctl/metrics.h"
 #include "ctl/notice_book.h"
@@ -47,7 +48,7 @@ struct notices {
 	struct map files; /* "namespace/name" to struct file */
 	struct sending *under_way;
 	size_t under_way_count;
-	int64_t tokens, refilled_ms;
+	struct token_bucket rate;
 	int64_t not_before_ms; /* no right to, or the API server wants to be left alone */
 	bool denied;           /* told */
 	char instance[INSTANCE_SIZE];
@@ -62,8 +63,8 @@ struct notices *notices_new(const struct control *control)
 		return NULL;
 	notices = memory_alloc(sizeof(*notices));
 	notices->control = control;
-	notices->tokens = NOTICES_BURST;
-	notices->refilled_ms = loop_monotonic_ms(control->loop);
+	token_bucket_init(&notices->rate, NOTICES_RATE, NOTICES_BURST,
+			  loop_monotonic_ms(control->loop));
 	notices->not_before_ms = INT64_MIN;
 	if (pod && pod[0])
 		(void)snprintf(notices->instance, sizeof(notices->instance), "%s", pod);
@@ -187,16 +188,8 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 
 static bool may_send(struct notices *notices, int64_t now_ms)
 {
-	int64_t more = (now_ms - notices->refilled_ms) * NOTICES_RATE / MS_PER_SECOND;
-
-	if (more > 0) {
-		notices->refilled_ms = now_ms;
-		notices->tokens += more;
-		if (notices->tokens > NOTICES_BURST)
-			notices->tokens = NOTICES_BURST;
-	}
-	return notices->tokens > 0 && notices->under_way_count < NOTICES_UNDER_WAY &&
-	       now_ms >= notices->not_before_ms &&
+	return token_bucket_has(&notices->rate, 1, now_ms) &&
+	       notices->under_way_count < NOTICES_UNDER_WAY && now_ms >= notices->not_before_ms &&
 	       kube_client_pending(notices->control->kube) < NOTICES_QUEUE_MAX;
 }
 
@@ -237,7 +230,7 @@ static void send(struct notices *notices, const struct file *file, const struct 
 				     .create = order->create };
 	notices->under_way = sending;
 	notices->under_way_count++;
-	notices->tokens--;
+	(void)token_bucket_take(&notices->rate, 1, loop_monotonic_ms(notices->control->loop));
 	sending->call = kube_client_send(notices->control->kube,
 					 order->create ? KUBE_CREATE : KUBE_MERGE_PATCH, path,
 					 buf_string(&body), body.size, answered, sending);

@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/token_bucket.h"
 #include "kube/kube_call.h"
 #include "kube/kube_error.h"
-#include "kube/kube_rate.h"
 #include "kube/kube_verb.h"
 
 #define KUBE_IN_FLIGHT_MAX 64
@@ -25,7 +25,7 @@ struct kube_client {
 	struct kube_client_options options;
 	struct kube_call_list queued, sent;
 	size_t in_flight; /* sent ones that are no watch */
-	struct kube_rate rate;
+	struct token_bucket rate;
 	struct loop_timer *timer;
 };
 
@@ -295,7 +295,7 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 		return 0;
 	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
 		return expire_ms;
-	token_ms = kube_rate_wait_ms(&client->rate);
+	token_ms = token_bucket_wait_ms(&client->rate);
 	return token_ms < expire_ms ? token_ms : expire_ms;
 }
 
@@ -304,7 +304,7 @@ static void kube_client_pump(struct kube_client *client)
 	int64_t now = loop_monotonic_ms(client->loop);
 
 	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
-	       !kube_call_refusal(client->queued.first) && kube_rate_take(&client->rate, now))
+	       !kube_call_refusal(client->queued.first) && token_bucket_take(&client->rate, 1, now))
 		kube_call_leave_queue(client->queued.first);
 	if (client->queued.first)
 		loop_timer_start(client->timer, kube_client_wait_ms(client));
@@ -373,7 +373,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 	client->options = *options;
 	if (client->options.body_max_bytes == 0)
 		client->options.body_max_bytes = KUBE_BODY_MAX_BYTES;
-	kube_rate_init(&client->rate, options->qps, options->burst, loop_monotonic_ms(loop));
+	token_bucket_init(&client->rate, options->qps, options->burst, loop_monotonic_ms(loop));
 	client->timer = loop_timer_new(loop, kube_client_on_timer, client);
 	return client;
 }

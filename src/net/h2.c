@@ -70,7 +70,7 @@ static void h2_session_connect(struct h2_session *session);
  * that had been good (the peer said GOAWAY) get the next one. */
 static void h2_session_lost(struct h2_session *session, const struct err *err)
 {
-	bool good = session->good, waiting = false;
+	bool good = session->good && err->kind != ERR_LIMIT, waiting = false;
 
 	if (!good)
 		session->failures++;
@@ -203,7 +203,8 @@ static void h2_session_connect(struct h2_session *session)
 	session->generation++;
 	session->connect_deadline_ms = now + H2_CONNECT_TIMEOUT_MS;
 	session->connection = h2_connection_open(session->loop, session->host, session->port,
-						 session->tls, &h2_events, session, &err);
+						 session->tls, &session->waste, &h2_events, session,
+						 &err);
 	if (!session->connection)
 		h2_session_lost(session, &err);
 }
@@ -285,6 +286,8 @@ struct h2_session *h2_session_new(struct loop *loop, const struct h2_config *con
 		session->reply_ceiling_bytes = H2_REPLY_CEILING_BYTES;
 	session->connect_deadline_ms = INT64_MAX;
 	session->next_connect_ms = h2_session_now(session);
+	token_bucket_init(&session->waste, H2_WASTE_BYTES_PER_SECOND, H2_WASTE_BURST_BYTES,
+			  session->next_connect_ms);
 	return session;
 }
 

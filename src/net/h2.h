@@ -2,7 +2,7 @@
  * The caller owns the session; the session owns its calls and its one connection at a time, and
  * does the reconnecting: after a failure it waits (200 ms, doubling to 10 s, with jitter), and
  * calls that come before the wait is over fail with the last reason. A connection that had been
- * good is replaced at once.
+ * good is replaced at once, unless its peer flooded it (ERR_LIMIT): then the wait grows as well.
  * Must not be used for streaming calls, nor from a second thread.
  *
  * A half-open connection is noticed by its calls: a call that reaches its deadline without one byte
@@ -25,6 +25,11 @@ struct loop;
 
 #define H2_REPLY_CEILING_BYTES ((size_t)64 << 20)
 #define H2_REQUEST_CEILING_BYTES ((size_t)16 << 20)
+/* Bytes that bring no call forward (h2_connection.h): in one go, which covers what is on its way when a
+ * call is reset (the window, 1 MiB), and in the long run. A GCS sends less than 1 kB of them for a call,
+ * and 9 bytes for each 16 KiB of a reply. */
+#define H2_WASTE_BURST_BYTES (INT64_C(2) << 20)
+#define H2_WASTE_BYTES_PER_SECOND (INT64_C(64) << 10)
 #define H2_CONNECT_TIMEOUT_MS INT64_C(5000)
 #define H2_PING_INTERVAL_MS INT64_C(70000)
 #define H2_HEADERS_MAX 4

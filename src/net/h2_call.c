@@ -191,11 +191,12 @@ int h2_call_data(struct h2_call *call, const void *data, size_t size)
 {
 	struct err err;
 
-	if (call->http_status == 200 && grpc_reader_add(&call->reader, data, size, &err) < 0) {
-		h2_call_finish(call, &err);
-		return -1;
-	}
-	return 0;
+	if (call->http_status == 200 && grpc_reader_add(&call->reader, data, size, &err) == 0)
+		return 0;
+	if (call->http_status != 200) /* the page of an HTTP server is not read */
+		(void)h2_call_conclude(call, &err);
+	h2_call_finish(call, &err);
+	return -1;
 }
 
 int h2_call_conclude(const struct h2_call *call, struct err *err)

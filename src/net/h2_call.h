@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/token_bucket.h"
 #include "net/grpc.h"
 #include "net/h2.h"
 
@@ -51,6 +52,7 @@ struct h2_session {
 	struct h2_tls *tls;
 	size_t reply_ceiling_bytes;
 	struct h2_connection *connection; /* NULL: none */
+	struct token_bucket waste;        /* bytes that bring no call forward, of all connections */
 	uint64_t generation;
 	int64_t connect_deadline_ms;
 	int64_t ping_ms;   /* when the last PING went out on this connection */

@@ -6,11 +6,13 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/token_bucket.h"
 #include "net/h2_frames.h"
 #include "net/h2_tls.h"
 #include "net/loop.h"
 
 #define H2_READ_BYTES 65536
+#define H2_READS_MAX 2 /* one after the other, before other sockets have their turn */
 #define H2_TLS_READ_BYTES 16384
 #define H2_WRITE_STEP_BYTES 65536u
 
@@ -24,6 +26,8 @@ struct h2_connection {
 	enum h2_state state;
 	char *writing; /* bytes of write_request, NULL when none is under way */
 	int64_t last_read_ms;
+	struct token_bucket *waste;
+	unsigned full_reads; /* in a row, each as large as the buffer */
 };
 
 /* One thread reads one socket after the other: all connections share the buffer, so that an idle
@@ -292,13 +296,30 @@ static void h2_connection_read_done(struct h2_connection *connection, int status
 	connection->frames.events->read_end(connection->frames.owner);
 }
 
+/* -1: of the `size` bytes that were read too many brought no call forward. */
+static int h2_connection_charge(struct h2_connection *connection, size_t size, struct err *err)
+{
+	struct h2_frames *frames = &connection->frames;
+	size_t waste = size + frames->header_bytes;
+
+	waste -= frames->taken_bytes < waste ? frames->taken_bytes : waste;
+	frames->taken_bytes = frames->header_bytes = 0;
+	if (token_bucket_take(connection->waste, (int64_t)waste, connection->last_read_ms))
+		return 0;
+	return err_set(
+		err, ERR_LIMIT,
+		"HTTP/2: the other side floods the connection with frames that bring no reply "
+		"(more than %lld bytes, and then %lld a second); is this a GCS?",
+		(long long)connection->waste->burst, (long long)connection->waste->per_second);
+}
+
 static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 {
 	struct h2_connection *connection = stream->data;
 	struct err err = { .kind = ERR_NONE };
 	int status;
 
-	if (connection->state == H2_CLOSED || size == 0)
+	if (connection->state == H2_CLOSED || size == 0 || size == UV_ENOBUFS)
 		return;
 	if (size == UV_EOF) {
 		err_set(&err, ERR_RETRY, "the connection was closed by the other side%s%s",
@@ -315,14 +336,24 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 	status = connection->tls ?
 			 h2_connection_input_tls(connection, bytes->base, (size_t)size, &err) :
 			 h2_frames_input(&connection->frames, bytes->base, (size_t)size, &err);
+	if (connection->state != H2_CLOSED && status == 0)
+		status = h2_connection_charge(connection, (size_t)size, &err);
+	if ((size_t)size < sizeof(h2_read_bytes))
+		connection->full_reads = 0;
 	h2_connection_read_done(connection, status, &err);
 }
 
+/* libuv reads up to 32 times for one poll event. Without room it stops (UV_ENOBUFS), and reads on in the
+ * next turn of the loop, after the other sockets. */
 static void h2_connection_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_bytes)
 {
-	(void)handle;
+	struct h2_connection *connection = handle->data;
+	bool stop = connection->full_reads++ == H2_READS_MAX;
+
 	(void)suggested;
-	*ret_bytes = uv_buf_init(h2_read_bytes, sizeof(h2_read_bytes));
+	if (stop)
+		connection->full_reads = 0;
+	*ret_bytes = uv_buf_init(h2_read_bytes, stop ? 0 : sizeof(h2_read_bytes));
 }
 
 /* ---- opening ---- */
@@ -363,7 +394,7 @@ static int h2_connection_address(const char *host, int port, struct sockaddr_sto
 }
 
 struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,
-					 struct h2_tls *tls,
+					 struct h2_tls *tls, struct token_bucket *waste,
 					 const struct h2_connection_events *events, void *owner,
 					 struct err *err)
 {
@@ -377,6 +408,7 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 	connection->loop = loop;
 	connection->state = H2_CONNECTING;
 	connection->last_read_ms = INT64_MIN;
+	connection->waste = waste;
 	CHECK(uv_tcp_init(loop_uv(loop), &connection->tcp) == 0);
 	connection->tcp.data = connection;
 	h2_frames_init(&connection->frames, events, owner);

@@ -1,7 +1,11 @@
 /* One HTTP/2 client connection: socket, TLS and nghttp2 session. Used by net/h2 alone.
  * Made by h2_connection_open, ended by h2_connection_close, which may be called from everywhere but
  * the events header, data and stream_end; its memory goes when the loop has closed the socket.
- * Must not know calls, deadlines or gRPC: a stream is the pointer that h2 submitted it with. */
+ * Must not know calls, deadlines or gRPC: a stream is the pointer that h2 submitted it with.
+ *
+ * Bytes that bring no call forward are counted, whatever they are: frames that need no answer, empty
+ * DATA, DATA of streams that were reset, header fields, framing, TLS records. A peer that sends too many
+ * loses the connection (ERR_LIMIT). One frame has 9 bytes or more, so this bounds frames, too. */
 #ifndef NET_H2_CONNECTION_H
 #define NET_H2_CONNECTION_H
 
@@ -15,6 +19,7 @@
 struct h2_connection;
 struct h2_tls;
 struct loop;
+struct token_bucket;
 
 enum h2_state { H2_CLOSED = 0, H2_CONNECTING, H2_HANDSHAKE, H2_OPEN };
 const char *h2_state_name(enum h2_state state); /* "Closed", "Connecting", ... */
@@ -32,10 +37,11 @@ struct h2_connection_events {
 	void (*lost)(void *owner, const struct err *err);
 };
 
-/* host: a numeric IPv4 or IPv6 address. NULL with err (ERR_INPUT: no address; ERR_RETRY: no socket).
+/* host: a numeric IPv4 or IPv6 address. waste: pays for bytes that bring no call forward; the owner's,
+ * so that another connection does not start with a full one. NULL with err (ERR_INPUT: no address; ERR_RETRY: no socket).
  * tls may be NULL. Nothing is called back before the loop turns. */
 struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,
-					 struct h2_tls *tls,
+					 struct h2_tls *tls, struct token_bucket *waste,
 					 const struct h2_connection_events *events, void *owner,
 					 struct err *err);
 void h2_connection_close(struct h2_connection *connection); /* no more events; NULL is fine */

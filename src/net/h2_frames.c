@@ -29,6 +29,7 @@ static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, co
 	void *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 
 	(void)flags;
+	frames->header_bytes += name_size + value_size;
 	if (stream)
 		frames->events->header(frames->owner, stream, (const char *)name, name_size,
 				       (const char *)value, value_size);
@@ -42,8 +43,12 @@ static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id
 	void *stream = nghttp2_session_get_stream_user_data(session, stream_id);
 
 	(void)flags;
-	if (stream && frames->events->data(frames->owner, stream, data, size) < 0)
+	if (!stream)
+		return 0;
+	if (frames->events->data(frames->owner, stream, data, size) < 0)
 		h2_frames_reset(session, stream_id);
+	else
+		frames->taken_bytes += size;
 	return 0;
 }
 

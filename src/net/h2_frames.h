@@ -17,6 +17,9 @@ struct h2_frames {
 	void *owner;
 	bool goaway; /* the peer takes no more streams */
 	char *why;   /* what nghttp2, or the peer with GOAWAY, had to say; NULL */
+	/* Counted since h2_connection looked last: bytes of messages that a stream took, and bytes of
+	 * header fields, as they are after HPACK. */
+	size_t taken_bytes, header_bytes;
 };
 
 void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events *events,
