@@ -1,94 +1,5 @@
 /* net/serve, asked by net/https on the same loop and by bare sockets. */
-#include "net/serve.h"
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/select.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/memory.h"
-#include "net/https.h"
-#include "test/loop_wait.h"
-#include "test/support.h"
-
-#define WAIT_MS 10000
-#define CONNECTIONS 16 /* of which 8 are kept free */
-#define HEALTHZ "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-
-struct bench {
-	struct loop *loop;
-	struct https *https;
-	struct serve *serve;
-	struct serve_request *later[4];
-	size_t later_count;
-	char path[64]; /* of the last request */
-	int status;
-	char body[256];
-	size_t body_size;
-	bool done;
-};
-
-static void handle(void *context, const char *path, struct serve_request *request)
-{
-	struct bench *bench = context;
-	AUTO(buf_done) struct buf body;
-
-	(void)snprintf(bench->path, sizeof(bench->path), "%s", path);
-	buf_init(&body, 8 << 20);
-	if (!strcmp(path, "/later")) {
-		if (serve_may_wait(request))
-			bench->later[bench->later_count++] = request;
-	} else if (!strcmp(path, "/large")) {
-		body.ceiling_bytes = 10;
-		(void)buf_add_string(&body, "more than ten bytes");
-		serve_answer(request, 200, SERVE_TEXT, &body);
-	} else if (!strcmp(path, "/megabytes")) {
-		for (int i = 0; i < 1 << 20; i++)
-			(void)buf_add_string(&body, "0123");
-		serve_answer(request, 200, SERVE_TEXT, &body);
-	} else {
-		serve_answer_text(request, strcmp(path, "/healthz") != 0 ? 404 : 200, "ok");
-	}
-}
-
-static void start_server(struct bench *bench, int64_t exchange_ms)
-{
-	struct serve_limits limits = SERVE_LIMITS_INIT;
-	struct err err;
-
-	limits.connections = CONNECTIONS;
-	limits.waiting = 2;
-	limits.exchange_ms = exchange_ms;
-	limits.unread_bytes = 6 << 20;
-	bench->serve = serve_new(bench->loop, "127.0.0.1:0", &limits, handle, bench, &err);
-	assert_non_null(bench->serve);
-}
-
-static int setup(void **state)
-{
-	struct bench *bench = memory_alloc(sizeof(*bench));
-
-	bench->loop = loop_new();
-	bench->https = https_new(bench->loop, "test/1");
-	start_server(bench, 1500);
-	*state = bench;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *bench = *state;
-
-	https_free(bench->https);
-	serve_free(bench->serve);
-	loop_free(bench->loop);
-	memory_free(bench);
-	return 0;
-}
+#include "test/serve_bench.h"
 
 static void on_done(void *context, const struct https_response *response, const struct err *err)
 {
@@ -185,54 +96,6 @@ static void test_later(void **state)
 	assert_int_equal(bench->status, 200);
 	assert_string_equal(bench->body, "here\n");
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
-}
-
-struct reader {
-	int fd;
-	char data[512];
-	size_t size;
-	bool closed;
-};
-
-static int connect_to(const struct bench *bench)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)serve_port(bench->serve)),
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	return fd;
-}
-
-static void say(int fd, const char *text)
-{
-	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
-
-static bool has_answer(void *context)
-{
-	struct reader *reader = context;
-	ssize_t got = recv(reader->fd, reader->data + reader->size,
-			   sizeof(reader->data) - 1 - reader->size, 0);
-
-	if (got == 0 || (got < 0 && errno == ECONNRESET))
-		reader->closed = true;
-	if (got > 0)
-		reader->size += (size_t)got;
-	reader->data[reader->size] = '\0';
-	return reader->closed || strstr(reader->data, "\r\n\r\n");
-}
-
-static bool is_closed(void *context)
-{
-	struct reader *reader = context;
-
-	reader->size = 0;
-	(void)has_answer(reader);
-	return reader->closed;
 }
 
 static void test_head(void **state)
@@ -413,75 +276,6 @@ static void test_a_loop_that_hangs_does_not_answer(void **state)
 	close(probe.fd);
 }
 
-/* ---- requests that two readers would read in two ways ---- */
-
-static bool is_closed_after_all(void *context)
-{
-	struct reader *reader = context;
-
-	(void)has_answer(reader);
-	return reader->closed;
-}
-
-static void expect_one_answer(struct bench *bench, const char *request, const char *status)
-{
-	struct reader reader = { .fd = connect_to(bench) };
-
-	bench->path[0] = '\0';
-	say(reader.fd, request);
-	assert_true(loop_wait_until(bench->loop, is_closed_after_all, &reader, WAIT_MS));
-	assert_memory_equal(reader.data, status, strlen(status));
-	assert_null(strstr(reader.data + 1, "HTTP/1.1 2"));
-	assert_null(strstr(reader.data + 1, "HTTP/1.1 4"));
-	assert_true(!strcmp(bench->path, "/healthz") == !strcmp(status, "HTTP/1.1 200"));
-	close(reader.fd);
-}
-
-#define GET_HEADER "GET /healthz HTTP/1.1\r\n"
-
-static void test_framing_must_be_beyond_doubt(void **state)
-{
-	static const char *const bad[] = {
-		GET_HEADER "\r\n",
-		GET_HEADER "Host: x\r\nHost: y\r\n\r\n",
-		"GET /healthz HTTP/1.0\r\nHost: x\r\nhost: x\r\n\r\n",
-		GET_HEADER "Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
-			   "0\r\n\r\n",
-		GET_HEADER "Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
-		GET_HEADER "Host: x\r\nContent-Length: 3\r\nContent-Length: 0\r\n\r\n123",
-		GET_HEADER "Host: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
-		GET_HEADER "Host: x\r\nContent-Length : 3\r\n\r\n123",
-		GET_HEADER "Host: x\r\nTransfer-Encoding: identity\r\n\r\n",
-		GET_HEADER "Host: x\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
-		GET_HEADER "Host: x\r\nTransfer-Encoding: gzip\r\n"
-			   "Transfer-Encoding: chunked\r\n\r\n",
-		GET_HEADER " Host: x\r\nHost: x\r\n\r\n",
-		"GET /healthz HTTP/1.7\r\nHost: x\r\n\r\n",
-		"POST /healthz HTTP/1.1\r\n\r\n",
-	};
-
-	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++)
-		expect_one_answer(*state, bad[i], "HTTP/1.1 400");
-}
-
-/* What comes behind a request is not another one, whatever a proxy has taken its body for: a header
- * field folded over two lines, which the library garbles, brings no second request in. */
-static void test_one_request_of_a_connection(void **state)
-{
-	static const char *const good[] = {
-		"GET /healthz HTTP/1.0\r\n\r\n",
-		HEALTHZ,
-		HEALTHZ HEALTHZ,
-		GET_HEADER "Host: x\r\nContent-Length: 3\r\n\r\n123" HEALTHZ,
-		GET_HEADER "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" HEALTHZ,
-		GET_HEADER "Host: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n"
-			   "2d\r\n" HEALTHZ "\r\n0\r\n\r\n",
-	};
-
-	for (size_t i = 0; i < SUPPORT_COUNT(good); i++)
-		expect_one_answer(*state, good[i], "HTTP/1.1 200");
-}
-
 /* ---- addresses ---- */
 
 static void expect_refused(struct bench *bench, const char *address, enum err_kind kind,
@@ -535,8 +329,6 @@ int main(void)
 		TEST(test_slow_clients_lock_nobody_out),
 		TEST(test_bursts_of_slow_clients_lock_nobody_out),
 		TEST(test_a_loop_that_hangs_does_not_answer),
-		TEST(test_framing_must_be_beyond_doubt),
-		TEST(test_one_request_of_a_connection),
 		TEST(test_addresses),
 	};
 
