@@ -268,8 +268,13 @@ static void send(struct entry *entry, enum kube_verb verb, const char *path, con
 
 	entry->sent_ms = entry->writer->last_ms = now;
 	entry->not_before_ms = now + STATUS_INTERVAL_MS;
-	entry->call = kube_client_send(entry->writer->control->kube, verb, path, body, strlen(body),
-				       write_ended, entry);
+	entry->call = kube_client_request(entry->writer->control->kube,
+					  &(struct kube_request){ .verb = verb,
+								  .path = path,
+								  .body = body,
+								  .body_size = strlen(body),
+								  .flow = entry->key },
+					  write_ended, entry);
 }
 
 static bool create(struct entry *entry)

@@ -231,9 +231,14 @@ static void send(struct notices *notices, const struct file *file, const struct 
 	notices->under_way = sending;
 	notices->under_way_count++;
 	(void)token_bucket_take(&notices->rate, 1, loop_monotonic_ms(notices->control->loop));
-	sending->call = kube_client_send(notices->control->kube,
-					 order->create ? KUBE_CREATE : KUBE_MERGE_PATCH, path,
-					 buf_string(&body), body.size, answered, sending);
+	sending->call = kube_client_request(
+		notices->control->kube,
+		&(struct kube_request){ .verb = order->create ? KUBE_CREATE : KUBE_MERGE_PATCH,
+					.path = path,
+					.body = buf_string(&body),
+					.body_size = body.size,
+					.flow = file->key },
+		answered, sending);
 }
 
 static void send_due(struct notices *notices, const struct file *file)

@@ -116,13 +116,20 @@ static const char *cluster_path(struct pass *pass)
 			 "rayclusters", pass->config.name, NULL);
 }
 
-static void refresh(struct pass *pass)
+/* In the cluster's own share of what is sent to the API server. */
+static void ask_kube(struct pass *pass, struct kube_request call, kube_client_done *done)
 {
 	struct pass_request *request = request_new(pass);
 
+	call.flow = pass->key;
+	request->kube = kube_client_request(pass->config.control->kube, &call, done, request);
+}
+
+static void refresh(struct pass *pass)
+{
 	pass->step = PASS_REFRESHING;
-	request->kube = kube_client_send(pass->config.control->kube, KUBE_GET, cluster_path(pass),
-					 NULL, 0, cluster_read, request);
+	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = cluster_path(pass) },
+		 cluster_read);
 }
 
 /* --- Patching --- */
@@ -161,7 +168,6 @@ static void send_patch(struct pass *pass, const struct plan *plan,
 		       const struct fuse_objects *objects)
 {
 	AUTO(buf_done) struct buf body;
-	struct pass_request *request;
 	struct err err;
 
 	buf_init(&body, ACT_PATCH_MAX);
@@ -172,11 +178,13 @@ static void send_patch(struct pass *pass, const struct plan *plan,
 	pass->step = PASS_PATCHING;
 	phase_begin(pass);
 	fuse_patch_sent(pass->config.control->fuse, objects, plan);
-	request = request_new(pass);
-	request->kube = kube_client_send_until(pass->config.control->kube, KUBE_JSON_PATCH,
-					       cluster_path(pass), buf_string(&body), body.size,
-					       pass_observe_until_ms(pass), patch_answered,
-					       request);
+	ask_kube(pass,
+		 (struct kube_request){ .verb = KUBE_JSON_PATCH,
+					.path = cluster_path(pass),
+					.body = buf_string(&body),
+					.body_size = body.size,
+					.until_ms = pass_observe_until_ms(pass) },
+		 patch_answered);
 }
 
 /* --- Verifying: a Pod may have started since the cache saw it --- */
@@ -201,7 +209,6 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 
 static void verify_pods(struct pass *pass)
 {
-	struct pass_request *request = request_new(pass);
 	const char *path, *selector;
 
 	pass->step = PASS_VERIFYING;
@@ -209,8 +216,7 @@ static void verify_pods(struct pass *pass)
 	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
 	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
 	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
-	request->kube = kube_client_send(pass->config.control->kube, KUBE_GET, path, NULL, 0,
-					 pods_read, request);
+	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = path }, pods_read);
 }
 
 /* --- Draining --- */

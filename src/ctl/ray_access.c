@@ -130,10 +130,13 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 	access->next_read_ms = now_ms + SECRET_RETRY_MS;
 	err_set(problem_of(access), ERR_RETRY, "Secret %s/%s with Ray's token is being read",
 		access->namespace_, secret_name);
-	access->secret_read = kube_client_send(access->control->kube, KUBE_GET,
-					       kube_path(&scratch, "v1", access->namespace_,
-							 "secrets", secret_name, NULL),
-					       NULL, 0, secret_read, access);
+	access->secret_read = kube_client_request(
+		access->control->kube,
+		&(struct kube_request){ .verb = KUBE_GET,
+					.path = kube_path(&scratch, "v1", access->namespace_,
+							  "secrets", secret_name, NULL),
+					.flow = access->key },
+		secret_read, access);
 }
 
 /* What a controller cannot do whatever the head is like. */

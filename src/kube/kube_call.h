@@ -1,8 +1,8 @@
-/* One call of kube_client, and the list it stands in: of what waits, or of what has left the queue.
- * The inside of kube_client.c, which owns both. Nobody else may include it. */
+/* One call of kube_client. The inside of kube_client.c and kube_queue.c; nobody else may include it. */
 #ifndef KUBE_KUBE_CALL_H
 #define KUBE_KUBE_CALL_H
 
+#include "base/list.h"
 #include "kube/kube_client.h"
 
 enum kube_call_state {
@@ -13,9 +13,13 @@ enum kube_call_state {
 	KUBE_CALL_DONE, /* its callback runs */
 };
 
+struct kube_flow;
+
 struct kube_call {
 	struct kube_client *client;
-	struct kube_call *previous, *next; /* in `queued` or in `sent` of the client */
+	struct list_item item;  /* of all that wait (kube_queue), or of `sent` of the client */
+	struct list_item place; /* in its flow, while it waits */
+	struct kube_flow *flow; /* NULL: a watch */
 	enum kube_call_state state;
 	enum kube_verb verb;
 	bool watch, repeated;
@@ -30,14 +34,5 @@ struct kube_call {
 	int busy; /* answers that the server has no time */
 	struct loop_timer *busy_timer;
 };
-
-struct kube_call_list {
-	struct kube_call *first, *last;
-	size_t count;
-};
-
-/* A call is in one list at most. */
-void kube_call_list_add(struct kube_call_list *list, struct kube_call *call);
-void kube_call_list_remove(struct kube_call_list *list, struct kube_call *call);
 
 #endif

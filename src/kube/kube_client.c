@@ -9,9 +9,9 @@
 #include "base/token_bucket.h"
 #include "kube/kube_call.h"
 #include "kube/kube_error.h"
+#include "kube/kube_queue.h"
 #include "kube/kube_verb.h"
 
-#define KUBE_IN_FLIGHT_MAX 64
 #define KUBE_ERROR_BODY_MAX_BYTES ((size_t)1 << 20)
 #define KUBE_STATUS_TOO_MANY_REQUESTS 429
 #define KUBE_BUSY_MIN_MS 500
@@ -23,8 +23,8 @@ struct kube_client {
 	struct kube_config *config;
 	struct kube_config_user user;
 	struct kube_client_options options;
-	struct kube_call_list queued, sent;
-	size_t in_flight; /* sent ones that are no watch */
+	struct kube_queue queue; /* what waits to be sent */
+	struct list sent;        /* kube_call.item: the others, with the watches */
 	struct token_bucket rate;
 	struct loop_timer *timer;
 };
@@ -33,12 +33,11 @@ static void kube_call_free(struct kube_call *call)
 {
 	struct kube_client *client = call->client;
 
-	if (call->state == KUBE_CALL_QUEUED) {
-		kube_call_list_remove(&client->queued, call);
-	} else {
-		kube_call_list_remove(&client->sent, call);
-		client->in_flight -= call->watch ? 0 : 1;
-	}
+	if (call->state == KUBE_CALL_QUEUED)
+		kube_queue_remove(&client->queue, call);
+	else if (!call->watch)
+		kube_queue_ended(&client->queue, call);
+	list_remove(&call->item);
 	if (call->state == KUBE_CALL_SENT)
 		https_cancel(call->request);
 	loop_timer_free(call->busy_timer);
@@ -235,12 +234,8 @@ static void kube_call_send(struct kube_call *call)
 
 static void kube_call_leave_queue(struct kube_call *call)
 {
-	struct kube_client *client = call->client;
-
-	kube_call_list_remove(&client->queued, call);
-	kube_call_list_add(&client->sent, call);
-	client->in_flight++;
-	kube_call_send(call);
+	kube_queue_sent(&call->client->queue, call);
+	list_add(&call->client->sent, &call->item);
 }
 
 /* The caller of a call that has no request hears why it will not be sent. */
@@ -248,11 +243,8 @@ static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
 {
 	struct kube_answer answer = { .body = "" };
 
-	if (call->state == KUBE_CALL_QUEUED) {
-		kube_call_list_remove(&call->client->queued, call);
-		kube_call_list_add(&call->client->sent, call);
-		call->client->in_flight++;
-	}
+	if (call->state == KUBE_CALL_QUEUED)
+		kube_call_leave_queue(call);
 	call->state = KUBE_CALL_DONE;
 	call->stream.done(call->stream.context, &answer, err);
 	kube_call_free(call);
@@ -283,17 +275,41 @@ static void kube_call_refuse(struct kube_call *call, const char *why)
 	kube_call_end_unsent(call, &err);
 }
 
-/* Until the first of the queue may go or expires (refused: is told so); when it waits for an answer of
- * another one, that answer pumps. */
+static struct kube_call *kube_client_oldest(const struct kube_client *client)
+{
+	return LIST_MEMBER(client->queue.calls.first, struct kube_call, item);
+}
+
+static bool kube_call_is_expired(const struct kube_call *call)
+{
+	const struct kube_client *client = call->client;
+
+	return call->queued_ms + client->options.timeout_ms <= loop_monotonic_ms(client->loop);
+}
+
+/* A call that has to end unsent: one that waits too long, or whose turn it is and that must not be sent
+ * any more. NULL: there is none. */
+static struct kube_call *kube_client_hopeless(const struct kube_client *client)
+{
+	struct kube_call *oldest = kube_client_oldest(client);
+	struct kube_call *next = kube_queue_next(&client->queue);
+
+	if (oldest && (kube_call_is_expired(oldest) || kube_call_refusal(oldest)))
+		return oldest;
+	return next && kube_call_refusal(next) ? next : NULL;
+}
+
+/* Until the next one may go, or the oldest expires; when they wait for a place, the answer that frees it
+ * pumps. */
 static int64_t kube_client_wait_ms(const struct kube_client *client)
 {
-	int64_t expire_ms = client->queued.first->queued_ms + client->options.timeout_ms -
+	int64_t expire_ms = kube_client_oldest(client)->queued_ms + client->options.timeout_ms -
 			    loop_monotonic_ms(client->loop);
 	int64_t token_ms;
 
-	if (kube_call_refusal(client->queued.first))
+	if (kube_client_hopeless(client))
 		return 0;
-	if (client->in_flight >= KUBE_IN_FLIGHT_MAX)
+	if (!kube_queue_next(&client->queue))
 		return expire_ms;
 	token_ms = token_bucket_wait_ms(&client->rate);
 	return token_ms < expire_ms ? token_ms : expire_ms;
@@ -302,11 +318,14 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 static void kube_client_pump(struct kube_client *client)
 {
 	int64_t now = loop_monotonic_ms(client->loop);
+	struct kube_call *next;
 
-	while (client->queued.first && client->in_flight < KUBE_IN_FLIGHT_MAX &&
-	       !kube_call_refusal(client->queued.first) && token_bucket_take(&client->rate, 1, now))
-		kube_call_leave_queue(client->queued.first);
-	if (client->queued.first)
+	while ((next = kube_queue_next(&client->queue)) && !kube_call_refusal(next) &&
+	       token_bucket_take(&client->rate, 1, now)) {
+		kube_call_leave_queue(next);
+		kube_call_send(next);
+	}
+	if (client->queue.calls.count > 0)
 		loop_timer_start(client->timer, kube_client_wait_ms(client));
 	else
 		loop_timer_stop(client->timer);
@@ -315,19 +334,17 @@ static void kube_client_pump(struct kube_client *client)
 static void kube_client_on_timer(void *context)
 {
 	struct kube_client *client = context;
-	int64_t expired = loop_monotonic_ms(client->loop) - client->options.timeout_ms;
-	/* A callback may queue new calls: only those that are here now are looked at. */
-	size_t left = client->queued.count;
+	struct kube_call *call;
+	/* A callback may queue new calls: as many as are here now are looked at. */
+	size_t left = client->queue.calls.count;
 
-	for (; left > 0 && client->queued.first; left--) {
-		const char *refusal = kube_call_refusal(client->queued.first);
+	for (; left > 0 && (call = kube_client_hopeless(client)); left--) {
+		const char *refusal = kube_call_refusal(call);
 
 		if (refusal)
-			kube_call_refuse(client->queued.first, refusal);
-		else if (client->queued.first->queued_ms <= expired)
-			kube_call_expire(client->queued.first);
+			kube_call_refuse(call, refusal);
 		else
-			break;
+			kube_call_expire(call);
 	}
 	kube_client_pump(client);
 }
@@ -336,22 +353,21 @@ static void kube_client_on_timer(void *context)
 static void kube_client_on_renewed(void *context)
 {
 	struct kube_client *client = context;
-	struct kube_call *call = client->sent.first;
+	struct list_item *item = client->sent.first;
 
-	while (call) {
+	while (item) {
+		struct kube_call *call = LIST_MEMBER(item, struct kube_call, item);
 		const char *refusal = call->state == KUBE_CALL_WAITING ? kube_call_refusal(call) :
 									 NULL;
 
-		if (call->state != KUBE_CALL_WAITING) {
-			call = call->next;
-		} else if (!refusal) {
-			kube_call_request(call);
-			call = call->next;
-		} else {
-			/* Its callback may start and cancel others. */
+		if (refusal) { /* its callback may start and cancel others */
 			kube_call_refuse(call, refusal);
-			call = client->sent.first;
+			item = client->sent.first;
+			continue;
 		}
+		if (call->state == KUBE_CALL_WAITING)
+			kube_call_request(call);
+		item = item->next;
 	}
 	kube_client_pump(client);
 }
@@ -382,12 +398,15 @@ void kube_client_free(struct kube_client *client)
 {
 	if (!client)
 		return;
-	while (client->queued.first)
-		kube_call_free(client->queued.first);
+	while (client->queue.calls.first)
+		kube_call_free(kube_client_oldest(client));
 	while (client->sent.first) {
-		CHECK(client->sent.first->state != KUBE_CALL_DONE);
-		kube_call_free(client->sent.first);
+		struct kube_call *call = LIST_MEMBER(client->sent.first, struct kube_call, item);
+
+		CHECK(call->state != KUBE_CALL_DONE);
+		kube_call_free(call);
 	}
+	kube_queue_done(&client->queue);
 	kube_config_leave(client->config, &client->user);
 	loop_timer_free(client->timer);
 	memory_free(client);
@@ -405,22 +424,22 @@ static struct kube_call *kube_call_new(struct kube_client *client, enum kube_ver
 	return call;
 }
 
-struct kube_call *kube_client_send_until(struct kube_client *client, enum kube_verb verb,
-					 const char *path, const void *body, size_t body_size,
-					 int64_t until_ms, kube_client_done *done, void *context)
+struct kube_call *kube_client_request(struct kube_client *client,
+				      const struct kube_request *request, kube_client_done *done,
+				      void *context)
 {
-	struct kube_call *call = kube_call_new(client, verb, path);
+	struct kube_call *call = kube_call_new(client, request->verb, request->path);
 
-	if (body_size > 0) {
-		call->body = memory_alloc(body_size);
-		memcpy(call->body, body, body_size);
-		call->body_size = body_size;
+	if (request->body_size > 0) {
+		call->body = memory_alloc(request->body_size);
+		memcpy(call->body, request->body, request->body_size);
+		call->body_size = request->body_size;
 	}
-	call->until_ms = until_ms;
+	call->until_ms = request->until_ms;
 	call->stream.done = done;
 	call->stream.context = context;
 	call->state = KUBE_CALL_QUEUED;
-	kube_call_list_add(&client->queued, call);
+	kube_queue_add(&client->queue, call, request->flow);
 	kube_client_pump(client);
 	return call;
 }
@@ -429,7 +448,11 @@ struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb ve
 				   const char *path, const void *body, size_t body_size,
 				   kube_client_done *done, void *context)
 {
-	return kube_client_send_until(client, verb, path, body, body_size, 0, done, context);
+	const struct kube_request request = {
+		.verb = verb, .path = path, .body = body, .body_size = body_size
+	};
+
+	return kube_client_request(client, &request, done, context);
 }
 
 struct kube_call *kube_client_stream(struct kube_client *client, const char *path,
@@ -440,7 +463,7 @@ struct kube_call *kube_client_stream(struct kube_client *client, const char *pat
 	CHECK(stream->stall_ms > 0 && stream->on_chunk && stream->done);
 	call->watch = true;
 	call->stream = *stream;
-	kube_call_list_add(&client->sent, call);
+	list_add(&client->sent, &call->item);
 	kube_call_send(call);
 	return call;
 }
@@ -458,7 +481,7 @@ void kube_client_cancel(struct kube_call *call)
 
 size_t kube_client_pending(const struct kube_client *client)
 {
-	return client->queued.count + client->in_flight;
+	return client->queue.calls.count + kube_queue_in_flight(&client->queue);
 }
 
 struct loop *kube_client_loop(const struct kube_client *client)

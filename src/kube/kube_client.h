@@ -6,6 +6,7 @@
  *
  * Every call has a deadline of timeout_ms, which starts when it leaves the queue of the rate
  * limiter; it may wait there for as long again (then ERR_TIMEOUT). At most 64 are under way at once.
+ * Each cluster has its share of the limits (kube/kube_queue.h): one with many calls delays no other.
  * While an exec plugin is asked for credentials calls wait, and the deadline starts after that; the
  * plugin has one of its own (kube_config), and a write that waited asks may_write again.
  * A call is sent a second time only when it got 401 and there are other credentials now, and when the idle connection that it was sent on turns out to be closed before any byte of an answer
@@ -89,16 +90,26 @@ enum kube_verb {
 	KUBE_DELETE,
 };
 
-/* Starts one call; never calls back before it returns. `path` comes from kube_path and may carry a
- * query; body (NULL for none) is copied. */
+struct kube_request {
+	enum kube_verb verb;
+	const char *path; /* from kube_path; may carry a query */
+	const void *body; /* NULL: none */
+	size_t body_size;
+	/* A call that has not left by then (of loop_boot_ms; 0: no such limit) is refused with ERR_RETRY
+	 * instead of being sent later: for what was decided on facts that grow old. */
+	int64_t until_ms;
+	const char *flow; /* "namespace/name" of the cluster it is for; NULL: for all of them */
+};
+
+/* Starts one call; never calls back before it returns. Path, body and flow are copied. Calls of a flow
+ * are sent in order, those of several in turn (kube/kube_queue.h). */
+struct kube_call *kube_client_request(struct kube_client *client,
+				      const struct kube_request *request, kube_client_done *done,
+				      void *context);
+/* The same for a call that is for all clusters: these are sent first. */
 struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
 				   const char *path, const void *body, size_t body_size,
 				   kube_client_done *done, void *context);
-/* The same, but a call that has not left by until_ms (of loop_boot_ms; 0: no such limit) is refused
- * with ERR_RETRY instead of being sent later: for what was decided on facts that grow old. */
-struct kube_call *kube_client_send_until(struct kube_client *client, enum kube_verb verb,
-					 const char *path, const void *body, size_t body_size,
-					 int64_t until_ms, kube_client_done *done, void *context);
 /* No callback any more; the pointer dies. Fine inside its own callback; NULL is fine. A request
  * that has left may still take effect on the server. */
 void kube_client_cancel(struct kube_call *call);

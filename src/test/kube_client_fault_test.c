@@ -167,8 +167,14 @@ static void on_done(void *context, const struct kube_answer *answered, const str
 static void ask(struct result *result, enum kube_verb verb, int64_t until_ms)
 {
 	*result = (struct result){ .done = 0 };
-	(void)kube_client_send_until(net.client, verb, PATH, "{}", verb == KUBE_GET ? 0 : 2,
-				     until_ms, on_done, result);
+	(void)kube_client_request(net.client,
+				  &(struct kube_request){ .verb = verb,
+							  .path = PATH,
+							  .body = "{}",
+							  .body_size = verb == KUBE_GET ? 0 : 2,
+							  .until_ms = until_ms,
+							  .flow = "a/p" },
+				  on_done, result);
 }
 
 static bool is_done(void *context)
