@@ -15,6 +15,7 @@ from ray.autoscaler.v2 import utils as ray_utils
 from ray.autoscaler.v2.instance_manager.config import NodeTypeConfig
 from ray.core.generated.instance_manager_pb2 import Instance, NodeKind, TerminationRequest
 
+import decisions
 import replicas
 
 Scheduler = ray_scheduler.ResourceDemandScheduler
@@ -380,11 +381,12 @@ def taken_back(problem, _):
         given = problem["nodes"][int(node.im_instance_id)]
         if given["state"] == "asked":
             return (0, 0)
-        return (2 if given["start"] == "pulling" else 1, -int(node.im_instance_id))
+        stage = {"pulling": 2, "running": 3}.get(given["start"], 1)
+        return (stage, -int(node.im_instance_id))
 
     def may_go(node):
         given = problem["nodes"][int(node.im_instance_id)]
-        waits = given["state"] == "starting" and given["start"] != "running"
+        waits = given["state"] == "starting" and decisions.is_unregistered(given)
         return (waits or given["state"] == "asked") and not any(node.sched_requests.values())
 
     def enforce(ctx):
@@ -435,6 +437,7 @@ ALL = {
     "back-off": held_launches,
     "probe": probes,
     "multi-host": whole_replicas,
+    **decisions.ALL,
     "launch-taken-back": taken_back,
 }
 
@@ -471,6 +474,7 @@ def possible(problem, state):
         and any("launches" in t for t in problem["types"]),
         "multi-host": any(t["hosts"] > 1 for t in problem["types"]),
     }
+    conditions.update(decisions.possible(problem, state))
     return [name for name in ALL if conditions[name]]
 
 

@@ -9,11 +9,15 @@ import random
 GIB = 1 << 30
 ZONES = ["a", "b", "c"]
 TIERS = ["gold", "iron"]
+MODELS = ["A100", "H100", "T4"]
+NODE_GROUP, ACCELERATOR_TYPE = "ray.io/node-group", "ray.io/accelerator-type"
+# Resources that a container's limits can say by themselves.
+LIMITS = {"CPU": "cpu", "GPU": "nvidia.com/gpu", "memory": "memory"}
 WHOLE_CPUS = [1, 1, 1, 2, 2, 4]
 BINARY_PARTS = [0.25, 0.5, 0.75]
 STARTS = ["pending", "unschedulable", "pulling", "running"]
 NOW_S = 1795168800  # 2026-11-20T10:00:00Z
-DECIMAL_PARTS = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
+DECIMAL_PARTS = [0.1, 0.2, 0.3, 0.33, 0.4, 0.6, 0.7, 0.8, 0.9]
 
 
 class Maker:
@@ -29,6 +33,15 @@ class Maker:
         self.customs = chance() < 0.4
         self.memory = chance() < 0.5
         self.accelerators = chance() < 0.12
+        self.ray_labels = self.labels and chance() < 0.4
+        self.limits = chance() < 0.3
+        self.learns = chance() < 0.4
+        self.edited = not self.learns and chance() < 0.3  # templates, since their workers started
+        self.extras = self.learns and chance() < 0.3
+        self.store = chance() < 0.1
+        self.many_groups = chance() < 0.03
+        self.many_nodes = chance() < 0.01
+        self.when_idle = chance() < 0.5 and not self.multi_host
 
     def part(self):
         return self.random.choice(DECIMAL_PARTS if self.decimals else BINARY_PARTS)
@@ -56,6 +69,7 @@ class Maker:
             resources["memory"] = pick.choice([4, 8, 16, 64]) * GIB
         if self.customs and pick.random() < 0.5:
             resources[pick.choice(["disk", "license"])] = pick.choice([1, 2, 5])
+        from_limits = self.limits and set(resources) <= set(LIMITS) and pick.random() < 0.7
         maximum = pick.choice([0, 1, 2, 3, 5, 10, 40])
         minimum = 0 if pick.random() < 0.75 else pick.randint(0, min(maximum, 4))
         hosts = pick.choice([1, 1, 2, 4]) if self.multi_host else 1
@@ -63,6 +77,8 @@ class Maker:
             "name": f"group-{index}",
             "resources": resources,
             "labels": self.group_labels(),
+            "fromLimits": from_limits,
+            "real": self.real(resources),
             "min": minimum * hosts,
             "max": maximum * hosts,
             "hosts": hosts,
@@ -70,11 +86,23 @@ class Maker:
             "idleTimeoutMs": pick.choice([60000, 60000, 60000, 10000, 0, 300000]),
         }
 
+    def real(self, promised):
+        """What workers have otherwise than their template promises."""
+        pick, real = self.random, {}
+        if (self.learns or self.edited) and pick.random() < (0.7 if self.edited else 0.3):
+            name = pick.choice(sorted(promised))
+            real[name] = promised[name] // 2 or promised[name]
+        if self.extras and pick.random() < 0.6:
+            real["ssd"] = pick.choice([1, 2])
+        if self.ray_labels and "GPU" in promised and pick.random() < 0.3:
+            real["accelerator_type:T4"] = 1
+        return real
+
     def types(self):
         head = {
             "name": "headgroup",
             "resources": {"CPU": self.random.choice([0, 1, 2, 4, 8])},
-            "labels": {},
+            "labels": self.group_labels() if self.random.random() < 0.3 else {},
             "min": 0,
             "max": 1,
             "hosts": 1,
@@ -85,7 +113,8 @@ class Maker:
             head["resources"]["GPU"] = self.random.choice([1, 2])
         if self.memory:
             head["resources"]["memory"] = 8 * GIB
-        types = [head] + [self.type(i) for i in range(1, 1 + self.random.randint(1, 8))]
+        count = self.random.randint(9, 14) if self.many_groups else self.random.randint(1, 8)
+        types = [head] + [self.type(i) for i in range(1, 1 + count)]
         if self.random.random() < 0.15 and len(types) > 2:  # ties are decided by the order
             types[-1] = dict(types[1], name=types[-1]["name"])
         return types
@@ -110,6 +139,8 @@ class Maker:
     def running(self, node, type_, number):
         pick = self.random
         total = dict(type_["resources"])
+        if pick.random() < 0.8:
+            total.update(type_.get("real", {}))
         total[f"node:10.0.0.{number}"] = 1
         total["object_store_memory"] = pick.choice([1, 2]) * GIB
         idle = pick.random() < 0.4
@@ -123,6 +154,10 @@ class Maker:
             if pick.random() < 0.3:
                 available["object_store_memory"] -= pick.randint(1, GIB)
         node["labels"] = dict(type_["labels"], **{"ray.io/node-id": f"n{number}"})
+        node["labels"][NODE_GROUP] = type_["name"] if node["type"] >= 0 else "gone"
+        for name in total:
+            if name.startswith("accelerator_type:"):
+                node["labels"][ACCELERATOR_TYPE] = name.split(":")[1]
         node["total"], node["available"] = total, available
         node["deadBefore"] = pick.random() < 0.05  # its raylet was started again in its Pod
         if idle and node["state"] == "running":
@@ -149,6 +184,7 @@ class Maker:
             "available": type_["resources"],
             "state": "running" if index == 0 else self.state(),
             "start": self.random.choice(STARTS),
+            "unregisteredS": self.random.choice([0, 29, 30, 600]),
         }
         if index == 0:
             node["total"] = dict(type_["resources"], **{"node:__internal_head__": 1})
@@ -163,13 +199,15 @@ class Maker:
     def nodes(self, types):
         nodes = [self.node(types, 0, 1)]
         wanted = self.random.choice([0, 0, 1, 2, 3, 5, 8, 15, 30, 60])
+        most = 150 if self.many_nodes else 60
+        wanted = 2 * most if self.many_nodes else wanted
         for index in range(1, len(types)):
             share = self.random.randint(0, max(1, 2 * wanted // (len(types) - 1)))
             limit = types[index]["max"]
             hosts = types[index]["hosts"]
             if self.random.random() < 0.1 and hosts == 1:
                 limit += 2  # maxReplicas was lowered
-            share = min(share, limit, 60 - len(nodes) + 1)
+            share = min(share, limit, most - len(nodes) + 1)
             for i in range(share // hosts * hosts):
                 node = self.node(types, index, len(nodes) + 1)
                 if hosts > 1:
@@ -179,7 +217,7 @@ class Maker:
                 nodes.append(node)
         if self.all_states and self.random.random() < 0.1:
             number = len(nodes) + 1
-            node = dict(self.node(types, 1, number), type=-1, state="running")
+            node = dict(self.node(types, 1, number), type=-1, state="running", unregisteredS=0)
             node["mayTerminate"] = False  # there is no replicas to lower
             self.running(node, types[1], number)
             nodes.append(node)
@@ -210,6 +248,10 @@ class Maker:
             bundle["memory"] = pick.choice([1, 2, 6]) * GIB
         if self.customs and pick.random() < 0.3:
             bundle[pick.choice(["disk", "license"])] = pick.choice([1, 1, 2])
+        if self.extras and pick.random() < 0.2:
+            bundle["ssd"] = pick.choice([1, 2])
+        if self.store and pick.random() < 0.3:
+            bundle["object_store_memory"] = pick.choice([GIB // 2, GIB, 2 * GIB])
         if pick.random() < 0.03:
             bundle["node:__internal_implicit_resource_x"] = pick.choice([1, 0.5])
         if pick.random() < 0.02:
@@ -221,13 +263,16 @@ class Maker:
     def selector(self):
         pick = self.random
         constraints = []
-        for key, values in (("zone", ZONES), ("tier", TIERS)):
-            if pick.random() < 0.6:
+        keys = [("zone", ZONES), ("tier", TIERS)]
+        if self.ray_labels:
+            keys = [keys[0], (NODE_GROUP, ["group-1", "group-2"]), (ACCELERATOR_TYPE, MODELS)]
+        for key, values in keys:
+            if pick.random() < (0.4 if self.ray_labels else 0.6):
                 constraints.append(
                     {
                         "labelKey": key,
                         "operator": pick.choice(["LABEL_OPERATOR_IN", "LABEL_OPERATOR_NOT_IN"]),
-                        "labelValues": pick.sample(values, pick.randint(1, 2)),
+                        "labelValues": pick.sample(values, pick.choice([0] + 10 * [1, 2])),
                     }
                 )
         return {"labelConstraints": constraints}
@@ -241,7 +286,7 @@ class Maker:
         return request
 
     def counted(self, most):
-        counts = [1, 1, 2, 3, 5, 10, 20]
+        counts = [1, 1, 2, 3, 5, 10, 20] * 3 + [50]
         found = [
             {"request": self.request(), "count": self.random.choice(counts)}
             for _ in range(self.random.randint(0, most))
@@ -261,7 +306,8 @@ class Maker:
         if strategy == "STRICT_PACK":
             for kind in kinds[1:]:
                 kind["labelSelectors"] = kinds[0].get("labelSelectors", [])
-        bundles = [dict(pick.choice(kinds)) for _ in range(size or pick.randint(1, 6))]
+        count = size or pick.choice([1, 2, 3, 4, 5, 6] * 3 + [8, 12])
+        bundles = [dict(pick.choice(kinds)) for _ in range(count)]
         if strategy == "STRICT_SPREAD":
             constraint = [{"antiAffinity": {"labelName": name, "labelValue": ""}}]
             if pick.random() < 0.3:  # it is being rescheduled: bundles stand on nodes already
@@ -350,6 +396,8 @@ class Maker:
             "atomic": pick.random() < 0.5,
             "conserveAccelerators": True,
             "terminateOverMax": True,
+            "learns": self.learns,
+            "whenIdle": self.when_idle,
             "maxNodes": sum(t["max"] for t in types) + sum(n["type"] < 0 for n in nodes),
         }
         # Decisions know only the maxima of groups. With whole replicas Ray's own choice does not
@@ -394,6 +442,10 @@ def request_features(request):
     for selector in selectors:
         for constraint in selector["labelConstraints"]:
             yield "selector " + constraint["operator"][15:]
+            if constraint["labelKey"].startswith("ray.io/"):
+                yield "selector " + constraint["labelKey"]
+            if not constraint["labelValues"]:
+                yield "selector without values"
         if not selector["labelConstraints"]:
             yield "selector empty"
 
@@ -411,6 +463,8 @@ def gang_features(gang):
     yield "gang " + gang["details"].split(":")[1].split("|")[0]
     selectors = gang.get("bundleSelectors", [])
     yield f"gang with {len(selectors)} bundle_selectors"
+    if len(gang["requests"]) > 6:
+        yield "gang of 7 and more"
     if any("labelSelectors" in r for s in selectors for r in s["resourceRequests"]):
         yield "gang with label selectors"
 
@@ -427,6 +481,10 @@ def node_features(problem, node):
         yield "node of no group"
     if node["head"] and node["state"] == "draining":
         yield "head draining"
+    if node["state"] == "starting" and node["start"] == "running" and node["unregisteredS"] >= 30:
+        yield "node not registered for long"
+    if node["head"] and set(node["labels"]) & {"zone", "tier"}:
+        yield "head with labels"
     if node["head"] and node["total"].get("GPU"):
         yield "head with GPU"
     if node["state"] == "running" and node.get("deadBefore"):
@@ -440,10 +498,13 @@ def node_features(problem, node):
 def features(problem):
     """A list of names; a name may come several times."""
     types, nodes, state = problem["types"], problem["nodes"], problem["rayState"]
-    found = [f"groups {len(types) - 1}"]
+    found = [f"groups {len(types) - 1}" if len(types) < 10 else "groups 9 and more"]
     workers = sum(not n["head"] for n in nodes)
     found.append("nodes " + ("0" if not workers else "1 to 9" if workers < 10 else "10 to 49"
-                             if workers < 50 else "50 to 60"))
+                             if workers < 50 else "50 to 60" if workers <= 60 else "61 and more"))
+    found.append("setting enforce-max now" if not problem["whenIdle"] else "default settings")
+    if problem["learns"]:
+        found.append("Pods with the resources of their template")
     for index, type_ in enumerate(types[1:], 1):
         found += [f"group {name.split(':')[0]}" for name in type_["resources"]]
         for name, there in (
@@ -454,6 +515,9 @@ def features(problem):
             ("several hosts", type_["hosts"] > 1),
             ("idle timeout 0", not type_["idleTimeoutMs"]),
             ("idle timeout of its own", type_["idleTimeoutMs"] != 60000),
+            ("from limits", type_.get("fromLimits")),
+            ("whose workers have less", any(
+                a < type_["resources"].get(n, 0) for n, a in type_.get("real", {}).items())),
             ("failed", "failed" in type_),
             ("launched by us", "launches" in type_),
             ("above its maximum", sum(n["type"] == index for n in nodes) > type_["max"]),
@@ -467,6 +531,8 @@ def features(problem):
     for node in nodes:
         found += node_features(problem, node)
     for counted in state["pendingResourceRequests"]:
+        if counted["count"] > 20:
+            found.append("entry of more than 20")
         found += request_features(counted["request"])
     for gang in state["pendingGangResourceRequests"]:
         found += gang_features(gang)
@@ -480,8 +546,8 @@ def features(problem):
     return found
 
 
-WANTED = [f"groups {n}" for n in range(1, 9)]
-WANTED += [f"nodes {n}" for n in ("0", "1 to 9", "10 to 49", "50 to 60")]
+WANTED = [f"groups {n}" for n in range(1, 9)] + ["groups 9 and more"]
+WANTED += [f"nodes {n}" for n in ("0", "1 to 9", "10 to 49", "50 to 60", "61 and more")]
 WANTED += [f"node {state}" for state in STATES] + [f"node starting, {s}" for s in STARTS]
 WANTED += ["node idle", "node with placed bundles", "node of no group", "node restarted"]
 WANTED += ["node unused", "node with a missing resource", "head draining", "head with GPU"]
@@ -502,3 +568,10 @@ WANTED += [
 ]
 WANTED += ["request part of CPU", "request part of GPU", "request 0", "request empty"]
 WANTED += ["request anti-affinity", "request implicit resource", "request node"]
+WANTED += ["request object_store_memory", "request ssd", "entry of more than 20"]
+WANTED += [f"selector {n}" for n in (NODE_GROUP, ACCELERATOR_TYPE, "without values")]
+WANTED += ["gang of 7 and more", "head with labels", "group from limits"]
+# Of decisions alone: the packing is given what workers bring and who may be terminated.
+DECIDED = ["default settings", "setting enforce-max now", "node not registered for long"]
+DECIDED += ["Pods with the resources of their template", "group whose workers have less"]
+WANTED += DECIDED

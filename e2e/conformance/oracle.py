@@ -39,7 +39,9 @@ def copy_node(node, _):
 
 ray_scheduler.SchedulingNode.__deepcopy__ = copy_node
 
-Answer = collections.namedtuple("Answer", "launches terminate requests gangs constraints")
+Answer = collections.namedtuple(
+    "Answer", "launches terminate requests gangs constraints targets", defaults=[None]
+)
 
 # The states of a worker in a problem, as Ray's instance manager has them. Those that are None or
 # not on the way to RAY_RUNNING are no capacity for Ray's scheduler.
@@ -192,4 +194,23 @@ def answer_of(problem, reply, scale=1):
             gang_text(g, scale) for g in reply.infeasible_gang_resource_requests
         ),
         constraints=bool(reply.infeasible_cluster_resource_constraints),
+        targets=targets_of(problem, reply, launches) if problem.get("groupMaxima") else None,
     )
+
+
+def targets_of(problem, reply, launches):
+    """replicas of every group when all is done. A draining worker with nothing in use is deleted."""
+    gone = {int(r.instance_id) for r in reply.to_terminate if r.instance_id}
+    targets = []
+    for index, type_ in enumerate(problem["types"][1:], 1):
+        stay = sum(
+            node["type"] == index
+            and number not in gone
+            and node["state"] in ("running", "starting", "asked", "dead", "draining")
+            and not (node["state"] == "draining" and node["available"] == node["total"])
+            for number, node in enumerate(problem["nodes"])
+        )
+        wanted = -(-(stay + launches[type_["name"]]) // type_["hosts"])
+        least, most = type_["min"] // type_["hosts"], type_["max"] // type_["hosts"]
+        targets.append(min(max(wanted, least), most))
+    return tuple(targets)

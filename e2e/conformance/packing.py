@@ -86,7 +86,7 @@ class Tool(Scheduling):
     """schedule() itself, many problems in one process."""
 
     kind, title = "tool", "packing"
-    wanted = [n for n in generate.WANTED if n not in ("node draining", "node dead", "node deleting",
+    wanted = [n for n in generate.WANTED if n not in generate.DECIDED and n not in ("node draining", "node dead", "node deleting",
                                                       "node named", "head draining")]
 
     GONE = ("draining", "dead", "deleting", "named")

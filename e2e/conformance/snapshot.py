@@ -9,20 +9,29 @@ import subprocess
 from google.protobuf.json_format import ParseDict
 from ray.core.generated import autoscaler_pb2
 
+import generate
 import oracle
 
 NOW = "2026-11-20T10:00:00Z"
 BEFORE = "2026-11-20T09:59:50Z"
 STARTED = "2026-11-20T09:00:00Z"
+SESSION = "session_1"
 
 
 def quantities(resources):
     return {name: str(value) for name, value in resources.items()}
 
 
-def template(resources):
+def container(type_):
+    resources = type_["resources"]
     limits = {"cpu": str(resources.get("CPU", 0))}
-    return {"spec": {"containers": [{"name": "ray", "resources": {"limits": limits}}]}}
+    if type_.get("fromLimits"):
+        limits = {generate.LIMITS[name]: str(value) for name, value in resources.items()}
+    return {"name": "ray", "resources": {"limits": limits}}
+
+
+def template(type_):
+    return {"spec": {"containers": [container(type_)]}}
 
 
 def group(problem, index):
@@ -31,7 +40,9 @@ def group(problem, index):
     pods = sum(problem["nodes"][i]["state"] not in ("deleting", "named") for i in mine)
     named = [pod_name(i) for i in mine if problem["nodes"][i]["state"] == "named"]
     hosts = type_["hosts"]
+    resources = {} if type_["fromLimits"] else {"resources": quantities(type_["resources"])}
     return {
+        **resources,
         "groupName": type_["name"],
         "replicas": pods // hosts,
         "minReplicas": type_["min"] // hosts,
@@ -39,9 +50,8 @@ def group(problem, index):
         "numOfHosts": hosts,
         "priority": type_["priority"],
         "idleTimeoutSeconds": type_["idleTimeoutMs"] // 1000,
-        "resources": quantities(type_["resources"]),
         "labels": type_["labels"],
-        "template": template(type_["resources"]),
+        "template": template(type_),
         "scaleStrategy": {"workersToDelete": named},
     }
 
@@ -57,7 +67,8 @@ def ray_cluster(problem):
             "autoscalerOptions": {"idleTimeoutSeconds": 60},
             "headGroupSpec": {
                 "resources": quantities(head["resources"]),
-                "template": template(head["resources"]),
+                "labels": head["labels"],
+                "template": template(head),
             },
             "workerGroupSpecs": [group(problem, i) for i in range(1, len(problem["types"]))],
         },
@@ -89,6 +100,8 @@ def pod(problem, number):
         "creationTimestamp": BEFORE if node["state"] == "starting" else STARTED,
     }
     spec, status = {"containers": [{"name": "ray"}]}, {"phase": "Pending"}
+    if problem["learns"] and node["type"] >= 0:
+        spec["containers"] = [container(problem["types"][node["type"]])]
     start = node["start"] if node["state"] == "starting" else "running"
     if start == "unschedulable":
         status["conditions"] = [scheduled("False", "Unschedulable")]
@@ -97,7 +110,7 @@ def pod(problem, number):
         status["conditions"] = [scheduled("True", "")]
         status["containerStatuses"] = [{"name": "ray", "state": {"waiting": {"reason": "Pulling"}}}]
     if start == "running":
-        began = BEFORE if node["state"] == "starting" else STARTED
+        began = ago(node["unregisteredS"]) if node["state"] == "starting" else STARTED
         state = {"running": {"startedAt": began}}
         status.update(phase="Running", containerStatuses=[{"name": "ray", "state": state}])
     if node["state"] == "deleting":
@@ -172,7 +185,17 @@ def memory(problem):
                     "unneededSince": ago(ours["sinceS"]),
                 }
             )
-    return {"backoffs": backoffs, "launches": launches}
+    unjoined = [
+        {"key": pod_name(i), "since": ago(node["unregisteredS"])}
+        for i, node in enumerate(problem["nodes"])
+        if node["state"] == "starting" and node["start"] == "running"
+    ]
+    return {
+        "backoffs": backoffs,
+        "launches": launches,
+        "unjoined": unjoined,
+        "raySessions": [{"key": SESSION, "since": STARTED}],
+    }
 
 
 def snapshot(problem, state):
@@ -191,10 +214,43 @@ def snapshot(problem, state):
         "now": NOW,
         "rayCluster": ray_cluster(problem),
         "pods": [pod(problem, i) for i, n in enumerate(nodes) if n["state"] != "asked"],
-        "rayState": dict(state, nodeStates=states),
-        "settings": {"enforce-max": "now"},
+        "rayState": dict(state, nodeStates=states, clusterSessionName=SESSION),
+        "settings": {} if problem["whenIdle"] else {"enforce-max": "now"},
         "memory": memory(problem),
     }
+
+
+def decided_patch(problem, plan):
+    """What the patch has to be by the plan's own groups: replicas and names to delete, by path."""
+    wanted = {}
+    for index, planned in enumerate(plan["groups"]):
+        type_, path = problem["types"][index + 1], f"/spec/workerGroupSpecs/{index}"
+        given = group(problem, index + 1)
+        drained = sum(t["action"] == "drain" for t in planned["toTerminate"]) // type_["hosts"]
+        replicas = min(planned["targetReplicas"] + drained, type_["max"] // type_["hosts"])
+        if replicas != given["replicas"]:
+            wanted[f"{path}/replicas"] = replicas
+        names = given["scaleStrategy"]["workersToDelete"]
+        new = [t["pod"] for t in planned["toTerminate"] if t["action"] != "drain"]
+        if new:
+            wanted[f"{path}/scaleStrategy/workersToDelete"] = sorted(names + new)
+    return wanted
+
+
+def patch_is_right(problem, plan):
+    cluster, found = ray_cluster(problem), {}
+    for op in plan["patch"]:
+        value = cluster
+        if op["op"] == "test":
+            for key in op["path"].split("/")[1:]:
+                value = value[int(key) if key.isdigit() else key]
+            if value != op["value"]:
+                return False
+        else:
+            found[op["path"]] = op["value"]
+    for path, value in found.items():
+        found[path] = sorted(value) if isinstance(value, list) else value
+    return found == decided_patch(problem, plan)
 
 
 def answer(program, problem, state):
@@ -228,4 +284,7 @@ def answer(program, problem, state):
         requests=requests,
         gangs=gangs,
         constraints=constraints,
+        targets=tuple(g["targetReplicas"] for g in plan["groups"])
+        if patch_is_right(problem, plan)
+        else "the patch is not that of the groups",
     )
