@@ -85,6 +85,7 @@ GROUPS = [
     rm.group("logical", params={"num-gpus": "8"}),
     rm.group("pair", gpus=2, cpus=4, resources={"pair": "100"}),
     rm.group("trio", gpus=2, resources={"trio": "100"}),
+    rm.group("quad", gpus=4, resources={"quad": "100"}, maxReplicas=1),
     rm.gpu_group("v100", resources={V100: "1"}),
     group("neuron", {"aws.amazon.com/neuroncore": "2"}),
     group("mig", {"nvidia.com/mig-1g.5gb": "1"}, resources={"mig-1g.5gb": "1"}),
@@ -221,6 +222,20 @@ def test_b2_parts_fill_one_gpu_before_the_next(cluster, program):
             program.call("release", name=f"{name}-{number}")
     steps = [event.value for event in cluster.recorder.of("replicas", since, "pair")]
     assert steps == [1], "one worker for all of it"
+
+
+def test_b2_a_worker_full_of_parts_has_room_by_the_sum_alone(cluster, program):
+    """Ten replicas of a model with 0.4 each: 4.0 on four GPUs by the sum, and one worker for Ray's forecast."""
+    program.actors(10, name="models", num_gpus=0.4, num_cpus=0, resources={"quad": 1})
+    (pod,) = cluster.wait_joined(1, "quad")
+    wait_until(lambda: used(cluster, pod) == 3.2, 60, "two on each GPU")
+    hold(lambda: used(cluster, pod) == 3.2, 5, "0.2 of each GPU are free, 0.8 by the sum, and nothing more is placed")
+    assert cluster.replicas("quad") == 1, "maxReplicas"
+    since = cluster.recorder.mark()
+    cluster.edit_group("quad", maxReplicas=3)
+    cluster.wait_joined(2, "quad")
+    steps = [event.value for event in cluster.recorder.of("replicas", since, "quad")]
+    assert steps == [2], "one more worker for the two that are left"
 
 
 def test_b2_what_fits_by_the_sum_and_stays_pending_gets_a_new_worker(cluster, program):

@@ -82,3 +82,23 @@ def test_conservative_starts_five_at_once_and_then_one_every_round(shared, contr
     raised = [event.value for event in one.recorder.of("replicas", since, "gpu-group") if event.value >= 5]
     assert raised[:6] == [5, 6, 7, 8, 9, 10], "nothing has joined: as many as Ray's v1 at once, and as its v2 after that"
     one.wait_empty()
+
+
+def test_surplus_that_runs_and_never_registers_is_terminated(shared, controller):
+    slow = rm.gpu_group()
+    slow["template"]["spec"]["containers"][0]["command"] = ["sleep", "600"]  # before ray start
+    one = shared([slow])
+    controller(one.namespace, "--unregistered-seconds", "3", "--cancel-launch-seconds", "3")
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        one.wait_workers(2)
+        wait_until(lambda: [pod["status"].get("phase") for pod in one.worker_pods()] == ["Running"] * 2, 30, "both to run")
+        hold(lambda: one.replicas() == 2 and len(one.workers()) == 2, 6, "below maxReplicas they are waited for")
+        since = one.recorder.mark()
+        one.edit_group(maxReplicas=1)
+        one.wait_workers(1)
+        assert one.replicas() == 1
+        (event,) = one.recorder.of("workersToDelete", since, "gpu-group")
+        assert len(event.value) == 1, "one is above the maximum, and it is named"
+        program.end()
+    one.wait_empty()
