@@ -2,8 +2,14 @@
 # Finds or makes KubeRay's operator for `make test-e2e KUBERAY=real`; installs and starts nothing.
 #
 # Taken from RAYSCALER_KUBERAY_OPERATOR (with its CRDs in RAYSCALER_KUBERAY_CRDS), else from the user's
-# cache, else built once with `go install` from its Go module. Standard output: the path of the
-# program, and the directory of its CRDs.
+# cache, else built once with `go install` from its Go module. Where the Go proxy refuses the module, build
+# the program in a checkout of KubeRay's repository, as its own ray-operator/DEVELOPMENT.md says, and name it:
+#
+#   make test-e2e KUBERAY=real RAYSCALER_KUBERAY_OPERATOR=KUBERAY/ray-operator/bin/manager \
+#     RAYSCALER_KUBERAY_CRDS=KUBERAY/ray-operator/config/crd/bases
+#
+# Beside it runs the garbage collector of kube-controller-manager (e2e/setup-apiserver.sh). Standard output:
+# the path of the program, and the directory of its CRDs.
 #
 # Exit status: 0 both are there, 3 they cannot be had on this machine (the message says why).
 set -euo pipefail
@@ -29,7 +35,8 @@ elif [ ! -x "$program" ] || [ ! -d "$crds" ]; then
 	say "building $module $version, once; two cores need some 5 minutes"
 	mkdir -p "$cache"
 	CGO_ENABLED=0 GOBIN=$cache go install "$module@$version" >&2 ||
-		cannot "the Go module of KubeRay $version cannot be had here"
+		cannot "the Go module of KubeRay $version cannot be had here; build its ray-operator in a checkout of the" \
+			"tag $version and name it in RAYSCALER_KUBERAY_OPERATOR, its config/crd/bases in RAYSCALER_KUBERAY_CRDS"
 	source=$(go mod download -json "$module@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
 	cp -r "$source/config/crd/bases" "$crds"
 	chmod -R u+w "$crds"

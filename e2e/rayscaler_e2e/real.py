@@ -201,9 +201,11 @@ class ControllerManager:
         "clusterrole-aggregation-controller",
     )
 
-    def __init__(self, server: ApiServer, program: Path, work_dir: Path):
+    GARBAGE_COLLECTOR = ("garbage-collector-controller",)
+
+    def __init__(self, server: ApiServer, program: Path, work_dir: Path, controllers: Tuple[str, ...] = CONTROLLERS):
         kubeconfig = server.write_kubeconfig(work_dir / "controllers.kubeconfig", token=server.tokens[ADMIN_USER])
-        words = [str(program), f"--kubeconfig={kubeconfig}", f"--controllers={','.join(self.CONTROLLERS)}"]
+        words = [str(program), f"--kubeconfig={kubeconfig}", f"--controllers={','.join(controllers)}"]
         words += ["--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
         words += [f"--cert-dir={work_dir / 'controllers-cert'}", "--profiling=false", "--v=1"]
         self.process = Process("kube-controller-manager", words, work_dir / "kube-controller-manager.log")

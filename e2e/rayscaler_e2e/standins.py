@@ -9,6 +9,8 @@ from typing import Optional
 from . import paths
 from .apiserver import ADMIN_USER, ApiServer
 from .processes import Process
+from .real import ControllerManager
+from .tools import find_tool
 
 _REAL_OPERATOR_FLAGS = (
     *("--metrics-addr", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"),
@@ -35,6 +37,7 @@ class StandIns:
         self._kubeconfig = server.write_kubeconfig(self.work_dir / "standins.kubeconfig", token=token)
         self.operator: Optional[Process] = None
         self.kubelet: Optional[Process] = None
+        self._collector: Optional[ControllerManager] = None
         self.start_kubelet()
         self.start_operator()
 
@@ -44,7 +47,15 @@ class StandIns:
         if real:
             words = [str(real), *_REAL_OPERATOR_FLAGS]
             env["KUBECONFIG"] = str(self._kubeconfig)
+            self._start_collector()
         self.operator = Process("operator", words, self.work_dir / "operator.log", env, paths.E2E)
+
+    def _start_collector(self) -> None:
+        """The Pods of a deleted RayCluster: the real operator leaves them to the garbage collector."""
+        if self._collector is None:
+            program = find_tool("kube-controller-manager")
+            which = ControllerManager.GARBAGE_COLLECTOR
+            self._collector = ControllerManager(self._server, program, self.work_dir, which)
 
     def start_kubelet(self) -> None:
         words = self._python("rayscaler_e2e.kubelet")
@@ -63,7 +74,8 @@ class StandIns:
 
     def stop(self) -> None:
         """The operator first, so that it makes no new Pods; the kubelet ends its Pods' processes."""
-        for process in (self.operator, self.kubelet):
+        collector = self._collector.process if self._collector else None
+        for process in (self.operator, self.kubelet, collector):
             if process is not None:
                 process.stop(20)
 

@@ -1,6 +1,7 @@
 """Input that is wrong: the message names object, field and cure, the rest goes on, nothing goes away."""
 
 import json
+import os
 
 import pytest
 
@@ -84,17 +85,31 @@ def test_min_above_max_stops_its_group(shared, controller):
 def test_wrong_types_are_refused_or_named(shared, controller, scenario, namespace, api_server):
     bad = rm.cluster("wrong", [rm.gpu_group()])
     bad["spec"]["headGroupSpec"]["template"]["metadata"] = {"annotations": {"bench.rayscaler.dev/unschedulable": "-"}}
-    refused = json.loads(json.dumps(bad))
-    refused["spec"]["workerGroupSpecs"][0]["maxReplicas"] = "five"
-    with pytest.raises(ApiError) as error:
-        api_server.admin.of("rayclusters", namespace).create(refused)
-    assert error.value.status == 422 and "maxReplicas" in error.value.message
-    # The Pod template is kept as it is, so this gets through.
-    bad["spec"]["workerGroupSpecs"][0]["template"]["spec"]["affinity"] = "near"
+
+    def refuses(field, value, pod=True):
+        refused = json.loads(json.dumps(bad))
+        group = refused["spec"]["workerGroupSpecs"][0]
+        (group["template"]["spec"] if pod else group)[field] = value
+        with pytest.raises(ApiError) as error:
+            api_server.admin.of("rayclusters", namespace).create(refused)
+        assert error.value.status == 422 and field in error.value.message
+
+    refuses("maxReplicas", "five", pod=False)
+    refuses("affinity", "near")
+    refuses("affinity", {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}})
+    refuses("schedulerName", 5)
+    refuses("hostNetwork", "yes")
+    refuses("volumes", [{"emptyDir": {}}])
+    tolerations = [{"key": 5}]
+    if os.environ.get("KUBERAY") == "real":
+        refuses("tolerations", tolerations)
+        return
+    # What our definition keeps as it is gets through.
+    bad["spec"]["workerGroupSpecs"][0]["template"]["spec"]["tolerations"] = tolerations
     wrong = scenario(bad, wait=False)
     good = scenario(rm.cluster("good", [rm.gpu_group()]))
     control = controller(namespace)
-    control.wait_for(f"{namespace}/wrong", "affinity")
+    control.wait_for(f"{namespace}/wrong", "tolerations")
     wrong.request(ONE_GPU)
     with good.program() as program:
         program.actors(1, num_gpus=1)
