@@ -104,6 +104,21 @@ static void write_groups_manager(struct json_writer *writer, const char *manager
 	json_write_array_end(writer);
 }
 
+static void write_owner(struct json_writer *writer, const struct pod_owner *owner)
+{
+	json_write_array(writer, "ownerReferences");
+	if (owner) {
+		json_write_object_line(writer, NULL);
+		object_write_text(writer, "apiVersion", owner->api_version);
+		object_write_text(writer, "kind", owner->kind);
+		object_write_text(writer, "name", owner->name);
+		object_write_text(writer, "uid", owner->uid);
+		json_write_boolean(writer, "controller", true);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
 void object_write_metadata(struct json_writer *writer, const struct object_write_metadata *metadata)
 {
 	json_write_object(writer, "metadata");
@@ -124,6 +139,8 @@ void object_write_metadata(struct json_writer *writer, const struct object_write
 		write_annotations(writer, metadata->annotations);
 	if (metadata->groups_manager && metadata->groups_manager[0])
 		write_groups_manager(writer, metadata->groups_manager);
+	if (metadata->owner || metadata->owners_known)
+		write_owner(writer, metadata->owner);
 	json_write_object_end(writer);
 }
 

@@ -29,7 +29,9 @@ struct object_write_metadata {
 	time_ms created, deleted;
 	bool deleting;
 	const struct labels *labels, *annotations;
-	const char *groups_manager; /* of a RayCluster; NULL and "": unknown */
+	const char *groups_manager;    /* of a RayCluster; NULL and "": unknown */
+	const struct pod_owner *owner; /* of a Pod; NULL: none */
+	bool owners_known;             /* without one the list is written as empty */
 };
 void object_write_metadata(struct json_writer *writer,
 			   const struct object_write_metadata *metadata);

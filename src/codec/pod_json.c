@@ -72,6 +72,50 @@ static int pod_status_decode(const struct json_at *root, struct pod *ret)
 	       container_statuses_decode(&status, ret);
 }
 
+/* Nearly every Pod has the same: it is not copied for each. */
+static int shared_text(const struct json_at *at, const char *name, const char *usual,
+		       const char **ret_text)
+{
+	struct json_at member = json_member(at, name);
+
+	if (json_type(&member) == JSON_STRING && strcmp(json_text_value(&member), usual) == 0) {
+		*ret_text = usual;
+		return 0;
+	}
+	return json_text(at, name, ret_text);
+}
+
+static int owner_decode(const struct json_at *at, struct pod_owner *ret)
+{
+	return shared_text(at, "apiVersion", "ray.io/v1", &ret->api_version) ||
+	       shared_text(at, "kind", "RayCluster", &ret->kind) ||
+	       json_text(at, "name", &ret->name) || json_text(at, "uid", &ret->uid);
+}
+
+/* An API server accepts one controller at most. */
+static int owners_decode(const struct json_at *root, struct pod *ret)
+{
+	struct json_at metadata, array;
+
+	if (json_object(root, "metadata", &metadata) ||
+	    json_array(&metadata, "ownerReferences", &array))
+		return -1;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		bool controls = false;
+		struct pod_owner *owner;
+
+		if (json_expect(&e, JSON_OBJECT) || json_boolean(&e, "controller", &controls))
+			return -1;
+		if (!controls || ret->owner)
+			continue;
+		owner = ARENA_NEW(root->reader->arena, struct pod_owner);
+		if (owner_decode(&e, owner))
+			return -1;
+		ret->owner = owner;
+	}
+	return 0;
+}
+
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
 	       struct err *err)
 {
@@ -81,7 +125,8 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	struct pod pod = { .namespace_ = "" };
 
 	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
-	    pod_spec_decode(&root, "spec", &pod.spec) || pod_status_decode(&root, &pod))
+	    owners_decode(&root, &pod) || pod_spec_decode(&root, "spec", &pod.spec) ||
+	    pod_status_decode(&root, &pod))
 		return -1;
 	pod.namespace_ = metadata.namespace_;
 	pod.name = metadata.name;

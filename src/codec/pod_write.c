@@ -184,7 +184,8 @@ static void write_status(struct json_writer *writer, const struct container_stat
 	json_write_object_end(writer);
 }
 
-void pod_write(struct json_writer *writer, const char *name, const struct pod *pod)
+static void write_pod(struct json_writer *writer, const char *name, const struct pod *pod,
+		      bool owners_known)
 {
 	const struct object_write_metadata metadata = {
 		.namespace_ = pod->namespace_,
@@ -196,6 +197,8 @@ void pod_write(struct json_writer *writer, const char *name, const struct pod *p
 		.deleting = pod->deleting,
 		.labels = &pod->labels,
 		.annotations = &pod->annotations,
+		.owner = pod->owner,
+		.owners_known = owners_known,
 	};
 
 	json_write_object(writer, name);
@@ -213,4 +216,14 @@ void pod_write(struct json_writer *writer, const char *name, const struct pod *p
 	json_write_array_end(writer);
 	json_write_object_end(writer);
 	json_write_object_end(writer);
+}
+
+void pod_write(struct json_writer *writer, const char *name, const struct pod *pod)
+{
+	write_pod(writer, name, pod, false);
+}
+
+void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod)
+{
+	write_pod(writer, name, pod, true);
 }

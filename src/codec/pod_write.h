@@ -7,6 +7,8 @@
 #include "core/kubernetes.h"
 
 void pod_write(struct json_writer *writer, const char *name, const struct pod *pod);
+/* Writes ownerReferences also where there is none: a reader then goes by them. */
+void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod);
 void pod_write_spec(struct json_writer *writer, const char *name, const struct pod_spec *spec);
 
 #endif

@@ -196,6 +196,30 @@ static int spec_decode(const struct json_at *root, struct ray_cluster *ret)
 	       groups_decode(&spec, ret);
 }
 
+/* What is not a text names nothing. */
+static const char *text_or_none(const struct json_at *at, const char *name)
+{
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ?
+		       arena_text(at->reader->arena, json_text_value(&member)) :
+		       "";
+}
+
+static int status_decode(const struct json_at *root, struct ray_cluster *ret)
+{
+	struct json_at status, head;
+
+	if (json_object(root, "status", &status) ||
+	    object_conditions_decode(&status, "conditions", &ret->conditions,
+				     &ret->condition_count))
+		return -1;
+	head = json_member(&status, "head");
+	ret->head_pod_name = text_or_none(&head, "podName");
+	ret->head_pod_ip = text_or_none(&head, "podIP");
+	return 0;
+}
+
 /* Does the entry own the field, and not only its status? */
 static bool owns_groups(const struct json_at *entry)
 {
@@ -247,16 +271,14 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 		       struct ray_cluster *ret_cluster, struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), status;
+	struct json_at root = json_root(json, path, &reader);
 	struct object_metadata metadata;
 	struct ray_cluster cluster = { .suspend = false };
 
 	if (json_expect(&root, JSON_OBJECT) || kind_check(&root) ||
 	    object_metadata_decode(&root, true, &metadata) ||
 	    json_text(&root, "apiVersion", &cluster.api_version) || spec_decode(&root, &cluster) ||
-	    json_object(&root, "status", &status) ||
-	    object_conditions_decode(&status, "conditions", &cluster.conditions,
-				     &cluster.condition_count))
+	    status_decode(&root, &cluster))
 		return -1;
 	cluster.namespace_ = metadata.namespace_;
 	cluster.name = metadata.name;

@@ -122,6 +122,16 @@ static void write_spec(struct json_writer *writer, const struct ray_cluster *clu
 	json_write_object_end(writer);
 }
 
+static void write_head_status(struct json_writer *writer, const struct ray_cluster *cluster)
+{
+	if (cluster->head_pod_name[0] == '\0' && cluster->head_pod_ip[0] == '\0')
+		return;
+	json_write_object_line(writer, "head");
+	object_write_text(writer, "podName", cluster->head_pod_name);
+	object_write_text(writer, "podIP", cluster->head_pod_ip);
+	json_write_object_end(writer);
+}
+
 void ray_cluster_write(struct json_writer *writer, const char *name,
 		       const struct ray_cluster *cluster)
 {
@@ -146,6 +156,7 @@ void ray_cluster_write(struct json_writer *writer, const char *name,
 	write_spec(writer, cluster);
 	json_write_object(writer, "status");
 	object_write_conditions(writer, cluster->conditions, cluster->condition_count);
+	write_head_status(writer, cluster);
 	json_write_object_end(writer);
 	json_write_object_end(writer);
 }

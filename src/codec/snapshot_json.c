@@ -16,6 +16,7 @@
 #include "codec/request_resources.h"
 #include "codec/rfc3339.h"
 #include "codec/yaml.h"
+#include "core/identity.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,
@@ -142,13 +143,46 @@ static int names_check(const struct json_at *root, const struct snapshot *snapsh
 	return 0;
 }
 
+/* A file may be sparse: it goes by owner references where at least one Pod gives them. */
+static bool owners_are_given(const struct json_at *root)
+{
+	struct json_at array = json_member(root, "pods");
+
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		struct json_at metadata = json_member(&e, "metadata");
+		struct json_at owners = json_member(&metadata, "ownerReferences");
+
+		if (json_type(&owners) == JSON_ARRAY)
+			return true;
+	}
+	return false;
+}
+
+static int own_pods_decode(const struct json_at *root, struct snapshot *ret)
+{
+	struct arena *arena = root->reader->arena;
+	struct pod *pods;
+	size_t count;
+
+	if (DECODE_OBJECTS(root, "pods", pod, pod_decode, &pods, &count))
+		return -1;
+	ret->pods = pods;
+	ret->pod_count = count;
+	if (names_check(root, ret))
+		return -1;
+	if (owners_are_given(root))
+		ret->pod_count = identity_divide(&ret->cluster, pods, count, arena);
+	ret->foreign_pods = pods + ret->pod_count;
+	ret->foreign_pod_count = count - ret->pod_count;
+	return 0;
+}
+
 static int pods_decode(const struct json_at *root, struct snapshot *ret)
 {
 	struct json_at others = json_member(root, "otherPods");
 
 	ret->other_pods_known = json_type(&others) == JSON_ARRAY;
-	return DECODE_OBJECTS(root, "pods", pod, pod_decode, &ret->pods, &ret->pod_count) ||
-	       names_check(root, ret) ||
+	return own_pods_decode(root, ret) ||
 	       DECODE_OBJECTS(root, "otherPods", pod, pod_decode, &ret->other_pods,
 			      &ret->other_pod_count);
 }

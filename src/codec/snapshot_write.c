@@ -71,6 +71,16 @@ static void write_ray_state(struct json_writer *writer, const struct snapshot *s
 	json_write_time(writer, "rayStateTime", snapshot->ray_state_time);
 }
 
+static void write_pods(struct json_writer *writer, const struct snapshot *snapshot)
+{
+	json_write_array(writer, "pods");
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		pod_write(writer, NULL, &snapshot->pods[i]);
+	for (size_t i = 0; i < snapshot->foreign_pod_count; i++)
+		pod_write_foreign(writer, NULL, &snapshot->foreign_pods[i]);
+	json_write_array_end(writer);
+}
+
 static void write_members(struct json_writer *writer, const struct snapshot *snapshot,
 			  struct arena *arena)
 {
@@ -78,7 +88,7 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 	json_write_text(writer, "kind", "Snapshot");
 	json_write_time(writer, "now", snapshot->now);
 	ray_cluster_write(writer, "rayCluster", &snapshot->cluster);
-	WRITE_OBJECTS(writer, "pods", pod_write, snapshot->pods, snapshot->pod_count);
+	write_pods(writer, snapshot);
 	if (snapshot->view_problem && snapshot->view_problem[0])
 		json_write_text(writer, "viewProblem", snapshot->view_problem);
 	write_ray_state(writer, snapshot, arena);

@@ -9,6 +9,7 @@
 #include "core/fight.h"
 #include "core/gate.h"
 #include "core/gone.h"
+#include "core/identity.h"
 #include "core/launch.h"
 #include "core/limits.h"
 #include "core/packing.h"
@@ -92,14 +93,24 @@ static void note_problems(struct situation *s)
 		note_problem(s, snapshot->autoscaler->problems.at[i]);
 }
 
+/* A Pod that is being deleted is asked as long as it is the only one, and is no proof of a restart. */
+static void find_head(struct situation *s)
+{
+	s->head_pod = identity_head_in(s->snapshot, s->arena, &s->head_problem);
+	if (s->head_pod != NULL && s->head_pod->deleting)
+		s->head_pod = NULL;
+}
+
 static void observe(struct situation *s)
 {
 	const struct snapshot *snapshot = s->snapshot;
 	judge_ray(s);
 	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
 		s->view_problem = snapshot->view_problem;
+	find_head(s);
+	ray_session_update(s);
 	s->termination_forbidden =
-		!s->ray_reachable || s->view_problem != NULL ||
+		!s->ray_reachable || s->view_problem != NULL || s->head_problem != NULL ||
 		(snapshot->has_annotation_request && snapshot->annotation_request == NULL);
 	s->accelerators =
 		capacity_accelerators(&snapshot->settings, snapshot->device_table, s->arena);
@@ -134,7 +145,6 @@ static void write_gated(struct situation *s, const struct gate *gate)
 
 static void choose(struct situation *s)
 {
-	ray_session_update(s);
 	unjoined_update(s);
 	settling_update(s);
 	progress_assess(s);

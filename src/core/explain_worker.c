@@ -57,6 +57,8 @@ static struct words words_of_idle(const struct situation *s, const struct worker
 								MS_PER_SECOND)) };
 	if (s->view_problem != NULL)
 		return (struct words){ REASON_WORKER_VIEW_STALE, s->view_problem };
+	if (s->head_problem != NULL)
+		return (struct words){ REASON_TERMINATION_FORBIDDEN, s->head_problem };
 	if (s->termination_forbidden)
 		return (struct words){
 			REASON_TERMINATION_FORBIDDEN,

@@ -154,6 +154,7 @@ struct ray_cluster {
 	const char *groups_manager;
 	const struct condition *conditions; /* status.conditions */
 	size_t condition_count;
+	const char *head_pod_name, *head_pod_ip; /* of status.head: the operator's word */
 	struct strings problems;
 };
 
@@ -179,8 +180,14 @@ struct device_use {
 	int64_t amount; /* 1/10000 of the resource's unit; 0: all that the Pod requests */
 };
 
+/* The controller among metadata.ownerReferences. */
+struct pod_owner {
+	const char *api_version, *kind, *name, *uid;
+};
+
 struct pod {
 	const char *namespace_, *name, *uid, *resource_version;
+	const struct pod_owner *owner; /* NULL: no controller; core/identity judges it */
 	struct labels labels, annotations;
 	time_ms created; /* TIME_NONE when absent */
 	bool deleting;

@@ -36,7 +36,8 @@ struct memory_since {
 	time_ms since;
 	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights, replica_raises:
 			* how often; lowered: replicas; leaving: Pods */
-	const char *who; /* replica_fights, replica_raises: a manager's name; NULL: unknown */
+	const char *who; /* replica_fights, replica_raises: a manager's name; ray_sessions: a run of
+			  * the head's container; NULL: unknown */
 };
 
 /* The last worker of a group that was seen alive; see core/template_seen.h. */
@@ -60,8 +61,10 @@ struct memory_state {
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
 	VEC(struct memory_since) replica_raises; /* the same, after ours had lowered it */
 	VEC(struct memory_since) lowered;        /* key: the group's name; since: our patch */
-	VEC(struct memory_since) leaving;      /* key: the group's name; since: last seen in use */
-	VEC(struct memory_since) ray_sessions; /* at most one; key: cluster_session_name */
+	VEC(struct memory_since) leaving; /* key: the group's name; since: last seen in use */
+	/* The believed one, and one that is not yet; key: cluster_session_name; who: the run of the
+	 * head's container. See ray_session.c. */
+	VEC(struct memory_since) ray_sessions;
 };
 
 #endif

@@ -262,6 +262,10 @@ static void say_conditions(struct maker *m)
 		if (strcmp(reason, REASON_DEMAND_UNAVAILABLE) == 0)
 			add(m, NOTICE_NO_DEMAND, "", without_secret(message))->hold_ms =
 				unreachable_ms(m->snapshot);
+		else if (strcmp(reason, REASON_HEAD_UNCERTAIN) == 0)
+			add(m, NOTICE_UNCERTAIN_HEAD, message, message)->hold_ms = UNREACHABLE_MS;
+		else if (strcmp(reason, REASON_FOREIGN_POD) == 0)
+			add(m, NOTICE_FOREIGN_PODS, message, message);
 		else if (strcmp(reason, REASON_SECOND_AUTOSCALER) == 0)
 			add(m, NOTICE_SECOND, "", message);
 		else if (strcmp(reason, REASON_INVALID_REQUEST) == 0)

@@ -148,6 +148,9 @@
 	  "the message says why: the head Pod, the network to it, or the token")                   \
 	X(VIEW_STALE, "ViewStale", "ScalingActive: what is known of the API server is old",        \
 	  "nothing is removed meanwhile; the message says why: its availability, our rights")      \
+	X(HEAD_UNCERTAIN, "HeadUncertain",                                                         \
+	  "ScalingActive: it is open which Pod is the head, or whether its GCS is the same one",   \
+	  "delete the Pod that is not the head; the message names them")                           \
 	X(AUTOSCALING_DISABLED, "AutoscalingDisabled", "ScalingActive: not switched on",           \
 	  "set spec.enableInTreeAutoscaling to true")                                              \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",      \
@@ -177,6 +180,9 @@
 	X(TEMPLATE_BROKEN, "TemplateBroken",                                                       \
 	  "TemplateBroken: a worker lacks what its template promises",                             \
 	  "mend the template (the message has both figures); an edited one starts afresh")         \
+	X(FOREIGN_POD, "ForeignPod",                                                               \
+	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",              \
+	  "delete the Pods that the message names, or change their labels")                        \
 	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that cannot be meant so",               \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                \
 	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are likely not meant so",      \
@@ -185,6 +191,7 @@
 	  "nothing, or `rayscaler lint --from-cluster`")
 
 #define CONDITION_LINT_FINDINGS "LintFindings"
+#define CONDITION_FOREIGN_PODS "ForeignPods"
 
 /* Events on the RayCluster (core/notice.h).
  * X(identifier, severity, word, meaning, what to do) */
@@ -220,6 +227,13 @@
 	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
 	  "somebody has set replicas back three times, so it is changed less and less often",      \
 	  "let one program own replicas: keep it out of GitOps and of scripts")                    \
+	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                \
+	  "it is open which Pod is the head, or whether its GCS is the same one: nothing is "      \
+	  "terminated",                                                                            \
+	  "delete the Pod that is not the head; the message names them")                           \
+	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                     \
+	  "Pods have the labels of the RayCluster and are not owned by it; they are left out",     \
+	  "delete the Pods that the message names, or change their labels")                        \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
 	  "let container autoscaler run `rayscaler park` (the message says where)")                \
 	X(LINT_FINDINGS, WARNING, "LintFindings",                                                  \

@@ -182,12 +182,13 @@ struct situation {
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
 	const char *view_problem;   /* NULL: the view of the API server is live */
-	bool termination_forbidden; /* Ray unreachable, a stale view, or a malformed annotation */
+	bool termination_forbidden; /* see decide.c */
 	struct strings accelerators;
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
 	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: not known */
-	const struct pod *head_pod;       /* NULL when there is none */
+	const struct pod *head_pod;       /* NULL when there is none; see identity.h */
+	const char *head_problem;         /* NULL, or why it is open which Pod is the head */
 	struct name_set pod_names;
 	struct node_rooms *rooms; /* of the Nodes; NULL until outlook has looked */
 	/* In canonical order: groups in order, by Pod name; those of removed groups last. */

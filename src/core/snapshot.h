@@ -21,6 +21,8 @@ struct snapshot {
 	struct ray_cluster cluster;
 	const struct pod *pods; /* with label ray.io/cluster=<name>, any order */
 	size_t pod_count;
+	const struct pod *foreign_pods; /* with that label, of others: see core/identity.h */
+	size_t foreign_pod_count;
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
 	/* Why the view of the API server is not live: more is launched on what is known, nothing is

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/fight.h"
+#include "core/identity.h"
 #include "core/reason.h"
 #include "core/template_seen.h"
 #include "core/worker.h"
@@ -29,6 +30,11 @@ static const char *ray_note(const struct situation *s)
 
 static void write_active(struct situation *s)
 {
+	if (s->head_problem != NULL) {
+		add(s, "ScalingActive", false, REASON_HEAD_UNCERTAIN,
+		    arena_printf(s->arena, "%s; nothing is terminated meanwhile", s->head_problem));
+		return;
+	}
 	if (!s->ray_reachable) {
 		add(s, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
 		    arena_printf(
@@ -112,6 +118,13 @@ static void write_invalid(struct situation *s)
 		add(s, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
 }
 
+static void write_foreign(struct situation *s)
+{
+	const char *text = identity_foreign_text(s->snapshot, s->arena);
+	if (text != NULL)
+		add(s, CONDITION_FOREIGN_PODS, true, REASON_FOREIGN_POD, text);
+}
+
 static bool add_reverted(struct situation *s, const struct memory_since *fights, size_t count,
 			 fight_words *words)
 {
@@ -173,6 +186,7 @@ void verdict_write(struct situation *s)
 	write_able(s);
 	write_limited(s);
 	write_invalid(s);
+	write_foreign(s);
 	write_reverted(s);
 	write_broken(s);
 	write_findings(s);

@@ -1,5 +1,6 @@
 /* The conditions of a plan, in the wording of the HorizontalPodAutoscaler: ScalingActive (is demand
- * read), AbleToScale (does capacity come), ScalingLimited (did a bound cut), InvalidRequest.
+ * read), AbleToScale (does capacity come), ScalingLimited (did a bound cut), InvalidRequest,
+ * ForeignPods and others that are there only while they are true.
  * Must not decide anything else. */
 #ifndef CORE_VERDICT_H
 #define CORE_VERDICT_H

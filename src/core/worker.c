@@ -309,20 +309,6 @@ static void copy_group(struct situation *s, struct group *group, const struct wo
 	group->worker_count += missing;
 }
 
-static void find_head(struct situation *s)
-{
-	for (size_t i = 0; i < s->snapshot->pod_count; i++) {
-		const struct pod *pod = &s->snapshot->pods[i];
-		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
-		if (!pod_is_head(pod) || pod->deleting)
-			continue;
-		if (cluster != NULL && strcmp(cluster, s->snapshot->cluster.name) != 0)
-			continue;
-		if (s->head_pod == NULL || strcmp(pod->name, s->head_pod->name) < 0)
-			s->head_pod = pod;
-	}
-}
-
 void worker_join(struct situation *s)
 {
 	struct worker *pods;
@@ -331,7 +317,6 @@ void worker_join(struct situation *s)
 		s->groups[g].leaving_names =
 			name_set_of_strings(s->arena, &s->groups[g].spec->workers_to_delete);
 	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
-	find_head(s);
 	collect_pods(s, &pods, &pod_count);
 	leaving_mark(s, pods, pod_count);
 	/* First the counts by Pods alone, then room for the replicas without one. */

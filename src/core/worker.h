@@ -1,5 +1,5 @@
 /* Joins the Pods of a snapshot and the nodes that Ray reports into one list of workers, in canonical
- * order, with the state of each. Reads the snapshot; sets workers, the counts of groups, head_pod.
+ * order, with the state of each. Reads the snapshot; sets workers and the counts of groups.
  * Must not decide what happens to a worker: that is terminate. */
 #ifndef CORE_WORKER_H
 #define CORE_WORKER_H

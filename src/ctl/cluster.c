@@ -10,6 +10,7 @@
 #include "core/gate.h"
 #include "core/kubernetes.h"
 #include "core/plan.h"
+#include "core/reason.h"
 #include "ctl/act.h"
 #include "ctl/autoscaler_objects.h"
 #include "ctl/events.h"
@@ -200,6 +201,7 @@ static bool is_trouble(const struct plan_condition *condition)
 	bool is_true = strcmp(condition->status, "True") == 0;
 
 	if (!strcmp(condition->type, "InvalidRequest") ||
+	    !strcmp(condition->type, CONDITION_FOREIGN_PODS) ||
 	    !strcmp(condition->type, "ReplicasReverted"))
 		return is_true;
 	return (!strcmp(condition->type, "ScalingActive") ||

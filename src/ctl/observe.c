@@ -6,6 +6,7 @@
 #include "codec/json.h"
 #include "codec/memory_json.h"
 #include "codec/request_resources.h"
+#include "core/identity.h"
 
 static void observe_pods(const struct observation *observation, struct arena *arena,
 			 struct snapshot *snapshot)
@@ -15,7 +16,10 @@ static void observe_pods(const struct observation *observation, struct arena *ar
 	for (size_t i = 0; i < observation->pod_count; i++)
 		pods[i] = *observation->pods[i];
 	snapshot->pods = pods;
-	snapshot->pod_count = observation->pod_count;
+	snapshot->pod_count =
+		identity_divide(observation->cluster, pods, observation->pod_count, arena);
+	snapshot->foreign_pods = pods + snapshot->pod_count;
+	snapshot->foreign_pod_count = observation->pod_count - snapshot->pod_count;
 }
 
 static const struct drain_answer *find_answer(const struct observation *observation,

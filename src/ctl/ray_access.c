@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/json.h"
 #include "codec/secret_json.h"
+#include "core/identity.h"
 #include "ctl/leader.h"
 #include "ctl/options.h"
 #include "gcs/gcs_address.h"
@@ -67,14 +68,26 @@ static struct err *problem_of(struct ray_access *access)
 	return access->problem;
 }
 
-static const struct pod *find_head(const struct pod *const *pods, size_t count)
+/* With two candidates and one that the status names that one is asked: its demand counts, and the
+ * decision terminates nothing. */
+static const struct pod *find_head(struct ray_access *access, const struct ray_cluster *cluster,
+				   const struct pod *const *pods, size_t count,
+				   const char **ret_problem)
 {
-	const struct pod *head = NULL;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct identity_heads heads = { .named = NULL };
+	const struct pod *head;
+	const char *problem;
 
-	/* While a head is replaced there may be two: the one that stays is not being deleted. */
 	for (size_t i = 0; i < count; i++)
-		if (pod_is_head(pods[i]) && (!head || head->deleting))
-			head = pods[i];
+		identity_heads_add(&heads, cluster, pods[i]);
+	head = identity_head_of(&heads, cluster, &scratch, &problem);
+	*ret_problem = "the head Pod does not exist";
+	if (!head && problem) {
+		err_set(problem_of(access), ERR_RETRY, "%s", problem);
+		access->next_read_ms = INT64_MIN;
+		*ret_problem = problem_of(access)->text;
+	}
 	return head;
 }
 
@@ -195,7 +208,7 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 				     const char **ret_problem)
 {
 	int64_t now_ms = loop_monotonic_ms(access->control->loop);
-	const struct pod *head = find_head(pods, pod_count);
+	const struct pod *head;
 	struct gcs_address address;
 	struct gcs_config config;
 	struct err err;
@@ -205,10 +218,9 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 		*ret_problem = problem_of(access)->text;
 		return NULL;
 	}
-	if (!head) {
-		*ret_problem = "the head Pod does not exist";
+	head = find_head(access, cluster, pods, pod_count, ret_problem);
+	if (!head)
 		return NULL;
-	}
 	if (gcs_address_of_pod(head, &address, &err) < 0) {
 		*problem_of(access) = err;
 		access->next_read_ms = INT64_MIN;

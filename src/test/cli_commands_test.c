@@ -230,7 +230,7 @@ static void test_sidecar(void **state)
 		{ "GET /api/v1/namespaces/ray/pods/http%3Ademo-head%3A44217/proxy/snapshot/ray/demo",
 		  0, snapshot },
 		{ "GET /api/v1/namespaces/ray/pods", 0,
-		  LIST("{'metadata':{'namespace':'ray','name':'demo-head','labels':{"
+		  LIST("{'metadata':{'namespace':'ray','name':'demo-head'," OWNED "'labels':{"
 		       "'ray.io/cluster':'demo','ray.io/node-type':'head'}},'spec':{'containers':["
 		       "{'name':'ray-head'},{'name':'autoscaler','command':['rayscaler'],"
 		       "'args':['run']}]},'status':{'phase':'Running'}}") },

@@ -42,8 +42,11 @@ static struct cli_result result;
 	"'minReplicas':1,'maxReplicas':4,'template':{'spec':{'containers':[{'name':'ray-worker',"  \
 	"'env':[{'name':'PASS','value':'hunter2'}],'resources':{'limits':{'cpu':'1',"              \
 	"'nvidia.com/gpu':'2'}}}]}}}]}}"
+#define OWNED                                                                                      \
+	"'ownerReferences':[{'apiVersion':'ray.io/v1','kind':'RayCluster','name':'demo','uid':"    \
+	"'u','controller':true}],"
 #define POD                                                                                        \
-	"{'metadata':{'namespace':'ray','name':'w1','resourceVersion':'6','labels':{"              \
+	"{'metadata':{'namespace':'ray','name':'w1','resourceVersion':'6'," OWNED "'labels':{"     \
 	"'ray.io/cluster':'demo','ray.io/node-type':'worker','ray.io/group':'gpu'}},'spec':{"      \
 	"'containers':[{'name':'ray-worker'}],'nodeName':'n'},'status':{'phase':'Running',"        \
 	"'containerStatuses':[{'name':'ray-worker','state':{'running':{}}}]}}"

@@ -202,6 +202,26 @@ static void test_device_table(void **state)
 	assert_ptr_equal(fixture->snapshot.device_table, &other);
 }
 
+/* Live objects have uids: without any owner reference at all a Pod is foreign. */
+static void test_pods_without_an_owner_are_foreign(void **state)
+{
+	static const struct label labels[] = { { LABEL_CLUSTER, "demo" },
+					       { LABEL_NODE_TYPE, "worker" } };
+	static const struct pod_owner owner = { "ray.io/v1", "RayCluster", "demo", "u-1" };
+	struct fixture *fixture = *state;
+
+	fixture->cluster.uid = "u-1";
+	fixture->pod.labels = (struct labels){ labels, 2 };
+	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
+	assert_int_equal(fixture->snapshot.pod_count, 0);
+	assert_int_equal(fixture->snapshot.foreign_pod_count, 1);
+	assert_string_equal(fixture->snapshot.foreign_pods[0].name, "worker");
+	fixture->pod.owner = &owner;
+	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
+	assert_int_equal(fixture->snapshot.pod_count, 1);
+	assert_int_equal(fixture->snapshot.foreign_pod_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +235,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_annotation_is_parsed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_goes_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pods_without_an_owner_are_foreign, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

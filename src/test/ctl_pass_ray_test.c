@@ -110,8 +110,34 @@ static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
 	}
 	assert_int_equal(bench.gcs.refused, 1);
 	assert_int_equal(bench.gcs.id_calls, 2);
-	/* It is back, and goes as any other. */
+	/* The worker is back; while the head's container shows no restart it stays, busy or not. */
 	idle_again();
+	pass_again();
+	assert_int_equal(changes(), 0);
+	assert_non_null(strstr(seen.active,
+			       "Ray's session changed from session_a to session_b while "
+			       "the container of the head Pod demo-head did not restart"));
+	/* The container did restart: the worker is terminated as any other. */
+	seen.pods = api.pods = LIST(RESTARTED_HEAD_POD "," WORKER_POD);
+	pass_again();
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+}
+
+/* A GCS that says it is another one, in a head that did not restart, and whose workers are idle. */
+static void test_another_session_in_the_same_head_terminates_nothing(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	cluster_state.cluster_session_name = (char *)"forged";
+	idle_again();
+	for (int i = 0; i < 3; i++) {
+		pass_again();
+		assert_true(seen.ray_reached);
+		assert_int_equal(changes(), 0);
+	}
+	cluster_state.cluster_session_name = (char *)"session_a";
 	pass_again();
 	assert_int_equal(ray.drains, 1);
 	assert_int_equal(api.patches, 1);
@@ -254,6 +280,7 @@ int main(void)
 		TEST(test_state_without_nodes_is_no_empty_cluster),
 		TEST(test_what_a_reading_costs),
 		TEST(test_a_gcs_that_starts_anew_costs_no_worker),
+		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
 		TEST(test_no_endless_patching),

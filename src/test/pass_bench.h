@@ -190,6 +190,8 @@ __attribute__((unused)) static void set_pending_gpus(int64_t count)
 /* Whatever the clock of the test says, its start timeout has not passed. */
 #define JUST_STARTED RUNNING_SINCE("2200-01-01T00:00:00Z")
 #define HEAD_POD POD("demo-head", "head", "headgroup", RUNNING)
+#define RESTARTED_HEAD_POD                                                                         \
+	POD("demo-head", "head", "headgroup", RUNNING_SINCE("2026-01-02T00:00:00Z"))
 #define WORKER_POD POD("demo-worker", "worker", "gpu", RUNNING)
 #define PENDING_POD POD("demo-worker", "worker", "gpu", "{'phase': 'Pending'}")
 #define LIST(pods) "{'kind': 'PodList', 'metadata': {'resourceVersion': '9'}, 'items': [" pods "]}"
