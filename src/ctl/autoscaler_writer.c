@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/autoscaler_json.h"
@@ -30,8 +31,7 @@
 
 struct entry {
 	struct autoscaler_writer *writer;
-	struct entry *previous, *next; /* in the list of the writer, while it waits */
-	bool waits;
+	struct list_item waits; /* in the list of the writer */
 	char *namespace_, *name, *key;
 	bool wanted;  /* the cluster is managed: it should have an object */
 	char *status; /* to be written; NULL: nothing */
@@ -60,8 +60,7 @@ struct autoscaler_writer {
 	int64_t not_before_ms; /* the API server wants to be left alone */
 	/* Those that may have something to send, in the order in which they are served: a fleet is not
 	 * gone through for each write. */
-	struct entry *first, *last;
-	size_t waiting;
+	struct list waiting;
 	bool denied; /* told */
 };
 
@@ -88,46 +87,17 @@ static bool same(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-static void leave(struct entry *entry)
-{
-	struct autoscaler_writer *writer = entry->writer;
-
-	if (!entry->waits)
-		return;
-	if (entry->previous)
-		entry->previous->next = entry->next;
-	else
-		writer->first = entry->next;
-	if (entry->next)
-		entry->next->previous = entry->previous;
-	else
-		writer->last = entry->previous;
-	entry->waits = false;
-	writer->waiting--;
-}
-
 static void join(struct entry *entry)
 {
-	struct autoscaler_writer *writer = entry->writer;
-
-	if (entry->waits)
-		return;
-	entry->waits = true;
-	entry->previous = writer->last;
-	entry->next = NULL;
-	if (writer->last)
-		writer->last->next = entry;
-	else
-		writer->first = entry;
-	writer->last = entry;
-	writer->waiting++;
+	if (!entry->waits.list)
+		list_add(&entry->writer->waiting, &entry->waits);
 }
 
 static void entry_free(struct entry *entry)
 {
 	if (!entry)
 		return;
-	leave(entry);
+	list_remove(&entry->waits);
 	kube_client_cancel(entry->call);
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
@@ -323,7 +293,7 @@ static bool serve(struct entry *entry, int64_t *due_ms)
 {
 	const struct autoscaler_object *object;
 
-	leave(entry);
+	list_remove(&entry->waits);
 	if (entry->call)
 		return false; /* its end joins again */
 	object = kube_informer_get(entry->writer->informer, entry->namespace_, entry->name);
@@ -345,8 +315,8 @@ static void sweep(void *context)
 
 	writer->timer_ms = INT64_MAX;
 	/* Once round: who waits on stands at the end again. */
-	for (size_t left = writer->waiting; left > 0; left--)
-		if (serve(writer->first, &due_ms)) {
+	for (size_t left = writer->waiting.count; left > 0; left--)
+		if (serve(LIST_MEMBER(writer->waiting.first, struct entry, waits), &due_ms)) {
 			start_timer(writer, 0);
 			return;
 		}

@@ -35,7 +35,6 @@
 #include "net/log.h"
 #include "net/loop.h"
 
-#define WAKE_SPACING_MS 100
 #define HANDS_OFF_INTERVAL_MS 60000 /* nothing is read of a cluster that is not ours to scale */
 #define NEVER_MS (INT64_MIN / 2)
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
@@ -49,6 +48,7 @@ struct cluster {
 	struct loop_timer *timer;
 	struct turn turn;
 	bool hands_off;  /* as of the last pass: the next one may wait */
+	bool woken;      /* the next pass comes early, because something changed */
 	bool wake_again; /* something changed while a pass was in work */
 	int64_t started_ms;
 	struct kube_backoff backoff; /* of the API server, which could not be read or written */
@@ -86,6 +86,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
+	pace_init(&cluster->pace, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
 	kube_backoff_init(&cluster->backoff);
@@ -128,11 +129,15 @@ static void start_timer(struct cluster *cluster, int64_t interval_ms)
 
 void cluster_wake(struct cluster *cluster)
 {
+	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
+
 	cluster->calm_until_ms = 0;
-	if (cluster->pass)
+	if (cluster->pass) {
 		cluster->wake_again = true;
-	else if (!cluster->turn.turns) /* else it is about to begin */
-		start_timer(cluster, pace_spacing_ms(&cluster->pace, WAKE_SPACING_MS));
+	} else if (!turns_waits(&cluster->turn)) { /* else it is about to begin */
+		cluster->woken = true;
+		start_timer(cluster, pace_wake_ms(&cluster->pace, now_ms));
+	}
 }
 
 /* --- what the caches hold --- */
@@ -456,6 +461,9 @@ static void start_pass(void *context)
 	struct pass_view view = { .stale = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
+	if (cluster->woken)
+		pace_woken(&cluster->pace, cluster->started_ms);
+	cluster->woken = false;
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
 	objects_view(cluster, &view);

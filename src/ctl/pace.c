@@ -11,6 +11,12 @@
 #define MARGIN_NUMERATOR 4          /* a third more would still do: then it shrinks */
 #define MARGIN_DENOMINATOR 3
 
+void pace_init(struct pace *pace, int64_t now_ms)
+{
+	*pace = (struct pace){ .next = 0 };
+	token_bucket_init(&pace->wakes, PACE_WAKES_PER_SECOND, PACE_WAKES, now_ms);
+}
+
 struct pace_reading pace_reading_of(const struct ray_state *state, const struct err *err,
 				    int64_t took_us)
 {
@@ -108,9 +114,16 @@ int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms)
 	return pace->interval_ms > 0 ? pace->interval_ms : scan_ms;
 }
 
-int64_t pace_spacing_ms(const struct pace *pace, int64_t least_ms)
+int64_t pace_wake_ms(struct pace *pace, int64_t now_ms)
 {
+	bool saved = token_bucket_has(&pace->wakes, 1, now_ms);
+	int64_t least_ms = saved ? PACE_WAKE_MS : MS_PER_SECOND / PACE_WAKES_PER_SECOND;
 	int64_t share = pace->interval_ms / SPACING_SHARE;
 
 	return share > least_ms ? share : least_ms;
+}
+
+void pace_woken(struct pace *pace, int64_t now_ms)
+{
+	(void)token_bucket_take(&pace->wakes, 1, now_ms);
 }

@@ -6,7 +6,11 @@
  * A reply may take a quarter of the interval and 1 MiB of it a second, in steps that double, up to
  * PACE_MAX_MS. Slow is what was slow PACE_READINGS times in a row: once is a hiccup. A reply above the
  * ceiling counts as the largest. Growing is at once, shrinking needs a margin, so that what varies a
- * little does not go up and down with each pass. */
+ * little does not go up and down with each pass.
+ *
+ * Passes that changes of objects ask for come PACE_WAKE_MS after the last one. A cluster whose objects
+ * change all the time has PACE_WAKES of these passes saved, and then one a second: what it costs is what
+ * a cluster with the shortest scan interval costs. */
 #ifndef CTL_PACE_H
 #define CTL_PACE_H
 
@@ -15,10 +19,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/token_bucket.h"
 #include "core/ray_state.h"
 
 #define PACE_MAX_MS 30000 /* a longer --scan-interval-seconds stays what it is */
 #define PACE_READINGS 3
+#define PACE_WAKE_MS 100
+#define PACE_WAKES 10
+#define PACE_WAKES_PER_SECOND 1
 #define PACE_TEXT_SIZE 160
 
 /* What one GetClusterResourceState cost; {0} for one that was not made or failed at once. */
@@ -32,10 +40,12 @@ struct pace_reading {
 struct pace {
 	int64_t took_ms[PACE_READINGS]; /* the last ones */
 	unsigned next;
+	struct token_bucket wakes; /* passes that changes asked for */
 	int64_t interval_ms;       /* 0: the scan interval as it was asked for */
 	char text[PACE_TEXT_SIZE]; /* why it is longer, as of its last change; "" when it is not */
 };
 
+void pace_init(struct pace *pace, int64_t now_ms); /* now_ms: monotonic, here and below */
 /* state is NULL exactly when there is an err. */
 struct pace_reading pace_reading_of(const struct ray_state *state, const struct err *err,
 				    int64_t took_us);
@@ -44,6 +54,8 @@ bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *
 /* From the begin of one pass to that of the next. */
 int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms);
 /* The same for a pass that something in Kubernetes has asked for: sooner, but not at will. */
-int64_t pace_spacing_ms(const struct pace *pace, int64_t least_ms);
+int64_t pace_wake_ms(struct pace *pace, int64_t now_ms);
+/* Such a pass begins. */
+void pace_woken(struct pace *pace, int64_t now_ms);
 
 #endif

@@ -5,8 +5,7 @@
 
 struct turns {
 	struct loop_timer *timer; /* set while somebody waits */
-	struct turn *first, *last;
-	size_t count;
+	struct list waiting;
 };
 
 static void begin_some(void *context)
@@ -14,13 +13,13 @@ static void begin_some(void *context)
 	struct turns *turns = context;
 
 	/* Who asks again from inside stands behind the others. */
-	for (size_t begun = 0; turns->first && begun < TURNS_BEGIN_MAX; begun++) {
-		struct turn *turn = turns->first;
+	for (size_t begun = 0; turns->waiting.first && begun < TURNS_BEGIN_MAX; begun++) {
+		struct turn *turn = LIST_MEMBER(turns->waiting.first, struct turn, item);
 
 		turns_leave(turn);
 		turn->begin(turn->context);
 	}
-	if (turns->first)
+	if (turns->waiting.first)
 		loop_timer_start(turns->timer, 0);
 }
 
@@ -36,46 +35,33 @@ void turns_free(struct turns *turns)
 {
 	if (!turns)
 		return;
-	CHECK(!turns->first);
+	CHECK(!turns->waiting.first);
 	loop_timer_free(turns->timer);
 	memory_free(turns);
 }
 
 void turns_ask(struct turns *turns, struct turn *turn, loop_callback *begin, void *context)
 {
-	if (turn->turns)
+	if (turns_waits(turn))
 		return;
-	*turn = (struct turn){
-		.turns = turns, .previous = turns->last, .begin = begin, .context = context
-	};
-	if (turns->last)
-		turns->last->next = turn;
-	else
-		turns->first = turn;
-	turns->last = turn;
-	if (turns->count++ == 0)
+	turn->begin = begin;
+	turn->context = context;
+	list_add(&turns->waiting, &turn->item);
+	if (turns->waiting.count == 1)
 		loop_timer_start(turns->timer, 0);
 }
 
 void turns_leave(struct turn *turn)
 {
-	struct turns *turns = turn->turns;
+	list_remove(&turn->item);
+}
 
-	if (!turns)
-		return;
-	if (turn->previous)
-		turn->previous->next = turn->next;
-	else
-		turns->first = turn->next;
-	if (turn->next)
-		turn->next->previous = turn->previous;
-	else
-		turns->last = turn->previous;
-	turn->turns = NULL;
-	turns->count--;
+bool turns_waits(const struct turn *turn)
+{
+	return turn->item.list != NULL;
 }
 
 size_t turns_waiting(const struct turns *turns)
 {
-	return turns->count;
+	return turns->waiting.count;
 }

@@ -3,13 +3,17 @@
  * read and deadlines are looked at in between. Without this, more work than the processor can do
  * makes turns longer than the deadlines of answers that have long come, and nothing succeeds any
  * more; with it every cluster is read less often, and all goes on.
+ * A cluster has one place, and behind all others when it asks again, so nobody waits for more than one
+ * pass of each other one.
  * How long a pass takes does not matter here: a head that hangs holds up nobody.
  * Owned by ctl/controller. Must not know what a pass is. */
 #ifndef CTL_TURNS_H
 #define CTL_TURNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/list.h"
 #include "net/loop.h"
 
 /* Each takes about 0.3 ms of the processor, its answer included. */
@@ -19,8 +23,7 @@ struct turns;
 
 /* A place in the queue: owned by who waits, all zero at first. */
 struct turn {
-	struct turns *turns; /* NULL: not in the queue */
-	struct turn *previous, *next;
+	struct list_item item;
 	loop_callback *begin;
 	void *context;
 };
@@ -33,6 +36,7 @@ void turns_free(struct turns *turns);
 void turns_ask(struct turns *turns, struct turn *turn, loop_callback *begin, void *context);
 /* Not called any more; fine for who does not wait. */
 void turns_leave(struct turn *turn);
+bool turns_waits(const struct turn *turn);
 size_t turns_waiting(const struct turns *turns);
 
 #endif

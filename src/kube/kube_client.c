@@ -301,10 +301,10 @@ static struct kube_call *kube_client_hopeless(const struct kube_client *client)
 
 /* Until the next one may go, or the oldest expires; when they wait for a place, the answer that frees it
  * pumps. */
-static int64_t kube_client_wait_ms(const struct kube_client *client)
+static int64_t kube_client_wait_ms(const struct kube_client *client, const struct kube_call *oldest)
 {
-	int64_t expire_ms = kube_client_oldest(client)->queued_ms + client->options.timeout_ms -
-			    loop_monotonic_ms(client->loop);
+	int64_t expire_ms =
+		oldest->queued_ms + client->options.timeout_ms - loop_monotonic_ms(client->loop);
 	int64_t token_ms;
 
 	if (kube_client_hopeless(client))
@@ -318,6 +318,7 @@ static int64_t kube_client_wait_ms(const struct kube_client *client)
 static void kube_client_pump(struct kube_client *client)
 {
 	int64_t now = loop_monotonic_ms(client->loop);
+	const struct kube_call *oldest;
 	struct kube_call *next;
 
 	while ((next = kube_queue_next(&client->queue)) && !kube_call_refusal(next) &&
@@ -325,8 +326,9 @@ static void kube_client_pump(struct kube_client *client)
 		kube_call_leave_queue(next);
 		kube_call_send(next);
 	}
-	if (client->queue.calls.count > 0)
-		loop_timer_start(client->timer, kube_client_wait_ms(client));
+	oldest = kube_client_oldest(client);
+	if (oldest)
+		loop_timer_start(client->timer, kube_client_wait_ms(client, oldest));
 	else
 		loop_timer_stop(client->timer);
 }
@@ -396,13 +398,13 @@ struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 
 void kube_client_free(struct kube_client *client)
 {
+	struct kube_call *call;
+
 	if (!client)
 		return;
-	while (client->queue.calls.first)
-		kube_call_free(kube_client_oldest(client));
-	while (client->sent.first) {
-		struct kube_call *call = LIST_MEMBER(client->sent.first, struct kube_call, item);
-
+	while ((call = kube_client_oldest(client)))
+		kube_call_free(call);
+	while ((call = LIST_MEMBER(client->sent.first, struct kube_call, item))) {
 		CHECK(call->state != KUBE_CALL_DONE);
 		kube_call_free(call);
 	}

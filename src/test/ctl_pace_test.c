@@ -29,7 +29,7 @@ static void test_small_and_fast_is_as_asked_for(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(after(20, 100000), SCAN_MS);
 	assert_string_equal(pace.text, "");
-	assert_int_equal(pace_spacing_ms(&pace, 100), 100);
+	assert_int_equal(pace_wake_ms(&pace, 0), 100);
 }
 
 static void test_large_replies_are_read_less_often(void **state)
@@ -40,10 +40,30 @@ static void test_large_replies_are_read_less_often(void **state)
 	assert_string_equal(pace.text,
 			    "it is read every 8 s, because its replies are large (5.0 MiB)");
 	/* A change in Kubernetes wakes it sooner, but not at will. */
-	assert_int_equal(pace_spacing_ms(&pace, 100), 4000);
+	assert_int_equal(pace_wake_ms(&pace, 0), 4000);
 	assert_int_equal(after(20, 6 * MIB), 8000);
 	assert_int_equal(after(20, 200000), SCAN_MS);
 	assert_string_equal(pace.text, "");
+}
+
+/* A cluster that changes without end: ten passes at once, then one a second; one that rests for a while
+ * has them again. */
+static void test_changes_without_end(void **state)
+{
+	int64_t now_ms = 0;
+	unsigned passes = 0;
+
+	(void)state;
+	pace_init(&pace, now_ms);
+	while (now_ms < 60000) {
+		pace_woken(&pace, now_ms);
+		passes++;
+		now_ms += pace_wake_ms(&pace, now_ms);
+	}
+	assert_in_range(passes, 60, 60 + PACE_WAKES);
+	pace_woken(&pace, now_ms);
+	assert_int_equal(pace_wake_ms(&pace, now_ms), 1000);
+	assert_int_equal(pace_wake_ms(&pace, now_ms + 2000), PACE_WAKE_MS);
 }
 
 static void test_it_is_bounded(void **state)
@@ -150,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_small_and_fast_is_as_asked_for),
 		TEST(test_large_replies_are_read_less_often),
+		TEST(test_changes_without_end),
 		TEST(test_it_is_bounded),
 		TEST(test_once_slow_is_a_hiccup),
 		TEST(test_slow_replies_are_asked_for_less_often),

@@ -20,15 +20,18 @@ static struct {
 	unsigned seen, largest;   /* at that timer: begun so far, most between two of its runs */
 	struct loop_timer *other; /* runs in every turn */
 	unsigned again;           /* this one asks again from inside, once */
+	unsigned always;          /* this one each time */
+	bool last_begun;
 } bench;
 
 static void begin(void *context)
 {
 	unsigned number = (unsigned)(uintptr_t)context;
 
-	assert_null(bench.places[number].turns);
+	assert_false(turns_waits(&bench.places[number]));
 	bench.order[bench.begun++] = number;
-	if (number == bench.again) {
+	bench.last_begun |= number == WAITERS - 1;
+	if (number == bench.again || number == bench.always) {
 		bench.again = WAITERS;
 		turns_ask(bench.turns, &bench.places[number], begin, context);
 	}
@@ -56,6 +59,12 @@ static bool nobody_waits(void *context)
 	return turns_waiting(bench.turns) == 0;
 }
 
+static bool the_last_has_begun(void *context)
+{
+	(void)context;
+	return bench.last_begun;
+}
+
 static void run(void)
 {
 	assert_true(loop_wait_until(bench.loop, nobody_waits, NULL, WAIT_MS));
@@ -65,7 +74,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&bench, 0, sizeof(bench));
-	bench.again = WAITERS;
+	bench.again = bench.always = WAITERS;
 	bench.loop = loop_new();
 	bench.turns = turns_new(bench.loop);
 	bench.other = loop_timer_new(bench.loop, look, NULL);
@@ -128,6 +137,26 @@ static void who_asks_again_from_inside_stands_behind_the_others(void **state)
 	assert_int_equal(bench.order[3], 0);
 }
 
+/* It asks again each time its turn has come: one who comes later still waits for one round. */
+static void who_always_asks_delays_others_by_one_round(void **state)
+{
+	unsigned honest = 0;
+
+	(void)state;
+	bench.always = 0;
+	for (unsigned i = 0; i < WAITERS; i++)
+		ask(i);
+	for (unsigned i = 1; i < WAITERS; i++) /* asked again before its turn: it keeps its place */
+		ask(0);
+	assert_true(loop_wait_until(bench.loop, the_last_has_begun, NULL, WAIT_MS));
+	for (unsigned i = 0; bench.order[i] != WAITERS - 1; i++)
+		honest += bench.order[i] != 0;
+	assert_int_equal(honest, WAITERS - 2);
+	assert_in_range(bench.begun, WAITERS, 2 * WAITERS - 1);
+	bench.always = WAITERS;
+	run();
+}
+
 static void who_leaves_is_not_called(void **state)
 {
 	(void)state;
@@ -156,6 +185,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_asks_twice_begins_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_again_from_inside_stands_behind_the_others,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(who_always_asks_delays_others_by_one_round, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(who_leaves_is_not_called, setup, teardown),
 	};
 
