@@ -380,6 +380,21 @@ class Maker:
                 "sinceS": self.random.choice([10, 61, 61, 600]),
             }
 
+    def outgrown(self, problem):
+        """An idle worker of an older template that minReplicas holds, and demand for more than it has."""
+        for index, type_ in enumerate(problem["types"]):
+            mine = [n for n in problem["nodes"] if n["type"] == index]
+            idle = [n for n in mine if n["state"] == "running" and not n["head"]]
+            cpus = type_["resources"]["CPU"]
+            if not idle or cpus < 2 or len(mine) >= type_["max"] or type_["hosts"] > 1:
+                continue
+            total = dict(idle[0]["total"], CPU=cpus // 2)
+            idle[0].update(total=total, available=dict(total), idleMs=400000, idleTimeoutMs=60000)
+            type_.update(min=len(mine), idleTimeoutMs=60000)
+            request = {"resourcesBundle": {"CPU": cpus}}
+            problem["rayState"]["pendingResourceRequests"].append({"request": request, "count": 1})
+            return
+
     def problem(self):
         pick = self.random
         types = self.types()
@@ -405,6 +420,8 @@ class Maker:
         gone = any(n["type"] < 0 for n in nodes)
         if pick.random() < 0.05 and not self.multi_host and not gone:
             problem["maxNodes"] = pick.randint(0, problem["maxNodes"])
+        if not self.learns and pick.random() < 0.1:
+            self.outgrown(problem)
         if pick.random() < 0.15:
             self.failures(problem)
         if pick.random() < 0.2:
