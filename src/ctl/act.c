@@ -47,6 +47,15 @@ bool act_needs_fresh_pods(const struct plan *plan)
 	return false;
 }
 
+bool act_needs_fresh_state(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->groups.count; i++)
+		for (size_t j = 0; j < plan->groups.at[i].terminate.count; j++)
+			if (plan->groups.at[i].terminate.at[j].needs_fresh_state)
+				return true;
+	return false;
+}
+
 int act_write_patch(const struct plan *plan, struct buf *buf, struct err *err)
 {
 	return plan_write_patch(plan, buf, err);

@@ -31,6 +31,9 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 /* True when the patch names a Pod that never joined Ray: its cached state may be old. */
 bool act_needs_fresh_pods(const struct plan *plan);
 
+/* True when the patch names a Pod whose raylet may register at any moment: Ray is asked once more. */
+bool act_needs_fresh_state(const struct plan *plan);
+
 /* The body of the JSON Patch. ERR_LIMIT above ACT_PATCH_MAX. */
 int act_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 

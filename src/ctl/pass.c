@@ -317,6 +317,12 @@ void pass_decided(struct pass *pass)
 		verify_pods(pass);
 		return;
 	}
+	/* The last fact before the patch: whether a raylet has registered since. */
+	if (pass->config.gcs && !pass->fresh_state && act_needs_fresh_state(plan)) {
+		pass->fresh_state = true;
+		read_state(pass);
+		return;
+	}
 	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
 	if (plan->patch.count > 0 && !fuse_patch_fits(pass->config.control->fuse, &objects, plan)) {
 		pass_decide(pass);

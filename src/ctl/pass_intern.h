@@ -68,6 +68,7 @@ struct pass {
 	VEC(struct pass_request *) requests;
 	size_t waiting; /* requests without an answer */
 	VEC(struct drain_answer) drains;
+	bool fresh_state;    /* Ray was asked once more for a Pod that may register */
 	bool drained;        /* drains were asked for */
 	bool drain_accepted; /* one of them at least */
 	int conflicts;

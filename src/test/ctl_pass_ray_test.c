@@ -172,6 +172,68 @@ static void test_a_dead_raylet_in_a_pod_that_runs(void **state)
 	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
 }
 
+#define NO_MORE_ROOM                                                                               \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'generation': 1}, 'spec': {'enableInTreeAutoscaling': true,"           \
+	" 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers':"             \
+	" [{'name': 'ray-head', 'resources': {'limits': {'cpu': '1'}}}]}}},"                       \
+	" 'workerGroupSpecs': [{'groupName': 'gpu', 'replicas': 0, 'maxReplicas': 0,"              \
+	" 'rayStartParams': {}, 'template': {'spec': {'containers': [{'name': 'ray-worker',"       \
+	" 'resources': {'limits': {'cpu': '1', 'nvidia.com/gpu': '1'}}}]}}}]}}"
+#define NEVER_REGISTERED                                                                           \
+	"{'raySessions': [{'key': 'session_a', 'since': '2026-01-01T00:00:00Z'}],"                 \
+	" 'unjoined': [{'key': 'demo-worker', 'since': '2026-01-01T00:00:00Z'}]}"
+
+/* It runs, above maxReplicas, and no reply has known it. */
+static void unregistered_worker(void)
+{
+	busy_worker();
+	api.cluster = seen.cluster = NO_MORE_ROOM;
+	cluster_state.n_node_states = 1;
+}
+
+static void test_surplus_that_is_not_registered_is_named(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+/* After the first reply, and with work at once. */
+static void registers(const char *path)
+{
+	if (strstr(path, "GetClusterResourceState") && ray.reads > 0)
+		cluster_state.n_node_states = 2;
+}
+
+static void test_what_registers_before_the_patch_stays(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	ray.before = registers;
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(changes(), 0);
+}
+
+static void fails(const char *path)
+{
+	ray.mute_state = strstr(path, "GetClusterResourceState") && ray.reads > 0;
+}
+
+static void test_without_a_second_reply_it_stays(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	ray.before = fails;
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(changes(), 0);
+}
+
 #define FOUGHT                                                                                     \
 	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
 	" 'namespace': 'a', 'managedFields': [{'manager': 'argocd-controller', 'time':"            \
@@ -283,6 +345,9 @@ int main(void)
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
+		TEST(test_surplus_that_is_not_registered_is_named),
+		TEST(test_what_registers_before_the_patch_stays),
+		TEST(test_without_a_second_reply_it_stays),
 		TEST(test_no_endless_patching),
 		TEST(test_heads_that_hang_delay_nobody),
 	};
