@@ -517,7 +517,7 @@ bench-reaction: $(BUILD)/rayscaler
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_reaction.py $(BENCH)
 # Times and memory of the packing at large sizes, and how they grow.
 bench-schedule: $(BUILD)/tools/core_schedule_bench
-	@$< && $< growth
+	@$< && $< growth && $< families
 # Times and memory of whole decisions on snapshots.
 bench-decide: $(BUILD)/tools/codec_decide_bench
 	@PYTHONDONTWRITEBYTECODE=1 "$$(e2e/setup-python.sh)" e2e/conformance/bench_decide.py --tool $<

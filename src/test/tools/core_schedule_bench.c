@@ -2,9 +2,13 @@
  *   core_schedule_bench            the named sizes
  *   core_schedule_bench growth     1x, 2x, 4x, 8x in nodes, tasks and shapes; the last column is the
  *                                  time beside that of the row before, 2 is linear
+ *   core_schedule_bench families   placement groups, tasks within them, and selectors, in four
+ *                                  sizes: beside 1,000 nodes with 10,000 tasks in 20 shapes, and
+ *                                  the exponent by which the time grows
  * Nodes are as a GCS reports them: each has a label and a resource of its own and a fill level of
  * its object store. States: "mixed" three quarters running with any amount free, the rest
  * starting; "empty" all starting; "full" all running with nothing free. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,10 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../schedule_support.h"
+#include "../schedule_families.h"
 
 #define RUNS 7
-#define GIB (INT64_C(1) << 30)
 
 struct size {
 	const char *nodes_are;
@@ -25,15 +28,8 @@ struct size {
 	bool fewest_gpus;
 };
 
-static uint64_t seed;
 /* By the child for its parent: milliseconds. */
 static double *took_ms;
-
-static int64_t pick(int64_t below)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (int64_t)(seed >> 33) % below;
-}
 
 static struct schedule_type make_type(struct arena *arena, size_t index)
 {
@@ -51,39 +47,6 @@ static struct schedule_type make_type(struct arena *arena, size_t index)
 	labels[0] = (struct label){ "zone", index % 2 ? "a" : "b" };
 	type.labels = (struct labels){ labels, 1 };
 	return type;
-}
-
-static struct resources with_own(struct arena *arena, struct resources resources, size_t index,
-				 int64_t store)
-{
-	resources = resources_with(
-		arena, &resources,
-		arena_printf(arena, "node:10.0.%zu.%zu", index / 256, index % 256), RESOURCE_UNIT);
-	return resources_with(arena, &resources, "object_store_memory", store * RESOURCE_UNIT);
-}
-
-static void make_running(struct arena *arena, struct schedule_node *node, size_t index, bool full)
-{
-	struct resources total = node->total, available = { .at = NULL };
-	struct label *labels = arena_array(arena, 3, sizeof(*labels));
-
-	available = with_own(arena, total, index, full || pick(2) ? 8 * GIB - pick(GIB) : 8 * GIB);
-	for (size_t i = 0; i < total.count; i++) {
-		int64_t units = total.at[i].amount / RESOURCE_UNIT,
-			left = full ? 0 : pick(units + 1);
-
-		if (!strcmp(total.at[i].name, "memory"))
-			left = full ? 0 : units / 8 * pick(9);
-		available =
-			resources_with(arena, &available, total.at[i].name, left * RESOURCE_UNIT);
-	}
-	node->running = node->joined = true;
-	node->total = with_own(arena, total, index, 8 * GIB);
-	node->available = available;
-	labels[0] = (struct label){ "ray.io/node-id", arena_printf(arena, "%056zx", index) };
-	labels[1] = (struct label){ "ray.io/node-group", "g" };
-	labels[2] = node->labels.at[0];
-	node->labels = (struct labels){ labels, 3 };
 }
 
 static void make_nodes(struct arena *arena, struct schedule_problem *problem,
@@ -148,42 +111,67 @@ static long peak_kib(void)
 	return usage.ru_maxrss;
 }
 
-static void measure(const struct size *size)
-{
-	struct arena arena = ARENA_INIT, result = ARENA_INIT;
-	struct schedule_type *types = arena_array(&arena, size->groups + 1, sizeof(*types));
-	struct schedule_problem problem = { .types = types,
-					    .type_count = size->groups + 1,
-					    .conserve_accelerators = true,
-					    .fewest_gpus = size->fewest_gpus };
-	double best = 1e300;
-	long before;
+/* ---- measuring ---- */
 
-	seed = 42;
-	types[0] = type_of("headgroup", resources_of(&arena, "CPU", UNITS(8), NULL), 0, 1);
-	types[0].labels = make_type(&arena, 1).labels;
+static void make_mixed(struct arena *arena, struct schedule_problem *problem,
+		       const struct size *size)
+{
+	struct schedule_type *types = arena_array(arena, size->groups + 1, sizeof(*types));
+
+	types[0] = type_of("headgroup", resources_of(arena, "CPU", UNITS(8), NULL), 0, 1);
+	types[0].labels = make_type(arena, 1).labels;
 	for (size_t i = 1; i <= size->groups; i++)
-		types[i] = make_type(&arena, i);
-	make_nodes(&arena, &problem, size);
-	make_demands(&arena, &problem, size);
-	before = peak_kib();
-	for (int i = 0; i < RUNS; i++) {
+		types[i] = make_type(arena, i);
+	problem->types = types;
+	problem->type_count = size->groups + 1;
+	make_nodes(arena, problem, size);
+	make_demands(arena, problem, size);
+}
+
+static double best_of(const struct schedule_problem *problem, int runs, long *ret_kib)
+{
+	struct arena result = ARENA_INIT;
+	double best = 1e300;
+	long before = peak_kib();
+
+	for (int i = 0; i < runs; i++) {
 		double began = now_ms(), took;
 
-		schedule(&problem, &result);
+		schedule(problem, &result);
 		took = now_ms() - began;
 		if (took < best)
 			best = took;
 		arena_reset(&result);
 	}
-	printf("%-6s %6zu nodes %7lld tasks %5zu shapes %3zu groups %-11s %9.2f ms %7.1f MiB",
-	       size->nodes_are, size->nodes, (long long)size->tasks, size->shapes, size->groups,
-	       size->fewest_gpus ? "fewest-gpus" : "ray", best,
-	       (double)(peak_kib() - before) / 1024);
-	*took_ms = best;
+	*ret_kib = peak_kib() - before;
+	return best;
 }
 
-static int run_case(struct size size)
+static void measure(const struct size *size, const struct family *family)
+{
+	struct arena arena = ARENA_INIT;
+	struct schedule_problem problem = { .conserve_accelerators = true,
+					    .fewest_gpus = size->fewest_gpus };
+	long kib;
+
+	seed = 42;
+	if (family)
+		family->make(&arena, &problem, size->nodes, (size_t)size->tasks);
+	else
+		make_mixed(&arena, &problem, size);
+	*took_ms = best_of(&problem, family ? 3 : RUNS, &kib);
+	if (family)
+		printf("%-21s %6zu nodes %5lld units %-11s %9.2f ms %7.1f MiB", family->name,
+		       size->nodes, (long long)size->tasks,
+		       size->fewest_gpus ? "fewest-gpus" : "ray", *took_ms, (double)kib / 1024);
+	else
+		printf("%-6s %6zu nodes %7lld tasks %5zu shapes %3zu groups %-11s %9.2f ms %7.1f MiB",
+		       size->nodes_are, size->nodes, (long long)size->tasks, size->shapes,
+		       size->groups, size->fewest_gpus ? "fewest-gpus" : "ray", *took_ms,
+		       (double)kib / 1024);
+}
+
+static int run_case(struct size size, const struct family *family)
 {
 	int status = 1;
 	pid_t child;
@@ -191,7 +179,7 @@ static int run_case(struct size size)
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		measure(&size);
+		measure(&size, family);
 		exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0 || status)
@@ -201,7 +189,7 @@ static int run_case(struct size size)
 
 static int run_row(struct size size)
 {
-	int failed = run_case(size);
+	int failed = run_case(size, NULL);
 
 	printf("\n");
 	return failed;
@@ -214,7 +202,7 @@ static int run_series(struct size size, char column)
 	double before = 0;
 
 	for (int i = 0; i < 4; i++) {
-		failed |= run_case(size);
+		failed |= run_case(size, NULL);
 		if (before > 0)
 			printf("  x %.2f", *took_ms / before);
 		printf("\n");
@@ -233,6 +221,42 @@ static int run_growth(void)
 	       run_series((struct size){ "mixed", 5000, 20, 25, 50000, false }, 's');
 }
 
+/* The largest size last; the exponent is that between it and the smallest, an eighth of it. */
+static int run_family(const struct family *family, double base)
+{
+	int failed = 0;
+	double first = 0;
+
+	for (size_t part = 8; part; part /= 2) {
+		struct size size = { .nodes = family->nodes / part,
+				     .tasks = (int64_t)(family->units / part),
+				     .fewest_gpus = family->fewest_gpus };
+
+		failed |= run_case(size, family);
+		if (part == 8)
+			first = *took_ms;
+		printf(" %7.1f x base", *took_ms / base);
+		if (part == 1)
+			printf("  n^%.2f", log2(*took_ms / first) / 3);
+		if (part == 1 && family->aim)
+			printf("  aim %d", family->aim);
+		printf("\n");
+	}
+	return failed;
+}
+
+static int run_families(const char *only)
+{
+	int failed = run_case((struct size){ "mixed", 1000, 8, 20, 10000, false }, NULL);
+	double base = *took_ms;
+
+	printf("  base\n");
+	for (size_t i = 0; i < sizeof(FAMILIES) / sizeof(*FAMILIES); i++)
+		if (!only || strstr(FAMILIES[i].name, only))
+			failed |= run_family(&FAMILIES[i], base);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const STATES[] = { "mixed", "empty", "full" };
@@ -244,6 +268,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "growth"))
 		return run_growth();
+	if (argc > 1 && !strcmp(argv[1], "families"))
+		return run_families(argc > 2 ? argv[2] : NULL);
 	for (size_t i = 0; i < 3; i++) {
 		failed |= run_row((struct size){ STATES[i], 1337, 8, 1, 13315, false });
 		failed |= run_row((struct size){ STATES[i], 1337, 8, 20, 13315, false });
