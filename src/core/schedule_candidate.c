@@ -127,6 +127,8 @@ static void find_fits(struct schedule_pool *pool, struct schedule_candidate *c)
 	schedule_index_set(&pool->index, &pool->run->room);
 	for (size_t word = 0; word < pool->word_count; word++)
 		c->fits[word] = word_of(pool, word);
+	schedule_index_anchor(&pool->index, &pool->run->states, &pool->run->room.state, true,
+			      c->fits, pool->anchored);
 	schedule_room_unload(&pool->run->room);
 }
 
@@ -162,14 +164,18 @@ static int bound_labels(struct schedule_pool *pool, const struct schedule_candid
 	return best;
 }
 
+/* Shapes that are passed over at once: the ratio of the next one is a bound as well. */
+#define RATIOS_PASSED_MAX 64
+
 /* What is used up of a shape's list is used up for good: the place only moves on. */
 static double best_ratio(const struct schedule_pool *pool, struct schedule_candidate *c,
 			 uint32_t slot)
 {
 	const struct schedule_index_name *entry = &pool->index.names[slot];
 
-	while (c->ratio_at[slot] < entry->ratio_count &&
-	       !may_place(pool, c, entry->ratios[c->ratio_at[slot]].shape))
+	for (int i = 0; i < RATIOS_PASSED_MAX && c->ratio_at[slot] < entry->ratio_count &&
+			!may_place(pool, c, entry->ratios[c->ratio_at[slot]].shape);
+	     i++)
 		c->ratio_at[slot]++;
 	return c->ratio_at[slot] < entry->ratio_count ? entry->ratios[c->ratio_at[slot]].ratio : 0;
 }
@@ -275,7 +281,8 @@ static void fill_room(struct schedule_pool *pool, struct schedule_candidate *c)
 	c->fill.count = 0;
 	schedule_index_set(&pool->index, room);
 	for (size_t word = 0; word < pool->word_count; word++) {
-		uint64_t bits = word_of(pool, word);
+		uint64_t may = may_place_word(pool, c, word);
+		uint64_t bits = may & schedule_index_word(&pool->index, word);
 
 		while (bits) {
 			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
@@ -287,7 +294,7 @@ static void fill_room(struct schedule_pool *pool, struct schedule_candidate *c)
 				VEC_PUSH(arena_of(pool), &c->fill,
 					 ((struct schedule_fill){ shape, count }));
 				schedule_index_set(&pool->index, room);
-				bits = word_of(pool, word);
+				bits = may & schedule_index_word(&pool->index, word);
 			}
 			bits &= behind;
 		}

@@ -1,8 +1,14 @@
 #include "core/schedule_index.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/sort.h"
+
+struct words {
+	uint32_t *at;
+	size_t count, capacity;
+};
 
 struct popular {
 	uint32_t name;
@@ -150,7 +156,138 @@ static struct popular *find_popular(const struct schedule_list *list,
 	return popular;
 }
 
+/* ---- anchors ---- */
+
+/* Shorter lists are tried as they are. */
+#define ANCHORS_FROM 8
+
+/* The needed name that the fewest shapes need, of those without a row; NONE: there is none. */
+static uint32_t rare_name(const struct schedule_vocabulary *words, const uint8_t *slots,
+			  const size_t *counts, const struct schedule_shape *shape)
+{
+	uint32_t rare = SCHEDULE_ID_NONE;
+
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		uint32_t name = shape->needs[i].name;
+
+		if (slots[name] == SCHEDULE_SLOT_OTHER && !words->is_implicit[name] &&
+		    (rare == SCHEDULE_ID_NONE || counts[name] < counts[rare]))
+			rare = name;
+	}
+	return rare;
+}
+
+/* The labels of which a node needs one for any of these selectors: of each those of its first IN.
+ * False when one of the selectors has no IN. Encoded by schedule_encode_selectors. */
+static bool wanted_labels(const struct schedule_vocabulary *words, uint32_t selector,
+			  struct arena *arena, struct words *ret_labels)
+{
+	const struct schedule_intern_entry *entry = &words->selectors.entries.at[selector];
+	const uint32_t *at = entry->bytes;
+
+	ret_labels->count = 0;
+	for (uint32_t selectors = *at++; selectors; selectors--) {
+		bool found = false;
+
+		for (uint32_t constraints = *at++; constraints; constraints--) {
+			uint32_t operation = *at++, values = *at++;
+
+			if (operation == LABEL_OPERATOR_IN && !found)
+				for (uint32_t i = 0; i < values; i++)
+					VEC_PUSH(arena, ret_labels, at[i]);
+			found = found || operation == LABEL_OPERATOR_IN;
+			at += values;
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+struct anchor {
+	uint32_t anchor, shape;
+};
+
+static void anchors_sort(struct schedule_anchors *anchors, const struct anchor *pairs, size_t count,
+			 size_t anchor_count, struct arena *arena)
+{
+	uint32_t *next = arena_array(arena, anchor_count + 1, sizeof(*next));
+
+	anchors->first = arena_array(arena, anchor_count + 1, sizeof(*anchors->first));
+	anchors->at = arena_array(arena, count + 1, sizeof(*anchors->at));
+	for (size_t i = 0; i < count; i++)
+		anchors->first[pairs[i].anchor + 1]++;
+	for (size_t i = 0; i < anchor_count; i++)
+		next[i + 1] = anchors->first[i + 1] += anchors->first[i];
+	next[0] = 0;
+	for (size_t i = 0; i < count; i++)
+		anchors->at[next[pairs[i].anchor]++] = pairs[i].shape;
+}
+
+static void find_anchors(struct schedule_index *index, const struct schedule_list *list,
+			 const struct schedule_vocabulary *words, const size_t *counts,
+			 struct arena *arena)
+{
+	uint64_t *free = arena_array(arena, index->word_count, sizeof(*free));
+	uint64_t *free_labels = arena_array(arena, index->word_count, sizeof(*free_labels));
+	VEC(struct anchor) names = { .at = NULL };
+	VEC(struct anchor) labels = { .at = NULL };
+	struct words wanted = { .at = NULL };
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct schedule_shape *shape = &list->shapes[i];
+		uint64_t bit = UINT64_C(1) << (i % 64);
+		uint32_t rare = rare_name(words, index->slots, counts, shape);
+
+		if (rare != SCHEDULE_ID_NONE) {
+			VEC_PUSH(arena, &names, ((struct anchor){ rare, i }));
+			continue;
+		}
+		free_labels[i / 64] |= bit;
+		if (!shape->selector || !wanted_labels(words, shape->selector, arena, &wanted)) {
+			free[i / 64] |= bit;
+			continue;
+		}
+		for (size_t j = 0; j < wanted.count; j++)
+			VEC_PUSH(arena, &labels, ((struct anchor){ wanted.at[j], i }));
+	}
+	index->free = free;
+	index->free_labels = free_labels;
+	anchors_sort(&index->by_name, names.at, names.count, schedule_words_count(&words->names),
+		     arena);
+	anchors_sort(&index->by_label, labels.at, labels.count,
+		     schedule_words_count(&words->labels), arena);
+}
+
+static void set_bits(const struct schedule_anchors *anchors, uint32_t anchor, uint64_t *bits)
+{
+	for (uint32_t i = anchors->first[anchor]; i < anchors->first[anchor + 1]; i++)
+		bits[anchors->at[i] / 64] |= UINT64_C(1) << (anchors->at[i] % 64);
+}
+
+void schedule_index_anchor(const struct schedule_index *index, const struct schedule_states *states,
+			   const struct schedule_state *state, bool labels, uint64_t *bits,
+			   uint64_t *scratch)
+{
+	if (!index->anchored)
+		return;
+	memcpy(scratch, labels ? index->free : index->free_labels,
+	       index->word_count * sizeof(*scratch));
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		set_bits(&index->by_name, state->amounts[i].name, scratch);
+	if (labels) {
+		size_t count;
+		const uint32_t *of_node = schedule_label_set_all(states, state->labels, &count);
+
+		for (size_t i = 0; i < count; i++)
+			set_bits(&index->by_label, of_node[i], scratch);
+	}
+	for (size_t word = 0; word < index->word_count; word++)
+		bits[word] &= scratch[word];
+}
+
 void schedule_index_init(struct schedule_index *index, const struct schedule_list *list,
+			 const struct schedule_vocabulary *words,
 			 struct schedule_index_scratch *scratch, struct arena *scratch_arena,
 			 struct arena *arena)
 {
@@ -164,6 +301,14 @@ void schedule_index_init(struct schedule_index *index, const struct schedule_lis
 		scratch->slots[popular[i].name] = (uint8_t)(i + 1);
 	}
 	read_flags(index, list, arena);
+	index->anchored = list->count > ANCHORS_FROM;
+	if (!index->anchored)
+		return;
+	for (size_t i = 0; i < scratch->asked.count; i++)
+		scratch->counts[popular[i].name] = popular[i].count;
+	find_anchors(index, list, words, scratch->counts, arena);
+	for (size_t i = 0; i < scratch->asked.count; i++)
+		scratch->counts[popular[i].name] = 0;
 }
 
 /* How many levels are below `limit`. */

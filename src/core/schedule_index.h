@@ -3,7 +3,11 @@
  * into levels; of each level a row of bits tells the shapes that need no more. How much of a name
  * can be taken at most? Shapes are sorted by what they take of it per unit of the pivot, the name
  * that most of them need. Both answers may be too generous, never too small: schedule_room_take
- * decides. Lives in the attempt arena; the scratch in the run. */
+ * decides.
+ * In long lists a shape has an anchor where it can: a resource that few shapes need (of a placement
+ * group's bundle, say), or the labels of which its selectors want one. A node that has none of them
+ * is never tried with it.
+ * Lives in the attempt arena; the scratch in the run. */
 #ifndef CORE_SCHEDULE_INDEX_H
 #define CORE_SCHEDULE_INDEX_H
 
@@ -36,8 +40,18 @@ struct schedule_index_scratch {
 	VEC(uint32_t) asked; /* names whose slot is set */
 };
 
+/* Shapes by anchor: those of anchor i are at[first[i]] to at[first[i + 1]] without the last. */
+struct schedule_anchors {
+	uint32_t *first;
+	uint32_t *at;
+};
+
 struct schedule_index {
 	size_t word_count;
+	bool anchored;               /* the list is long: names and labels are set */
+	const uint64_t *free;        /* bits of shapes without an anchor */
+	const uint64_t *free_labels; /* the same and those whose anchors are labels */
+	struct schedule_anchors by_name, by_label;
 	uint32_t name_count;
 	struct schedule_index_name names[SCHEDULE_INDEX_NAMES]; /* the first is the pivot */
 	const uint64_t *rows[SCHEDULE_INDEX_NAMES];             /* of the last schedule_index_set */
@@ -49,8 +63,13 @@ struct schedule_index {
 void schedule_index_scratch_init(struct schedule_index_scratch *scratch, size_t name_count,
 				 struct arena *arena);
 void schedule_index_init(struct schedule_index *index, const struct schedule_list *list,
+			 const struct schedule_vocabulary *words,
 			 struct schedule_index_scratch *scratch, struct arena *scratch_arena,
 			 struct arena *arena);
+/* Clears the bits of shapes for whose anchor the node has nothing. `labels`: of the selectors too. */
+void schedule_index_anchor(const struct schedule_index *index, const struct schedule_states *states,
+			   const struct schedule_state *state, bool labels, uint64_t *bits,
+			   uint64_t *scratch);
 /* Chooses the rows for what is left in the room. */
 void schedule_index_set(struct schedule_index *index, const struct schedule_room *room);
 /* The bits of one word of shapes that may fit. */

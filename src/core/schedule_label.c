@@ -8,8 +8,8 @@
 /* Ranks are remembered up to this many pairs of label set and selector list (8 MiB). */
 #define RANKS_MAX ((size_t)4 << 20)
 
-static const uint32_t *set_labels(const struct schedule_states *states, uint32_t set,
-				  size_t *ret_count)
+const uint32_t *schedule_label_set_all(const struct schedule_states *states, uint32_t set,
+				       size_t *ret_count)
 {
 	const struct schedule_intern_entry *entry = &states->label_sets.entries.at[set];
 
@@ -43,7 +43,7 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count, low = 0;
-	const uint32_t *labels = set_labels(states, set, &count);
+	const uint32_t *labels = schedule_label_set_all(states, set, &count);
 
 	while (low < count) {
 		size_t middle = low + (count - low) / 2;
@@ -61,7 +61,7 @@ bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, 
 uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count;
-	const uint32_t *labels = set_labels(states, set, &count);
+	const uint32_t *labels = schedule_label_set_all(states, set, &count);
 	uint32_t *with;
 
 	if (schedule_label_set_has(states, set, label))

@@ -14,7 +14,9 @@ void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
 
 	*pool = (struct schedule_pool){ .run = run, .list = list };
 	pool->word_count = (list->count + 63) / 64;
-	schedule_index_init(&pool->index, list, &run->index_scratch, run->scratch, arena);
+	schedule_index_init(&pool->index, list, &run->words, &run->index_scratch, run->scratch,
+			    arena);
+	pool->anchored = arena_array(arena, pool->word_count + 1, sizeof(*pool->anchored));
 	pool->left = arena_array(arena, list->count + 1, sizeof(*pool->left));
 	pool->active = arena_array(arena, pool->word_count + 1, sizeof(*pool->active));
 	pool->uses = arena_array(arena, list->count + 1, sizeof(*pool->uses));

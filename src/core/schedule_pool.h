@@ -58,7 +58,8 @@ struct schedule_pool {
 	uint32_t *places; /* by given or older node: place in the list */
 	uint64_t next_rank;
 	uint32_t stamp;
-	size_t fits_words; /* handed out to candidates */
+	size_t fits_words;  /* handed out to candidates */
+	uint64_t *anchored; /* scratch of the index */
 };
 
 void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,

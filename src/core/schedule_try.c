@@ -294,13 +294,23 @@ static void keep_batch(struct attempt *attempt, const struct batch *batch)
 static bool is_exhausted(struct attempt *attempt, uint32_t state)
 {
 	struct schedule_run *run = attempt->run;
+	const struct schedule_index *index = &attempt->pool.index;
+	uint64_t *may = arena_array(run->attempt, index->word_count + 1, sizeof(*may));
 	bool fits = !attempt->list->count;
 
 	if (!run->states.states.at[state].running)
 		return false;
 	schedule_room_load(&run->room, state);
-	for (size_t i = 0; i < attempt->list->count && !fits; i++)
-		fits = schedule_room_fits(&run->room, &attempt->list->shapes[i]);
+	schedule_index_set(&attempt->pool.index, &run->room);
+	for (size_t word = 0; word < index->word_count; word++)
+		may[word] = schedule_index_word(index, word);
+	schedule_index_anchor(index, &run->states, &run->room.state, false, may,
+			      attempt->pool.anchored);
+	for (size_t word = 0; word < index->word_count && !fits; word++)
+		for (uint64_t bits = may[word]; bits && !fits; bits &= bits - 1)
+			fits = schedule_room_fits(
+				&run->room,
+				&attempt->list->shapes[word * 64 + (size_t)__builtin_ctzll(bits)]);
 	schedule_room_unload(&run->room);
 	return !fits;
 }
