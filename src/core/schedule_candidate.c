@@ -191,6 +191,17 @@ static int64_t pivot_available(const struct schedule_pool *pool, const struct sc
 	return pool->run->words.is_implicit[pool->index.names[0].name] ? RESOURCE_UNIT : 0;
 }
 
+/* schedule_term, with a product instead of pow(): the slack of the bound covers the difference. */
+static double term_bound(int64_t total, int64_t available)
+{
+	double share;
+
+	if (total <= 0 || available < 0)
+		return -1;
+	share = total > available ? (double)(total - available) / (double)total : 0;
+	return (double)total / (double)RESOURCE_UNIT * share * share * share;
+}
+
 /* The term when as much as possible is placed; the term as it is when no shape asks for it. */
 static double bound_term(const struct schedule_pool *pool, struct schedule_candidate *c,
 			 const struct schedule_amount *amount, double term, double pivot,
@@ -210,14 +221,15 @@ static double bound_term(const struct schedule_pool *pool, struct schedule_candi
 	if (ratio < INFINITY && amount->available > 0 &&
 	    ratio * pivot * BOUND_SLACK + 1 < (double)amount->available)
 		left = amount->available - (int64_t)(ratio * pivot * BOUND_SLACK + 1);
-	return schedule_term(amount->total, left);
+	return term_bound(amount->total, left);
 }
 
 static bool touch(struct schedule_pool *pool, struct schedule_candidate *c)
 {
 	bool any = false;
 
-	find_fits(pool, c);
+	if (!c->fits)
+		find_fits(pool, c);
 	for (size_t word = 0; word < pool->word_count && !any; word++)
 		any = may_place_word(pool, c, word);
 	if (!any)

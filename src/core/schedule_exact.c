@@ -55,11 +55,11 @@ static void list_tokens(struct search *search)
 	search->tokens =
 		arena_array(arena_of(search), run->order.count + 1, sizeof(*search->tokens));
 	for (size_t i = 0; i < run->order.count; i++) {
-		const struct schedule_work *work = &run->nodes.at[run->order.at[i]];
-		const struct schedule_state *state = &run->states.states.at[work->state];
+		uint32_t id = run->states_of.at[run->order.at[i]];
+		const struct schedule_state *state = &run->states.states.at[id];
 		struct token *token = &search->tokens[search->token_count++];
 
-		*token = (struct token){ .node = run->order.at[i], .state = work->state };
+		*token = (struct token){ .node = run->order.at[i], .state = id };
 		if (run->words.gpu != SCHEDULE_ID_NONE)
 			token->gpus = available_of(state, run->words.gpu);
 		token->last = !state->running && !state->head && !token->gpus;

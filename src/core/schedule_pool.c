@@ -65,16 +65,12 @@ static void heap_set(struct schedule_pool *pool, uint32_t *heap, size_t at, uint
 	pool->candidates.at[candidate].heap_at = at;
 }
 
-static void heap_move(struct schedule_pool *pool, uint32_t candidate)
+/* Moves the candidate at `at` away from the top as far as it belongs. */
+static void heap_sink(struct schedule_pool *pool, enum schedule_heap_name name, size_t at)
 {
-	enum schedule_heap_name name = pool->candidates.at[candidate].heap;
-	size_t at = pool->candidates.at[candidate].heap_at, count = pool->heaps[name].at.count;
-	uint32_t *heap = pool->heaps[name].at.at;
+	size_t count = pool->heaps[name].at.count;
+	uint32_t *heap = pool->heaps[name].at.at, candidate = heap[at];
 
-	while (at && candidate_before(pool, candidate, heap[(at - 1) / 2])) {
-		heap_set(pool, heap, at, heap[(at - 1) / 2]);
-		at = (at - 1) / 2;
-	}
 	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
 		if (child + 1 < count && candidate_before(pool, heap[child + 1], heap[child]))
 			child++;
@@ -84,6 +80,20 @@ static void heap_move(struct schedule_pool *pool, uint32_t candidate)
 		at = child;
 	}
 	heap_set(pool, heap, at, candidate);
+}
+
+static void heap_move(struct schedule_pool *pool, uint32_t candidate)
+{
+	enum schedule_heap_name name = pool->candidates.at[candidate].heap;
+	size_t at = pool->candidates.at[candidate].heap_at;
+	uint32_t *heap = pool->heaps[name].at.at;
+
+	while (at && candidate_before(pool, candidate, heap[(at - 1) / 2])) {
+		heap_set(pool, heap, at, heap[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	heap_set(pool, heap, at, candidate);
+	heap_sink(pool, name, at);
 }
 
 static void heap_add(struct schedule_pool *pool, uint32_t candidate)
@@ -122,6 +132,75 @@ static uint32_t candidate_add(struct schedule_pool *pool, uint32_t state, size_t
 	return (uint32_t)pool->candidates.count - 1;
 }
 
+/* Longer lists are looked up in the index. */
+#define SUMS_SHAPES_MAX 16
+
+static bool shape_fits(const struct schedule_pool *pool, const struct schedule_state *state,
+		       const struct schedule_shape *shape)
+{
+	uint32_t at = 0;
+
+	if (shape->impossible)
+		return false;
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		uint32_t name = shape->needs[i].name;
+		int64_t available = -1;
+
+		while (at < state->amount_count && state->amounts[at].name < name)
+			at++;
+		if (at < state->amount_count && state->amounts[at].name == name)
+			available = state->amounts[at].available;
+		if (available < 0)
+			available = pool->run->words.is_implicit[name] ? RESOURCE_UNIT : 0;
+		if (available < shape->needs[i].amount)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t shapes_that_fit(const struct schedule_pool *pool, uint32_t id)
+{
+	const struct schedule_state *state = &pool->run->states.states.at[id];
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < pool->list->count; i++)
+		if (shape_fits(pool, state, &pool->list->shapes[i]))
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+/* candidate_of: by state, number + 1. In short lists a state into which nothing fits has none. */
+static void add_candidates(struct schedule_pool *pool, uint32_t *candidate_of)
+{
+	struct schedule_run *run = pool->run;
+	bool short_list = pool->list->count <= SUMS_SHAPES_MAX;
+
+	if (short_list)
+		pool->sums = arena_array(arena_of(pool), run->states.states.count + 1, 1);
+	for (size_t i = 0; i < run->order.count; i++) {
+		uint32_t state = run->states_of.at[run->order.at[i]];
+
+		if (!candidate_of[state] && (!short_list || !pool->sums[state])) {
+			uint64_t fits = short_list ? shapes_that_fit(pool, state) : 1;
+
+			if (short_list)
+				pool->sums[state] = fits ? SCHEDULE_SUMS_SOME : SCHEDULE_SUMS_NONE;
+			if (fits)
+				candidate_of[state] =
+					candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
+			if (fits && short_list) {
+				struct schedule_candidate *c =
+					&pool->candidates.at[candidate_of[state] - 1];
+
+				c->fits = arena_array(arena_of(pool), 1, sizeof(*c->fits));
+				c->fits[0] = fits;
+			}
+		}
+		if (candidate_of[state])
+			pool->candidates.at[candidate_of[state] - 1].members.count++;
+	}
+}
+
 static void share_members(struct schedule_pool *pool, const uint32_t *candidate_of)
 {
 	struct schedule_run *run = pool->run;
@@ -136,34 +215,39 @@ static void share_members(struct schedule_pool *pool, const uint32_t *candidate_
 		c->members.count = 0;
 	}
 	for (size_t i = 0; i < run->order.count; i++) {
-		uint32_t node = run->order.at[i];
-		struct schedule_candidate *c =
-			&pool->candidates.at[candidate_of[run->nodes.at[node].state] - 1];
+		uint32_t node = run->order.at[i], candidate = candidate_of[run->states_of.at[node]];
+		struct schedule_candidate *c;
 
+		if (!candidate)
+			continue;
+		c = &pool->candidates.at[candidate - 1];
 		pool->places[node] = (uint32_t)i;
 		c->members.at[c->members.count++] = node;
 	}
 }
 
+/* Those that can take nothing are left out; the others stand in the heap by their bounds. */
 void schedule_pool_add_nodes(struct schedule_pool *pool)
 {
 	struct schedule_run *run = pool->run;
 	uint32_t *candidate_of =
 		arena_array(arena_of(pool), run->states.states.count + 1, sizeof(*candidate_of));
 
-	for (size_t i = 0; i < run->order.count; i++) {
-		uint32_t state = run->nodes.at[run->order.at[i]].state;
-
-		if (!candidate_of[state])
-			candidate_of[state] = candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
-		pool->candidates.at[candidate_of[state] - 1].members.count++;
-	}
+	add_candidates(pool, candidate_of);
 	share_members(pool, candidate_of);
 	pool->next_rank = run->order.count;
 	for (uint32_t i = 0; i < pool->candidates.count; i++) {
-		schedule_candidate_read_first(pool, &pool->candidates.at[i]);
-		heap_add(pool, i);
+		struct schedule_candidate *c = &pool->candidates.at[i];
+
+		schedule_candidate_read_first(pool, c);
+		if (!schedule_candidate_bound(pool, c))
+			continue;
+		VEC_PUSH(arena_of(pool), &pool->heaps[c->heap].at, i);
+		c->heap_at = pool->heaps[c->heap].at.count - 1;
+		c->listed = true;
 	}
+	for (size_t i = pool->heaps[SCHEDULE_HEAP_NODES].at.count / 2; i-- > 0;)
+		heap_sink(pool, SCHEDULE_HEAP_NODES, i);
 }
 
 void schedule_pool_add_type(struct schedule_pool *pool, size_t type)

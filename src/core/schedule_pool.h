@@ -9,6 +9,9 @@
 #include "core/schedule_index.h"
 #include "core/schedule_run.h"
 
+/* Does anything of the list fit into a state, by the sums alone? */
+enum schedule_sums { SCHEDULE_SUMS_UNKNOWN = 0, SCHEDULE_SUMS_NONE, SCHEDULE_SUMS_SOME };
+
 /* Nodes that are there (or come along with a launch) go before those that would be launched. */
 enum schedule_heap_name { SCHEDULE_HEAP_NODES = 0, SCHEDULE_HEAP_TYPES };
 
@@ -55,6 +58,7 @@ struct schedule_pool {
 	struct {
 		VEC(uint32_t) at; /* candidates, the best first */
 	} heaps[2];
+	uint8_t *sums;    /* by state, of those with nodes; NULL where the list is long */
 	uint32_t *places; /* by given or older node: place in the list */
 	uint64_t next_rank;
 	uint32_t stamp;

@@ -14,6 +14,7 @@ static void add_given(struct schedule_run *run, size_t index)
 		.labels = schedule_label_set_of(&run->states, &node->labels),
 	};
 	VEC_PUSH(run->scratch, &run->order, (uint32_t)index);
+	VEC_PUSH(run->scratch, &run->states_of, 0);
 	run->list_nodes++;
 	if (node->type != SCHEDULE_NO_INDEX)
 		run->type_nodes[node->type]++;
@@ -61,8 +62,9 @@ static void set_template(struct schedule_run *run, size_t type)
 		schedule_state_of(&run->states, &view, &run->template_rest[type]);
 }
 
-static void set_node(struct schedule_run *run, struct schedule_work *work, bool totals)
+static void set_node(struct schedule_run *run, size_t index, bool totals)
 {
+	struct schedule_work *work = &run->nodes.at[index];
 	const struct schedule_problem *problem = run->problem;
 	const struct schedule_node *node = NULL;
 	struct schedule_node_view view = {
@@ -82,7 +84,7 @@ static void set_node(struct schedule_run *run, struct schedule_work *work, bool 
 		view.total = &problem->types[work->type].resources;
 	}
 	view.available = node && !totals ? &node->available : view.total;
-	work->state = schedule_state_of(&run->states, &view, &work->rest);
+	run->states_of.at[index] = schedule_state_of(&run->states, &view, &work->rest);
 }
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
@@ -90,7 +92,7 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 	for (size_t i = 0; i < run->problem->type_count; i++)
 		set_template(run, i);
 	for (size_t i = 0; i < run->nodes.count; i++)
-		set_node(run, &run->nodes.at[i], totals);
+		set_node(run, i, totals);
 }
 
 static void bound(int64_t *permits, int64_t room, int64_t each, enum schedule_limit limit,
@@ -165,9 +167,9 @@ struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
 		.status = SCHEDULE_LAUNCH,
 		.launch_phase = phase,
 		.labels = run->template_labels[type],
-		.state = run->template_state[type],
 		.rest = run->template_rest[type],
 	};
+	VEC_PUSH(run->scratch, &run->states_of, run->template_state[type]);
 	run->launches[type]++;
 	return work;
 }

@@ -162,7 +162,7 @@ static bool fill_exactly(struct attempt *attempt)
 
 		VEC_PUSH(run->attempt, &attempt->chosen, node->node);
 		VEC_PUSH(run->attempt, &attempt->batches,
-			 ((struct batch){ .state = work->state,
+			 ((struct batch){ .state = run->states_of.at[node->node],
 					  .placed = work->placed,
 					  .fill = node->fill,
 					  .fill_count = node->fill_count,
@@ -272,8 +272,8 @@ static void keep_batch(struct attempt *attempt, const struct batch *batch)
 		struct schedule_chunk *chunk = hand_out(attempt, batch, same);
 
 		for (; same; same--, i++) {
-			struct schedule_work *work =
-				&run->nodes.at[attempt->chosen.at[batch->first + i]];
+			uint32_t node = attempt->chosen.at[batch->first + i];
+			struct schedule_work *work = &run->nodes.at[node];
 			struct schedule_chunk *own = chunk;
 
 			if (work->placements) {
@@ -282,7 +282,7 @@ static void keep_batch(struct attempt *attempt, const struct batch *batch)
 				own->before = work->placements;
 			}
 			work->placements = own;
-			work->state = state;
+			run->states_of.at[node] = state;
 			work->placed = placed;
 			work->labels = run->room.labels;
 		}
@@ -300,6 +300,8 @@ static bool is_exhausted(struct attempt *attempt, uint32_t state)
 
 	if (!run->states.states.at[state].running)
 		return false;
+	if (attempt->pool.sums)
+		return attempt->pool.sums[state] == SCHEDULE_SUMS_NONE;
 	schedule_room_load(&run->room, state);
 	schedule_index_set(&attempt->pool.index, &run->room);
 	for (size_t word = 0; word < index->word_count; word++)
@@ -315,47 +317,41 @@ static bool is_exhausted(struct attempt *attempt, uint32_t state)
 	return !fits;
 }
 
-enum { SORT_UNKNOWN = 0, SORT_USUAL, SORT_EXHAUSTED };
-
-/* Untouched nodes of one sort, in their order. `sorts` is by state. */
-static void append_untouched(struct attempt *attempt, const uint32_t *old, size_t count,
-			     const bool *touched, uint8_t *sorts, uint8_t sort)
-{
-	struct schedule_run *run = attempt->run;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t state = run->nodes.at[old[i]].state;
-
-		if (touched[old[i]])
-			continue;
-		if (sorts[state] == SORT_UNKNOWN)
-			sorts[state] = is_exhausted(attempt, state) ? SORT_EXHAUSTED : SORT_USUAL;
-		if (sorts[state] == sort)
-			run->order.at[run->order.count++] = old[i];
-	}
-}
+enum sort { SORT_UNKNOWN = 0, SORT_USUAL, SORT_EXHAUSTED };
 
 /* Ray's list afterwards: the chosen ones, the untouched ones, the exhausted ones, the new ones. */
 static void keep_order(struct attempt *attempt, size_t old_nodes)
 {
 	struct schedule_run *run = attempt->run;
-	size_t count = run->order.count;
-	uint32_t *old = arena_array(run->attempt, count + 1, sizeof(*old));
+	size_t count = run->order.count, exhausted_count = 0, kept = 0;
+	uint32_t *exhausted = arena_array(run->attempt, count + 1, sizeof(*exhausted));
+	uint32_t *chosen = arena_array(run->attempt, attempt->chosen.count + 1, sizeof(*chosen));
+	size_t chosen_count = 0;
 	bool *touched = arena_array(run->attempt, run->nodes.count + 1, sizeof(*touched));
-	uint8_t *sorts = arena_array(run->attempt, run->states.states.count + 1, sizeof(*sorts));
+	enum sort *sorts = arena_array(run->attempt, run->states.states.count + 1, sizeof(*sorts));
 
-	if (count)
-		memcpy(old, run->order.at, count * sizeof(*old));
-	run->order.count = 0;
 	for (size_t i = 0; i < attempt->chosen.count; i++) {
 		uint32_t node = attempt->chosen.at[i];
 
 		touched[node] = true;
 		if (node < old_nodes)
-			run->order.at[run->order.count++] = node;
+			chosen[chosen_count++] = node;
 	}
-	append_untouched(attempt, old, count, touched, sorts, SORT_USUAL);
-	append_untouched(attempt, old, count, touched, sorts, SORT_EXHAUSTED);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t node = run->order.at[i], state = run->states_of.at[node];
+
+		if (touched[node])
+			continue;
+		if (sorts[state] == SORT_UNKNOWN)
+			sorts[state] = is_exhausted(attempt, state) ? SORT_EXHAUSTED : SORT_USUAL;
+		if (sorts[state] == SORT_EXHAUSTED)
+			exhausted[exhausted_count++] = node;
+		else
+			run->order.at[kept++] = node;
+	}
+	memmove(&run->order.at[chosen_count], run->order.at, kept * sizeof(*chosen));
+	memcpy(run->order.at, chosen, chosen_count * sizeof(*chosen));
+	memcpy(&run->order.at[chosen_count + kept], exhausted, exhausted_count * sizeof(*chosen));
 	for (size_t node = old_nodes; node < run->nodes.count; node++)
 		VEC_PUSH(run->scratch, &run->order, (uint32_t)node);
 }
