@@ -29,6 +29,7 @@ struct file {
 	char *uid;         /* of the RayCluster that the book is about */
 	uint64_t id_start; /* the names of the book's Events begin here */
 	struct notice_book *book;
+	int64_t not_before_ms; /* there is no right to send, or no quota left, in its namespace */
 	/* What an Event has to know of the RayCluster. */
 	char *api_version, *namespace_, *name, *resource_version;
 };
@@ -49,7 +50,7 @@ struct notices {
 	struct sending *under_way;
 	size_t under_way_count;
 	struct token_bucket rate;
-	int64_t not_before_ms; /* no right to, or the API server wants to be left alone */
+	int64_t not_before_ms; /* the API server wants to be left alone */
 	bool denied;           /* told */
 	char instance[INSTANCE_SIZE];
 };
@@ -119,9 +120,12 @@ void notices_forget(struct notices *notices, const char *cluster)
 
 /* --- answers --- */
 
-static void note_denied(struct notices *notices, const struct err *err)
+/* Of its own cluster only: a full quota of one namespace, or a Role that is missing there, silences no
+ * other. */
+static void note_denied(struct notices *notices, struct file *file, const struct err *err)
 {
-	notices->not_before_ms = loop_monotonic_ms(notices->control->loop) + DENIED_MS;
+	if (file)
+		file->not_before_ms = loop_monotonic_ms(notices->control->loop) + DENIED_MS;
 	if (notices->denied)
 		return;
 	notices->denied = true;
@@ -129,18 +133,22 @@ static void note_denied(struct notices *notices, const struct err *err)
 		    err->text, NULL);
 }
 
-static void note_allowed(struct notices *notices)
+/* Only what was denied can be allowed: others say nothing about it. */
+static void note_allowed(struct notices *notices, struct file *file)
 {
+	if (!file || file->not_before_ms == INT64_MIN)
+		return;
+	file->not_before_ms = INT64_MIN;
 	if (notices->denied)
-		log_info("Events can be sent now", NULL);
+		log_info("Events can be sent now", "cluster", file->key, NULL);
 	notices->denied = false;
 }
 
 static enum notice_answer judge(struct notices *notices, const struct sending *sending,
-				const struct err *err)
+				struct file *file, const struct err *err)
 {
 	if (!err) {
-		note_allowed(notices);
+		note_allowed(notices, file);
 		metrics_count(notices->control->metrics, METRICS_EVENTS_SENT,
 			      notice_reason_word(sending->reason), "");
 		return NOTICE_SENT;
@@ -152,7 +160,7 @@ static enum notice_answer judge(struct notices *notices, const struct sending *s
 		/* A namespace that is being deleted takes nothing new: no matter of rights. */
 		if (strstr(err->text, "being terminated"))
 			return NOTICE_LOST;
-		note_denied(notices, err);
+		note_denied(notices, file, err);
 		return NOTICE_FAILED;
 	case ERR_NOT_FOUND:
 		return sending->create ? NOTICE_LOST : NOTICE_GONE;
@@ -168,8 +176,8 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 {
 	struct sending *sending = context, **link;
 	struct notices *notices = sending->notices;
-	const struct file *file = map_get(&notices->files, sending->key);
-	enum notice_answer what = judge(notices, sending, err);
+	struct file *file = map_get(&notices->files, sending->key);
+	enum notice_answer what = judge(notices, sending, file, err);
 
 	if (answer->retry_after_ms > 0)
 		notices->not_before_ms =
@@ -186,9 +194,9 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 
 /* --- sending --- */
 
-static bool may_send(struct notices *notices, int64_t now_ms)
+static bool may_send(struct notices *notices, const struct file *file, int64_t now_ms)
 {
-	return token_bucket_has(&notices->rate, 1, now_ms) &&
+	return token_bucket_has(&notices->rate, 1, now_ms) && now_ms >= file->not_before_ms &&
 	       notices->under_way_count < NOTICES_UNDER_WAY && now_ms >= notices->not_before_ms &&
 	       kube_client_pending(notices->control->kube) < NOTICES_QUEUE_MAX;
 }
@@ -246,7 +254,7 @@ static void send_due(struct notices *notices, const struct file *file)
 	int64_t now_ms = loop_monotonic_ms(notices->control->loop);
 	struct notice_order order;
 
-	while (may_send(notices, now_ms) && notice_book_next(file->book, now_ms, &order))
+	while (may_send(notices, file, now_ms) && notice_book_next(file->book, now_ms, &order))
 		send(notices, file, &order);
 }
 
@@ -275,6 +283,7 @@ static struct file *file_of(struct notices *notices, const char *key,
 		file = memory_alloc(sizeof(*file));
 		file->key = memory_strdup(key);
 		file->book = notice_book_new(now_ms);
+		file->not_before_ms = INT64_MIN;
 		file->id_start = (uint64_t)loop_wall(notices->control->loop) << NUMBER_BITS;
 		map_set(&notices->files, key, file);
 	}

@@ -19,6 +19,13 @@ static _Atomic int events;
 static void answer(struct exchange *exchange, void *context)
 {
 	(void)context;
+	if (strstr(exchange->path, "/namespaces/full/")) {
+		events++;
+		exchange_answer(exchange, 403, "",
+				"{\"kind\": \"Status\", \"reason\": \"Forbidden\", \"message\": "
+				"\"events is forbidden: exceeded quota: events\"}");
+		return;
+	}
 	if (atomic_fetch_add(&events, 1) == 0)
 		exchange_answer(exchange, 429, "Retry-After: 1\r\n", "{}");
 	else
@@ -98,10 +105,28 @@ static void test_retry_after_counts_for_all(void **state)
 	assert_int_equal(server_count(script.server, "POST /api/v1/namespaces/b/events"), 1);
 }
 
+/* A namespace whose quota of Events is used up silences its own clusters only. */
+static void test_a_denial_counts_for_its_cluster(void **state)
+{
+	int two = 2, three = 3;
+
+	(void)state;
+	scale_up("full");
+	events = 1; /* the answer 429 of the other test is not for this one */
+	assert_true(loop_wait_until(script.loop, has_answered, &two, WAIT_MS));
+	scale_up("b");
+	assert_true(loop_wait_until(script.loop, has_answered, &three, WAIT_MS));
+	assert_int_equal(server_count(script.server, "POST /api/v1/namespaces/b/events"), 1);
+	scale_up("full"); /* not asked for again */
+	assert_int_equal(kube_client_pending(script.client), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_retry_after_counts_for_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_denial_counts_for_its_cluster, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
