@@ -259,6 +259,7 @@ static int node_decode(const struct json_at *at, struct ray_node *ret)
 	    proto_text(at, "nodeIpAddress", "node_ip_address", &ret->ip_address) ||
 	    proto_strings(at, "nodeActivity", "node_activity", &ret->activity))
 		return -1;
+	ret->idle_duration_ms = ray_idle_duration_ms(ret->idle_duration_ms);
 	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
 		ret->status = (enum ray_node_status)status;
 	return 0;

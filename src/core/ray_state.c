@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+int64_t ray_idle_duration_ms(int64_t reported_ms)
+{
+	if (reported_ms < 0)
+		return 0;
+	return reported_ms < RAY_IDLE_DURATION_MAX_MS ? reported_ms : RAY_IDLE_DURATION_MAX_MS;
+}
+
 bool ray_node_is_head(const struct ray_node *node)
 {
 	return resources_find(&node->total, RAY_HEAD_RESOURCE) != NULL;

@@ -32,12 +32,18 @@ struct ray_node {
 	struct resources total, available; /* keys absent from available differ from 0 (T8) */
 	struct labels labels, dynamic_labels;
 	enum ray_node_status status;
-	int64_t idle_duration_ms;
+	int64_t idle_duration_ms; /* of ray_idle_duration_ms */
 	const char *ip_address;
 	struct strings activity; /* node_activity: why Ray calls it busy */
 	/* NULL, or an amount that is no number: such a node never counts as unused. */
 	const char *problem;
 };
+
+/* Longer than any Ray cluster runs; sums and differences with a time stay far from overflow. */
+#define RAY_IDLE_DURATION_MAX_MS (INT64_C(100) * 366 * 86400 * 1000)
+
+/* An idle duration as a GCS reports it, whatever it says: 0 to RAY_IDLE_DURATION_MAX_MS. */
+int64_t ray_idle_duration_ms(int64_t reported_ms);
 
 /* Numbers of ray.rpc.LabelSelectorOperator. */
 enum label_operator {

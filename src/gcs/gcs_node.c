@@ -116,7 +116,7 @@ static void gcs_node_convert(struct gcs_reader *reader, const Ray__NodeState *me
 	gcs_read_amounts(reader, message, ret);
 	gcs_read_node_labels(reader, message, ret);
 	ret->status = gcs_node_status((int)message->status);
-	ret->idle_duration_ms = message->idle_duration_ms;
+	ret->idle_duration_ms = ray_idle_duration_ms(message->idle_duration_ms);
 	ret->ip_address = gcs_reader_text(reader, message->node_ip_address);
 	ret->activity =
 		gcs_reader_strings(reader, message->node_activity, message->n_node_activity);

@@ -89,6 +89,15 @@ static void test_amount_that_is_no_number_is_use(void **state)
 	assert_false(ray_node_is_unused(&node));
 }
 
+static void test_idle_durations_are_bounded(void **state)
+{
+	(void)state;
+	assert_int_equal(ray_idle_duration_ms(INT64_MIN), 0);
+	assert_int_equal(ray_idle_duration_ms(-1), 0);
+	assert_int_equal(ray_idle_duration_ms(61000), 61000);
+	assert_int_equal(ray_idle_duration_ms(INT64_MAX), RAY_IDLE_DURATION_MAX_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +107,7 @@ int main(void)
 		cmocka_unit_test(test_used_when_anything_is_taken),
 		cmocka_unit_test(test_activity_is_use),
 		cmocka_unit_test(test_amount_that_is_no_number_is_use),
+		cmocka_unit_test(test_idle_durations_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -297,7 +297,8 @@ static void test_odd_values(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	Ray__NodeState node = RAY__NODE_STATE__INIT;
-	Ray__NodeState *nodes[] = { &node };
+	Ray__NodeState huge = RAY__NODE_STATE__INIT;
+	Ray__NodeState *nodes[] = { &node, &huge };
 	Ray__ResourceRequestByCount counted = RAY__RESOURCE_REQUEST_BY_COUNT__INIT;
 	Ray__ResourceRequestByCount *list[] = { &counted };
 	Ray__ClusterResourceState message = RAY__CLUSTER_RESOURCE_STATE__INIT;
@@ -306,14 +307,17 @@ static void test_odd_values(void **state)
 
 	(void)state;
 	node.status = (Ray__NodeStatus)9;
-	node.idle_duration_ms = -3;
+	node.idle_duration_ms = INT64_MIN;
+	huge.idle_duration_ms = INT64_MAX;
 	message.node_states = nodes;
-	message.n_node_states = 1;
+	message.n_node_states = 2;
 	counted.count = -7;
 	message.pending_resource_requests = list;
 	message.n_pending_resource_requests = 1;
 	assert_int_equal(decode_message(&message, &arena, &read, &err), 0);
 	assert_int_equal(read.nodes[0].status, RAY_NODE_UNSPECIFIED);
+	assert_int_equal(read.nodes[0].idle_duration_ms, 0);
+	assert_int_equal(read.nodes[1].idle_duration_ms, RAY_IDLE_DURATION_MAX_MS);
 	assert_string_equal(read.nodes[0].id, "");
 	assert_string_equal(read.nodes[0].instance_id, "");
 	assert_string_equal(read.nodes[0].ip_address, "");
