@@ -6,38 +6,12 @@
 
 #include "codec/utf8.h"
 
-static uint32_t code_point(const char *text, size_t length)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	uint32_t value;
-
-	if (length == 1)
-		return c[0];
-	value = c[0] & (0x7FU >> length);
-	for (size_t i = 1; i < length; i++)
-		value = value << 6 | (c[i] & 0x3FU);
-	return value;
-}
-
-/* Zero-width, line and direction characters beside the control characters: a name with them could
- * look like another one. */
-static bool is_safe(uint32_t c)
-{
-	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
-		return false;
-	if (c >= 0x200B && c <= 0x200F)
-		return false;
-	if (c >= 0x2028 && c <= 0x202E)
-		return false;
-	return !(c >= 0x2060 && c <= 0x206F) && c != 0xFEFF && c != 0x061C && c != 0xAD;
-}
-
 /* The length of the first character, *ret_safe whether it may be shown. */
 static size_t next_character(const char *text, size_t left, bool *ret_safe)
 {
 	size_t length = utf8_length(text, left);
 
-	*ret_safe = length > 0 && is_safe(code_point(text, length));
+	*ret_safe = length > 0 && utf8_is_visible(utf8_code_point(text, length));
 	return length > 0 ? length : 1;
 }
 

@@ -37,8 +37,8 @@ static void write_string(struct buf *buf, const char *text)
 		} else if (escape) {
 			buf_add_char(buf, '\\');
 			buf_add_char(buf, letters[escape - plain_escapes]);
-		} else if ((unsigned char)*text < 0x20 || *text == 0x7F) {
-			buf_printf(buf, "\\u%04x", (unsigned)(unsigned char)*text);
+		} else if (!utf8_is_visible(utf8_code_point(text, length))) {
+			utf8_add_json_escape(buf, utf8_code_point(text, length));
 		} else {
 			buf_add(buf, text, length);
 		}

@@ -69,7 +69,8 @@ static size_t plain_size(const char *text)
 	return (size_t)(end - text);
 }
 
-/* What Prometheus cannot parse must not come from a name that a user chose. */
+/* A name that a user chose holds anything. Prometheus has escapes for three characters; others that must
+ * not reach a terminal raw are written as text: \u001b. */
 static void add_escaped(struct buf *buf, const char *text)
 {
 	size_t left = strlen(text);
@@ -86,6 +87,8 @@ static void add_escaped(struct buf *buf, const char *text)
 			(void)buf_add_string(buf, "\\n");
 		else if (*text == '"' || *text == '\\')
 			(void)buf_printf(buf, "\\%c", *text);
+		else if (!utf8_is_visible(utf8_code_point(text, size)))
+			(void)buf_printf(buf, "\\\\u%04x", utf8_code_point(text, size));
 		else
 			(void)buf_add(buf, text, size);
 		size += size == 0;

@@ -68,10 +68,12 @@ static void log_add_string(struct buf *line, const char *text)
 
 		if (length == 1)
 			log_add_byte(line, (unsigned char)text[i]);
-		else if (length > 1)
-			(void)buf_add(line, text + i, length);
-		else
+		else if (length == 0)
 			(void)buf_add_string(line, "\xEF\xBF\xBD");
+		else if (!utf8_is_visible(utf8_code_point(text + i, length)))
+			utf8_add_json_escape(line, utf8_code_point(text + i, length));
+		else
+			(void)buf_add(line, text + i, length);
 		i += length > 0 ? length : 1;
 	}
 	if (size > LOG_VALUE_MAX_BYTES)

@@ -92,6 +92,19 @@ static void test_values(void **state)
 			    "\"1970-01-01T00:00:00.001Z\", null, -9223372036854775808]");
 }
 
+/* What would hide or turn the text beside it on a terminal. */
+static void test_invisible_characters_are_escaped(void **state)
+{
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	(void)state;
+	buf_init(&buf, 1 << 20);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	json_write_text(&writer, NULL, "a\xE2\x80\xAE\xE2\x80\xA8\xC2\x9B\xF3\xA0\x81\x81\xC3\xA9");
+	assert_string_equal(buf_string(&buf), "\"a\\u202e\\u2028\\u009b\\udb40\\udc41\xC3\xA9\"");
+}
+
 static void test_ceiling_and_misuse(void **state)
 {
 	AUTO(buf_done) struct buf buf;
@@ -115,6 +128,7 @@ int main(void)
 		cmocka_unit_test(test_pretty),
 		cmocka_unit_test(test_line),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_invisible_characters_are_escaped),
 		cmocka_unit_test(test_ceiling_and_misuse),
 	};
 

@@ -138,6 +138,10 @@ static void test_labels_are_escaped(void **state)
 	expect_line(fixture,
 		    "rayscaler_group_replicas{namespace=\"a\\\"b\",raycluster=\"c\\\\d\\ne\","
 		    "group=\"\xC3\xA4\xEF\xBF\xBD\"} -1");
+	metrics_text_integer(
+		&family, (const char *const[]){ "n", "a\x1b[2J\xC2\x9B", "\xE2\x80\xAEx\x7F" }, 1);
+	expect_line(fixture, "rayscaler_group_replicas{namespace=\"n\",raycluster=\"a\\\\u001b[2J"
+			     "\\\\u009b\",group=\"\\\\u202ex\\\\u007f\"} 1");
 }
 
 static void test_amounts(void **state)

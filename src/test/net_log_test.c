@@ -74,6 +74,13 @@ static void test_any_text_is_valid_json(void **state)
 	       "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd", "null", "");
 }
 
+static void test_invisible_characters_are_escaped(void **state)
+{
+	(void)state;
+	CAPTURE(log_error("m", "k", "a\xe2\x80\xae\xc2\x9b\xc3\xa9", NULL));
+	assert_non_null(strstr(output, "a\\u202e\\u009b\xc3\xa9"));
+}
+
 static void test_ceilings(void **state)
 {
 	char *huge = memory_alloc(100001);
@@ -147,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_line),
 		cmocka_unit_test(test_any_text_is_valid_json),
+		cmocka_unit_test(test_invisible_characters_are_escaped),
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_repeated_error),
