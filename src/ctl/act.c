@@ -56,9 +56,21 @@ bool act_needs_fresh_state(const struct plan *plan)
 	return false;
 }
 
-int act_write_patch(const struct plan *plan, struct buf *buf, struct err *err)
+int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
+		    struct err *err)
 {
-	return plan_write_patch(plan, buf, err);
+	struct plan guarded = *plan;
+
+	guarded.patch = (__typeof__(guarded.patch)){ .at = NULL };
+	if (uid[0])
+		VEC_PUSH(arena, &guarded.patch,
+			 ((struct patch_op){ .op = "test",
+					     .path = "/metadata/uid",
+					     .kind = PATCH_VALUE_STRING,
+					     .string = uid }));
+	for (size_t i = 0; i < plan->patch.count; i++)
+		VEC_PUSH(arena, &guarded.patch, plan->patch.at[i]);
+	return plan_write_patch(&guarded, buf, err);
 }
 
 const char *act_memory_text(const struct plan *plan, struct arena *arena)

@@ -34,8 +34,10 @@ bool act_needs_fresh_pods(const struct plan *plan);
 /* True when the patch names a Pod whose raylet may register at any moment: Ray is asked once more. */
 bool act_needs_fresh_state(const struct plan *plan);
 
-/* The body of the JSON Patch. ERR_LIMIT above ACT_PATCH_MAX. */
-int act_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
+/* The body of the JSON Patch: a `test` of metadata.uid, so that it never changes another RayCluster of
+ * this name, and the plan's patch. uid "": not known, no test. ERR_LIMIT above ACT_PATCH_MAX. */
+int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
+		    struct err *err);
 
 /* The plan's memory as text in the arena; NULL when it is empty or too long to keep. */
 const char *act_memory_text(const struct plan *plan, struct arena *arena);

@@ -171,7 +171,7 @@ static void send_patch(struct pass *pass, const struct plan *plan,
 	struct err err;
 
 	buf_init(&body, ACT_PATCH_MAX);
-	if (act_write_patch(plan, &body, &err) < 0) {
+	if (act_write_patch(plan, objects->cluster->uid, &pass->arena, &body, &err) < 0) {
 		pass_finish(pass, NULL, NULL, &err);
 		return;
 	}

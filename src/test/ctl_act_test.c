@@ -57,6 +57,28 @@ static void test_only_pods_that_never_joined_are_read_again(void **state)
 	assert_true(act_needs_fresh_pods(plan_of(&arena, never, 1)));
 }
 
+static void test_the_patch_tests_the_uid(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf body;
+	struct plan *plan = plan_of(&arena, NULL, 0);
+	struct err err;
+
+	(void)state;
+	VEC_PUSH(&arena, &plan->patch,
+		 ((struct patch_op){ .op = "add", .path = "/x", .integer = 2 }));
+	buf_init(&body, ACT_PATCH_MAX);
+	assert_int_equal(act_write_patch(plan, "u-1", &arena, &body, &err), 0);
+	assert_string_equal(buf_string(&body),
+			    "[{\"op\": \"test\", \"path\": \"/metadata/uid\", \"value\": \"u-1\"}, "
+			    "{\"op\": \"add\", \"path\": \"/x\", \"value\": 2}]");
+	assert_int_equal(plan->patch.count, 1);
+	buf_clear(&body);
+	assert_int_equal(act_write_patch(plan, "", &arena, &body, &err), 0);
+	assert_string_equal(buf_string(&body),
+			    "[{\"op\": \"add\", \"path\": \"/x\", \"value\": 2}]");
+}
+
 static void test_scaled_is_a_copy(void **state)
 {
 	const struct plan_termination ends[] = { end("a", "01", TERMINATE_DELETE),
@@ -135,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drains_keep_order_and_limit),
 		cmocka_unit_test(test_only_pods_that_never_joined_are_read_again),
+		cmocka_unit_test(test_the_patch_tests_the_uid),
 		cmocka_unit_test(test_scaled_is_a_copy),
 		cmocka_unit_test(test_unchanged_groups_are_not_logged),
 		cmocka_unit_test(test_answers_are_decoded),
