@@ -34,6 +34,9 @@ struct kube_lease {
 	struct lease seen;
 	bool known; /* `seen` was read or written */
 	int64_t seen_ms;
+	/* The record of another holder was there and is not any more. */
+	bool vanished;
+	int64_t created_ms; /* then: when we sent our own */
 	bool writing;       /* the call is a write */
 	int64_t sent_ms;    /* when it was sent */
 	int64_t renewed_ms; /* when the last write that succeeded was sent */
@@ -67,15 +70,13 @@ static bool kube_lease_is_ours(const struct kube_lease *lease)
 }
 
 /* Until the record that was seen has run out; 0 and below: it has. A holder that does not say how
- * long it holds is taken for one of us. */
+ * long it holds, or says what none of us would, is taken for one with our options. */
 static int64_t kube_lease_left_ms(const struct kube_lease *lease)
 {
 	int64_t duration_ms = lease->seen.duration_seconds * MS_PER_SECOND;
 
-	if (duration_ms <= 0)
+	if (duration_ms <= 0 || duration_ms > KUBE_LEASE_DURATION_MAX_MS)
 		duration_ms = lease->options.lease_duration_ms;
-	if (duration_ms > KUBE_LEASE_DURATION_MAX_MS)
-		duration_ms = KUBE_LEASE_DURATION_MAX_MS;
 	return lease->seen_ms + duration_ms - loop_boot_ms();
 }
 
@@ -210,6 +211,20 @@ static void kube_lease_leads(struct kube_lease *lease)
 	lease->options.on_good(lease->options.context);
 }
 
+static void kube_lease_follow(struct kube_lease *lease)
+{
+	lease->options.on_good(lease->options.context);
+	kube_lease_wait(lease, 0);
+}
+
+/* A Lease that vanished ends nobody's leadership: its holder makes it again, or sees ours, or is not in
+ * time any more. So ours has to last that long before we lead. */
+static bool kube_lease_is_proven(const struct kube_lease *lease)
+{
+	return lease->state == KUBE_LEASE_LEADING || !lease->vanished ||
+	       loop_boot_ms() - lease->created_ms > lease->options.renew_deadline_ms;
+}
+
 static void kube_lease_wrote(struct kube_lease *lease, struct arena *arena,
 			     const struct lease *seen)
 {
@@ -223,7 +238,10 @@ static void kube_lease_wrote(struct kube_lease *lease, struct arena *arena,
 	}
 	lease->renewed_ms = lease->sent_ms;
 	if (kube_lease_in_time(lease)) {
-		kube_lease_leads(lease);
+		if (kube_lease_is_proven(lease))
+			kube_lease_leads(lease);
+		else
+			kube_lease_follow(lease);
 		return;
 	}
 	/* The answer took longer than we may act on it: somebody else may have the Lease by now. */
@@ -295,6 +313,8 @@ static void kube_lease_put(struct kube_lease *lease)
 			 lease->known ? lease->name : NULL, NULL);
 	lease->writing = true;
 	lease->sent_ms = loop_boot_ms();
+	if (!lease->known)
+		lease->created_ms = lease->sent_ms;
 	lease->call = kube_client_send(lease->client, lease->known ? KUBE_UPDATE : KUBE_CREATE,
 				       path, buf_string(&body), body.size, kube_lease_on_written,
 				       lease);
@@ -328,8 +348,16 @@ static void kube_lease_judge(struct kube_lease *lease)
 		kube_lease_put(lease);
 		return;
 	}
-	lease->options.on_good(lease->options.context);
-	kube_lease_wait(lease, 0);
+	kube_lease_follow(lease);
+}
+
+/* True: the record of another holder is gone from the API server and has not run out. */
+static bool kube_lease_note_vanished(struct kube_lease *lease)
+{
+	if (!lease->known || !lease->seen.holder[0] || kube_lease_is_ours(lease))
+		return false;
+	lease->vanished = true;
+	return lease->state == KUBE_LEASE_FOLLOWING && kube_lease_left_ms(lease) > 0;
 }
 
 static void kube_lease_on_read(void *context, const struct kube_answer *answer,
@@ -341,7 +369,9 @@ static void kube_lease_on_read(void *context, const struct kube_answer *answer,
 	struct err decode_err;
 
 	lease->call = NULL;
-	if (err && err->kind == ERR_NOT_FOUND) {
+	if (err && err->kind == ERR_NOT_FOUND && kube_lease_note_vanished(lease)) {
+		kube_lease_follow(lease);
+	} else if (err && err->kind == ERR_NOT_FOUND) {
 		kube_lease_note(lease, &arena, &seen);
 		lease->known = false;
 		kube_lease_judge(lease);
@@ -353,6 +383,7 @@ static void kube_lease_on_read(void *context, const struct kube_answer *answer,
 		kube_lease_fail(lease, &decode_err, 0);
 	} else {
 		kube_lease_note(lease, &arena, &seen);
+		lease->vanished &= kube_lease_is_ours(lease);
 		kube_lease_judge(lease);
 	}
 }

@@ -11,6 +11,12 @@
  * period instead of lengthening it: a takeover takes at most lease duration + retry period, after a
  * release at most the retry period.
  *
+ * A Lease that is deleted releases nobody: a follower that saw another holder in it waits until that record
+ * has run out, makes the Lease again, and leads when its own record has lasted for renew_deadline_ms. By then
+ * the other holder has seen it or lost its time. A process that starts while there is no Lease at all
+ * leads at once; if the Lease was deleted just then, its holder learns of it with its next renewal, within
+ * the retry period. Until then there are two, which is why every patch tests the values that it changes.
+ *
  * Retry-After is obeyed up to half of renew_deadline_ms, so that a second try is left.
  *
  * A stopped process (SIGSTOP, a frozen machine) cannot hear that it lost: ask kube_lease_held before
@@ -30,7 +36,8 @@
 
 struct kube_lease;
 
-/* The longest that another holder's leaseDurationSeconds is believed; ours may be no longer. */
+/* Ours may be no longer. Another holder's leaseDurationSeconds above it was written by none of us and
+ * counts as not given. */
 #define KUBE_LEASE_DURATION_MAX_MS (INT64_C(3600) * 1000)
 /* An answer: a Lease is small, whoever labels it. */
 #define KUBE_LEASE_BODY_MAX ((size_t)256 << 10)

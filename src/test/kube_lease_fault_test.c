@@ -157,17 +157,83 @@ static void test_huge_values(void **state)
 	assert_string_equal(written(0, "leaseDurationSeconds"), "1");
 	kube_lease_free(steal(&one.lease));
 	one = (struct elector){ .lease = NULL };
-	lease_server_set("{'holderIdentity': 'y', 'leaseDurationSeconds': 2147483647}");
-	enter(&one, "x");
-	until(is_settled, &one);
-	assert_int_equal(one.leading, 0);
-	kube_lease_free(steal(&one.lease));
-	one = (struct elector){ .lease = NULL };
 	lease_server.raw = memory_alloc(KUBE_LEASE_BODY_MAX + 2);
 	memset(lease_server.raw, ' ', KUBE_LEASE_BODY_MAX + 1);
 	enter(&one, "x");
 	until(has_errors, &one);
 	assert_int_equal(one.err.kind, ERR_LIMIT);
+}
+
+/* 2147483647 seconds were written by none of us. */
+static void test_a_stolen_duration_is_not_waited_for(void **state)
+{
+	(void)state;
+	lease_server_set("{'holderIdentity': 'y', 'leaseDurationSeconds': 2147483647}");
+	enter(&one, "x");
+	until(leads, &one);
+	assert_true(kube_lease_held(one.lease));
+}
+
+/* --- a Lease that somebody deletes again and again --- */
+
+#define DELETIONS 60
+
+static struct {
+	int left;
+	struct loop_timer *timer;
+} deletions;
+
+static void delete_lease(void *context)
+{
+	(void)context;
+	assert_false(kube_lease_held(one.lease) && kube_lease_held(two.lease));
+	lease_server_set("");
+	if (--deletions.left > 0)
+		loop_timer_start(deletions.timer, RETRY_MS);
+}
+
+static bool is_deleted_enough(void *context)
+{
+	(void)context;
+	assert_false(kube_lease_held(one.lease) && kube_lease_held(two.lease));
+	return deletions.left == 0;
+}
+
+static bool one_of_them_leads(void *context)
+{
+	(void)context;
+	return kube_lease_held(one.lease) != kube_lease_held(two.lease);
+}
+
+/* The second one has seen the first one's record: it never leads beside it. */
+static void test_a_lease_that_is_deleted_again_and_again_has_one_leader(void **state)
+{
+	(void)state;
+	enter(&one, "x");
+	until(leads, &one);
+	enter(&two, "y");
+	until(is_settled, &two);
+	assert_string_equal(two.holder, "x");
+	deletions.left = DELETIONS;
+	deletions.timer = loop_timer_new(script.loop, delete_lease, NULL);
+	loop_timer_start(deletions.timer, 0);
+	until(is_deleted_enough, NULL);
+	until(one_of_them_leads, NULL);
+	loop_timer_free(deletions.timer);
+}
+
+/* The first one ends while its Lease is gone: the second one takes over all the same. */
+static void test_a_lease_that_is_deleted_with_its_holder(void **state)
+{
+	(void)state;
+	enter(&one, "x");
+	until(leads, &one);
+	enter(&two, "y");
+	until(is_settled, &two);
+	kube_lease_free(steal(&one.lease));
+	lease_server_set("");
+	until(leads, &two);
+	assert_true(kube_lease_held(two.lease));
 }
 
 int main(void)
@@ -183,6 +249,9 @@ int main(void)
 		TEST(test_a_write_whose_answer_was_lost),
 		TEST(test_what_is_no_lease_is_told_and_not_taken),
 		TEST(test_huge_values),
+		TEST(test_a_stolen_duration_is_not_waited_for),
+		TEST(test_a_lease_that_is_deleted_again_and_again_has_one_leader),
+		TEST(test_a_lease_that_is_deleted_with_its_holder),
 #undef TEST
 	};
 
