@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -48,22 +49,26 @@ static size_t rounded(size_t bytes)
 	return (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
-static struct arena_block *block_new(size_t capacity)
+static struct arena_block *block_new(struct arena *arena, size_t capacity)
 {
-	struct arena_block *block = memory_resize(NULL, 1, sizeof(*block) + capacity);
+	struct arena_block *block;
 
+	if (!budget_take(arena->budget, sizeof(*block) + capacity))
+		arena->over_budget = true;
+	block = memory_resize(NULL, 1, sizeof(*block) + capacity);
 	*block = (struct arena_block){ .capacity = capacity };
 	POISON(block->data, capacity);
 	return block;
 }
 
-static void block_free(struct arena_block *block)
+static void block_free(const struct arena *arena, struct arena_block *block)
 {
+	budget_release(arena->budget, sizeof(*block) + block->capacity);
 	UNPOISON(block->data, block->capacity);
 	memory_free(block);
 }
 
-static void free_blocks_after(struct arena_block *kept)
+static void free_blocks_after(const struct arena *arena, struct arena_block *kept)
 {
 	struct arena_block *block = kept->next;
 
@@ -71,7 +76,7 @@ static void free_blocks_after(struct arena_block *kept)
 	while (block != NULL) {
 		struct arena_block *next = block->next;
 
-		block_free(block);
+		block_free(arena, block);
 		block = next;
 	}
 }
@@ -81,9 +86,10 @@ void arena_reset(struct arena *arena)
 	struct arena_block *kept = arena->head;
 
 	arena->used_bytes = 0;
+	arena->over_budget = false;
 	if (kept == NULL)
 		return;
-	free_blocks_after(kept);
+	free_blocks_after(arena, kept);
 	if (kept->capacity > LARGEST_BLOCK_BYTES) {
 		/* One huge pass must not hold its memory for ever. */
 		arena_done(arena);
@@ -96,11 +102,14 @@ void arena_reset(struct arena *arena)
 
 void arena_done(struct arena *arena)
 {
+	struct budget *budget = arena->budget;
+
 	if (arena->head != NULL) {
-		free_blocks_after(arena->head);
-		block_free(arena->head);
+		free_blocks_after(arena, arena->head);
+		block_free(arena, arena->head);
 	}
 	*arena = ARENA_INIT;
+	arena->budget = budget;
 }
 
 void arena_reserve(struct arena *arena, size_t bytes)
@@ -111,7 +120,7 @@ void arena_reserve(struct arena *arena, size_t bytes)
 		return;
 	if (block != NULL && block->used == 0)
 		arena_done(arena); /* an unused block of the wrong size, kept by arena_reset */
-	block = block_new(rounded(bytes));
+	block = block_new(arena, rounded(bytes));
 	block->next = arena->head;
 	arena->head = block;
 }
@@ -135,7 +144,7 @@ static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 
 	if (head != NULL && head->capacity - head->used >= bytes)
 		return head;
-	block = block_new(bytes > usual / 4 ? bytes : usual);
+	block = block_new(arena, bytes > usual / 4 ? bytes : usual);
 	if (head != NULL && block->capacity == bytes) {
 		block->next = head->next;
 		head->next = block;

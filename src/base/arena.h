@@ -1,4 +1,6 @@
 /* Memory of one pass: allocate freely, free all at once. Aborts when the heap is out.
+ * An allocation never fails for a budget: above it `over_budget` is set, and who allocates what a peer can
+ * influence looks at that in its loops and gives up.
  * The arena owns all that it gives out; pointers die with arena_reset or arena_done.
  * Must not hold anything that outlives a pass. */
 #ifndef BASE_ARENA_H
@@ -8,6 +10,7 @@
 #include <stddef.h>
 
 struct arena_block;
+struct budget;
 struct words;
 
 struct arena {
@@ -16,6 +19,9 @@ struct arena {
 	/* Of arena_text: borrowed, forgotten by arena_done. They must outlive what was made with them. */
 	struct words *words; /* NULL: none */
 	bool learns;         /* what arena_text gets counts as seen (base/words.h) */
+	/* Charged with its blocks; NULL: none. Set while the arena is empty, outlives it, stays with it. */
+	struct budget *budget;
+	bool over_budget; /* since init, reset or done */
 };
 
 #define ARENA_INIT ((struct arena){ .head = NULL, .used_bytes = 0 })

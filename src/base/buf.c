@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
 
@@ -19,6 +20,7 @@ void buf_init(struct buf *buf, size_t ceiling_bytes)
 void buf_done(struct buf *buf)
 {
 	memory_free(buf->data);
+	budget_release(buf->budget, buf->capacity);
 	buf_init(buf, buf->ceiling_bytes);
 }
 
@@ -45,6 +47,10 @@ static int make_room(struct buf *buf, size_t more)
 		capacity *= 2; /* cannot wrap: the ceiling is below PTRDIFF_MAX */
 	if (capacity > buf->ceiling_bytes + 1)
 		capacity = buf->ceiling_bytes + 1;
+	if (!budget_charge(buf->budget, capacity - buf->capacity)) {
+		buf->overflowed = true;
+		return -1;
+	}
 	buf->data = memory_resize(buf->data, capacity, 1);
 	buf->capacity = capacity;
 	return 0;
@@ -108,6 +114,7 @@ char *buf_steal(struct buf *buf)
 {
 	char *data = steal(&buf->data);
 
+	budget_release(buf->budget, buf->capacity);
 	buf_init(buf, buf->ceiling_bytes);
 	return data != NULL ? data : memory_strdup("");
 }

@@ -7,19 +7,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct budget;
+
 struct buf {
 	char *data;  /* NULL only before the first byte */
 	size_t size; /* bytes in use, NUL not counted */
 	size_t capacity;
-	size_t ceiling_bytes; /* size never exceeds this */
-	bool overflowed;      /* an append was refused; later appends are refused as well */
+	size_t ceiling_bytes;  /* size never exceeds this */
+	bool overflowed;       /* an append was refused; later appends are refused as well */
+	struct budget *budget; /* charged with the capacity; NULL: none. Set before the first byte */
 };
 
 void buf_init(struct buf *buf, size_t ceiling_bytes);
-void buf_done(struct buf *buf);
+void buf_done(struct buf *buf);  /* the budget is forgotten, here and by buf_steal */
 void buf_clear(struct buf *buf); /* size 0, overflowed false, memory kept */
 
-/* Each returns 0, or -1 when the ceiling would be passed (nothing is appended, overflowed is set). */
+/* Each returns 0, or -1 when the ceiling or the budget would be passed (nothing is appended, overflowed is set). */
 int buf_add(struct buf *buf, const void *data, size_t size);
 int buf_add_string(struct buf *buf, const char *text);
 int buf_add_char(struct buf *buf, char c);

@@ -4,6 +4,7 @@
 #define CTL_CONTROL_H
 
 struct autoscaler_objects;
+struct budget;
 struct events;
 struct fuse;
 struct kube_client;
@@ -23,6 +24,7 @@ struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
+	struct budget *memory;              /* of all passes; NULL: no limit */
 	struct turns *turns;                /* whose pass begins next */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */

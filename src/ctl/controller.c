@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/kubernetes.h"
@@ -447,6 +448,7 @@ static void controller_done(struct controller *controller)
 	log_repeat_done(&controller->clusters_trouble);
 	log_repeat_done(&controller->pods_trouble);
 	loop_free(controller->control.loop);
+	budget_free(controller->control.memory);
 }
 
 static int open_endpoints(struct controller *controller, struct err *err)
@@ -473,6 +475,8 @@ int controller_run(const struct options *options, struct err *err)
 
 	process_raise_files();
 	process_share_heap();
+	controller.control.memory = budget_new("all clusters (--memory-budget)",
+					       (size_t)options->memory_budget_mib << 20, NULL);
 	controller.control.loop = loop_new();
 	controller.control.turns = turns_new(controller.control.loop);
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);

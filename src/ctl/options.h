@@ -36,6 +36,10 @@
 	  "deadline of one call to a Ray GCS")                                                     \
 	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
 	  "drains asked of one Ray in one pass")                                                   \
+	X(NUMBER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                   \
+	  "memory of one pass with its reply; above it Ray is unreadable")                         \
+	X(NUMBER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                      \
+	  "memory of all passes together; half of the container's limit")                          \
 	X(NUMBER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",     \
 	  "deadline of one request to the API server")                                             \
 	X(NUMBER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                      \

@@ -443,6 +443,10 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 
 	pass->config = *config;
 	pass->callbacks = *callbacks;
+	pass->memory = budget_new("one pass (--max-pass-memory)",
+				  (size_t)config->control->options->max_pass_memory_mib << 20,
+				  config->control->memory);
+	pass->arena.budget = pass->memory;
 	pass->config.namespace_ = arena_strdup(&pass->arena, config->namespace_);
 	pass->config.name = arena_strdup(&pass->arena, config->name);
 	pass->config.api_version = arena_strdup(&pass->arena, config->api_version);

@@ -4,6 +4,7 @@
 #define CTL_PASS_INTERN_H
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "ctl/act.h"
 #include "ctl/fuse.h"
 #include "ctl/observe.h"
@@ -44,6 +45,7 @@ struct pass_work {
 struct pass {
 	struct pass_config config;
 	struct pass_callbacks callbacks;
+	struct budget *memory; /* of this pass: the bytes of replies, and the arena */
 	struct arena arena;
 	enum pass_step step;
 	struct loop_timer *start;

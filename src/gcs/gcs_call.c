@@ -110,9 +110,14 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 		.timeout_ms = left_ms > 1 ? left_ms : 1,
 		.may_send = call->writes ? client->may_write : NULL,
 		.may_send_context = client->may_write_context,
+		.reply_ceiling_bytes = GCS_SMALL_REPLY_BYTES,
 	};
 	size_t count = 0;
 
+	if (path == call->path && call->arena) {
+		request.reply_ceiling_bytes = 0;
+		request.reply_budget = call->arena->budget;
+	}
 	buf_init(&bearer, sizeof("Bearer ") + strlen(client->token));
 	if (*client->token) {
 		(void)buf_printf(&bearer, "Bearer %s", client->token);

@@ -18,6 +18,8 @@ struct h2_session;
 struct loop_timer;
 
 #define GCS_CLUSTER_ID_MAX_BYTES 64
+/* Of the replies that are a few words: an id, a refusal, a key's value that is not a list of bundles. */
+#define GCS_SMALL_REPLY_BYTES ((size_t)1 << 20)
 #define GCS_REQUEST_BUFFER_BYTES (2 * (size_t)GCS_REPORT_MAX_BYTES)
 
 struct gcs_client {

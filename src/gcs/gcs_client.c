@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/request_resources.h"
 #include "gcs/gcs_call.h"
 #include "gcs/gcs_digest.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
+#include "gcs/gcs_requests.h"
 #include "gcs/gcs_state.h"
 #include "net/h2.h"
 #include "net/h2_tls.h"
@@ -431,7 +431,7 @@ static void gcs_requests_end(struct gcs_call *call, const struct ray_constraint 
 
 static void gcs_requests_read(struct gcs_call *call, const void *message, size_t size)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
 	struct ray_constraint *constraint;
 	ProtobufCBinaryData value;
 	struct err err;
@@ -445,8 +445,7 @@ static void gcs_requests_read(struct gcs_call *call, const void *message, size_t
 		return;
 	}
 	constraint = ARENA_NEW(call->arena, struct ray_constraint);
-	if (request_resources_parse(arena_strndup(&scratch, (const char *)value.data, value.len),
-				    call->arena, constraint, &err) < 0) {
+	if (gcs_requests_parse(value.data, value.len, call->arena, constraint, &err) < 0) {
 		(void)err_prefix(&err, "key %s of the GCS, as request_resources() writes it",
 				 GCS_KV_REQUESTS_KEY);
 		gcs_call_fail(call, &err);
@@ -457,7 +456,7 @@ static void gcs_requests_read(struct gcs_call *call, const void *message, size_t
 
 static void gcs_requests_read_mark(struct gcs_call *call, const void *message, size_t size)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
 	ProtobufCBinaryData value;
 	struct err err;
 

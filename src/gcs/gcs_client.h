@@ -10,7 +10,9 @@
  *    certificate refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (the reply is not what
  *    Ray sends, or Ray refused the arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
  *  - pointers that a callback gets are valid until it returns, unless they are in an arena that
- *    the caller gave; that arena must live, and must not be reset, until the callback or the cancel;
+ *    the caller gave; that arena must live, and must not be reset, until the callback or the cancel. The
+ *    bytes of the reply are charged to the arena's budget: above it the call ends with ERR_LIMIT, or with
+ *    ERR_RETRY when others use up the memory for all;
  *  - a callback may start and cancel calls, and may free the client.
  *
  * The client connects when a call needs it and reconnects likewise, with its own jittered

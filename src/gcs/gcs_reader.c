@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
 
@@ -56,6 +57,11 @@ int gcs_reader_check(struct gcs_reader *reader)
 {
 	if (reader->failed)
 		return -1;
+	if (reader->arena->over_budget || reader->equal.over_budget || reader->entry.over_budget) {
+		reader->failed = true;
+		(void)budget_refuse(reader->arena->budget, 0, reader->err);
+		return err_prefix(reader->err, "%s", place_text(reader));
+	}
 	if (reader->arena->used_bytes + reader->equal.used_bytes <= reader->ceiling_bytes)
 		return 0;
 	reader->failed = true;

@@ -378,11 +378,12 @@ int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		.err = err,
 	};
 
+	reader.entry.budget = reader.equal.budget = arena->budget;
 	reader.texts.arena = reader.requests.arena = reader.selectors.arena = &reader.equal;
 	if (gcs_walk(&reader, reply, false, &lists) < 0)
 		return -1;
 	gcs_make_lists(&reader, &lists);
-	if (gcs_walk(&reader, reply, true, &lists) < 0)
+	if (gcs_reader_check(&reader) < 0 || gcs_walk(&reader, reply, true, &lists) < 0)
 		return -1;
 	lists.state.problems =
 		(struct strings){ .at = reader.problems.at, .count = reader.problems.count };

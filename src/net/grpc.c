@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/budget.h"
+
 static const struct {
 	int status;
 	const char *name;
@@ -69,6 +71,7 @@ static int grpc_reader_check_prefix(struct grpc_reader *reader, struct err *err)
 			       "the reply is announced with %zu bytes, more than the "
 			       "ceiling of %zu",
 			       reader->length, reader->message.ceiling_bytes);
+	reader->message.ceiling_bytes = reader->length; /* no room beyond that is made */
 	return 0;
 }
 
@@ -88,9 +91,12 @@ int grpc_reader_add(struct grpc_reader *reader, const void *data, size_t size, s
 	if (size > reader->length - reader->message.size)
 		return err_set(err, ERR_INPUT, "the reply goes on after its message of %zu bytes",
 			       reader->length);
-	if (buf_add(&reader->message, bytes, size) < 0)
-		return err_set(err, ERR_LIMIT, "the reply is above the ceiling of %zu bytes",
-			       reader->message.ceiling_bytes);
+	if (buf_add(&reader->message, bytes, size) < 0) {
+		(void)budget_refuse(reader->message.budget,
+				    reader->length + 1 - reader->message.capacity, err);
+		return err_prefix(err, "after %zu of the reply's %zu bytes", reader->message.size,
+				  reader->length);
+	}
 	return 0;
 }
 

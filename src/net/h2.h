@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 
+struct budget;
 struct h2_call;
 struct h2_session;
 struct h2_tls;
@@ -62,7 +63,9 @@ struct h2_request {
 	struct h2_header headers[H2_HEADERS_MAX]; /* further ones; name NULL ends them */
 	const void *message;                      /* copied */
 	size_t size;
-	int64_t timeout_ms; /* 1 to H2_TIMEOUT_MAX_MS; also sent as grpc-timeout */
+	int64_t timeout_ms;          /* 1 to H2_TIMEOUT_MAX_MS; also sent as grpc-timeout */
+	size_t reply_ceiling_bytes;  /* of this reply; 0: the session's, which holds in any case */
+	struct budget *reply_budget; /* charged with its bytes as they come; NULL: none */
 	/* Asked when there is a connection and the request would leave, which may be long after the
 	 * start. NULL: it may; else why not: nothing is sent, and the call ends with ERR_RETRY "not
 	 * sent, <why>". */

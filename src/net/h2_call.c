@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "net/h2_connection.h"
@@ -39,6 +40,22 @@ void h2_call_finish(struct h2_call *call, const struct err *err)
 	loop_timer_start(call->session->timer, 0);
 }
 
+static void h2_reader_done(struct grpc_reader *reader)
+{
+	struct budget *budget = reader->message.budget;
+
+	grpc_reader_done(reader);
+	budget_free(budget);
+}
+
+static size_t h2_reply_ceiling(const struct h2_session *session, const struct h2_request *request)
+{
+	size_t ceiling = request->reply_ceiling_bytes;
+
+	return ceiling > 0 && ceiling < session->reply_ceiling_bytes ? ceiling :
+								       session->reply_ceiling_bytes;
+}
+
 struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request *request,
 			    int64_t now_ms, h2_done *done, void *context)
 {
@@ -55,7 +72,8 @@ struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request 
 	call->done = done;
 	call->context = context;
 	call->grpc_status = GRPC_NONE;
-	grpc_reader_init(&call->reader, session->reply_ceiling_bytes);
+	grpc_reader_init(&call->reader, h2_reply_ceiling(session, request));
+	call->reader.message.budget = budget_reference(request->reply_budget);
 	buf_init(&call->grpc_message, H2_GRPC_MESSAGE_CEILING_BYTES);
 	if (request->size > H2_REQUEST_CEILING_BYTES) {
 		err_set(&err, ERR_LIMIT, "the request is larger than %zu bytes",
@@ -85,7 +103,7 @@ void h2_call_free(struct h2_call *call)
 	memory_free(call->path);
 	memory_free(call->body);
 	memory_free(call->err_text);
-	grpc_reader_done(&call->reader);
+	h2_reader_done(&call->reader);
 	buf_done(&call->grpc_message);
 	memory_free(call);
 }
@@ -247,7 +265,7 @@ void h2_call_expire(struct h2_call *call)
 /* Out of the list before its callback, so that nothing can cancel it there. */
 void h2_call_deliver(struct h2_call *call)
 {
-	AUTO(grpc_reader_done) struct grpc_reader reader = call->reader;
+	AUTO(h2_reader_done) struct grpc_reader reader = call->reader;
 	AUTO(buf_done) struct buf grpc_message = call->grpc_message;
 	bool failed = call->err_kind != ERR_NONE;
 	h2_done *done = call->done;

@@ -239,7 +239,7 @@ static void test_help_fits_a_screen(void **state)
 		if (strlen(line) > 120)
 			fail_msg("%zu columns: %s", strlen(line), line);
 	}
-	assert_in_range(lines, count, 42);
+	assert_in_range(lines, count, 48);
 }
 
 /* The whole of a small file, or "" with the reason shown. */

@@ -1,11 +1,13 @@
 /* One pass against a GCS that lies, hangs or says too much: what is believed, what is told, and that
  * nobody else waits for it. */
+#include "base/budget.h"
 #include "test/pass_bench.h"
 
 #define HUGE_BYTES ((size_t)100 << 20)
 #define HANGING 20
 
 static char *huge;
+static size_t huge_bytes = HUGE_BYTES;
 
 static void answer_huge(struct h2_server *server, struct h2_stream *stream)
 {
@@ -13,7 +15,7 @@ static void answer_huge(struct h2_server *server, struct h2_stream *stream)
 		handle(server, stream);
 		return;
 	}
-	h2_stream_answer(stream, &(struct h2_answer){ .message = huge, .size = HUGE_BYTES });
+	h2_stream_answer(stream, &(struct h2_answer){ .message = huge, .size = huge_bytes });
 }
 
 static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
@@ -35,6 +37,37 @@ static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
 	assert_true(seen.ray_reached);
 	assert_false(seen.reading.refused);
 	memory_free(huge);
+}
+
+/* A reply below the ceiling that is more than one pass may have in memory: nothing is known of Ray. */
+static void test_reply_above_the_memory_of_a_pass(void **state)
+{
+	struct budget *all = budget_new("all clusters", (size_t)500 << 20, NULL);
+
+	(void)state;
+	idle_worker();
+	options.gcs_timeout_seconds = 60;
+	options.max_pass_memory_mib = 4;
+	control.memory = all;
+	huge_bytes = (size_t)8 << 20;
+	huge = memory_alloc(huge_bytes);
+	bench.gcs.server.handler = answer_huge;
+	run_pass(NULL);
+	assert_false(seen.ray_reached);
+	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
+	assert_non_null(strstr(seen.active, "of the reply's 8388608 bytes: more than the 4 MiB of "
+					    "memory for one pass (--max-pass-memory)"));
+	assert_true(seen.reading.refused);
+	assert_true(all->peak_bytes < (size_t)5 << 20);
+	huge_bytes = HUGE_BYTES;
+	bench.gcs.server.handler = on_call;
+	seen.endings = 0;
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	memory_free(huge);
+	pass_free(steal(&seen.pass));
+	assert_int_equal(all->used_bytes, 0);
+	budget_free(all);
 }
 
 static void test_state_without_nodes_is_no_empty_cluster(void **state)
@@ -339,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_reply_of_100_mib_is_refused_with_a_reason),
+		TEST(test_reply_above_the_memory_of_a_pass),
 		TEST(test_state_without_nodes_is_no_empty_cluster),
 		TEST(test_what_a_reading_costs),
 		TEST(test_a_gcs_that_starts_anew_costs_no_worker),

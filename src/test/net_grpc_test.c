@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "base/budget.h"
+#include "base/memory.h"
 #include "net/grpc.h"
 #include "test/support.h"
 
@@ -143,6 +145,59 @@ static void test_status(void **state)
 	assert_int_equal(grpc_status_kind(99), ERR_RETRY);
 }
 
+/* Eight heads that say 60 MiB and stall take no more than the budget for all; small replies of other
+ * clusters pass all the time; what they held is free again when their calls end. */
+static void test_heads_that_stall_share_a_budget(void **state)
+{
+	enum { HEADS = 8, PIECE = 64 << 10, SMALL = 20000 };
+	struct budget all = { .name = "all", .limit_bytes = (size_t)128 << 20 };
+	struct budget budgets[HEADS], small_budget = { .shared = &all };
+	struct grpc_reader readers[HEADS];
+	unsigned char prefix[GRPC_PREFIX_SIZE];
+	char *piece = memory_alloc(PIECE);
+	size_t open = HEADS, held = 0;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < HEADS; i++) {
+		budgets[i] = (struct budget){ .name = "one",
+					      .limit_bytes = (size_t)80 << 20,
+					      .shared = &all };
+		grpc_reader_init(&readers[i], (size_t)64 << 20);
+		readers[i].message.budget = &budgets[i];
+		grpc_prefix_write(prefix, 60 << 20);
+		assert_int_equal(grpc_reader_add(&readers[i], prefix, sizeof(prefix), &err), 0);
+	}
+	for (size_t round = 0; open > 0 && round < 2000; round++) {
+		struct grpc_reader small;
+
+		open = 0;
+		for (size_t i = 0; i < HEADS; i++)
+			open += grpc_reader_add(&readers[i], piece, PIECE, &err) == 0;
+		grpc_reader_init(&small, (size_t)64 << 20);
+		small.message.budget = &small_budget;
+		grpc_prefix_write(prefix, SMALL);
+		assert_int_equal(grpc_reader_add(&small, prefix, sizeof(prefix), &err), 0);
+		assert_int_equal(grpc_reader_add(&small, piece, SMALL, &err), 0);
+		assert_true(grpc_reader_is_complete(&small));
+		grpc_reader_done(&small);
+	}
+	assert_int_equal(open, 0);
+	for (size_t i = 0; i < HEADS; i++) {
+		assert_int_equal(grpc_reader_add(&readers[i], piece, PIECE, &err), -1);
+		held += readers[i].message.capacity;
+	}
+	assert_int_equal(err.kind, ERR_RETRY);
+	assert_non_null(strstr(err.text, "of the reply's 62914560 bytes: "));
+	assert_non_null(strstr(err.text, "MiB of memory for all are in use"));
+	assert_int_equal(held, all.used_bytes);
+	assert_true(held <= all.limit_bytes);
+	for (size_t i = 0; i < HEADS; i++)
+		grpc_reader_done(&readers[i]);
+	assert_int_equal(all.used_bytes, 0);
+	memory_free(piece);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_empty_message),
 		cmocka_unit_test(test_message_text),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_heads_that_stall_share_a_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
