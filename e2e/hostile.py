@@ -4,8 +4,8 @@ The honest ones are the fleet of rayscaler_e2e/fleet.py: each has a Ray head, an
 arrives at one after another. The controller has the chart's memory limit and its default election times.
 
 First each kind of tenant alone beside the fleet, then all kinds at once, and the fleet alone before, between
-and after. For each phase: from demand to accepted patch (p50, p99), peak of the RSS since the controller's start,
-the longest turn of its loop, the longest answer of /healthz (which also waits for a processor), the longest time
+and after. For each phase: from demand to accepted patch (p50, p99), peak of the RSS and longest turn of the loop,
+both since the controller's start, the longest answer of /healthz (which also waits for a processor), the longest time
 between two renewals of the Lease, and how often the controller ended.
 
 Exit status 1: it ended, lost the Lease, was above the limit, or an honest cluster was not scaled.
@@ -22,13 +22,10 @@ import urllib.request
 from pathlib import Path
 from typing import List, NamedTuple, Optional
 
-import yaml
-
-from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import free_port
 from rayscaler_e2e.fleet import Figures, Fleet, Pulse, cpu_seconds, status_mib
 from rayscaler_e2e.hostile import kinds as hostile
-from rayscaler_e2e.memory_limit import MemoryLimit
+from rayscaler_e2e.memory_limit import MemoryLimit, chart_limit_mib
 from rayscaler_e2e.wait import WaitTimeout, wait_until
 
 PULSE_SECONDS = 0.005
@@ -39,11 +36,6 @@ PATCH_SECONDS = 30.0
 SAFE_SECONDS = 15.0
 RECOVERY_SECONDS = 60.0
 HEAD = f"{'':<16} {'demands':>7} {'p50 ms':>7} {'p99 ms':>7} {'peak MiB':>8} {'turn ms':>8} {'healthz':>8} {'lease s':>7} {'CPU s':>6} ends"
-
-
-def chart_limit_mib() -> int:
-    values = yaml.safe_load((paths.ROOT / "charts/rayscaler/values.yaml").read_text())
-    return int(values["resources"]["limits"]["memory"].removesuffix("Mi"))
 
 
 class Row(NamedTuple):
@@ -91,7 +83,6 @@ class Bench:
 
     def phase(self, name: str, kinds: List[hostile.Kind]) -> Row:
         """So many seconds beside tenants of these kinds; then they are removed."""
-        self._longest_turn_ms()  # what was before is not ours
         self.fleet.ask("reset")
         pulse = self.fleet.pulse(PULSE_SECONDS)
         before = cpu_seconds(self.fleet.controller.pid)

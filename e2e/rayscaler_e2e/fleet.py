@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Optional
 
 from . import paths
 from .apiserver import free_port
-from .hostile.objects import STARTED, Object, uid_of
+from .hostile.objects import Object, now, uid_of
 from .memory_limit import MemoryLimit
 from .processes import Process
 from .wait import wait_until
@@ -138,7 +138,7 @@ class Fleet:
 
     def put(self, plural: str, obj: Object) -> Object:
         """An object beside the fleet, as ``hostile.objects.Api`` says."""
-        metadata = {"uid": uid_of(plural, obj), "creationTimestamp": STARTED, "generation": 1, **obj["metadata"]}
+        metadata = {"uid": uid_of(plural, obj), "creationTimestamp": now(), "generation": 1, **obj["metadata"]}
         made = {**obj, "metadata": {**metadata, "resourceVersion": "0" * 16}}
         # kube-apiserver writes these three so.
         text = json.dumps(made, separators=(",", ":"))

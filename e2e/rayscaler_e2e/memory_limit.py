@@ -1,11 +1,22 @@
 """A limit on a program's memory, as a container has one."""
 
+import itertools
 import os
 from pathlib import Path
 from typing import Any, List, Optional
 
+import yaml
+
+from . import paths
+
 MIB = 1 << 20
 CGROUPS = Path("/sys/fs/cgroup")
+_numbers = itertools.count(1)
+
+
+def chart_limit_mib() -> int:
+    values = yaml.safe_load((paths.ROOT / "charts/rayscaler/values.yaml").read_text())
+    return int(values["resources"]["limits"]["memory"].removesuffix("Mi"))
 
 
 class MemoryLimit:
@@ -14,6 +25,7 @@ class MemoryLimit:
 
     def __init__(self, mib: int):
         self.mib = mib
+        self._name = f"rayscaler-{os.getpid()}-{next(_numbers)}"
         self._directory = self._make()
         self.how = f"cgroup {self._directory}" if self._directory else "RLIMIT_DATA: no cgroup can be made here"
 
@@ -26,7 +38,7 @@ class MemoryLimit:
                 top, limit = CGROUPS, "memory.max"
             else:
                 continue
-            directory = top / path.lstrip("/") / f"rayscaler-{os.getpid()}"
+            directory = top / path.lstrip("/") / self._name
             try:
                 directory.mkdir()
             except OSError:

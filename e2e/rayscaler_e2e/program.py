@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from . import paths
 from .apiserver import CONTROLLER_ACCOUNT, ApiServer
 from .kubeconfig import write_kubeconfig
+from .memory_limit import MemoryLimit
 from .processes import Process
 from .wait import wait_until
 
@@ -30,9 +31,10 @@ class Controller:
         account: str = CONTROLLER_ACCOUNT,
         env: Optional[Mapping[str, str]] = None,
         url: str = "",
+        limit: Optional[MemoryLimit] = None,
     ):
         """``without``: a resource that it has no rights on, "events". ``env``: added to the environment.
-        ``url``: of a proxy in front of ``server``, with a certificate of the same CA."""
+        ``url``: of a proxy in front of ``server``, with a certificate of the same CA. ``limit``: on its memory."""
         work_dir.mkdir(parents=True, exist_ok=True)
         if without:
             token = server.controller_token_without(namespace, without)
@@ -47,6 +49,8 @@ class Controller:
             if flag not in flags:
                 self._words += [flag, "127.0.0.1:0"]
         self._words += list(flags)
+        if limit:
+            self._words = limit.command(self._words)
         self._env = {**os.environ, **env} if env else None
         self.log = work_dir / "controller.log"
         self.process: Optional[Process] = None

@@ -198,7 +198,8 @@ def forged_pods(victims: List[Victim]) -> Kind:
 class Attack:
     """Tenants of these kinds, ``each`` of every kind (at most its ``most``), from construction until ``stop``."""
 
-    def __init__(self, api: objects.Api, kinds: List[Kind], each: int, work_dir: Path):
+    def __init__(self, api: objects.Api, kinds: List[Kind], each: int, work_dir: Path, namespace: str = ""):
+        """``namespace``: of all of them; "": each has one of its own."""
         self._ended = threading.Event()
         self._threads: List[threading.Thread] = []
         self.errors: List[str] = []
@@ -211,7 +212,7 @@ class Attack:
         for kind in kinds:
             for number in range(1, min(each, kind.most) + 1):
                 ip = heads.address(served.index(kind), number) if kind.head else ""
-                self.tenants.append((kind, Tenant(api, kind.name, number, ip, port)))
+                self.tenants.append((kind, Tenant(api, kind.name, number, ip, port, namespace)))
         for kind, tenant in self.tenants:
             kind.make(tenant)
         for kind in kinds:

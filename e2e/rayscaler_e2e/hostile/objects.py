@@ -1,6 +1,7 @@
 """RayClusters and Pods of one tenant: what KubeRay's operator and a kubelet would make of them, on the API
 server of the tests (``RealApi``) or on the fleet's (``fleet.Fleet``); both have ``put`` and ``remove``."""
 
+import time
 import uuid
 from typing import Any, Dict, List, Optional, Protocol, Set, Tuple
 
@@ -10,7 +11,6 @@ from ..apiserver import ApiServer
 
 Object = Dict[str, Any]
 GROUP = "workers"
-STARTED = "2026-01-01T00:00:00Z"
 
 
 class Api(Protocol):
@@ -89,18 +89,22 @@ def _running(pod: Object, name: str, ip: str) -> Object:
         "ready": True,
         "started": True,
         "restartCount": 0,
-        "state": {"running": {"startedAt": STARTED}},
+        "state": {"running": {"startedAt": now()}},
     }
     ready = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
     pod["status"] = {
         "phase": "Running",
         "podIP": ip,
         "podIPs": [{"ip": ip}],
-        "startTime": STARTED,
+        "startTime": now(),
         "conditions": ready,
         "containerStatuses": [container],
     }
     return pod
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def uid_of(plural: str, obj: Object) -> str:
@@ -112,9 +116,10 @@ def uid_of(plural: str, obj: Object) -> str:
 class Tenant:
     """Tenant ``number`` of one kind: a namespace, a RayCluster with the kind's name, its head Pod and more."""
 
-    def __init__(self, api: Api, kind: str, number: int, ip: str, port: int):
+    def __init__(self, api: Api, kind: str, number: int, ip: str, port: int, namespace: str = ""):
+        """``namespace`` "": one of its own."""
         self.api, self.kind, self.number, self.ip, self.port = api, kind, number, ip, port
-        self.namespace = f"hostile-{kind}-{number}"
+        self.namespace = namespace or f"hostile-{kind}-{number}"
         self.made: List[Any] = []
         self.state: Object = {}
         """What the kind's step remembers."""
