@@ -315,11 +315,14 @@ static void sweep(void *context)
 
 	writer->timer_ms = INT64_MAX;
 	/* Once round: who waits on stands at the end again. */
-	for (size_t left = writer->waiting.count; left > 0; left--)
-		if (serve(LIST_MEMBER(writer->waiting.first, struct entry, waits), &due_ms)) {
+	for (size_t left = writer->waiting.count; left > 0; left--) {
+		struct entry *entry = LIST_MEMBER(writer->waiting.first, struct entry, waits);
+
+		if (entry && serve(entry, &due_ms)) {
 			start_timer(writer, 0);
 			return;
 		}
+	}
 	if (due_ms < INT64_MAX) /* an entry that waits for its cache has its time behind it */
 		start_timer(writer, due_ms > now_ms(writer) ? due_ms : now_ms(writer) + 200);
 }
