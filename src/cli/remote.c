@@ -16,9 +16,9 @@
 #define PORT_NAME "metrics"
 #define PORT_DEFAULT 8080
 
-static const struct json_limits limits = { .bytes = KUBE_BODY_MAX_BYTES,
-					   .depth = 64,
-					   .elements = 1000000 };
+static const struct json_limits limits = {
+	.bytes = KUBE_BODY_MAX_BYTES, .depth = 64, .elements = 1000000, .foreign = true
+};
 
 /* ---- --controller-url ---- */
 

@@ -7,9 +7,9 @@
 static int first_text(const struct json_at *at, const char *name, const char *other,
 		      const char **ret_value)
 {
-	if (json_text(at, name, ret_value))
+	if (json_shown(at, name, ret_value))
 		return -1;
-	return **ret_value == '\0' ? json_text(at, other, ret_value) : 0;
+	return **ret_value == '\0' ? json_shown(at, other, ret_value) : 0;
 }
 
 static int first_time(const struct json_at *at, const char *const names[3], time_ms *ret_time)

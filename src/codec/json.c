@@ -88,7 +88,9 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 			 struct positions *positions, struct cJSON **ret_json, struct err *err)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
+	AUTO(buf_done) struct buf marked;
 
+	buf_init(&marked, limits->bytes);
 	positions_clear(positions);
 	if (size > limits->bytes)
 		return err_set(err, ERR_LIMIT, "the text has %zu bytes, more than %zu", size,
@@ -99,9 +101,9 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 	}
 	if (size == 0)
 		return err_set(err, ERR_INPUT, "the text is empty");
-	if (json_scan(text, size, limits, positions, err))
+	if (json_scan(text, size, limits, positions, &marked, err))
 		return -1;
-	tree = cJSON_ParseWithLength(text, size);
+	tree = cJSON_ParseWithLength(marked.size > 0 ? marked.data : text, size);
 	if (!tree)
 		return err_set(err, ERR_LIMIT, "the JSON tree cannot be built");
 	if (limits->unique_names &&
@@ -129,10 +131,18 @@ struct json_at json_root(const struct cJSON *json, const char *path, struct json
 	return (struct json_at){ .json = json, .name = path, .reader = reader };
 }
 
+static bool is_unreadable(const struct cJSON *json)
+{
+	return (json->string && strchr(json->string, JSON_MARK)) ||
+	       (cJSON_IsString(json) && strchr(json->valuestring, JSON_MARK));
+}
+
 enum json_type json_type(const struct json_at *at)
 {
 	if (!at->json)
 		return JSON_MISSING;
+	if (is_unreadable(at->json))
+		return JSON_UNREADABLE;
 	if (cJSON_IsNull(at->json))
 		return JSON_NULL;
 	if (cJSON_IsBool(at->json))
@@ -150,10 +160,15 @@ enum json_type json_type(const struct json_at *at)
 const char *json_type_name(enum json_type type)
 {
 	static const char *const names[] = {
-		[JSON_MISSING] = "missing",   [JSON_NULL] = "null",
-		[JSON_BOOLEAN] = "a boolean", [JSON_NUMBER] = "a number",
-		[JSON_STRING] = "a string",   [JSON_ARRAY] = "an array",
+		[JSON_MISSING] = "missing",
+		[JSON_NULL] = "null",
+		[JSON_BOOLEAN] = "a boolean",
+		[JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string",
+		[JSON_ARRAY] = "an array",
 		[JSON_OBJECT] = "an object",
+		[JSON_UNREADABLE] = "unreadable: its text or its name holds \\u0000, half of a "
+				    "surrogate pair or bytes that are not UTF-8",
 	};
 
 	return names[type];
@@ -192,7 +207,7 @@ const char *json_path(const struct json_at *at)
 		buf_printf(&buf, "...");
 	if (buf.size == 0)
 		return "top level";
-	return arena_strdup(at->reader->arena, buf_string(&buf));
+	return json_shown_text(at->reader->arena, buf_string(&buf));
 }
 
 static int fail_text(const struct json_at *at, const char *text)
@@ -230,6 +245,8 @@ static const char *cure(enum json_type wanted, enum json_type type)
 {
 	if (wanted == JSON_STRING && (type == JSON_NUMBER || type == JSON_BOOLEAN))
 		return "; put it in quotes";
+	if (type == JSON_UNREADABLE)
+		return "; remove them";
 	return "";
 }
 
@@ -277,6 +294,16 @@ int json_text(const struct json_at *at, const char *name, const char **ret_value
 	if (is < 0)
 		return -1;
 	*ret_value = is ? arena_text(at->reader->arena, json_text_value(&member)) : "";
+	return 0;
+}
+
+int json_shown(const struct json_at *at, const char *name, const char **ret_value)
+{
+	struct json_at member = json_member(at, name);
+
+	if (json_type(&member) != JSON_UNREADABLE)
+		return json_text(at, name, ret_value);
+	*ret_value = json_shown_text(at->reader->arena, json_unreadable_value(&member));
 	return 0;
 }
 
@@ -350,6 +377,30 @@ const char *json_text_value(const struct json_at *at)
 	return at->json->valuestring;
 }
 
+const char *json_unreadable_value(const struct json_at *at)
+{
+	CHECK(json_type(at) == JSON_UNREADABLE);
+	return cJSON_IsString(at->json) ? at->json->valuestring : "";
+}
+
+const char *json_shown_text(struct arena *arena, const char *text)
+{
+	AUTO(buf_done) struct buf shown = { .data = NULL };
+	const char *mark = strchr(text, JSON_MARK);
+
+	if (!mark)
+		return arena_text(arena, text);
+	buf_init(&shown, strlen(text) * strlen("\uFFFD"));
+	for (; mark; mark = strchr(text, JSON_MARK)) {
+		(void)buf_add(&shown, text, (size_t)(mark - text));
+		(void)buf_add_string(&shown, "\uFFFD");
+		for (text = mark; *text == JSON_MARK; text++)
+			;
+	}
+	(void)buf_add_string(&shown, text);
+	return arena_text(arena, buf_string(&shown));
+}
+
 double json_number_value(const struct json_at *at)
 {
 	CHECK(at->json != NULL && json_type(at) == JSON_NUMBER);
@@ -421,7 +472,7 @@ const char *json_print(const struct json_at *at)
 		return "";
 	text = cJSON_PrintUnformatted(at->json);
 	CHECK(text != NULL);
-	copy = arena_strdup(at->reader->arena, text);
+	copy = json_shown_text(at->reader->arena, text);
 	cJSON_free(text);
 	return copy;
 }

@@ -5,7 +5,11 @@
  *
  * Missing, null and zero are three states: json_type tells them apart. The typed readers treat
  * null as missing, as Kubernetes and proto3 do. Numbers are doubles: an integer beyond 2^53 is
- * refused by json_integer, because it may not be what was written. */
+ * refused by json_integer, because it may not be what was written.
+ *
+ * A C string cannot hold \u0000, and UTF-8 not half of a surrogate pair. In a foreign tree each
+ * byte of such an escape is JSON_MARK, which no UTF-8 text holds: "a\u0000b" never equals "a". The
+ * typed readers fail on it with the path; json_shown reads it for people. */
 #ifndef CODEC_JSON_H
 #define CODEC_JSON_H
 
@@ -21,12 +25,16 @@ struct positions;
 
 #define JSON_DEPTH_MAX 500
 #define JSON_INTEGER_MAX (INT64_C(1) << 53)
+#define JSON_MARK '\xFF'
 
 struct json_limits {
 	size_t bytes;      /* of the text (YAML: also of all strings, with aliases expanded) */
 	size_t depth;      /* nesting; above JSON_DEPTH_MAX it counts as that */
 	size_t elements;   /* values in all, member names not counted */
 	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
+	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that are
+	 * not UTF-8 becomes a value of type JSON_UNREADABLE; without it such a text is refused. */
+	bool foreign;
 };
 
 /* Strict RFC 8259: one value, UTF-8 without NUL, numbers of at most 60 characters. ERR_INPUT with
@@ -47,6 +55,7 @@ enum json_type {
 	JSON_STRING,
 	JSON_ARRAY,
 	JSON_OBJECT,
+	JSON_UNREADABLE, /* only with json_limits.foreign; also a value whose name is such a string */
 };
 
 /* What the readers share: where strings go, where errors go, what was found wrong. */
@@ -96,6 +105,8 @@ struct json_at json_member(const struct json_at *at, const char *name);
  * value whose json is NULL; integer and number leave *ret_value as it was and say so in *ret_has
  * (may be NULL). */
 int json_text(const struct json_at *at, const char *name, const char **ret_value);
+/* As json_text, for texts that are only shown or compared: marks are read as U+FFFD. */
+int json_shown(const struct json_at *at, const char *name, const char **ret_value);
 int json_boolean(const struct json_at *at, const char *name, bool *ret_value);
 int json_integer(const struct json_at *at, const char *name, bool *ret_has, int64_t *ret_value);
 int json_number(const struct json_at *at, const char *name, bool *ret_has, double *ret_value);
@@ -104,6 +115,10 @@ int json_object(const struct json_at *at, const char *name, struct json_at *ret_
 
 /* The value itself. The type must be right (json_expect). */
 const char *json_text_value(const struct json_at *at); /* in the tree: copy what must last */
+/* The string value of type JSON_UNREADABLE with its marks, "" when it is not a string. */
+const char *json_unreadable_value(const struct json_at *at);
+/* A copy in the arena, each run of marks as one U+FFFD; `text` is of a foreign tree. */
+const char *json_shown_text(struct arena *arena, const char *text);
 double json_number_value(const struct json_at *at);
 bool json_boolean_value(const struct json_at *at);
 /* 0, or -1 with the path: no number, a fraction, or beyond 2^53. */

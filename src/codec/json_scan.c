@@ -10,6 +10,7 @@ struct scan {
 	size_t depth, depth_max;
 	size_t elements, elements_max;
 	struct positions *positions; /* NULL: not wanted */
+	struct buf *marked;          /* NULL: strings that cannot be held are refused */
 	const char *known;           /* up to where `line` and `column` have been counted */
 	size_t line, column;
 	struct err *err;
@@ -124,25 +125,38 @@ static int hex4(const struct scan *scan, const char *at)
 	return value;
 }
 
+/* The `size` bytes at `from` are something that a string cannot hold: refused, or marked. */
+static int scan_unreadable(struct scan *scan, const char *from, size_t size, const char *what)
+{
+	if (!scan->marked)
+		return fail(scan, ERR_INPUT, what);
+	if (scan->marked->size == 0)
+		(void)buf_add(scan->marked, scan->start, (size_t)(scan->end - scan->start));
+	memset(scan->marked->data + (from - scan->start), JSON_MARK, size);
+	scan->at = from + size;
+	return 0;
+}
+
 /* At the u of \u. */
 static int scan_unicode(struct scan *scan)
 {
+	const char *from = scan->at - 1;
 	int unit = hex4(scan, scan->at + 1);
 
 	if (unit < 0)
 		return fail(scan, ERR_INPUT, "\\u needs four hexadecimal digits");
 	if (unit == 0)
-		return fail(scan, ERR_INPUT, "a string must not hold a NUL character");
+		return scan_unreadable(scan, from, 6, "a string must not hold a NUL character");
 	if (unit >= 0xDC00 && unit <= 0xDFFF)
-		return fail(scan, ERR_INPUT, "half of a surrogate pair");
+		return scan_unreadable(scan, from, 6, "half of a surrogate pair");
 	scan->at += 5;
 	if (unit < 0xD800 || unit > 0xDBFF)
 		return 0;
 	if (scan->end - scan->at < 6 || scan->at[0] != '\\' || scan->at[1] != 'u')
-		return fail(scan, ERR_INPUT, "half of a surrogate pair");
+		return scan_unreadable(scan, from, 6, "half of a surrogate pair");
 	unit = hex4(scan, scan->at + 2);
 	if (unit < 0xDC00 || unit > 0xDFFF)
-		return fail(scan, ERR_INPUT, "half of a surrogate pair");
+		return scan_unreadable(scan, from, 6, "half of a surrogate pair");
 	scan->at += 6;
 	return 0;
 }
@@ -179,9 +193,10 @@ static int scan_string(struct scan *scan)
 		if (c < 0x20)
 			return fail(scan, ERR_INPUT, "a control character in a string");
 		length = utf8_length(scan->at, (size_t)(scan->end - scan->at));
-		if (length == 0)
-			return fail(scan, ERR_INPUT, "a string is not UTF-8");
-		scan->at += length;
+		if (length > 0)
+			scan->at += length;
+		else if (scan_unreadable(scan, scan->at, 1, "a string is not UTF-8"))
+			return -1;
 	}
 	return fail(scan, ERR_INPUT, "the text ends in a string");
 }
@@ -279,7 +294,7 @@ static int scan_value(struct scan *scan, const char *name)
 }
 
 int json_scan(const char *text, size_t size, const struct json_limits *limits,
-	      struct positions *positions, struct err *err)
+	      struct positions *positions, struct buf *ret_marked, struct err *err)
 {
 	struct scan scan = {
 		.start = text,
@@ -288,6 +303,7 @@ int json_scan(const char *text, size_t size, const struct json_limits *limits,
 		.depth_max = limits->depth < JSON_DEPTH_MAX ? limits->depth : JSON_DEPTH_MAX,
 		.elements_max = limits->elements,
 		.positions = positions,
+		.marked = limits->foreign ? ret_marked : NULL,
 		.known = text,
 		.line = 1,
 		.column = 1,

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "codec/json.h"
 #include "codec/position.h"
@@ -14,8 +15,10 @@
 #define JSON_NUMBER_SIZE_MAX 60
 
 /* 0 when the text is one JSON value within the limits (unique_names is not looked at). ERR_INPUT
- * and ERR_LIMIT name line and column. `positions`: as json_parse_positions, not cleared here. */
+ * and ERR_LIMIT name line and column. `positions`: as json_parse_positions, not cleared here.
+ * limits->foreign: *ret_marked gets a copy of the text in which JSON_MARK replaces what a string
+ * cannot hold; it stays empty when there is nothing to replace. */
 int json_scan(const char *text, size_t size, const struct json_limits *limits,
-	      struct positions *positions, struct err *err);
+	      struct positions *positions, struct buf *ret_marked, struct err *err);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "codec/rfc3339.h"
 
-int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels)
+static int text_map_decode(const struct json_at *at, const char *name, bool shown,
+			   struct labels *ret_labels)
 {
 	struct arena *arena = at->reader->arena;
 	VEC(struct label) labels = { .at = NULL };
@@ -14,20 +15,32 @@ int object_labels_decode(const struct json_at *at, const char *name, struct labe
 		return -1;
 	VEC_RESERVE(arena, &labels, json_count(&object));
 	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
+		enum json_type type = json_type(&e);
 		/* kubectl and YAML write an empty value as null. */
 		const char *value = "";
 
-		if (json_type(&e) != JSON_NULL) {
-			if (json_expect(&e, JSON_STRING))
-				return -1;
+		if (type == JSON_UNREADABLE && shown)
+			value = json_unreadable_value(&e);
+		else if (type != JSON_NULL && json_expect(&e, JSON_STRING))
+			return -1;
+		else if (type != JSON_NULL)
 			value = json_text_value(&e);
-		}
 		VEC_PUSH(arena, &labels,
-			 ((struct label){ .key = arena_text(arena, e.name),
-					  .value = arena_text(arena, value) }));
+			 ((struct label){ .key = json_shown_text(arena, e.name),
+					  .value = json_shown_text(arena, value) }));
 	}
 	*ret_labels = labels_sort(labels.at, labels.count);
 	return 0;
+}
+
+int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels)
+{
+	return text_map_decode(at, name, false, ret_labels);
+}
+
+int object_annotations_decode(const struct json_at *at, struct labels *ret_annotations)
+{
+	return text_map_decode(at, "annotations", true, ret_annotations);
 }
 
 int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings)
@@ -78,7 +91,7 @@ int object_metadata_decode(const struct json_at *object, bool name_required,
 	    json_text(&at, "resourceVersion", &metadata.resource_version) ||
 	    json_integer(&at, "generation", NULL, &metadata.generation) ||
 	    object_labels_decode(&at, "labels", &metadata.labels) ||
-	    object_labels_decode(&at, "annotations", &metadata.annotations) ||
+	    object_annotations_decode(&at, &metadata.annotations) ||
 	    rfc3339_decode(&at, "creationTimestamp", &metadata.created) ||
 	    rfc3339_decode(&at, "deletionTimestamp", &metadata.deletion_time))
 		return -1;
@@ -94,7 +107,7 @@ static int condition_decode(const struct json_at *at, struct condition *ret)
 {
 	return json_expect(at, JSON_OBJECT) || json_text(at, "type", &ret->type) ||
 	       json_text(at, "status", &ret->status) || json_text(at, "reason", &ret->reason) ||
-	       json_text(at, "message", &ret->message) ||
+	       json_shown(at, "message", &ret->message) ||
 	       rfc3339_decode(at, "lastTransitionTime", &ret->last_transition);
 }
 

@@ -23,7 +23,7 @@ static int state_decode(const struct json_at *at, struct container_status *ret)
 		ret->state = CONTAINER_WAITING;
 	told = terminated.json ? terminated : waiting;
 	return json_text(&told, "reason", &ret->reason) ||
-	       json_text(&told, "message", &ret->message) ||
+	       json_shown(&told, "message", &ret->message) ||
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 
@@ -66,7 +66,7 @@ static int pod_status_decode(const struct json_at *root, struct pod *ret)
 	return json_object(root, "status", &status) || json_text(&status, "phase", &ret->phase) ||
 	       json_text(&status, "podIP", &ret->pod_ip) ||
 	       json_text(&status, "reason", &ret->reason) ||
-	       json_text(&status, "message", &ret->message) ||
+	       json_shown(&status, "message", &ret->message) ||
 	       object_conditions_decode(&status, "conditions", &ret->conditions,
 					&ret->condition_count) ||
 	       container_statuses_decode(&status, ret);

@@ -43,7 +43,7 @@ static int env_decode(const struct json_at *at, struct container *ret)
 		struct env_variable *variable = VEC_ADD(at->reader->arena, &env);
 
 		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "name", &variable->name) ||
-		    json_text(&e, "value", &variable->value))
+		    json_shown(&e, "value", &variable->value))
 			return -1;
 	}
 	ret->env = env.at;
@@ -56,7 +56,7 @@ static int container_decode(const struct json_at *at, struct container *ret)
 	struct json_at resources;
 
 	return json_expect(at, JSON_OBJECT) || json_text(at, "name", &ret->name) ||
-	       json_text(at, "image", &ret->image) ||
+	       json_shown(at, "image", &ret->image) ||
 	       object_strings_decode(at, "command", &ret->command) ||
 	       object_strings_decode(at, "args", &ret->args) ||
 	       json_object(at, "resources", &resources) ||
@@ -198,7 +198,7 @@ int pod_template_decode(const struct json_at *at, const char *name,
 
 	if (json_object(at, name, &object) || json_object(&object, "metadata", &metadata) ||
 	    object_labels_decode(&metadata, "labels", &template.labels) ||
-	    object_labels_decode(&metadata, "annotations", &template.annotations) ||
+	    object_annotations_decode(&metadata, &template.annotations) ||
 	    pod_spec_decode(&object, "spec", &template.spec))
 		return -1;
 	*ret_template = template;

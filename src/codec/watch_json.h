@@ -31,6 +31,8 @@ struct watch_event {
 	const struct cJSON *object;   /* borrowed from the tree */
 	const char *resource_version; /* of the object; "" for WATCH_ERROR */
 	struct api_status status;     /* of WATCH_ERROR */
+	const char *
+		problem; /* why `object` is only a skeleton; NULL: it is whole. Set by kube_watch */
 };
 
 /* ERR_INPUT when it is no watch event (an unknown type as well). */

@@ -107,6 +107,7 @@ static bool emit_value(yaml_emitter_t *emitter, const struct json_at *at)
 		return emit_scalar(emitter, number, false);
 	case JSON_MISSING:
 	case JSON_NULL:
+	case JSON_UNREADABLE:
 		break;
 	}
 	return emit_scalar(emitter, "null", false);

@@ -89,9 +89,9 @@ const char *act_memory_text(const struct plan *plan, struct arena *arena)
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err)
 {
-	static const struct json_limits limits = { .bytes = ACT_CLUSTER_MAX,
-						   .depth = 200,
-						   .elements = 1000000 };
+	static const struct json_limits limits = {
+		.bytes = ACT_CLUSTER_MAX, .depth = 200, .elements = 1000000, .foreign = true
+	};
 	AUTO(json_done) struct cJSON *json = NULL;
 
 	if (json_parse(body, size, &limits, &json, err) < 0)
@@ -102,9 +102,9 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 int act_decode_pods(const char *body, size_t size, struct arena *arena,
 		    const struct pod ***ret_pods, size_t *ret_count, struct err *err)
 {
-	static const struct json_limits limits = { .bytes = ACT_PODS_MAX,
-						   .depth = 200,
-						   .elements = 20000000 };
+	static const struct json_limits limits = {
+		.bytes = ACT_PODS_MAX, .depth = 200, .elements = 20000000, .foreign = true
+	};
 	AUTO(json_done) struct cJSON *json = NULL;
 	const struct pod **pods;
 	struct list_page page;

@@ -188,9 +188,9 @@ static void write_failed(struct entry *entry, const struct err *err)
 
 static void keep_answer(struct entry *entry, const struct kube_answer *answer)
 {
-	static const struct json_limits limits = { .bytes = 4 << 20,
-						   .depth = 64,
-						   .elements = 1000000 };
+	static const struct json_limits limits = {
+		.bytes = 4 << 20, .depth = 64, .elements = 1000000, .foreign = true
+	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct autoscaler_object object;

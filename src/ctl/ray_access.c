@@ -94,9 +94,9 @@ static const struct pod *find_head(struct ray_access *access, const struct ray_c
 static int decode_token(struct ray_access *access, const struct kube_answer *answer,
 			char **ret_token, struct err *err)
 {
-	static const struct json_limits limits = { .bytes = SECRET_MAX_BYTES,
-						   .depth = 50,
-						   .elements = 100000 };
+	static const struct json_limits limits = {
+		.bytes = SECRET_MAX_BYTES, .depth = 50, .elements = 100000, .foreign = true
+	};
 	AUTO(json_done) struct cJSON *json = NULL;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *bytes;

@@ -13,6 +13,7 @@ static const struct json_limits kube_error_limits = {
 	.bytes = 1 << 20,
 	.depth = 64,
 	.elements = 10000,
+	.foreign = true,
 };
 
 static const char *kube_error_verb(const struct kube_error_call *call,

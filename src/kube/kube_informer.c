@@ -4,20 +4,14 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "codec/foreign_object.h"
 #include "codec/json.h"
-#include "codec/list_json.h"
+#include "codec/list_stream.h"
 #include "kube/kube_discover.h"
 
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3
 #define KUBE_WATCH_SHORT_MS 1000
-
-/* A page of 250 Pods has about 150,000 values; a tree of them costs about 100 bytes each. */
-static const struct json_limits kube_page_limits = {
-	.bytes = KUBE_BODY_MAX_BYTES,
-	.depth = 200,
-	.elements = 2000000,
-};
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
 
@@ -166,25 +160,42 @@ static char *kube_informer_collection(const struct kube_informer *informer, stru
 	return path;
 }
 
+/* One object that is there. -1 with ERR_INPUT when it has no name to go by. */
+static int kube_informer_take(struct kube_informer *informer, const char *text, size_t size,
+			      const char *problem, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err unreadable;
+
+	foreign_object_parse(text, size, false, &json, &unreadable);
+	if (!problem && unreadable.kind != ERR_NONE)
+		problem = unreadable.text;
+	return kube_store_put(&informer->store, json, problem, err);
+}
+
+static void kube_informer_on_item(void *context, const char *text, size_t size, const char *problem)
+{
+	struct kube_informer *informer = context;
+	struct err err;
+
+	if (kube_informer_take(informer, text, size, problem, &err) < 0)
+		kube_informer_nameless(informer, &err);
+}
+
 static int kube_informer_page(struct kube_informer *informer, const struct kube_answer *answer,
 			      struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *json = NULL;
+	AUTO(list_stream_done) struct list_stream stream;
 	struct list_page page;
 
-	if (json_parse(answer->body, answer->body_size, &kube_page_limits, &json, err) < 0 ||
-	    list_decode(json, &arena, &page, err) < 0)
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item, informer);
+	list_stream_feed(&stream, answer->body, answer->body_size);
+	if (list_stream_end(&stream, &arena, &page, err) < 0)
 		return err_prefix(err, "list of %s", informer->type->plural);
 	if (!*page.resource_version)
 		return err_set(err, ERR_INPUT, "list of %s: metadata.resourceVersion is missing",
 			       informer->type->plural);
-	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
-		struct err problem;
-
-		if (kube_store_put(&informer->store, item, &problem) < 0)
-			kube_informer_nameless(informer, &problem);
-	}
 	kube_informer_set(&informer->continue_token, page.continue_token);
 	kube_informer_set(&informer->resource_version, page.resource_version);
 	return 0;
@@ -274,9 +285,9 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	if (event->type == WATCH_BOOKMARK)
 		informer->counters.bookmarks++;
 	else if (event->type == WATCH_DELETED)
-		(void)kube_store_remove(&informer->store, event->object, &problem);
+		(void)kube_store_remove(&informer->store, event->object, event->problem, &problem);
 	else
-		(void)kube_store_put(&informer->store, event->object, &problem);
+		(void)kube_store_put(&informer->store, event->object, event->problem, &problem);
 	if (event->type != WATCH_BOOKMARK)
 		informer->counters.events++;
 	if (problem.kind != ERR_NONE)
@@ -341,10 +352,7 @@ static void kube_informer_watch(struct kube_informer *informer)
 static int kube_informer_take_polled(struct kube_informer *informer,
 				     const struct kube_answer *answer, struct err *err)
 {
-	AUTO(json_done) struct cJSON *json = NULL;
-
-	if (json_parse(answer->body, answer->body_size, &kube_page_limits, &json, err) < 0 ||
-	    kube_store_put(&informer->store, json, err) < 0)
+	if (kube_informer_take(informer, answer->body, answer->body_size, NULL, err) < 0)
 		return err_prefix(err, "%s %s/%s", informer->type->kind, informer->namespace_,
 				  informer->name);
 	return 0;

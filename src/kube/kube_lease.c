@@ -167,9 +167,9 @@ static void kube_lease_fail(struct kube_lease *lease, const struct err *err, int
 static int kube_lease_decode(const struct kube_answer *answer, struct arena *arena,
 			     struct lease *ret_seen, struct err *err)
 {
-	static const struct json_limits limits = { .bytes = KUBE_LEASE_BODY_MAX,
-						   .depth = 50,
-						   .elements = 20000 };
+	static const struct json_limits limits = {
+		.bytes = KUBE_LEASE_BODY_MAX, .depth = 50, .elements = 20000, .foreign = true
+	};
 	AUTO(json_done) struct cJSON *json = NULL;
 
 	if (json_parse(answer->body, answer->body_size, &limits, &json, err) < 0)

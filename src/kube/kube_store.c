@@ -171,7 +171,8 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 
 /* Decodes twice: the first time tells the size, so that the object that stays wastes nothing. */
 static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
-			      const char *resource_version, struct kube_content *ret_content)
+			      const char *problem, const char *resource_version,
+			      struct kube_content *ret_content)
 {
 	const struct kube_type *type = store->type;
 	AUTO(arena_done) struct arena measure = ARENA_INIT;
@@ -181,7 +182,9 @@ static void kube_store_decode(struct kube_store *store, const struct cJSON *json
 
 	measure.words = store->words;
 	measure.learns = true;
-	if (type->decode(json, "", &measure, object, &err) == 0) {
+	if (problem) {
+		content.bad = memory_strdup(problem);
+	} else if (type->decode(json, "", &measure, object, &err) == 0) {
 		(void)arena_strdup(&measure, resource_version);
 		arena_reserve(&content.arena, measure.used_bytes);
 		content.arena.words = store->words;
@@ -213,7 +216,7 @@ static void kube_store_tell(const struct kube_store *store, enum kube_change cha
 
 /* Tells of an object and keeps nothing of it. */
 static int kube_store_pass(struct kube_store *store, const struct cJSON *json, bool deleted,
-			   struct err *err)
+			   const char *problem, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct err bad = { .kind = ERR_NONE };
@@ -223,7 +226,7 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	object = arena_alloc(&arena, store->type->object_size);
-	if (store->type->decode(json, "", &arena, object, &bad) < 0)
+	if (problem || store->type->decode(json, "", &arena, object, &bad) < 0)
 		kube_store_tell(store, KUBE_BAD, meta.key, NULL, NULL);
 	else if (deleted)
 		kube_store_tell(store, KUBE_DELETED, meta.key, object, NULL);
@@ -232,7 +235,8 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 	return 0;
 }
 
-int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err)
+int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
+		   struct err *err)
 {
 	struct kube_content old = { .arena = ARENA_INIT };
 	struct kube_entry *entry;
@@ -240,7 +244,7 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, struct er
 	enum kube_change change = KUBE_ADDED;
 
 	if (store->passing)
-		return kube_store_pass(store, json, false, err);
+		return kube_store_pass(store, json, false, problem, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	entry = map_get(&store->entries, meta.key);
@@ -257,7 +261,7 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, struct er
 		entry->round = store->round;
 		map_set(&store->entries, meta.key, entry);
 	}
-	kube_store_decode(store, json, meta.resource_version, &entry->content);
+	kube_store_decode(store, json, problem, meta.resource_version, &entry->content);
 	kube_store_count(store, &entry->content, 1);
 	kube_store_index(store, entry);
 	if (entry->content.bad)
@@ -282,12 +286,13 @@ void kube_store_remove_key(struct kube_store *store, const char *key)
 	memory_free(entry);
 }
 
-int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct err *err)
+int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
+		      struct err *err)
 {
 	struct kube_meta meta;
 
 	if (store->passing)
-		return kube_store_pass(store, json, true, err);
+		return kube_store_pass(store, json, true, problem, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	kube_store_remove_key(store, meta.key);

@@ -37,10 +37,13 @@ void kube_store_mark(struct kube_store *store);
 void kube_store_sweep(struct kube_store *store);
 
 /* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one
- * that cannot be decoded becomes a bad entry. */
-int kube_store_put(struct kube_store *store, const struct cJSON *json, struct err *err);
+ * that cannot be decoded becomes a bad entry. `problem`: NULL, or why `json` is only the object's
+ * skeleton (codec/foreign_object); then the entry is bad as well. */
+int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
+		   struct err *err);
 /* The object is gone; fine when it was not there. -1 as above. */
-int kube_store_remove(struct kube_store *store, const struct cJSON *json, struct err *err);
+int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
+		      struct err *err);
 void kube_store_remove_key(struct kube_store *store, const char *key);
 
 const void *kube_store_get(const struct kube_store *store, const char *key);

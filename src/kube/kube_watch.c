@@ -6,14 +6,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "codec/foreign_object.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
-
-static const struct json_limits kube_watch_limits = {
-	.bytes = KUBE_WATCH_LINE_MAX_BYTES,
-	.depth = 200,
-	.elements = 500000,
-};
 
 /* A user may cancel inside a callback: while `inside`, the struct stays and is only marked. */
 struct kube_watch {
@@ -70,16 +65,18 @@ static int kube_watch_line(struct kube_watch *watch, const char *text, size_t si
 {
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct watch_event event;
+	struct err problem;
 
 	if (size == 0)
 		return 0; /* somebody keeps the connection alive: no news of the server */
 	loop_timer_start(watch->line_timer, watch->line_ms);
 	arena_reset(&watch->arena);
-	if (json_parse(text, size, &kube_watch_limits, &json, &watch->stop) < 0 ||
-	    watch_decode(json, &watch->arena, &event, &watch->stop) < 0)
+	foreign_object_parse(text, size, true, &json, &problem);
+	if (watch_decode(json, &watch->arena, &event, &watch->stop) < 0)
 		return err_prefix(&watch->stop, "watch: a line of the server cannot be read");
 	if (event.type == WATCH_ERROR)
 		return kube_watch_status(watch, &event.status);
+	event.problem = problem.kind == ERR_NONE ? NULL : problem.text;
 	watch->callbacks.on_event(watch->callbacks.context, &event);
 	return watch->cancelled ? -1 : 0;
 }

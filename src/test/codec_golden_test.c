@@ -87,6 +87,7 @@ static void write_tree(struct json_writer *writer, const char *name, const struc
 	switch (json_type(at)) {
 	case JSON_MISSING:
 	case JSON_NULL:
+	case JSON_UNREADABLE:
 		json_write_null(writer, name);
 		break;
 	case JSON_BOOLEAN:

@@ -107,6 +107,53 @@ static void test_nul_in_text(void **state)
 	assert_null(tree);
 }
 
+/* What a C string cannot hold is a value of its own type; it equals no text and shows in no text. */
+static void test_foreign_strings(void **state)
+{
+	static const char *const texts[] = { "\"a\\u0000b\"",
+					     "\"a\\ud800b\"",
+					     "\"a\\ud800\\u0041b\"",
+					     "\"a\\udc00b\"",
+					     "\"a\xFF"
+					     "b\"",
+					     "\"a\xED\xA0\x80"
+					     "b\"" };
+	static const char *const shown[] = { "a\uFFFDb", "a\uFFFDb", "a\uFFFDAb",
+					     "a\uFFFDb", "a\uFFFDb", "a\uFFFDb" };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(texts); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		AUTO(json_done) struct cJSON *tree = NULL;
+		struct json_limits limits = codec_limits;
+		struct err err;
+		struct json_reader reader = { .arena = &arena, .err = &err };
+		const char *text =
+			arena_printf(&arena, "{\"x\":%s,%s:1,\"a\":2}", texts[i], texts[i]);
+		struct json_at root;
+
+		limits.foreign = true;
+		assert_int_equal(json_parse(text, strlen(text), &limits, &tree, &err), 0);
+		root = json_root(tree, "", &reader);
+		assert_int_equal(json_text(&root, "x", &text), -1);
+		assert_string_equal(
+			err.text, "x: must be a string, is unreadable: its text or its name holds "
+				  "\\u0000, half of a surrogate pair or bytes that are not UTF-8; "
+				  "remove them");
+		assert_int_equal(json_shown(&root, "x", &text), 0);
+		assert_string_equal(text, shown[i]);
+		for (struct json_at e = json_first(&root); e.json; json_next(&e)) {
+			bool plain = strcmp(e.name, "a") == 0;
+
+			assert_int_equal(json_type(&e), plain ? JSON_NUMBER : JSON_UNREADABLE);
+			if (!plain && strcmp(e.name, "x") != 0) {
+				assert_int_equal(json_expect(&e, JSON_NUMBER), -1);
+				assert_null(strchr(err.text, JSON_MARK));
+			}
+		}
+	}
+}
+
 static void expect_limit(const char *text, const struct json_limits *limits, const char *error)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
@@ -335,12 +382,19 @@ static void test_walk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),          cmocka_unit_test(test_bad_text),
-		cmocka_unit_test(test_nul_in_text),   cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_depth_ceiling), cmocka_unit_test(test_many_members),
-		cmocka_unit_test(test_first_counts),  cmocka_unit_test(test_three_states),
-		cmocka_unit_test(test_wrong_types),   cmocka_unit_test(test_problems_are_bounded),
-		cmocka_unit_test(test_long_path),     cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_bad_text),
+		cmocka_unit_test(test_nul_in_text),
+		cmocka_unit_test(test_foreign_strings),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_depth_ceiling),
+		cmocka_unit_test(test_many_members),
+		cmocka_unit_test(test_first_counts),
+		cmocka_unit_test(test_three_states),
+		cmocka_unit_test(test_wrong_types),
+		cmocka_unit_test(test_problems_are_bounded),
+		cmocka_unit_test(test_long_path),
+		cmocka_unit_test(test_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

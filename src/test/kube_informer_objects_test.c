@@ -37,6 +37,71 @@ static void test_bad_objects_in_a_watch(void **state)
 	stop();
 }
 
+#define NUL_POD(name, rv, spec)                                                                    \
+	"{'metadata':{'namespace':'a','name':'" name "','resourceVersion':'" rv                    \
+	"','labels':{'ray.io/cluster':'c'}},'spec':" spec "}"
+
+/* One tenant's object is that tenant's problem: the page and the watch go on. */
+static void test_unreadable_strings_cost_their_own_object(void **state)
+{
+	(void)state;
+	START({ NULL,
+		.text = LIST(
+			"10", "",
+			POD("p1", "1") "," NUL_POD("n1", "2", "{'nodeName':'x\\u0000y'}") "," NUL_POD(
+				"n2", "3", "{'nodeName':'\\ud800'}") "," POD("p2", "4")) },
+	      { NULL, .kind = STEP_STREAM_HOLD,
+		.text = EVENT("MODIFIED", NUL_POD("p1", "11", "{'nodeName':'\\u0000'}"))
+			EVENT("MODIFIED", POD("n1", "12")) EVENT("DELETED", POD("n2", "13"))
+				EVENT("ADDED", POD("p3", "14")) });
+	wait_seen("ADDED a/p1 - 1;BAD a/n1 - -;BAD a/n2 - -;ADDED a/p2 - 4;synced;live;"
+		  "BAD a/p1 1 -;ADDED a/n1 - 12;DELETED a/n2 - -;ADDED a/p3 - 14;");
+	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"),
+			       "spec.nodeName: must be a string, is unreadable: "));
+	assert_true(kube_informer_fresh(informer, NULL));
+	stop();
+}
+
+/* What is not read does not matter. */
+static void test_unreadable_strings_that_are_not_read(void **state)
+{
+	(void)state;
+	START({ NULL,
+		.text = LIST("10", "",
+			     NUL_POD("p1", "1",
+				     "{'subdomain':'\\u0000','a\\u0000b':[{'x':'\\ud800'}]}")) },
+	      { NULL, .kind = STEP_STREAM_HOLD,
+		.text = EVENT("MODIFIED",
+			      "{'metadata':{'namespace':'a','name':'p1','resourceVersion':'11',"
+			      "'annotations':{'note':'a\\u0000b','x\\udc00':'y'},"
+			      "'managedFields':[{'manager':'\\u0000'}]}}") });
+	wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;");
+	assert_int_equal(kube_informer_bad_count(informer), 0);
+	stop();
+}
+
+/* Not JSON, or deeper than we read: the object is known by its metadata, wherever they are. */
+static void test_objects_that_do_not_parse(void **state)
+{
+	(void)state;
+	START({ NULL, .text = LIST("10", "",
+				   "{'spec':{'x':01},'metadata':{'namespace':'a','name':'n1',"
+				   "'resourceVersion':'1'}}," POD("p1", "2") ",{'spec':[1}") },
+	      { NULL, .text = LIST("10", "",
+				   "{'spec':{'x':01},'metadata':{'namespace':'a','name':'n1',"
+				   "'resourceVersion':'1'}}," POD("p1", "2")) },
+	      { NULL, .kind = STEP_STREAM_HOLD,
+		.text = EVENT("ADDED", "{'spec':{'x':01},'metadata':{'namespace':'a','name':'n2',"
+				       "'resourceVersion':'11'}}")
+			EVENT("ADDED", POD("p2", "12")) });
+	wait_seen(
+		"error Input;"); /* brackets that do not match: where the item ends is not known */
+	wait_seen("live;BAD a/n2 - -;ADDED a/p2 - 12;");
+	assert_non_null(strstr(kube_informer_bad(informer, "a", "n1"), "must not begin with 0"));
+	assert_non_null(kube_informer_get(informer, "a", "p1"));
+	stop();
+}
+
 static const char *only_indexed(const char *key)
 {
 	size_t count;
@@ -271,6 +336,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bad_object_in_a_list),
 		TEST(test_bad_objects_in_a_watch),
+		TEST(test_unreadable_strings_cost_their_own_object),
+		TEST(test_unreadable_strings_that_are_not_read),
+		TEST(test_objects_that_do_not_parse),
 		TEST(test_index_follows),
 		TEST(test_passing_informer),
 		TEST(test_denied_is_asked_for_seldom),

@@ -64,7 +64,9 @@ static void write_cluster(struct json_writer *writer, const struct situation *s)
 static int answer(const char *line, size_t size, struct arena *arena, struct buf *buf,
 		  struct err *err)
 {
-	const struct json_limits limits = { LINE_BYTES_MAX, 64, 1000000, false };
+	const struct json_limits limits = { .bytes = LINE_BYTES_MAX,
+					    .depth = 64,
+					    .elements = 1000000 };
 	struct snapshot snapshot = { .device_table = device_table_builtin() };
 	struct plan plan = { .cluster_name = "" };
 	struct situation situation = { .snapshot = &snapshot, .arena = arena, .plan = &plan };

@@ -264,7 +264,9 @@ static void write_times(struct json_writer *writer, const struct schedule_proble
 static int answer(const char *line, size_t size, struct arena *arena, struct buf *buf,
 		  struct err *err)
 {
-	const struct json_limits limits = { LINE_BYTES_MAX, 64, 1000000, false };
+	const struct json_limits limits = { .bytes = LINE_BYTES_MAX,
+					    .depth = 64,
+					    .elements = 1000000 };
 	struct input input = { .reader = { .arena = arena, .err = err } };
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_at root;
