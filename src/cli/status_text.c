@@ -199,6 +199,8 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 	const struct plan_condition *reverted =
 		summary_condition(cluster->plan, "ReplicasReverted");
 	const struct plan_condition *broken = summary_condition(cluster->plan, "TemplateBroken");
+	const struct plan_condition *unreadable =
+		summary_condition(cluster->plan, CONDITION_POD_UNREADABLE);
 
 	if (active && strcmp(active->status, "True") != 0)
 		add_line(footer, arena_printf(footer->arena, "not scaling on demand, %s: %s",
@@ -209,6 +211,9 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 		add_line(footer, arena_printf(footer->arena, "%s", reverted->message));
 	if (broken)
 		add_line(footer, arena_printf(footer->arena, "%s", broken->message));
+	if (unreadable)
+		add_line(footer,
+			 arena_printf(footer->arena, "cannot be read: %s", unreadable->message));
 }
 
 /* Of a RayClusterAutoscaler: old, and better than nothing. */

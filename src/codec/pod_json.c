@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+#include "codec/foreign_object.h"
 #include "codec/gpushare_json.h"
 #include "codec/object_json.h"
 #include "codec/pod_spec_json.h"
@@ -123,6 +125,7 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	struct json_at root = json_root(json, path, &reader);
 	struct object_metadata metadata;
 	struct pod pod = { .namespace_ = "" };
+	const char *unreadable;
 
 	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
 	    owners_decode(&root, &pod) || pod_spec_decode(&root, "spec", &pod.spec) ||
@@ -137,8 +140,80 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	pod.created = metadata.created;
 	pod.deleting = metadata.deleting;
 	pod.deletion_time = metadata.deletion_time;
+	if (json_text(&root, POD_UNREADABLE, &unreadable))
+		return -1;
+	if (*unreadable)
+		pod.unreadable = unreadable;
 	gpushare_decode(&pod.annotations, arena, &pod.device_uses, &pod.device_use_count);
 	pod.problems = object_problems(&reader);
 	*ret_pod = pod;
 	return 0;
+}
+
+static const char *text_of(const struct json_at *at, const char *name)
+{
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ?
+		       arena_text(at->reader->arena, json_text_value(&member)) :
+		       "";
+}
+
+static void labels_of(const struct json_at *metadata, struct labels *ret_labels)
+{
+	static const char *const names[] = { LABEL_CLUSTER,       LABEL_NODE_TYPE,
+					     LABEL_GROUP,         LABEL_REPLICA_NAME,
+					     LABEL_REPLICA_INDEX, LABEL_HOST_INDEX };
+	struct json_at labels = json_member(metadata, "labels");
+	VEC(struct label) found = { .at = NULL };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct json_at label = json_member(&labels, names[i]);
+
+		if (json_type(&label) == JSON_STRING)
+			VEC_PUSH(metadata->reader->arena, &found,
+				 ((struct label){ .key = names[i],
+						  .value = text_of(&labels, names[i]) }));
+	}
+	*ret_labels = labels_sort(found.at, found.count);
+}
+
+int pod_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
+			  struct pod *ret_pod, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(json, "", &reader);
+	struct json_at metadata = json_member(&root, "metadata");
+	struct pod pod = { .created = TIME_NONE, .deletion_time = TIME_NONE };
+
+	pod.namespace_ = text_of(&metadata, "namespace");
+	pod.name = text_of(&metadata, "name");
+	if (*pod.name == '\0')
+		return err_set(err, ERR_INPUT, "metadata.name is missing");
+	pod.uid = text_of(&metadata, "uid");
+	pod.resource_version = text_of(&metadata, "resourceVersion");
+	labels_of(&metadata, &pod.labels);
+	reader.err = NULL;
+	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
+	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
+	pod.deleting = *text_of(&metadata, "deletionTimestamp") != '\0';
+	pod.phase = pod.pod_ip = pod.reason = pod.message = "";
+	pod.spec.node_name = pod.spec.restart_policy = pod.spec.scheduler_name = "";
+	pod.unreadable = arena_text(arena, why);
+	*ret_pod = pod;
+	return 0;
+}
+
+int pod_decode_text(const char *text, size_t size, const char *problem, struct arena *arena,
+		    struct pod *ret_pod, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err unreadable;
+
+	foreign_object_parse(text, size, false, &json, &unreadable);
+	if (!problem && unreadable.kind == ERR_NONE &&
+	    pod_decode(json, "", arena, ret_pod, &unreadable) == 0)
+		return 0;
+	return pod_decode_unreadable(json, problem ? problem : unreadable.text, arena, ret_pod,
+				     err);
 }

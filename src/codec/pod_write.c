@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/object_write.h"
+#include "codec/pod_json.h"
 #include "codec/redact.h"
 
 static void write_ports(struct json_writer *writer, const struct container *container)
@@ -202,6 +203,8 @@ static void write_pod(struct json_writer *writer, const char *name, const struct
 	};
 
 	json_write_object(writer, name);
+	if (pod->unreadable)
+		json_write_text(writer, POD_UNREADABLE, pod->unreadable);
 	object_write_metadata(writer, &metadata);
 	pod_write_spec(writer, "spec", &pod->spec);
 	json_write_object(writer, "status");

@@ -155,6 +155,8 @@ static struct words words_of(const struct situation *s, const struct worker *wor
 		return words_of_leaving(s, worker);
 	if (worker->deleting)
 		return words_of_gone(worker);
+	if (worker->pod->unreadable)
+		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
 	struct words of_group = words_of_group(s, worker);
 	if (of_group.reason != NULL)
 		return of_group;

@@ -202,6 +202,9 @@ struct pod {
 	size_t container_status_count;
 	const struct device_use *device_uses;
 	size_t device_use_count;
+	/* Why the object cannot be read, NULL: it can. Then only names, uid, times of creation and
+	 * deletion and the labels of KubeRay are known, and the Pod counts as present and busy. */
+	const char *unreadable;
 	struct strings problems;
 };
 

@@ -272,6 +272,8 @@ static void say_conditions(struct maker *m)
 			add(m, NOTICE_BAD_REQUEST, message, message);
 		else if (strcmp(reason, REASON_TEMPLATE_BROKEN) == 0)
 			add(m, NOTICE_TEMPLATE_BROKEN, message, message);
+		else if (strcmp(reason, REASON_PODS_UNREADABLE) == 0)
+			add(m, NOTICE_UNREADABLE, message, message);
 		else if (strcmp(condition->type, "ReplicasReverted") == 0)
 			add(m, NOTICE_REVERTED, "", message);
 	}

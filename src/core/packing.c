@@ -27,8 +27,8 @@ static bool may_terminate(const struct situation *s, const struct worker *worker
 	if (worker->removal == REMOVAL_DELETE)
 		return worker->never_started || worker->unregistered;
 	return s->snapshot->settings.enforce_max == ENFORCE_MAX_NOW && !s->termination_forbidden &&
-	       worker->pod != NULL && worker->group != SITUATION_NO_INDEX &&
-	       !s->groups[worker->group].frozen;
+	       worker->pod != NULL && worker->pod->unreadable == NULL &&
+	       worker->group != SITUATION_NO_INDEX && !s->groups[worker->group].frozen;
 }
 
 static void fill_node(const struct situation *s, size_t index, struct schedule_node *node)

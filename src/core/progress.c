@@ -222,7 +222,8 @@ void progress_assess(struct situation *s)
 			worker->obstacle = OBSTACLE_WAITING;
 			continue;
 		}
-		if (!worker->deleting && !worker->joined && !worker->raylet_gone)
+		if (!worker->deleting && !worker->joined && !worker->raylet_gone &&
+		    !worker->pod->unreadable)
 			assess(s, worker);
 	}
 }

@@ -90,6 +90,8 @@
 	  "nothing; delete the Pod by hand if it is not wanted")                                     \
 	X(GROUP_SUSPENDED, "GroupSuspended", "its group is suspended",                               \
 	  "set suspend of the group to false")                                                       \
+	X(POD_UNREADABLE, "PodUnreadable", "its Pod cannot be read, so it counts as busy",           \
+	  "correct or delete the Pod; the message names the field")                                  \
 	X(WORKER_VIEW_STALE, "ViewStale", "the API server is not heard of, nothing is removed",      \
 	  "see the condition ViewStale")                                                             \
 	X(TERMINATION_FORBIDDEN, "TerminationForbidden", "something in the cluster is invalid",      \
@@ -183,6 +185,9 @@
 	X(FOREIGN_POD, "ForeignPod",                                                               \
 	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",              \
 	  "delete the Pods that the message names, or change their labels")                        \
+	X(PODS_UNREADABLE, "PodUnreadable",                                                        \
+	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                \
+	  "correct or delete the Pod; the message names it and the field")                         \
 	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that cannot be meant so",               \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                \
 	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are likely not meant so",      \
@@ -192,6 +197,7 @@
 
 #define CONDITION_LINT_FINDINGS "LintFindings"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
+#define CONDITION_POD_UNREADABLE "PodUnreadable"
 
 /* Events on the RayCluster (core/notice.h).
  * X(identifier, severity, word, meaning, what to do) */
@@ -224,6 +230,8 @@
 	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                              \
 	  "a worker lacks what its template promises, no more are launched for that",              \
 	  "mend the template: the message has both figures")                                       \
+	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",      \
+	  "correct or delete the Pod; the message names it and the field")                         \
 	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
 	  "somebody has set replicas back three times, so it is changed less and less often",      \
 	  "let one program own replicas: keep it out of GitOps and of scripts")                    \

@@ -403,6 +403,7 @@ static void choose_reason(const struct plan *plan, struct summary *summary)
 	if (take_condition(plan, "ScalingActive", "False", summary) ||
 	    take_condition(plan, "InvalidRequest", "True", summary) ||
 	    take_condition(plan, "ReplicasReverted", "True", summary) ||
+	    take_condition(plan, CONDITION_POD_UNREADABLE, "True", summary) ||
 	    take_condition(plan, "TemplateBroken", "True", summary) || take_from_groups(summary))
 		return;
 	summary->reason = REASON_READY_FOR_NEW_SCALE;

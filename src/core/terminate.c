@@ -18,7 +18,8 @@ static enum removal removal_of_joined(const struct worker *worker)
 static enum removal removal_of(const struct situation *s, const struct worker *worker)
 {
 	if (s->termination_forbidden || worker->pod == NULL || worker->deleting ||
-	    worker->group == SITUATION_NO_INDEX || s->groups[worker->group].frozen)
+	    worker->pod->unreadable || worker->group == SITUATION_NO_INDEX ||
+	    s->groups[worker->group].frozen)
 		return REMOVAL_FORBIDDEN;
 	if (worker->joined)
 		return removal_of_joined(worker);

@@ -167,6 +167,26 @@ static void write_broken(struct situation *s)
 		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
 }
 
+static void write_unreadable(struct situation *s)
+{
+	const char *text = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->snapshot->pod_count; i++) {
+		const struct pod *pod = &s->snapshot->pods[i];
+
+		if (pod->unreadable == NULL || count++ >= PROBLEMS_MAX)
+			continue;
+		text = arena_printf(s->arena, "%s%sPod %s: %s", text, count > 1 ? "; " : "",
+				    pod->name, pod->unreadable);
+	}
+	if (count > PROBLEMS_MAX)
+		text = arena_printf(s->arena, "%s; and %zu more", text, count - PROBLEMS_MAX);
+	if (count > 0)
+		add(s, CONDITION_POD_UNREADABLE, true, REASON_PODS_UNREADABLE,
+		    arena_printf(s->arena, "%s; what cannot be read counts as busy", text));
+}
+
 /* Only while there are findings, as of what is invalid. A snapshot in a file has none. */
 static void write_findings(struct situation *s)
 {
@@ -189,6 +209,7 @@ void verdict_write(struct situation *s)
 	write_foreign(s);
 	write_reverted(s);
 	write_broken(s);
+	write_unreadable(s);
 	write_findings(s);
 }
 

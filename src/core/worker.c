@@ -132,7 +132,11 @@ const char *worker_count_text(struct arena *arena, int64_t count, const char *si
 
 static enum worker_state state_of(const struct situation *s, const struct worker *worker)
 {
-	if (worker->pod->deleting || worker->finished || worker->raylet_gone)
+	if (worker->pod->deleting)
+		return WORKER_GONE;
+	if (worker->pod->unreadable)
+		return WORKER_RUNNING; /* what is not known counts as busy */
+	if (worker->finished || worker->raylet_gone)
 		return WORKER_GONE;
 	if (worker->joined) {
 		if (worker->node->status == RAY_NODE_IDLE)

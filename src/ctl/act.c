@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/foreign_object.h"
 #include "codec/json.h"
 #include "codec/json_write.h"
-#include "codec/list_json.h"
+#include "codec/list_stream.h"
 #include "codec/memory_json.h"
 #include "codec/plan_json.h"
 #include "codec/pod_json.h"
@@ -99,30 +100,40 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 	return ray_cluster_decode(json, "rayCluster", arena, ret_cluster, err);
 }
 
+struct pod_list {
+	struct arena *arena;
+	VEC(const struct pod *) at;
+	struct err err; /* of the first Pod that has no name */
+};
+
+static void take_pod(void *context, const char *text, size_t size, const char *problem)
+{
+	struct pod_list *list = context;
+	struct pod *pod = ARENA_NEW(list->arena, struct pod);
+
+	if (list->err.kind != ERR_NONE ||
+	    pod_decode_text(text, size, problem, list->arena, pod, &list->err) < 0)
+		return;
+	VEC_PUSH(list->arena, &list->at, pod);
+}
+
 int act_decode_pods(const char *body, size_t size, struct arena *arena,
 		    const struct pod ***ret_pods, size_t *ret_count, struct err *err)
 {
-	static const struct json_limits limits = {
-		.bytes = ACT_PODS_MAX, .depth = 200, .elements = 20000000, .foreign = true
-	};
-	AUTO(json_done) struct cJSON *json = NULL;
-	const struct pod **pods;
+	AUTO(list_stream_done) struct list_stream stream;
+	struct pod_list list = { .arena = arena };
 	struct list_page page;
-	size_t count = 0;
 
-	if (json_parse(body, size, &limits, &json, err) < 0 ||
-	    list_decode(json, arena, &page, err) < 0)
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, take_pod, &list);
+	list_stream_feed(&stream, body, size);
+	if (list_stream_end(&stream, arena, &page, err) < 0)
 		return err_prefix(err, "list of Pods");
-	pods = arena_array(arena, page.count + 1, sizeof(struct pod *));
-	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
-		struct pod *pod = ARENA_NEW(arena, struct pod);
-
-		if (pod_decode(item, "pod", arena, pod, err) < 0)
-			return -1;
-		pods[count++] = pod;
+	if (list.err.kind != ERR_NONE) {
+		*err = list.err;
+		return err_prefix(err, "list of Pods");
 	}
-	*ret_pods = pods;
-	*ret_count = count;
+	*ret_pods = list.at.at;
+	*ret_count = list.at.count;
 	return 0;
 }
 

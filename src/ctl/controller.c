@@ -244,9 +244,11 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 	const struct pod *pod = new_object ? new_object : old;
 	const char *name;
 
-	if (change == KUBE_BAD)
-		log_error("Pod cannot be read", "pod", key, "error",
-			  bad_text(controller->control.pods, key), NULL);
+	(void)change;
+	if (pod && pod->unreadable &&
+	    (!old || !same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
+		log_error("Pod cannot be read, it counts as busy", "pod", key, "error",
+			  pod->unreadable, NULL);
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 	if (controller->control.fuse && counts_anew(old, new_object)) {

@@ -103,9 +103,8 @@ static void pod_listed(void *context, enum kube_change change, const char *key, 
 	(void)old;
 	if (stock->pods_here || stock->err.kind != ERR_NONE)
 		return;
-	if (!new_object)
-		stock->unreadable += change == KUBE_BAD;
-	else
+	stock->unreadable += change == KUBE_BAD;
+	if (new_object && change != KUBE_BAD)
 		pod_digest_add(&stock->digest, new_object);
 }
 

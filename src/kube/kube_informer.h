@@ -41,6 +41,11 @@ struct kube_type {
 	size_t object_size;
 	int (*decode)(const struct cJSON *json, const char *path, struct arena *arena,
 		      void *ret_object, struct err *err);
+	/* What is known of an object that `decode` refused, because of `problem`: it is kept, indexed
+	 * and told of like a good one. NULL: a bad object has no struct. -1 when it is not known at
+	 * all. */
+	int (*decode_bad)(const struct cJSON *json, const char *problem, struct arena *arena,
+			  void *ret_object);
 	/* Appends the key under which kube_informer_indexed finds the object; nothing: in no index.
 	 * NULL: no index. */
 	void (*index)(const void *object, struct buf *ret_key);
@@ -56,7 +61,9 @@ enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */
 	KUBE_MODIFIED,
 	KUBE_DELETED, /* new_object is NULL */
-	KUBE_BAD, /* the object is there and cannot be decoded: new_object is NULL, old may be */
+	/* The object is there and cannot be decoded: new_object is NULL, or of decode_bad; old may be
+	 * NULL. */
+	KUBE_BAD,
 };
 
 struct kube_informer_callbacks {
@@ -118,7 +125,7 @@ const char *kube_informer_state(const struct kube_informer *informer);
 /* "ray.io/v1": the version that is served; "" before it is known. */
 const char *kube_informer_api_version(const struct kube_informer *informer);
 
-/* NULL when absent or bad. */
+/* NULL when absent, or bad and without decode_bad. */
 const void *kube_informer_get(const struct kube_informer *informer, const char *namespace_,
 			      const char *name);
 /* Why the object could not be decoded (path of the field and cure), NULL when it is not bad. The
@@ -128,7 +135,7 @@ const char *kube_informer_bad(const struct kube_informer *informer, const char *
 			      const char *name);
 size_t kube_informer_bad_count(const struct kube_informer *informer);
 
-/* All good objects, in any order: size_t at = 0; while ((p = kube_informer_next(i, &at))) ... */
+/* All objects but the bad ones without decode_bad, in any order: size_t at = 0; while ((p = kube_informer_next(i, &at))) ... */
 const void *kube_informer_next(const struct kube_informer *informer, size_t *at);
 size_t kube_informer_count(const struct kube_informer *informer); /* good ones */
 

@@ -22,7 +22,7 @@ struct kube_group {
 /* What one version of an object owns. */
 struct kube_content {
 	struct arena arena; /* one block of the right size: object and resource_version */
-	void *object;       /* NULL: bad */
+	void *object;       /* NULL: bad, and the type has no decode_bad */
 	char *bad;          /* why, NULL when the object is good */
 	const char *resource_version;
 };
@@ -169,6 +169,18 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 	return 0;
 }
 
+/* NULL: nothing is known of it but its name. */
+static void *kube_store_decode_bad(const struct kube_store *store, const struct cJSON *json,
+				   const char *problem, struct arena *arena)
+{
+	void *object;
+
+	if (!store->type->decode_bad)
+		return NULL;
+	object = arena_alloc(arena, store->type->object_size);
+	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
+}
+
 /* Decodes twice: the first time tells the size, so that the object that stays wastes nothing. */
 static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
 			      const char *problem, const char *resource_version,
@@ -193,6 +205,8 @@ static void kube_store_decode(struct kube_store *store, const struct cJSON *json
 	} else {
 		content.bad = memory_strdup(err.text);
 	}
+	if (content.bad)
+		content.object = kube_store_decode_bad(store, json, content.bad, &content.arena);
 	content.resource_version = arena_strdup(&content.arena, resource_version);
 	*ret_content = content;
 }
@@ -227,7 +241,9 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 		return -1;
 	object = arena_alloc(&arena, store->type->object_size);
 	if (problem || store->type->decode(json, "", &arena, object, &bad) < 0)
-		kube_store_tell(store, KUBE_BAD, meta.key, NULL, NULL);
+		kube_store_tell(store, KUBE_BAD, meta.key, NULL,
+				kube_store_decode_bad(store, json, problem ? problem : bad.text,
+						      &arena));
 	else if (deleted)
 		kube_store_tell(store, KUBE_DELETED, meta.key, object, NULL);
 	else

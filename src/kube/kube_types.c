@@ -20,6 +20,12 @@ static int kube_decode_pod(const struct cJSON *json, const char *path, struct ar
 	return pod_decode(json, path, arena, ret_object, err);
 }
 
+static int kube_decode_bad_pod(const struct cJSON *json, const char *problem, struct arena *arena,
+			       void *ret_object)
+{
+	return pod_decode_unreadable(json, problem, arena, ret_object, NULL);
+}
+
 static int kube_decode_node(const struct cJSON *json, const char *path, struct arena *arena,
 			    void *ret_object, struct err *err)
 {
@@ -66,6 +72,7 @@ const struct kube_type kube_type_pod = {
 	.install = "",
 	.object_size = sizeof(struct pod),
 	.decode = kube_decode_pod,
+	.decode_bad = kube_decode_bad_pod,
 	.index = kube_index_pod,
 };
 

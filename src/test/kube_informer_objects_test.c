@@ -5,13 +5,16 @@
 
 static void test_bad_object_in_a_list(void **state)
 {
+	const struct pod *pod;
+
 	(void)state;
 	START({ NULL, .text = LIST("10", "", BAD_POD("p1", "1") "," POD("p2", "2")) },
 	      { NULL, .kind = STEP_STREAM_HOLD });
-	wait_seen("BAD a/p1 - -;ADDED a/p2 - 2;synced;live;");
+	wait_seen("BAD a/p1 - 1;ADDED a/p2 - 2;synced;live;");
 	assert_int_equal(kube_informer_bad_count(informer), 1);
 	assert_int_equal(kube_informer_count(informer), 1);
-	assert_null(kube_informer_get(informer, "a", "p1"));
+	pod = kube_informer_get(informer, "a", "p1");
+	assert_non_null(strstr(pod->unreadable, "spec.containers"));
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"), "spec.containers"));
 	assert_null(kube_informer_bad(informer, "a", "p2"));
 	stop();
@@ -27,8 +30,9 @@ static void test_bad_objects_in_a_watch(void **state)
 				EVENT("ADDED", "{'metadata':{'resourceVersion':'15'}}")
 					EVENT("ADDED",
 					      "{'metadata':{'resourceVersion':'16','name':7}}") });
-	wait_seen("live;BAD a/p2 2 -;ADDED a/p3 - 12;ADDED a/p1 - 13;DELETED a/p2 - -;error Input;"
-		  "error Input;");
+	wait_seen(
+		"live;BAD a/p2 2 11;ADDED a/p3 - 12;MODIFIED a/p1 1 13;DELETED a/p2 11 -;error Input;"
+		"error Input;");
 	assert_non_null(strstr(last_error.text, "Pod: metadata.name"));
 	assert_true(kube_informer_fresh(informer, NULL)); /* the others are known all the same */
 	assert_null(kube_informer_bad(informer, "a", "p1"));
@@ -44,6 +48,8 @@ static void test_bad_objects_in_a_watch(void **state)
 /* One tenant's object is that tenant's problem: the page and the watch go on. */
 static void test_unreadable_strings_cost_their_own_object(void **state)
 {
+	size_t count;
+
 	(void)state;
 	START({ NULL,
 		.text = LIST(
@@ -54,8 +60,11 @@ static void test_unreadable_strings_cost_their_own_object(void **state)
 		.text = EVENT("MODIFIED", NUL_POD("p1", "11", "{'nodeName':'\\u0000'}"))
 			EVENT("MODIFIED", POD("n1", "12")) EVENT("DELETED", POD("n2", "13"))
 				EVENT("ADDED", POD("p3", "14")) });
-	wait_seen("ADDED a/p1 - 1;BAD a/n1 - -;BAD a/n2 - -;ADDED a/p2 - 4;synced;live;"
-		  "BAD a/p1 1 -;ADDED a/n1 - 12;DELETED a/n2 - -;ADDED a/p3 - 14;");
+	wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;BAD a/n2 - 3;ADDED a/p2 - 4;synced;live;"
+		  "BAD a/p1 1 11;MODIFIED a/n1 2 12;DELETED a/n2 3 -;ADDED a/p3 - 14;");
+	/* It is there for its cluster. */
+	assert_non_null(kube_informer_indexed(informer, "a/c", &count));
+	assert_int_equal(count, 4);
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"),
 			       "spec.nodeName: must be a string, is unreadable: "));
 	assert_true(kube_informer_fresh(informer, NULL));
@@ -96,7 +105,7 @@ static void test_objects_that_do_not_parse(void **state)
 			EVENT("ADDED", POD("p2", "12")) });
 	wait_seen(
 		"error Input;"); /* brackets that do not match: where the item ends is not known */
-	wait_seen("live;BAD a/n2 - -;ADDED a/p2 - 12;");
+	wait_seen("live;BAD a/n2 - 11;ADDED a/p2 - 12;");
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "n1"), "must not begin with 0"));
 	assert_non_null(kube_informer_get(informer, "a", "p1"));
 	stop();
@@ -144,7 +153,7 @@ static void test_passing_informer(void **state)
 
 	(void)state;
 	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("ADDED a/p1 - 1;BAD a/p2 - -;synced;live;ADDED a/p1 - 11;DELETED a/p1 12 -;");
+	wait_seen("ADDED a/p1 - 1;BAD a/p2 - 2;synced;live;ADDED a/p1 - 11;DELETED a/p1 12 -;");
 	assert_int_equal(kube_informer_count(informer), 0);
 	assert_int_equal(kube_informer_bad_count(informer), 0);
 	assert_null(kube_informer_get(informer, "a", "p1"));
