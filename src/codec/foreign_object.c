@@ -32,3 +32,11 @@ void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSO
 	if (json_parse(text, size, &object_limits, ret_json, ret_problem) < 0)
 		parse_skeleton(text, size, watch, ret_json);
 }
+
+const char *foreign_object_too_large(struct arena *arena, size_t limit)
+{
+	return arena_printf(arena,
+			    "has more than %zu bytes of JSON, the limit for one object; make it "
+			    "smaller",
+			    limit);
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 
 struct cJSON;
@@ -23,5 +24,8 @@ struct cJSON;
  * only the skeleton. `watch`: the text is a watch event with an object in it. */
 void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSON **ret_json,
 			  struct err *ret_problem);
+
+/* What is wrong with an object above `limit` bytes; in the arena. */
+const char *foreign_object_too_large(struct arena *arena, size_t limit);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/foreign_object.h"
 #include "codec/json.h"
 
 static const struct json_limits rest_limits = {
@@ -70,10 +71,7 @@ static void end_item(struct list_stream *stream)
 		const struct buf *found = object_skeleton_end(&stream->skeleton);
 
 		stream->on_item(stream->context, found->data, found->size,
-				arena_printf(&arena,
-					     "has more than %zu bytes of JSON, the limit for one "
-					     "object; make it smaller",
-					     stream->item_max_bytes));
+				foreign_object_too_large(&arena, stream->item_max_bytes));
 	} else if (stream->item.size > 0) {
 		stream->on_item(stream->context, stream->item.data, stream->item.size, NULL);
 	}

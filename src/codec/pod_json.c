@@ -194,6 +194,7 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	pod.resource_version = text_of(&metadata, "resourceVersion");
 	labels_of(&metadata, &pod.labels);
 	reader.err = NULL;
+	(void)owners_decode(&root, &pod);
 	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
 	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
 	pod.deleting = *text_of(&metadata, "deletionTimestamp") != '\0';

@@ -209,11 +209,11 @@ static void kube_call_request(struct kube_call *call)
 		.first_byte_ms = client->options.timeout_ms,
 		.total_ms = call->watch ? 0 : client->options.timeout_ms,
 		.stall_ms = call->stream.stall_ms,
-		.ceiling_bytes = call->watch ? KUBE_ERROR_BODY_MAX_BYTES :
-					       client->options.body_max_bytes,
+		.ceiling_bytes = call->stream.on_chunk ? KUBE_ERROR_BODY_MAX_BYTES :
+							 client->options.body_max_bytes,
 		.may_send = kube_call_may_send,
 		.on_open = call->watch ? kube_call_on_open : NULL,
-		.on_chunk = call->watch ? kube_call_on_chunk : NULL,
+		.on_chunk = call->stream.on_chunk ? kube_call_on_chunk : NULL,
 		.on_done = kube_call_on_done,
 		.context = call,
 	};
@@ -438,6 +438,7 @@ struct kube_call *kube_client_request(struct kube_client *client,
 		call->body_size = request->body_size;
 	}
 	call->until_ms = request->until_ms;
+	call->stream.on_chunk = request->on_chunk;
 	call->stream.done = done;
 	call->stream.context = context;
 	call->state = KUBE_CALL_QUEUED;

@@ -32,7 +32,7 @@ struct kube_client_options {
 	int64_t qps;           /* calls per second in the long run; 0: no limit */
 	int64_t burst;         /* calls at once; 1 and above */
 	int64_t timeout_ms;    /* of one call; above 0 */
-	size_t body_max_bytes; /* of an answer; 0: KUBE_BODY_MAX_BYTES */
+	size_t body_max_bytes; /* of an answer that is gathered; 0: KUBE_BODY_MAX_BYTES */
 	/* A KUBE_GET that is answered with 429 is made again so many times, no earlier than the server
 	 * says; for commands, which have no next pass. */
 	int busy_tries;
@@ -99,6 +99,9 @@ struct kube_request {
 	 * instead of being sent later: for what was decided on facts that grow old. */
 	int64_t until_ms;
 	const char *flow; /* "namespace/name" of the cluster it is for; NULL: for all of them */
+	/* A 2xx body comes here in pieces, is not limited, and the answer has none; must not cancel the
+	 * call. NULL: it is gathered. */
+	https_chunk *on_chunk;
 };
 
 /* Starts one call; never calls back before it returns. Path, body and flow are copied. Calls of a flow

@@ -182,16 +182,20 @@ static void kube_informer_on_item(void *context, const char *text, size_t size, 
 		kube_informer_nameless(informer, &err);
 }
 
-static int kube_informer_page(struct kube_informer *informer, const struct kube_answer *answer,
-			      struct err *err)
+static int kube_informer_on_chunk(void *context, const char *data, size_t size)
+{
+	struct kube_informer *informer = context;
+
+	list_stream_feed(&informer->page, data, size);
+	return 0;
+}
+
+static int kube_informer_page(struct kube_informer *informer, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(list_stream_done) struct list_stream stream;
 	struct list_page page;
 
-	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item, informer);
-	list_stream_feed(&stream, answer->body, answer->body_size);
-	if (list_stream_end(&stream, &arena, &page, err) < 0)
+	if (list_stream_end(&informer->page, &arena, &page, err) < 0)
 		return err_prefix(err, "list of %s", informer->type->plural);
 	if (!*page.resource_version)
 		return err_set(err, ERR_INPUT, "list of %s: metadata.resourceVersion is missing",
@@ -209,7 +213,7 @@ static void kube_informer_list_failed(struct kube_informer *informer, const stru
 	kube_informer_set(&informer->continue_token, ""); /* begin anew: 410 in the middle, too */
 	if (err->kind == ERR_NOT_FOUND)
 		next = kube_informer_after_missing(informer);
-	if (err->kind == ERR_LIMIT && informer->page_objects > 1)
+	if (err->kind == ERR_TIMEOUT && informer->page_objects > 1)
 		informer->page_objects /= 2;
 	kube_informer_fail(informer, next, err, retry_after_ms);
 }
@@ -223,12 +227,16 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 	informer->call = NULL;
 	if (err) {
 		kube_informer_list_failed(informer, err, answer->retry_after_ms);
-	} else if (kube_informer_page(informer, answer, &problem) < 0) {
+	} else if (kube_informer_page(informer, &problem) < 0) {
 		kube_informer_list_failed(informer, &problem, 0);
 	} else if (*informer->continue_token) {
 		kube_informer_step(informer, KUBE_STATE_LIST);
 	} else {
 		kube_store_sweep(&informer->store);
+		list_stream_done(&informer->page);
+		informer->page_objects = informer->page_objects * 2 < KUBE_PAGE_OBJECTS ?
+						 informer->page_objects * 2 :
+						 KUBE_PAGE_OBJECTS;
 		informer->counters.lists++;
 		informer->watch_failures = 0;
 		kube_informer_set_synced(informer);
@@ -240,6 +248,7 @@ static void kube_informer_list(struct kube_informer *informer)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	char *path = kube_informer_collection(informer, &arena);
+	struct kube_request request;
 
 	path = kube_path_query(&arena, path, "limit",
 			       arena_printf(&arena, "%d", informer->page_objects));
@@ -247,8 +256,14 @@ static void kube_informer_list(struct kube_informer *informer)
 		path = kube_path_query(&arena, path, "continue", informer->continue_token);
 	else
 		kube_store_mark(&informer->store);
-	informer->call = kube_client_send(informer->client, KUBE_GET, path, NULL, 0,
-					  kube_informer_listed, informer);
+	list_stream_done(&informer->page);
+	list_stream_init(&informer->page, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item,
+			 informer);
+	request = (struct kube_request){ .verb = KUBE_GET,
+					 .path = path,
+					 .on_chunk = kube_informer_on_chunk };
+	informer->call =
+		kube_client_request(informer->client, &request, kube_informer_listed, informer);
 }
 
 /* ---- watch ---- */
@@ -474,6 +489,7 @@ void kube_informer_free(struct kube_informer *informer)
 	kube_client_cancel(informer->call);
 	kube_watch_cancel(informer->watch);
 	loop_timer_free(informer->timer);
+	list_stream_done(&informer->page);
 	kube_store_done(&informer->store);
 	memory_free(informer->namespace_);
 	memory_free(informer->label_selector);

@@ -12,8 +12,9 @@
  *
  * Faults: 410, or an ERROR event: list again; a broken stream, 5xx, a stall: watch again from the
  * last resourceVersion; three of those in a row without one event or bookmark: list again. All with
- * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). A page of a list
- * that is too large for us is asked for again with half as many objects. An event that is older than
+ * back-off (0.5 s doubling to 15 s, jittered; Retry-After is obeyed up to 60 s). A list is
+ * read object by object as it comes, so that an object above FOREIGN_OBJECT_MAX_BYTES is a bad one and costs no
+ * other. A page that takes too long is asked for again with half as many objects. An event that is older than
  * one before it in the watch is passed over. */
 #ifndef KUBE_KUBE_INFORMER_H
 #define KUBE_KUBE_INFORMER_H

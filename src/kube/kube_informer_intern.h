@@ -3,6 +3,7 @@
 #ifndef KUBE_KUBE_INFORMER_INTERN_H
 #define KUBE_KUBE_INFORMER_INTERN_H
 
+#include "codec/list_stream.h"
 #include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_store.h"
@@ -29,11 +30,12 @@ struct kube_informer {
 	struct loop_timer *timer; /* of WAIT and between polls */
 	struct kube_call *call;   /* of DISCOVER, LIST, POLL */
 	struct kube_watch *watch;
-	size_t version;         /* index into type->versions that is asked for */
-	char *api_version;      /* the one that is served; NULL: not known */
-	char *resource_version; /* to watch from */
-	char *continue_token;   /* of the list under way */
-	int page_objects;       /* halved when a page is too large for us */
+	size_t version;          /* index into type->versions that is asked for */
+	char *api_version;       /* the one that is served; NULL: not known */
+	char *resource_version;  /* to watch from */
+	char *continue_token;    /* of the list under way */
+	struct list_stream page; /* the page under way, item by item */
+	int page_objects;        /* halved when a page takes too long, doubled by each whole list */
 	struct kube_backoff backoff;
 	int watch_failures; /* watches in a row that brought nothing and failed */
 	int64_t opened_ms;  /* monotonic; of the present watch */

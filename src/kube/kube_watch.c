@@ -8,7 +8,10 @@
 #include "base/memory.h"
 #include "codec/foreign_object.h"
 #include "codec/json.h"
+#include "codec/object_skeleton.h"
 #include "kube/kube_path.h"
+
+#define KUBE_WATCH_LINE_KEPT_BYTES ((size_t)64 << 10)
 
 /* A user may cancel inside a callback: while `inside`, the struct stays and is only marked. */
 struct kube_watch {
@@ -17,14 +20,24 @@ struct kube_watch {
 	struct loop_timer *line_timer; /* a whole line is due */
 	int64_t line_ms;
 	struct buf line;
+	struct object_skeleton skeleton; /* of a line that is too large */
+	bool too_large;
 	struct arena arena; /* of one event */
 	struct err stop;    /* why we ended the stream ourselves */
 	int64_t retry_after_ms;
 	bool inside, cancelled;
 };
 
+static void kube_watch_end_skeleton(struct kube_watch *watch)
+{
+	if (watch->too_large)
+		object_skeleton_done(&watch->skeleton);
+	watch->too_large = false;
+}
+
 static void kube_watch_free(struct kube_watch *watch)
 {
+	kube_watch_end_skeleton(watch);
 	loop_timer_free(watch->line_timer);
 	buf_done(&watch->line);
 	arena_done(&watch->arena);
@@ -60,11 +73,24 @@ static int kube_watch_status(struct kube_watch *watch, const struct api_status *
 		       (long long)status->code, status->reason, status->message);
 }
 
+/* `problem`: NULL, or why `json` has only the object's skeleton. */
+static int kube_watch_event(struct kube_watch *watch, const struct cJSON *json, const char *problem)
+{
+	struct watch_event event;
+
+	if (watch_decode(json, &watch->arena, &event, &watch->stop) < 0)
+		return err_prefix(&watch->stop, "watch: a line of the server cannot be read");
+	if (event.type == WATCH_ERROR)
+		return kube_watch_status(watch, &event.status);
+	event.problem = problem;
+	watch->callbacks.on_event(watch->callbacks.context, &event);
+	return watch->cancelled ? -1 : 0;
+}
+
 /* One whole line without its end. */
 static int kube_watch_line(struct kube_watch *watch, const char *text, size_t size)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
-	struct watch_event event;
 	struct err problem;
 
 	if (size == 0)
@@ -72,13 +98,49 @@ static int kube_watch_line(struct kube_watch *watch, const char *text, size_t si
 	loop_timer_start(watch->line_timer, watch->line_ms);
 	arena_reset(&watch->arena);
 	foreign_object_parse(text, size, true, &json, &problem);
-	if (watch_decode(json, &watch->arena, &event, &watch->stop) < 0)
-		return err_prefix(&watch->stop, "watch: a line of the server cannot be read");
-	if (event.type == WATCH_ERROR)
-		return kube_watch_status(watch, &event.status);
-	event.problem = problem.kind == ERR_NONE ? NULL : problem.text;
-	watch->callbacks.on_event(watch->callbacks.context, &event);
-	return watch->cancelled ? -1 : 0;
+	return kube_watch_event(watch, json, problem.kind == ERR_NONE ? NULL : problem.text);
+}
+
+static int kube_watch_end_line(struct kube_watch *watch)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	const struct buf *found;
+	struct err problem;
+	int result;
+
+	if (!watch->too_large)
+		return kube_watch_line(watch, watch->line.data, watch->line.size);
+	loop_timer_start(watch->line_timer, watch->line_ms);
+	arena_reset(&watch->arena);
+	found = object_skeleton_end(&watch->skeleton);
+	foreign_object_parse(found->data, found->size, true, &json, &problem);
+	result = kube_watch_event(
+		watch, json, foreign_object_too_large(&watch->arena, KUBE_WATCH_LINE_MAX_BYTES));
+	kube_watch_end_skeleton(watch);
+	return result;
+}
+
+/* A part of a line that does not fit into one piece. */
+static void kube_watch_gather(struct kube_watch *watch, const char *data, size_t size)
+{
+	if (!watch->too_large && buf_add(&watch->line, data, size) < 0) {
+		watch->too_large = true;
+		object_skeleton_init(&watch->skeleton, true);
+		object_skeleton_feed(&watch->skeleton, watch->line.data, watch->line.size);
+		buf_clear(&watch->line);
+	}
+	if (watch->too_large)
+		object_skeleton_feed(&watch->skeleton, data, size);
+}
+
+/* A large line is rare: its memory is not kept. */
+static void kube_watch_clear_line(struct kube_watch *watch)
+{
+	buf_clear(&watch->line);
+	if (watch->line.capacity <= KUBE_WATCH_LINE_KEPT_BYTES)
+		return;
+	buf_done(&watch->line);
+	buf_init(&watch->line, KUBE_WATCH_LINE_MAX_BYTES);
 }
 
 static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t size)
@@ -88,22 +150,19 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 		size_t part = end ? (size_t)(end - data) : size;
 		int result = 0;
 
-		if (watch->line.size + part > KUBE_WATCH_LINE_MAX_BYTES)
-			return err_set(&watch->stop, ERR_LIMIT,
-				       "watch: a line is larger than %zu bytes",
-				       KUBE_WATCH_LINE_MAX_BYTES);
-		if (end && watch->line.size == 0) {
+		if (end && watch->line.size == 0 && !watch->too_large &&
+		    part <= KUBE_WATCH_LINE_MAX_BYTES) {
 			result = kube_watch_line(watch, data, part);
 		} else {
-			(void)buf_add(&watch->line, data, part);
+			kube_watch_gather(watch, data, part);
 			if (end)
-				result = kube_watch_line(watch, watch->line.data, watch->line.size);
+				result = kube_watch_end_line(watch);
 		}
 		if (result < 0)
 			return -1;
 		if (!end)
 			return 0;
-		buf_clear(&watch->line);
+		kube_watch_clear_line(watch);
 		data += part + 1;
 		size -= part + 1;
 	}
@@ -143,7 +202,7 @@ static void kube_watch_on_done(void *context, const struct kube_answer *answer,
 	if (watch->stop.kind != ERR_NONE) {
 		err = &watch->stop;
 		own.retry_after_ms = watch->retry_after_ms;
-	} else if (!err && watch->line.size > 0) {
+	} else if (!err && (watch->line.size > 0 || watch->too_large)) {
 		err_set(&watch->stop, ERR_RETRY, "watch: the stream ended within a line");
 		err = &watch->stop;
 	}

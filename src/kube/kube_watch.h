@@ -1,7 +1,7 @@
 /* One watch request: lines of the stream to events. It ends once and is not opened again here;
  * kube_informer does that. The caller owns struct kube_watch until on_end returns or
- * kube_watch_cancel. A line may come in any pieces; one above KUBE_WATCH_LINE_MAX_BYTES, or one
- * that is no event, ends the watch with an error. So does silence for stall_ms, and a tenth more than
+ * kube_watch_cancel. A line may come in any pieces. One whose object is too large or cannot be read is an
+ * event with `problem`; one that is no event ends the watch with an error. So does silence for stall_ms, and a tenth more than
  * that without a whole line, however many bytes or empty lines trickle in. */
 #ifndef KUBE_KUBE_WATCH_H
 #define KUBE_KUBE_WATCH_H
@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "codec/foreign_object.h"
 #include "codec/watch_json.h"
 #include "kube/kube_client.h"
 
-/* An object in etcd has at most 1.5 MiB; a larger line is read by the next list instead. */
-#define KUBE_WATCH_LINE_MAX_BYTES ((size_t)2 << 20)
+/* Of a larger line only the object's skeleton is read (codec/object_skeleton). */
+#define KUBE_WATCH_LINE_MAX_BYTES FOREIGN_OBJECT_MAX_BYTES
 /* The server is asked to end the watch after the first, silence above the second is a fault; see
  * the head of kube_informer.h. */
 #define KUBE_WATCH_SECONDS 20

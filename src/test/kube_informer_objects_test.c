@@ -206,24 +206,57 @@ static void test_one_mebibyte_in_single_bytes(void **state)
 	memory_free(text);
 }
 
-/* A line above the ceiling: read by the next list instead. */
-static void test_line_too_large(void **state)
+/* A Pod of about 3 MiB whose metadata come last, appended to `text`. */
+static void add_large_pod(struct buf *text, const char *name, const char *version)
 {
-	size_t size = (2 << 20) + 100;
-	char *text = memory_alloc(size + 1);
+	(void)buf_add_string(text, "{'kind':'Pod','spec':{'containers':[{'name':'");
+	for (size_t i = 0; i < 3 << 20; i += 8)
+		(void)buf_add_string(text, "\\u003c{[");
+	(void)buf_printf(text,
+			 "','metadata':{'name':'no'}}]},'metadata':{'annotations':{'name':'no'},"
+			 "'namespace':'a','name':'%s','resourceVersion':'%s','labels':"
+			 "{'ray.io/cluster':'c','ray.io/group':'g'},'deletionTimestamp':"
+			 "'2026-11-20T10:00:00Z'}}",
+			 name, version);
+}
+
+/* An object above the limit costs its own; it is known by its metadata, and the list and the watch go on. */
+static void test_object_too_large(void **state)
+{
+	AUTO(buf_done) struct buf list, line;
 	struct step steps[] = {
-		{ NULL, .text = LIST("10", "", "") },
-		{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD, .text = text },
-		{ LIST_PAGE, .text = LIST("20", "", POD("p1", "20")) },
-		{ WATCH_FROM("20"), .kind = STEP_STREAM_HOLD },
+		{ LIST_PAGE },
+		{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD },
 	};
+	const struct pod *pod;
+	size_t count;
 
 	(void)state;
-	memset(text, ' ', size);
+	buf_init(&list, 16 << 20);
+	buf_init(&line, 16 << 20);
+	(void)buf_add_string(&list, "{'items':[" POD("p1", "1") ",");
+	add_large_pod(&list, "n1", "2");
+	(void)buf_add_string(&list, "," POD("p2", "3") "],'metadata':{'resourceVersion':'10'}}");
+	(void)buf_add_string(&line, "{'type':'ADDED','object':");
+	add_large_pod(&line, "n2", "11");
+	(void)buf_add_string(&line,
+			     "}\n" EVENT("ADDED", POD("p3", "12")) "{'type':'DELETED','object':");
+	add_large_pod(&line, "n1", "13");
+	(void)buf_add_string(&line, "}\n" EVENT("DELETED", POD("p3", "14")));
+	steps[0].text = buf_string(&list);
+	steps[1].text = buf_string(&line);
 	start(steps, SUPPORT_COUNT(steps));
-	wait_seen("live;error Limit;ADDED a/p1 - 20;live;");
+	wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;ADDED a/p2 - 3;synced;live;BAD a/n2 - 11;"
+		  "ADDED a/p3 - 12;DELETED a/n1 2 -;DELETED a/p3 12 -;");
+	assert_non_null(strstr(kube_informer_bad(informer, "a", "n2"), "more than 2097152 bytes"));
+	pod = kube_informer_get(informer, "a", "n2");
+	assert_non_null(pod->unreadable);
+	assert_true(pod->deleting);
+	assert_string_equal(labels_value(&pod->labels, "ray.io/group"), "g");
+	assert_non_null(kube_informer_indexed(informer, "a/c", &count));
+	assert_int_equal(count, 3);
+	assert_int_equal(kube_informer_counters(informer).errors, 0);
 	stop();
-	memory_free(text);
 }
 
 /* ---- discovery and polls ---- */
@@ -352,7 +385,7 @@ int main(void)
 		TEST(test_passing_informer),
 		TEST(test_denied_is_asked_for_seldom),
 		TEST(test_one_mebibyte_in_single_bytes),
-		TEST(test_line_too_large),
+		TEST(test_object_too_large),
 		TEST(test_older_version_is_found),
 		TEST(test_definition_comes),
 		TEST(test_definition_goes),

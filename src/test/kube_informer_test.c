@@ -153,24 +153,53 @@ static void test_rights_are_missing(void **state)
 	stop();
 }
 
-static void test_page_too_large_is_halved(void **state)
+static void start_pods(const struct step *steps, size_t count,
+		       const struct kube_client_options *options)
+{
+	struct kube_informer_options pods = { .type = &kube_type_pod, .callbacks = callbacks };
+
+	script.steps = steps;
+	script.step_count = count;
+	script_start(&script, script_request, options);
+	informer = kube_informer_new(script.client, &pods);
+}
+
+/* A page that does not come in time is asked for again with half as many objects; a whole list lets them
+ * grow again. */
+static void test_page_too_slow_is_halved(void **state)
+{
+	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
+	static const struct step steps[] = {
+		{ "limit=250", .kind = STEP_STREAM_HOLD, .text = "{'items':[" POD("p1", "1") "," },
+		{ "limit=125", .text = LIST("10", "next", POD("p1", "1")) },
+		{ "limit=125&continue=next", .text = LIST("10", "", POD("p2", "2")) },
+		{ WATCH_FROM("10"), .status = 410, .text = STATUS("410") },
+		{ "limit=250", .text = LIST("20", "", POD("p1", "1")) },
+		{ WATCH_FROM("20"), .kind = STEP_STREAM_HOLD },
+	};
+
+	(void)state;
+	options.timeout_ms = 500;
+	start_pods(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("ADDED a/p1 - 1;error Timeout;ADDED a/p2 - 2;synced;error Gone;DELETED a/p2 2 -;"
+		  "live;");
+	assert_false(script.surprised);
+	stop();
+}
+
+/* The limit on the body of an answer is none on a list. */
+static void test_list_has_no_limit(void **state)
 {
 	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
 	static const struct step steps[] = {
 		{ "limit=250", .text = LIST("10", "", POD("p1", "1") "," POD("p2", "2")) },
-		{ "limit=125", .text = LIST("10", "next", POD("p1", "1")) },
-		{ "limit=125&continue=next", .text = LIST("10", "", POD("p2", "2")) },
 		{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD },
 	};
-	struct kube_informer_options pods = { .type = &kube_type_pod, .callbacks = callbacks };
 
 	(void)state;
-	options.body_max_bytes = 200;
-	script.steps = steps;
-	script.step_count = SUPPORT_COUNT(steps);
-	script_start(&script, script_request, &options);
-	informer = kube_informer_new(script.client, &pods);
-	wait_seen("error Limit;ADDED a/p1 - 1;ADDED a/p2 - 2;synced;live;");
+	options.body_max_bytes = 20;
+	start_pods(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("ADDED a/p1 - 1;ADDED a/p2 - 2;synced;live;");
 	stop();
 }
 
@@ -286,7 +315,8 @@ int main(void)
 		TEST(test_410_within_a_list),
 		TEST(test_retry_after_is_obeyed),
 		TEST(test_rights_are_missing),
-		TEST(test_page_too_large_is_halved),
+		TEST(test_page_too_slow_is_halved),
+		TEST(test_list_has_no_limit),
 		TEST(test_cut_resumes_without_a_list),
 		TEST(test_reset),
 		TEST(test_410_lists_again),
