@@ -184,9 +184,7 @@ static void kube_informer_on_item(void *context, const char *text, size_t size, 
 
 static int kube_informer_on_chunk(void *context, const char *data, size_t size)
 {
-	struct kube_informer *informer = context;
-
-	list_stream_feed(&informer->page, data, size);
+	list_stream_feed(&((struct kube_informer *)context)->page, data, size);
 	return 0;
 }
 
