@@ -11,7 +11,10 @@ Object = Dict[str, Any]
 
 
 def calculate_status(cluster: Object, pods: List[Object], failure: Optional[Exception]) -> Optional[Object]:
-    """The new status, or None when nothing but the time would change."""
+    """The new status, or None when nothing but the time would change, or when there are two head Pods."""
+    heads = [p for p in pods if p["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"]
+    if len(heads) > 1:
+        return None
     before = cluster.get("status") or {}
     status = copy.deepcopy(before)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -25,7 +28,7 @@ def calculate_status(cluster: Object, pods: List[Object], failure: Optional[Exce
     _set_conditions(cluster, status, pods, now, failure)
     if cluster["spec"].get("suspend") is True and not pods:
         status["state"] = "suspended"
-    head = next((p for p in pods if p["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"), None)
+    head = heads[0] if heads else None
     status["head"] = {
         "podIP": (head.get("status") or {}).get("podIP", "") if head else "",
         "podName": head["metadata"]["name"] if head else "",

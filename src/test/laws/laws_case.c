@@ -12,6 +12,7 @@
 #include "core/decide.h"
 #include "laws_apply.h"
 #include "laws_greedy.h"
+#include "laws_identity.h"
 #include "laws_random.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -432,6 +433,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	check_second(snapshot, &first, counts, verdict);
 	check_patched(snapshot, &first, counts, verdict);
 	check_fewest(snapshot, &first, counts, verdict);
+	laws_identity_check(snapshot, seed, verdict);
 }
 
 /* ---- making it ---- */

@@ -1,0 +1,138 @@
+#include "laws_identity.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "laws_case.h"
+#include "laws_tree.h"
+
+#define OWN_UID "u-law"
+
+static void set_owner(struct cJSON *pod, const char *uid)
+{
+	struct cJSON *metadata = TREE_AT(pod, "metadata"), *list, *owner;
+
+	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "ownerReferences");
+	list = cJSON_AddArrayToObject(metadata, "ownerReferences");
+	if (!uid)
+		return;
+	owner = cJSON_CreateObject();
+	cJSON_AddStringToObject(owner, "apiVersion", "ray.io/v1");
+	cJSON_AddStringToObject(owner, "kind", "RayCluster");
+	cJSON_AddStringToObject(owner, "name", "demo");
+	cJSON_AddStringToObject(owner, "uid", uid);
+	cJSON_AddTrueToObject(owner, "controller");
+	cJSON_AddItemToArray(list, owner);
+}
+
+/* As the operator makes them: all Pods have the owner reference. */
+static struct cJSON *owned(const struct cJSON *snapshot)
+{
+	struct cJSON *tree = cJSON_Duplicate(snapshot, true);
+	struct cJSON *metadata = TREE_AT(tree, "rayCluster", "metadata");
+
+	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "uid");
+	cJSON_AddStringToObject(metadata, "uid", OWN_UID);
+	for (struct cJSON *pod = tree_first(TREE_AT(tree, "pods")); pod; pod = pod->next)
+		set_owner(pod, OWN_UID);
+	return tree;
+}
+
+static void rename_pod(struct cJSON *pod, const char *prefix)
+{
+	struct cJSON *name = TREE_AT(pod, "metadata", "name");
+	char text[300];
+
+	(void)snprintf(text, sizeof(text), "%s%s", prefix, name->valuestring);
+	cJSON_SetValuestring(name, text);
+}
+
+/* Beside each Pod a copy whose name sorts before it, of nobody or of another RayCluster. */
+static void add_forged(struct cJSON *tree, uint64_t seed)
+{
+	struct cJSON *pods = TREE_AT(tree, "pods");
+	struct cJSON *copies = cJSON_Duplicate(pods, true);
+
+	for (struct cJSON *pod; (pod = cJSON_DetachItemFromArray(copies, 0)); seed++) {
+		rename_pod(pod, "0-");
+		set_owner(pod, seed % 2 ? "u-other" : NULL);
+		cJSON_AddItemToArray(pods, pod);
+	}
+	cJSON_Delete(copies);
+}
+
+/* A copy of a head Pod that stays; false: there is none. */
+static bool add_second_head(struct cJSON *tree)
+{
+	struct cJSON *pods = TREE_AT(tree, "pods"), *second;
+	const char *cluster = tree_text(TREE_AT(tree, "rayCluster", "metadata"), "name");
+
+	for (struct cJSON *pod = tree_first(pods); pod; pod = pod->next) {
+		struct cJSON *labels = TREE_AT(pod, "metadata", "labels");
+
+		if (!tree_is(labels, "ray.io/node-type", "head") ||
+		    !tree_is(labels, "ray.io/cluster", cluster) ||
+		    TREE_AT(pod, "metadata", "deletionTimestamp"))
+			continue;
+		second = cJSON_Duplicate(pod, true);
+		rename_pod(second, "0-second-");
+		cJSON_AddItemToArray(pods, second);
+		return true;
+	}
+	return false;
+}
+
+/* The plan without the condition ForeignPods. */
+static struct cJSON *plan_of(const struct cJSON *tree, struct laws_verdict *verdict)
+{
+	AUTO(memory_free_string) char *text = laws_case_plan(tree, false, verdict);
+	struct cJSON *plan = text ? cJSON_Parse(text) : NULL;
+	struct cJSON *conditions = TREE_AT(plan, "conditions");
+
+	for (int i = cJSON_GetArraySize(conditions); i-- > 0;)
+		if (tree_is(cJSON_GetArrayItem(conditions, i), "type", "ForeignPods"))
+			cJSON_DeleteItemFromArray(conditions, i);
+	return plan;
+}
+
+static void check_same(const struct cJSON *a, const struct cJSON *b, const char *what,
+		       struct laws_verdict *verdict)
+{
+	char *left = cJSON_PrintUnformatted(a), *right = cJSON_PrintUnformatted(b);
+	size_t at = 0;
+
+	while (left[at] && left[at] == right[at])
+		at++;
+	if (left[at] != right[at]) {
+		at = at > 60 ? at - 60 : 0;
+		laws_break(verdict, "identity", "%s: ...%.120s... against ...%.120s...", what,
+			   left + at, right + at);
+	}
+	cJSON_free(left);
+	cJSON_free(right);
+}
+
+void laws_identity_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
+{
+	struct cJSON *tree = owned(snapshot);
+	struct cJSON *first = plan_of(snapshot, verdict), *own = plan_of(tree, verdict), *forged;
+
+	add_forged(tree, seed);
+	forged = plan_of(tree, verdict);
+	if (first && own && forged) {
+		check_same(first, own, "with owner references", verdict);
+		check_same(own, forged, "beside forged Pods", verdict);
+	}
+	cJSON_Delete(forged);
+	if (add_second_head(tree)) {
+		forged = plan_of(tree, verdict);
+		TREE_EACH(group, TREE_AT(forged, "groups"))
+			if (cJSON_GetArraySize(TREE_AT(group, "toTerminate")) > 0)
+				laws_break(verdict, "identity",
+					   "terminates beside a second head Pod");
+		cJSON_Delete(forged);
+	}
+	cJSON_Delete(first);
+	cJSON_Delete(own);
+	cJSON_Delete(tree);
+}

@@ -1,0 +1,13 @@
+/* The law "identity": Pods that only claim to belong to the RayCluster change nothing of a plan but its
+ * condition ForeignPods, and with a second head Pod nothing is terminated. */
+#ifndef TEST_LAWS_IDENTITY_H
+#define TEST_LAWS_IDENTITY_H
+
+#include <stdint.h>
+
+#include "laws_check.h"
+
+/* `seed` chooses who owns the forged Pods. */
+void laws_identity_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict);
+
+#endif
