@@ -312,11 +312,11 @@ VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec 
 # Base and core do no I/O and read no clock: their headers of the C library, and the functions that
 # their archives may call. What is missing here has to be pure before it is added.
 PURE_LAYERS := base core
-PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h stdbool.h stddef.h \
+PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
 PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 	memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
-	strspn strstr snprintf vsnprintf \
+	strspn strstr snprintf vsnprintf _setjmp longjmp __longjmp_chk \
 	__divti3 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
@@ -452,7 +452,7 @@ test:
 # What is compiled beside the stage e2e. AHEAD: further targets (.ci/run adds those of lint).
 AHEAD ?=
 export AHEAD
-ahead: clang-programs fuzz-programs $(AHEAD)
+ahead: tsan-programs clang-programs fuzz-programs $(AHEAD)
 .PHONY: ahead
 
 # What does not compile is a failed test; the others run.
@@ -711,6 +711,25 @@ coverage:
 	@$(MAKE) --no-print-directory clang-coverage
 .PHONY: clang clang-programs clang-unit clang-coverage coverage
 
+# ThreadSanitizer, on the unit tests in which decisions run on other threads; without the one that reads a
+# reply of 100 MiB, which takes too long under it.
+TSAN_BUILD ?= $(BUILD)/tsan
+TSAN_TESTS := $(filter-out ctl_pass_ray_test,$(filter net_work_test net_loop_test ctl_pass_% ctl_cluster_% \
+	ctl_leader_test kube_informer_% kube_lease_test,$(TESTS)))
+TSAN_MAKE = $(MAKE) --no-print-directory BUILD='$(TSAN_BUILD)' SANITIZE=-fsanitize=thread
+tsan-programs:
+	@$(TSAN_MAKE) -k -j$(JOBS) $(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)
+tsan: tsan-programs
+	@TSAN_OPTIONS=halt_on_error=1 src/test/run_unit.sh $(TSAN_BUILD)/test-results \
+		$(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)
+TEST_STAGES += tsan
+test-tsan:
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/tsan.count $(TSAN_BUILD)/test-results/unit.count; status=0; \
+		$(MAKE) --no-print-directory tsan || status=1; \
+		sed 's/^unit /tsan:unit /' $(TSAN_BUILD)/test-results/unit.count > $(RESULTS)/tsan.count || status=1; \
+		exit $$status
+.PHONY: tsan tsan-programs test-tsan
+
 TEST_STAGES += clang
 test-clang:
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/clang.count $(CLANG_RESULTS)/unit.count; status=0; \
@@ -786,6 +805,7 @@ help:
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'clang          program, tools and tests built by clang; clang-unit runs the tests'
 	@echo 'coverage       clang-unit, the laws, and which branches of core they took'
+	@echo 'tsan           unit tests with threads under ThreadSanitizer'
 	@echo 'valgrind       commands and controller under valgrind; valgrind-e2e: with real Ray'
 	@echo 'confined       commands and controller confined to their system calls, writing no file'
 	@echo 'manifests      charts/manifests, made from the chart'

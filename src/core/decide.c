@@ -179,7 +179,7 @@ static void write_plan(struct situation *s)
 	s->plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
 }
 
-struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
+static struct situation *situation_new(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct situation *s = ARENA_NEW(arena, struct situation);
 	s->snapshot = snapshot;
@@ -188,6 +188,12 @@ struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 	s->plan = ARENA_NEW(arena, struct plan);
 	s->plan->cluster_namespace = snapshot->cluster.namespace_;
 	s->plan->cluster_name = snapshot->cluster.name;
+	return s;
+}
+
+static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
+{
+	struct situation *s = situation_new(snapshot, arena);
 	struct gate gate = gate_check(snapshot);
 	observe(s);
 	if (gate.reason != NULL) {
@@ -197,4 +203,31 @@ struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 	choose(s);
 	write_plan(s);
 	return s->plan;
+}
+
+/* What can be said without packing: the groups stay as they are, and nothing is forgotten. */
+static struct plan *make_undecided(const struct snapshot *snapshot, struct arena *arena)
+{
+	struct situation *s = situation_new(snapshot, arena);
+	const struct ray_state *state = snapshot->ray_state;
+	struct gate gate = { REASON_DECISION_TOO_EXPENSIVE, "" };
+
+	gate.message = arena_printf(
+		arena,
+		"undecided, nothing is changed: the decision took more than %lld ms of CPU time, with "
+		"%zu pending requests, %zu placement groups, %zu worker groups and %zu Pods; ask for "
+		"fewer different bundles, or raise --decision-cpu-budget-ms",
+		(long long)snapshot->cpu_budget->ms, state != NULL ? state->request_count : 0,
+		state != NULL ? state->gang_count : 0, snapshot->cluster.group_count,
+		snapshot->pod_count);
+	observe(s);
+	write_gated(s, &gate);
+	return s->plan;
+}
+
+struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
+{
+	if (snapshot->cpu_budget != NULL && setjmp(snapshot->cpu_budget->out) != 0)
+		return make_undecided(snapshot, arena);
+	return make(snapshot, arena);
 }

@@ -255,6 +255,7 @@ static void note_result(struct situation *s)
 void packing_run(struct situation *s)
 {
 	const struct settings *settings = &s->snapshot->settings;
+	s->problem.cpu_budget = s->snapshot->cpu_budget;
 	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
 	s->gpu_ceiling = limits_gpu_ceiling_text(s);
 	make_types(s);

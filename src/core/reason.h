@@ -153,6 +153,9 @@
 	X(HEAD_UNCERTAIN, "HeadUncertain",                                                         \
 	  "ScalingActive: it is open which Pod is the head, or whether its GCS is the same one",   \
 	  "delete the Pod that is not the head; the message names them")                           \
+	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                          \
+	  "ScalingActive: the decision took more CPU time than it may, nothing is changed",        \
+	  "ask for fewer different bundles, or raise --decision-cpu-budget-ms")                    \
 	X(AUTOSCALING_DISABLED, "AutoscalingDisabled", "ScalingActive: not switched on",           \
 	  "set spec.enableInTreeAutoscaling to true")                                              \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",      \

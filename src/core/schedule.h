@@ -61,7 +61,10 @@ struct schedule_constraint {
 	bool atomic; /* Ray's rule: all or nothing. False: what fits is kept, the rest is left (T13) */
 };
 
+struct cpu_budget;
+
 struct schedule_problem {
+	struct cpu_budget *cpu_budget; /* NULL: none */
 	const struct schedule_type *types;
 	size_t type_count;
 	const struct schedule_node *nodes; /* canonical order: head, groups in order, Pod names */

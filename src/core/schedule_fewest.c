@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/cpu_budget.h"
 #include "core/schedule_exact.h"
 #include "core/schedule_phases.h"
 #include "core/schedule_search.h"
@@ -21,6 +22,7 @@ static bool pack_within_caps(struct schedule_search *search, const struct schedu
 	if (!search->runs_left)
 		return false;
 	search->runs_left--;
+	cpu_budget_own(problem.cpu_budget, &arena);
 	types = arena_array(&arena, problem.type_count + 1, sizeof(*types));
 	memcpy(types, problem.types, problem.type_count * sizeof(*types));
 	for (size_t i = 1; i < problem.type_count; i++)
@@ -32,7 +34,7 @@ static bool pack_within_caps(struct schedule_search *search, const struct schedu
 		 schedule_search_is_better(search, schedule_search_gpus(&problem, result->launches),
 					   schedule_search_left(&problem, result)) &&
 		 schedule_search_confirm(search, result->launches);
-	arena_done(&arena);
+	cpu_budget_done(problem.cpu_budget, &arena);
 	return better;
 }
 
@@ -250,10 +252,11 @@ struct schedule_result *schedule_fewest_gpus(const struct schedule_problem *prob
 			       *result = ray;
 	struct schedule_search search = { .problem = problem, .scratch = &scratch, .ray = ray };
 
+	cpu_budget_own(problem->cpu_budget, &scratch);
 	schedule_search_init(&search);
 	search_best(&search);
 	if (search.best.policy)
 		result = result_of(&search, arena);
-	arena_done(&scratch);
+	cpu_budget_done(problem->cpu_budget, &scratch);
 	return result;
 }

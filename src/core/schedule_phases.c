@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/cpu_budget.h"
 #include "core/schedule_run.h"
 #include "core/schedule_terminate.h"
 #include "core/schedule_try.h"
@@ -147,6 +148,7 @@ static struct gang *sort_gangs(struct schedule_run *run)
 	for (size_t i = 0; i < problem->gang_count; i++) {
 		const struct ray_gang *gang = &problem->gangs[i];
 
+		cpu_budget_step(problem->cpu_budget);
 		gangs[i].gang = gang;
 		gangs[i].index = i;
 		gangs[i].lists = lists_of_gang(run, i);
@@ -347,6 +349,8 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		CHECK(problem->types[i].hosts >= 1);
+	cpu_budget_own(problem->cpu_budget, &scratch);
+	cpu_budget_own(problem->cpu_budget, &attempt);
 	schedule_run_init(&run, problem, arena, &scratch, &attempt);
 	run.policy = *policy;
 	read_lists(&run, &lists);
@@ -364,7 +368,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 		place_demands(&run, &lists, result);
 	schedule_terminate_idle(&run);
 	fill_result(&run, result);
-	arena_done(&attempt);
-	arena_done(&scratch);
+	cpu_budget_done(problem->cpu_budget, &attempt);
+	cpu_budget_done(problem->cpu_budget, &scratch);
 	return result;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/cpu_budget.h"
 #include "core/schedule_phases.h"
 
 /* What the packings of one search may cost together: about nodes times kinds of requests, by which a
@@ -247,6 +248,7 @@ bool schedule_search_confirm_policy(struct schedule_search *search, const int64_
 	int64_t *tried = arena_array(&arena, problem->type_count + 1, sizeof(*tried));
 	bool confirmed = false;
 
+	cpu_budget_own(problem->cpu_budget, &arena);
 	memcpy(tried, launches, size);
 	for (int round = 0; round < CONFIRM_ROUNDS && search->runs_left && !confirmed; round++) {
 		const struct schedule_result *result;
@@ -266,7 +268,7 @@ bool schedule_search_confirm_policy(struct schedule_search *search, const int64_
 		if (confirmed)
 			choose(search, policy, result);
 	}
-	arena_done(&arena);
+	cpu_budget_done(problem->cpu_budget, &arena);
 	return confirmed;
 }
 

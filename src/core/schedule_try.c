@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/cpu_budget.h"
 #include "core/schedule_exact.h"
 #include "core/schedule_pool.h"
 
@@ -51,7 +52,10 @@ static void fill_nodes(struct attempt *attempt)
 
 	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_NODES)) != SCHEDULE_ID_NONE) {
 		size_t first = attempt->chosen.count;
-		int64_t count = schedule_pool_row(pool, best, INT64_MAX);
+		int64_t count;
+
+		cpu_budget_step(attempt->run->problem->cpu_budget);
+		count = schedule_pool_row(pool, best, INT64_MAX);
 
 		for (int64_t i = 0; i < count; i++)
 			VEC_PUSH(attempt->run->attempt, &attempt->chosen,
@@ -107,6 +111,7 @@ static void launch_nodes(struct attempt *attempt)
 		if (schedule_run_permits(attempt->run, type, &limit))
 			schedule_pool_add_type(pool, type);
 	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_TYPES)) != SCHEDULE_ID_NONE) {
+		cpu_budget_step(attempt->run->problem->cpu_budget);
 		launch_best(attempt, best);
 		fill_nodes(attempt);
 	}
@@ -431,6 +436,7 @@ static struct schedule_try_left find_left(struct attempt *attempt)
 		if (!left.counts[i])
 			continue;
 		left.any = true;
+		cpu_budget_step(attempt->run->problem->cpu_budget);
 		find_limit(attempt->run, &attempt->list->shapes[i], &left.limits[i],
 			   &left.limit_types[i]);
 	}
@@ -448,6 +454,7 @@ struct schedule_try_left schedule_try(struct schedule_run *run, const struct sch
 	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
 	struct schedule_try_left left;
 
+	cpu_budget_step(run->problem->cpu_budget);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	schedule_pool_init(&attempt.pool, run, list);
 	if (!fill_exactly(&attempt)) {

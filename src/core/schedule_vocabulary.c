@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/cpu_budget.h"
 
 static void text_add(struct schedule_vocabulary *words, const char *text)
 {
@@ -65,6 +66,7 @@ bool schedule_is_accelerator(const struct schedule_problem *problem, const char 
 
 static void collect_request(struct schedule_vocabulary *words, const struct ray_request *request)
 {
+	cpu_budget_step(words->problem->cpu_budget);
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
 

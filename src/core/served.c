@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cpu_budget.h"
 #include "core/demand.h"
 #include "core/reason.h"
 #include "core/template_seen.h"
@@ -292,6 +293,7 @@ static void report_list(struct situation *s, const struct demand_list *list,
 	}
 	for (size_t i = 0; i < list->at.count; i++) {
 		const struct demand *demand = &list->at.at[i];
+		cpu_budget_step(s->snapshot->cpu_budget);
 		if (sums[i].count <= 0)
 			continue;
 		struct verdict verdict = judge(s, demand, &sums[i]);
@@ -374,6 +376,7 @@ static void report_gangs(struct situation *s)
 	for (size_t i = 0; i < s->gang_count; i++) {
 		const struct gang *gang = &s->gangs[s->gangs_by_content[i]];
 		const struct schedule_leftover *leftover = &left[s->gangs_by_content[i]];
+		cpu_budget_step(s->snapshot->cpu_budget);
 		if (gang->reason == NULL && leftover->count <= 0)
 			continue;
 		struct verdict verdict = judge_gang(s, gang, leftover);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "core/cpu_budget.h"
 #include "core/device.h"
 #include "core/kubernetes.h"
 #include "core/lint_digest.h"
@@ -56,6 +57,8 @@ struct snapshot {
 	const struct memory_state *memory; /* NULL: a fresh start */
 	/* NULL: nobody looked. Never part of the file, and nothing but a condition is made of it. */
 	const struct lint_digest *lint;
+	/* NULL: none. Never part of the file; a snapshot whose decision exceeds it gives another plan. */
+	struct cpu_budget *cpu_budget;
 };
 
 #endif

@@ -410,6 +410,8 @@ static void pass_ended(void *context, const struct pass_result *result)
 	struct cluster *cluster = context;
 
 	keep_pace(cluster, &result->reading);
+	if (result->decided)
+		pace_decided(&cluster->pace, scan_ms(cluster), result->undecided);
 	count_pass(cluster, result);
 	keep_off(cluster, result);
 	if (result->memory_json) {

@@ -88,6 +88,7 @@ static void begin_series(struct metrics *metrics)
 #define X(identifier, severity, word, ...) find_series(metrics, METRICS_EVENTS_SENT, word, "");
 	REASON_EVENT_TABLE(X)
 #undef X
+	find_series(metrics, METRICS_UNDECIDED, "", "");
 	find_series(metrics, METRICS_DEMAND_TO_PATCH, "", "");
 	find_series(metrics, METRICS_PATCH_TO_POD, "", "");
 }

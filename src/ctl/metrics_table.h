@@ -106,6 +106,8 @@
 	X(HISTOGRAM, PATCH_TO_POD, "rayscaler_patch_to_pod_seconds", "",                           \
 	  "From an accepted patch that raised replicas to the first pass in which all Pods "       \
 	  "asked for are in the cache: the operator's lag. Not kept over a restart.")              \
+	X(COUNTER, UNDECIDED, "rayscaler_decisions_undecided_total", "",                           \
+	  "Decisions that took more CPU time than --decision-cpu-budget-ms, and changed nothing.") \
 	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                    \
 	  "The longest time since the start in which the event loop waited for nothing: while it " \
 	  "lasts, no watch, probe or request of any cluster is served.")                           \

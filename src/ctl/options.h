@@ -34,6 +34,8 @@
 	  "how often each cluster's Ray is read")                                                  \
 	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
 	  "deadline of one call to a Ray GCS")                                                     \
+	X(NUMBER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",         \
+	  "CPU time of one decision; one that takes more changes nothing")                         \
 	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
 	  "drains asked of one Ray in one pass")                                                   \
 	X(NUMBER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                   \

@@ -82,7 +82,7 @@ static void explain(struct pace *pace, const struct pace_reading *reading, bool 
 
 bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading)
 {
-	int64_t before = pace_interval_ms(pace, scan_ms), after = before;
+	int64_t before = pace->interval_ms > 0 ? pace->interval_ms : scan_ms, after = before;
 	int64_t by_size = (int64_t)(reading->bytes / (BYTES_PER_SECOND / MS_PER_SECOND));
 	int64_t by_time, wanted, up, down;
 
@@ -109,9 +109,21 @@ bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *
 	return true;
 }
 
+void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided)
+{
+	int64_t before = pace->undecided_ms > scan_ms ? pace->undecided_ms : scan_ms;
+
+	pace->undecided_ms = 0;
+	if (undecided)
+		pace->undecided_ms = 2 * before < PACE_UNDECIDED_MAX_MS ? 2 * before :
+									  PACE_UNDECIDED_MAX_MS;
+}
+
 int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms)
 {
-	return pace->interval_ms > 0 ? pace->interval_ms : scan_ms;
+	int64_t interval_ms = pace->interval_ms > scan_ms ? pace->interval_ms : scan_ms;
+
+	return pace->undecided_ms > interval_ms ? pace->undecided_ms : interval_ms;
 }
 
 int64_t pace_wake_ms(struct pace *pace, int64_t now_ms)
@@ -120,6 +132,9 @@ int64_t pace_wake_ms(struct pace *pace, int64_t now_ms)
 	int64_t least_ms = saved ? PACE_WAKE_MS : MS_PER_SECOND / PACE_WAKES_PER_SECOND;
 	int64_t share = pace->interval_ms / SPACING_SHARE;
 
+	/* Every decision costs as much, whatever asked for it. */
+	if (pace->undecided_ms > share)
+		share = pace->undecided_ms;
 	return share > least_ms ? share : least_ms;
 }
 

@@ -37,7 +37,12 @@ struct pace_reading {
 	bool told_again; /* the time-out of a call before, at once: says nothing about the GCS */
 };
 
+/* A decision that took too much CPU time doubles the interval each time, up to this: what it cost then is a
+ * small share of a processor. The first one that is made ends that. */
+#define PACE_UNDECIDED_MAX_MS 60000
+
 struct pace {
+	int64_t undecided_ms;           /* 0: the last decision was made */
 	int64_t took_ms[PACE_READINGS]; /* the last ones */
 	unsigned next;
 	struct token_bucket wakes; /* passes that changes asked for */
@@ -51,6 +56,8 @@ struct pace_reading pace_reading_of(const struct ray_state *state, const struct 
 				    int64_t took_us);
 /* True when the interval has changed. scan_ms: --scan-interval-seconds, above 0. */
 bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading);
+/* After each decision. */
+void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided);
 /* From the begin of one pass to that of the next. */
 int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms);
 /* The same for a pass that something in Kubernetes has asked for: sooner, but not at will. */

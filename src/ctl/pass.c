@@ -81,6 +81,8 @@ void pass_finish(struct pass *pass, const char *memory_json, const char *patched
 		.scaled = patched_body ? &pass->scaled : NULL,
 		.drain_errors = pass->drain_errors,
 		.reading = pass->reading,
+		.decided = pass->decided,
+		.undecided = pass->undecided,
 		.took_us = loop_precise_us() - pass->started_us,
 	};
 

@@ -64,6 +64,8 @@ struct pass_result {
 	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
 	struct pace_reading reading;          /* what the state of Ray cost */
+	bool decided;                         /* a decision was made, or tried */
+	bool undecided;                       /* the decision took more CPU time than it may */
 	int64_t took_us;
 };
 

@@ -4,11 +4,20 @@
 #include "base/memory.h"
 #include "core/decide.h"
 #include "ctl/metrics.h"
+#include "ctl/options.h"
 #include "ctl/pass_intern.h"
 #include "net/loop.h"
 #include "net/work.h"
 
 #define OVERTAKEN_MAX 3
+
+/* Also when the result will not be used: a pass that was freed lets go of its thread. */
+static bool is_exceeded(void *context)
+{
+	const struct pass_work *work = context;
+
+	return work_is_cancelled(work->job) || work_cpu_us() > work->cpu_end_us;
+}
 
 /* On a thread of the pool: reads only the snapshot and writes only into the pass's arena. */
 static void decision_run(void *context, const struct work_job *job)
@@ -17,7 +26,11 @@ static void decision_run(void *context, const struct work_job *job)
 	struct pass_work *work = pass->work;
 	int64_t begun_us = loop_precise_us();
 
-	(void)job;
+	work->job = job;
+	/* What Ray has accepted to drain is patched, however long that decision takes: the one that
+	 * drained it was within the budget. */
+	work->cpu_end_us = pass->drain_accepted ? INT64_MAX :
+						  work_cpu_us() + work->budget.ms * 1000;
 	check_key_set(pass->key);
 	work->plan = decide(&work->snapshot, &pass->arena);
 	work->summary = summary_of(&work->snapshot, work->plan, &pass->arena);
@@ -32,6 +45,10 @@ static void decision_done(void *context)
 	struct pass *pass = context;
 
 	pass->job = NULL;
+	pass->decided = true;
+	pass->undecided = pass->work->budget.exhausted;
+	if (pass->undecided)
+		metrics_count(pass->config.control->metrics, METRICS_UNDECIDED, "", "");
 	metrics_duration(pass->config.control->metrics, METRICS_RECONCILE_DURATION, "deciding",
 			 (double)pass->work->took_us / 1e6);
 	pass_decided(pass);
@@ -63,6 +80,12 @@ void pass_decide(struct pass *pass)
 		return;
 	}
 	pass_observe(pass, &work->view, &work->snapshot);
+	work->budget = (struct cpu_budget){
+		.exceeded = is_exceeded,
+		.context = work,
+		.ms = pass->config.control->options->decision_cpu_budget_ms,
+	};
+	work->snapshot.cpu_budget = &work->budget;
 	pass->work = work;
 	pass->step = PASS_DECIDING;
 	pass->job = work_start(pass->config.control->loop, &functions, pass);

@@ -35,6 +35,9 @@ struct pass_request {
 struct pass_work {
 	struct pass_view view; /* the objects stay until the job has ended (net/work.h) */
 	struct snapshot snapshot;
+	struct cpu_budget budget;
+	const struct work_job *job;
+	int64_t cpu_end_us; /* of the thread */
 	int64_t took_us;
 	const struct plan *plan;
 	const struct summary *summary;
@@ -74,7 +77,9 @@ struct pass {
 	bool drained;        /* drains were asked for */
 	bool drain_accepted; /* one of them at least */
 	int conflicts;
-	int overtaken; /* decisions that were made on a RayCluster that had changed meanwhile */
+	bool decided;   /* a decision was made, or tried */
+	bool undecided; /* the last decision took too much CPU time */
+	int overtaken;  /* decisions that were made on a RayCluster that had changed meanwhile */
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 #include <uv.h>
 
 #include "base/check.h"
@@ -161,6 +162,14 @@ void work_cancel(struct work_job *job)
 bool work_is_cancelled(const struct work_job *job)
 {
 	return atomic_load(&job->cancelled);
+}
+
+int64_t work_cpu_us(void)
+{
+	struct timespec now;
+
+	CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define WORK_JOBS_MAX 4 /* libuv's pool has as many threads; nothing else here uses it */
 
@@ -34,6 +35,9 @@ struct work_job *work_start(struct loop *loop, const struct work_functions *func
 void work_cancel(struct work_job *job);
 /* From any thread, for as long as the job runs: its result will not be used. */
 bool work_is_cancelled(const struct work_job *job);
+
+/* CPU time of the calling thread so far, in microseconds. */
+int64_t work_cpu_us(void);
 
 /* Calls release(memory), on the loop, as soon as no job is left that was started before this call: at
  * once when there is none. */

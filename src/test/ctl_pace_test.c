@@ -163,6 +163,28 @@ static void test_a_time_out_that_is_told_again(void **state)
 	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8000);
 }
 
+/* Each decision that takes too much CPU time doubles the interval, also for what asks for a pass; the first one
+ * that is made ends that. */
+static void test_decisions_that_are_too_expensive(void **state)
+{
+	const struct pace_reading small = { .took_ms = 1, .bytes = 100 };
+
+	(void)state;
+	for (int64_t wanted = 2 * SCAN_MS; wanted < 60000; wanted *= 2) {
+		pace_decided(&pace, SCAN_MS, true);
+		assert_int_equal(pace_interval_ms(&pace, SCAN_MS), wanted);
+		assert_int_equal(pace_spacing_ms(&pace, 100), wanted);
+		(void)pace_update(&pace, SCAN_MS,
+				  &small); /* that it is read well changes nothing */
+	}
+	pace_decided(&pace, SCAN_MS, true);
+	pace_decided(&pace, SCAN_MS, true);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), PACE_UNDECIDED_MAX_MS);
+	pace_decided(&pace, SCAN_MS, false);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
+	assert_int_equal(pace_spacing_ms(&pace, 100), 100);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -178,6 +200,7 @@ int main(void)
 		TEST(test_reply_above_the_ceiling),
 		TEST(test_readings_that_fail),
 		TEST(test_a_time_out_that_is_told_again),
+		TEST(test_decisions_that_are_too_expensive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

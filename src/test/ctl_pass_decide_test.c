@@ -118,6 +118,43 @@ static void test_a_pass_is_freed_while_it_is_decided(void **state)
 	assert_int_equal(seen.endings, 0);
 }
 
+#define SHAPES 40
+
+/* Enough different bundles for a question after the budget, which is used up before it begins. */
+static void test_an_expensive_decision_changes_nothing(void **state)
+{
+	static Ray__ResourceRequestByCount pendings[SHAPES], *all[SHAPES];
+	static Ray__ResourceRequest requests[SHAPES];
+	static Ray__ResourceRequest__ResourcesBundleEntry entries[SHAPES], *bundles[SHAPES];
+
+	(void)state;
+	for (int i = 0; i < SHAPES; i++) {
+		ray__resource_request__resources_bundle_entry__init(&entries[i]);
+		ray__resource_request__init(&requests[i]);
+		ray__resource_request_by_count__init(&pendings[i]);
+		entries[i].key = (char *)"CPU";
+		entries[i].value = 0.01 * (i + 1);
+		bundles[i] = &entries[i];
+		requests[i].resources_bundle = &bundles[i];
+		requests[i].n_resources_bundle = 1;
+		pendings[i].request = &requests[i];
+		pendings[i].count = 1;
+		all[i] = &pendings[i];
+	}
+	cluster_state.pending_resource_requests = all;
+	cluster_state.n_pending_resource_requests = SHAPES;
+	run_pass(NULL);
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	seen.endings = 0;
+	options.decision_cpu_budget_ms = -1;
+	run_pass("{'templates': []}");
+	assert_true(seen.undecided);
+	assert_false(seen.patched);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -125,6 +162,7 @@ int main(void)
 		TEST(test_the_loop_turns_while_a_decision_is_made),
 		TEST(test_a_change_in_the_meantime_is_decided_on),
 		TEST(test_a_pass_is_freed_while_it_is_decided),
+		TEST(test_an_expensive_decision_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

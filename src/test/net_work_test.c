@@ -162,6 +162,7 @@ static void test_first_come_first_served(void **state)
 	assert_int_equal(atomic_load(&f->busiest), taken + 1);
 	f->left = SIZE_MAX;
 	open_gate(f, taken);
+	work_stop(f->loop); /* before the tasks go out of scope */
 }
 
 static void test_a_cancelled_job_that_waits_never_runs(void **state)

@@ -207,7 +207,7 @@ static struct {
 	int decisions, endings, views;
 	void (*on_decided)(void); /* NULL: nothing */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
-	bool ray_reached;
+	bool ray_reached, undecided;
 	char active[1024]; /* the message of ScalingActive */
 	const char *ray_note;
 	struct pace_reading reading;
@@ -266,6 +266,7 @@ static void ended(void *context, const struct pass_result *result)
 	(void)context;
 	seen.endings++;
 	seen.patched = result->patched_body != NULL;
+	seen.undecided = result->undecided;
 	seen.reading = result->reading;
 	if (result->err)
 		seen.err = *result->err;
