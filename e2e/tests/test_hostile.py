@@ -18,6 +18,8 @@ from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_manifests import gcs_port
 
 GROUPS = {
+    "nul": [kind for kind in hostile.OBJECTS if kind.name.startswith("nul-")],
+    "large-and-deep-objects": [kind for kind in hostile.OBJECTS if kind.name in ("big-pod", "big-pods", "deep")],
     "speeds": hostile.SPEEDS,
     "large-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-300k", "nodes-1m", "nodes-empty", "stall-60m")],
     "floods": hostile.FLOODS,
