@@ -102,18 +102,16 @@ enum json_type json_type(const struct json_at *at)
 	return JSON_OBJECT;
 }
 
+static const char unreadable[] =
+	"unreadable: text or name has \\u0000, half a surrogate pair or bytes that are not UTF-8";
+
 const char *json_type_name(enum json_type type)
 {
 	static const char *const names[] = {
-		[JSON_MISSING] = "missing",
-		[JSON_NULL] = "null",
-		[JSON_BOOLEAN] = "a boolean",
-		[JSON_NUMBER] = "a number",
-		[JSON_STRING] = "a string",
-		[JSON_ARRAY] = "an array",
-		[JSON_OBJECT] = "an object",
-		[JSON_UNREADABLE] = "unreadable: its text or its name holds \\u0000, half of a "
-				    "surrogate pair or bytes that are not UTF-8",
+		[JSON_MISSING] = "missing",   [JSON_NULL] = "null",
+		[JSON_BOOLEAN] = "a boolean", [JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string",   [JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object",  [JSON_UNREADABLE] = unreadable,
 	};
 
 	return names[type];
@@ -324,7 +322,7 @@ const char *json_text_value(const struct json_at *at)
 
 const char *json_unreadable_value(const struct json_at *at)
 {
-	CHECK(json_type(at) == JSON_UNREADABLE);
+	CHECK(at->json && json_type(at) == JSON_UNREADABLE);
 	return cJSON_IsString(at->json) ? at->json->valuestring : "";
 }
 

@@ -137,9 +137,9 @@ static void test_foreign_strings(void **state)
 		root = json_root(tree, "", &reader);
 		assert_int_equal(json_text(&root, "x", &text), -1);
 		assert_string_equal(
-			err.text, "x: must be a string, is unreadable: its text or its name holds "
-				  "\\u0000, half of a surrogate pair or bytes that are not UTF-8; "
-				  "remove them");
+			err.text,
+			"x: must be a string, is unreadable: text or name has \\u0000, half a "
+			"surrogate pair or bytes that are not UTF-8; remove them");
 		assert_int_equal(json_shown(&root, "x", &text), 0);
 		assert_string_equal(text, shown[i]);
 		for (struct json_at e = json_first(&root); e.json; json_next(&e)) {
