@@ -120,6 +120,7 @@ struct ray_state {
 	const struct ray_constraint *constraints;
 	size_t constraint_count;
 	const char *session_name;
+	int64_t received_ms;     /* of a live reply: the loop_boot_ms of its arrival */
 	size_t reply_bytes;      /* of the message that it came in; 0: from a file */
 	struct strings problems; /* "pendingResourceRequests[3].request.resourcesBundle.CPU: NaN" */
 };

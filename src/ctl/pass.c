@@ -384,7 +384,8 @@ static void state_read(void *context, const struct ray_state *state, const struc
 	}
 	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
 	pass->ray_state = state;
-	pass->read_ms = loop_boot_ms();
+	/* Decoding may have waited for its turn. */
+	pass->read_ms = state ? state->received_ms : loop_boot_ms();
 	count_gcs_error(pass, err);
 	if (err)
 		pass->ray_err = *err;
@@ -418,8 +419,8 @@ static void read_state(struct pass *pass)
 		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, gcs_timeout_ms(pass),
 						     &pass->arena, kv_requests_read, kv);
 	}
-	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass), &pass->arena,
-					    state_read, request);
+	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass),
+					    &pass->ray_arena, state_read, request);
 	if (pass->callbacks.unchanged && !pass->config.read_kv_requests)
 		gcs_call_ask_known(request->gcs, state_known);
 }
@@ -448,7 +449,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->memory = budget_new("one pass (--max-pass-memory)",
 				  (size_t)config->control->options->max_pass_memory_mib << 20,
 				  config->control->memory);
-	pass->arena.budget = pass->memory;
+	pass->arena.budget = pass->ray_arena.budget = pass->memory;
 	pass->config.namespace_ = arena_strdup(&pass->arena, config->namespace_);
 	pass->config.name = arena_strdup(&pass->arena, config->name);
 	pass->config.api_version = arena_strdup(&pass->arena, config->api_version);

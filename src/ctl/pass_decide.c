@@ -56,6 +56,7 @@ static void decision_done(void *context)
 
 void pass_release(struct pass *pass)
 {
+	arena_done(&pass->ray_arena);
 	arena_done(&pass->arena);
 	budget_free(pass->memory);
 	memory_free(pass);

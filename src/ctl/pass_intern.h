@@ -48,8 +48,8 @@ struct pass_work {
 struct pass {
 	struct pass_config config;
 	struct pass_callbacks callbacks;
-	struct budget *memory; /* of this pass: the bytes of replies, and the arena */
-	struct arena arena;
+	struct budget *memory;         /* of this pass: the bytes of replies, and the arenas */
+	struct arena arena, ray_arena; /* of the pass, and of ray_state */
 	enum pass_step step;
 	struct loop_timer *start;
 	struct work_job *job;   /* NULL: nothing is being decided */

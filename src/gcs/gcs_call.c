@@ -8,6 +8,7 @@
 #include "net/grpc.h"
 #include "net/h2.h"
 #include "net/loop.h"
+#include "net/work.h"
 
 #define GCS_PATH_CLUSTER_ID "/ray.rpc.NodeInfoGcsService/GetClusterId"
 
@@ -23,6 +24,8 @@ static void gcs_call_free(struct gcs_call *call)
 	while (*link != call)
 		link = &(*link)->next;
 	*link = call->next;
+	if (call->job)
+		work_cancel(call->job);
 	loop_timer_free(call->later);
 	memory_free(call->err);
 	buf_done(&call->request);
@@ -162,6 +165,7 @@ static void gcs_on_reply(void *context, const struct h2_reply *reply, const stru
 
 	call->h2 = NULL;
 	if (!err) {
+		call->body = reply->body;
 		call->read(call, reply->message, reply->size);
 		return;
 	}

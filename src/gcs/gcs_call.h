@@ -16,6 +16,7 @@
 struct h2_call;
 struct h2_session;
 struct loop_timer;
+struct work_job;
 
 #define GCS_CLUSTER_ID_MAX_BYTES 64
 /* Of the replies that are a few words: an id, a refusal, a key's value that is not a list of bundles. */
@@ -56,6 +57,8 @@ struct gcs_call {
 	gcs_call_read *read;
 	gcs_call_failed *failed;
 	struct arena *arena;    /* the caller's, NULL where none is needed */
+	struct buf *body;       /* of the reply, while it is read */
+	struct work_job *job;   /* a reply is read on another thread; NULL: none */
 	gcs_state_known *known; /* of GetClusterResourceState; NULL: nobody asks */
 	void *context;
 	union {
@@ -83,6 +86,10 @@ struct gcs_call gcs_call_take(struct gcs_call *call);
 void gcs_call_fail(struct gcs_call *call, const struct err *err);
 /* The same on a later turn of the loop. */
 void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
+
+/* The gcs_call_read of GetClusterResourceState: takes the reply's bytes, decodes them on a thread of the pool
+ * and ends the call on a later turn of the loop. */
+void gcs_decode(struct gcs_call *call, const void *message, size_t size);
 
 /* 0 for OK and for no status. */
 int gcs_status_check(const Ray__GcsStatus *status, struct err *err);

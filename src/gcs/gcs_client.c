@@ -4,11 +4,9 @@
 
 #include "base/memory.h"
 #include "gcs/gcs_call.h"
-#include "gcs/gcs_digest.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
 #include "gcs/gcs_requests.h"
-#include "gcs/gcs_state.h"
 #include "net/h2.h"
 #include "net/h2_tls.h"
 
@@ -112,30 +110,6 @@ static void gcs_state_failed(struct gcs_call *call, const struct err *err)
 	taken.done.state(taken.context, NULL, err);
 }
 
-static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.state(taken.context, state, NULL);
-}
-
-static void gcs_state_read(struct gcs_call *call, const void *message, size_t size)
-{
-	struct ray_state *state;
-	struct err err;
-
-	if (call->known && call->known(call->context, gcs_state_digest(message, size), size)) {
-		gcs_state_end(call, NULL);
-		return;
-	}
-	state = ARENA_NEW(call->arena, struct ray_state);
-	if (gcs_state_decode(message, size, call->arena, state, &err) < 0) {
-		gcs_call_fail(call, &err);
-		return;
-	}
-	gcs_state_end(call, state);
-}
-
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known)
 {
 	call->known = known;
@@ -149,7 +123,7 @@ struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout
 	Ray__GetClusterResourceStateRequest request = RAY__GET_CLUSTER_RESOURCE_STATE_REQUEST__INIT;
 	struct gcs_call *call = gcs_call_new(client, timeout_ms,
 					     GCS_AUTOSCALER_SERVICE "GetClusterResourceState",
-					     gcs_state_read, gcs_state_failed, context);
+					     gcs_decode, gcs_state_failed, context);
 
 	call->arena = arena;
 	call->done.state = done;

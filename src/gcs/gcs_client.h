@@ -65,7 +65,8 @@ void gcs_client_free(struct gcs_client *client);
 void gcs_call_cancel(struct gcs_call *call);
 
 /* GetClusterResourceState. `state` is NULL exactly when there is an err (but see gcs_call_ask_known), else
- * it lives in `arena`.
+ * it lives in `arena`: the reply is decoded on a thread of the pool (net/work.h) into an arena that takes
+ * its place, and what was in it before is freed.
  * It is always a complete reply (gRPC OK, the whole message); whether it has a living head is for
  * decide() to see. Amounts that make no sense are listed in state->problems. */
 typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);

@@ -19,6 +19,7 @@
 #include "base/err.h"
 
 struct budget;
+struct buf;
 struct h2_call;
 struct h2_session;
 struct h2_tls;
@@ -79,6 +80,8 @@ struct h2_reply {
 	const char *grpc_message; /* decoded; "" */
 	const void *message;      /* the whole message when err is NULL */
 	size_t size;
+	struct buf *
+		body; /* its bytes: who needs them for longer moves it, with its reference of the budget */
 };
 
 /* err is NULL only for grpc-status 0 with the whole message; kinds of the others: those of

@@ -275,6 +275,7 @@ void h2_call_deliver(struct h2_call *call)
 		.grpc_message = buf_string(&grpc_message),
 		.message = buf_string(&reader.message),
 		.size = reader.message.size,
+		.body = &reader.message,
 	};
 	struct err err;
 

@@ -31,6 +31,7 @@ static void close_pool(void)
 {
 	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
 
+	seen.on_view = NULL;
 	sem_init(&pool.gate, 0, 0);
 	for (size_t i = 0; i < work_at_once(); i++)
 		pool.jobs[i] = work_start(script.loop, &functions, NULL);
@@ -63,7 +64,7 @@ static bool has_ticked(void *context)
 
 static void start_deciding(void)
 {
-	close_pool();
+	seen.on_view = close_pool; /* the reply has been decoded then */
 	start_pass(NULL);
 	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
 }
@@ -118,6 +119,29 @@ static void test_a_pass_is_freed_while_it_is_decided(void **state)
 	assert_int_equal(seen.endings, 0);
 }
 
+static bool a_job_waits(void *context)
+{
+	(void)context;
+	return work_count(script.loop) > work_at_once();
+}
+
+/* The job owns the bytes of the reply and what is made of them. */
+static void test_a_pass_is_freed_while_its_reply_is_decoded(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	close_pool();
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, a_job_waits, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Reading");
+	pass_free(seen.pass);
+	seen.pass = NULL;
+	assert_int_equal(work_count(script.loop), work_at_once());
+	open_pool();
+	work_stop(script.loop);
+	assert_int_equal(seen.endings, 0);
+}
+
 #define SHAPES 40
 
 /* Enough different bundles for a question after the budget, which is used up before it begins. */
@@ -162,6 +186,7 @@ int main(void)
 		TEST(test_the_loop_turns_while_a_decision_is_made),
 		TEST(test_a_change_in_the_meantime_is_decided_on),
 		TEST(test_a_pass_is_freed_while_it_is_decided),
+		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),
 		TEST(test_an_expensive_decision_changes_nothing),
 	};
 

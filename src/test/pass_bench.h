@@ -206,6 +206,7 @@ static struct {
 	struct pass *pass;
 	int decisions, endings, views;
 	void (*on_decided)(void); /* NULL: nothing */
+	void (*on_view)(void);    /* likewise */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached, undecided;
 	char active[1024]; /* the message of ScalingActive */
@@ -225,6 +226,8 @@ static void view(void *context, struct arena *arena, struct pass_view *ret_view)
 
 	(void)context;
 	seen.views++;
+	if (seen.on_view)
+		seen.on_view();
 	if (act_decode_cluster(cluster, strlen(cluster), arena, object, &err) < 0 ||
 	    act_decode_pods(pods, strlen(pods), arena, &list, &ret_view->pod_count, &err) < 0)
 		fail_msg("%s", err.text);

@@ -1,0 +1,132 @@
+#include "base/budget.h"
+#include "base/buf.h"
+#include "base/memory.h"
+#include "gcs/gcs_call.h"
+#include "gcs/gcs_digest.h"
+#include "gcs/gcs_state.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+#define GCS_DIGEST_INLINE_BYTES ((size_t)64 << 10) /* under 0.1 ms */
+
+static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
+{
+	struct gcs_call taken = gcs_call_take(call);
+
+	taken.done.state(taken.context, state, NULL);
+}
+
+/* A reply that is read on a thread of the pool: it owns the bytes and what is made of them. */
+struct gcs_decode {
+	struct gcs_call *call; /* its job is cancelled before it ends */
+	struct budget *budget; /* of what follows; NULL: none */
+	struct buf body;
+	int64_t received_ms;
+	bool digested; /* the digest is known */
+	uint64_t digest;
+	struct arena arena;
+	struct ray_state *state; /* NULL: it is no good, and err says why */
+	struct err err;
+};
+
+static void gcs_decode_free(void *context)
+{
+	struct gcs_decode *decode = context;
+
+	arena_done(&decode->arena);
+	buf_done(&decode->body);
+	budget_free(decode->budget);
+	memory_free(decode);
+}
+
+static void gcs_digest_run(void *context, const struct work_job *job)
+{
+	struct gcs_decode *decode = context;
+
+	(void)job;
+	decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
+}
+
+static void gcs_decode_run(void *context, const struct work_job *job)
+{
+	struct gcs_decode *decode = context;
+	struct ray_state *state = ARENA_NEW(&decode->arena, struct ray_state);
+
+	(void)job;
+	if (gcs_state_decode(buf_string(&decode->body), decode->body.size, &decode->arena, state,
+			     &decode->err) < 0)
+		return;
+	state->received_ms = decode->received_ms;
+	decode->state = state;
+}
+
+static void gcs_decode_done(void *context)
+{
+	struct gcs_decode *decode = context;
+	struct gcs_call *call = decode->call;
+	struct arena arena = decode->arena;
+	const struct ray_state *state = decode->state;
+	struct err err = decode->err;
+
+	call->job = NULL;
+	decode->arena = ARENA_INIT;
+	gcs_decode_free(decode);
+	if (!state) {
+		arena_done(&arena);
+		gcs_call_fail(call, &err);
+		return;
+	}
+	arena_done(call->arena);
+	*call->arena = arena;
+	gcs_state_end(call, state);
+}
+
+static void gcs_decode_digested(void *context);
+
+/* First the digest, where it is asked for and would take long; then the state unless it is known. */
+static void gcs_decode_start(struct gcs_decode *decode)
+{
+	static const struct work_functions digest = { gcs_digest_run, gcs_decode_digested,
+						      gcs_decode_free };
+	static const struct work_functions state = { gcs_decode_run, gcs_decode_done,
+						     gcs_decode_free };
+	struct gcs_call *call = decode->call;
+
+	if (call->known && !decode->digested) {
+		decode->digested = true;
+		if (decode->body.size > GCS_DIGEST_INLINE_BYTES) {
+			call->job = work_start(call->client->loop, &digest, decode);
+			return;
+		}
+		decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
+	}
+	if (call->known && call->known(call->context, decode->digest, decode->body.size)) {
+		gcs_decode_free(decode);
+		gcs_state_end(call, NULL);
+		return;
+	}
+	call->job = work_start(call->client->loop, &state, decode);
+}
+
+static void gcs_decode_digested(void *context)
+{
+	struct gcs_decode *decode = context;
+
+	decode->call->job = NULL;
+	gcs_decode_start(decode);
+}
+
+void gcs_decode(struct gcs_call *call, const void *message, size_t size)
+{
+	struct gcs_decode *decode = memory_alloc(sizeof(*decode));
+
+	(void)message;
+	(void)size;
+	decode->call = call;
+	decode->body = *call->body;
+	decode->budget = decode->body.budget; /* with the reference that the reply has */
+	decode->arena.budget = decode->budget;
+	*call->body = (struct buf){ .data = NULL };
+	decode->received_ms = loop_boot_ms();
+	gcs_decode_start(decode);
+}
