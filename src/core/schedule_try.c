@@ -354,9 +354,13 @@ static void keep_order(struct attempt *attempt, size_t old_nodes)
 		else
 			run->order.at[kept++] = node;
 	}
-	memmove(&run->order.at[chosen_count], run->order.at, kept * sizeof(*chosen));
-	memcpy(run->order.at, chosen, chosen_count * sizeof(*chosen));
-	memcpy(&run->order.at[chosen_count + kept], exhausted, exhausted_count * sizeof(*chosen));
+	if (count > 0) {
+		size_t size = sizeof(*chosen);
+
+		memmove(&run->order.at[chosen_count], run->order.at, kept * size);
+		memcpy(run->order.at, chosen, chosen_count * size);
+		memcpy(&run->order.at[chosen_count + kept], exhausted, exhausted_count * size);
+	}
 	for (size_t node = old_nodes; node < run->nodes.count; node++)
 		VEC_PUSH(run->scratch, &run->order, (uint32_t)node);
 }
