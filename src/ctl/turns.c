@@ -2,8 +2,10 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "net/work.h"
 
 struct turns {
+	struct loop *loop;
 	struct loop_timer *timer; /* set while somebody waits */
 	struct list waiting;
 };
@@ -12,6 +14,10 @@ static void begin_some(void *context)
 {
 	struct turns *turns = context;
 
+	if (work_count(turns->loop) >= TURNS_JOBS_MAX) {
+		loop_timer_start(turns->timer, TURNS_HELD_MS);
+		return;
+	}
 	/* Who asks again from inside stands behind the others. */
 	for (size_t begun = 0; turns->waiting.first && begun < TURNS_BEGIN_MAX; begun++) {
 		struct turn *turn = LIST_MEMBER(turns->waiting.first, struct turn, item);
@@ -27,6 +33,7 @@ struct turns *turns_new(struct loop *loop)
 {
 	struct turns *turns = memory_alloc(sizeof(*turns));
 
+	turns->loop = loop;
 	turns->timer = loop_timer_new(loop, begin_some, turns);
 	return turns;
 }

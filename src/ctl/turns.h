@@ -5,7 +5,9 @@
  * more; with it every cluster is read less often, and all goes on.
  * A cluster has one place, and behind all others when it asks again, so nobody waits for more than one
  * pass of each other one.
- * How long a pass takes does not matter here: a head that hangs holds up nobody.
+ * How long a pass takes does not matter here: a head that hangs holds up nobody. Jobs on other threads
+ * (net/work.h) do: each one that waits holds the memory of its pass. While TURNS_JOBS_MAX of them are not
+ * done, no pass begins.
  * Owned by ctl/controller. Must not know what a pass is. */
 #ifndef CTL_TURNS_H
 #define CTL_TURNS_H
@@ -18,6 +20,8 @@
 
 /* Each takes about 0.3 ms of the processor, its answer included. */
 #define TURNS_BEGIN_MAX 64
+#define TURNS_JOBS_MAX 64
+#define TURNS_HELD_MS 2 /* until the jobs are counted again */
 
 struct turns;
 

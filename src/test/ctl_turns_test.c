@@ -1,9 +1,12 @@
 /* ctl/turns: how many passes begin in one turn of the loop, in which order, and what happens in
  * between. */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "ctl/turns.h"
+#include "net/work.h"
 #include "test/loop_wait.h"
 #include "test/support.h"
 
@@ -175,6 +178,49 @@ static void who_leaves_is_not_called(void **state)
 	assert_int_equal(bench.order[2], 4);
 }
 
+static atomic_bool released;
+
+static void job_run(void *context, const struct work_job *job)
+{
+	(void)context;
+	while (!atomic_load(&released) && !work_is_cancelled(job))
+		(void)sched_yield();
+}
+
+static void job_ended(void *context)
+{
+	++*(unsigned *)context;
+}
+
+static bool some_time_has_passed(void *context)
+{
+	return loop_boot_ms() >= *(int64_t *)context;
+}
+
+/* The memory of passes whose decisions wait for a thread is bounded. */
+static void none_begins_while_many_jobs_wait(void **state)
+{
+	static const struct work_functions functions = { .run = job_run,
+							 .done = job_ended,
+							 .drop = job_ended };
+	int64_t until_ms = loop_boot_ms() + 10 * TURNS_HELD_MS;
+	unsigned ended = 0;
+
+	(void)state;
+	atomic_store(&released, false);
+	for (unsigned i = 0; i < TURNS_JOBS_MAX; i++)
+		(void)work_start(bench.loop, &functions, &ended);
+	ask(0);
+	assert_true(loop_wait_until(bench.loop, some_time_has_passed, &until_ms, WAIT_MS));
+	assert_int_equal(bench.begun, 0);
+	atomic_store(&released, true);
+	run();
+	assert_int_equal(bench.begun, 1);
+	assert_in_range(ended, 1, TURNS_JOBS_MAX);
+	work_stop(bench.loop);
+	assert_int_equal(ended, TURNS_JOBS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_always_asks_delays_others_by_one_round, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(who_leaves_is_not_called, setup, teardown),
+		cmocka_unit_test_setup_teardown(none_begins_while_many_jobs_wait, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
