@@ -173,7 +173,7 @@ static void test_decisions_that_are_too_expensive(void **state)
 	for (int64_t wanted = 2 * SCAN_MS; wanted < 60000; wanted *= 2) {
 		pace_decided(&pace, SCAN_MS, true);
 		assert_int_equal(pace_interval_ms(&pace, SCAN_MS), wanted);
-		assert_int_equal(pace_spacing_ms(&pace, 100), wanted);
+		assert_int_equal(pace_wake_ms(&pace, 0), wanted);
 		(void)pace_update(&pace, SCAN_MS,
 				  &small); /* that it is read well changes nothing */
 	}
@@ -182,7 +182,7 @@ static void test_decisions_that_are_too_expensive(void **state)
 	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), PACE_UNDECIDED_MAX_MS);
 	pace_decided(&pace, SCAN_MS, false);
 	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
-	assert_int_equal(pace_spacing_ms(&pace, 100), 100);
+	assert_int_equal(pace_wake_ms(&pace, 0), 100);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
