@@ -167,15 +167,16 @@ static void write_broken(struct situation *s)
 		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
 }
 
+/* Head first, then the workers in canonical order: the order of the Pods in the snapshot changes nothing. */
 static void write_unreadable(struct situation *s)
 {
 	const char *text = "";
 	size_t count = 0;
 
-	for (size_t i = 0; i < s->snapshot->pod_count; i++) {
-		const struct pod *pod = &s->snapshot->pods[i];
+	for (size_t i = 0; i <= s->worker_count; i++) {
+		const struct pod *pod = i == 0 ? s->head_pod : s->workers[i - 1].pod;
 
-		if (pod->unreadable == NULL || count++ >= PROBLEMS_MAX)
+		if (pod == NULL || pod->unreadable == NULL || count++ >= PROBLEMS_MAX)
 			continue;
 		text = arena_printf(s->arena, "%s%sPod %s: %s", text, count > 1 ? "; " : "",
 				    pod->name, pod->unreadable);
@@ -184,7 +185,7 @@ static void write_unreadable(struct situation *s)
 		text = arena_printf(s->arena, "%s; and %zu more", text, count - PROBLEMS_MAX);
 	if (count > 0)
 		add(s, CONDITION_POD_UNREADABLE, true, REASON_PODS_UNREADABLE,
-		    arena_printf(s->arena, "%s; what cannot be read counts as busy", text));
+		    arena_printf(s->arena, "%s; a Pod that cannot be read counts as busy", text));
 }
 
 /* Only while there are findings, as of what is invalid. A snapshot in a file has none. */
