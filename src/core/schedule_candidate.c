@@ -23,7 +23,7 @@ uint32_t schedule_candidate_rest(const struct schedule_pool *pool,
 				 const struct schedule_candidate *c, uint32_t node)
 {
 	if (node < pool->run->nodes.count)
-		return pool->run->nodes.at[node].rest;
+		return pool->run->rests_of.at[node];
 	return pool->run->template_rest[pool->run->states.states.at[c->state].type];
 }
 
@@ -35,9 +35,9 @@ uint32_t schedule_candidate_placed(const struct schedule_pool *pool, uint32_t no
 /* With the same fill the larger sum of the rest gives the larger average. */
 static bool member_before(const struct schedule_pool *pool, uint32_t a, uint32_t b)
 {
-	const struct schedule_work *nodes = pool->run->nodes.at;
-	double first = pool->run->states.rests.at[nodes[a].rest].sum;
-	double second = pool->run->states.rests.at[nodes[b].rest].sum;
+	const uint32_t *rests = pool->run->rests_of.at;
+	double first = pool->run->states.rests.at[rests[a]].sum;
+	double second = pool->run->states.rests.at[rests[b]].sum;
 
 	if (first > second || first < second)
 		return first > second;
@@ -81,16 +81,31 @@ void schedule_candidate_read_first(struct schedule_pool *pool, struct schedule_c
 	c->rest = rest;
 }
 
+/* Of running nodes with different rests the best goes to the front; the others wait for the first
+ * pop, because most candidates are never chosen. */
 static void order_members(struct schedule_pool *pool, struct schedule_candidate *c)
 {
+	size_t best = 0;
+
 	if (!pool->run->states.states.at[c->state].running)
 		return;
-	for (size_t i = 1; i < c->members.count && !c->mixed; i++)
-		c->mixed = schedule_candidate_rest(pool, c, c->members.at[i]) != c->rest;
+	for (size_t i = 1; i < c->members.count; i++) {
+		if (schedule_candidate_rest(pool, c, c->members.at[i]) == c->rest)
+			continue;
+		c->mixed = true;
+		break;
+	}
 	if (!c->mixed)
 		return;
-	for (size_t i = c->members.count / 2; i-- > 0;)
-		member_sift(pool, c->members.at, c->members.count, i);
+	for (size_t i = 1; i < c->members.count; i++)
+		if (member_before(pool, c->members.at[i], c->members.at[best]))
+			best = i;
+	if (best) {
+		uint32_t member = c->members.at[best];
+
+		c->members.at[best] = c->members.at[0];
+		c->members.at[0] = member;
+	}
 	schedule_candidate_read_first(pool, c);
 }
 
@@ -103,6 +118,9 @@ uint32_t schedule_pool_pop_member(struct schedule_pool *pool, uint32_t candidate
 		c->next++;
 		return member;
 	}
+	for (size_t i = c->heaped ? 0 : c->members.count / 2; i-- > 0;)
+		member_sift(pool, c->members.at, c->members.count, i);
+	c->heaped = true;
 	c->members.at[0] = c->members.at[--c->members.count];
 	member_sift(pool, c->members.at, c->members.count, 0);
 	return member;

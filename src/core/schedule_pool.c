@@ -13,6 +13,8 @@ void schedule_pool_init(struct schedule_pool *pool, struct schedule_run *run,
 	struct arena *arena = run->attempt;
 
 	*pool = (struct schedule_pool){ .run = run, .list = list };
+	pool->candidates.at = run->candidates;
+	pool->candidates.capacity = run->candidate_capacity;
 	pool->word_count = (list->count + 63) / 64;
 	schedule_index_init(&pool->index, list, &run->words, &run->index_scratch, run->scratch,
 			    arena);
@@ -123,12 +125,18 @@ void schedule_pool_drop(struct schedule_pool *pool, uint32_t candidate)
 
 static uint32_t candidate_add(struct schedule_pool *pool, uint32_t state, size_t template_type)
 {
-	struct schedule_candidate *c = VEC_ADD(arena_of(pool), &pool->candidates);
+	struct schedule_run *run = pool->run;
+	struct schedule_candidate *c = VEC_ADD(run->scratch, &pool->candidates);
 
-	c->state = state;
-	c->template_type = template_type;
-	c->key = c->bound = BEST_KEY;
-	c->bound_at = -1;
+	*c = (struct schedule_candidate){
+		.state = state,
+		.template_type = template_type,
+		.key = BEST_KEY,
+		.bound = BEST_KEY,
+		.bound_at = -1,
+	};
+	run->candidates = pool->candidates.at;
+	run->candidate_capacity = pool->candidates.capacity;
 	return (uint32_t)pool->candidates.count - 1;
 }
 
@@ -170,32 +178,37 @@ static uint64_t shapes_that_fit(const struct schedule_pool *pool, uint32_t id)
 }
 
 /* candidate_of: by state, number + 1. In short lists a state into which nothing fits has none. */
+static void add_candidate(struct schedule_pool *pool, uint32_t state, uint32_t *candidate_of)
+{
+	uint64_t fits = 1;
+	struct schedule_candidate *c;
+
+	if (candidate_of[state] || (pool->sums && pool->sums[state]))
+		return;
+	if (pool->sums) {
+		fits = shapes_that_fit(pool, state);
+		pool->sums[state] = fits ? SCHEDULE_SUMS_SOME : SCHEDULE_SUMS_NONE;
+	}
+	if (!fits)
+		return;
+	candidate_of[state] = candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
+	if (!pool->sums)
+		return;
+	c = &pool->candidates.at[candidate_of[state] - 1];
+	c->fits = arena_array(arena_of(pool), 1, sizeof(*c->fits));
+	c->fits[0] = fits;
+}
+
 static void add_candidates(struct schedule_pool *pool, uint32_t *candidate_of)
 {
 	struct schedule_run *run = pool->run;
-	bool short_list = pool->list->count <= SUMS_SHAPES_MAX;
 
-	if (short_list)
+	if (pool->list->count <= SUMS_SHAPES_MAX)
 		pool->sums = arena_array(arena_of(pool), run->states.states.count + 1, 1);
 	for (size_t i = 0; i < run->order.count; i++) {
 		uint32_t state = run->states_of.at[run->order.at[i]];
 
-		if (!candidate_of[state] && (!short_list || !pool->sums[state])) {
-			uint64_t fits = short_list ? shapes_that_fit(pool, state) : 1;
-
-			if (short_list)
-				pool->sums[state] = fits ? SCHEDULE_SUMS_SOME : SCHEDULE_SUMS_NONE;
-			if (fits)
-				candidate_of[state] =
-					candidate_add(pool, state, SCHEDULE_NO_INDEX) + 1;
-			if (fits && short_list) {
-				struct schedule_candidate *c =
-					&pool->candidates.at[candidate_of[state] - 1];
-
-				c->fits = arena_array(arena_of(pool), 1, sizeof(*c->fits));
-				c->fits[0] = fits;
-			}
-		}
+		add_candidate(pool, state, candidate_of);
 		if (candidate_of[state])
 			pool->candidates.at[candidate_of[state] - 1].members.count++;
 	}
@@ -235,6 +248,9 @@ void schedule_pool_add_nodes(struct schedule_pool *pool)
 
 	add_candidates(pool, candidate_of);
 	share_members(pool, candidate_of);
+	pool->heaps[SCHEDULE_HEAP_NODES].at.at =
+		arena_array(arena_of(pool), pool->candidates.count + 1, sizeof(uint32_t));
+	pool->heaps[SCHEDULE_HEAP_NODES].at.capacity = pool->candidates.count + 1;
 	pool->next_rank = run->order.count;
 	for (uint32_t i = 0; i < pool->candidates.count; i++) {
 		struct schedule_candidate *c = &pool->candidates.at[i];

@@ -20,7 +20,8 @@ struct schedule_candidate {
 	size_t template_type;  /* SCHEDULE_NO_INDEX: nodes that are there */
 	VEC(uint32_t) members; /* nodes; of equal key the first in the list first */
 	size_t next;           /* members before it are taken */
-	bool mixed; /* running nodes with different rests: members[next..] is a heap by rest */
+	bool mixed;  /* running nodes with different rests: the first is the best of them */
+	bool heaped; /* and all are a heap by rest, from the first pop on */
 	bool touched, fresh, listed; /* listed: in its heap */
 	enum schedule_heap_name heap;
 	uint64_t rank;         /* of its first member: of equal keys the lowest is chosen */

@@ -15,6 +15,7 @@ static void add_given(struct schedule_run *run, size_t index)
 	};
 	VEC_PUSH(run->scratch, &run->order, (uint32_t)index);
 	VEC_PUSH(run->scratch, &run->states_of, 0);
+	VEC_PUSH(run->scratch, &run->rests_of, 0);
 	run->list_nodes++;
 	if (node->type != SCHEDULE_NO_INDEX)
 		run->type_nodes[node->type]++;
@@ -84,7 +85,7 @@ static void set_node(struct schedule_run *run, size_t index, bool totals)
 		view.total = &problem->types[work->type].resources;
 	}
 	view.available = node && !totals ? &node->available : view.total;
-	run->states_of.at[index] = schedule_state_of(&run->states, &view, &work->rest);
+	run->states_of.at[index] = schedule_state_of(&run->states, &view, &run->rests_of.at[index]);
 }
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
@@ -167,9 +168,9 @@ struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
 		.status = SCHEDULE_LAUNCH,
 		.launch_phase = phase,
 		.labels = run->template_labels[type],
-		.rest = run->template_rest[type],
 	};
 	VEC_PUSH(run->scratch, &run->states_of, run->template_state[type]);
+	VEC_PUSH(run->scratch, &run->rests_of, run->template_rest[type]);
 	run->launches[type]++;
 	return work;
 }

@@ -19,10 +19,10 @@ struct schedule_work {
 	enum schedule_status status;
 	enum schedule_cause cause;
 	enum schedule_phase launch_phase;
-	bool cancelled;        /* a launch taken back: no part of the run any more */
-	bool sorted;           /* by the phase of the maxima per type */
-	uint32_t labels;       /* label set: it keeps anti-affinity labels over all phases */
-	uint32_t rest, placed; /* of the source that is placed now; the state: see states_of */
+	bool cancelled;  /* a launch taken back: no part of the run any more */
+	bool sorted;     /* by the phase of the maxima per type */
+	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
+	uint32_t placed; /* of the source that is placed now; more of it: states_of, rests_of */
 	const struct schedule_chunk *placements;
 };
 
@@ -49,10 +49,12 @@ struct schedule_run {
 	struct schedule_states states;
 	struct schedule_room room;
 	struct schedule_index_scratch index_scratch;
-	VEC(struct schedule_work) nodes; /* the given ones in their order, then the new ones */
-	VEC(uint32_t) states_of;         /* by node: its state, dense because each try reads all */
-	VEC(uint32_t) order;             /* of nodes, as Ray's list stands */
-	uint32_t *template_labels;       /* by type */
+	struct schedule_candidate *candidates; /* storage of the pools, one after the other */
+	size_t candidate_capacity;
+	VEC(struct schedule_work) nodes;   /* the given ones in their order, then the new ones */
+	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
+	VEC(uint32_t) order;               /* of nodes, as Ray's list stands */
+	uint32_t *template_labels;         /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */
 	int64_t *launches;   /* by type */
