@@ -32,6 +32,10 @@
 #define ALIGNMENT ((size_t)16)
 #define FIRST_BLOCK_BYTES ((size_t)4 << 10)
 #define LARGEST_BLOCK_BYTES ((size_t)64 << 10)
+/* Of an arena that is large already: malloc maps such blocks one by one (net/process), so that they go
+ * back to the system with the arena, whatever lies between them. */
+#define LARGE_ARENA_BYTES ((size_t)1 << 20)
+#define LARGE_ARENA_BLOCK_BYTES ((size_t)512 << 10)
 #define FIRST_ARRAY_ELEMENTS ((size_t)4)
 
 struct arena_block {
@@ -125,10 +129,13 @@ void arena_reserve(struct arena *arena, size_t bytes)
 	arena->head = block;
 }
 
-static size_t next_block_bytes(const struct arena_block *head)
+static size_t next_block_bytes(const struct arena *arena)
 {
+	const struct arena_block *head = arena->head;
 	size_t bytes = head != NULL ? head->capacity * 2 : FIRST_BLOCK_BYTES;
 
+	if (arena->used_bytes > LARGE_ARENA_BYTES)
+		return LARGE_ARENA_BLOCK_BYTES;
 	if (bytes < FIRST_BLOCK_BYTES)
 		return FIRST_BLOCK_BYTES;
 	return bytes < LARGEST_BLOCK_BYTES ? bytes : LARGEST_BLOCK_BYTES;
@@ -140,7 +147,7 @@ static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 {
 	struct arena_block *head = arena->head;
 	struct arena_block *block;
-	size_t usual = next_block_bytes(head);
+	size_t usual = next_block_bytes(arena);
 
 	if (head != NULL && head->capacity - head->used >= bytes)
 		return head;

@@ -6,6 +6,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define MMAP_THRESHOLD_BYTES (256 << 10)
+#define TRIM_THRESHOLD_BYTES (1 << 20)
+
 static double seconds(struct timeval time)
 {
 	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
@@ -54,6 +57,10 @@ void process_read(struct process_figures *ret_figures)
 void process_share_heap(void)
 {
 	(void)mallopt(M_ARENA_MAX, 1);
+	/* A large reply and what is made of it goes back to the system when it is freed; glibc would
+	 * raise these with the first large block that is freed, up to 32 MiB. */
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
 }
 
 void process_raise_files(void)
