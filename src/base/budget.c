@@ -76,6 +76,15 @@ bool budget_take(struct budget *budget, size_t bytes)
 	return fits;
 }
 
+bool budget_is_over(const struct budget *budget)
+{
+	size_t used = budget ? now(&budget->used_bytes) : 0;
+
+	return budget && (!is_within(budget, used) ||
+			  (budget->shared &&
+			   !is_fair(budget->shared, used, now(&budget->shared->used_bytes))));
+}
+
 bool budget_charge(struct budget *budget, size_t bytes)
 {
 	if (budget_take(budget, bytes))

@@ -36,6 +36,9 @@ bool budget_charge(struct budget *budget, size_t bytes);
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_release(struct budget *budget, size_t bytes);
 
+/* More is in use than is allowed: some of it was taken. */
+bool budget_is_over(const struct budget *budget);
+
 /* Why `bytes` more were refused; -1. ERR_LIMIT: the budget's own limit, the same again would fail
  * again. ERR_RETRY: others use up the shared one. */
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err);

@@ -18,6 +18,7 @@ void cpu_budget_own(struct cpu_budget *budget, struct arena *arena)
 	if (budget == NULL)
 		return;
 	CHECK(budget->arena_count < CPU_BUDGET_ARENAS_MAX);
+	arena->budget = budget->memory;
 	budget->arenas[budget->arena_count++] = arena;
 }
 

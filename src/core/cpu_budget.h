@@ -22,7 +22,9 @@
 struct cpu_budget {
 	bool (*exceeded)(void *context);
 	void *context;
-	int64_t ms; /* for the message alone */
+	int64_t ms;            /* for the message alone */
+	struct budget *memory; /* charged with the registered arenas; NULL: none */
+	bool out_of_memory; /* set by `exceeded`: it is the memory, not the time; for the message */
 	/* Of decide() and this module: */
 	bool exhausted; /* the plan changes nothing because of it */
 	unsigned steps;
@@ -33,7 +35,7 @@ struct cpu_budget {
 
 /* One turn of a loop that a peer can make long. Called on the thread of decide(), and only within it. */
 void cpu_budget_step(struct cpu_budget *budget);
-/* Registers an arena of the caller until cpu_budget_done, which frees it; in reverse order. */
+/* Registers an empty arena of the caller until cpu_budget_done, which frees it; in reverse order. */
 void cpu_budget_own(struct cpu_budget *budget, struct arena *arena);
 void cpu_budget_done(struct cpu_budget *budget, struct arena *arena);
 

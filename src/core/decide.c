@@ -211,15 +211,20 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 	struct situation *s = situation_new(snapshot, arena);
 	const struct ray_state *state = snapshot->ray_state;
 	struct gate gate = { REASON_DECISION_TOO_EXPENSIVE, "" };
+	bool out_of_memory = snapshot->cpu_budget->out_of_memory;
 
 	gate.message = arena_printf(
 		arena,
-		"undecided, nothing is changed: the decision took more than %lld ms of CPU time, with "
+		"undecided, nothing is changed: the decision took more than %s, with "
 		"%zu pending requests, %zu placement groups, %zu worker groups and %zu Pods; ask for "
-		"fewer different bundles, or raise --decision-cpu-budget-ms",
-		(long long)snapshot->cpu_budget->ms, state != NULL ? state->request_count : 0,
-		state != NULL ? state->gang_count : 0, snapshot->cluster.group_count,
-		snapshot->pod_count);
+		"fewer different bundles, or raise %s",
+		out_of_memory ? "the memory of a pass" :
+				arena_printf(arena, "%lld ms of CPU time",
+					     (long long)snapshot->cpu_budget->ms),
+		state != NULL ? state->request_count : 0, state != NULL ? state->gang_count : 0,
+		snapshot->cluster.group_count, snapshot->pod_count,
+		out_of_memory ? "--max-pass-memory and --memory-budget" :
+				"--decision-cpu-budget-ms");
 	observe(s);
 	write_gated(s, &gate);
 	return s->plan;

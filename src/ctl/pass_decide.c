@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "core/decide.h"
@@ -14,9 +15,12 @@
 /* Also when the result will not be used: a pass that was freed lets go of its thread. */
 static bool is_exceeded(void *context)
 {
-	const struct pass_work *work = context;
+	const struct pass *pass = context;
+	struct pass_work *work = pass->work;
 
-	return work_is_cancelled(work->job) || work_cpu_us() > work->cpu_end_us;
+	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
+	return work->budget.out_of_memory || work_is_cancelled(work->job) ||
+	       work_cpu_us() > work->cpu_end_us;
 }
 
 /* On a thread of the pool: reads only the snapshot and writes only into the pass's arena. */
@@ -83,7 +87,8 @@ void pass_decide(struct pass *pass)
 	pass_observe(pass, &work->view, &work->snapshot);
 	work->budget = (struct cpu_budget){
 		.exceeded = is_exceeded,
-		.context = work,
+		.context = pass,
+		.memory = pass->memory,
 		.ms = pass->config.control->options->decision_cpu_budget_ms,
 	};
 	work->snapshot.cpu_budget = &work->budget;

@@ -3,6 +3,7 @@
 
 #include <semaphore.h>
 
+#include "base/budget.h"
 #include "net/work.h"
 #include "test/pass_bench.h"
 
@@ -143,21 +144,21 @@ static void test_a_pass_is_freed_while_its_reply_is_decoded(void **state)
 }
 
 #define SHAPES 40
+#define MANY_SHAPES 1800 /* 0.6 MiB to read, 1.4 MiB to decide on */
 
-/* Enough different bundles for a question after the budget, which is used up before it begins. */
-static void test_an_expensive_decision_changes_nothing(void **state)
+static void demand_shapes(size_t count)
 {
-	static Ray__ResourceRequestByCount pendings[SHAPES], *all[SHAPES];
-	static Ray__ResourceRequest requests[SHAPES];
-	static Ray__ResourceRequest__ResourcesBundleEntry entries[SHAPES], *bundles[SHAPES];
+	static Ray__ResourceRequestByCount pendings[MANY_SHAPES], *all[MANY_SHAPES];
+	static Ray__ResourceRequest requests[MANY_SHAPES];
+	static Ray__ResourceRequest__ResourcesBundleEntry entries[MANY_SHAPES],
+		*bundles[MANY_SHAPES];
 
-	(void)state;
-	for (int i = 0; i < SHAPES; i++) {
+	for (size_t i = 0; i < count; i++) {
 		ray__resource_request__resources_bundle_entry__init(&entries[i]);
 		ray__resource_request__init(&requests[i]);
 		ray__resource_request_by_count__init(&pendings[i]);
 		entries[i].key = (char *)"CPU";
-		entries[i].value = 0.01 * (i + 1);
+		entries[i].value = 0.01 * (double)(i + 1);
 		bundles[i] = &entries[i];
 		requests[i].resources_bundle = &bundles[i];
 		requests[i].n_resources_bundle = 1;
@@ -166,7 +167,14 @@ static void test_an_expensive_decision_changes_nothing(void **state)
 		all[i] = &pendings[i];
 	}
 	cluster_state.pending_resource_requests = all;
-	cluster_state.n_pending_resource_requests = SHAPES;
+	cluster_state.n_pending_resource_requests = count;
+}
+
+/* Enough different bundles for a question after the budget, which is used up before it begins. */
+static void test_an_expensive_decision_changes_nothing(void **state)
+{
+	(void)state;
+	demand_shapes(SHAPES);
 	run_pass(NULL);
 	assert_false(seen.undecided);
 	assert_true(seen.patched);
@@ -179,6 +187,32 @@ static void test_an_expensive_decision_changes_nothing(void **state)
 	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));
 }
 
+/* A state that fits in the memory of a pass, and a decision that does not. */
+static void test_a_decision_without_memory_changes_nothing(void **state)
+{
+	struct budget *all = budget_new("all clusters", (size_t)100 << 20, NULL);
+
+	(void)state;
+	demand_shapes(MANY_SHAPES);
+	control.memory = all;
+	options.decision_cpu_budget_ms = 60000;
+	options.max_pass_memory_mib = 1;
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	assert_true(seen.undecided);
+	assert_false(seen.patched);
+	assert_non_null(strstr(seen.active, "more than the memory of a pass"));
+	assert_true(all->peak_bytes < (size_t)3 << 19);
+	seen.endings = 0;
+	options.max_pass_memory_mib = 80;
+	run_pass("{'templates': []}");
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	pass_free(steal(&seen.pass));
+	assert_int_equal(all->used_bytes, 0);
+	budget_free(all);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -188,6 +222,7 @@ int main(void)
 		TEST(test_a_pass_is_freed_while_it_is_decided),
 		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),
 		TEST(test_an_expensive_decision_changes_nothing),
+		TEST(test_a_decision_without_memory_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
