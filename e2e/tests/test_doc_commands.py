@@ -49,6 +49,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make conformance( .*)?", "stage conformance"),
     (r"make fuzz FUZZ_SECONDS=\d+", "stage fuzz"),
     (r"make test-fuzz", "stage fuzz"),
+    (r"make tsan", "stage tsan"),
     (r"make golden", "stage unit"),
     (r"make (clang(-unit)?|coverage)", "stage clang"),
     (r"make valgrind( confined)?", "stage valgrind"),
