@@ -152,7 +152,7 @@ def launches_come_first(problem, _):
 
 
 def possible(problem, state):
-    """As in corrections.possible: what could make a difference in this problem."""
+    """As in corrections.possible: the causes of a difference that this problem has."""
     counts = collections.Counter(n["type"] for n in problem["nodes"])
     keys = {
         c["labelKey"]

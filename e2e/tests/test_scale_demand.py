@@ -120,7 +120,7 @@ def test_demand_above_max_replicas_stops_there(shared, controller):
 
 def test_lag_of_operator_and_kubelet_counts_nothing_twice(shared, controller):
     if os.environ.get("KUBERAY") == "real":
-        pytest.skip("KubeRay's own operator cannot be told to lag; only the stand-in reads operator-lag-seconds")
+        pytest.skip("KubeRay's own operator has no setting for a lag; only the stand-in reads operator-lag-seconds")
     one = shared([rm.gpu_group(annotations={"bench.rayscaler.dev/pull-seconds": "4"})])
     one.edit({"metadata": {"annotations": {"bench.rayscaler.dev/operator-lag-seconds": "4"}}})
     controller(one.namespace)

@@ -25,7 +25,7 @@ struct cJSON;
 void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSON **ret_json,
 			  struct err *ret_problem);
 
-/* What is wrong with an object above `limit` bytes; in the arena. */
+/* The problem text of an object above `limit` bytes; in the arena. */
 const char *foreign_object_too_large(struct arena *arena, size_t limit);
 
 #endif

@@ -1,5 +1,5 @@
 /* Cuts the items out of a Kubernetes LIST reply as its bytes arrive, so that memory is bounded by
- * one item and not by the list. What is inside an item is not looked at: an item that is not JSON
+ * one item and not by the list. The inside of an item is not examined: an item that is not JSON
  * within its brackets costs itself alone. The rest of the reply (metadata, before or after the items)
  * is kept and decoded at the end.
  *

@@ -31,7 +31,7 @@ struct object_skeleton {
 void object_skeleton_init(struct object_skeleton *skeleton, bool watch);
 void object_skeleton_done(struct object_skeleton *skeleton);
 void object_skeleton_feed(struct object_skeleton *skeleton, const char *data, size_t size);
-/* What was found, a JSON object ("{}" when nothing was), also when the text ended early. Ends the
+/* The members found so far, as a JSON object ("{}" when nothing was), also when the text ended early. Ends the
  * feeding; valid until object_skeleton_done. */
 const struct buf *object_skeleton_end(struct object_skeleton *skeleton);
 

@@ -196,7 +196,7 @@ static int spec_decode(const struct json_at *root, struct ray_cluster *ret)
 	       groups_decode(&spec, ret);
 }
 
-/* What is not a text names nothing. */
+/* A value that is not a string names nothing. */
 static const char *text_or_none(const struct json_at *at, const char *name)
 {
 	struct json_at member = json_member(at, name);

@@ -205,7 +205,7 @@ static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 	return s->plan;
 }
 
-/* What can be said without packing: the groups stay as they are, and nothing is forgotten. */
+/* The plan without packing: the groups keep their replicas, and the memory is kept. */
 static struct plan *make_undecided(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct situation *s = situation_new(snapshot, arena);

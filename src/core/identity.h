@@ -1,4 +1,4 @@
-/* Which Pods a RayCluster has, and which of them is its head. A label says what a Pod claims: whoever may
+/* Which Pods a RayCluster has, and which of them is its head. A label is only a claim: everyone who may
  * create Pods in the namespace can set it. The rule, for the live form and the file form alike:
  *
  * - A Pod that claims to be head or worker of a RayCluster is its own when its controller owner reference

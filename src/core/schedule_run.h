@@ -53,7 +53,7 @@ struct schedule_run {
 	size_t candidate_capacity;
 	VEC(struct schedule_work) nodes;   /* the given ones in their order, then the new ones */
 	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
-	VEC(uint32_t) order;               /* of nodes, as Ray's list stands */
+	VEC(uint32_t) order;               /* of nodes, in the order of Ray's list */
 	uint32_t *template_labels;         /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */

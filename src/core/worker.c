@@ -135,7 +135,7 @@ static enum worker_state state_of(const struct situation *s, const struct worker
 	if (worker->pod->deleting)
 		return WORKER_GONE;
 	if (worker->pod->unreadable)
-		return WORKER_RUNNING; /* what is not known counts as busy */
+		return WORKER_RUNNING; /* an unknown state counts as busy */
 	if (worker->finished || worker->raylet_gone)
 		return WORKER_GONE;
 	if (worker->joined) {

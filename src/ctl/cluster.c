@@ -173,7 +173,7 @@ static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
 						      cluster->namespace_, cluster->name);
 }
 
-/* What a decision in work would be made on if it began now. */
+/* The versions that a decision would read if it began now. */
 static const struct ray_cluster *current_cluster(void *context)
 {
 	return current_object(context);

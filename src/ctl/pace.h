@@ -9,8 +9,8 @@
  * little does not go up and down with each pass.
  *
  * Passes that changes of objects ask for come PACE_WAKE_MS after the last one. A cluster whose objects
- * change all the time has PACE_WAKES of these passes saved, and then one a second: what it costs is what
- * a cluster with the shortest scan interval costs. */
+ * change all the time has PACE_WAKES of these passes saved, and then one a second: it costs as much as
+ * a cluster with the shortest scan interval. */
 #ifndef CTL_PACE_H
 #define CTL_PACE_H
 
@@ -37,7 +37,7 @@ struct pace_reading {
 	bool told_again; /* the time-out of a call before, at once: says nothing about the GCS */
 };
 
-/* A decision that took too much CPU time doubles the interval each time, up to this: what it cost then is a
+/* A decision that took too much CPU time doubles the interval each time, up to this: its cost is then a
  * small share of a processor. The first one that is made ends that. */
 #define PACE_UNDECIDED_MAX_MS 60000
 

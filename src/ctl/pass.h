@@ -34,9 +34,9 @@ struct act_scaled_list;
 struct gcs_client;
 struct pass;
 
-/* What the caches hold now. The list of Pods is valid until the loop turns; the objects, and all that
- * they point to, until a decision on them has been made, which may be many turns later: what replaces
- * them gives the old ones to work_retire (net/work.h), and what does not is copied into the arena. */
+/* The objects in the caches now. The list of Pods is valid until the loop turns; the objects, and all that
+ * they point to, until a decision on them has been made, which may be many turns later: a cache that
+ * replaces them gives the old ones to work_retire (net/work.h); other values are copied into the arena. */
 struct pass_view {
 	const struct ray_cluster *cluster; /* NULL: it is gone, or cannot be decoded */
 	const struct pod *const *pods;

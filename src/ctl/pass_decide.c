@@ -31,7 +31,7 @@ static void decision_run(void *context, const struct work_job *job)
 	int64_t begun_us = loop_precise_us();
 
 	work->job = job;
-	/* What Ray has accepted to drain is patched, however long that decision takes: the one that
+	/* A drain that Ray accepted is patched, however long that decision takes: the one that
 	 * drained it was within the budget. */
 	work->cpu_end_us = pass->drain_accepted ? INT64_MAX :
 						  work_cpu_us() + work->budget.ms * 1000;

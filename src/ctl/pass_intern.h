@@ -1,5 +1,5 @@
 /* The inside of a pass, shared by pass.c (its steps), pass_decide.c (the decision off the loop) and
- * pass_observe.c (what it knows, and how old that is). Nobody else may include it. */
+ * pass_observe.c (what it knows, and how old that is). Internal to these files. */
 #ifndef CTL_PASS_INTERN_H
 #define CTL_PASS_INTERN_H
 
@@ -30,7 +30,7 @@ struct pass_request {
 	const char *pod;     /* of a drain */
 };
 
-/* A decision in work: what it is made of, and what is made of it. In the pass's arena, which nothing
+/* A decision in work: its input and its results. In the pass's arena, which nothing
  * else uses while the job runs. */
 struct pass_work {
 	struct pass_view view; /* the objects stay until the job has ended (net/work.h) */

@@ -3,9 +3,9 @@
  * read and deadlines are looked at in between. Without this, more work than the processor can do
  * makes turns longer than the deadlines of answers that have long come, and nothing succeeds any
  * more; with it every cluster is read less often, and all goes on.
- * A cluster has one place, and behind all others when it asks again, so nobody waits for more than one
- * pass of each other one.
- * How long a pass takes does not matter here: a head that hangs holds up nobody. Jobs on other threads
+ * A cluster has one place, and behind all others when it asks again, so each waits for at most one
+ * pass of each other cluster.
+ * How long a pass takes does not matter here: a head that hangs delays no other cluster. Jobs on other threads
  * (net/work.h) do: each one that waits holds the memory of its pass. While TURNS_JOBS_MAX of them are not
  * done, no pass begins.
  * Owned by ctl/controller. Must not know what a pass is. */

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Two bytes on the wire can be a message of 100: what one message may take in structs. The state of
+/* Two bytes on the wire can be a message of 100: the limit of one message in structs. The state of
  * a cluster is read entry by entry (gcs_state), so this is for one of its entries, and for the other
  * replies: the largest is what request_resources() wrote into the store of the GCS. */
 #define GCS_MESSAGE_MEMORY_CEILING_BYTES ((size_t)16 << 20)

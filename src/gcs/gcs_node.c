@@ -5,7 +5,7 @@
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
 
-/* A map of amounts. What is no amount is 0 and a problem of the node; a negative `available` is
+/* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative `available` is
  * none (Ray lends out CPUs of blocked tasks and then has less than nothing). */
 static void gcs_read_amount(struct gcs_reader *reader, const char *member, const char *key,
 			    double value, struct ray_node *node, struct resource *ret)

@@ -1,5 +1,5 @@
-/* What request_resources() of Ray's SDK writes into the store of a GCS under autoscaler v1, to a
- * constraint. Within the budget of the arena. Pure; any thread. */
+/* Decodes the value that request_resources() of Ray's SDK writes into the store of a GCS under
+ * autoscaler v1 to a constraint. Within the budget of the arena. Pure; any thread. */
 #ifndef GCS_GCS_REQUESTS_H
 #define GCS_GCS_REQUESTS_H
 

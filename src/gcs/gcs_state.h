@@ -2,7 +2,7 @@
  * as the JSON form (codec/ray_state_json), so that a live reply and its file decide the same.
  * The result lives in the arena and shares no memory with the bytes.
  *
- * Whoever runs code in a Ray cluster may forge the reply, so everything in it has a limit. A reply
+ * Code in a Ray cluster may forge the reply, so everything in it has a limit. A reply
  * above one is refused as a whole, at the first byte that is too much: ERR_LIMIT with field, figure
  * and limit. Then nothing is known of this cluster's Ray, and none of its workers is terminated. The
  * limits are for 10,000 workers with 100,000 pending tasks, with room. */

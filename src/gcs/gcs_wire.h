@@ -38,7 +38,7 @@ const ProtobufCFieldDescriptor *gcs_wire_next_known(struct gcs_bytes *bytes,
 						    const ProtobufCMessageDescriptor *message,
 						    struct gcs_field *ret);
 
-/* No secret: who forges two byte strings with one hash can. */
+/* Not a secret: two byte strings with one hash can be forged. */
 uint64_t gcs_wire_hash(struct gcs_bytes bytes);
 uint64_t gcs_wire_mix(uint64_t value);
 

@@ -1,4 +1,4 @@
-/* One call of kube_client. The inside of kube_client.c and kube_queue.c; nobody else may include it. */
+/* One call of kube_client. Internal to kube_client.c and kube_queue.c. */
 #ifndef KUBE_KUBE_CALL_H
 #define KUBE_KUBE_CALL_H
 

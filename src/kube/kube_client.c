@@ -23,7 +23,7 @@ struct kube_client {
 	struct kube_config *config;
 	struct kube_config_user user;
 	struct kube_client_options options;
-	struct kube_queue queue; /* what waits to be sent */
+	struct kube_queue queue; /* calls that wait to be sent */
 	struct list sent;        /* kube_call.item: the others, with the watches */
 	struct token_bucket rate;
 	struct loop_timer *timer;

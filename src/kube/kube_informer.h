@@ -42,9 +42,9 @@ struct kube_type {
 	size_t object_size;
 	int (*decode)(const struct cJSON *json, const char *path, struct arena *arena,
 		      void *ret_object, struct err *err);
-	/* What is known of an object that `decode` refused, because of `problem`: it is kept, indexed
-	 * and told of like a good one. NULL: a bad object has no struct. -1 when it is not known at
-	 * all. */
+	/* Makes the struct of an object that `decode` refused because of `problem`: it is kept,
+	 * indexed and reported like a good one. NULL: a bad object has no struct. -1 when nothing is
+	 * known of it. */
 	int (*decode_bad)(const struct cJSON *json, const char *problem, struct arena *arena,
 			  void *ret_object);
 	/* Appends the key under which kube_informer_indexed finds the object; nothing: in no index.

@@ -217,7 +217,7 @@ static void kube_lease_follow(struct kube_lease *lease)
 	kube_lease_wait(lease, 0);
 }
 
-/* A Lease that vanished ends nobody's leadership: its holder makes it again, or sees ours, or is not in
+/* The lead of a holder does not end with a Lease that vanished: it creates the Lease again, or sees ours, or is not in
  * time any more. So ours has to last that long before we lead. */
 static bool kube_lease_is_proven(const struct kube_lease *lease)
 {

@@ -11,7 +11,7 @@
  * period instead of lengthening it: a takeover takes at most lease duration + retry period, after a
  * release at most the retry period.
  *
- * A Lease that is deleted releases nobody: a follower that saw another holder in it waits until that record
+ * A Lease that is deleted is not released: a follower that saw another holder in it waits until that record
  * has run out, makes the Lease again, and leads when its own record has lasted for renew_deadline_ms. By then
  * the other holder has seen it or lost its time. A process that starts while there is no Lease at all
  * leads at once; if the Lease was deleted just then, its holder learns of it with its next renewal, within

@@ -29,7 +29,7 @@ struct kube_store {
 
 void kube_store_init(struct kube_store *store, struct loop *loop, const struct kube_type *type,
 		     const struct kube_informer_callbacks *callbacks);
-/* Calls nobody back. No job may be under way that reads an object. */
+/* Makes no callback. No job may be under way that reads an object. */
 void kube_store_done(struct kube_store *store);
 
 /* A list begins; kube_store_sweep ends it and deletes what was not put since then. */

@@ -80,8 +80,8 @@ struct h2_reply {
 	const char *grpc_message; /* decoded; "" */
 	const void *message;      /* the whole message when err is NULL */
 	size_t size;
-	struct buf *
-		body; /* its bytes: who needs them for longer moves it, with its reference of the budget */
+	/* Its bytes; a caller that keeps them moves the buffer, with its reference of the budget. */
+	struct buf *body;
 };
 
 /* err is NULL only for grpc-status 0 with the whole message; kinds of the others: those of

@@ -1,11 +1,11 @@
 /* Work of some length off the event loop: a job runs on a thread of libuv's pool, on const input and
  * memory of its own, and its end is handled on the loop again.
- * Each loop has one queue, first come, first served. Who has at most one job in it (a cluster) gets the
- * same share as all others. At most WORK_JOBS_MAX jobs run at once, and not more than processors (2 at
+ * Each loop has one queue, first come, first served. An owner with at most one job in it (a cluster) gets
+ * the same share as all others. At most WORK_JOBS_MAX jobs run at once, and not more than processors (2 at
  * least). All functions are called on the loop's thread, except where they say otherwise.
  *
- * What a job reads, and the loop replaces meanwhile, must stay until the job has ended: its owner gives
- * it to work_retire instead of freeing it. */
+ * Objects that a job reads and the loop replaces meanwhile must live until the job has ended: their owner
+ * gives them to work_retire instead of freeing them. */
 #ifndef NET_WORK_H
 #define NET_WORK_H
 

@@ -107,7 +107,7 @@ static void test_nul_in_text(void **state)
 	assert_null(tree);
 }
 
-/* What a C string cannot hold is a value of its own type; it equals no text and shows in no text. */
+/* A string that C cannot hold is a value of its own type; it equals no text and is part of no text. */
 static void test_foreign_strings(void **state)
 {
 	static const char *const texts[] = { "\"a\\u0000b\"",

@@ -92,7 +92,7 @@ static void test_values(void **state)
 			    "\"1970-01-01T00:00:00.001Z\", null, -9223372036854775808]");
 }
 
-/* What would hide or turn the text beside it on a terminal. */
+/* Characters that would hide or reverse the text beside them on a terminal. */
 static void test_invisible_characters_are_escaped(void **state)
 {
 	AUTO(buf_done) struct buf buf;

@@ -1,4 +1,4 @@
-/* A decision is made off the loop (ctl/pass_decide.c): what happens while it waits and runs. */
+/* A decision is made off the loop (ctl/pass_decide.c): events while it waits and runs. */
 #include "ctl/pass.h"
 
 #include <semaphore.h>

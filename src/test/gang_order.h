@@ -4,7 +4,7 @@
 
 #include "core/ray_state.h"
 
-/* As many placement constraints and as many bundles: what Ray sorts by. */
+/* As many placement constraints and as many bundles: Ray's sort key. */
 static inline bool gang_order_tie(const struct ray_gang *a, const struct ray_gang *b)
 {
 	size_t constraints = 0;

@@ -1,4 +1,4 @@
-/* What a forged reply may take: the limits of gcs_state.h, one by one, and the memory at its peak. */
+/* Limits of a forged reply: those of gcs_state.h, one by one, and the memory at its peak. */
 #include "test/gcs_forged.h"
 
 #include "core/ray_state.h"

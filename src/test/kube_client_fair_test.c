@@ -65,7 +65,7 @@ static void script_hangs_one(struct exchange *exchange, void *context)
 		exchange_answer(exchange, 200, "", "{}");
 }
 
-/* One cluster has 1,000 writes waiting, 50 have one: what the rate allows is shared in turn. */
+/* One cluster has 1,000 writes waiting, 50 have one: the rate is shared in turn. */
 static void test_a_cluster_delays_no_other(void **state)
 {
 	struct kube_client_options options = { .qps = 200, .burst = 1, .timeout_ms = 60000 };

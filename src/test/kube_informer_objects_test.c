@@ -71,7 +71,7 @@ static void test_unreadable_strings_cost_their_own_object(void **state)
 	stop();
 }
 
-/* What is not read does not matter. */
+/* A field that is not read does not matter. */
 static void test_unreadable_strings_that_are_not_read(void **state)
 {
 	(void)state;

@@ -174,7 +174,7 @@ static void test_a_stolen_duration_is_not_waited_for(void **state)
 	assert_true(kube_lease_held(one.lease));
 }
 
-/* --- a Lease that somebody deletes again and again --- */
+/* --- a Lease that is deleted again and again --- */
 
 #define DELETIONS 60
 

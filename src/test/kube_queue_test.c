@@ -88,8 +88,8 @@ static void test_in_turn(void **state)
 	}
 }
 
-/* Who comes back stands behind the others, also when it had nothing left. */
-static void test_who_comes_back_stands_behind(void **state)
+/* A flow that comes back is queued behind the others, also when it had nothing left. */
+static void test_a_flow_that_comes_back_is_queued_last(void **state)
 {
 	struct kube_call *a;
 
@@ -185,8 +185,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_in_turn), TEST(test_who_comes_back_stands_behind),  TEST(test_places),
-		TEST(test_leaving), TEST(test_a_thousand_calls_delay_nobody),
+		TEST(test_in_turn),
+		TEST(test_a_flow_that_comes_back_is_queued_last),
+		TEST(test_places),
+		TEST(test_leaving),
+		TEST(test_a_thousand_calls_delay_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

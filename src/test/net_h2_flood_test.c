@@ -165,7 +165,7 @@ static void test_a_good_reply_does_not_pay_for_a_flood(void **state)
 	buf_done(&extra);
 }
 
-/* What is on its way when a call is reset is less than a window, and costs no connection. */
+/* Data on its way when a call is reset is less than a window, and costs no connection. */
 static void test_a_window_of_waste_is_no_flood(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What net/serve makes of requests that are not framed beyond doubt, and of bytes behind a request. */
+/* Answers of net/serve to requests that are not framed beyond doubt, and of bytes behind a request. */
 #include "test/serve_bench.h"
 
 static bool is_closed_after_all(void *context)
@@ -50,7 +50,7 @@ static void test_framing_must_be_beyond_doubt(void **state)
 		expect_one_answer(*state, bad[i], "HTTP/1.1 400");
 }
 
-/* What comes behind a request is not another one, whatever a proxy has taken its body for: a header
+/* Bytes behind a request are not another one, whatever a proxy has taken its body for: a header
  * field folded over two lines, which the library garbles, brings no second request in. */
 static void test_one_request_of_a_connection(void **state)
 {

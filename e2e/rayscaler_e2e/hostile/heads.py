@@ -1,4 +1,4 @@
-"""GCS servers over h2c for tests: what each of them answers, and how it breaks the protocol.
+"""GCS servers over h2c for tests: the answers of each, and how it breaks the protocol.
 
 ``python -m rayscaler_e2e.hostile.heads PORT KIND=COUNT...`` serves forged heads until it is ended: tenant N of
 the I-th kind at 127.66.I.N, the port is the same for all. It prints "ready" when all replies are made.
@@ -42,7 +42,7 @@ def address(kind: int, tenant: int) -> str:
 
 
 class Head(NamedTuple):
-    """One forged head: what it does when it is asked for the state of Ray."""
+    """One forged head and its answer to a read of Ray's state."""
 
     message: bytes = b""
     stops_at: Optional[int] = None

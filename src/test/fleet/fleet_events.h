@@ -1,4 +1,4 @@
-/* The changes of the fleet's API server: what watchers hear at once, and those who resume later.
+/* The changes of the fleet's API server: for watchers at once, and for those that resume later.
  * Header only. */
 #ifndef TEST_FLEET_EVENTS_H
 #define TEST_FLEET_EVENTS_H

@@ -444,7 +444,7 @@ static void set(struct cJSON *object, const char *name, struct cJSON *value)
 	cJSON_AddItemToObject(object, name, value);
 }
 
-/* What a decision that long before would have left as memory, made with the memory that is there. */
+/* The memory that a decision that long before would have left, made with the present memory. */
 static void remember_from(struct cJSON *snapshot, int64_t ago_ms)
 {
 	struct cJSON *before = cJSON_Duplicate(snapshot, true);

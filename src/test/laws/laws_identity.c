@@ -47,7 +47,7 @@ static void rename_pod(struct cJSON *pod, const char *prefix)
 	cJSON_SetValuestring(name, text);
 }
 
-/* Beside each Pod a copy whose name sorts before it, of nobody or of another RayCluster. */
+/* Beside each Pod a copy whose name sorts before it, without an owner or of another RayCluster. */
 static void add_forged(struct cJSON *tree, uint64_t seed)
 {
 	struct cJSON *pods = TREE_AT(tree, "pods");
