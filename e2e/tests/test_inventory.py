@@ -14,6 +14,7 @@ from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
+from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.wait import wait_until
 
@@ -170,10 +171,11 @@ def waits(api_server, namespace, nodes, work_dir):
             spec["containers"][0]["resources"] = {"limits": {"cpu": "1", **limits}}
             made = rm.cluster("demo", [group])
             made["metadata"]["annotations"].update(UNTOUCHED)
-            api_server.admin.of("rayclusters", namespace).create(made)
+            made = api_server.admin.of("rayclusters", namespace).create(made)
             labels = {"ray.io/cluster": "demo", "ray.io/node-type": "worker", "ray.io/group": group["groupName"]}
             pods = api_server.admin.of("pods", namespace)
-            pods.create({"metadata": {"name": "demo-worker-1", "labels": labels}, "spec": spec})
+            owners = [owner_reference(made)]
+            pods.create({"metadata": {"name": "demo-worker-1", "labels": labels, "ownerReferences": owners}, "spec": spec})
             condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes."}
             pods.patch_merge("demo-worker-1", {"status": {"phase": "Pending", "conditions": [condition]}}, "status")
             grant(api_server, namespace, CONTROLLER_ACCOUNT, rights)

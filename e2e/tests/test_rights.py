@@ -13,6 +13,7 @@ import pytest
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer, load_yaml
+from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
@@ -152,20 +153,23 @@ class Limited(Controller):
         made = rayclusters.minimal("demo", rayclusters.group("workers", minReplicas=1, replicas=0, maxReplicas=2))
         # An operator of the session takes it for invalid.
         made["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "held=by-the-test"
-        if self.right in (("get", "", "secrets"), TOKEN):
+        token = self.right in (("get", "", "secrets"), TOKEN)
+        if token:
+            made["spec"]["authOptions"] = {"mode": "token"}
+        made = admin.of("rayclusters", self.namespace).create(made)
+        if token:
             self._make_token(made)
-        admin.of("rayclusters", self.namespace).create(made)
 
     def _make_token(self, cluster: Dict[str, Any]) -> None:
         admin = self.server.admin
-        cluster["spec"]["authOptions"] = {"mode": "token"}
         token = base64.b64encode(b"hunter2" * 5).decode()
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "demo"}, "data": {"auth_token": token}}
         admin.of("secrets", self.namespace).create(secret)
         labels = {"ray.io/cluster": "demo", "ray.io/node-type": "head", "ray.io/group": "headgroup"}
         ports = [{"name": "gcs-server", "containerPort": 1}]
         spec = {"containers": [{**rayclusters.container("ray-head"), "ports": ports}]}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-head", "labels": labels}, "spec": spec}
+        metadata = {"name": "demo-head", "labels": labels, "ownerReferences": [owner_reference(cluster)]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         pods = admin.of("pods", self.namespace)
         pods.create(pod)
         path = f"/api/v1/namespaces/{self.namespace}/pods/demo-head/status"

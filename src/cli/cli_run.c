@@ -12,13 +12,12 @@
 
 static void print_help(void)
 {
-	help_print(stdout,
-		   "usage: @ run [flags]\n"
-		   "Scales the worker groups of RayClusters with enableInTreeAutoscaling: true.\n"
-		   "  controller (all clusters, or one namespace): @ run [--namespace NAME]\n"
-		   "  sidecar (one cluster, in its head Pod): @ run --cluster-name NAME\n"
-		   "                                          --cluster-namespace NAME\n"
-		   "flags with their default, or what they take:\n");
+	help_print(
+		stdout,
+		"usage: @ run [flags]\n"
+		"Scales RayClusters with enableInTreeAutoscaling: true: all, those of --namespace, or\n"
+		"as the sidecar in a head Pod one, with --cluster-name and --cluster-namespace.\n"
+		"flags with their default, or what they take:\n");
 	options_print(stdout);
 }
 
