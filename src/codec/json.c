@@ -76,10 +76,15 @@ struct json_at json_root(const struct cJSON *json, const char *path, struct json
 	return (struct json_at){ .json = json, .name = path, .reader = reader };
 }
 
+static const char *find_mark(const char *text)
+{
+	return strchr(text, (unsigned char)JSON_MARK);
+}
+
 static bool is_unreadable(const struct cJSON *json)
 {
-	return (json->string && strchr(json->string, JSON_MARK)) ||
-	       (cJSON_IsString(json) && strchr(json->valuestring, JSON_MARK));
+	return (json->string && find_mark(json->string)) ||
+	       (cJSON_IsString(json) && find_mark(json->valuestring));
 }
 
 enum json_type json_type(const struct json_at *at)
@@ -329,12 +334,12 @@ const char *json_unreadable_value(const struct json_at *at)
 const char *json_shown_text(struct arena *arena, const char *text)
 {
 	AUTO(buf_done) struct buf shown = { .data = NULL };
-	const char *mark = strchr(text, JSON_MARK);
+	const char *mark = find_mark(text);
 
 	if (!mark)
 		return arena_text(arena, text);
 	buf_init(&shown, strlen(text) * strlen("\uFFFD"));
-	for (; mark; mark = strchr(text, JSON_MARK)) {
+	for (; mark; mark = find_mark(text)) {
 		(void)buf_add(&shown, text, (size_t)(mark - text));
 		(void)buf_add_string(&shown, "\uFFFD");
 		for (text = mark; *text == JSON_MARK; text++)

@@ -161,8 +161,8 @@ static bool owners_are_given(const struct json_at *root)
 static int own_pods_decode(const struct json_at *root, struct snapshot *ret)
 {
 	struct arena *arena = root->reader->arena;
-	struct pod *pods;
-	size_t count;
+	struct pod *pods = NULL;
+	size_t count = 0;
 
 	if (DECODE_OBJECTS(root, "pods", pod, pod_decode, &pods, &count))
 		return -1;
