@@ -35,7 +35,7 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(buf_done) struct buf marked;
 
-	buf_init(&marked, limits->bytes);
+	buf_init(&marked, size);
 	positions_clear(positions);
 	if (size > limits->bytes)
 		return err_set(err, ERR_LIMIT, "the text has %zu bytes, more than %zu", size,

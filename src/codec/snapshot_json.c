@@ -172,7 +172,7 @@ static int own_pods_decode(const struct json_at *root, struct snapshot *ret)
 		return -1;
 	if (owners_are_given(root))
 		ret->pod_count = identity_divide(&ret->cluster, pods, count, arena);
-	ret->foreign_pods = pods + ret->pod_count;
+	ret->foreign_pods = count > 0 ? pods + ret->pod_count : NULL;
 	ret->foreign_pod_count = count - ret->pod_count;
 	return 0;
 }
