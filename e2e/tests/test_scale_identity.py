@@ -113,15 +113,15 @@ def test_a_second_head_with_the_owner_reference_forbids_termination(scenario, na
     since = one.recorder.mark()
     pods = forge(one, head, head["metadata"]["ownerReferences"])
 
-    def named():
+    def both_named():
         text = message(one, "ScalingActive", "HeadUncertain")
         return FORGED in text and head["metadata"]["name"] in text
 
-    wait_until(named, 30, "both heads to be named")
+    wait_until(both_named, 30, "both heads to be named")
     control.kill()
     control.start()
     one.request(None)
-    wait_until(named, 30, "both heads to be named after the start")
+    wait_until(both_named, 30, "both heads to be named after the start")
     one.stays(lambda: not named(one, since) and sorted(one.workers()) == sorted(workers), 8, "nothing is terminated")
     assert listener.connections == 0
     pods.delete(FORGED, grace_seconds=0)
