@@ -550,7 +550,7 @@ bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@BUILD='$(BUILD)' "$$(e2e/setup-python.sh)" e2e/bench_events.py $(BENCH)
 # One controller on FLEET clusters of FLEET_PODS Pods with Ray heads of their own, without Ray (docs/
-# PERFORMANCE.md). FLEET_FLAGS: --seconds 60, --autoscalers, --flags --kube-api-qps 1000, ...
+# performance.md). FLEET_FLAGS: --seconds 60, --autoscalers, --flags --kube-api-qps 1000, ...
 FLEET ?= 100 1000 10000
 FLEET_PODS ?= 10
 FLEET_FLAGS ?=

@@ -2,7 +2,7 @@
 
 A correction replaces one rule of Ray's code, from the wheel, for the time of a call. A group is
 explained by the smallest set of corrections with which Ray gives rayscaler's answer exactly.
-docs/CONFORMANCE.md says why rayscaler differs in each.
+docs/internals/conformance.md says why rayscaler differs in each.
 """
 
 import builtins

@@ -2,7 +2,7 @@
 
 A correction repairs one defect of Ray, or replaces one rule, for the time of a call. A difference
 is explained by a set of corrections only when Ray with them gives rayscaler's answer exactly, so
-every class of differences is a statement that is tried, not an excuse. docs/CONFORMANCE.md says
+every class of differences is a statement that is tried, not an excuse. docs/internals/conformance.md says
 why rayscaler differs in each.
 """
 

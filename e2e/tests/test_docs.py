@@ -34,7 +34,7 @@ def test_other_tests_exist():
 
 
 def test_threats_are_shown_by_tests_that_exist():
-    text = (TOP / "docs" / "THREATS.md").read_text()
+    text = (TOP / "docs/internals/threats.md").read_text()
     sources = [*(TOP / "e2e/tests").glob("*.py"), *(TOP / "src/test").glob("*.c")]
     there = "\n".join(path.read_text() for path in sources)
     files = {path.name for path in sources} | {path.stem for path in sources}
@@ -53,7 +53,7 @@ def test_every_class_of_differences_is_explained():
         body = re.search(rf"^{table} = {{$(.*?)^}}$", text, re.MULTILINE | re.DOTALL).group(1)
         classes += re.findall(r'^    "([a-z-]+)":', body, re.MULTILINE)
     assert len(classes) > 20
-    for document in ("DECISIONS.md", "CONFORMANCE.md"):
+    for document in ("DECISIONS.md", "internals/conformance.md"):
         text = (TOP / "docs" / document).read_text()
         explained = re.findall(r"^\| ([a-z-]+) \| ", text, re.MULTILINE)
         assert set(classes) | {"group-alone"} <= set(explained), document

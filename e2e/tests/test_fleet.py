@@ -1,5 +1,5 @@
 """A small fleet: what one controller asks and writes for 50 RayClusters with a Ray head each. Counts alone; the
-times and sizes of large ones are measured by `make fleet` (docs/PERFORMANCE.md)."""
+times and sizes of large ones are measured by `make fleet` (docs/internals/performance.md)."""
 
 import threading
 from pathlib import Path

@@ -1,6 +1,6 @@
 /* The demand of a snapshot, with a reason for what no machine can serve. Requests are in canonical
  * order, equal ones as one: their order in Ray's reply is that of a hash map. Placement groups keep
- * the order of the reply, which is that of the GCS's queue (docs/RAY.md).
+ * the order of the reply, which is that of the GCS's queue (docs/internals/ray.md).
  * Must not pack: that is schedule. */
 #ifndef CORE_DEMAND_H
 #define CORE_DEMAND_H

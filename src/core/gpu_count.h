@@ -1,6 +1,6 @@
 /* How many GPUs a RayCluster counts for under ceilings over several clusters: from the objects of
  * Kubernetes alone. What its Ray says of itself changes nothing, because code of users can make it
- * say anything (docs/THREATS.md).
+ * say anything (docs/internals/threats.md).
  * Pure; needs no arena afterwards. Must not be used for what one worker can serve: core/capacity. */
 #ifndef CORE_GPU_COUNT_H
 #define CORE_GPU_COUNT_H

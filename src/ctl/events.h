@@ -4,7 +4,7 @@
  *
  * The API server keeps Events in no watch cache and decodes every one for every watch, so there is
  * one watch for all kinds, and the server filters out the reasons that Pods bring all day (figures:
- * docs/PERFORMANCE.md). What comes is looked at, and kept only when it means something
+ * docs/internals/performance.md). What comes is looked at, and kept only when it means something
  * (ctl/event_store.h). Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_EVENTS_H
 #define CTL_EVENTS_H

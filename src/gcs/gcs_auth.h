@@ -31,7 +31,7 @@ void gcs_auth_done(struct gcs_auth *auth);
 int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char **ret_token,
 			 struct err *err);
 
-/* Sidecar mode, as Ray's own processes read it (docs/RAY.md). Call it again from time to time:
+/* Sidecar mode, as Ray's own processes read it (docs/internals/ray.md). Call it again from time to time:
  * projected tokens and certificates rotate. *ret_auth is replaced on success only, its tls stays
  * the same object when the material did not change (so gcs_client_configure keeps the connection).
  *   RAY_AUTH_MODE=token: RAY_AUTH_TOKEN, else the first line of the file RAY_AUTH_TOKEN_PATH, else,

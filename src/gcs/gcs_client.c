@@ -119,7 +119,7 @@ struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout
 				      struct arena *arena, gcs_state_done *done, void *context)
 {
 	/* The last-seen version stays 0: a GCS that was restarted aborts on one that it has not
-	 * reached yet (docs/RAY.md, T2). */
+	 * reached yet (docs/internals/ray.md, T2). */
 	Ray__GetClusterResourceStateRequest request = RAY__GET_CLUSTER_RESOURCE_STATE_REQUEST__INIT;
 	struct gcs_call *call = gcs_call_new(client, timeout_ms,
 					     GCS_AUTOSCALER_SERVICE "GetClusterResourceState",

@@ -91,7 +91,7 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 /* ReportAutoscalingState: what `ray status` shows of us, and what Ray takes for infeasible.
  * `state` is the reply that `plan` was made from. From the plan go out: infeasible demand of
  * source ray, bundles exactly as received, one entry per distinct shape (not per unit), at most
- * GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all (docs/RAY.md, T36); launches
+ * GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all (docs/internals/ray.md, T36); launches
  * (toLaunch of each group) and workers that are Pending or Starting.
  * The version is that of gcs_report_version: it grows across our restarts. Everything is copied
  * before the function returns. */
