@@ -31,6 +31,28 @@ static void test_document_is_current(void **state)
 		fail_msg("docs/REASONS.md differs from core/reason.h: make docs");
 }
 
+/* A reader who meets a word finds it by its letters. */
+static void test_rows_are_sorted_by_word(void **state)
+{
+	static char document[65536];
+	const char *last = NULL;
+	size_t last_length = 0, count = 0;
+
+	(void)state;
+	for (const char *at = read_document(document, sizeof(document)); (at = strstr(at, "\n| `"));
+	     count++) {
+		const char *word = at += 4;
+		size_t length = strcspn(word, "`");
+
+		if (last)
+			assert_true(strncmp(last, word,
+					    length < last_length ? length : last_length) <= 0);
+		last = word;
+		last_length = length;
+	}
+	assert_int_equal(count, REASONS_ROW_COUNT);
+}
+
 /* Kubernetes wants UpperCamelCase for reasons of conditions and Events. */
 static void test_words_can_be_searched_for(void **state)
 {
@@ -61,6 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_document_is_current),
+		cmocka_unit_test(test_rows_are_sorted_by_word),
 		cmocka_unit_test(test_words_can_be_searched_for),
 		cmocka_unit_test(test_no_word_twice_in_one_place),
 	};

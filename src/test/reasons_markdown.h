@@ -4,6 +4,8 @@
 #define TEST_REASONS_MARKDOWN_H
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/reason.h"
 
@@ -34,7 +36,7 @@ static const struct reasons_row reasons_rows[] = {
 #define X(identifier, word, meaning, cure) { "demand", word, meaning, cure },
 						REASON_DEMAND_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "back-off cause", word, meaning, cure },
+#define X(identifier, word, meaning, cure) { "backoff cause", word, meaning, cure },
 							REASON_CAUSE_TABLE(X)
 #undef X
 };
@@ -44,44 +46,59 @@ static const struct reasons_row reasons_rows[] = {
 static const char reasons_head[] =
 	"# Reasons\n\n"
 	"<!-- Made from the tables of src/core/reason.h: make docs -->\n\n"
-	"Every decision gives its reasons with these words. Where they appear:\n\n"
+	"Every change, and every refusal to change, has one of these reasons. The column *where*:\n\n"
 	"| where | look at |\n| --- | --- |\n"
 	"| Event | `kubectl describe raycluster NAME`, `kubectl get events` (not in sidecar mode) |\n"
 	"| condition | `conditions` of the plan and of the RayClusterAutoscaler, the log |\n"
 	"| group | `groups[].reason` of the plan, the log line `scaled` |\n"
-	"| worker | `workers[].reason` of the plan: why a worker stays or goes |\n"
-	"| termination | `groups[].toTerminate[].reason` of the plan: why a worker goes |\n"
+	"| worker | `workers[].reason` of the plan: why a worker is kept or terminated |\n"
+	"| termination | `groups[].toTerminate[].reason` of the plan: why a worker is terminated |\n"
 	"| demand | `infeasible` and `unserved` of the plan: why a request is not served |\n"
-	"| back-off cause | `groups[].backoff.cause` of the plan |\n\n"
-	"A name is never changed, so that it can be searched for and alerted on.\n\n"
+	"| backoff cause | `groups[].backoff.cause` of the plan |\n\n"
+	"The table is sorted by reason. A reason is never renamed, so alerts and searches can rely on it.\n\n"
 	"| reason | where | means | what to do |\n| --- | --- | --- | --- |\n";
 
 static const char reasons_tail[] =
 	"\n## When is a worker called blocked?\n\n"
-	"`ScaleDownBlocked` answers \"my GPU worker does not go away: why?\". It is said of a worker\n"
-	"of which one of these has been true for longer than the idle timeout of its group:\n\n"
-	"* It has accelerators (or its group has none at all), none of them is in use, and Ray calls\n"
-	"  it busy all the same: a small actor, a task on the CPU, objects, a placement group. The\n"
-	"  message says what Ray reports.\n"
-	"* It is idle and stays: for `request_resources`, for pending demand, for another host of its\n"
+	"`ScaleDownBlocked` answers \"why is my GPU worker kept?\". It is reported for a worker when one\n"
+	"of these holds for longer than the idle timeout of its group:\n\n"
+	"* It has accelerators (or no worker of its group has any), none of them is in use, and Ray\n"
+	"  reports it busy: a small actor, a task on the CPU, objects, a placement group. The message\n"
+	"  has Ray's report.\n"
+	"* It is idle and kept: for `request_resources`, for pending demand, for another host of its\n"
 	"  replica, because something in the cluster is invalid or suspended, or because Ray has not\n"
-	"  accepted its drain. Workers that `minReplicas` keeps are not meant: that is as asked for.\n"
+	"  accepted its drain. Workers kept by `minReplicas` are not reported.\n"
 	"* It is busy and its group is above `maxReplicas`.\n\n"
-	"There is one Event for a group and kind; its message names the first worker and counts the others.\n\n"
+	"There is one Event per group and kind; its message names the first worker and counts the others.\n\n"
 	"## How often Events are sent\n\n"
-	"Something new is an Event of its own. What goes on is counted in the Event that is there: after\n"
+	"A new fact is an Event of its own. A fact that persists is counted in the existing Event: after\n"
 	"30 seconds, then after twice as long each time, at most every 15 minutes, so that it outlives the\n"
-	"hour for which API servers keep Events. A cluster at rest costs no request. Of one RayCluster at\n"
-	"most 25 new Events are sent at once and then one every 30 seconds; above that they are counted in\n"
-	"the last one with the same reason and group. All RayClusters together send at most 50 at once and\n"
-	"10 a second. Nothing waits for an Event: what cannot be sent is lost.\n";
+	"hour for which API servers keep Events. Per RayCluster at most 25 new Events are sent at once,\n"
+	"then one every 30 seconds; further ones are counted in the last Event with the same reason and\n"
+	"group. All RayClusters together send at most 50 at once and 10 a second. An Event that cannot be\n"
+	"sent is dropped.\n";
+
+/* By word, and by the order of the tables above within a word. */
+static int reasons_compare(const void *a, const void *b)
+{
+	const struct reasons_row *left = *(const struct reasons_row *const *)a;
+	const struct reasons_row *right = *(const struct reasons_row *const *)b;
+	int order = strcmp(left->word, right->word);
+
+	return order ? order : (left > right) - (left < right);
+}
 
 static void reasons_print(FILE *file)
 {
+	const struct reasons_row *sorted[REASONS_ROW_COUNT];
+
+	for (size_t i = 0; i < REASONS_ROW_COUNT; i++)
+		sorted[i] = &reasons_rows[i];
+	qsort(sorted, REASONS_ROW_COUNT, sizeof(sorted[0]), reasons_compare);
 	fputs(reasons_head, file);
 	for (size_t i = 0; i < REASONS_ROW_COUNT; i++)
-		fprintf(file, "| `%s` | %s | %s | %s |\n", reasons_rows[i].word,
-			reasons_rows[i].where, reasons_rows[i].meaning, reasons_rows[i].cure);
+		fprintf(file, "| `%s` | %s | %s | %s |\n", sorted[i]->word, sorted[i]->where,
+			sorted[i]->meaning, sorted[i]->cure);
 	fputs(reasons_tail, file);
 }
 
