@@ -583,8 +583,14 @@ torture-kill: $(BUILD)/rayscaler
 	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" \
 		e2e/torture_kill.py --kills $(KILLS) $(KILL_FLAGS)
 .PHONY: torture-kill
-bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events
+bench: bench-schedule bench-decide bench-gpus bench-lint bench-schedule-ray bench-reaction bench-events bench-list
 .PHONY: bench bench-decide bench-events bench-gpus bench-lint bench-reaction bench-schedule bench-schedule-ray
+
+# The first list of 10,000 and 100,000 Pods (docs/PERFORMANCE.md). LIST: numbers of RayClusters of 10 Pods
+LIST ?=
+bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet
+	@PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)" e2e/bench_list.py $(LIST)
+.PHONY: bench-list
 
 # What bench-schedule-ray compares, at sizes that take a second: that both answer the same. And that
 # bench-decide still runs.
@@ -662,7 +668,7 @@ fuzz: $(FUZZ_TARGETS:%=fuzz-%)
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
 .PHONY: fuzz fuzz-programs
 
-# Every target, as a stage of make test: JOBS at once, so with the 18 of today and two cores the time of
+# Every target, as a stage of make test: JOBS at once, so with the 20 of today and two cores the time of
 # ten (docs/CONTRIBUTING.md).
 TEST_STAGES += fuzz
 FUZZ_STAGE := $(FUZZ_TARGETS)
@@ -792,7 +798,8 @@ help:
 	@echo 'conformance    PROBLEMS random problems to rayscaler and to Ray'\''s own scheduler'
 	@echo 'bench          all of bench-schedule (the packing at large sizes), bench-decide (whole'
 	@echo '               decisions), bench-gpus (GPUs launched), bench-lint (1,000 files), bench-schedule-ray (beside Ray'\''s scheduler),'
-	@echo '               bench-reaction, bench-events (what the watch of Events costs)'
+	@echo '               bench-reaction, bench-events (what the watch of Events costs), bench-list (the'
+	@echo '               first list of 100,000 Pods)'
 	@echo 'fleet          one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS Pods: CPU, memory,'
 	@echo '               requests, demand to patch'
 	@echo 'hostile        the same beside hostile tenants: honest p99, memory, longest turn, Lease, ends'

@@ -100,9 +100,10 @@ class Fleet:
         wait_until(self._ready, 30, "the fleet's API server")
         self._port = int(self.server.log_text().split()[1])
         self._health = free_port()
-        config = work_dir / "kubeconfig"
-        config.write_text(KUBECONFIG % self._port)
-        self._words = [paths.program(), "run", "--kubeconfig", config, "--log-level", "warning"]
+        self.url = f"http://127.0.0.1:{self._port}"
+        self.kubeconfig = work_dir / "kubeconfig"
+        self.kubeconfig.write_text(KUBECONFIG % self._port)
+        self._words = [paths.program(), "run", "--kubeconfig", self.kubeconfig, "--log-level", "warning"]
         self._words += ["--metrics-bind-address", "127.0.0.1:0"]
         self._words += ["--health-probe-bind-address", f"127.0.0.1:{self._health}", *flags]
         if limit:

@@ -59,6 +59,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make torture-kill( .*)?", "test_kill.py::test_"),
     (r"make fleet", "test_fleet.py::test_"),
     (r"make hostile( .*)?", "test_hostile.py::test_"),
+    (r"make bench-list", "test_fleet.py::test_"),
     (r"make bench(-\w+)*", "dry"),
     (r"make dev-cluster", "dry"),
     (r"make dashboard-picture", "dry"),

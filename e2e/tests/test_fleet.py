@@ -1,11 +1,15 @@
 """A small fleet: what one controller asks and writes for 50 RayClusters with a Ray head each. Counts alone; the
 times and sizes of large ones are measured by `make fleet` (docs/internals/performance.md)."""
 
+import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from rayscaler_e2e import paths
 from rayscaler_e2e.fleet import Fleet, reads, writes
 from rayscaler_e2e.wait import wait_until
 
@@ -47,3 +51,11 @@ def test_every_demand_is_patched_once(fleet: Fleet):
     assert figures["patched"] == figures["demands"] >= CHANGES
     assert figures["write_rayclusters"] == figures["demands"]
     assert figures["single_reads"] == 0
+
+
+def test_the_first_list_of_all_pods_is_whole():
+    """`make bench-list` with 3,000 Pods instead of 100,000."""
+    words = [sys.executable, paths.E2E / "bench_list.py", "300"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^ +3000 +3000 +0 ", done.stdout, re.MULTILINE), done.stdout

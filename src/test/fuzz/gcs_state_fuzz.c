@@ -1,14 +1,17 @@
 /* The protobuf messages that a GCS sends. A state that is read can be written as JSON and read back
- * from that. */
+ * from that. With a memory budget, whose size depends on that of the message: what is read is within it, a
+ * refusal says so, and all of it is given back. */
 #include "fuzz.h"
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/memory.h"
 #include "codec/json_write.h"
 #include "codec/ray_state_json.h"
 #include "codec/ray_state_write.h"
 #include "gcs/gcs_message.h"
+#include "gcs/gcs_requests.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
 
@@ -33,6 +36,63 @@ static void check_state(const struct ray_state *state, struct arena *arena)
 	REQUIRE(again.constraint_count == state->constraint_count);
 }
 
+/* The arrays of the lists and one entry are allocated before the budget is looked at: so much for each byte
+ * of the message, and some blocks of the arenas. */
+#define BEYOND_PER_BYTE ((size_t)512)
+#define BEYOND_BLOCKS ((size_t)256 << 10)
+
+static struct budget all = { .name = "all passes" }, one = { .name = "one pass", .shared = &all };
+
+static void set_budgets(size_t size)
+{
+	static const size_t limits[] = { 1, 4 << 10, 9 << 10, 32 << 10, 256 << 10, 4 << 20 };
+
+	one.limit_bytes = limits[size % 6];
+	all.limit_bytes = limits[size / 6 % 6];
+	one.peak_bytes = all.peak_bytes = 0;
+}
+
+static bool is_within(const struct budget *budget, size_t beyond)
+{
+	return budget->peak_bytes <= budget->limit_bytes + beyond &&
+	       budget->used_bytes <= budget->peak_bytes;
+}
+
+/* Of what was read nothing is beyond the budgets, at any time. */
+static void check_budgets(int status, size_t size, const struct err *err)
+{
+	size_t beyond = status == 0 ? 0 : BEYOND_PER_BYTE * size + BEYOND_BLOCKS;
+
+	REQUIRE(is_within(&one, beyond) && is_within(&all, beyond));
+	REQUIRE(status == 0 || (err->kind != ERR_NONE && err->text[0] != '\0'));
+}
+
+static void check_with_budget(const uint8_t *data, size_t size, int status,
+			      const struct ray_state *expected)
+{
+	AUTO(arena_done) struct arena arena = { .budget = &one };
+	struct ray_state state;
+	struct err err = { .kind = ERR_NONE };
+	int budgeted;
+
+	set_budgets(size);
+	budgeted = gcs_state_decode(data, size, &arena, &state, &err);
+	check_budgets(budgeted, size, &err);
+	REQUIRE(budgeted != 0 || (status == 0 && state.node_count == expected->node_count &&
+				  state.request_count == expected->request_count));
+	REQUIRE(budgeted == 0 || status != 0 || err.kind == ERR_LIMIT || err.kind == ERR_RETRY);
+}
+
+static void check_requests_with_budget(const uint8_t *data, size_t size)
+{
+	AUTO(arena_done) struct arena arena = { .budget = &one };
+	struct ray_constraint constraint;
+	struct err err = { .kind = ERR_NONE };
+
+	set_budgets(size);
+	check_budgets(gcs_requests_parse(data, size, &arena, &constraint, &err), size, &err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const ProtobufCMessageDescriptor *const replies[] = {
@@ -43,10 +103,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_state state;
 	struct err err;
+	int status;
 
 	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++)
 		(void)gcs_message_unpack(replies[i], data, size, &arena, &err);
-	if (gcs_state_decode(data, size, &arena, &state, &err) < 0)
+	status = gcs_state_decode(data, size, &arena, &state, &err);
+	check_with_budget(data, size, status, &state);
+	check_requests_with_budget(data, size);
+	REQUIRE(one.used_bytes == 0 && all.used_bytes == 0);
+	if (status < 0)
 		return 0;
 	REQUIRE(state.problems.count <= GCS_STATE_PROBLEMS_MAX);
 	for (size_t i = 0; i < state.request_count; i++)
