@@ -45,10 +45,10 @@ CONTROLLER: Dict[Right, Lack] = {
     # Only a patch that met a conflict reads it anew.
     ("get", "ray.io", "rayclusters"): Lack(),
     ("list", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),
-    ("watch", "ray.io", "rayclusters"): Lack(STALLED),
+    ("watch", "ray.io", "rayclusters"): Lack(STALLED, ready=False),
     ("patch", "ray.io", "rayclusters"): Lack("cannot change the RayCluster", scales=False),
     ("list", "", "pods"): Lack(STALLED, scales=False, ready=False),
-    ("watch", "", "pods"): Lack(STALLED),
+    ("watch", "", "pods"): Lack(STALLED, ready=False),
     ("get", "", "secrets"): Lack("DemandUnavailable"),
     ("list", "", "nodes"): Lack(NODES),
     ("watch", "", "nodes"): Lack(NODES),
@@ -69,7 +69,7 @@ CONTROLLER: Dict[Right, Lack] = {
 SIDECAR: Dict[Right, Lack] = {
     ("get", "", "pods"): Lack(),
     ("list", "", "pods"): Lack(STALLED, scales=False, ready=False),
-    ("watch", "", "pods"): Lack(STALLED),
+    ("watch", "", "pods"): Lack(STALLED, ready=False),
     ("patch", "", "pods"): Lack(),
     ("patch", "", "pods/resize"): Lack(),
     ("get", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),

@@ -132,6 +132,8 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
             control.wait_for("cannot read from the API server", seconds=15)
             safe = f'rayscaler_safe_to_scale_down{{namespace="{one.namespace}",raycluster="{one.name}"}}'
             wait_until(lambda: f"{safe} 0\n" in control.get("/metrics")[1], 5, "the metrics to say that nothing is removed")
+            status, text = control.get("/readyz", "probes")
+            assert status == 503 and "cannot read the API server's " in text
             program.actors(1, num_gpus=1)
             program.begin("ready", name="actors")
             time.sleep(3)
@@ -141,6 +143,7 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
         assert busy not in program.answer(60)
         assert one.replicas() == 2
         wait_until(lambda: f"{safe} 1\n" in control.get("/metrics")[1], 30, "the metrics to say that workers may go")
+        assert control.get("/readyz", "probes")[0] == 200
         program.call("release", name="actors")
         wait_until(lambda: one.workers() == [busy] and one.replicas() == 1, 30, "the idle worker to go, not the busy one")
         assert program.call("release", name="long") == [busy]

@@ -149,18 +149,6 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 						 cluster->namespace_, cluster->name));
 }
 
-static const char *staleness(const struct cluster *cluster, struct arena *arena)
-{
-	const struct kube_informer *informers[] = { cluster->control->ray_clusters,
-						    cluster->control->pods };
-
-	for (size_t i = 0; i < sizeof(informers) / sizeof(informers[0]); i++)
-		if (!kube_informer_fresh(informers[i], NULL))
-			return arena_printf(arena, "%s: %s", i == 0 ? "RayClusters" : "Pods",
-					    kube_informer_problem(informers[i]));
-	return "";
-}
-
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
 static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
 {
@@ -184,7 +172,7 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	struct cluster *cluster = context;
 
 	objects_view(cluster, ret_view);
-	ret_view->stale = staleness(cluster, arena);
+	ret_view->stale = control_stale(cluster->control, arena);
 	ret_view->events_known = events_known(cluster->control->events);
 	ret_view->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
@@ -307,7 +295,7 @@ static bool is_unchanged(void *context, uint64_t digest)
 	int64_t since_ms = loop_monotonic_ms(cluster->control->loop) - cluster->reported_ms;
 
 	return cluster->calm_until_ms > loop_boot_ms() && digest == cluster->calm_digest &&
-	       since_ms < REPORT_INTERVAL_MS && !staleness(cluster, &scratch)[0] &&
+	       since_ms < REPORT_INTERVAL_MS && !control_stale(cluster->control, &scratch)[0] &&
 	       !loses_a_node(cluster, &scratch);
 }
 

@@ -3,6 +3,9 @@
 #ifndef CTL_CONTROL_H
 #define CTL_CONTROL_H
 
+#include <stdbool.h>
+
+struct arena;
 struct autoscaler_objects;
 struct budget;
 struct events;
@@ -39,5 +42,11 @@ struct control {
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
 };
+
+/* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */
+bool control_synced(const struct control *control);
+/* "Pods: why": the first of these caches that is not fresh (kube_informer_fresh); then nothing is
+ * removed. "" when both are. One object that cannot be read makes no cache stale. */
+const char *control_stale(const struct control *control, struct arena *arena);
 
 #endif

@@ -89,9 +89,7 @@ static void start_when_ready(void *context)
 	const struct ray_cluster *object;
 	size_t at = 0;
 
-	if (controller->started || !controller->control.ray_clusters || !controller->control.pods ||
-	    !kube_informer_synced(controller->control.ray_clusters) ||
-	    !kube_informer_synced(controller->control.pods) ||
+	if (controller->started || !control_synced(&controller->control) ||
 	    (controller->control.autoscalers &&
 	     !autoscaler_objects_known(controller->control.autoscalers)))
 		return;

@@ -34,42 +34,49 @@ struct endpoints {
 
 /* ---- probes ---- */
 
-static bool is_ready(const struct control *control)
+/* Why decisions cannot be made in full; "" when they can. A standby decides nothing, so a server
+ * that is gone for a while does not end a rollout: it has read everything once, and that will do. */
+static const char *not_ready(const struct control *control, struct arena *arena)
 {
-	return control->ray_clusters && control->pods &&
-	       kube_informer_synced(control->ray_clusters) && kube_informer_synced(control->pods);
+	if (control_synced(control) && !leader_is_leading(control->leader))
+		return "";
+	return control_stale(control, arena);
 }
 
 static void handle_probe(void *context, const char *path, struct serve_request *request)
 {
 	const struct endpoints *endpoints = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *problem;
 
-	if (!strcmp(path, "/healthz"))
+	if (!strcmp(path, "/healthz")) {
 		serve_answer_text(request, 200, "ok");
-	else if (strcmp(path, "/readyz") != 0)
+		return;
+	}
+	if (strcmp(path, "/readyz") != 0) {
 		serve_answer_text(request, 404, "here are /healthz and /readyz");
-	else if (is_ready(endpoints->control))
-		serve_answer_text(request, 200, "ok");
-	else
+		return;
+	}
+	problem = not_ready(endpoints->control, &scratch);
+	if (problem[0])
 		serve_answer_text(request, 503,
-				  "the API server has not told of all RayClusters and Pods yet");
+				  arena_printf(&scratch, "cannot read the API server's %s",
+					       problem));
+	else
+		serve_answer_text(request, 200, "ok");
 }
 
 /* ---- metrics ---- */
 
-/* The next pass will see it as well, but it may be far off: that of a RayCluster whose patch failed
- * waits. */
-static bool view_is_stale(const struct control *control)
-{
-	return (control->ray_clusters && !kube_informer_fresh(control->ray_clusters, NULL)) ||
-	       (control->pods && !kube_informer_fresh(control->pods, NULL));
-}
-
 static struct metrics_now metrics_now(const struct control *control)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	return (struct metrics_now){
 		.leader = leader_is_leading(control->leader),
-		.view_stale = view_is_stale(control),
+		/* The next pass will see it as well, but it may be far off: that of a RayCluster
+		 * whose patch failed waits. */
+		.view_stale = control_stale(control, &scratch)[0] != '\0',
 		.fuse = control->fuse,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.unreadable =
@@ -192,6 +199,11 @@ struct endpoints *endpoints_new(const struct control *control, struct err *err)
 int endpoints_metrics_port(const struct endpoints *endpoints)
 {
 	return endpoints->metrics ? serve_port(endpoints->metrics) : 0;
+}
+
+int endpoints_probe_port(const struct endpoints *endpoints)
+{
+	return endpoints->probes ? serve_port(endpoints->probes) : 0;
 }
 
 void endpoints_free(struct endpoints *endpoints)

@@ -15,6 +15,7 @@ struct endpoints;
 struct endpoints *endpoints_new(const struct control *control, struct err *err);
 /* The port that metrics are served on; 0: they are not. */
 int endpoints_metrics_port(const struct endpoints *endpoints);
-void endpoints_free(struct endpoints *endpoints); /* NULL is fine */
+int endpoints_probe_port(const struct endpoints *endpoints); /* the same for probes */
+void endpoints_free(struct endpoints *endpoints);            /* NULL is fine */
 
 #endif

@@ -44,9 +44,13 @@ static const char metrics_introduction[] =
 	"that plan is made from, without secrets: [SNAPSHOT.md](SNAPSHOT.md));\n`rayscaler status`, "
 	"`explain` and `snapshot` read them. The last two wait for a pass, 5 s at most, else 504; a "
 	"standby answers 503\nwith the leader's name. `--health-probe-bind-address` (port 8081) has "
-	"`/healthz`, which answers as long as the event loop turns,\nand `/readyz`, 200 once the API "
-	"server has told of all RayClusters and Pods, on a standby too. A port that is taken ends a\n"
-	"controller with a message that names the flag; a sidecar logs it and goes on. In a sidecar "
+	"`/healthz`, which answers as long as the event loop turns,\nand `/readyz`: 503 until all "
+	"RayClusters and Pods have been listed, and on a leader again while their list or watch\n"
+	"cannot be renewed; the answer names the cache and the error, and "
+	"`rayscaler_safe_to_scale_down` is 0 for that time. One object that\ncannot be read does not "
+	"matter. A standby that has listed them once stays ready. The chart's metrics Service lists "
+	"Pods that are not ready too.\nA port that is taken ends a controller with a message that "
+	"names the flag; a sidecar logs it and goes on. In a sidecar "
 	"the address is in Ray's key-value store\nas `AutoscalerMetricsAddress`, as Ray's own "
 	"autoscaler puts it.\n\n";
 
