@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define CONTROL_USER_AGENT "rayscaler"
+
 struct arena;
 struct autoscaler_objects;
 struct budget;

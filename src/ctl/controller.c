@@ -32,8 +32,6 @@
 #include "net/process.h"
 #include "net/work.h"
 
-#define USER_AGENT "rayscaler"
-
 struct controller {
 	struct control control;
 	struct https *https;
@@ -386,9 +384,12 @@ static int connect_api_server(struct controller *controller, struct err *err)
 		.service_account_dir = options->service_account_dir,
 	};
 	struct kube_client_options client = KUBE_CLIENT_OPTIONS_INIT;
+	struct kube_config *leader_config = NULL;
 
 	controller->config = kube_config_load(&config, err);
-	if (!controller->config)
+	if (controller->config && options->leader_elect)
+		leader_config = kube_config_load(&config, err);
+	if (!controller->config || (options->leader_elect && !leader_config))
 		return -1;
 	client.qps = options->kube_api_qps;
 	client.burst = options->kube_api_burst;
@@ -397,15 +398,15 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	client.answered_context = controller;
 	client.may_write = may_write;
 	client.may_write_context = controller;
-	controller->https = https_new(controller->control.loop, USER_AGENT);
+	controller->https = https_new(controller->control.loop, CONTROL_USER_AGENT);
 	controller->control.kube = kube_client_new(controller->control.loop, controller->https,
 						   controller->config, &client);
 	log_info("starting", "mode", options_sidecar(options) ? "sidecar" : "controller", "server",
 		 kube_config_server(controller->config), "config",
 		 kube_config_source(controller->config), NULL);
-	if (options->leader_elect)
+	if (leader_config)
 		controller->control.leader = leader_new(
-			&controller->control, controller->https, controller->config,
+			&controller->control, leader_config,
 			&(struct leader_callbacks){
 				.context = controller, .begin = start_when_ready, .lost = lost });
 	return 0;

@@ -4,7 +4,12 @@
  *
  * Whoever writes asks leader_is_leading before it does; behind them stands the kube_client of struct
  * control, which refuses every write of a process that does not lead. Without --leader-elect, and
- * always in a sidecar, the leader is NULL, which leads. */
+ * always in a sidecar, the leader is NULL, which leads.
+ *
+ * The Lease is renewed on a thread with a loop, a connection and credentials of its own, so that no callback of
+ * the main loop delays a renewal. The threads share one number, the time until which the Lease is held, and
+ * send messages otherwise. All functions and callbacks are of the main loop. A main loop that hangs for ever is
+ * ended by the liveness probe, which it answers. */
 #ifndef CTL_LEADER_H
 #define CTL_LEADER_H
 
@@ -13,7 +18,6 @@
 #include "base/err.h"
 #include "ctl/control.h"
 
-struct https;
 struct kube_config;
 struct leader;
 
@@ -24,10 +28,10 @@ struct leader_callbacks {
 	void (*lost)(void *context, const struct err *err);
 };
 
-/* Tries for the Lease of the options from the next turn on, by a client of its own, so that its
- * requests never wait behind others. Identity: $POD_NAME, else the host's name and a random suffix. */
-struct leader *leader_new(const struct control *control, struct https *https,
-			  struct kube_config *config, const struct leader_callbacks *callbacks);
+/* Tries for the Lease of the options at once. Takes the config, which nothing else may use.
+ * Identity: $POD_NAME, else the host's name and a random suffix. */
+struct leader *leader_new(const struct control *control, struct kube_config *config,
+			  const struct leader_callbacks *callbacks);
 void leader_free(struct leader *leader); /* NULL is fine */
 
 /* Reads the clock: a process that was stopped for a while does not lead, whatever happened last. */
@@ -37,8 +41,8 @@ const char *leader_holder(const struct leader *leader);
 /* What this process writes into the Lease; "" without an election. */
 const char *leader_identity(const struct leader *leader);
 
-/* Ends the lead: leader_is_leading is false from now on. True when the Lease is being given back:
- * then done(context) follows, at the latest after LEADER_RELEASE_MS. */
+/* Ends the lead: leader_is_leading is false from now on, and no callback of leader_new comes. True when the
+ * Lease is given back if it is held: then done(context) follows, at the latest after LEADER_RELEASE_MS. */
 #define LEADER_RELEASE_MS 3000
 bool leader_release(struct leader *leader, void (*done)(void *context), void *context);
 

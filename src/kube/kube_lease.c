@@ -59,6 +59,13 @@ bool kube_lease_held(const struct kube_lease *lease)
 	return lease->state == KUBE_LEASE_LEADING && kube_lease_in_time(lease);
 }
 
+int64_t kube_lease_held_until_ms(const struct kube_lease *lease)
+{
+	if (lease->state != KUBE_LEASE_LEADING)
+		return 0;
+	return lease->renewed_ms + lease->options.renew_deadline_ms;
+}
+
 const char *kube_lease_holder(const struct kube_lease *lease)
 {
 	return lease->seen.holder;

@@ -67,6 +67,9 @@ void kube_lease_free(struct kube_lease *lease);
 
 /* May we act? Reads the clock, so that a process that was stopped gets the right answer. */
 bool kube_lease_held(const struct kube_lease *lease);
+/* Until when it is held unless it is renewed, of loop_boot_ms; 0: it is not held. Changes only before one of the
+ * callbacks is called, or by kube_lease_release. */
+int64_t kube_lease_held_until_ms(const struct kube_lease *lease);
 /* Who holds it as far as was seen, "" for nobody or not seen yet. Valid until the loop turns. */
 const char *kube_lease_holder(const struct kube_lease *lease);
 

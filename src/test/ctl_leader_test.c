@@ -13,6 +13,8 @@
 	"{'containers': [{'name': 'ray-head', 'ports': [{'name': 'gcs-server', "                   \
 	"'containerPort': %d}]}]}, 'status': " RUNNING "}"
 
+#define RENEWALS_MS 300 /* some retry periods */
+
 static struct {
 	struct leader *leader;
 	int begins, losses, releases;
@@ -62,7 +64,14 @@ static struct leader *enter(void)
 {
 	static const struct leader_callbacks callbacks = { .begin = begin, .lost = lost };
 
-	return leader_new(&control, script.https, script.config, &callbacks);
+	char *path = temp_path(script.directory, "config");
+	struct err err;
+	struct kube_config *config =
+		kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
+
+	memory_free(path);
+	assert_non_null(config);
+	return leader_new(&control, config, &callbacks);
 }
 
 static int setup_leader(void **state)
@@ -143,14 +152,15 @@ static void test_a_standby_does_not(void **state)
 	assert_int_equal(seen.decisions, 0);
 }
 
-/* As SIGSTOP: the loop stands still past the deadline, and no timer has fired when the answer is
- * looked at. */
+/* As SIGSTOP: nothing is renewed, the loop stands still past the deadline, and no timer has fired when the
+ * answer is looked at. */
 static void stop_a_while(const char *path)
 {
 	int64_t started_ms = loop_boot_ms();
 
 	if (!strstr(path, lead.stop_at))
 		return;
+	lease_server.hold = true;
 	while (loop_boot_ms() - started_ms <= options.leader_elect_renew_deadline_ms)
 		assert_int_equal(seen.endings, 0);
 }
@@ -228,6 +238,7 @@ static void test_stopped_before_a_drain_leaves(void **state)
 	if (!client)
 		fail_msg("%s", problem);
 	bench.ended = 0;
+	lease_server.hold = true;
 	gcs_client_drain_node(client, 5000, "00ff10", "", note_drain, NULL);
 	while (leader_is_leading(lead.leader))
 		;
@@ -271,6 +282,22 @@ static void test_the_rate_limit_does_not_delay_a_renewal(void **state)
 	kube_client_free(client);
 }
 
+/* The main loop does not turn for several Lease durations: a large decision in its way, a slow disk. */
+static void test_a_loop_that_is_held_up_keeps_the_lease(void **state)
+{
+	int64_t until_ms;
+	int updates;
+
+	(void)state;
+	take_the_lead();
+	updates = lease_server.updates;
+	until_ms = loop_boot_ms() + 3 * options.leader_elect_lease_duration_ms;
+	while (loop_boot_ms() < until_ms || lease_server.updates < updates + 3)
+		assert_true(loop_boot_ms() < until_ms + WAIT_MS);
+	assert_true(leader_is_leading(lead.leader));
+	assert_int_equal(loop_wait_until(script.loop, has_lost, NULL, RENEWALS_MS), false);
+}
+
 static void test_release(void **state)
 {
 	(void)state;
@@ -307,6 +334,7 @@ int main(void)
 		TEST(test_stopped_while_a_drain_is_asked),
 		TEST(test_stopped_before_a_drain_leaves),
 		TEST(test_the_rate_limit_does_not_delay_a_renewal),
+		TEST(test_a_loop_that_is_held_up_keeps_the_lease),
 		TEST(test_release),
 		TEST(test_release_into_silence_ends),
 #undef TEST
