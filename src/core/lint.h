@@ -11,10 +11,9 @@
 #include "base/arena.h"
 #include "core/device.h"
 #include "core/kubernetes.h"
+#include "core/lint_digest.h"
 #include "core/ray_state.h"
 #include "core/settings.h"
-
-enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
 
 struct lint_finding {
 	enum lint_severity severity;
@@ -46,6 +45,9 @@ struct lint_context {
 /* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule table. */
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
 		  struct arena *arena, struct lint_findings *findings);
+/* The findings in the sentences of a status and an Event (core/lint_digest.h); strings in the arena. */
+void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_digest *ret_digest);
 
 const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
 /* `path` and a member of it: ".name", or ["name"] when the name has other characters than

@@ -1,10 +1,9 @@
-#include "core/lint_digest.h"
-
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
+#include "core/lint.h"
 #include "core/lint_rule.h"
-#include "core/notice.h"
 
 #define RULES_NAMED_MAX 5
 
@@ -106,7 +105,7 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 		digest.counts[findings.list.at[i].severity]++;
 	notes = count_text(arena, digest.counts[LINT_INFO], "note");
 	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
-		digest.told = notice_cut(
+		digest.told = text_cut(
 			arena,
 			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
 				     rules_text(arena, &findings), first_text(arena, &findings)),
@@ -115,10 +114,10 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 					 arena_printf(arena, "%s; and %s", digest.told, notes) :
 					 digest.told;
 	} else if (findings.list.count > 0) {
-		digest.message = notice_cut(arena,
-					    arena_printf(arena, "%s, first %s", notes,
-							 first_text(arena, &findings)),
-					    LINT_DIGEST_TOLD_MAX);
+		digest.message = text_cut(arena,
+					  arena_printf(arena, "%s, first %s", notes,
+						       first_text(arena, &findings)),
+					  LINT_DIGEST_TOLD_MAX);
 	}
 	*ret_digest = digest;
 }

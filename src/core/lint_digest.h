@@ -1,14 +1,16 @@
 /* The findings of a RayCluster that is scaled, in the two sentences that its condition and its Event
  * show. What a decision says by itself (condition InvalidRequest) is left out: nothing is said twice.
- * Pure; strings in the arena. Made once for each generation of a RayCluster (ctl/linted), so nothing
- * in it may depend on Nodes or on the time. */
+ * Made by lint_digest_make (core/lint.h) once for each generation of a RayCluster (ctl/linted), so nothing in
+ * it may depend on Nodes or on the time. */
 #ifndef CORE_LINT_DIGEST_H
 #define CORE_LINT_DIGEST_H
 
-#include "core/lint.h"
+#include <stddef.h>
 
 /* Fits what a status shows of a message, so that what was said can be found again there. */
 #define LINT_DIGEST_TOLD_MAX 440
+
+enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
 
 struct lint_digest {
 	size_t counts[LINT_ERROR + 1]; /* by severity */
@@ -16,8 +18,5 @@ struct lint_digest {
 	const char *told;
 	const char *message; /* told, and how many notes there are; "" for no finding at all */
 };
-
-void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
-		      struct arena *arena, struct lint_digest *ret_digest);
 
 #endif

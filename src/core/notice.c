@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "core/capacity.h"
 #include "core/demand.h"
 #include "core/limits.h"
@@ -48,18 +49,6 @@ bool notice_is_warning(enum notice_reason reason)
 	return reason < NOTICE_REASON_COUNT && warnings[reason];
 }
 
-const char *notice_cut(struct arena *arena, const char *text, size_t max_bytes)
-{
-	static const char dots[] = "...";
-	size_t size = strlen(text);
-	if (size <= max_bytes)
-		return text;
-	size = max_bytes - (sizeof(dots) - 1);
-	while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
-		size--;
-	return arena_printf(arena, "%.*s%s", (int)size, text, dots);
-}
-
 static struct notice *add(struct maker *m, enum notice_reason reason, const char *key,
 			  const char *message)
 {
@@ -67,7 +56,7 @@ static struct notice *add(struct maker *m, enum notice_reason reason, const char
 	*notice = (struct notice){ .reason = reason,
 				   .key = key,
 				   .subject = "",
-				   .message = notice_cut(m->arena, message, NOTICE_MESSAGE_MAX) };
+				   .message = text_cut(m->arena, message, NOTICE_MESSAGE_MAX) };
 	return notice;
 }
 

@@ -49,7 +49,5 @@ void notice_make(const struct snapshot *snapshot, const struct plan *plan, struc
 
 const char *notice_reason_word(enum notice_reason reason); /* "TriggeredScaleUp", ... */
 bool notice_is_warning(enum notice_reason reason);
-/* The text, or its beginning and "..." when it has more bytes; never half a character. */
-const char *notice_cut(struct arena *arena, const char *text, size_t max_bytes);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/lint.h"
 
 struct linted {
 	struct arena arena; /* the digest */

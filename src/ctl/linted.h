@@ -3,7 +3,12 @@
 #ifndef CTL_LINTED_H
 #define CTL_LINTED_H
 
+#include <stddef.h>
+
+#include "core/device.h"
+#include "core/kubernetes.h"
 #include "core/lint_digest.h"
+#include "core/settings.h"
 
 struct linted;
 

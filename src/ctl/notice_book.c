@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 /* An Event that was said or is about to be. */
 struct entry {
@@ -314,10 +315,9 @@ static void note_states(struct notice_book *book, const struct notice_list *noti
 		const char *message = ripe[i].message;
 
 		if (ripe[i].others > 0)
-			message =
-				arena_printf(&scratch, "%s; and %lld more like it",
-					     notice_cut(&scratch, message, NOTICE_MESSAGE_MAX - 64),
-					     (long long)ripe[i].others);
+			message = arena_printf(&scratch, "%s; and %lld more like it",
+					       text_cut(&scratch, message, NOTICE_MESSAGE_MAX - 64),
+					       (long long)ripe[i].others);
 		if (ripe[i].once && is_said(book, &ripe[i], monotonic_ms, now))
 			continue;
 		say_state(book, ripe[i].reason, ripe[i].key, message, monotonic_ms, now);

@@ -9,7 +9,7 @@
 #include "codec/ray_cluster_json.h"
 #include "codec/request_resources.h"
 #include "codec/snapshot_json.h"
-#include "core/lint_digest.h"
+#include "core/lint.h"
 #include "core/lint_rule.h"
 #include "json_mutate.h"
 

@@ -17,7 +17,7 @@
 #include "codec/snapshot_json.h"
 #include "codec_support.h"
 #include "core/capacity.h"
-#include "core/lint_digest.h"
+#include "core/lint.h"
 #include "core/lint_rule.h"
 
 #define DIRECTORY "src/test/lint_cases"

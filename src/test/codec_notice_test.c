@@ -3,6 +3,7 @@
 #include "core/notice.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "codec/plan_json.h"
 #include "codec/snapshot_json.h"
 #include "core/decide.h"
@@ -353,12 +354,12 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	for (size_t i = 0; i < 2000; i += 2)
 		memcpy(text + i, "\xc3\xa9", 2);
 	text[2000] = '\0';
-	cut = notice_cut(&arena, text, NOTICE_MESSAGE_MAX);
+	cut = text_cut(&arena, text, NOTICE_MESSAGE_MAX);
 	assert_int_equal(strlen(cut), 1020 + 3);
 	assert_string_equal(cut + 1018, "\xc3\xa9...");
-	assert_ptr_equal(notice_cut(&arena, text, 2000), text);
+	assert_ptr_equal(text_cut(&arena, text, 2000), text);
 	/* No character begins in it. */
-	assert_string_equal(notice_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
+	assert_string_equal(text_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
 	assert_string_equal(notice_reason_word((enum notice_reason)999), "");
 	assert_false(notice_is_warning((enum notice_reason)999));
 }

@@ -1,0 +1,13 @@
+/* UTF-8 text for messages. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+
+/* The text, or its beginning and "..." when it has more than max_bytes (at least 3) bytes; never half a
+ * character. The result is the text itself or in the arena. */
+const char *text_cut(struct arena *arena, const char *text, size_t max_bytes);
+
+#endif
