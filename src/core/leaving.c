@@ -3,38 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/leaving_taint.h"
 #include "core/limits.h"
 #include "core/node_match.h"
 #include "core/unit.h"
 
 #define TEXT_MAX 256
 #define KEEP_MS (30 * MS_PER_SECOND)
-
-static bool is_final(const struct taint *taint)
-{
-	static const struct {
-		const char *key;
-		bool prefix;
-	} finals[] = {
-#define X(key, prefix, source) { key, prefix },
-		LEAVING_TAINT_TABLE(X)
-#undef X
-	};
-	for (size_t i = 0; i < sizeof(finals) / sizeof(finals[0]); i++)
-		if (finals[i].prefix ?
-			    strncmp(taint->key, finals[i].key, strlen(finals[i].key)) == 0 :
-			    strcmp(taint->key, finals[i].key) == 0)
-			return true;
-	return false;
-}
-
-const struct taint *leaving_taint(const struct node *node)
-{
-	for (size_t i = 0; i < node->taint_count; i++)
-		if (is_final(&node->taints[i]))
-			return &node->taints[i];
-	return NULL;
-}
 
 const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
 {
@@ -46,7 +21,7 @@ const char *leaving_why(struct arena *arena, const struct pod *pod, const struct
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
 	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
-		if (is_final(&node->taints[i]) &&
+		if (leaving_taint_is_final(&node->taints[i]) &&
 		    !node_match_tolerates(&pod->spec, &node->taints[i]))
 			return arena_printf(arena, "Node %s is about to go (taint %s)", node->name,
 					    node->taints[i].key);

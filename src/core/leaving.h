@@ -11,23 +11,6 @@
 
 #include "core/situation.h"
 
-/* What says of a Node that it goes. X(key, prefix: keys that begin so, source) */
-#define LEAVING_TAINT_TABLE(X)                                                                     \
-	X("node.kubernetes.io/out-of-service", false,                                              \
-	  "https://kubernetes.io/docs/reference/labels-annotations-taints/")                       \
-	X("node.cloudprovider.kubernetes.io/shutdown", false,                                      \
-	  "https://kubernetes.io/docs/reference/labels-annotations-taints/")                       \
-	X("cloud.google.com/impending-node-termination", false,                                    \
-	  "https://cloud.google.com/kubernetes-engine/docs/concepts/spot-vms")                     \
-	X("aws-node-termination-handler/", true,                                                   \
-	  "https://github.com/aws/aws-node-termination-handler")                                   \
-	X("karpenter.sh/disrupted", false, "https://karpenter.sh/docs/concepts/disruption/")       \
-	X("karpenter.sh/disruption", false, "Karpenter before 1.0")                                \
-	X("ToBeDeletedByClusterAutoscaler", false,                                                 \
-	  "cluster-autoscaler, utils/taints/taints.go; not its DeletionCandidate, which is taken back")
-
-/* The first taint by which the Node ends, NULL for none. */
-const struct taint *leaving_taint(const struct node *node);
 /* Why the Pod is about to go, NULL: it is not. `node`: its Node, NULL when not known. A Pod that
  * tolerates the taint may be put on such a Node anew, so it does not go for it: its replacement could
  * come there as well, and the next one. */

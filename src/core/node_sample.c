@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "core/leaving.h"
+#include "core/leaving_taint.h"
 #include "core/node_fit.h"
 
 struct ranked {

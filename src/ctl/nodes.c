@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "core/leaving.h"
+#include "core/leaving_taint.h"
 #include "ctl/options.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"

@@ -1,4 +1,4 @@
-/* Watches Nodes for taints that say that a Node ends (core/leaving.h), so that a pass knows which of
+/* Watches Nodes for taints that say that a Node ends (core/leaving_taint.h), so that a pass knows which of
  * its workers are about to go before their Pods say so. Controller mode only, and optional: without the
  * right to read Nodes it says so once and looks again every five minutes; the Pods' condition
  * DisruptionTarget is seen all the same.
