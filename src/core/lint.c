@@ -178,12 +178,30 @@ static void run_rules(struct lint_subject *subject)
 			checks[i](subject);
 }
 
+bool lint_is_nvidia(const struct device_row *row)
+{
+	static const char *const vendors[] = { "NVIDIA", "HAMi", "Alibaba gpushare", "Volcano" };
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+		if (strcmp(row->vendor, vendors[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)
+{
+	struct quantities devices = lint_devices(subject, pod);
+	for (size_t i = 0; i < devices.count; i++)
+		if (lint_is_nvidia(lint_device(subject, &devices.at[i])))
+			return true;
+	return false;
+}
+
 static void find_nvidia(struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
-	bool has = lint_has_nvidia(subject, &cluster->head_template.spec);
+	bool has = has_nvidia(subject, &cluster->head_template.spec);
 	for (size_t g = 0; g < cluster->group_count && !has; g++)
-		has = lint_has_nvidia(subject, &cluster->groups[g].template.spec);
+		has = has_nvidia(subject, &cluster->groups[g].template.spec);
 	subject->cluster_has_nvidia = has;
 }
 

@@ -121,29 +121,11 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 
 /* --- A8: Pods that see GPUs which they did not ask for --- */
 
-static bool is_nvidia(const struct device_row *row)
-{
-	static const char *const vendors[] = { "NVIDIA", "HAMi", "Alibaba gpushare", "Volcano" };
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (strcmp(row->vendor, vendors[i]) == 0)
-			return true;
-	return false;
-}
-
-bool lint_has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)
-{
-	struct quantities devices = lint_devices(subject, pod);
-	for (size_t i = 0; i < devices.count; i++)
-		if (is_nvidia(lint_device(subject, &devices.at[i])))
-			return true;
-	return false;
-}
-
 static bool node_has_nvidia(const struct lint_subject *subject, const struct node *node)
 {
 	for (size_t i = 0; i < lint_amount_count(&node->capacity); i++) {
 		const struct device_row *row = lint_device(subject, &node->capacity.at[i]);
-		if (row != NULL && is_nvidia(row))
+		if (row != NULL && lint_is_nvidia(row))
 			return true;
 	}
 	return false;

@@ -44,6 +44,7 @@ const struct quantity *lint_quantity(const struct quantities *quantities, const 
 /* The accelerator of a quantity that is above 0; NULL: it is none, or only says more of another. */
 const struct device_row *lint_device(const struct lint_subject *subject,
 				     const struct quantity *quantity);
+bool lint_is_nvidia(const struct device_row *row);
 /* What the Ray container of a Pod has of accelerators: its limits, and requests that limits lack. */
 struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
 /* Whole units, rounded up, at least 1. */
@@ -79,7 +80,6 @@ LINT_CHECK(lint_gpu_unknown_to_ray);
 LINT_CHECK(lint_gpu_count_mismatch);
 LINT_CHECK(lint_gpu_and_neuron);
 /* core/lint_place.c */
-bool lint_has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod);
 LINT_CHECK(lint_gpu_toleration_missing);
 LINT_CHECK(lint_gpu_visible_without_request);
 LINT_CHECK(lint_tpu_selector_missing);
