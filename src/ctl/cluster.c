@@ -232,12 +232,10 @@ static void report_done(void *context, const struct err *err)
 {
 	const struct cluster *cluster = context;
 
-	if (err)
-		metrics_count(cluster->control->metrics, METRICS_GCS_ERRORS,
-			      err_kind_name(err->kind), "");
-	if (err)
-		log_debug("report to Ray failed", "cluster", cluster->key, "error", err->text,
-			  NULL);
+	if (!err)
+		return;
+	metrics_gcs_failed(cluster->control->metrics, err);
+	log_debug("report to Ray failed", "cluster", cluster->key, "error", err->text, NULL);
 }
 
 static void report(struct cluster *cluster, const struct pass_decision *decision,
@@ -372,6 +370,7 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 		.monotonic_ms = loop_monotonic_ms(cluster->control->loop),
 		.scaled = result->scaled,
 		.failed = result->err || cluster->ray_failed,
+		.undecided = result->undecided,
 		.drain_errors = result->drain_errors,
 		.scan_interval_ms = pace_interval_ms(&cluster->pace, scan_ms(cluster)),
 	};
@@ -447,7 +446,9 @@ static void start_pass(void *context)
 				      .namespace_ = cluster->namespace_,
 				      .name = cluster->name,
 				      .ray_note = cluster->pace.text,
-				      .memory_json = cluster->memory_json };
+				      .memory_json = cluster->memory_json,
+				      .meter = { cluster->control->metrics, metrics_phase,
+						 metrics_gcs_failed } };
 	struct pass_view view = { .stale = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);

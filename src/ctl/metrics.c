@@ -116,6 +116,16 @@ void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *l
 		metrics_histogram_add(id, &find_series(metrics, id, label, "")->histogram, seconds);
 }
 
+void metrics_phase(void *metrics, const char *phase, double seconds)
+{
+	metrics_duration(metrics, METRICS_RECONCILE_DURATION, phase, seconds);
+}
+
+void metrics_gcs_failed(void *metrics, const struct err *err)
+{
+	metrics_count(metrics, METRICS_GCS_ERRORS, err_kind_name(err->kind), "");
+}
+
 /* ---- clusters ---- */
 
 static struct metrics_cluster *find_cluster(struct metrics *metrics, const char *namespace_,
@@ -223,6 +233,8 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 	struct metrics_cluster *cluster = metrics ? find_cluster(metrics, namespace_, name, false) :
 						    NULL;
 
+	if (pass->undecided)
+		metrics_count(metrics, METRICS_UNDECIDED, "", "");
 	if (!cluster || !cluster->figures)
 		return;
 	metrics_duration(metrics, METRICS_RECONCILE_DURATION, "total", pass->seconds);

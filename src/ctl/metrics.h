@@ -30,6 +30,7 @@ struct metrics_now {
 };
 
 struct act_scaled_list;
+struct err;
 struct figures;
 struct fuse;
 struct plan;
@@ -40,7 +41,8 @@ struct metrics_pass {
 	double seconds;
 	int64_t monotonic_ms;
 	const struct act_scaled_list *scaled; /* of the accepted patch; NULL: nothing was patched */
-	bool failed; /* Ray could not be read, or the RayCluster not be patched */
+	bool failed;    /* Ray could not be read, or the RayCluster not be patched */
+	bool undecided; /* the decision took more than it may */
 	size_t drain_errors;
 	int64_t scan_interval_ms; /* until the next one */
 };
@@ -54,6 +56,9 @@ void metrics_count(struct metrics *metrics, enum metrics_id id, const char *firs
 /* A duration into a histogram of METRICS_PROGRAM_TABLE; `label` "" where it has none. */
 void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *label,
 		      double seconds);
+/* The same for struct pass_meter and callbacks: `metrics` is a struct metrics. */
+void metrics_phase(void *metrics, const char *phase, double seconds);
+void metrics_gcs_failed(void *metrics, const struct err *err);
 
 /* A decision of a cluster that stands; the first makes its series. */
 void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,

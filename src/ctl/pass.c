@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "ctl/leader.h"
-#include "ctl/metrics.h"
 #include "ctl/options.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_client.h"
@@ -30,15 +29,13 @@ static void phase_begin(struct pass *pass)
 
 static void phase_end(const struct pass *pass, const char *phase)
 {
-	metrics_duration(pass->config.control->metrics, METRICS_RECONCILE_DURATION, phase,
-			 (double)(loop_precise_us() - pass->phase_us) / 1e6);
+	pass_measure(pass, phase, loop_precise_us() - pass->phase_us);
 }
 
 static void count_gcs_error(const struct pass *pass, const struct err *err)
 {
-	if (err)
-		metrics_count(pass->config.control->metrics, METRICS_GCS_ERRORS,
-			      err_kind_name(err->kind), "");
+	if (err && pass->config.meter.gcs_failed)
+		pass->config.meter.gcs_failed(pass->config.meter.context, err);
 }
 
 static struct pass_request *request_new(struct pass *pass)

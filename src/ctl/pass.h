@@ -94,6 +94,13 @@ struct pass_callbacks {
 	void (*done)(void *context, const struct pass_result *result); /* may free the pass */
 };
 
+/* Who counts what a pass does (ctl/metrics); each may be NULL. */
+struct pass_meter {
+	void *context;
+	void (*phase)(void *context, const char *phase, double seconds); /* one has ended */
+	void (*gcs_failed)(void *context, const struct err *err);        /* a call has failed */
+};
+
 struct pass_config {
 	const struct control *control;
 	const char *namespace_, *name;
@@ -102,7 +109,8 @@ struct pass_config {
 	const char *gcs_problem; /* then: why */
 	const char *ray_note;    /* for the message (core/snapshot.h) */
 	const char *memory_json; /* of the last pass; NULL: none */
-	bool read_kv_requests;   /* SDK requests of autoscaler v1 are in the key-value store */
+	struct pass_meter meter;
+	bool read_kv_requests; /* SDK requests of autoscaler v1 are in the key-value store */
 };
 
 /* Copies the configuration; starts with the next turn of the loop at the earliest. */

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "core/decide.h"
-#include "ctl/metrics.h"
 #include "ctl/options.h"
 #include "ctl/pass_intern.h"
 #include "net/loop.h"
@@ -44,6 +43,12 @@ static void decision_run(void *context, const struct work_job *job)
 	work->took_us = loop_precise_us() - begun_us;
 }
 
+void pass_measure(const struct pass *pass, const char *phase, int64_t us)
+{
+	if (pass->config.meter.phase)
+		pass->config.meter.phase(pass->config.meter.context, phase, (double)us / 1e6);
+}
+
 static void decision_done(void *context)
 {
 	struct pass *pass = context;
@@ -51,10 +56,7 @@ static void decision_done(void *context)
 	pass->job = NULL;
 	pass->decided = true;
 	pass->undecided = pass->work->budget.exhausted;
-	if (pass->undecided)
-		metrics_count(pass->config.control->metrics, METRICS_UNDECIDED, "", "");
-	metrics_duration(pass->config.control->metrics, METRICS_RECONCILE_DURATION, "deciding",
-			 (double)pass->work->took_us / 1e6);
+	pass_measure(pass, "deciding", pass->work->took_us);
 	pass_decided(pass);
 }
 

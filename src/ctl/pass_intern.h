@@ -101,6 +101,8 @@ void pass_finish(struct pass *pass, const char *memory_json, const char *patched
 		 const struct err *err);
 /* The end of its memory. */
 void pass_release(struct pass *pass);
+/* Gives the meter how long a phase took. */
+void pass_measure(const struct pass *pass, const char *phase, int64_t us);
 
 /* All has been read that will be read: from here on "now" stands still, and the age of what is known
  * counts. The age is measured by loop_boot_ms: a wall clock that jumps makes nothing young or old. */

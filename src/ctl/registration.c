@@ -65,8 +65,7 @@ static void written(void *context, bool added, const struct err *err)
 			       REGISTRATION_KEY);
 		return;
 	}
-	metrics_count(registration->control->metrics, METRICS_GCS_ERRORS, err_kind_name(err->kind),
-		      "");
+	metrics_gcs_failed(registration->control->metrics, err);
 	log_repeat_error(&registration->trouble, "Ray is not told where the metrics are",
 			 REGISTRATION_KEY, err->text);
 	registration->next_ms =
