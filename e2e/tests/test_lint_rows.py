@@ -1,4 +1,4 @@
-"""The rows of docs/GPU.md that `rayscaler lint` speaks of, each in its test's name: an example is made
+"""The rows of docs/internals/evidence.md that `rayscaler lint` speaks of, each in its test's name: an example is made
 wrong, and the finding says what, where in the file, and what to write.
 
 Every rule by itself has its files under src/test/lint/; here the program is run.

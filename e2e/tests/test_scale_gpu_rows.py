@@ -1,4 +1,4 @@
-"""The GPU facts of docs/GPU.md with real Ray: each test's name begins with its row.
+"""The GPU facts of docs/internals/evidence.md with real Ray: each test's name begins with its row.
 
 Rows A2 to A6 and A10 are in test_scale_demand.py and test_scale_clusters.py. GPUs are logical, so what
 is seen is Ray's own arithmetic: which GPU a raylet gives to whom, and what it never places.

@@ -1,0 +1,155 @@
+"""The drawings of the documents, as SVG: who talks to whom, and the steps of one decision.
+
+    python -m rayscaler_e2e.drawings          writes docs/pictures/*.svg
+
+Only the standard library. A test compares the files with this source, and the steps of the decision with
+src/core/decide.c. A drawing is a list of boxes, arrows and notes on a fixed canvas; coordinates are pixels.
+"""
+
+from html import escape
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+FONT = "font-family='Helvetica, Arial, sans-serif'"
+INK, MUTED, OURS, OTHERS, GROUND = "#1f2933", "#52606d", "#d5e8f7", "#f3f4f6", "#ffffff"
+LINE_HEIGHT = 17
+
+Point = Tuple[int, int]
+
+
+class Drawing:
+    """Shapes on a canvas of ``width`` x ``height`` pixels."""
+
+    def __init__(self, title: str, width: int, height: int) -> None:
+        self.width, self.height, self.title = width, height, title
+        self.shapes: List[str] = []
+
+    def text(self, x: int, y: int, words: str, size: int = 13, color: str = INK, more: str = "") -> None:
+        self.shapes.append(f"<text x='{x}' y='{y}' font-size='{size}' fill='{color}' {more}>{escape(words)}</text>")
+
+    def box(self, at: Point, size: Point, title: str, lines: Sequence[str] = (), fill: str = OTHERS) -> None:
+        """A rectangle with a bold title and lines of text below it."""
+        (x, y), (width, height) = at, size
+        self.shapes.append(
+            f"<rect x='{x}' y='{y}' width='{width}' height='{height}' rx='6' fill='{fill}' stroke='{INK}'/>"
+        )
+        self.text(x + 12, y + 23, title, 14, more="font-weight='bold'")
+        for number, line in enumerate(lines, 1):
+            self.text(x + 12, y + 25 + number * LINE_HEIGHT, line, 12, MUTED)
+
+    def arrow(self, points: Sequence[Point], both: bool = False) -> None:
+        """A line through ``points`` with a head at its end, and with ``both`` at its start too."""
+        path = " ".join(f"{x},{y}" for x, y in points)
+        start = " marker-start='url(#head)'" if both else ""
+        self.shapes.append(f"<polyline points='{path}' fill='none' stroke='{INK}'{start} marker-end='url(#head)'/>")
+
+    def note(self, at: Point, lines: Sequence[str], number: str = "") -> None:
+        """Text beside an arrow, with the number of its step in a circle."""
+        x, y = at
+        if number:
+            self.shapes.append(f"<circle cx='{x}' cy='{y - 4}' r='10' fill='{INK}'/>")
+            self.text(x, y, number, 12, GROUND, "text-anchor='middle' font-weight='bold'")
+        for index, line in enumerate(lines):
+            self.text(x + 17, y + index * LINE_HEIGHT, line, 12)
+
+    def svg(self) -> str:
+        head = (
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width} {self.height}' "
+            f"width='{self.width}' height='{self.height}' role='img' {FONT}>\n<title>{escape(self.title)}</title>\n"
+            "<defs><marker id='head' viewBox='0 0 10 10' refX='9' refY='5' markerWidth='8' markerHeight='8' "
+            f"orient='auto-start-reverse'><path d='M0,0 L10,5 L0,10 z' fill='{INK}'/></marker></defs>\n"
+            f"<rect width='{self.width}' height='{self.height}' fill='{GROUND}'/>\n"
+        )
+        return head + "\n".join(self.shapes) + "\n</svg>\n"
+
+
+def who_talks_to_whom() -> Drawing:
+    """The README's picture: one pending actor becomes a worker, in five steps."""
+    d = Drawing("rayscaler between Ray, the Kubernetes API server and the KubeRay operator", 1000, 470)
+    d.box((20, 20), (250, 66), "Your Ray program", ["Actor.options(num_gpus=1).remote()"])
+    d.box((410, 20), (570, 66), "You", ["kubectl get rca · kubectl rayscaler status, explain · Prometheus and Grafana"])
+    d.box((20, 160), (250, 134), "Head Pod", ["Ray's GCS: demand, idleness, drains", "container autoscaler: rayscaler park"])
+    d.box(
+        (410, 160),
+        (220, 134),
+        "rayscaler",
+        ["one controller for all RayClusters,", "stateless: each decision comes", "from what this pass has read"],
+        OURS,
+    )
+    d.box((760, 160), (220, 134), "Kubernetes API server", ["RayClusters, Pods, Nodes,", "Events, RayClusterAutoscalers"])
+    d.box((20, 384), (250, 66), "Worker Pods", ["one raylet each, with or without GPUs"])
+    d.box((760, 384), (220, 66), "KubeRay operator", ["creates and deletes the Pods"])
+    d.arrow([(145, 86), (145, 160)])
+    d.note((163, 128), ["tasks and actors wait"], "1")
+    d.arrow([(410, 225), (270, 225)], both=True)
+    d.note((286, 214), ["gRPC: demand,"], "2")
+    d.note((286, 245), ["idle workers,", "drain requests"])
+    d.arrow([(630, 225), (760, 225)], both=True)
+    d.note((644, 214), ["watch;"], "3")
+    d.note((632, 245), ["patch replicas,", "workersToDelete"])
+    d.arrow([(870, 384), (870, 294)], both=True)
+    d.note((742, 344), ["reads replicas"], "4")
+    d.arrow([(760, 417), (270, 417)])
+    d.note((420, 406), ["Pods are created or deleted"])
+    d.arrow([(145, 384), (145, 294)])
+    d.note((163, 344), ["raylets register, the actors run"], "5")
+    d.arrow([(520, 86), (520, 160)], both=True)
+    d.note((520, 128), ["reasons, metrics"])
+    return d
+
+
+# The steps of choose() and write_plan() in src/core/decide.c, in their order, by the group that the picture
+# shows: title, what the group answers, functions.
+DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
+    ("observe", "Is the cluster ours, is Ray's reply whole and fresh, which Pod is which worker?", ("gate_check", "observe")),
+    (
+        "health",
+        "Why does capacity not come? Backoff, ownership conflict, start grace, dead raylets",
+        ("unjoined_update", "settling_update", "progress_assess", "gone_update", "fight_update", "backoff_update"),
+    ),
+    ("candidates", "Which workers may be terminated, which launches cancelled?", ("terminate_classify", "launch_recall")),
+    ("packing", "Which demand fits on which worker, which new workers does the rest need?", ("demand_collect", "template_seen_update", "packing_run")),
+    ("choice", "Idle workers that the packing does not need: drain; drained ones: delete", ("terminate_choose", "launch_take_back")),
+    (
+        "targets",
+        "How many replicas does each group get, within minima, maxima and quotas?",
+        ("target_launches", "limits_throttle", "target_finish", "launch_remember", "fight_remember"),
+    ),
+    (
+        "write",
+        "Patch, drains, conditions, and a reason for each worker and each bundle",
+        ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "placement_write", "verdict_write"),
+    ),
+)
+
+
+def decision() -> Drawing:
+    """One decision: a snapshot in, a plan out, and the functions of each step."""
+    top, step, gap = 96, 60, 16
+    height = top + len(DECISION) * (step + gap) + 84
+    d = Drawing("One decision: decide(snapshot) returns a plan, without I/O and clock", 940, height)
+    d.box((20, 16), (900, 56), "snapshot", ["RayCluster, Pods, Ray's reply, Nodes, Events, settings, the memory of the last plan, the time"])
+    for number, (title, question, functions) in enumerate(DECISION):
+        y = top + number * (step + gap)
+        d.arrow([(470, y - gap if number else 72), (470, y)])
+        d.box((20, y), (900, step), title, [], OURS)
+        d.text(132, y + 23, question, 13)
+        d.text(132, y + 43, ", ".join(functions), 10, MUTED, "font-family='monospace'")
+    y = top + len(DECISION) * (step + gap)
+    d.arrow([(470, y - gap), (470, y)])
+    d.box((20, y), (900, 56), "plan", ["one guarded JSON Patch, drains, reasons, conditions, the memory for the next snapshot"])
+    return d
+
+
+DRAWINGS = {"who-talks-to-whom.svg": who_talks_to_whom, "decision.svg": decision}
+
+
+def drawn() -> Dict[str, str]:
+    """The text of each file under docs/pictures."""
+    return {name: make().svg() for name, make in DRAWINGS.items()}
+
+
+if __name__ == "__main__":
+    for file_name, text in drawn().items():
+        (PICTURES / file_name).write_text(text)

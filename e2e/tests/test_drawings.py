@@ -1,0 +1,37 @@
+"""The drawings under docs/pictures are those of rayscaler_e2e/drawings.py, and show the program of today."""
+
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+from rayscaler_e2e import drawings, paths
+
+
+@pytest.mark.parametrize("name", sorted(drawings.DRAWINGS))
+def test_the_file_is_current(name):
+    text = (drawings.PICTURES / name).read_text()
+    assert text == drawings.drawn()[name], f"docs/pictures/{name}: run python -m rayscaler_e2e.drawings in e2e/"
+    assert xml.etree.ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize("name", sorted(drawings.DRAWINGS))
+def test_text_stays_on_the_canvas(name):
+    """At most 6.7 pixels for a letter of size 11 or 12, which is more than Helvetica takes."""
+    root = xml.etree.ElementTree.fromstring(drawings.drawn()[name])
+    texts = root.findall(".//{http://www.w3.org/2000/svg}text")
+    assert len(texts) > 10
+    for text in texts:
+        end = float(text.get("x")) + 6.7 * len(text.text)
+        assert end < float(root.get("width")), text.text
+
+
+def test_the_decision_has_the_steps_of_decide():
+    """In the order of the source: gate, observe, and the calls of choose() and write_plan()."""
+    source = (paths.ROOT / "src/core/decide.c").read_text()
+    calls = []
+    for function in ("choose", "write_plan"):
+        body = re.search(rf"^static void {function}\(.*?^}}", source, re.M | re.S).group(0)
+        calls += re.findall(r"^\t+(\w+)\(", body, re.M)
+    shown = [name for _, _, functions in drawings.DECISION for name in functions]
+    assert shown == ["gate_check", "observe", *calls]
