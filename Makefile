@@ -297,6 +297,12 @@ docs/LINT.md: $(BUILD)/tools/core_lint_rules
 	sed '/^<!-- rules/q' $@ > $(BUILD)/LINT.md
 	$< >> $(BUILD)/LINT.md
 	cp $(BUILD)/LINT.md $@
+# The same behind "<!-- readers".
+DOCS += docs/internals/hostile-objects.md
+docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields
+	sed '/^<!-- readers/q' $@ > $(BUILD)/hostile-objects.md
+	$< >> $(BUILD)/hostile-objects.md
+	cp $(BUILD)/hostile-objects.md $@
 docs: $(DOCS)
 .PHONY: docs
 
