@@ -114,7 +114,7 @@ def test_wishes_that_the_schema_refuses(api_server, server):
         "spec.paused": wanted(paused="true"),
         "spec.groups[0].name": wanted(groups=[{"idleTimeoutSeconds": 1}]),
         "spec.groups[1]": wanted(groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
-        "a group without a wish": wanted(groups=[{"name": "a"}]),
+        "a group without a setting": wanted(groups=[{"name": "a"}]),
     }
     for field, body in refused.items():
         with pytest.raises(ApiError) as error:

@@ -17,7 +17,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
  * kind: INTEGER (int64_t), BOOLEAN, CHOICE (enum, its words in settings.c), LIST (struct strings) */
 #define SETTINGS_TABLE(X)                                                                          \
 	X(INTEGER, idle_timeout_seconds, "idle-timeout-seconds", 60, 0, 31536000, "seconds",       \
-	  "a worker goes when it is idle longer than this")                                        \
+	  "a worker is terminated when it is idle longer than this")                               \
 	X(CHOICE, mode, "mode", MODE_CONTROLLER, 0, 1, "controller|sidecar",                       \
 	  "how it runs; --cluster-name sets sidecar")                                              \
 	X(CHOICE, packing, "packing", PACKING_RAY, 0, 1, "ray|fewest-gpus",                        \
@@ -37,17 +37,17 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, unregistered_seconds, "unregistered-seconds", 30, 1, 31536000, "seconds",       \
 	  "a surplus Pod that runs unregistered for this long is terminated")                      \
 	X(INTEGER, cancel_launch_seconds, "cancel-launch-seconds", 60, 0, 31536000, "seconds",     \
-	  "a launch of ours that nothing needs for this long is taken back")                       \
+	  "a launch of ours that nothing needs for this long is cancelled")                        \
 	X(INTEGER, backoff_initial_seconds, "backoff-initial-seconds", 10, 1, 86400, "seconds",    \
-	  "first back-off of a group that brings no capacity")                                     \
+	  "first backoff of a group that gets no capacity")                                        \
 	X(INTEGER, backoff_max_seconds, "backoff-max-seconds", 600, 1, 86400, "seconds",           \
-	  "longest back-off of a group")                                                           \
+	  "longest backoff of a group")                                                            \
 	X(INTEGER, stuck_demand_seconds, "stuck-demand-seconds", 15, 0, 86400, "seconds",          \
 	  "demand that fits but stays pending this long gets a new worker")                        \
 	X(INTEGER, state_max_age_seconds, "state-max-age-seconds", 3, 1, 86400, "seconds",         \
 	  "a reply of the GCS older than this counts as no reply")                                 \
 	X(CHOICE, enforce_max, "enforce-max", ENFORCE_MAX_WHEN_IDLE, 0, 1, "when-idle|now",        \
-	  "how workers above maxReplicas go")                                                      \
+	  "how workers above maxReplicas are terminated")                                          \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
 	  "ceiling on GPU capacity of a cluster, 0 none")
 

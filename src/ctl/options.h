@@ -53,9 +53,9 @@
 	X(DURATION, leader_elect_lease_duration_ms, "leader-elect-lease-duration", 15000, 1000,    \
 	  3600000, "seconds", "others wait this long for a silent leader")                         \
 	X(DURATION, leader_elect_renew_deadline_ms, "leader-elect-renew-deadline", 10000, 500,     \
-	  3600000, "seconds", "a leader that cannot renew ends after this")                        \
+	  3600000, "seconds", "a leader that cannot renew exits after this")                       \
 	X(DURATION, leader_elect_retry_period_ms, "leader-elect-retry-period", 2000, 100, 3600000, \
-	  "seconds", "between two looks at the Lease")                                             \
+	  "seconds", "between attempts to hold the Lease")                                         \
 	X(TEXT, leader_elect_resource_name, "leader-elect-resource-name", "rayscaler", 0, 0,       \
 	  "name", "name of the Lease")                                                             \
 	X(TEXT, leader_elect_resource_namespace, "leader-elect-resource-namespace", "", 0, 0,      \
