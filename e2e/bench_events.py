@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Dict, List
 
 from rayscaler_e2e import paths
-from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer, start_api_server
+from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
 from rayscaler_e2e.program import Controller
+from rayscaler_e2e.start_apiserver import start_api_server
 
 FLOOD = 3000
 WATCHES = 10

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rayscaler_e2e import paths, rayclusters
-from rayscaler_e2e.apiserver import ApiServer, start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES, gcs_port
 from rayscaler_e2e.ray_program import RayProgram, ray_environment
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 ROUNDS = 20

@@ -21,7 +21,8 @@ from typing import Dict, List, Tuple
 import pytest
 
 from rayscaler_e2e import paths
-from rayscaler_e2e.apiserver import ApiServer, start_api_server
+from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.start_apiserver import start_api_server
 
 pytest_plugins = ["ray_fixtures", "tool_fixtures"]
 

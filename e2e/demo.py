@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from typing import Any, Dict, List
 
 from rayscaler_e2e import paths, ray_manifests
-from rayscaler_e2e.apiserver import start_api_server
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_program import RayProgram
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from rayscaler_e2e import dashboard, paths
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.apiserver import start_api_server
 from rayscaler_e2e.picture import Layout, Window, draw
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.prometheus import NotAvailable, Prometheus, find_programs
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 NAMESPACE = "ml"

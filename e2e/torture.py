@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, List
 
 from rayscaler_e2e import paths, torture
-from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer, start_api_server
+from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
 from rayscaler_e2e.standins import StandIns, ray_program
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.torture import Cell, Result, Slot
 from rayscaler_e2e.wait import wait_until
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple
 
 from rayscaler_e2e import kills, paths
-from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer, start_api_server
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.kills import Bench, ControllerTarget, Outcome, SidecarTarget
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 from torture import quick_ray
 

@@ -8,7 +8,7 @@ Reading order for somebody who writes a scenario:
 ``kubeclient``  ``KubeClient``: the Kubernetes REST API in a few typed calls
 ``watchcache``  ``WatchCache``: a LIST and WATCH kept up to date by a thread
 ``kubeconfig``  files for the program under test: kubeconfig, in-cluster directory
-``apiserver``   ``ApiServer`` and ``start_api_server("real" | "embedded", work_dir)``
+``apiserver``   ``ApiServer``; ``start_apiserver``: ``start_api_server("real" | "embedded", work_dir)``
 ``real``        etcd and kube-apiserver as child processes
 ``embedded``    the in-memory API server (a package, run as a child process as well)
 

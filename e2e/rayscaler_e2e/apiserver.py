@@ -315,19 +315,6 @@ class ApiServer(abc.ABC):
             out.write("\n".join(rows) + "\n")
 
 
-def start_api_server(kind: str, work_dir: Path) -> ApiServer:
-    """Start "real" or "embedded" and return when it is ready (within 60 s, usually within 10)."""
-    if kind == "real":
-        from .real import RealApiServer
-
-        return RealApiServer(work_dir)
-    if kind == "embedded":
-        from .embedded.launch import EmbeddedApiServer
-
-        return EmbeddedApiServer(work_dir)
-    raise ValueError(f'API server "{kind}": it must be "real" or "embedded"')
-
-
 def free_port() -> int:
     """A TCP port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import List, Optional
 
 from . import paths, ray_manifests
-from .apiserver import ADMIN_USER, ApiServer, start_api_server
+from .apiserver import ADMIN_USER, ApiServer
 from .processes import Process
 from .standins import StandIns
+from .start_apiserver import start_api_server
 from .wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"

@@ -9,10 +9,10 @@ import pytest
 
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.apiserver import start_api_server
 from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
