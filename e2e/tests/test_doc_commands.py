@@ -68,6 +68,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
     (r"rayscaler plan( -f (FILE|now\.yaml))?( \[.*)?", "test_commands.py::test_"),
     (r"rayscaler plan -f examples/[\w-]+\.snapshot\.yaml", "test_examples.py::test_the_plan_is_the_one_shown"),
+    (r"rayscaler plan -f examples/gpu\.snapshot\.yaml -o json --debug", "test_internals.py::test_the_tour_shows"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
     (r"make manifests", "dry"),
     (r"helm (install|upgrade|uninstall) rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
