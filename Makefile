@@ -1,6 +1,6 @@
 # rayscaler: one file for GNU Make. `make help` lists the targets and the variables.
 # Everything that is built lands under $(BUILD); sources are found by wildcard, so a new file in
-# src/<layer>/ needs no edit here.
+# a folder of src/ needs no edit here.
 #
 # Contents:  1 variables  2 layers  3 compiler  4 program  5 unit tests  6 lint
 #            7 setup, install, clean  8 test  9 demo and dev-cluster  10 conformance
@@ -40,19 +40,39 @@ WERROR ?= -Werror
 all: $(BUILD)/rayscaler
 
 # ---- 2 layers -----------------------------------------------------------------------------
-# From the lowest to the highest. USES_<layer>: the layers whose headers it may include, itself
-# left out. VENDOR_<layer>: pkg-config names that it may use.  `make lint` holds both.
+# From the lowest to the highest; each is one folder of src/ and one archive. Folders with the same first
+# name are a group: tests, libraries and flags go by group. USES_<layer>: the layers whose headers it
+# may include, itself left out. VENDOR_<group>: pkg-config names that it may use.  `make lint` holds both.
 
-LAYERS := base core codec net kube gcs ctl cli
+MODEL := base core/model
+CORE := $(MODEL) core/capacity core/nodes core/schedule core/decide core/report core/lint core
+CODEC := codec/text codec/objects
+CLIENTS := $(MODEL) $(CODEC) net
 
-USES_base  :=
-USES_core  := base
-USES_codec := base core
-USES_net   := base codec
-USES_kube  := base core codec net
-USES_gcs   := base core codec net
-USES_ctl   := base core codec net kube gcs
-USES_cli   := base core codec net kube gcs ctl
+LAYERS := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch ctl cli
+GROUPS := base core codec net kube gcs ctl cli
+
+USES_base          :=
+USES_core/model    := base
+USES_core/capacity := $(MODEL)
+USES_core/nodes    := $(MODEL)
+USES_core/schedule := $(MODEL)
+USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
+USES_core/report   := $(MODEL) core/capacity core/decide
+USES_core/lint     := $(MODEL) core/capacity core/nodes
+USES_core          := $(MODEL) core/decide core/report
+USES_codec/text    := $(MODEL)
+USES_codec/objects := $(CORE) codec/text
+USES_net           := base codec/text
+USES_kube          := $(CLIENTS)
+USES_gcs           := $(CLIENTS)
+USES_ctl/shared    := $(CLIENTS) kube
+USES_ctl/queue     := $(MODEL) net
+USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/shared ctl/queue
+USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
+USES_ctl/watch     := $(CLIENTS) kube core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
+USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
+USES_cli           := $(CORE) $(CODEC) net kube ctl ctl/shared ctl/pass ctl/watch
 
 VENDOR_base  :=
 VENDOR_core  :=
@@ -63,17 +83,15 @@ VENDOR_gcs   := libprotobuf-c
 VENDOR_ctl   :=
 VENDOR_cli   :=
 
-# What a program of this layer links, highest first (an archive needs those after it).
-LINKS_base  := base
-LINKS_core  := core base
-LINKS_codec := codec $(LINKS_core)
-LINKS_net   := net $(LINKS_codec)
-LINKS_kube  := kube $(LINKS_net)
-LINKS_gcs   := gcs $(LINKS_net)
-LINKS_ctl   := ctl kube gcs $(LINKS_net)
-LINKS_cli   := cli $(LINKS_ctl)
+group_of = $(sort $(foreach l,$(1),$(firstword $(subst /, ,$(l)))))
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+# What a program of this group links, highest first (an archive needs those after it): its layers and all
+# that they use, directly or not.
+$(foreach l,$(LAYERS),$(eval CLOSURE_$(l) := $(sort $(l) $(foreach u,$(USES_$(l)),$(CLOSURE_$(u))))))
+$(foreach g,$(GROUPS),$(eval LINKS_$(g) := $(filter \
+	$(foreach l,$(filter $(g) $(g)/%,$(LAYERS)),$(CLOSURE_$(l))),$(call reverse,$(LAYERS)))))
 
-PACKAGES := $(sort $(foreach l,$(LAYERS),$(VENDOR_$(l))))
+PACKAGES := $(sort $(foreach g,$(GROUPS),$(VENDOR_$(g))))
 
 # Goals that compile need the libraries; the others must work without them.
 NEEDS_NOTHING := clean help image setup setup-build format demo test dev-cluster
@@ -94,7 +112,7 @@ endif
 # $(call vendor_flags,--cflags or --libs,packages)
 vendor_flags = $(if $(2),$(shell $(PKG_CONFIG) $(1) $(2)))
 # All packages that the layers of a list use.
-vendor_of = $(sort $(foreach l,$(1),$(VENDOR_$(l))))
+vendor_of = $(sort $(foreach g,$(call group_of,$(1)),$(VENDOR_$(g))))
 
 # ---- 3 compiler ---------------------------------------------------------------------------
 
@@ -149,8 +167,8 @@ SOURCES_$(1) := $$(sort $$(wildcard src/$(1)/*.c))
 NAMES_$(1) := $$(SOURCES_$(1):src/%.c=%)
 OBJECTS_$(1) := $$(NAMES_$(1):%=$(BUILD)/obj/%.o)
 ASAN_OBJECTS_$(1) := $$(NAMES_$(1):%=$(BUILD)/asan/obj/%.o)
-$$(OBJECTS_$(1)) $$(ASAN_OBJECTS_$(1)): PRIVATE_CFLAGS = $$(CFLAGS_$(1)) \
-	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(LINKS_$(1))))
+$$(OBJECTS_$(1)) $$(ASAN_OBJECTS_$(1)): PRIVATE_CFLAGS = $$(CFLAGS_$(call group_of,$(1))) \
+	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(CLOSURE_$(1))))
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
@@ -180,49 +198,51 @@ $(BUILD)/asan/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
 
 # An archive is made anew, so that an object of a deleted source does not stay in it; without
 # sources it is an empty archive.
+archive = lib$(subst /,_,$(1)).a
 define archive_rules
-$(BUILD)/lib$(1).a: $$(OBJECTS_$(1)) $$(wildcard src/$(1))
+$(BUILD)/$(call archive,$(1)): $$(OBJECTS_$(1)) $$(wildcard src/$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@$$(AR) rcsD $$@ $$(OBJECTS_$(1))
-$(BUILD)/asan/lib$(1).a: $$(ASAN_OBJECTS_$(1)) $$(wildcard src/$(1))
+$(BUILD)/asan/$(call archive,$(1)): $$(ASAN_OBJECTS_$(1)) $$(wildcard src/$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@$$(AR) rcsD $$@ $$(ASAN_OBJECTS_$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive_rules,$(l))))
 
-# $(call archives,directory,layer): what a program of this layer links, in order.
-archives = $(foreach l,$(LINKS_$(2)),$(1)/lib$(l).a)
+# $(call archives,directory,group): what a program of this group links, in order.
+archives = $(foreach l,$(LINKS_$(2)),$(1)/$(call archive,$(l)))
 libraries = $(call vendor_flags,--libs,$(call vendor_of,$(LINKS_$(1)))) -lm
 
 $(BUILD)/rayscaler: $(call archives,$(BUILD),cli) $(FLAGS_FILE)
 	$(call say,LINK  ,$@)
 	$(Q)$(CC) $(RELEASE_CFLAGS) $(RELEASE_LDFLAGS) $(EXTRA_CFLAGS) -o $@ $(OBJECTS_cli) \
-		$(call archives,$(BUILD),ctl) $(call libraries,cli) $(EXTRA_LDFLAGS)
+		$(filter-out %/libcli.a,$(call archives,$(BUILD),cli)) $(call libraries,cli) $(EXTRA_LDFLAGS)
 
 # ---- 5 unit tests -------------------------------------------------------------------------
-# src/test/<layer>_<module>_test.c is one program, built with sanitizers and linked with the
-# archives of its layer and of those below, and with nothing else but cmocka and libm.
+# src/test/<group>/<group>_<module>_test.c is one program, built with sanitizers and linked with the
+# archives of its group and of what that uses, and with nothing else but cmocka and libm.
 
-TESTS := $(sort $(foreach l,$(LAYERS),$(patsubst src/test/%.c,%,$(wildcard src/test/$(l)_*_test.c))))
+TEST_PATHS := $(sort $(foreach g,$(GROUPS),$(patsubst src/test/%.c,%,$(wildcard src/test/$(g)/*_test.c))))
+TESTS := $(notdir $(TEST_PATHS))
 TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
 RESULTS := $(BUILD)/test-results
 
 define test_rules
-$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(2).o $$(call archives,$(BUILD)/asan,$(1))
+$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $$(call archives,$(BUILD)/asan,$(1))
 	@mkdir -p $$(@D)
 	$$(call say,LINK  ,$$@)
 	$$(Q)$$(CC) $$(ASAN_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ \
 		$$(call libraries,$(1)) $$(call vendor_flags,--libs,cmocka) $$(EXTRA_LDFLAGS)
-$(BUILD)/asan/obj/test/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers $$(call vendor_flags,--cflags,cmocka \
+$(BUILD)/asan/obj/test/$(1)/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers $$(call vendor_flags,--cflags,cmocka \
 	$$(call vendor_of,$$(LINKS_$(1))))
 unit-$(2) unit-$(2:_test=): $(BUILD)/test/$(2)
 	$(BUILD)/test/$(2)
 .PHONY: unit-$(2) unit-$(2:_test=)
 endef
 $(foreach t,$(TESTS),$(eval $(call test_rules,$(firstword $(subst _, ,$(t))),$(t))))
-.SECONDARY: $(TESTS:%=$(BUILD)/asan/obj/test/%.o)
+.SECONDARY: $(TEST_PATHS:%=$(BUILD)/asan/obj/test/%.o)
 
 unit-programs: $(TEST_PROGRAMS)
 
@@ -230,8 +250,8 @@ unit-programs: $(TEST_PROGRAMS)
 unit: $(TEST_PROGRAMS)
 	@src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS)
 
-# Programs that tests run and that are not installed: src/test/tools/<layer>_<name>.c.
-TOOLS := $(patsubst src/test/tools/%.c,%,$(foreach l,$(LAYERS),$(wildcard src/test/tools/$(l)_*.c)))
+# Programs that tests run and that are not installed: src/test/tools/<group>_<name>.c.
+TOOLS := $(patsubst src/test/tools/%.c,%,$(foreach g,$(GROUPS),$(wildcard src/test/tools/$(g)_*.c)))
 
 define tool_rules
 $(BUILD)/tools/$(2): $(BUILD)/obj/test/tools/$(2).o $$(call archives,$(BUILD),$(1))
@@ -311,7 +331,7 @@ docs: $(DOCS)
 # fault for each and sees it fail.
 
 LINTS := layers symbols banned size format scripts cppcheck tidy analyzer
-LINT_C := $(sort $(foreach l,$(LAYERS) test,$(wildcard src/$(l)/*.[ch] src/$(l)/*/*.[ch])))
+LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch])))
 
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
 VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec yaml.h:codec \
@@ -319,7 +339,7 @@ VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec 
 
 # Base and core do no I/O and read no clock: their headers of the C library, and the functions that
 # their archives may call. What is missing here has to be pure before it is added.
-PURE_LAYERS := base core
+PURE_LAYERS := $(filter base core core/%,$(LAYERS))
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
 PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
@@ -343,12 +363,13 @@ with_commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
 
 lint-layers:
 	@awk -v layers='$(foreach l,$(LAYERS),$(l):$(call with_commas,$(l) $(USES_$(l))))' \
+		-v groups='$(foreach g,$(GROUPS),$(g):$(call with_commas,$(LINKS_$(g))))' \
 		-v vendors='$(VENDOR_HEADERS)' -v pure='$(call with_commas,$(PURE_LAYERS))' \
 		-v pure_headers='$(call with_commas,$(PURE_HEADERS))' \
 		-f src/test/lint/includes.awk $(LINT_C)
 	@echo 'ok      $@'
 
-lint-symbols: $(PURE_LAYERS:%=$(BUILD)/lib%.a)
+lint-symbols: $(foreach l,$(PURE_LAYERS),$(BUILD)/$(call archive,$(l)))
 	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $^
 	@echo 'ok      $@'
 
@@ -389,7 +410,7 @@ lint-cppcheck:
 
 # Slow, so only for what changed: the object carries the dependencies.
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
-lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TESTS:%=$(BUILD)/lint/tidy/test/%.ok)
+lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok)
 	@echo 'ok      $@'
 lint-analyzer: $(LINT_NAMES:%=$(BUILD)/lint/analyzer/%.ok)
 	@echo 'ok      $@'
@@ -610,8 +631,8 @@ test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_ben
 .PHONY: test-schedule-ray
 
 # ---- 12 fuzz ------------------------------------------------------------------------------
-# src/test/fuzz/<layer>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
-# and linked with the objects of its layer and of those below.
+# src/test/fuzz/<group>_<name>_fuzz.c is one libFuzzer program, built by clang with ASan and UBSan
+# and linked with the objects of its group and of what that uses.
 #   make fuzz FUZZ_SECONDS=3600              every target that long
 #   make fuzz-codec_yaml                     one of them
 # What was found to be worth keeping stays in $(FUZZ_CORPUS); a finding in $(BUILD)/fuzz/findings.
@@ -631,7 +652,7 @@ fuzz_seeds = $(FUZZ_SEEDS_$(1)) $(wildcard src/test/fuzz/corpus/$(1))
 fuzz_layer = $(firstword $(subst _, ,$(1)))
 
 define fuzz_archive_rules
-$(BUILD)/fuzz/lib$(1).a: $$(OBJECTS_$(1):$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%) $$(wildcard src/$(1))
+$(BUILD)/fuzz/$(call archive,$(1)): $$(OBJECTS_$(1):$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%) $$(wildcard src/$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@$$(AR) rcsD $$@ $$(OBJECTS_$(1):$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%)

@@ -25,7 +25,7 @@ Status = ray_scheduler.SchedulingNodeStatus
 Source = ray_scheduler.ResourceRequestSource
 Requests = ray_utils.ResourceRequestUtil
 
-# Ray's own, src/core/capacity.c.
+# Ray's own, src/core/capacity/capacity.c.
 OTHER_ACCELERATORS = {"TPU", "neuron_cores", "NPU", "HPU", "RBLN", "FPGA"}
 ACCELERATORS = OTHER_ACCELERATORS | {"GPU"}
 

@@ -35,7 +35,7 @@ def test_other_tests_exist():
 
 def test_threats_are_shown_by_tests_that_exist():
     text = (TOP / "docs/internals/threats.md").read_text()
-    sources = [*(TOP / "e2e/tests").glob("*.py"), *(TOP / "src/test").glob("*.c")]
+    sources = [*(TOP / "e2e/tests").glob("*.py"), *(TOP / "src/test").glob("*/*_test.c")]
     there = "\n".join(path.read_text() for path in sources)
     files = {path.name for path in sources} | {path.stem for path in sources}
     named = set(re.findall(r"\b(?:test_\w+(?:\.py)?|\w+_test)\b", text))

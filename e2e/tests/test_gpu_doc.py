@@ -60,7 +60,7 @@ def existing() -> set:
     names = {path.stem for path in (TOP / "src/test/golden").glob("*.yaml")}
     for path in (TOP / "e2e/tests").glob("test_*.py"):
         names.update(re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE))
-    for path in (TOP / "src/test").glob("*_test.c"):
+    for path in (TOP / "src/test").glob("*/*_test.c"):
         names.update(re.findall(r"^static void (\w+)\(void \*\*state\)", path.read_text(), re.MULTILINE))
     return names
 

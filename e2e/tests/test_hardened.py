@@ -7,7 +7,7 @@ from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.wait import wait_until
 
-CONFINE = paths.ROOT / "src/test/confine.h"
+CONFINE = paths.ROOT / "src/test/support/confine.h"
 
 
 def test_the_controller_writes_no_file_and_keeps_to_its_system_calls(shared, controller, monkeypatch):

@@ -1,5 +1,5 @@
 """What a stranger on the network may do with the HTTP endpoints: read, and that within bounds. How many connections, how long and
-how slowly: src/test/net_serve_test.c, test_metrics.py."""
+how slowly: src/test/net/net_serve_test.c, test_metrics.py."""
 
 import socket
 from typing import Tuple

@@ -18,7 +18,7 @@ struct civil_time {
 	int hour, minute, second, millisecond;
 };
 
-/* Proleptic Gregorian calendar, UTC. The fields must be in range (codec/rfc3339 checks). */
+/* Proleptic Gregorian calendar, UTC. The fields must be in range (codec/text/rfc3339 checks). */
 time_ms time_from_civil(const struct civil_time *civil);
 void time_to_civil(time_ms time, struct civil_time *ret_civil);
 

@@ -11,7 +11,7 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/table.h"
-#include "codec/json_write.h"
+#include "codec/text/json_write.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)16 << 20)
 #define MIB (INT64_C(1) << 20)

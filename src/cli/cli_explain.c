@@ -9,8 +9,8 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/view.h"
-#include "codec/plan_json.h"
-#include "codec/rfc3339.h"
+#include "codec/objects/plan_json.h"
+#include "codec/text/rfc3339.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 

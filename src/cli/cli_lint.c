@@ -13,9 +13,9 @@
 #include "cli/lint_files.h"
 #include "cli/lint_live.h"
 #include "cli/lint_text.h"
-#include "codec/device_table_json.h"
-#include "codec/lint_write.h"
-#include "codec/node_file.h"
+#include "codec/objects/device_table_json.h"
+#include "codec/objects/lint_write.h"
+#include "codec/objects/node_file.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 

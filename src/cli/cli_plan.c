@@ -13,8 +13,8 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/plan_text.h"
-#include "codec/plan_json.h"
-#include "codec/snapshot_json.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)

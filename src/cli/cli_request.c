@@ -9,10 +9,10 @@
 #include "cli/help.h"
 #include "cli/request_text.h"
 #include "cli/view.h"
-#include "codec/json_write.h"
-#include "codec/request_resources.h"
+#include "codec/objects/request_resources.h"
+#include "codec/text/json_write.h"
 #include "core/decide.h"
-#include "core/reason.h"
+#include "core/model/reason.h"
 #include "kube/kube_path.h"
 
 /* An object's annotations together may have no more. */

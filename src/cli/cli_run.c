@@ -7,7 +7,7 @@
 #include "cli/help.h"
 #include "cli/supervise.h"
 #include "ctl/controller.h"
-#include "ctl/options.h"
+#include "ctl/shared/options.h"
 #include "net/log.h"
 
 static void print_help(void)

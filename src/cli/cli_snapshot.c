@@ -8,8 +8,8 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/view.h"
-#include "codec/snapshot_json.h"
-#include "codec/snapshot_write.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/objects/snapshot_write.h"
 
 static const char help[] =
 	"usage: @ snapshot CLUSTER [-n NS] [-o FILE] [flags]\n"

@@ -14,8 +14,8 @@
 #include "cli/status_text.h"
 #include "cli/table.h"
 #include "cli/view.h"
-#include "codec/rfc3339.h"
-#include "codec/yaml_write.h"
+#include "codec/text/rfc3339.h"
+#include "codec/text/yaml_write.h"
 #include "net/loop.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)

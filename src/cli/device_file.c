@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "cli/file.h"
-#include "codec/device_table_json.h"
+#include "codec/objects/device_table_json.h"
 
 int device_file_read(const char *path, struct arena *arena, const struct device_table **ret_table,
 		     struct err *err)

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "core/device.h"
+#include "core/model/device.h"
 
 #define DEVICE_FILE_HELP "  --device-table FILE  names of accelerators beside the built-in ones\n"
 

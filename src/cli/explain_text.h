@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/plan.h"
-#include "core/snapshot.h"
+#include "core/model/plan.h"
+#include "core/model/snapshot.h"
 
 /* `source`: one line on where the decision is from. ERR_LIMIT at the buffer's ceiling. */
 int explain_text_write(const struct snapshot *snapshot, const struct plan *plan, const char *source,

@@ -1,7 +1,7 @@
 /* The flags of one command, parsed by a table: "-n NAME", "-nNAME", "--namespace NAME" and
  * "--namespace=NAME"; a switch stands alone. Flags and operands may come in any order, as with
  * kubectl; "--" ends the flags. --help and -h are always there.
- * `run` has its own (ctl/options), because its flags are settings of decisions as well. */
+ * `run` has its own (ctl/shared/options), because its flags are settings of decisions as well. */
 #ifndef CLI_FLAGS_H
 #define CLI_FLAGS_H
 

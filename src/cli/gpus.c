@@ -1,7 +1,7 @@
 #include "cli/gpus.h"
 
 #include "cli/session.h"
-#include "ctl/stock.h"
+#include "ctl/watch/stock.h"
 
 /* What one command keeps: a cluster of this size takes some hundred MiB. */
 #define NODES_MAX 20000

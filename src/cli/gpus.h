@@ -1,4 +1,4 @@
-/* `status --gpus`: the inventory of the cluster's accelerators (core/inventory) as people and programs
+/* `status --gpus`: the inventory of the cluster's accelerators (core/nodes/inventory) as people and programs
  * read it. The text has the columns of kubectl-inspect-gpushare, a block for each resource. */
 #ifndef CLI_GPUS_H
 #define CLI_GPUS_H
@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/inventory.h"
+#include "core/nodes/inventory.h"
 
 struct session;
 struct stock;

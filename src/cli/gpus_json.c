@@ -1,7 +1,7 @@
 #include "cli/gpus.h"
 
-#include "codec/json_write.h"
-#include "codec/snapshot_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/text/json_write.h"
 
 static void write_index(struct json_writer *writer, size_t device)
 {

@@ -1,7 +1,7 @@
 #include "cli/last_word.h"
 
-#include "codec/autoscaler_json.h"
-#include "codec/json.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/text/json.h"
 
 static int decode(const struct cJSON *json, const char *path, struct arena *arena, void *ret_object,
 		  struct err *err)

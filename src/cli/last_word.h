@@ -4,7 +4,7 @@
 #ifndef CLI_LAST_WORD_H
 #define CLI_LAST_WORD_H
 
-#include "core/kubernetes.h"
+#include "core/model/kubernetes.h"
 #include "kube/kube_informer.h"
 
 struct last_word {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "cli/flags.h"
-#include "codec/lint_document.h"
+#include "codec/objects/lint_document.h"
 
 #define LINT_FILES_MAX 100000
 /* How standard input is called in findings. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "cli/session.h"
-#include "codec/lint_document.h"
+#include "codec/objects/lint_document.h"
 
 /* All namespaces, or that of the session. `context` has the Nodes of a file, or none: then those of
  * the API server are taken. *ret_problem: "" or why there are none; lives in the report's arena.

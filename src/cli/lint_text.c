@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cli/text.h"
-#include "core/lint_rule.h"
+#include "core/lint/lint_rule.h"
 
 #define FIX_INDENT 4
 #define RULE_WIDTH 78

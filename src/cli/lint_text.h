@@ -5,7 +5,7 @@
 #define CLI_LINT_TEXT_H
 
 #include "base/buf.h"
-#include "codec/lint_document.h"
+#include "codec/objects/lint_document.h"
 
 void lint_text_write(const struct lint_report *report, struct buf *buf);
 /* "3 files, 2 RayClusters: 1 error, 0 warnings, 4 infos" */

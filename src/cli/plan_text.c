@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/text.h"
-#include "codec/number.h"
-#include "codec/rfc3339.h"
+#include "codec/text/number.h"
+#include "codec/text/rfc3339.h"
 
 #define WIDTH_MAX 60
 

@@ -1,5 +1,5 @@
 /* A plan as text for people: the groups with now and target, why, what goes, what is not served.
- * The form may change; programs read the JSON (codec/plan_json). */
+ * The form may change; programs read the JSON (codec/objects/plan_json). */
 #ifndef CLI_PLAN_TEXT_H
 #define CLI_PLAN_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/plan.h"
+#include "core/model/plan.h"
 
 /* Control characters in names and messages become "?". `debug` adds the placements. ERR_LIMIT at
  * the buffer's ceiling. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/json.h"
-#include "codec/list_json.h"
-#include "codec/number.h"
-#include "codec/pod_json.h"
+#include "codec/objects/list_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/text/json.h"
+#include "codec/text/number.h"
 #include "kube/kube_path.h"
 
 #define LEASE_VERSION "coordination.k8s.io/v1"

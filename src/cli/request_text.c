@@ -5,7 +5,7 @@
 
 #include "cli/plan_text.h"
 #include "cli/text.h"
-#include "core/reason.h"
+#include "core/model/reason.h"
 
 #define WORKERS_SHOWN 20
 

@@ -4,7 +4,7 @@
 #define CLI_REQUEST_TEXT_H
 
 #include "base/buf.h"
-#include "core/plan.h"
+#include "core/model/plan.h"
 
 /* plan: the decision with the annotation as it will be. before, after: its text; NULL: none. */
 void request_text_write(const struct plan *plan, const char *before, const char *after,

@@ -1,9 +1,9 @@
 #include "cli/status_json.h"
 
-#include "codec/json_write.h"
-#include "codec/ray_state_write.h"
-#include "codec/snapshot_json.h"
-#include "core/summary.h"
+#include "codec/objects/ray_state_write.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/text/json_write.h"
+#include "core/report/summary.h"
 
 /* null: Ray was not reached. */
 static void write_known(struct json_writer *writer, const char *name, bool known, int64_t amount)

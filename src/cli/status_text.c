@@ -5,9 +5,9 @@
 
 #include "cli/table.h"
 #include "cli/text.h"
-#include "codec/rfc3339.h"
-#include "core/reason.h"
-#include "core/summary.h"
+#include "codec/text/rfc3339.h"
+#include "core/model/reason.h"
+#include "core/report/summary.h"
 
 #define WIDTH 100
 #define INDENT 2

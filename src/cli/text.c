@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "codec/utf8.h"
+#include "codec/text/utf8.h"
 
 /* The length of the first character, *ret_safe whether it may be shown. */
 static size_t next_character(const char *text, size_t left, bool *ret_safe)

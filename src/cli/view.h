@@ -15,8 +15,8 @@
 #include "cli/last_word.h"
 #include "cli/remote.h"
 #include "cli/session.h"
-#include "core/plan.h"
-#include "core/snapshot.h"
+#include "core/model/plan.h"
+#include "core/model/snapshot.h"
 
 struct view;
 

@@ -7,8 +7,8 @@
 #define CORE_DECIDE_H
 
 #include "base/arena.h"
-#include "core/plan.h"
-#include "core/snapshot.h"
+#include "core/model/plan.h"
+#include "core/model/snapshot.h"
 
 /* The plan and everything in it live in `arena` and may point into the snapshot. Never fails:
  * what is wrong in the snapshot becomes conditions of the plan. */

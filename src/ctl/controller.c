@@ -8,21 +8,21 @@
 #include "base/budget.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "core/kubernetes.h"
-#include "ctl/autoscaler_objects.h"
+#include "core/model/kubernetes.h"
 #include "ctl/cluster.h"
-#include "ctl/control.h"
 #include "ctl/endpoints.h"
-#include "ctl/events.h"
-#include "ctl/fuse.h"
-#include "ctl/leader.h"
-#include "ctl/metrics.h"
-#include "ctl/nodes.h"
-#include "ctl/notices.h"
-#include "ctl/registration.h"
-#include "ctl/room.h"
-#include "ctl/status.h"
-#include "ctl/turns.h"
+#include "ctl/pass/fuse.h"
+#include "ctl/queue/turns.h"
+#include "ctl/report/metrics.h"
+#include "ctl/report/notices.h"
+#include "ctl/report/registration.h"
+#include "ctl/report/status.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/leader.h"
+#include "ctl/watch/autoscaler_objects.h"
+#include "ctl/watch/events.h"
+#include "ctl/watch/nodes.h"
+#include "ctl/watch/room.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -128,7 +128,7 @@ static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster
 	return false;
 }
 
-/* For ctl/fuse. A RayCluster that cannot be read is there, and counts at least what it did. */
+/* For ctl/pass/fuse. A RayCluster that cannot be read is there, and counts at least what it did. */
 static void look(void *context, const char *namespace_, const char *name,
 		 struct fuse_objects *ret_objects)
 {

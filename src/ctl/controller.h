@@ -5,7 +5,7 @@
 #define CTL_CONTROLLER_H
 
 #include "base/err.h"
-#include "ctl/options.h"
+#include "ctl/shared/options.h"
 
 /* Runs until SIGTERM or SIGINT (0), after which it gives its Lease back, or until the Lease is lost
  * (-1, ERR_DENIED: another replica may act). Or fails at the start: ERR_INPUT for a configuration

@@ -5,7 +5,7 @@
 #define CTL_ENDPOINTS_H
 
 #include "base/err.h"
-#include "ctl/control.h"
+#include "ctl/shared/control.h"
 
 struct endpoints;
 

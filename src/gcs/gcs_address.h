@@ -5,7 +5,7 @@
 #define GCS_GCS_ADDRESS_H
 
 #include "base/err.h"
-#include "core/kubernetes.h"
+#include "core/model/kubernetes.h"
 
 #define GCS_DEFAULT_PORT 6379
 

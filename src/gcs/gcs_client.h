@@ -29,8 +29,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/time.h"
-#include "core/plan.h"
-#include "core/ray_state.h"
+#include "core/model/plan.h"
+#include "core/model/ray_state.h"
 
 struct gcs_client;
 struct gcs_call;

@@ -1,6 +1,6 @@
 #include "gcs/gcs_node.h"
 
-#include "codec/number.h"
+#include "codec/text/number.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"

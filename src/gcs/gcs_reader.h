@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "core/ray_state.h"
+#include "core/model/ray_state.h"
 #include "gcs/gcs_intern.h"
 #include "gcs/gcs_wire.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/time.h"
-#include "core/plan.h"
-#include "core/ray_state.h"
+#include "core/model/plan.h"
+#include "core/model/ray_state.h"
 
 /* A GCS drops a report whose version is below the last one it took. A counter alone would start
  * again when we do, the clock alone may be set back: above both the clock (ms), what the GCS says

@@ -1,7 +1,7 @@
 #include "gcs/gcs_request.h"
 
-#include "codec/number.h"
-#include "codec/ray_state_json.h"
+#include "codec/objects/ray_state_json.h"
+#include "codec/text/number.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"

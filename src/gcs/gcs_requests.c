@@ -2,7 +2,7 @@
 
 #include "base/budget.h"
 #include "base/memory.h"
-#include "codec/request_resources.h"
+#include "codec/objects/request_resources.h"
 
 /* The tree of the JSON is on the heap: this many times the text is more than it takes. */
 #define TREE_FACTOR 40

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "core/ray_state.h"
+#include "core/model/ray_state.h"
 
 /* value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as budget_refuse. */
 int gcs_requests_parse(const void *value, size_t size, struct arena *arena,

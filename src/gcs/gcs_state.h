@@ -1,5 +1,5 @@
 /* GetClusterResourceStateReply, protobuf bytes to struct ray_state. Pure; any thread; the same rules
- * as the JSON form (codec/ray_state_json), so that a live reply and its file decide the same.
+ * as the JSON form (codec/objects/ray_state_json), so that a live reply and its file decide the same.
  * The result lives in the arena and shares no memory with the bytes.
  *
  * Code in a Ray cluster may forge the reply, so everything in it has a limit. A reply
@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "core/ray_state.h"
+#include "core/model/ray_state.h"
 
 /* 10,000 workers, as many that died (a GCS keeps 1,000 of those), and the head. */
 #define GCS_STATE_NODES_MAX ((size_t)20001)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/json.h"
+#include "codec/text/json.h"
 
 static const struct json_limits kube_discover_limits = {
 	.bytes = 4 << 20,

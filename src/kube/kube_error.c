@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/json.h"
-#include "codec/watch_json.h"
+#include "codec/objects/watch_json.h"
+#include "codec/text/json.h"
 #include "kube/kube_path.h"
 
 #define KUBE_STATUS_MESSAGE_MAX 400

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "codec/exec_credential_json.h"
+#include "codec/objects/exec_credential_json.h"
 #include "kube/kubeconfig.h"
 #include "net/loop.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "codec/foreign_object.h"
-#include "codec/json.h"
-#include "codec/list_stream.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/list_stream.h"
+#include "codec/text/json.h"
 #include "kube/kube_discover.h"
 
 #define KUBE_PAGE_OBJECTS 250

@@ -3,7 +3,7 @@
 #ifndef KUBE_KUBE_INFORMER_INTERN_H
 #define KUBE_KUBE_INFORMER_INTERN_H
 
-#include "codec/list_stream.h"
+#include "codec/objects/list_stream.h"
 #include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_store.h"

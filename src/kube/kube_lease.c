@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "codec/json.h"
-#include "codec/lease_json.h"
-#include "codec/rfc3339.h"
+#include "codec/objects/lease_json.h"
+#include "codec/text/json.h"
+#include "codec/text/rfc3339.h"
 #include "net/loop.h"
 
 #define KUBE_LEASE_JITTER_PARTS 5 /* a follower's period is up to a fifth shorter */

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "codec/json.h"
+#include "codec/text/json.h"
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)

@@ -38,7 +38,7 @@ void kube_store_sweep(struct kube_store *store);
 
 /* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one
  * that cannot be decoded becomes a bad entry. `problem`: NULL, or why `json` is only the object's
- * skeleton (codec/foreign_object); then the entry is bad as well. */
+ * skeleton (codec/objects/foreign_object); then the entry is bad as well. */
 int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
 		   struct err *err);
 /* The object is gone; fine when it was not there. -1 as above. */

@@ -1,12 +1,12 @@
 /* The kinds of objects that are watched: where they are served, how they are decoded and found. */
 #include "kube/kube_informer.h"
 
-#include "codec/autoscaler_json.h"
-#include "codec/event_json.h"
-#include "codec/node_json.h"
-#include "codec/pod_json.h"
-#include "codec/ray_cluster_json.h"
-#include "core/kubernetes.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/event_json.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "core/model/kubernetes.h"
 
 static int kube_decode_ray_cluster(const struct cJSON *json, const char *path, struct arena *arena,
 				   void *ret_object, struct err *err)

@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "codec/foreign_object.h"
-#include "codec/json.h"
-#include "codec/object_skeleton.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/object_skeleton.h"
+#include "codec/text/json.h"
 #include "kube/kube_path.h"
 
 #define KUBE_WATCH_LINE_KEPT_BYTES ((size_t)64 << 10)

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "codec/foreign_object.h"
-#include "codec/watch_json.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/watch_json.h"
 #include "kube/kube_client.h"
 
-/* Of a larger line only the object's skeleton is read (codec/object_skeleton). */
+/* Of a larger line only the object's skeleton is read (codec/objects/object_skeleton). */
 #define KUBE_WATCH_LINE_MAX_BYTES FOREIGN_OBJECT_MAX_BYTES
 /* The server is asked to end the watch after the first, silence above the second is a fault; see
  * the head of kube_informer.h. */

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/base64.h"
-#include "codec/json.h"
-#include "codec/yaml.h"
+#include "codec/text/base64.h"
+#include "codec/text/json.h"
+#include "codec/text/yaml.h"
 #include "kube/kube_file.h"
 
 static const struct json_limits kubeconfig_limits = {

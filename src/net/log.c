@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/time.h"
-#include "codec/utf8.h"
+#include "codec/text/utf8.h"
 
 #define LOG_VALUE_MAX_BYTES ((size_t)8192)
 #define LOG_LINE_MAX_BYTES ((size_t)262144)

@@ -61,7 +61,7 @@ def main() -> int:
     print(f"{'branches':>9} {'taken':>7}")
     for file in sorted(files, key=lambda f: f["filename"]):
         path = Path(file["filename"])
-        if path.parent != layer:
+        if layer not in path.parents:
             continue
         found = list(outcomes(file, path.read_text().splitlines()))
         missing = [o for o in found if not o[2]]

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/device_table_json.h"
+#include "codec/objects/device_table_json.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 

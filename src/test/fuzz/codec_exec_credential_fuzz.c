@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/exec_credential_json.h"
+#include "codec/objects/exec_credential_json.h"
 
 static void check(const struct exec_credential *credential)
 {

@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "base/memory.h"
-#include "codec/foreign_object.h"
-#include "codec/list_stream.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/list_stream.h"
 
 struct outcome {
 	uint64_t digest; /* of all items, in their order */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/object_skeleton.h"
+#include "codec/objects/object_skeleton.h"
 
 static void take(struct object_skeleton *skeleton, const char *data, size_t size, size_t piece,
 		 bool watch)

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/autoscaler_json.h"
-#include "codec/event_json.h"
-#include "codec/lease_json.h"
-#include "codec/memory_json.h"
-#include "codec/node_json.h"
-#include "codec/pod_json.h"
-#include "codec/ray_cluster_json.h"
-#include "codec/ray_state_json.h"
-#include "codec/secret_json.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/event_json.h"
+#include "codec/objects/lease_json.h"
+#include "codec/objects/memory_json.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/ray_state_json.h"
+#include "codec/objects/secret_json.h"
 
 static void check(int failed, const struct err *err)
 {

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/memory.h"
-#include "codec/request_resources.h"
+#include "codec/objects/request_resources.h"
 
 static void check(const struct ray_constraint *constraint)
 {

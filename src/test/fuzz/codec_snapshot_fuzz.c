@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/plan_json.h"
-#include "codec/snapshot_json.h"
-#include "codec/snapshot_write.h"
-#include "codec/yaml.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/objects/snapshot_write.h"
+#include "codec/text/yaml.h"
 #include "core/decide.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)

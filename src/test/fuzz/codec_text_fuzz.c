@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/base64.h"
-#include "codec/number.h"
-#include "codec/quantity.h"
-#include "codec/rfc3339.h"
-#include "codec/yaml_scalar.h"
-#include "core/resources.h"
+#include "codec/text/base64.h"
+#include "codec/text/number.h"
+#include "codec/text/quantity.h"
+#include "codec/text/rfc3339.h"
+#include "codec/text/yaml_scalar.h"
+#include "core/model/resources.h"
 
 static void check_quantity(const char *text)
 {

@@ -2,9 +2,9 @@
 #include "fuzz.h"
 
 #include "base/memory.h"
-#include "codec/list_json.h"
-#include "codec/pod_json.h"
-#include "codec/watch_json.h"
+#include "codec/objects/list_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/watch_json.h"
 
 static void check_list(const struct cJSON *tree, struct arena *arena)
 {

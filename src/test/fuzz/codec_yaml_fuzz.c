@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/yaml.h"
+#include "codec/text/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/json.h"
+#include "codec/text/json.h"
 
 #define REQUIRE(condition)                                                                         \
 	do {                                                                                       \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/pod_json.h"
+#include "codec/objects/pod_json.h"
 #include "gcs/gcs_address.h"
 #include "gcs/gcs_auth.h"
 

@@ -7,9 +7,9 @@
 
 #include "base/budget.h"
 #include "base/memory.h"
-#include "codec/json_write.h"
-#include "codec/ray_state_json.h"
-#include "codec/ray_state_write.h"
+#include "codec/objects/ray_state_json.h"
+#include "codec/objects/ray_state_write.h"
+#include "codec/text/json_write.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_requests.h"
 #include "gcs/gcs_state.h"

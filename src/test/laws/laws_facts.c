@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "codec/rfc3339.h"
+#include "codec/text/rfc3339.h"
 
 #define AMOUNT_MAX 1e14
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "codec/rfc3339.h"
+#include "codec/text/rfc3339.h"
 #include "laws_maker.h"
 
 /* ---- drawing ---- */

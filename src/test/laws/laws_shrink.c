@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "codec/json_write.h"
+#include "codec/text/json_write.h"
 #include "laws_case.h"
 
 #define TRIES_MAX 20000

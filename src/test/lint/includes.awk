@@ -1,17 +1,30 @@
 # Who may include what. Prints a line per offence; exit status 1 when there is one.
 #
-#   awk -v layers="core:core,base ..." -v vendors="curl/:net ..." -v pure="base,core" \
+#   awk -v layers="core/nodes:core/nodes,core/model,base ..." -v groups="core:core,core/nodes,..." \
+#       -v vendors="curl/:net ..." -v pure="base,core" \
 #       -v pure_headers="stdio.h,..." -f includes.awk FILE...
 #
-# layers:  a layer and the layers whose headers it may include
-# vendors: the start of a library's header name and the layers that may include it
+# layers:  a layer (a folder of src/) and the layers whose headers it may include
+# groups:  the first name of folders and the layers that its tests link
+# vendors: the start of a library's header name and the groups that may include it
 # pure:    layers that may include only pure_headers of the C library
-# A test is named <layer>_<module>_test.c and may include what that layer may, and headers
-# of src/test.
+# A test is src/test/<group>/<group>_<module>_test.c and may include the headers of what it links, and
+# headers of src/test; so may src/test/support/<group>_<name>.h.
 
 BEGIN {
 	split_pairs(layers, may_use)
 	split_pairs(vendors, may_link)
+	split_pairs(groups, may_test)
+}
+
+function group_of(layer,    parts) {
+	split(layer, parts, "/")
+	return parts[1]
+}
+
+function folder(path) {
+	sub(/\/[^\/]*$/, "", path)
+	return path
 }
 
 function split_pairs(text, table,    pairs, parts, i, n) {
@@ -32,13 +45,18 @@ function offence(text) {
 FNR == 1 {
 	split(FILENAME, path, "/")
 	is_test = path[2] == "test"
-	layer = path[2]
 	if (is_test) {
-		layer = path[3]
+		layer = path[3] == "support" ? path[4] : path[3]
 		sub(/_.*/, "", layer)
+		group = layer
+		allowed = may_test[group]
+	} else {
+		layer = substr(folder(FILENAME), length("src/") + 1)
+		group = group_of(layer)
+		allowed = may_use[layer]
 	}
-	# Helpers and tools of the tests stand outside of the layers.
-	is_known = (layer in may_use)
+	# Other helpers and tools of the tests stand outside of the layers.
+	is_known = (allowed != "")
 }
 
 !is_known || !/^[ \t]*#[ \t]*include/ { next }
@@ -56,17 +74,16 @@ is_test && (name ~ /^test\// || name !~ /\// && /"/ || name == "cmocka.h") { nex
 		is_vendor = index(name, start) == 1 || (start ~ /^\./ && index(name, start) > 0)
 		if (!is_vendor)
 			continue
-		if (!listed(may_link[start], layer))
+		if (!listed(may_link[start], group))
 			offence("layer " layer " must not include <" name "> (VENDOR_HEADERS in the Makefile)")
 		next
 	}
 }
 
 /"/ {
-	split(name, parts, "/")
-	if (!(parts[1] in may_use))
+	if (!(folder(name) in may_use))
 		offence("\"" name "\" is in no layer: write \"<layer>/<module>.h\"")
-	else if (!listed(may_use[layer], parts[1]))
+	else if (!listed(allowed, folder(name)))
 		offence("layer " layer " must not include \"" name "\" (USES_" layer " in the Makefile)")
 	next
 }

@@ -12,9 +12,11 @@ cp -r src/base "$tree/src/base"
 cp -r src/test/lint "$tree/src/test/lint"
 cp .ci/run "$tree/.ci/run"
 cd "$tree"
-for layer in core codec net kube gcs ctl cli; do
-	mkdir "src/$layer"
+for layer in core/{model,capacity,nodes,schedule,decide,report,lint} codec/{text,objects} net kube gcs \
+	ctl/{shared,queue,pass,report,watch} cli; do
+	mkdir -p "src/$layer"
 done
+mkdir src/test/base
 
 passed=0
 failed=0
@@ -87,10 +89,18 @@ sees lint-layers src/net/planted.c 'must not include <cjson/cJSON.h>' '#include 
 sees lint-layers src/ctl/planted.c 'must not include <ray.pb-c.h>' '#include "ray.pb-c.h"'
 sees lint-layers src/cli/planted.c 'must not include <cmocka.h>' '#include <cmocka.h>'
 sees lint-layers $c 'without I/O and clock and must not include <time.h>' '#include <time.h>'
-sees lint-layers src/codec/planted.c 'is in no layer' '#include "json.h"'
-sees lint-layers src/test/base_planted_test.c 'must not include "core/plan.h"' \
-	'#include "core/plan.h"'
-passes lint-layers src/cli/planted.c '#include "ctl/options.h"'
+sees lint-layers src/codec/text/planted.c 'is in no layer' '#include "json.h"'
+sees lint-layers src/core/nodes/planted.c 'must not include "core/decide/worker.h"' \
+	'#include "core/decide/worker.h"'
+sees lint-layers src/core/schedule/planted.h 'must not include "core/capacity/capacity.h"' \
+	'#include "core/capacity/capacity.h"'
+sees lint-layers src/codec/text/planted.c 'must not include "codec/objects/pod_json.h"' \
+	'#include "codec/objects/pod_json.h"'
+sees lint-layers src/ctl/pass/planted.c 'must not include "ctl/report/metrics.h"' \
+	'#include "ctl/report/metrics.h"'
+sees lint-layers src/test/base/base_planted_test.c 'must not include "core/model/plan.h"' \
+	'#include "core/model/plan.h"'
+passes lint-layers src/cli/planted.c '#include "ctl/shared/options.h"'
 
 sees lint-symbols $c 'calls rand,' 'int rand(void);' 'int planted(void);' \
 	'int planted(void)' '{' '	return rand();' '}'

@@ -3,10 +3,10 @@
  * Made for the conformance run (e2e/conformance), which gives the same RayClusters to Ray's own
  * autoscaling_config. */
 
-#include "codec/json.h"
-#include "codec/json_write.h"
-#include "codec/ray_cluster_json.h"
-#include "core/limits.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/text/json.h"
+#include "codec/text/json_write.h"
+#include "core/decide/limits.h"
 #include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 20)

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "codec/plan_json.h"
-#include "codec/snapshot_json.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 
 #define RUNS 5

@@ -11,9 +11,9 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "codec/lint_document.h"
-#include "codec/number.h"
-#include "codec/yaml.h"
+#include "codec/objects/lint_document.h"
+#include "codec/text/number.h"
+#include "codec/text/yaml.h"
 
 #define RUNS 5
 #define FILE_BYTES_MAX ((size_t)16 << 20)

@@ -1,16 +1,16 @@
 /* schedule() for programs of other languages: one problem per line of standard input as JSON, one
  * line of JSON per answer. The requests come as a ClusterResourceState in proto3 JSON
- * (rayState), types, nodes and limits in the members of core/schedule.h. Made for the conformance
+ * (rayState), types, nodes and limits in the members of core/schedule/schedule.h. Made for the conformance
  * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
  * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */
 #include <time.h>
 
-#include "codec/json.h"
-#include "codec/json_write.h"
-#include "codec/number.h"
-#include "codec/object_json.h"
-#include "codec/ray_state_json.h"
-#include "core/schedule.h"
+#include "codec/objects/object_json.h"
+#include "codec/objects/ray_state_json.h"
+#include "codec/text/json.h"
+#include "codec/text/json_write.h"
+#include "codec/text/number.h"
+#include "core/schedule/schedule.h"
 #include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 20)

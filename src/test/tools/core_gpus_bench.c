@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../gpu_bound.h"
+#include "test/support/gpu_bound.h"
 
 /* ---- the problems ---- */
 

@@ -1,5 +1,5 @@
 /* Prints the rules of docs/LINT.md (make docs). */
-#include "test/lint_markdown.h"
+#include "test/support/lint_markdown.h"
 
 int main(void)
 {

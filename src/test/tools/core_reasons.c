@@ -1,5 +1,5 @@
 /* Prints docs/REASONS.md (make docs). */
-#include "test/reasons_markdown.h"
+#include "test/support/reasons_markdown.h"
 
 int main(void)
 {

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../schedule_families.h"
+#include "test/support/schedule_families.h"
 
 #define RUNS 7
 

@@ -1,5 +1,5 @@
 /* Prints docs/METRICS.md (make docs). */
-#include "test/metrics_markdown.h"
+#include "test/support/metrics_markdown.h"
 
 int main(void)
 {

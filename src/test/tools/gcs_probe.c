@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "codec/json_write.h"
-#include "codec/number.h"
-#include "codec/ray_state_write.h"
+#include "codec/objects/ray_state_write.h"
+#include "codec/text/json_write.h"
+#include "codec/text/number.h"
 #include "gcs/gcs_auth.h"
 #include "gcs/gcs_client.h"
 #include "net/loop.h"

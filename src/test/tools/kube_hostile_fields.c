@@ -1,6 +1,6 @@
-/* The fields that are decoded, and what hostile values of them do (src/test/hostile_fields.h).
+/* The fields that are decoded, and what hostile values of them do (src/test/support/hostile_fields.h).
  *   kube_hostile_fields                      the generated part of docs/internals/hostile-objects.md */
-#include "test/hostile_markdown.h"
+#include "test/support/hostile_markdown.h"
 
 static enum hostile_result result;
 

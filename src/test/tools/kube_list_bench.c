@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/memory.h"
-#include "core/kubernetes.h"
+#include "core/model/kubernetes.h"
 #include "kube/kube_informer.h"
 
 struct bench {

@@ -1,10 +1,10 @@
-/* Starts a program that may do nothing but what rayscaler has a use for (test/confine.h):
+/* Starts a program that may do nothing but what rayscaler has a use for (test/support/confine.h):
  *
  *   net_confine PROGRAM [ARGUMENT...]
  *
  * Exit status 2: wrong usage, or no such filter on this machine; 159, as a shell says it, when the program did
  * something else. */
-#include "test/confine.h"
+#include "test/support/confine.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,35 @@
+/* An Event of ours as the JSON that the API server takes: core/v1, so that kubectl describe finds it
+ * under the object. Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ * Must not be used for Events of others. */
+#ifndef CODEC_OBJECTS_EVENT_WRITE_H
+#define CODEC_OBJECTS_EVENT_WRITE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/time.h"
+#include "core/model/kubernetes.h"
+
+#define EVENT_COMPONENT "rayscaler"
+#define EVENT_NAME_MAX 253
+#define EVENT_BODY_MAX ((size_t)16 << 10)
+
+struct event_text {
+	const char *name; /* of the Event: event_name */
+	const char *reason, *message, *instance;
+	bool warning;
+	int64_t count;
+	time_ms first, last;
+};
+
+/* "demo.18a3f2c00001": a valid name (DNS subdomain) however long the object's is, one for each `id`. */
+const char *event_name(struct arena *arena, const char *object, uint64_t id);
+
+/* A new one, about the RayCluster. */
+void event_write_new(struct buf *buf, const struct ray_cluster *cluster,
+		     const struct event_text *event);
+/* The merge patch for one that is there: count, time and message. */
+void event_write_repeat(struct buf *buf, const struct event_text *event);
+
+#endif

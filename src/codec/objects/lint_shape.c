@@ -1,0 +1,382 @@
+#include "codec/objects/lint_shape.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "codec/text/json.h"
+#include "codec/text/number.h"
+#include "codec/text/yaml_scalar.h"
+#include "core/lint/lint_rule.h"
+
+#define INTEGER_MAX 9007199254740992.0 /* 2^53 */
+/* A wrong value that is longer is not repeated. */
+#define SHOWN_BYTES_MAX 200
+/* No quantity, so that no rule takes it for an amount. */
+#define UNKNOWN_QUANTITY "?"
+
+enum kind {
+	TEXT,
+	BOOLEAN,
+	INTEGER,
+	TEXTS,      /* a list of strings */
+	TEXT_MAP,   /* an object of strings */
+	PARAMETERS, /* rayStartParams */
+	QUANTITY_MAP,
+	OBJECT,  /* of `members` */
+	OBJECTS, /* a list of them */
+};
+
+struct field {
+	const char *name;
+	enum kind kind;
+	const struct field *members; /* ends with a name NULL */
+};
+
+/* ---- the fields ---- */
+
+#define END                                                                                        \
+	{                                                                                          \
+		NULL, TEXT, NULL                                                                   \
+	}
+
+static const struct field port[] = { { "name", TEXT, NULL },
+				     { "containerPort", INTEGER, NULL },
+				     END };
+static const struct field variable[] = { { "name", TEXT, NULL }, { "value", TEXT, NULL }, END };
+static const struct field resources[] = { { "limits", QUANTITY_MAP, NULL },
+					  { "requests", QUANTITY_MAP, NULL },
+					  END };
+static const struct field container[] = {
+	{ "name", TEXT, NULL },
+	{ "image", TEXT, NULL },
+	{ "command", TEXTS, NULL },
+	{ "args", TEXTS, NULL },
+	{ "resources", OBJECT, resources },
+	{ "ports", OBJECTS, port },
+	{ "env", OBJECTS, variable },
+	END,
+};
+static const struct field toleration[] = {
+	{ "key", TEXT, NULL },
+	{ "operator", TEXT, NULL },
+	{ "value", TEXT, NULL },
+	{ "effect", TEXT, NULL },
+	END,
+};
+static const struct field expression[] = {
+	{ "key", TEXT, NULL }, { "operator", TEXT, NULL }, { "values", TEXTS, NULL }, END
+};
+static const struct field term[] = { { "matchExpressions", OBJECTS, expression },
+				     { "matchFields", OBJECTS, expression },
+				     END };
+static const struct field required[] = { { "nodeSelectorTerms", OBJECTS, term }, END };
+static const struct field node_affinity[] = {
+	{ "requiredDuringSchedulingIgnoredDuringExecution", OBJECT, required },
+	END,
+};
+static const struct field affinity[] = { { "nodeAffinity", OBJECT, node_affinity }, END };
+static const struct field named[] = { { "name", TEXT, NULL }, END };
+static const struct field pod_spec[] = {
+	{ "containers", OBJECTS, container },
+	{ "nodeSelector", TEXT_MAP, NULL },
+	{ "affinity", OBJECT, affinity },
+	{ "tolerations", OBJECTS, toleration },
+	{ "schedulingGates", OBJECTS, named },
+	{ "nodeName", TEXT, NULL },
+	{ "restartPolicy", TEXT, NULL },
+	{ "schedulerName", TEXT, NULL },
+	END,
+};
+static const struct field labelled[] = { { "labels", TEXT_MAP, NULL },
+					 { "annotations", TEXT_MAP, NULL },
+					 END };
+static const struct field template[] = { { "metadata", OBJECT, labelled },
+					 { "spec", OBJECT, pod_spec },
+					 END };
+static const struct field strategy[] = { { "workersToDelete", TEXTS, NULL }, END };
+
+#define GROUP_FIELDS                                                                               \
+	{ "rayStartParams", PARAMETERS, NULL }, { "resources", TEXT_MAP, NULL },                   \
+		{ "labels", TEXT_MAP, NULL },                                                      \
+	{                                                                                          \
+		"template", OBJECT, template                                                       \
+	}
+
+static const struct field head[] = { GROUP_FIELDS, END };
+static const struct field group[] = {
+	{ "groupName", TEXT, NULL },
+	{ "replicas", INTEGER, NULL },
+	{ "minReplicas", INTEGER, NULL },
+	{ "maxReplicas", INTEGER, NULL },
+	{ "numOfHosts", INTEGER, NULL },
+	{ "idleTimeoutSeconds", INTEGER, NULL },
+	{ "priority", INTEGER, NULL },
+	{ "suspend", BOOLEAN, NULL },
+	GROUP_FIELDS,
+	{ "scaleStrategy", OBJECT, strategy },
+	END,
+};
+static const struct field options[] = { { "upscalingMode", TEXT, NULL },
+					{ "version", TEXT, NULL },
+					{ "idleTimeoutSeconds", INTEGER, NULL },
+					END };
+static const struct field auth[] = { { "mode", TEXT, NULL },
+				     { "secretName", TEXT, NULL },
+				     { "enableK8sTokenAuth", BOOLEAN, NULL },
+				     END };
+static const struct field spec[] = {
+	{ "enableInTreeAutoscaling", BOOLEAN, NULL },
+	{ "suspend", BOOLEAN, NULL },
+	{ "managedBy", TEXT, NULL },
+	{ "rayVersion", TEXT, NULL },
+	{ "autoscalerOptions", OBJECT, options },
+	{ "authOptions", OBJECT, auth },
+	{ "tlsOptions", OBJECT, (const struct field[]){ END } },
+	{ "headGroupSpec", OBJECT, head },
+	{ "workerGroupSpecs", OBJECTS, group },
+	END,
+};
+static const struct field metadata[] = { { "name", TEXT, NULL },
+					 { "namespace", TEXT, NULL },
+					 { "labels", TEXT_MAP, NULL },
+					 { "annotations", TEXT_MAP, NULL },
+					 END };
+static const struct field root[] = { { "metadata", OBJECT, metadata },
+				     { "spec", OBJECT, spec },
+				     END };
+
+/* ---- one value ---- */
+
+struct check {
+	struct json_reader reader; /* its arena is the findings' */
+	struct lint_findings *findings;
+};
+
+static struct cJSON *node_of(const struct json_at *at)
+{
+	return (struct cJSON *)at->json;
+}
+
+/* Drops what a value holds and makes it another one; name and neighbours stay. A reference owns
+ * nothing of what it holds. */
+static void become(const struct json_at *at, int type, const char *text)
+{
+	struct cJSON *node = node_of(at);
+
+	if (!(node->type & cJSON_IsReference)) {
+		cJSON_Delete(node->child);
+		cJSON_free(node->valuestring);
+	}
+	node->child = NULL;
+	node->valuestring = NULL;
+	node->type = (node->type & cJSON_StringIsConst) | type;
+	if (text) {
+		size_t size = strlen(text) + 1;
+
+		node->valuestring = cJSON_malloc(size);
+		CHECK(node->valuestring != NULL);
+		memcpy(node->valuestring, text, size);
+	}
+}
+
+/* The text of a plain value as it was most likely written; NULL: it is no plain value. */
+static const char *plain_text(const struct json_at *at)
+{
+	char number[NUMBER_TEXT_SIZE];
+
+	switch (json_type(at)) {
+	case JSON_BOOLEAN:
+		return json_boolean_value(at) ? "true" : "false";
+	case JSON_NUMBER:
+		number_print(json_number_value(at), number);
+		return arena_strdup(at->reader->arena, number);
+	case JSON_STRING:
+		return json_text_value(at);
+	default:
+		return NULL;
+	}
+}
+
+/* "NAME: VALUE" or "- VALUE" to write in its place. */
+static const char *line_of(const struct json_at *at, const char *value)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_-./";
+	struct arena *arena = at->reader->arena;
+
+	if (!at->name)
+		return arena_printf(arena, "- %s", value);
+	if (*at->name != '\0' && at->name[strspn(at->name, plain)] == '\0')
+		return arena_printf(arena, "%s: %s", at->name, value);
+	return arena_printf(arena, "\"%s\": %s", at->name, value);
+}
+
+static const char *noun(enum kind kind)
+{
+	static const char *const nouns[] = {
+		[TEXT] = "a string",
+		[BOOLEAN] = "true or false",
+		[INTEGER] = "an integer",
+		[TEXTS] = "a list of strings",
+		[TEXT_MAP] = "an object",
+		[PARAMETERS] = "an object",
+		[QUANTITY_MAP] = "an object",
+		[OBJECT] = "an object",
+		[OBJECTS] = "a list of objects",
+	};
+
+	return nouns[kind];
+}
+
+static void say(struct check *check, const struct json_at *at, enum lint_rule_id rule,
+		const char *wanted, const char *fix)
+{
+	struct arena *arena = at->reader->arena;
+	const char *name = at->name ? at->name : "an element of this list";
+	const char *is = json_type_name(json_type(at));
+	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : 0;
+
+	if (wanted == noun(INTEGER) && json_type(at) == JSON_NUMBER)
+		is = number == trunc(number) ? "too large" : "a fraction";
+	lint_add(arena, check->findings, rule, json_path(at),
+		 arena_printf(arena, "%.100s must be %s, is %s; the API server refuses the object",
+			      name, wanted, is),
+		 fix);
+}
+
+/* What a text in quotes would be without them. */
+static const char *unquoted(const struct json_at *at, enum kind kind)
+{
+	struct yaml_scalar scalar;
+
+	if (json_type(at) != JSON_STRING || strlen(json_text_value(at)) > SHOWN_BYTES_MAX)
+		return NULL;
+	scalar = yaml_scalar_resolve(json_text_value(at));
+	if (kind == INTEGER ? scalar.kind == YAML_SCALAR_INTEGER :
+			      scalar.kind == YAML_SCALAR_BOOLEAN)
+		return json_text_value(at);
+	return NULL;
+}
+
+static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
+{
+	const char *text;
+
+	if (json_type(at) == JSON_STRING)
+		return;
+	text = plain_text(at);
+	say(check, at, rule, noun(TEXT),
+	    text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
+	become(at, cJSON_String, text ? text : "");
+}
+
+static bool is_integer(const struct json_at *at)
+{
+	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : NAN;
+
+	return isfinite(number) && number == trunc(number) && fabs(number) <= INTEGER_MAX;
+}
+
+static void check_plain(struct check *check, const struct json_at *at, enum kind kind)
+{
+	const char *text;
+
+	if (kind == TEXT) {
+		check_text(check, at, LINT_RULE_WRONG_TYPE);
+		return;
+	}
+	if (kind == BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
+		return;
+	text = unquoted(at, kind);
+	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), text ? line_of(at, text) : "");
+	become(at, cJSON_NULL, NULL);
+}
+
+static void check_quantity(struct check *check, const struct json_at *at)
+{
+	if (json_type(at) == JSON_STRING || json_type(at) == JSON_NUMBER)
+		return;
+	say(check, at, LINT_RULE_WRONG_TYPE, "a quantity such as 2 or 16Gi", "");
+	become(at, cJSON_String, UNKNOWN_QUANTITY);
+}
+
+/* ---- values that hold others ---- */
+
+static void check_members(struct check *check, const struct json_at *object,
+			  const struct field *fields);
+
+static void check_entry(struct check *check, const struct json_at *at, enum kind kind)
+{
+	if (kind == QUANTITY_MAP)
+		check_quantity(check, at);
+	else if (json_type(at) != JSON_NULL || kind == TEXTS)
+		/* kubectl and YAML write an empty value of a map as null. */
+		check_text(check, at,
+			   kind == PARAMETERS ? LINT_RULE_RAY_START_PARAM_NOT_STRING :
+						LINT_RULE_WRONG_TYPE);
+}
+
+static void check_element(struct check *check, const struct json_at *at,
+			  const struct field *members)
+{
+	if (json_type(at) != JSON_OBJECT) {
+		say(check, at, LINT_RULE_WRONG_TYPE, noun(OBJECT), "");
+		become(at, cJSON_Object, NULL);
+	}
+	check_members(check, at, members);
+}
+
+/* False: it is none, and has been said. */
+static bool is_container(struct check *check, const struct json_at *at, enum kind kind)
+{
+	enum json_type wanted = kind == TEXTS || kind == OBJECTS ? JSON_ARRAY : JSON_OBJECT;
+
+	if (json_type(at) == wanted)
+		return true;
+	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), "");
+	become(at, cJSON_NULL, NULL);
+	return false;
+}
+
+static void check_field(struct check *check, const struct json_at *at, const struct field *field)
+{
+	if (json_type(at) == JSON_MISSING || json_type(at) == JSON_NULL)
+		return;
+	if (field->kind == TEXT || field->kind == BOOLEAN || field->kind == INTEGER) {
+		check_plain(check, at, field->kind);
+		return;
+	}
+	if (!is_container(check, at, field->kind))
+		return;
+	if (field->kind == OBJECT) {
+		check_members(check, at, field->members);
+		return;
+	}
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		if (field->kind == OBJECTS)
+			check_element(check, &e, field->members);
+		else
+			check_entry(check, &e, field->kind);
+	}
+}
+
+static void check_members(struct check *check, const struct json_at *object,
+			  const struct field *fields)
+{
+	for (; fields->name; fields++) {
+		struct json_at member = json_member(object, fields->name);
+
+		check_field(check, &member, fields);
+	}
+}
+
+void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_findings *findings)
+{
+	struct check check = { .reader = { .arena = arena }, .findings = findings };
+	struct json_at at = json_root(object, "", &check.reader);
+
+	check_members(&check, &at, root);
+}

@@ -1,0 +1,18 @@
+/* The JSON types of a RayCluster's fields that the decoder (codec/objects/ray_cluster_json) reads, checked
+ * before it: each wrong one becomes a finding, and the value is changed to one that the decoder
+ * takes, so that one mistake hides no other. A number or boolean where a string belongs becomes its
+ * text; anything else becomes null, or an empty element.
+ * For trees that are parsed to be linted, and for nothing else. */
+#ifndef CODEC_OBJECTS_LINT_SHAPE_H
+#define CODEC_OBJECTS_LINT_SHAPE_H
+
+#include "base/arena.h"
+#include "core/lint/lint.h"
+
+struct cJSON;
+
+/* `object` is a RayCluster with metadata and spec; no member is added or removed. Findings are of the
+ * rules wrong-type and ray-start-param-not-string and live in the arena. */
+void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_findings *findings);
+
+#endif

@@ -1,0 +1,20 @@
+/* struct memory_state to and from the `memory` of a plan and a snapshot.
+ * Untrusted (users edit files, annotations): what does not parse is dropped, never an error;
+ * ceilings bound it. Results live in the arena. */
+#ifndef CODEC_OBJECTS_MEMORY_JSON_H
+#define CODEC_OBJECTS_MEMORY_JSON_H
+
+#include "base/arena.h"
+#include "codec/text/json_write.h"
+#include "core/model/memory_state.h"
+
+struct cJSON;
+
+#define MEMORY_ENTRIES_MAX 10000 /* per list */
+
+/* `json` may be NULL or of any type. */
+void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_state *ret_memory);
+/* Lists that are empty are left out: a fresh memory is {}. */
+void memory_write(struct json_writer *writer, const char *name, const struct memory_state *memory);
+
+#endif

@@ -1,0 +1,85 @@
+#include "codec/objects/node_file.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/node_json.h"
+#include "codec/text/json.h"
+#include "codec/text/yaml.h"
+
+static const struct json_limits limits = {
+	.bytes = NODE_FILE_BYTES_MAX,
+	.depth = 100,
+	.elements = 4000000, /* some 10,000 Nodes with all that a kubelet writes */
+	.unique_names = true,
+};
+
+struct reading {
+	struct arena *arena;
+	VEC(struct node) nodes;
+	struct err *err;
+};
+
+static bool is_kind(const struct json_at *at, const char *kind)
+{
+	struct json_at member = json_member(at, "kind");
+
+	return json_type(&member) == JSON_STRING && strcmp(json_text_value(&member), kind) == 0;
+}
+
+static int read_node(struct reading *reading, const struct json_at *at)
+{
+	return node_decode(at->json, at->parent ? json_path(at) : "", reading->arena,
+			   VEC_ADD(reading->arena, &reading->nodes), reading->err);
+}
+
+static int read_document(struct reading *reading, const struct cJSON *tree)
+{
+	struct json_reader reader = { .arena = reading->arena, .err = reading->err };
+	struct json_at root = json_root(tree, "", &reader);
+	struct json_at items = json_member(&root, "items");
+
+	if (is_kind(&root, "Node"))
+		return read_node(reading, &root);
+	if (json_type(&items) != JSON_ARRAY)
+		return 0;
+	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
+		/* The API server names the kind of a NodeList's items once. */
+		if ((is_kind(&e, "Node") || is_kind(&root, "NodeList")) && read_node(reading, &e))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_yaml(struct reading *reading, const char *text, size_t size)
+{
+	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
+	int is, failed = 0;
+
+	do {
+		AUTO(json_done) struct cJSON *tree = NULL;
+
+		is = yaml_stream_next(stream, NULL, &tree, reading->err);
+		failed = is < 0 || (is > 0 && read_document(reading, tree));
+	} while (is > 0 && !failed);
+	yaml_stream_free(stream);
+	return failed ? -1 : 0;
+}
+
+int node_file_read(const char *text, size_t size, struct arena *arena,
+		   const struct node **ret_nodes, size_t *ret_count, struct err *err)
+{
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct reading reading = { .arena = arena, .err = err };
+
+	/* JSON is what the API server sends, and quicker. */
+	if (json_parse(text, size, &limits, &tree, NULL) == 0) {
+		if (read_document(&reading, tree))
+			return -1;
+	} else if (read_yaml(&reading, text, size)) {
+		return -1;
+	}
+	*ret_nodes = reading.nodes.at;
+	*ret_count = reading.nodes.count;
+	return 0;
+}

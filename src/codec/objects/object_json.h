@@ -1,0 +1,38 @@
+/* What several Kubernetes objects share: metadata, labels, lists of strings, conditions.
+ * Used by the object decoders of codec only; everything lands in the reader's arena. */
+#ifndef CODEC_OBJECTS_OBJECT_JSON_H
+#define CODEC_OBJECTS_OBJECT_JSON_H
+
+#include "codec/text/json.h"
+#include "core/model/kubernetes.h"
+
+struct object_metadata {
+	const char *namespace_, *name, *uid, *resource_version;
+	int64_t generation;
+	bool deleting; /* deletionTimestamp is there, whatever it says */
+	time_ms created, deletion_time;
+	struct labels labels, annotations;
+};
+
+/* Kubernetes allows no longer name, of whatever kind. */
+#define OBJECT_NAME_SIZE_MAX 253
+
+/* Fails on a string that is too long for a name: it would be repeated in every message. */
+int object_name_check(const struct json_at *at);
+/* `metadata` of the object; with name_required it must have a name that is not empty. */
+int object_metadata_decode(const struct json_at *object, bool name_required,
+			   struct object_metadata *ret_metadata);
+/* A member that is a map of strings, sorted by key; empty when missing. */
+int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels);
+/* `annotations` of the metadata `at`: free text, of which this program uses little. A character that
+ * a string cannot hold is read as U+FFFD (json_shown), so that it costs no more than that annotation. */
+int object_annotations_decode(const struct json_at *at, struct labels *ret_annotations);
+/* A member that is a list of strings; empty when missing. */
+int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings);
+/* A member that is a list of conditions; empty when missing. */
+int object_conditions_decode(const struct json_at *at, const char *name,
+			     const struct condition **ret_conditions, size_t *ret_count);
+/* The problems that the reader noted. */
+struct strings object_problems(const struct json_reader *reader);
+
+#endif

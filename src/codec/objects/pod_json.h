@@ -1,0 +1,28 @@
+/* v1 Pod, JSON to struct pod. The result lives in the arena, nothing points into the tree. */
+#ifndef CODEC_OBJECTS_POD_JSON_H
+#define CODEC_OBJECTS_POD_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/kubernetes.h"
+
+struct cJSON;
+
+/* Not a member of a v1 Pod: how the file form says that the Pod could not be read. */
+#define POD_UNREADABLE "unreadable"
+
+/* As ray_cluster_decode: ERR_INPUT with the path for a wrong JSON type or a missing metadata.name,
+ * problems for bad values. */
+int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
+	       struct err *err);
+/* A Pod of which `why` says that it cannot be read (`unreadable`): only what its metadata have of the
+ * right type. ERR_INPUT when it has no name. */
+int pod_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
+			  struct pod *ret_pod, struct err *err);
+
+/* A Pod in the text that the API server sends, an item of a list (codec/objects/list_stream) with its
+ * `problem`; one that cannot be read becomes an unreadable one. ERR_INPUT when it has no name. */
+int pod_decode_text(const char *text, size_t size, const char *problem, struct arena *arena,
+		    struct pod *ret_pod, struct err *err);
+
+#endif

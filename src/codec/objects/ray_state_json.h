@@ -1,0 +1,25 @@
+/* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to the structs of
+ * core/model/ray_state. Results live in the arena. The protobuf form is gcs's, the way back is
+ * codec/objects/ray_state_write. */
+#ifndef CODEC_OBJECTS_RAY_STATE_JSON_H
+#define CODEC_OBJECTS_RAY_STATE_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/ray_state.h"
+
+struct cJSON;
+
+/* lowerCamelCase and snake_case names, int64 as number or string, enums as names or numbers, bytes
+ * in base64, doubles also as "NaN", "Infinity", "-Infinity". Unknown members are ignored. Wrong
+ * JSON type: ERR_INPUT with the path; bad value: ret_state->problems and the problem of the
+ * request. */
+int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		     struct ray_state *ret_state, struct err *err);
+
+/* Of a request's bundle: amounts and the first problem from the received doubles; sorts the
+ * entries by name, of equal names the last stays. Shared with gcs. `entries` may be moved about. */
+void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
+			    struct arena *arena);
+
+#endif

@@ -1,0 +1,23 @@
+/* The annotation rayscaler.dev/request-resources: JSON list of bundles, as bundles= of Ray's
+ * ray.autoscaler.sdk.request_resources ([{"GPU": 1}, {"CPU": 4}]), or of
+ * {"resources": {...}, "label_selector": {"market": "in(spot)"}} as that call makes of bundles=
+ * with bundle_label_selectors=. Used by the file decoder and by ctl/pass/observe: both see the same. */
+#ifndef CODEC_OBJECTS_REQUEST_RESOURCES_H
+#define CODEC_OBJECTS_REQUEST_RESOURCES_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/ray_state.h"
+#include "core/model/snapshot.h"
+
+/* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: what is
+ * malformed, with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form
+ * that no machine can serve (negative, NaN) is not malformed: its request has a problem. */
+int request_resources_parse(const char *text, struct arena *arena,
+			    struct ray_constraint *ret_constraint, struct err *err);
+
+/* Sets has_annotation_request, annotation_request and annotation_problem of a snapshot from the
+ * annotations of its cluster. */
+void request_resources_observe(struct snapshot *snapshot, struct arena *arena);
+
+#endif

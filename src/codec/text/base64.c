@@ -1,0 +1,79 @@
+#include "codec/text/base64.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* The six bits of a letter, -1 for no letter. */
+static int bits_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == '+' || c == '-')
+		return 62;
+	if (c == '/' || c == '_')
+		return 63;
+	return -1;
+}
+
+int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_t *ret_size)
+{
+	char *bytes = arena_alloc(arena, strlen(text) / 4 * 3 + 4);
+	uint32_t group = 0;
+	size_t letters = 0, size = 0;
+
+	for (; *text != '\0' && *text != '='; text++) {
+		int bits = bits_of(*text);
+
+		if (*text == '\n' || *text == '\r')
+			continue;
+		if (bits < 0)
+			return -1;
+		group = group << 6 | (uint32_t)bits;
+		if (++letters % 4 == 0) {
+			bytes[size++] = (char)(group >> 16 & 0xFF);
+			bytes[size++] = (char)(group >> 8 & 0xFF);
+			bytes[size++] = (char)(group & 0xFF);
+		}
+	}
+	if (text[strspn(text, "=\r\n")] != '\0' || letters % 4 == 1)
+		return -1;
+	if (letters % 4 == 2)
+		bytes[size++] = (char)(group >> 4 & 0xFF);
+	if (letters % 4 == 3) {
+		bytes[size++] = (char)(group >> 10 & 0xFF);
+		bytes[size++] = (char)(group >> 2 & 0xFF);
+	}
+	bytes[size] = '\0';
+	*ret_bytes = bytes;
+	*ret_size = size;
+	return 0;
+}
+
+const char *base64_encode(const void *bytes, size_t size, struct arena *arena)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = arena_alloc(arena, (size + 2) / 3 * 4 + 1), *out = text;
+	const unsigned char *in = bytes;
+
+	for (; size > 0; in += 3, out += 4) {
+		size_t step = size < 3 ? size : 3;
+		uint32_t group = (uint32_t)in[0] << 16;
+
+		if (step > 1)
+			group |= (uint32_t)in[1] << 8;
+		if (step > 2)
+			group |= in[2];
+		out[0] = letters[group >> 18];
+		out[1] = letters[group >> 12 & 63];
+		out[2] = step > 1 ? letters[group >> 6 & 63] : '=';
+		out[3] = step > 2 ? letters[group & 63] : '=';
+		size -= step;
+	}
+	*out = '\0';
+	return text;
+}

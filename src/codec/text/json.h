@@ -1,0 +1,139 @@
+/* JSON trees from untrusted bytes, read member by member with errors that carry the path.
+ * This module is the only owner of cJSON (with codec/text/yaml, which makes the same trees); the
+ * caller owns a tree and frees it with json_free. What is read out is copied to the arena.
+ * Must not be used to hold or send back a foreign object: decode and drop the tree.
+ *
+ * Missing, null and zero are three states: json_type tells them apart. The typed readers treat
+ * null as missing, as Kubernetes and proto3 do. Numbers are doubles: an integer beyond 2^53 is
+ * refused by json_integer, because it may not be what was written.
+ *
+ * A C string cannot hold \u0000, and UTF-8 not half of a surrogate pair. In a foreign tree each
+ * byte of such an escape is JSON_MARK, which no UTF-8 text holds: "a\u0000b" never equals "a". The
+ * typed readers fail on it with the path; json_shown reads it for people. */
+#ifndef CODEC_TEXT_JSON_H
+#define CODEC_TEXT_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct cJSON;
+struct positions;
+
+#define JSON_DEPTH_MAX 500
+#define JSON_INTEGER_MAX (INT64_C(1) << 53)
+#define JSON_MARK '\xFF'
+
+struct json_limits {
+	size_t bytes;      /* of the text (YAML: also of all strings, with aliases expanded) */
+	size_t depth;      /* nesting; above JSON_DEPTH_MAX it counts as that */
+	size_t elements;   /* values in all, member names not counted */
+	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
+	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that are
+	 * not UTF-8 becomes a value of type JSON_UNREADABLE; without it such a text is refused. */
+	bool foreign;
+};
+
+/* Strict RFC 8259: one value, UTF-8 without NUL, numbers of at most 60 characters. ERR_INPUT with
+ * line and column when the text is wrong, ERR_LIMIT when a limit is passed. `text` needs no NUL. */
+int json_parse(const char *text, size_t size, const struct json_limits *limits,
+	       struct cJSON **ret_json, struct err *err);
+/* And records where each value stands (codec/text/position), also where the error is; NULL: does not. */
+int json_parse_positions(const char *text, size_t size, const struct json_limits *limits,
+			 struct positions *positions, struct cJSON **ret_json, struct err *err);
+void json_free(struct cJSON *json);  /* NULL is fine */
+void json_done(struct cJSON **json); /* for AUTO(json_done) */
+
+enum json_type {
+	JSON_MISSING = 0,
+	JSON_NULL,
+	JSON_BOOLEAN,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT,
+	JSON_UNREADABLE, /* only with json_limits.foreign; also a value whose name is such a string */
+};
+
+/* What the readers share: where strings go, where errors go, what was found wrong. */
+struct json_reader {
+	struct arena *arena;
+	struct err *err;
+	VEC(const char *) problems; /* "path: what is wrong"; at most JSON_PROBLEMS_MAX */
+};
+
+#define JSON_PROBLEMS_MAX 100
+
+/* A value and where it stands. Lives on the stack of who reads; the parent must outlive it. */
+struct json_at {
+	const struct cJSON *json;     /* NULL: missing */
+	const struct json_at *parent; /* NULL: the root */
+	const char *name; /* of the member; of the root the path so far; NULL: element `index` */
+	size_t index;
+	struct json_reader *reader;
+};
+
+/* `path` ("" or "rayCluster") starts every path; it must live as long as the value is read. */
+struct json_at json_root(const struct cJSON *json, const char *path, struct json_reader *reader);
+enum json_type json_type(const struct json_at *at);
+/* "missing", "null", "a string", "an object", ... */
+const char *json_type_name(enum json_type type);
+/* "spec.workerGroupSpecs[0].maxReplicas", in the arena. */
+const char *json_path(const struct json_at *at);
+
+/* Sets the reader's error to "PATH: text", kind ERR_INPUT; returns -1. */
+int json_fail(const struct json_at *at, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#ifdef __clang_analyzer__ /* see err_set */
+#define json_fail(...) (json_fail(__VA_ARGS__), -1)
+#endif
+/* Right type, bad value: notes "PATH: text" in the reader's problems and goes on. */
+void json_problem(const struct json_at *at, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* 0 when the value has this type, else json_fail "must be a string, is a number". */
+int json_expect(const struct json_at *at, enum json_type type);
+
+/* A member of an object; missing when it is not there or `at` is no object. Names compare with
+ * case; of a name that is there twice the first counts. */
+struct json_at json_member(const struct json_at *at, const char *name);
+
+/* Readers of one member of the object `at`: 0, or -1 with the path in the reader's error when the
+ * type is wrong. For missing and null: text gives "", boolean false, array and object give a
+ * value whose json is NULL; integer and number leave *ret_value as it was and say so in *ret_has
+ * (may be NULL). */
+int json_text(const struct json_at *at, const char *name, const char **ret_value);
+/* As json_text, for texts that are only shown or compared: marks are read as U+FFFD. */
+int json_shown(const struct json_at *at, const char *name, const char **ret_value);
+int json_boolean(const struct json_at *at, const char *name, bool *ret_value);
+int json_integer(const struct json_at *at, const char *name, bool *ret_has, int64_t *ret_value);
+int json_number(const struct json_at *at, const char *name, bool *ret_has, double *ret_value);
+int json_array(const struct json_at *at, const char *name, struct json_at *ret_value);
+int json_object(const struct json_at *at, const char *name, struct json_at *ret_value);
+
+/* The value itself. The type must be right (json_expect). */
+const char *json_text_value(const struct json_at *at); /* in the tree: copy what must last */
+/* The string value of type JSON_UNREADABLE with its marks, "" when it is not a string. */
+const char *json_unreadable_value(const struct json_at *at);
+/* A copy in the arena, each run of marks as one U+FFFD; `text` is of a foreign tree. */
+const char *json_shown_text(struct arena *arena, const char *text);
+double json_number_value(const struct json_at *at);
+bool json_boolean_value(const struct json_at *at);
+/* 0, or -1 with the path: no number, a fraction, or beyond 2^53. */
+int json_integer_value(const struct json_at *at, int64_t *ret_value);
+
+/* The elements of an array or the members of an object, in order:
+ * for (struct json_at e = json_first(&list); e.json; json_next(&e)) ... */
+struct json_at json_first(const struct json_at *at);
+void json_next(struct json_at *at);
+size_t json_count(const struct json_at *at);
+
+/* Same values? The order of members does not matter; a null member and an absent one are the same. */
+bool json_same(const struct cJSON *a, const struct cJSON *b);
+
+/* The value as JSON text on one line, in the arena (foreign members that are only shown). */
+const char *json_print(const struct json_at *at);
+
+#endif

@@ -1,0 +1,24 @@
+/* What a plain YAML scalar means in the core schema of YAML 1.2 (yaml.org/spec/1.2.2, 10.3.2).
+ * Pure; used by codec/text/yaml only. */
+#ifndef CODEC_TEXT_YAML_SCALAR_H
+#define CODEC_TEXT_YAML_SCALAR_H
+
+#include <stdbool.h>
+
+enum yaml_scalar_kind {
+	YAML_SCALAR_STRING = 0,
+	YAML_SCALAR_NULL,
+	YAML_SCALAR_BOOLEAN,
+	YAML_SCALAR_INTEGER,
+	YAML_SCALAR_FLOAT,
+};
+
+struct yaml_scalar {
+	enum yaml_scalar_kind kind;
+	bool boolean;
+	double number; /* of INTEGER and FLOAT; may be infinite or NaN */
+};
+
+struct yaml_scalar yaml_scalar_resolve(const char *text);
+
+#endif

@@ -1,0 +1,406 @@
+#include "core/capacity/accelerator_type.h"
+
+#include <string.h>
+
+#define NAME_SIZE_MAX 63 /* of a label's value */
+
+/* How the value of a label tells the model. */
+enum reading {
+	READING_NAME = 1, /* the device's name with '-' for blanks */
+	READING_TABLE,    /* a word of the cloud */
+	READING_AMD_NAME, /* the device's name with '_' for blanks */
+	READING_AMD_ID,   /* the PCI device id */
+};
+
+/* gpu-feature-discovery, ACK, the label of Kubernetes 1.8, GKE, EKS, Karpenter, AMD's labeller. */
+static const struct model_label {
+	const char *key;
+	enum reading reading;
+} model_labels[] = {
+	{ "nvidia.com/gpu.product", READING_NAME },
+	{ "aliyun.accelerator/nvidia_name", READING_NAME },
+	{ "alpha.kubernetes.io/nvidia-gpu-name", READING_NAME },
+	{ "cloud.google.com/gke-accelerator", READING_TABLE },
+	{ "k8s.amazonaws.com/accelerator", READING_TABLE },
+	{ "karpenter.k8s.aws/instance-gpu-name", READING_TABLE },
+	{ "karpenter.azure.com/sku-gpu-name", READING_TABLE },
+	{ "amd.com/gpu.product-name", READING_AMD_NAME },
+	{ "amd.com/gpu.device-id", READING_AMD_ID },
+	{ "beta.amd.com/gpu.device-id", READING_AMD_ID },
+};
+
+/* Words of clouds, without "nvidia-" and "tesla-", in lower case. */
+static const struct model_word {
+	const char *word, *type;
+} model_words[] = {
+	{ "a10", "A10" },        { "a100", "A100" },       { "a100-40gb", "A100" },
+	{ "a100-80gb", "A100" }, { "a10g", "A10G" },       { "b200", "B200" },
+	{ "b300", "B300" },      { "gb200", "GB200" },     { "gb300", "GB300" },
+	{ "h100", "H100" },      { "h100-80gb", "H100" },  { "h100-mega-80gb", "H100" },
+	{ "h200", "H200" },      { "h200-141gb", "H200" }, { "k80", "K80" },
+	{ "l4", "L4" },          { "l40s", "L40S" },       { "m60", "M60" },
+	{ "p100", "P100" },      { "p4", "P4" },           { "rtx-pro-6000", "RTX-PRO-6000" },
+	{ "t4", "T4" },          { "v100", "V100" },
+};
+
+/* ray 2.60, _private/accelerators/amd_gpu.py amd_product_dict. */
+static const struct model_word amd_models[] = {
+	{ "66a1", "AMD-Instinct-MI50" },       { "738c", "AMD-Instinct-MI100" },
+	{ "7408", "AMD-Instinct-MI250X" },     { "740c", "AMD-Instinct-MI250X-MI250" },
+	{ "740f", "AMD-Instinct-MI210" },      { "74a0", "AMD-Instinct-MI300A" },
+	{ "74a1", "AMD-Instinct-MI300X-OAM" }, { "74a2", "AMD-Instinct-MI308X-OAM" },
+	{ "74a5", "AMD-Instinct-MI325X-OAM" }, { "74a9", "AMD-Instinct-MI300X-HF" },
+	{ "75a0", "AMD-Instinct-MI350X-OAM" }, { "75a3", "AMD-Instinct-MI355X-OAM" },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- Ray's rule for names --- */
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return is_upper(c) || is_digit(c) || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+static char *with_blanks(const char *text, char blank, struct arena *arena)
+{
+	char *copy = arena_strdup(arena, text);
+
+	for (char *at = copy; *at != '\0'; at++)
+		if (*at == blank)
+			*at = ' ';
+	return copy;
+}
+
+static const char *joined(const char *text, size_t size, struct arena *arena)
+{
+	char *copy = arena_strndup(arena, text, size);
+
+	for (char *at = copy; *at != '\0'; at++)
+		if (*at == ' ')
+			*at = '-';
+	return copy;
+}
+
+/* The end of the first word and the blanks behind it; NULL: there is none. */
+static const char *after_brand(const char *name)
+{
+	const char *at = name;
+
+	while (is_word(*at))
+		at++;
+	if (at == name || *at != ' ')
+		return NULL;
+	return at + strspn(at, " ");
+}
+
+/* [A-Z0-9]*\d[A-Z0-9]*: where it ends, NULL when there is no digit in it. */
+static const char *model_end(const char *at)
+{
+	bool has_digit = false;
+
+	for (; is_upper(*at) || is_digit(*at); at++)
+		has_digit = has_digit || is_digit(*at);
+	return has_digit ? at : NULL;
+}
+
+/* \w+\s+((?:[A-Z]+\s+)*[A-Z0-9]*\d[A-Z0-9]*) */
+static const char *model_of(const char *name, struct arena *arena)
+{
+	const char *start = after_brand(name), *end;
+
+	for (const char *at = start; at != NULL;) {
+		const char *word = at;
+
+		end = model_end(at);
+		if (end != NULL)
+			return joined(start, (size_t)(end - start), arena);
+		while (is_upper(*at))
+			at++;
+		if (at == word || *at != ' ')
+			return NULL;
+		at += strspn(at, " ");
+	}
+	return NULL;
+}
+
+const char *accelerator_type_of_name(const char *name, struct arena *arena)
+{
+	const char *blanks = with_blanks(name, '-', arena), *model = model_of(blanks, arena);
+
+	if (model != NULL && strlen(model) > 1)
+		return model;
+	if (strncmp(blanks, "NVIDIA ", 7) == 0)
+		blanks += 7 + strspn(blanks + 7, " ");
+	return *blanks != '\0' ? joined(blanks, strlen(blanks), arena) : NULL;
+}
+
+/* The rule of Ray before 2.60: \w+\s+([A-Z0-9]+), one letter is none. NULL: nothing. */
+static const char *older_type_of_name(const char *name, struct arena *arena)
+{
+	const char *start = after_brand(with_blanks(name, '-', arena));
+	size_t size = 0;
+
+	while (start != NULL && (is_upper(start[size]) || is_digit(start[size])))
+		size++;
+	return size > 1 ? arena_strndup(arena, start, size) : NULL;
+}
+
+/* A number of up to four digits; -1: none. */
+static int number_at(const char **at)
+{
+	int value = 0, digits = 0;
+
+	for (; is_digit(**at) && digits < 4; (*at)++, digits++)
+		value = value * 10 + (**at - '0');
+	return digits > 0 ? value : -1;
+}
+
+/* Is this version known to have the rule of today? */
+static bool names_as_today(const char *ray_version)
+{
+	int major = number_at(&ray_version);
+
+	if (major < 0 || *ray_version++ != '.')
+		return false;
+	return major > 2 || (major == 2 && number_at(&ray_version) >= 60);
+}
+
+/* --- values of labels --- */
+
+static const char *find_word(const struct model_word *words, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].type;
+	return NULL;
+}
+
+static char *lower(const char *text, struct arena *arena)
+{
+	char *copy = arena_strdup(arena, text);
+
+	for (char *at = copy; *at != '\0'; at++)
+		if (is_upper(*at))
+			*at = (char)(*at - 'A' + 'a');
+	return copy;
+}
+
+static const char *without(const char *text, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return strncmp(text, prefix, size) == 0 ? text + size : text;
+}
+
+/* The name without what the device plugin adds where it shares the device. */
+static const char *without_sharing(const char *name, struct arena *arena)
+{
+	const char *mig = strstr(name, "-MIG-");
+	size_t size = mig != NULL ? (size_t)(mig - name) : strlen(name);
+	static const char shared[] = "-SHARED";
+
+	if (size > sizeof(shared) - 1 &&
+	    strncmp(name + size - (sizeof(shared) - 1), shared, sizeof(shared) - 1) == 0)
+		size -= sizeof(shared) - 1;
+	return arena_strndup(arena, name, size);
+}
+
+static const char *type_of_product(const char *value, const char *ray_version, struct arena *arena)
+{
+	const char *name = without_sharing(value, arena);
+	const char *type = accelerator_type_of_name(name, arena);
+	const char *older = older_type_of_name(name, arena);
+
+	if (type == NULL || names_as_today(ray_version))
+		return type;
+	return older != NULL && strcmp(type, older) == 0 ? type : NULL;
+}
+
+static const char *type_of_word(const char *value, const char *ray_version, struct arena *arena)
+{
+	const char *type = find_word(model_words, COUNT(model_words),
+				     without(without(lower(value, arena), "nvidia-"), "tesla-"));
+
+	if (type != NULL && strncmp(type, "RTX-", 4) == 0 && !names_as_today(ray_version))
+		return NULL;
+	return type;
+}
+
+static const char *type_of_amd_name(const char *value, struct arena *arena)
+{
+	const char *name = joined(with_blanks(value, '_', arena), strlen(value), arena);
+
+	for (size_t i = 0; i < COUNT(amd_models); i++)
+		if (strcmp(amd_models[i].type, name) == 0)
+			return amd_models[i].type;
+	return NULL;
+}
+
+static const char *type_of_value(enum reading reading, const char *value, const char *ray_version,
+				 struct arena *arena)
+{
+	if (strlen(value) > NAME_SIZE_MAX)
+		return NULL;
+	switch (reading) {
+	case READING_NAME:
+		return type_of_product(value, ray_version, arena);
+	case READING_TABLE:
+		return type_of_word(value, ray_version, arena);
+	case READING_AMD_NAME:
+		return type_of_amd_name(value, arena);
+	case READING_AMD_ID:
+		return find_word(amd_models, COUNT(amd_models), without(lower(value, arena), "0x"));
+	}
+	return NULL;
+}
+
+static bool of_label(const char *key, const char *value, const char *ray_version,
+		     struct arena *arena, struct accelerator_type *ret_type)
+{
+	for (size_t i = 0; i < COUNT(model_labels); i++) {
+		const struct model_label *label = &model_labels[i];
+		const char *type;
+
+		if (strcmp(label->key, key) != 0)
+			continue;
+		type = type_of_value(label->reading, value, ray_version, arena);
+		if (type == NULL)
+			return false;
+		*ret_type = (struct accelerator_type){
+			.type = type,
+			.vendor = label->reading >= READING_AMD_NAME ? "AMD" : "NVIDIA",
+			.resource = arena_printf(arena, ACCELERATOR_TYPE_PREFIX "%s", type),
+			.key = label->key,
+			.value = value,
+		};
+		return true;
+	}
+	return false;
+}
+
+/* --- a Pod's spec --- */
+
+/* What is known so far of models that must all hold, or must all be the same. */
+struct finding {
+	struct accelerator_type type; /* type NULL: nothing */
+	bool contradicts;
+};
+
+static void note(struct finding *finding, const struct accelerator_type *type)
+{
+	if (finding->type.type == NULL || type->type == NULL)
+		finding->type = *type;
+	else if (strcmp(finding->type.type, type->type) != 0)
+		finding->contradicts = true;
+}
+
+static bool settled(const struct finding *finding)
+{
+	return finding->type.type != NULL && !finding->contradicts;
+}
+
+/* Every value that the expression allows is the same model. */
+static bool of_expression(const struct node_expression *expression, const char *ray_version,
+			  struct arena *arena, struct accelerator_type *ret_type)
+{
+	struct finding finding = { .contradicts = false };
+
+	if (expression->is_field || strcmp(expression->operation, "In") != 0)
+		return false;
+	for (size_t i = 0; i < expression->values.count; i++) {
+		struct accelerator_type type;
+
+		if (!of_label(expression->key, expression->values.at[i], ray_version, arena, &type))
+			return false;
+		note(&finding, &type);
+	}
+	*ret_type = finding.type;
+	return settled(&finding);
+}
+
+static bool of_term(const struct node_term *term, const char *ray_version, struct arena *arena,
+		    struct accelerator_type *ret_type)
+{
+	struct finding finding = { .contradicts = false };
+
+	for (size_t i = 0; i < term->count; i++) {
+		struct accelerator_type type;
+
+		if (of_expression(&term->expressions[i], ray_version, arena, &type))
+			note(&finding, &type);
+	}
+	*ret_type = finding.type;
+	return settled(&finding);
+}
+
+/* Terms are alternatives: all of them must say the same. */
+static bool of_affinity(const struct pod_spec *spec, const char *ray_version, struct arena *arena,
+			struct accelerator_type *ret_type)
+{
+	struct finding finding = { .contradicts = false };
+
+	for (size_t i = 0; i < spec->required_node_term_count; i++) {
+		struct accelerator_type type;
+
+		if (spec->required_node_terms[i].count == 0)
+			continue; /* matches no Node */
+		if (!of_term(&spec->required_node_terms[i], ray_version, arena, &type))
+			return false;
+		note(&finding, &type);
+	}
+	*ret_type = finding.type;
+	return settled(&finding);
+}
+
+bool accelerator_type_of_pod(const struct pod_spec *spec, const char *ray_version,
+			     struct arena *arena, struct accelerator_type *ret_type)
+{
+	struct finding finding = { .contradicts = false };
+	struct accelerator_type type;
+
+	for (size_t i = 0; i < spec->node_selector.count; i++)
+		if (of_label(spec->node_selector.at[i].key, spec->node_selector.at[i].value,
+			     ray_version, arena, &type))
+			note(&finding, &type);
+	if (of_affinity(spec, ray_version, arena, &type))
+		note(&finding, &type);
+	*ret_type = finding.type;
+	return settled(&finding);
+}
+
+/* --- a group --- */
+
+/* Whose driver the container sees: sharing systems put NVIDIA's devices into it. */
+static const char *vendor_of(const struct device_row *row)
+{
+	static const char *const on_nvidia[] = { "Alibaba gpushare", "Volcano", "HAMi" };
+
+	for (size_t i = 0; i < COUNT(on_nvidia); i++)
+		if (strcmp(row->vendor, on_nvidia[i]) == 0)
+			return "NVIDIA";
+	return row->vendor;
+}
+
+bool accelerator_type_of_group(const struct worker_group *group, const struct capacity *capacity,
+			       const char *ray_version, struct arena *arena,
+			       struct accelerator_type *ret_type)
+{
+	const struct device_row *row = capacity->device.row;
+
+	if (capacity->problem != NULL || capacity->gpu_amount <= 0 || row == NULL ||
+	    capacity->device.kind != DEVICE_GPU)
+		return false;
+	return accelerator_type_of_pod(&group->template.spec, ray_version, arena, ret_type) &&
+	       strcmp(vendor_of(row), ret_type->vendor) == 0;
+}

@@ -1,0 +1,473 @@
+#include "core/capacity/capacity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/capacity/start_params.h"
+#include "core/capacity/tpu.h"
+#include "core/model/label_syntax.h"
+
+/* What KubeRay tells `ray start` of an accelerator in the container's limits beside GPUs, one of them, in
+ * the order of the limits' names, as it goes through them. */
+static const char *const custom_limits[] = { "aws.amazon.com/neuroncore", "google.com/tpu" };
+
+/* A head or worker group, in one form. */
+struct source {
+	const char *path;  /* "spec.workerGroupSpecs[0]" */
+	const char *group; /* its name, for messages */
+	bool is_head;
+	const struct quantities *resources;
+	const struct labels *labels;
+	const struct labels *start_params;
+	const struct pod_spec *pod;
+};
+
+struct builder {
+	struct arena *arena;
+	const struct source *source;
+	struct resources custom; /* merged last, overrides */
+	VEC(struct resource) entries;
+	VEC(const char *) warnings;
+	bool limits_told; /* KubeRay tells `ray start` of accelerators in the limits */
+	const char *problem;
+};
+
+static void set_problem(struct builder *b, const char *problem)
+{
+	if (b->problem == NULL)
+		b->problem = problem;
+}
+
+static void add(struct builder *b, const char *name, int64_t amount)
+{
+	VEC_PUSH(b->arena, &b->entries, ((struct resource){ name, amount }));
+}
+
+static int64_t whole(int64_t amount)
+{
+	return (amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT * RESOURCE_UNIT;
+}
+
+static const struct quantity *find(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return &quantities->at[i];
+	return NULL;
+}
+
+/* The amount of a quantity that decides, or the problem with its place. */
+static int64_t amount_of(struct builder *b, const struct quantity *quantity, const char *place)
+{
+	if (quantity->valid)
+		return quantity->amount;
+	set_problem(b,
+		    arena_printf(b->arena,
+				 "%s%s.%s: \"%.64s\" is no quantity that a worker can have; write "
+				 "a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
+				 b->source->path, place, quantity->name, quantity->text,
+				 b->source->group));
+	return 0;
+}
+
+#define PLACE_RESOURCES ".resources"
+#define PLACE_LIMITS ".template.spec.containers[0].resources.limits"
+#define PLACE_REQUESTS ".template.spec.containers[0].resources.requests"
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool equal_ignoring_case(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool is_gpu(const char *resource)
+{
+	return resource != NULL && strcmp(resource, "GPU") == 0;
+}
+
+/* KubeRay reads the names of the group's own resources in any case; those of a container are names of
+ * Kubernetes and taken as they are. */
+static const char *lowered(struct arena *arena, const char *name)
+{
+	char *small = arena_strdup(arena, name);
+	for (char *at = small; *at != '\0'; at++)
+		*at = lower(*at);
+	return small;
+}
+
+static const struct container *ray_container(const struct source *source)
+{
+	return source->pod->container_count > 0 ? &source->pod->containers[0] : NULL;
+}
+
+static bool number_param(struct builder *b, const char *name, int64_t *ret_amount)
+{
+	const char *text = labels_value(b->source->start_params, name);
+	if (text == NULL)
+		return false;
+	if (!start_params_number(text, ret_amount)) {
+		set_problem(b,
+			    arena_printf(b->arena,
+					 "%s.rayStartParams.%s: \"%.64s\" is no whole number that "
+					 "`ray start` takes (group %s)",
+					 b->source->path, name, text, b->source->group));
+		*ret_amount = 0;
+	}
+	return true;
+}
+
+static void warn_twice(struct builder *b, const char *name, const struct quantity *quantity,
+		       const char *param)
+{
+	if (labels_value(b->source->start_params, param) != NULL)
+		VEC_PUSH(b->arena, &b->warnings,
+			 arena_printf(
+				 b->arena,
+				 "'%s' specified in both the top-level 'resources' field and in "
+				 "'rayStartParams'. Using the value from 'resources': %s.",
+				 name, quantity->text));
+}
+
+/* The entry of the group's own resources for a standard resource: by its name, else as KubeRay reads
+ * it, in any case. */
+static const struct quantity *own_resource(const struct source *source, const char *name)
+{
+	const struct quantity *found = find(source->resources, name);
+	for (size_t i = 0; found == NULL && i < source->resources->count; i++)
+		if (equal_ignoring_case(source->resources->at[i].name, name))
+			found = &source->resources->at[i];
+	return found;
+}
+
+/* CPU and memory: resources, rayStartParams, limits, requests. */
+static bool add_standard(struct builder *b, const char *name, const char *param, const char *limit)
+{
+	const struct container *container = ray_container(b->source);
+	const struct quantity *own = own_resource(b->source, name), *quantity;
+	int64_t amount;
+	if (own != NULL) {
+		warn_twice(b, name, own, param);
+		add(b, name, whole(amount_of(b, own, PLACE_RESOURCES)));
+	} else if (number_param(b, param, &amount)) {
+		add(b, name, amount);
+	} else if (container == NULL) {
+		return false;
+	} else if ((quantity = find(&container->limits, limit)) != NULL) {
+		add(b, name, whole(amount_of(b, quantity, PLACE_LIMITS)));
+	} else if ((quantity = find(&container->requests, limit)) != NULL) {
+		add(b, name, whole(amount_of(b, quantity, PLACE_REQUESTS)));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool is_own_gpu(const struct builder *b, const char *name)
+{
+	return is_gpu(device_ray_resource(lowered(b->arena, name)));
+}
+
+/* Nobody tells Ray of requests: what it counts of them it finds by itself. */
+static bool is_container_gpu(const struct builder *b, const struct quantities *quantities,
+			     const char *name)
+{
+	bool told = b->limits_told && quantities == &ray_container(b->source)->limits;
+	return is_gpu(told ? device_ray_resource(name) : device_found_resource(name));
+}
+
+/* The first key by name that is of a GPU and above 0, as KubeRay sorts them. */
+static const struct quantity *first_gpu(const struct builder *b,
+					const struct quantities *quantities)
+{
+	const struct quantity *found = NULL;
+	bool own = quantities == b->source->resources;
+	for (size_t i = 0; i < quantities->count; i++) {
+		const struct quantity *quantity = &quantities->at[i];
+		bool gpu = own ? is_own_gpu(b, quantity->name) :
+				 is_container_gpu(b, quantities, quantity->name);
+		if (!gpu || (quantity->valid && quantity->amount == 0))
+			continue;
+		if (found == NULL || strcmp(quantity->name, found->name) < 0)
+			found = quantity;
+	}
+	return found;
+}
+
+static void add_gpus(struct builder *b)
+{
+	const struct container *container = ray_container(b->source);
+	const struct quantity *quantity = find(b->source->resources, "GPU");
+	int64_t amount;
+	if (quantity == NULL)
+		quantity = first_gpu(b, b->source->resources);
+	if (quantity != NULL) {
+		warn_twice(b, "GPU", quantity, "num-gpus");
+		add(b, "GPU", whole(amount_of(b, quantity, PLACE_RESOURCES)));
+	} else if (number_param(b, "num-gpus", &amount)) {
+		add(b, "GPU", amount);
+	} else if (container != NULL && (quantity = first_gpu(b, &container->limits)) != NULL) {
+		add(b, "GPU", whole(amount_of(b, quantity, PLACE_LIMITS)));
+	} else if (container != NULL && (quantity = first_gpu(b, &container->requests)) != NULL) {
+		add(b, "GPU", whole(amount_of(b, quantity, PLACE_REQUESTS)));
+	}
+}
+
+static bool is_standard(const struct builder *b, const char *name)
+{
+	return equal_ignoring_case(name, "CPU") || equal_ignoring_case(name, "memory") ||
+	       is_own_gpu(b, name);
+}
+
+/* KubeRay gives up on all limits where it cannot read rayStartParams.resources, unless the group's own
+ * resources replace them. */
+static bool are_limits_told(struct builder *b)
+{
+	const char *text = labels_value(b->source->start_params, "resources");
+	const struct quantities *own = b->source->resources;
+	if (text == NULL || start_params_kuberay_reads(text))
+		return true;
+	for (size_t i = 0; i < own->count; i++)
+		if (!is_standard(b, own->at[i].name))
+			return true;
+	return false;
+}
+
+static void custom_of_resources(struct builder *b)
+{
+	const struct quantities *own = b->source->resources;
+	struct resource *entries = arena_array(b->arena, own->count, sizeof(*entries));
+	size_t count = 0;
+	for (size_t i = 0; i < own->count; i++)
+		if (!is_standard(b, own->at[i].name))
+			entries[count++] =
+				(struct resource){ own->at[i].name,
+						   amount_of(b, &own->at[i], PLACE_RESOURCES) };
+	b->custom = resources_sort(entries, count);
+}
+
+/* The group's own resources replace those of rayStartParams wholly, if they have custom ones. */
+static void read_custom(struct builder *b)
+{
+	const char *text = labels_value(b->source->start_params, "resources");
+	custom_of_resources(b);
+	if (text == NULL)
+		return;
+	if (b->custom.count > 0) {
+		VEC_PUSH(
+			b->arena, &b->warnings,
+			"custom resources specified in both the top-level 'resources' field and in "
+			"'rayStartParams'. Using the values from 'resources'.");
+		return;
+	}
+	if (!start_params_resources(text, b->arena, &b->custom))
+		set_problem(
+			b, arena_printf(b->arena,
+					"%s.rayStartParams.resources: must be an object of numbers "
+					"in quotes, such as \"'{\\\"Custom\\\": 1}'\" (group %s)",
+					b->source->path, b->source->group));
+}
+
+static bool has_custom_accelerator(const struct resources *resources)
+{
+	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++)
+		if (resources_find(resources, device_ray_resource(custom_limits[i])) != NULL)
+			return true;
+	return false;
+}
+
+/* Of what Ray is not told for that reason, and does not find either. */
+static void warn_untold(struct builder *b)
+{
+	const struct container *container = ray_container(b->source);
+	for (size_t i = 0; container != NULL && i < container->limits.count; i++) {
+		const struct quantity *quantity = &container->limits.at[i];
+		if (device_ray_resource(quantity->name) == NULL ||
+		    device_found_resource(quantity->name) != NULL || quantity->amount == 0)
+			continue;
+		VEC_PUSH(
+			b->arena, &b->warnings,
+			arena_printf(b->arena,
+				     "%s.rayStartParams.resources: KubeRay cannot read it with "
+				     "backslashes, and tells `ray start` nothing of %s then; write "
+				     "it as \"'{\\\"Custom\\\": 1}'\" (group %s)",
+				     b->source->path, quantity->name, b->source->group));
+	}
+}
+
+static void add_accelerator(struct builder *b)
+{
+	const struct container *container = ray_container(b->source);
+	const struct quantity *quantity;
+	if (container == NULL || has_custom_accelerator(&b->custom))
+		return;
+	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
+		const char *name = b->limits_told ? device_ray_resource(custom_limits[i]) :
+						    device_found_resource(custom_limits[i]);
+		quantity = find(&container->limits, custom_limits[i]);
+		if (name == NULL || quantity == NULL || (quantity->valid && quantity->amount == 0))
+			continue;
+		b->custom = resources_with(b->arena, &b->custom, name,
+					   amount_of(b, quantity, PLACE_LIMITS));
+		return;
+	}
+	quantity = find(&container->requests, "google.com/tpu");
+	if (quantity != NULL && (!quantity->valid || quantity->amount > 0))
+		b->custom = resources_with(b->arena, &b->custom, "TPU",
+					   amount_of(b, quantity, PLACE_REQUESTS));
+}
+
+/* Worker 0 of a slice has the head resource; Ray's configuration gives it to every node (T29). */
+static void add_tpu_head(struct builder *b)
+{
+	const struct labels *selector = &b->source->pod->node_selector;
+	const char *topology = labels_value(selector, TPU_TOPOLOGY_SELECTOR);
+	const char *accelerator = labels_value(selector, TPU_ACCELERATOR_SELECTOR);
+	if (resources_find(&b->custom, "TPU") == NULL)
+		return;
+	if (topology == NULL || accelerator == NULL) {
+		VEC_PUSH(b->arena, &b->warnings,
+			 "Pods using TPUs require both `" TPU_TOPOLOGY_SELECTOR "` and "
+			 "`" TPU_ACCELERATOR_SELECTOR "` node selectors.");
+		return;
+	}
+	const char *type = tpu_type(b->arena, accelerator, topology);
+	if (type != NULL)
+		add(b, arena_printf(b->arena, "TPU-%s-head", type), RESOURCE_UNIT);
+}
+
+static void check_labels(struct builder *b)
+{
+	const struct labels *labels = b->source->labels;
+	const char *params = labels_value(b->source->start_params, "labels");
+	if (params != NULL && params[0] != '\0')
+		VEC_PUSH(b->arena, &b->warnings,
+			 arena_printf(
+				 b->arena,
+				 "Ignoring labels: %s set in rayStartParams for group '%s'. Group "
+				 "labels are supported in the top-level Labels field starting in "
+				 "KubeRay v1.5",
+				 params, b->source->group));
+	for (size_t i = 0; i < labels->count; i++)
+		if (!label_syntax_key(labels->at[i].key) ||
+		    !label_syntax_value(labels->at[i].value))
+			set_problem(b, arena_printf(b->arena,
+						    "%s.labels: \"%.64s\": \"%.64s\" is not of the "
+						    "syntax of Kubernetes labels (group %s)",
+						    b->source->path, labels->at[i].key,
+						    labels->at[i].value, b->source->group));
+}
+
+static bool has_accelerator(const struct resources *resources, const struct strings *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (resources_amount(resources, names->at[i], 0) > 0)
+			return true;
+	return false;
+}
+
+/* A name of the settings may be one of Kubernetes as well, which no table knows. */
+static bool holds_named(const struct container *container, const struct strings *names)
+{
+	const struct quantities *lists[] = { &container->limits, &container->requests };
+
+	for (size_t l = 0; l < 2; l++)
+		for (size_t i = 0; i < names->count; i++) {
+			const struct quantity *quantity = find(lists[l], names->at[i]);
+
+			if (quantity != NULL && quantity->valid && quantity->amount > 0)
+				return true;
+		}
+	return false;
+}
+
+/* Does its Ray container hold an accelerator, whatever Ray is told? */
+static bool holds_device(const struct source *source, const struct device_model *device,
+			 const struct strings *names)
+{
+	const struct container *container = ray_container(source);
+
+	return device->held_count > 0 || (container != NULL && holds_named(container, names));
+}
+
+static void build(const struct source *source, const struct settings *settings,
+		  const struct device_table *devices, struct arena *arena,
+		  struct capacity *ret_capacity)
+{
+	struct builder b = { .arena = arena, .source = source };
+	struct strings accelerators = capacity_accelerators(settings, devices, arena);
+	if (!add_standard(&b, "CPU", "num-cpus", "cpu") && !source->is_head)
+		set_problem(&b, arena_printf(
+					arena,
+					"%s: Autoscaler failed to detect `CPU` resources for group "
+					"%s. Set the `--num-cpus` rayStartParam and/or the CPU "
+					"resource limit for the Ray container.",
+					source->path, source->group));
+	add_standard(&b, "memory", "memory", "memory");
+	b.limits_told = are_limits_told(&b);
+	if (!b.limits_told)
+		warn_untold(&b);
+	add_gpus(&b);
+	read_custom(&b);
+	add_accelerator(&b);
+	add_tpu_head(&b);
+	check_labels(&b);
+	for (size_t i = 0; i < b.custom.count; i++)
+		add(&b, b.custom.at[i].name, b.custom.at[i].amount);
+	*ret_capacity = (struct capacity){
+		.resources = resources_sort(b.entries.at, b.entries.count),
+		.labels = *source->labels,
+		.problem = b.problem,
+		.warnings = { b.warnings.at, b.warnings.count },
+	};
+	device_model_make(ray_container(source), devices, b.limits_told, arena,
+			  &ret_capacity->device);
+	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
+	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
+				    holds_device(source, &ret_capacity->device, &accelerators);
+}
+
+struct strings capacity_accelerators(const struct settings *settings,
+				     const struct device_table *devices, struct arena *arena)
+{
+	return device_ray_names(devices, &settings->accelerators, arena);
+}
+
+void capacity_of_group(const struct ray_cluster *cluster, size_t index,
+		       const struct settings *settings, const struct device_table *devices,
+		       struct arena *arena, struct capacity *ret_capacity)
+{
+	const struct worker_group *group = &cluster->groups[index];
+	struct source source = {
+		.path = arena_printf(arena, "spec.workerGroupSpecs[%zu]", index),
+		.group = group->name,
+		.resources = &group->resources,
+		.labels = &group->labels,
+		.start_params = &group->ray_start_params,
+		.pod = &group->template.spec,
+	};
+	build(&source, settings, devices, arena, ret_capacity);
+}
+
+void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
+		      const struct device_table *devices, struct arena *arena,
+		      struct capacity *ret_capacity)
+{
+	struct source source = {
+		.path = "spec.headGroupSpec",
+		.group = HEAD_GROUP_NAME,
+		.is_head = true,
+		.resources = &cluster->head_resources,
+		.labels = &cluster->head_labels,
+		.start_params = &cluster->head_start_params,
+		.pod = &cluster->head_template.spec,
+	};
+	build(&source, settings, devices, arena, ret_capacity);
+}

@@ -1,0 +1,37 @@
+/* What one worker of a group brings to Ray, read from the RayCluster alone: the precedence of
+ * Ray's autoscaling_config (ray 2.60) corrected by what `ray start` under KubeRay is told.
+ * Pure; results live in the arena. Must not look at live nodes: decide compares those. */
+#ifndef CORE_CAPACITY_CAPACITY_H
+#define CORE_CAPACITY_CAPACITY_H
+
+#include "base/arena.h"
+#include "core/capacity/device_model.h"
+#include "core/model/kubernetes.h"
+#include "core/model/resources.h"
+#include "core/model/settings.h"
+
+struct capacity {
+	struct resources resources;
+	struct labels labels;
+	int64_t gpu_amount; /* 1/10000 GPU */
+	bool accelerator; /* any accelerator resource above 0, or a device that Ray is not told of */
+	struct device_model device; /* of its main accelerator, whatever Ray counts */
+	const char *problem; /* NULL, or field and cure: the group then launches and loses nothing */
+	struct strings warnings;
+};
+
+/* The resource names that count as accelerators: Ray's own and those of the settings; without
+ * doubles. */
+struct strings capacity_accelerators(const struct settings *settings,
+				     const struct device_table *devices, struct arena *arena);
+
+/* Of worker group `index`. */
+void capacity_of_group(const struct ray_cluster *cluster, size_t index,
+		       const struct settings *settings, const struct device_table *devices,
+		       struct arena *arena, struct capacity *ret_capacity);
+/* Of the head group; a head without a CPU figure is no problem. */
+void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
+		      const struct device_table *devices, struct arena *arena,
+		      struct capacity *ret_capacity);
+
+#endif

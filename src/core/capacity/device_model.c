@@ -1,0 +1,132 @@
+#include "core/capacity/device_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/model/resources.h"
+
+#define GIGABYTE INT64_C(1000000000)
+
+struct held_list {
+	VEC(struct device_held) at;
+};
+
+static bool contains(const struct held_list *list, const char *resource)
+{
+	for (size_t i = 0; i < list->at.count; i++)
+		if (strcmp(list->at.at[i].resource, resource) == 0)
+			return true;
+	return false;
+}
+
+static void add(struct held_list *list, const struct quantities *quantities,
+		const struct device_table *table, bool told, struct arena *arena)
+{
+	for (size_t i = 0; i < quantities->count && list->at.count < DEVICE_HELD_MAX; i++) {
+		const struct quantity *quantity = &quantities->at[i];
+		const struct device_row *row = device_find(table, quantity->name);
+
+		if (row == NULL || !quantity->valid || quantity->amount <= 0 ||
+		    contains(list, quantity->name))
+			continue;
+		VEC_PUSH(arena, &list->at,
+			 ((struct device_held){ quantity->name, row, quantity->amount,
+						told ? device_ray_resource(quantity->name) :
+						       device_found_resource(quantity->name) }));
+	}
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct device_held *a = left, *b = right;
+
+	return strcmp(a->resource, b->resource);
+}
+
+/* What stands for devices comes before what only says more of them; among those what Ray counts. */
+static int rank(const struct device_held *held)
+{
+	if (held->row->share == DEVICE_QUALIFIER)
+		return 0;
+	return held->ray_resource == NULL ? 1 : 2;
+}
+
+static const struct device_held *find_main(const struct held_list *list)
+{
+	const struct device_held *found = NULL;
+
+	for (size_t i = 0; i < list->at.count; i++)
+		if (rank(&list->at.at[i]) > (found != NULL ? rank(found) : 0))
+			found = &list->at.at[i];
+	return found;
+}
+
+/* nvidia.com/mig-1g.5gb: NVIDIA's "gb" are decimal (4864 MiB). */
+static int64_t profile_memory_bytes(const char *resource)
+{
+	const char *at = strstr(resource, "g.");
+	int64_t memory = 0;
+
+	if (at == NULL)
+		return 0;
+	for (at += 2; *at >= '0' && *at <= '9' && memory < 1000000; at++)
+		memory = memory * 10 + (*at - '0');
+	return strncmp(at, "gb", 2) == 0 ? memory * GIGABYTE : 0;
+}
+
+static int64_t bytes_of(const struct device_held *held)
+{
+	return (int64_t)((__int128)held->amount * held->row->memory_unit_bytes / RESOURCE_UNIT);
+}
+
+/* HAMi and Volcano say the memory of each device that a container gets a share of in a name of its own. */
+static int64_t qualified_memory_bytes(const struct held_list *list, const struct device_held *main)
+{
+	for (size_t i = 0; i < list->at.count; i++) {
+		const struct device_held *held = &list->at.at[i];
+
+		if (held->row->share == DEVICE_QUALIFIER && held->row->memory_unit_bytes > 0 &&
+		    held->row->kind == main->row->kind)
+			return bytes_of(held);
+	}
+	return 0;
+}
+
+static int64_t memory_bytes_of(const struct held_list *list, const struct device_held *main)
+{
+	int64_t bytes;
+
+	if (main->row->share == DEVICE_MEMORY)
+		return bytes_of(main);
+	bytes = qualified_memory_bytes(list, main);
+	return bytes > 0 ? bytes : profile_memory_bytes(main->resource);
+}
+
+void device_model_make(const struct container *container, const struct device_table *table,
+		       bool told, struct arena *arena, struct device_model *ret_model)
+{
+	struct held_list list = { .at = { .at = NULL } };
+	const struct device_held *main;
+
+	*ret_model = (struct device_model){ .resource = "" };
+	if (container == NULL)
+		return;
+	add(&list, &container->limits, table, told, arena);
+	add(&list, &container->requests, table, false, arena);
+	if (list.at.count == 0)
+		return;
+	qsort(list.at.at, list.at.count, sizeof(*list.at.at), by_name);
+	ret_model->held = list.at.at;
+	ret_model->held_count = list.at.count;
+	main = find_main(&list);
+	if (main == NULL)
+		return;
+	ret_model->resource = main->resource;
+	ret_model->row = main->row;
+	ret_model->kind = main->row->kind;
+	ret_model->share = main->row->share;
+	ret_model->devices = ret_model->share == DEVICE_MEMORY ?
+				     1 :
+				     (main->amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT;
+	ret_model->memory_bytes = memory_bytes_of(&list, main);
+}

@@ -1,0 +1,153 @@
+#include "core/capacity/gpu_cost.h"
+
+#include <string.h>
+
+#include "core/capacity/device_model.h"
+
+#define MIG_PREFIX "nvidia.com/mig-"
+#define MIG_SLICES 7
+#define MIB (INT64_C(1) << 20)
+#define MIB_MAX (INT64_C(1) << 40)
+
+/* Profiles of GPUs with four slices: A30, RTX PRO 6000 Blackwell; four of 1g.24gb fill any GPU. */
+static const char *const quarter_profiles[] = { "1g.6gb",  "2g.12gb", "4g.24gb",
+						"1g.24gb", "2g.48gb", "4g.96gb" };
+
+/* What one container has. */
+struct sum {
+	__int128 whole, shares; /* 1/10000 GPU, of which the size is known */
+	__int128 vague;         /* as whole GPUs */
+};
+
+/* Digits, perhaps with "MiB" after them; 0: no such text, or too large. */
+static int64_t number_of(const char *text)
+{
+	int64_t number = 0;
+
+	if (text == NULL)
+		return 0;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		number = number * 10 + (*text - '0');
+		if (number > MIB_MAX)
+			return 0;
+	}
+	return *text == '\0' || strcmp(text, "MiB") == 0 ? number : 0;
+}
+
+/* How many of this MIG profile make a GPU, times its slices: 7 for 1g; 0: no profile. */
+static int64_t mig_parts(const char *resource, int64_t *ret_slices)
+{
+	const char *profile = resource + strlen(MIG_PREFIX);
+
+	if (strncmp(resource, MIG_PREFIX, strlen(MIG_PREFIX)) != 0)
+		return 0;
+	if (profile[0] < '1' || profile[0] > '0' + MIG_SLICES || strncmp(profile + 1, "g.", 2) != 0)
+		return 0;
+	*ret_slices = profile[0] - '0';
+	for (size_t i = 0; i < sizeof(quarter_profiles) / sizeof(quarter_profiles[0]); i++)
+		if (strncmp(profile, quarter_profiles[i], strlen(quarter_profiles[i])) == 0)
+			return 4;
+	return MIG_SLICES;
+}
+
+static int64_t device_mib(const struct labels *selector)
+{
+	int64_t mib = number_of(labels_value(selector, "nvidia.com/gpu.memory"));
+
+	return mib > 0 ? mib : number_of(labels_value(selector, "aliyun.accelerator/nvidia_mem"));
+}
+
+static __int128 whole_up(int64_t amount)
+{
+	int64_t devices = amount / RESOURCE_UNIT + (amount % RESOURCE_UNIT > 0);
+
+	return (__int128)devices * RESOURCE_UNIT;
+}
+
+static void add_slice(const struct device_held *held, struct sum *sum)
+{
+	int64_t slices = 0, parts = mig_parts(held->resource, &slices);
+
+	if (parts > 0)
+		sum->shares += (__int128)held->amount * slices / parts;
+	else
+		sum->vague += whole_up(held->amount);
+}
+
+static void add_turn(const struct device_held *held, const struct labels *selector, struct sum *sum)
+{
+	int64_t replicas = number_of(labels_value(selector, "nvidia.com/gpu.replicas"));
+
+	if (replicas > 0)
+		sum->shares += held->amount / replicas;
+	else
+		sum->vague += whole_up(held->amount);
+}
+
+/* An amount of memory fits one device, or the Pod runs nowhere. */
+static void add_memory(const struct device_held *held, const struct labels *selector,
+		       struct sum *sum)
+{
+	int64_t mib = device_mib(selector);
+	__int128 bytes = (__int128)held->amount * held->row->memory_unit_bytes;
+	__int128 part = mib > 0 ? bytes / ((__int128)mib * MIB) : RESOURCE_UNIT;
+
+	if (mib > 0)
+		sum->shares += part < RESOURCE_UNIT ? part : RESOURCE_UNIT;
+	else
+		sum->vague += RESOURCE_UNIT;
+}
+
+static void add_container(const struct device_model *model, const struct labels *selector,
+			  struct sum *sum)
+{
+	for (size_t i = 0; i < model->held_count; i++) {
+		const struct device_held *held = &model->held[i];
+
+		if (held->row->kind != DEVICE_GPU)
+			continue;
+		switch (held->row->share) {
+		case DEVICE_WHOLE:
+			sum->whole += held->amount;
+			break;
+		case DEVICE_SLICE:
+			add_slice(held, sum);
+			break;
+		case DEVICE_TURN:
+			add_turn(held, selector, sum);
+			break;
+		case DEVICE_MEMORY:
+			add_memory(held, selector, sum);
+			break;
+		case DEVICE_QUALIFIER:
+			break;
+		}
+	}
+}
+
+void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
+		 const struct device_table *devices, struct arena *arena, struct gpu_cost *ret_cost)
+{
+	struct sum sum = { 0 };
+	const struct device_model *main = &capacity->device;
+	int64_t told = capacity->gpu_amount;
+	__int128 amount;
+
+	*ret_cost = (struct gpu_cost){ 0 };
+	for (size_t i = 0; i < spec->container_count; i++) {
+		struct device_model model;
+
+		device_model_make(&spec->containers[i], devices, true, arena, &model);
+		add_container(&model, &spec->node_selector, &sum);
+	}
+	ret_cost->is_share = main->kind == DEVICE_GPU && main->share != DEVICE_WHOLE;
+	ret_cost->is_vague = ret_cost->is_share && sum.vague > 0;
+	amount = sum.whole + sum.shares;
+	if (ret_cost->is_vague)
+		amount += told > 0 ? told : sum.vague;
+	else
+		amount += sum.vague;
+	if (!ret_cost->is_share && amount < told)
+		amount = told;
+	ret_cost->amount = amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
+}

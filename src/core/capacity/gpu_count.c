@@ -1,0 +1,142 @@
+#include "core/capacity/gpu_count.h"
+
+#include <string.h>
+
+#include "core/capacity/capacity.h"
+#include "core/capacity/gpu_cost.h"
+#include "core/model/name_set.h"
+
+struct tally {
+	int64_t kept, leaving; /* Pods */
+	int64_t cost;          /* of a Pod by the group's template, 1/10000 GPU */
+	struct name_set leaving_names;
+};
+
+struct counting {
+	const struct ray_cluster *cluster;
+	const struct settings *settings;
+	const struct device_table *devices;
+	struct arena *scratch;
+	struct tally *groups;
+	int64_t heads; /* Pods */
+	int64_t head_cost;
+	__int128 sum;
+};
+
+int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,
+			 const struct device_table *devices, struct arena *scratch)
+{
+	struct worker_group group = {
+		.name = "", .num_of_hosts = 1, .template = { .spec = pod->spec }, .scale_gate = ""
+	};
+	struct ray_cluster cluster = {
+		.namespace_ = "", .name = "", .ray_version = "", .groups = &group, .group_count = 1
+	};
+	struct capacity capacity = { 0 };
+	struct gpu_cost cost;
+
+	capacity_of_group(&cluster, 0, settings, devices, scratch, &capacity);
+	gpu_cost_of(&pod->spec, &capacity, devices, scratch, &cost);
+	return cost.amount;
+}
+
+static bool has_finished(const struct pod *pod)
+{
+	return strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0;
+}
+
+static struct tally *tally_of(const struct counting *c, const struct pod *pod)
+{
+	const char *name = labels_value(&pod->labels, LABEL_GROUP);
+
+	if (c->cluster == NULL || name == NULL || !pod_is_worker(pod))
+		return NULL;
+	for (size_t g = 0; g < c->cluster->group_count; g++)
+		if (strcmp(c->cluster->groups[g].name, name) == 0)
+			return &c->groups[g];
+	return NULL;
+}
+
+/* A Pod made before the template was edited holds what it was given then; what `ray start` was told
+ * beside its limits only the template says. */
+static void count_pod(struct counting *c, const struct pod *pod)
+{
+	struct tally *tally = tally_of(c, pod);
+	int64_t cost, at_least = 0;
+
+	if (has_finished(pod))
+		return;
+	if (tally != NULL) {
+		bool leaves = pod->deleting || name_set_contains(&tally->leaving_names, pod->name);
+
+		tally->kept += !leaves;
+		tally->leaving += leaves;
+		at_least = tally->cost;
+	} else if (c->cluster != NULL && pod_is_head(pod)) {
+		c->heads++;
+		at_least = c->head_cost;
+	}
+	cost = gpu_count_of_pod(pod, c->settings, c->devices, c->scratch);
+	c->sum += cost > at_least ? cost : at_least;
+}
+
+static bool is_made(const struct ray_cluster *cluster)
+{
+	return !cluster->suspend && !cluster->deleting;
+}
+
+/* The Pods of the group that are asked for and are not there. */
+static void count_missing(struct counting *c, size_t index, const int64_t *replicas)
+{
+	const struct worker_group *group = &c->cluster->groups[index];
+	const struct tally *tally = &c->groups[index];
+	int64_t hosts = group->num_of_hosts > 0 ? group->num_of_hosts : 1;
+	int64_t there = (tally->kept + hosts - 1) / hosts;
+	int64_t asked = replicas != NULL ? replicas[index] : group->replicas;
+
+	asked = asked < group->min_replicas ? group->min_replicas : asked;
+	asked = asked > group->max_replicas ? group->max_replicas : asked;
+	if (!is_made(c->cluster) || group->suspend)
+		asked = 0;
+	c->sum += ((__int128)(asked > there ? asked : there) * hosts - tally->kept) * tally->cost;
+}
+
+static void make_tallies(struct counting *c)
+{
+	const struct ray_cluster *cluster = c->cluster;
+	struct capacity capacity = { 0 };
+	struct gpu_cost cost;
+
+	c->groups = arena_array(c->scratch, cluster->group_count, sizeof(*c->groups));
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const struct worker_group *group = &cluster->groups[g];
+
+		capacity_of_group(cluster, g, c->settings, c->devices, c->scratch, &capacity);
+		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->scratch, &cost);
+		c->groups[g].cost = cost.amount;
+		c->groups[g].leaving_names =
+			name_set_of_strings(c->scratch, &group->workers_to_delete);
+	}
+	capacity_of_head(cluster, c->settings, c->devices, c->scratch, &capacity);
+	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->scratch, &cost);
+	c->head_cost = cost.amount;
+}
+
+int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
+		  size_t pod_count, const int64_t *replicas, const struct settings *settings,
+		  const struct device_table *devices, struct arena *scratch)
+{
+	struct counting c = {
+		.cluster = cluster, .settings = settings, .devices = devices, .scratch = scratch
+	};
+
+	if (cluster != NULL)
+		make_tallies(&c);
+	for (size_t i = 0; i < pod_count; i++)
+		count_pod(&c, pods[i]);
+	for (size_t g = 0; cluster != NULL && g < cluster->group_count; g++)
+		count_missing(&c, g, replicas);
+	if (cluster != NULL && c.heads == 0 && is_made(cluster))
+		c.sum += c.head_cost;
+	return c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;
+}

@@ -1,0 +1,164 @@
+#include "core/capacity/template_mark.h"
+
+#include <string.h>
+
+/* --- the mark --- */
+
+#define HASH_START UINT64_C(14695981039346656037)
+
+/* FNV-1a: no secret, only a short name. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	return (hash ^ 0xff) * UINT64_C(1099511628211);
+}
+
+/* FNV alone spreads the last bytes badly, and what is added up must be spread well. */
+static uint64_t spread(uint64_t hash)
+{
+	hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ hash >> 33;
+}
+
+static uint64_t hash_amount(uint64_t hash, int64_t amount)
+{
+	for (unsigned shift = 0; shift < 64; shift += 8)
+		hash = (hash ^ ((uint64_t)amount >> shift & 0xff)) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* Sums: the order of a map is not a part of it. */
+static uint64_t hash_quantities(const char *place, const struct quantities *quantities)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < quantities->count; i++) {
+		const struct quantity *quantity = &quantities->at[i];
+		uint64_t hash = hash_text(hash_text(HASH_START, place), quantity->name);
+
+		sum += spread(quantity->valid ? hash_amount(hash, quantity->amount) :
+						hash_text(hash, quantity->text));
+	}
+	return sum;
+}
+
+static uint64_t hash_labels(const char *place, const struct labels *labels)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < labels->count; i++)
+		sum += spread(hash_text(hash_text(hash_text(HASH_START, place), labels->at[i].key),
+					labels->at[i].value));
+	return sum;
+}
+
+static uint64_t hash_params(const struct labels *params)
+{
+	static const char *const names[] = { "num-cpus", "num-gpus", "memory", "resources" };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = labels_value(params, names[i]);
+
+		if (value != NULL)
+			sum += spread(hash_text(hash_text(HASH_START, names[i]), value));
+	}
+	return sum;
+}
+
+static uint64_t hash_term(const struct node_term *term)
+{
+	uint64_t hash = hash_text(HASH_START, "term");
+
+	for (size_t i = 0; i < term->count; i++) {
+		const struct node_expression *expression = &term->expressions[i];
+
+		hash = hash_text(hash_text(hash, expression->key), expression->operation);
+		for (size_t v = 0; v < expression->values.count; v++)
+			hash = hash_text(hash, expression->values.at[v]);
+	}
+	return spread(hash);
+}
+
+static uint64_t hash_env_names(const struct container *container)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < container->env_count; i++)
+		sum += spread(hash_text(hash_text(HASH_START, "env"), container->env[i].name));
+	return sum;
+}
+
+static uint64_t hash_container(const struct container *container)
+{
+	return hash_env_names(container) +
+	       spread(hash_text(hash_text(HASH_START, "image"), container->image)) +
+	       hash_quantities("limits", &container->limits) +
+	       hash_quantities("requests", &container->requests);
+}
+
+const char *template_mark_fingerprint(const struct worker_group *group, struct arena *arena)
+{
+	const struct pod_spec *spec = &group->template.spec;
+	uint64_t sum = hash_quantities("resources", &group->resources) +
+		       hash_labels("labels", &group->labels) +
+		       hash_params(&group->ray_start_params) +
+		       hash_labels("nodeSelector", &spec->node_selector);
+
+	if (spec->container_count > 0)
+		sum += hash_container(&spec->containers[0]);
+	for (size_t i = 0; i < spec->required_node_term_count; i++)
+		sum += hash_term(&spec->required_node_terms[i]);
+	return arena_printf(arena, "%016llx", (unsigned long long)sum);
+}
+
+/* --- the comparison --- */
+
+static const struct quantity *find(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return &quantities->at[i];
+	return NULL;
+}
+
+static const struct quantity *request_of(const struct container *container, const char *name)
+{
+	const struct quantity *request = find(&container->requests, name);
+
+	return request != NULL ? request : find(&container->limits, name);
+}
+
+static bool same(const struct quantity *a, const struct quantity *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	if (a->valid && b->valid)
+		return a->amount == b->amount;
+	return a->valid == b->valid && strcmp(a->text, b->text) == 0;
+}
+
+/* Is all that `a` asks for the same in `b`? */
+static bool covered(const struct container *a, const struct container *b)
+{
+	for (size_t i = 0; i < a->limits.count; i++) {
+		const char *name = a->limits.at[i].name;
+
+		if (!same(&a->limits.at[i], find(&b->limits, name)) ||
+		    !same(request_of(a, name), request_of(b, name)))
+			return false;
+	}
+	for (size_t i = 0; i < a->requests.count; i++)
+		if (!same(&a->requests.at[i], request_of(b, a->requests.at[i].name)))
+			return false;
+	return true;
+}
+
+bool template_mark_same_resources(const struct pod_spec *pod, const struct pod_spec *template)
+{
+	if (pod->container_count == 0 || template->container_count == 0)
+		return false;
+	return covered(&pod->containers[0], &template->containers[0]) &&
+	       covered(&template->containers[0], &pod->containers[0]);
+}

@@ -1,0 +1,381 @@
+#include "core/decide/backoff.h"
+
+#include <string.h>
+
+#include "core/decide/fight.h"
+#include "core/decide/progress.h"
+#include "core/model/event_meaning.h"
+#include "core/model/reason.h"
+
+/* Evidence that is older than the end of the last back-off is taken as fresh after this. */
+#define STALE_EVIDENCE_MS (30 * MS_PER_SECOND)
+/* An event of the operator counts this long; it repeats its tries more often. */
+#define OPERATOR_EVENT_MS (120 * MS_PER_SECOND)
+#define FORGET_MS (3600 * MS_PER_SECOND)
+#define MESSAGE_MAX 512
+
+struct evidence {
+	const char *cause; /* NULL: none */
+	const char *message;
+};
+
+static const struct memory_backoff *remembered(const struct situation *s, const char *group)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+	if (memory == NULL)
+		return NULL;
+	for (size_t i = 0; i < memory->backoffs.count; i++)
+		if (strcmp(memory->backoffs.at[i].group, group) == 0)
+			return &memory->backoffs.at[i];
+	return NULL;
+}
+
+static const char *cause_of(enum obstacle obstacle)
+{
+	switch (obstacle) {
+	case OBSTACLE_GATED:
+		return REASON_QUOTA_GATE;
+	case OBSTACLE_NO_NODE:
+		return REASON_NO_NODE;
+	case OBSTACLE_NODE_TIMEOUT:
+		return REASON_NODE_PROVISION_TIMEOUT;
+	case OBSTACLE_FAILED:
+		return REASON_POD_FAILED;
+	case OBSTACLE_START_TIMEOUT:
+		return REASON_RAYLET_START_TIMEOUT;
+	case OBSTACLE_NONE:
+	case OBSTACLE_WAITING:
+		break;
+	}
+	return NULL;
+}
+
+/* A Pod that failed before it joined and that the operator has already begun to delete: it makes it
+ * anew, in vain, as long as nobody lowers replicas. Pods that we have named are not meant. */
+static bool failed_and_replaced(const struct situation *s, const struct group *group,
+				const struct memory_backoff *old, const struct worker *worker)
+{
+	return s->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
+	       strcmp(worker->pod->phase, "Failed") == 0 && worker->node == NULL &&
+	       !name_set_contains(&group->leaving_names, worker->pod_name) &&
+	       (old == NULL || worker->pod->deletion_time > old->until);
+}
+
+static struct evidence evidence_of_pods(const struct situation *s, const struct group *group,
+					const struct memory_backoff *old)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+		const char *cause = cause_of(worker->obstacle);
+		const char *message = worker->obstacle_message;
+		if (cause == NULL && failed_and_replaced(s, group, old, worker)) {
+			cause = REASON_POD_FAILED;
+			message = progress_end_text(s->arena, worker->pod);
+		}
+		if (cause == NULL)
+			continue;
+		return (struct evidence){ cause,
+					  arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name,
+						       MESSAGE_MAX, message) };
+	}
+	return (struct evidence){ NULL, "" };
+}
+
+/* Fresh enough to say something of the launches after the last back-off. Kubernetes cuts times to
+ * seconds: what happened in the second of its end happened after it, for nothing was tried before. */
+static bool is_fresh(const struct situation *s, const struct memory_backoff *old, time_ms at)
+{
+	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
+		return true;
+	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
+}
+
+/* The group that the message names; of several names that it holds the longest is meant ("gpu" stands in
+ * "gpu-large" as well). Looked for between `before` and `after`. NULL for none. */
+static const struct group *named_group(const struct situation *s, const char *message,
+				       const char *before, const char *after)
+{
+	const struct group *meant = NULL;
+
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *other = &s->groups[g];
+		const char *text =
+			arena_printf(s->arena, "%s%s%s", before, other->spec->name, after);
+
+		if (strstr(message, text) != NULL &&
+		    (meant == NULL || strlen(other->spec->name) > strlen(meant->spec->name)))
+			meant = other;
+	}
+	return meant;
+}
+
+/* A message that names a group speaks of that group only. The name of a Pod (KubeRay:
+ * <cluster>-<group>-worker-<random>) tells more than a word that may be a cluster or a resource. */
+static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
+{
+	const struct group *meant = named_group(s, message, "-", "-worker-");
+
+	if (meant == NULL)
+		meant = named_group(s, message, "", "");
+	return meant == NULL || meant == group;
+}
+
+/* KubeRay tells of every failure by this condition; only some are of creating workers. */
+static bool is_creation_failure(const struct condition *failure)
+{
+	return failure != NULL && strcmp(failure->status, "True") == 0 &&
+	       strncmp(failure->reason, "FailedDelete", strlen("FailedDelete")) != 0 &&
+	       strcmp(failure->reason, "FailedCreateHeadPod") != 0;
+}
+
+/* A Pod of the group that is younger than the failure: the operator creates again. */
+static bool created_since(const struct situation *s, const struct group *group, time_ms at)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct pod *pod = s->workers[group->first_worker + i].pod;
+
+		if (pod != NULL && at != TIME_NONE && pod->created > at)
+			return true;
+	}
+	return false;
+}
+
+/* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
+static struct evidence evidence_of_operator(const struct situation *s, const struct group *group,
+					    const struct memory_backoff *old)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct condition *failure =
+		condition_find(cluster->conditions, cluster->condition_count, "ReplicaFailure");
+	if (is_creation_failure(failure) && is_fresh(s, old, failure->last_transition) &&
+	    speaks_of(s, group, failure->message))
+		return (struct evidence){ REASON_POD_CREATION_FAILED,
+					  arena_strndup(s->arena, failure->message,
+							strnlen(failure->message, MESSAGE_MAX)) };
+	for (size_t i = 0; i < s->snapshot->event_count; i++) {
+		const struct event *event = &s->snapshot->events[i];
+		time_ms at = event_time(event);
+		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
+		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(s, old, at) ||
+		    (at != TIME_NONE && s->snapshot->now - at > OPERATOR_EVENT_MS) ||
+		    !speaks_of(s, group, event->message) || created_since(s, group, at))
+			continue;
+		return (struct evidence){ REASON_POD_CREATION_FAILED,
+					  arena_strndup(s->arena, event->message,
+							strnlen(event->message, MESSAGE_MAX)) };
+	}
+	return (struct evidence){ NULL, "" };
+}
+
+/* Somebody sets replicas back: raising it again and again would go on for ever. */
+static struct evidence evidence_of_fight(const struct situation *s, const struct group *group)
+{
+	struct memory_since fight = { .key = group->spec->name,
+				      .count = group->reverts,
+				      .who = group->reverts_by };
+
+	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(s, &fight) };
+}
+
+static struct evidence find_evidence(const struct situation *s, const struct group *group,
+				     const struct memory_backoff *old)
+{
+	if (progress_scale_gate(group->spec))
+		return (struct evidence){ REASON_SCALE_GATE,
+					  arena_printf(s->arena, "scaleStrategy.scaleGate is %.*s",
+						       MESSAGE_MAX, group->spec->scale_gate) };
+	if (group->reverts >= FIGHT_REVERTS_MIN)
+		return evidence_of_fight(s, group);
+	struct evidence evidence = evidence_of_pods(s, group, old);
+	if (evidence.cause == NULL && group->missing > 0)
+		evidence = evidence_of_operator(s, group, old);
+	return evidence;
+}
+
+/* A worker of the group has joined that was started after the failure. */
+static bool has_recovered(const struct situation *s, const struct group *group, time_ms failed_at)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+		if (!worker->joined || worker->pod == NULL)
+			continue;
+		const struct container_status *status = pod_ray_container_status(worker->pod);
+		time_ms started = status != NULL ? status->started_at : TIME_NONE;
+		if (started == TIME_NONE)
+			started = worker->pod->created;
+		if (started > failed_at)
+			return true;
+	}
+	return false;
+}
+
+static time_ms failed_at_of(const struct memory_backoff *backoff)
+{
+	return backoff->until - backoff->seconds * MS_PER_SECOND;
+}
+
+static bool keep_old(const struct situation *s, const struct group *group,
+		     const struct memory_backoff *old, const struct evidence *evidence)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
+				      settings->start_timeout_seconds) *
+					     MS_PER_SECOND;
+	/* The clock has been set back: nobody knows how long it lasts. */
+	if (failed_at_of(old) > s->snapshot->now)
+		return false;
+	/* A worker that comes tells of capacity, and nothing of who sets replicas. */
+	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && s->ray_reachable &&
+	    has_recovered(s, group, failed_at_of(old)))
+		return false;
+	/* A lifted gate says by itself that Pods will come. */
+	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
+		return false;
+	return s->snapshot->now < old->until || s->snapshot->now - old->until < forget;
+}
+
+static int64_t next_step(const struct situation *s, const struct memory_backoff *old)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t seconds = settings->backoff_initial_seconds;
+	if (old != NULL && old->seconds > 0)
+		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
+									 old->seconds;
+	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
+}
+
+static void enter(struct situation *s, struct group *group, const struct memory_backoff *old,
+		  const struct evidence *evidence)
+{
+	int64_t seconds = next_step(s, old);
+
+	VEC_PUSH(s->arena, &s->plan->memory.backoffs,
+		 ((struct memory_backoff){
+			 .group = group->spec->name,
+			 .until = s->snapshot->now + seconds * MS_PER_SECOND,
+			 .seconds = seconds,
+			 .cause = evidence->cause,
+			 .message = evidence->message,
+		 }));
+	group->backed_off = true;
+}
+
+static void update_group(struct situation *s, struct group *group)
+{
+	const struct memory_backoff *old = remembered(s, group->spec->name);
+	struct evidence evidence = { NULL, "" };
+	if (!group->frozen)
+		evidence = find_evidence(s, group, old);
+	if (old != NULL && !keep_old(s, group, old, &evidence))
+		old = NULL;
+	bool active = old != NULL && s->snapshot->now < old->until;
+	if (!active && evidence.cause != NULL) {
+		enter(s, group, old, &evidence);
+	} else if (old != NULL) {
+		VEC_PUSH(s->arena, &s->plan->memory.backoffs, *old);
+		group->backed_off = active;
+	}
+}
+
+static bool is_stuck(const struct worker *worker)
+{
+	if (worker->deleting || worker->joined)
+		return false;
+	/* What would have to be made anew does not come either. */
+	if (worker->raylet_gone)
+		return worker->finished || worker->expired;
+	return worker->obstacle != OBSTACLE_NONE;
+}
+
+/* The Pods of one replica of several hosts. */
+struct hosts {
+	int64_t count;
+	bool stuck, started;
+};
+
+/* A replica is whole or nothing: while none of its hosts has started, what one of them lacks they all
+ * lack, also when one cannot be created. */
+static void spread_over_replicas(struct situation *s, const struct group *group)
+{
+	struct hosts *replicas = arena_array(s->arena, s->worker_count, sizeof(*replicas));
+	struct worker *workers = &s->workers[group->first_worker];
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		struct hosts *hosts;
+
+		if (workers[i].replica == SITUATION_NO_INDEX)
+			continue;
+		hosts = &replicas[workers[i].replica];
+		hosts->count++;
+		hosts->stuck = hosts->stuck || workers[i].stuck;
+		hosts->started = hosts->started || !workers[i].never_started;
+	}
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct hosts *hosts;
+
+		if (workers[i].replica == SITUATION_NO_INDEX)
+			continue;
+		hosts = &replicas[workers[i].replica];
+		if (!hosts->started &&
+		    (hosts->stuck || (hosts->count < group->hosts && group->missing > 0)))
+			workers[i].stuck = true;
+	}
+}
+
+static void mark_stuck(struct situation *s, const struct group *group)
+{
+	if (!group->takes_back)
+		return;
+	for (size_t i = 0; i < group->worker_count; i++) {
+		struct worker *worker = &s->workers[group->first_worker + i];
+
+		worker->stuck = is_stuck(worker);
+	}
+	if (group->hosts > 1)
+		spread_over_replicas(s, group);
+}
+
+void backoff_update(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++)
+		update_group(s, &s->groups[g]);
+	/* The entries have stopped moving: only now may a group point to its own. */
+	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
+		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
+		for (size_t g = 0; g < s->group_count; g++)
+			if (strcmp(s->groups[g].spec->name, entry->group) == 0)
+				s->groups[g].backoff = entry;
+	}
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+
+		group->raises_held = group->backed_off &&
+				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
+		group->takes_back = group->backed_off && !group->raises_held;
+		mark_stuck(s, group);
+	}
+}
+
+double backoff_recoverable(const struct situation *s, const struct group *group)
+{
+	if (!group->backed_off)
+		return 1.0;
+	int64_t elapsed = s->snapshot->now - failed_at_of(group->backoff);
+	if (elapsed < BACKOFF_FLOOR_MS)
+		return 0.0;
+	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
+	return share < 1.0 ? share : 1.0;
+}
+
+double backoff_recency(const struct situation *s, const struct group *group)
+{
+	time_ms newest = TIME_NONE;
+	if (!group->backed_off)
+		return 1.0;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *other = &s->groups[g];
+		if (other->backed_off && failed_at_of(other->backoff) > newest)
+			newest = failed_at_of(other->backoff);
+	}
+	return newest > 0 ? 1.0 - (double)failed_at_of(group->backoff) / (double)newest : 0.0;
+}

@@ -1,0 +1,199 @@
+#include "core/decide/fight.h"
+
+#include <string.h>
+
+#include "core/model/reason.h"
+
+/* Without another one for so long, and for as long as a back-off may hold us back, it is over. */
+#define WINDOW_SECONDS 600
+#define DOUBLINGS_MAX 30
+
+static int64_t window_ms(const struct situation *s)
+{
+	return (WINDOW_SECONDS + s->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
+}
+
+/* The mark of the group, while it counts; NULL for none. */
+static const struct memory_since *find(const struct situation *s, const struct memory_since *marks,
+				       size_t count, const struct group *group)
+{
+	time_ms now = s->snapshot->now;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(marks[i].key, group->spec->name) == 0 && marks[i].since <= now &&
+		    now - marks[i].since < window_ms(s))
+			return &marks[i];
+	return NULL;
+}
+
+#define FIND(s, list, group)                                                                       \
+	((s)->snapshot->memory != NULL ? find((s), (s)->snapshot->memory->list.at,                 \
+					      (s)->snapshot->memory->list.count, (group)) :        \
+					 NULL)
+
+static void count_round(const struct situation *s, struct memory_since *mark)
+{
+	const char *who = s->snapshot->cluster.groups_manager;
+
+	mark->since = s->snapshot->now;
+	mark->count++;
+	/* After our next patch the API server's last writer is ourselves: the name stays here. */
+	if (who != NULL && who[0] != '\0')
+		mark->who = who;
+}
+
+/* --- raises that are set back --- */
+
+/* Our last launch set replicas to more than stands there now. */
+static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
+{
+	for (size_t i = 0; memory != NULL && i < memory->launches.count; i++)
+		if (strcmp(memory->launches.at[i].group, group->spec->name) == 0)
+			return group->spec->replicas < memory->launches.at[i].base_replicas;
+	return false;
+}
+
+/* There are more workers, starting ones too, than replicas says, and none of them is on its way out: the
+ * operator made no more than replicas once said. Above maxReplicas it is the maximum that was lowered. */
+static bool is_below_workers(const struct group *group)
+{
+	int64_t living = group->kept / group->hosts;
+
+	if (living > group->spec->max_replicas)
+		living = group->spec->max_replicas;
+	return group->spec->replicas < living;
+}
+
+static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
+{
+	for (size_t i = 0; memory != NULL && i < memory->backoffs.count; i++)
+		if (strcmp(memory->backoffs.at[i].group, group) == 0 &&
+		    strcmp(memory->backoffs.at[i].cause, REASON_REPLICAS_RESET) == 0)
+			return &memory->backoffs.at[i];
+	return NULL;
+}
+
+/* What is held back stays as it was set, which is no news; the first repair after that is the probe. */
+static void count_revert(const struct situation *s, struct group *group, struct memory_since *mark)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_backoff *hold = hold_of(memory, group->spec->name);
+	bool launch = is_launch_reverted(memory, group);
+	time_ms last = mark->since;
+
+	if (!launch && !is_below_workers(group))
+		return;
+	if (!launch && hold != NULL && s->snapshot->now < hold->until)
+		return;
+	if (!launch && hold != NULL && last < hold->until) {
+		mark->since = s->snapshot->now;
+		return;
+	}
+	count_round(s, mark);
+	group->reverts = mark->count;
+	group->reverts_by = mark->who;
+}
+
+/* --- lowerings that are set back --- */
+
+static int64_t hold_ms(const struct situation *s, int64_t rounds)
+{
+	const struct settings *settings = &s->snapshot->settings;
+	int64_t doublings = rounds - FIGHT_REVERTS_MIN;
+	int64_t seconds = settings->backoff_initial_seconds;
+
+	for (int64_t i = 0; i < doublings && i < DOUBLINGS_MAX; i++)
+		if (seconds < settings->backoff_max_seconds)
+			seconds *= 2;
+	if (seconds > settings->backoff_max_seconds)
+		seconds = settings->backoff_max_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+static bool is_raised_again(const struct situation *s, const struct group *group)
+{
+	const struct memory_since *lowered = FIND(s, lowered, group);
+
+	return lowered != NULL && group->spec->replicas > lowered->count;
+}
+
+static void hold_lowering(const struct situation *s, struct group *group,
+			  const struct memory_since *mark)
+{
+	int64_t hold;
+
+	if (mark->count < FIGHT_REVERTS_MIN)
+		return;
+	hold = hold_ms(s, mark->count);
+	group->lowers_held = s->snapshot->now - mark->since < hold;
+	group->idle_timeout_ms += hold;
+}
+
+/* --- both --- */
+
+static struct memory_since mark_of(const struct situation *s, const struct group *group,
+				   const struct memory_since *old)
+{
+	if (old != NULL)
+		return (struct memory_since){ group->spec->name, old->since, old->count, old->who };
+	return (struct memory_since){ .key = group->spec->name, .since = s->snapshot->now };
+}
+
+void fight_update(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		struct memory_since reverted = mark_of(s, group, FIND(s, replica_fights, group));
+		struct memory_since raised = mark_of(s, group, FIND(s, replica_raises, group));
+
+		if (!group->frozen) {
+			count_revert(s, group, &reverted);
+			if (is_raised_again(s, group))
+				count_round(s, &raised);
+			hold_lowering(s, group, &raised);
+		}
+		if (reverted.count > 0)
+			VEC_PUSH(s->arena, &s->plan->memory.replica_fights, reverted);
+		if (raised.count > 0)
+			VEC_PUSH(s->arena, &s->plan->memory.replica_raises, raised);
+	}
+}
+
+void fight_remember(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		const struct memory_since *old = FIND(s, lowered, group);
+		int64_t there = group->spec->replicas;
+
+		if (!group->frozen && group->patch_replicas < there)
+			VEC_PUSH(s->arena, &s->plan->memory.lowered,
+				 ((struct memory_since){ .key = group->spec->name,
+							 .since = s->snapshot->now,
+							 .count = group->patch_replicas }));
+		else if (old != NULL && there <= old->count &&
+			 (group->frozen || group->patch_replicas <= old->count))
+			VEC_PUSH(s->arena, &s->plan->memory.lowered, *old);
+	}
+}
+
+static const char *name_of(const struct memory_since *fight)
+{
+	return fight->who != NULL ? fight->who : "somebody";
+}
+
+const char *fight_text(const struct situation *s, const struct memory_since *fight)
+{
+	return arena_printf(
+		s->arena,
+		"%s set replicas of group %s back %lld times: let one program own the field",
+		name_of(fight), fight->key, (long long)fight->count);
+}
+
+const char *fight_raise_text(const struct situation *s, const struct memory_since *fight)
+{
+	return arena_printf(s->arena,
+			    "%s raised replicas of group %s again %lld times after it was lowered: "
+			    "let one program own the field; idle workers stay longer meanwhile",
+			    name_of(fight), fight->key, (long long)fight->count);
+}

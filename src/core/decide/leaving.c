@@ -1,0 +1,226 @@
+#include "core/decide/leaving.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decide/limits.h"
+#include "core/decide/unit.h"
+#include "core/nodes/leaving_taint.h"
+#include "core/nodes/node_match.h"
+
+#define TEXT_MAX 256
+#define KEEP_MS (30 * MS_PER_SECOND)
+
+const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
+{
+	const struct condition *target =
+		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
+	if (target != NULL && strcmp(target->status, "True") == 0)
+		return arena_printf(arena, "the Pod is about to go (%s)%s%.*s",
+				    target->reason[0] != '\0' ? target->reason : "DisruptionTarget",
+				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
+				    target->message);
+	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
+		if (leaving_taint_is_final(&node->taints[i]) &&
+		    !node_match_tolerates(&pod->spec, &node->taints[i]))
+			return arena_printf(arena, "Node %s is about to go (taint %s)", node->name,
+					    node->taints[i].key);
+	return NULL;
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+	return strcmp((*(const struct node *const *)left)->name,
+		      (*(const struct node *const *)right)->name);
+}
+
+static int compare_name(const void *name, const void *node)
+{
+	return strcmp(name, (*(const struct node *const *)node)->name);
+}
+
+void leaving_mark(struct situation *s, struct worker *workers, size_t count)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	const struct node **nodes =
+		arena_array(s->arena, snapshot->node_count, sizeof(struct node *));
+	if (s->termination_forbidden)
+		return;
+	for (size_t i = 0; i < snapshot->node_count; i++)
+		nodes[i] = &snapshot->nodes[i];
+	qsort(nodes, snapshot->node_count, sizeof(struct node *), compare_nodes);
+	for (size_t i = 0; i < count; i++) {
+		struct worker *worker = &workers[i];
+		const struct node *const *node;
+		const struct group *group;
+		if (worker->group == SITUATION_NO_INDEX || worker->finished || worker->raylet_gone)
+			continue;
+		group = &s->groups[worker->group];
+		/* One that we have named is on its way out already, and a replica of several hosts
+		 * is lost when one of them is deleted. */
+		if (group->frozen || name_set_contains(&group->leaving_names, worker->pod_name) ||
+		    (worker->deleting && group->hosts > 1))
+			continue;
+		node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
+			       sizeof(struct node *), compare_name);
+		worker->leaving_why = leaving_why(s->arena, worker->pod, node ? *node : NULL);
+		worker->leaving = worker->leaving_why != NULL;
+	}
+}
+
+void leaving_spread(const struct situation *s, const struct group *group, struct worker *workers)
+{
+	struct worker *first = &workers[group->first_worker];
+	size_t lowest = SITUATION_NO_INDEX;
+	/* The replicas of a group are numbered one after the other. */
+	bool *leaves = arena_array(s->arena, group->worker_count + 1, sizeof(*leaves));
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (first[i].replica < lowest)
+			lowest = first[i].replica;
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (first[i].leaving && first[i].replica != SITUATION_NO_INDEX)
+			leaves[first[i].replica - lowest] = true;
+	for (size_t i = 0; i < group->worker_count; i++) {
+		if (first[i].replica == SITUATION_NO_INDEX || first[i].leaving ||
+		    !leaves[first[i].replica - lowest])
+			continue;
+		first[i].leaving = true;
+		first[i].leaving_why = "another host of its replica is about to go";
+	}
+}
+
+/* --- replacements --- */
+
+/* One that has just joined, or just ended its work, is RUNNING for a moment and not in use. */
+static bool is_in_use(const struct worker *worker)
+{
+	return worker->joined && worker->node->status != RAY_NODE_IDLE &&
+	       !ray_node_is_unused(worker->node);
+}
+
+/* Pods of the group that go while something runs there, whole replicas of them. */
+static int64_t count_in_use(const struct situation *s, const struct group *group)
+{
+	size_t count;
+	int64_t pods = 0;
+	if (group->hosts == 1) {
+		for (size_t i = 0; i < group->worker_count; i++) {
+			const struct worker *worker = &s->workers[group->first_worker + i];
+			pods += worker->leaving && is_in_use(worker);
+		}
+		return pods;
+	}
+	const struct unit *units = unit_list(s, group, &count);
+	for (size_t i = 0; i < count; i++) {
+		bool used = false;
+		for (size_t m = 0; units[i].leaving && m < units[i].count; m++)
+			used = used || is_in_use(&s->workers[units[i].members[m]]);
+		pods += used ? group->hosts : 0;
+	}
+	return pods;
+}
+
+/* Nothing runs there, and no demand has its place there. */
+static bool is_free(const struct situation *s, const struct schedule_node_result *node)
+{
+	for (size_t i = 0; i < node->placement_count; i++)
+		if (node->placements[i].phase == SCHEDULE_PHASE_GANG ||
+		    node->placements[i].phase == SCHEDULE_PHASE_DEMAND)
+			return false;
+	if (node->status == SCHEDULE_TERMINATE && node->cause != SCHEDULE_CAUSE_IDLE)
+		return false;
+	if (node->worker == SCHEDULE_NO_INDEX)
+		return true;
+	return !is_in_use(&s->workers[node->worker]);
+}
+
+static bool is_of(const struct schedule_node_result *node, const struct group *group)
+{
+	return node->type == group->index + 1;
+}
+
+/* Keeps up to `wanted` free workers; those that would stay anyway first. How many Pods are found. */
+static int64_t keep_free(struct situation *s, const struct group *group, int64_t wanted)
+{
+	int64_t found = 0;
+	for (int chosen = 0; chosen <= 1; chosen++)
+		for (size_t i = 0; i < s->result->node_count && found < wanted; i++) {
+			const struct schedule_node_result *node = &s->result->nodes[i];
+			if (!is_of(node, group) || !is_free(s, node) ||
+			    (node->status == SCHEDULE_TERMINATE) != (chosen == 1))
+				continue;
+			found++;
+			if (node->worker == SCHEDULE_NO_INDEX)
+				continue;
+			s->workers[node->worker].needed_by_leaving = true;
+			s->workers[node->worker].chosen = false;
+		}
+	return found / group->hosts * group->hosts;
+}
+
+/* Pods below maxReplicas, those that leave counted. */
+static int64_t room_below_max(const struct situation *s, const struct group *group)
+{
+	int64_t room = s->problem.types[group->index + 1].max_nodes;
+	for (size_t i = 0; i < s->result->node_count; i++)
+		room -= is_of(&s->result->nodes[i], group) &&
+			s->result->nodes[i].status != SCHEDULE_TERMINATE;
+	return room > 0 ? room : 0;
+}
+
+/* Pods that may still be launched in the group. */
+static int64_t room_of(const struct situation *s, const struct group *group, int64_t room)
+{
+	int64_t budget = s->problem.gpu_budget;
+	if (s->problem.types[group->index + 1].launch_held)
+		return 0;
+	if (!s->problem.has_gpu_budget || limits_gpus_of_launch(s, group) <= 0)
+		return room;
+	for (size_t g = 0; g < s->group_count; g++)
+		budget -= s->groups[g].packed_launches * limits_gpus_of_launch(s, &s->groups[g]);
+	budget = budget > 0 ? budget / limits_gpus_of_launch(s, group) : 0;
+	return room < budget ? room : budget;
+}
+
+/* Ray needs some seconds to notice that a worker is gone and to start its work anew: until then the
+ * replacement is kept, however long it has been idle. How many Pods, those in use now counted. */
+static int64_t remember(struct situation *s, const struct group *group, int64_t in_use)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+	struct memory_since mark = { .key = group->spec->name,
+				     .since = s->snapshot->now,
+				     .count = in_use };
+	for (size_t i = 0; memory != NULL && i < memory->leaving.count; i++) {
+		const struct memory_since *old = &memory->leaving.at[i];
+		if (strcmp(old->key, group->spec->name) == 0 && old->count > in_use &&
+		    old->since <= s->snapshot->now && s->snapshot->now - old->since < KEEP_MS)
+			mark = (struct memory_since){ .key = group->spec->name,
+						      .since = old->since,
+						      .count = old->count };
+	}
+	if (mark.count > 0)
+		VEC_PUSH(s->arena, &s->plan->memory.leaving, mark);
+	return mark.count;
+}
+
+void leaving_replace(struct situation *s)
+{
+	if (s->termination_forbidden && s->snapshot->memory != NULL)
+		s->plan->memory.leaving = s->snapshot->memory->leaving;
+	for (size_t g = 0; g < s->group_count && !s->termination_forbidden; g++) {
+		struct group *group = &s->groups[g];
+		int64_t in_use = group->leaving > 0 ? count_in_use(s, group) : 0;
+		int64_t wanted = remember(s, group, in_use);
+		int64_t found = wanted > 0 ? keep_free(s, group, wanted) : 0;
+		int64_t lack = in_use - found;
+		if (lack <= 0)
+			continue;
+		int64_t below_max = room_below_max(s, group);
+		int64_t room = room_of(s, group, below_max);
+		int64_t launch = (lack < room ? lack : room) / group->hosts * group->hosts;
+		group->packed_launches += launch;
+		group->launches_for_leaving = launch / group->hosts;
+		group->replacements_waiting = (lack - launch) / group->hosts;
+		group->replacements_at_max = lack > below_max;
+	}
+}

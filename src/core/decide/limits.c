@@ -1,0 +1,300 @@
+#include "core/decide/limits.h"
+
+#include <string.h>
+
+#include "core/capacity/gpu_count.h"
+#include "core/decide/launch.h"
+#include "core/decide/target.h"
+
+/* Of Ray's autoscaler v1: AUTOSCALER_UPSCALING_INITIAL_NUM_NODES. */
+#define CONSERVATIVE_STARTING 5
+
+/* First that is given wins: docs/SNAPSHOT.md, settings. */
+int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
+{
+	const struct autoscaler_object *object = snapshot->autoscaler;
+	int64_t seconds = snapshot->settings.idle_timeout_seconds;
+	if (object != NULL && object->has_idle_timeout_seconds)
+		seconds = object->idle_timeout_seconds;
+	if (snapshot->cluster.has_idle_timeout_seconds)
+		seconds = snapshot->cluster.idle_timeout_seconds;
+	for (size_t i = 0; object != NULL && i < object->group_count; i++)
+		if (object->groups[i].has_idle_timeout_seconds &&
+		    strcmp(object->groups[i].name, group->name) == 0)
+			seconds = object->groups[i].idle_timeout_seconds;
+	if (group->has_idle_timeout_seconds)
+		seconds = group->idle_timeout_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+static bool is_duplicate(const struct ray_cluster *cluster, size_t index)
+{
+	for (size_t i = 0; i < cluster->group_count; i++)
+		if (i != index && strcmp(cluster->groups[i].name, cluster->groups[index].name) == 0)
+			return true;
+	return false;
+}
+
+static const char *find_problem(const struct situation *s, size_t index,
+				const struct capacity *capacity)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct worker_group *group = &cluster->groups[index];
+	if (is_duplicate(cluster, index))
+		return arena_printf(
+			s->arena,
+			"spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
+			"their Pods cannot be told apart, rename one",
+			index, group->name);
+	if (group->problem != NULL)
+		return group->problem;
+	if (group->min_replicas > group->max_replicas)
+		return arena_printf(
+			s->arena,
+			"spec.workerGroupSpecs[%zu].minReplicas: %lld is above maxReplicas "
+			"%lld; lower it or raise maxReplicas (group %s)",
+			index, (long long)group->min_replicas, (long long)group->max_replicas,
+			group->name);
+	return capacity->problem;
+}
+
+void limits_make_groups(struct situation *s)
+{
+	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	s->group_count = cluster->group_count;
+	s->groups = arena_array(s->arena, s->group_count, sizeof(struct group));
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		group->spec = &cluster->groups[g];
+		group->index = g;
+		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
+		group->idle_timeout_ms = limits_idle_timeout_ms(s->snapshot, group->spec);
+		capacity_of_group(cluster, g, &s->snapshot->settings, s->snapshot->device_table,
+				  s->arena, &group->capacity);
+		gpu_cost_of(&group->spec->template.spec, &group->capacity,
+			    s->snapshot->device_table, s->arena, &group->gpu_cost);
+		group->problem = find_problem(s, g, &group->capacity);
+		group->frozen = group->spec->suspend || group->problem != NULL;
+		if (group->problem != NULL)
+			VEC_PUSH(s->arena, &s->problems, group->problem);
+	}
+}
+
+/* Does the worker hold GPUs that this decision cannot free? A drained one goes with this patch. */
+static bool holds_gpus(const struct worker *worker)
+{
+	return worker->pod != NULL && !worker->deleting &&
+	       !(worker->goes && worker->state == WORKER_DRAINING);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+int64_t limits_gpus_of_launch(const struct situation *s, const struct group *group)
+{
+	int64_t cost = group->gpu_cost.amount, seen = group->capacity.gpu_amount;
+
+	if (!group->gpu_cost.is_share)
+		return larger(cost, seen);
+	if (!group->gpu_cost.is_vague)
+		return cost;
+	/* The budget is left of a count that Ray has no say in (core/capacity/gpu_count). */
+	if (s->snapshot->has_gpu_budget)
+		return larger(cost, seen);
+	return seen > 0 ? seen : cost;
+}
+
+/* What Ray reports can be made up by the code that runs there: a worker never counts less than what
+ * its Pod has. Only of a share of which Kubernetes does not say how much it is, Ray is believed. */
+static int64_t gpus_of_worker(const struct situation *s, const struct group *group,
+			      const struct worker *worker)
+{
+	int64_t reported = resources_amount(&worker->node->total, "GPU", 0);
+	int64_t launch = limits_gpus_of_launch(s, group), held;
+
+	if (group->gpu_cost.is_share && !group->gpu_cost.is_vague)
+		return launch;
+	if (group->gpu_cost.is_share)
+		return reported > 0 ? reported : launch;
+	if (reported >= launch)
+		return reported;
+	held = gpu_count_of_pod(worker->pod, &s->snapshot->settings, s->snapshot->device_table,
+				s->arena);
+	return larger(reported, held);
+}
+
+/* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as
+ * far as minReplicas keeps them. */
+static __int128 gpus_of_group(const struct situation *s, const struct group *group)
+{
+	bool takes_back = group->takes_back && !s->termination_forbidden;
+	int64_t by_template = group->missing, held = 0, stuck = 0;
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (!holds_gpus(worker))
+			continue;
+		held++;
+		if (worker->joined && worker->node->total.count > 0)
+			sum += gpus_of_worker(s, group, worker);
+		else if (takes_back && worker->stuck)
+			stuck++;
+		else
+			by_template++;
+	}
+	if (takes_back) {
+		int64_t lack = group->spec->min_replicas * group->hosts - (held - stuck);
+
+		stuck += group->missing;
+		by_template -= group->missing;
+		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
+	}
+	return sum + (__int128)by_template * limits_gpus_of_launch(s, group);
+}
+
+static int64_t present_gpus(const struct situation *s)
+{
+	__int128 sum = s->head_node != NULL ? resources_amount(&s->head_node->total, "GPU", 0) :
+					      s->head_capacity.gpu_amount;
+
+	for (size_t g = 0; g < s->group_count; g++)
+		sum += gpus_of_group(s, &s->groups[g]);
+	for (size_t i = 0; i < s->worker_count; i++) {
+		const struct worker *worker = &s->workers[i];
+
+		if (worker->group == SITUATION_NO_INDEX && worker->joined && holds_gpus(worker))
+			sum += resources_amount(&worker->node->total, "GPU", 0);
+	}
+	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+}
+
+struct ceiling {
+	const char *name;       /* NULL: there is none */
+	int64_t amount, budget; /* amount below 0: the name has the figure */
+};
+
+static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amount, int64_t budget)
+{
+	budget = budget < 0 ? 0 : budget;
+	if (ceiling->name == NULL || budget < ceiling->budget)
+		*ceiling = (struct ceiling){ name, amount, budget };
+}
+
+static struct ceiling smallest_ceiling(const struct situation *s)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t present = present_gpus(s);
+	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
+	bool named = snapshot->gpu_budget_of != NULL && snapshot->gpu_budget_of[0] != '\0';
+	struct ceiling ceiling = { .name = NULL };
+
+	if (own > 0)
+		take_smaller(&ceiling, "max-gpus-per-cluster", own, own - present);
+	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
+		take_smaller(&ceiling, "maxGPUs of the RayClusterAutoscaler",
+			     snapshot->autoscaler->max_gpus,
+			     snapshot->autoscaler->max_gpus - present);
+	if (snapshot->has_gpu_budget && named)
+		take_smaller(&ceiling, snapshot->gpu_budget_of, -1, snapshot->gpu_budget);
+	else if (snapshot->has_gpu_budget)
+		take_smaller(&ceiling, "gpuBudget (the ceiling over all clusters)",
+			     snapshot->gpu_budget, snapshot->gpu_budget);
+	return ceiling;
+}
+
+bool limits_gpu_budget(const struct situation *s, int64_t *ret_budget)
+{
+	struct ceiling ceiling = smallest_ceiling(s);
+
+	if (ceiling.name != NULL)
+		*ret_budget = ceiling.budget;
+	return ceiling.name != NULL;
+}
+
+const char *limits_gpu_ceiling_text(const struct situation *s)
+{
+	struct ceiling ceiling = smallest_ceiling(s);
+
+	if (ceiling.name == NULL)
+		return "";
+	if (ceiling.amount < 0)
+		return ceiling.name;
+	return arena_printf(s->arena, "%s %s", ceiling.name,
+			    resource_amount_text(s->arena, ceiling.amount));
+}
+
+bool limits_is_conservative(const struct snapshot *snapshot)
+{
+	const char *mode = snapshot->cluster.upscaling_mode;
+	if (mode[0] == '\0' && snapshot->autoscaler != NULL)
+		mode = snapshot->autoscaler->upscaling_mode;
+	return strcmp(mode, "Conservative") == 0;
+}
+
+/* Pods of the group that are asked for, are not in Ray and stay asked for; the operator makes what
+ * minReplicas lacks whatever replicas says. */
+static int64_t starting_pods(const struct group *group)
+{
+	int64_t asked = target_floor(group) * group->hosts;
+	int64_t starting = asked - group->joined;
+	return starting > 0 ? starting : 0;
+}
+
+/* Whole replicas within `room` Pods; the first replica of a group may always start, or a cap below
+ * numOfHosts would stop the group for good. */
+static int64_t replicas_within(int64_t room, int64_t hosts, int64_t starting)
+{
+	int64_t replicas = room > 0 ? room / hosts : 0;
+	return replicas == 0 && starting == 0 ? 1 : replicas;
+}
+
+static int64_t replicas_of(int64_t pods, int64_t hosts)
+{
+	return (pods + hosts - 1) / hosts;
+}
+
+/* upscalingMode Conservative: never fewer than either version of Ray's autoscaler launches, with its
+ * upscaling_speed 1.
+ * v1, resource_demand_scheduler.py, _get_concurrent_resource_demand_to_launch(): of a group at most
+ * max(5, running) workers start at a time; placement groups and request_resources are not held back.
+ * v2, instance_manager/reconciler.py, _compute_to_launch(): in each round, one every 5 s, max(1, running)
+ * of a group, however many start already. */
+static int64_t conservative_replicas(const struct situation *s, const struct group *group,
+				     int64_t starting)
+{
+	int64_t running = group->joined;
+	int64_t within = replicas_within(larger(CONSERVATIVE_STARTING, running) - starting,
+					 group->hosts, starting);
+
+	within = larger(within, replicas_of(group->packed_whole, group->hosts));
+	if (launch_round(s, group) != TIME_NONE)
+		return within;
+	return larger(within, replicas_of(larger(1, running), group->hosts));
+}
+
+void limits_throttle(struct situation *s)
+{
+	int64_t cap = s->snapshot->settings.max_starting_workers, starting_all = 0;
+	bool conservative = limits_is_conservative(s->snapshot);
+	for (size_t g = 0; g < s->group_count; g++)
+		starting_all += starting_pods(&s->groups[g]);
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		int64_t allowed = group->launch_replicas, starting = starting_pods(group);
+		if (conservative && allowed > 0) {
+			int64_t within = conservative_replicas(s, group, starting);
+			allowed = allowed < within ? allowed : within;
+		}
+		if (cap > 0 && allowed > 0) {
+			int64_t within =
+				replicas_within(cap - starting_all, group->hosts, starting_all);
+			allowed = allowed < within ? allowed : within;
+		}
+		group->allowed_replicas = allowed;
+		starting_all += allowed * group->hosts;
+	}
+}

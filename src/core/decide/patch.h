@@ -1,0 +1,13 @@
+/* The one JSON Patch of a decision: replicas and workersToDelete, each guarded by tests.
+ * Must not decide: it writes down what the groups and workers say. */
+#ifndef CORE_DECIDE_PATCH_H
+#define CORE_DECIDE_PATCH_H
+
+#include "core/decide/situation.h"
+
+/* Needs patch_replicas of groups and the actions of workers; fills plan.patch. */
+void patch_make(struct situation *situation);
+/* Names in workersToDelete of the group that have no Pod any more. */
+int64_t patch_finished_names(const struct situation *situation, const struct group *group);
+
+#endif

@@ -1,0 +1,229 @@
+#include "core/decide/progress.h"
+
+#include <string.h>
+
+#include "core/decide/outlook.h"
+#include "core/decide/worker.h"
+#include "core/model/event_meaning.h"
+
+/* Of what the scheduler says: the list of its reasons can be long, what the Nodes say comes after. */
+#define SCHEDULER_TEXT_MAX 256
+
+static time_ms latest(time_ms a, time_ms b)
+{
+	return a > b ? a : b; /* TIME_NONE is the smallest */
+}
+
+bool progress_scale_gate(const struct worker_group *group)
+{
+	static const char *const nothing[] = { "", "null", "false", "\"\"", "{}", "[]" };
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		if (strcmp(group->scale_gate, nothing[i]) == 0)
+			return false;
+	return true;
+}
+
+/* Did a node autoscaler say that it adds a Node for this Pod, or that it will not? The newest event
+ * counts, and a promise before a refusal of the same moment. */
+struct reaction {
+	bool promised, refused;
+	const char *reason, *message;
+	time_ms at;
+};
+
+static bool is_about(const struct event *event, const struct pod *pod)
+{
+	if (strcmp(event->involved_name, pod->name) != 0)
+		return false;
+	return event->involved_uid[0] == '\0' || pod->uid[0] == '\0' ||
+	       strcmp(event->involved_uid, pod->uid) == 0;
+}
+
+static struct reaction find_reaction(const struct snapshot *snapshot, const struct pod *pod)
+{
+	struct reaction found = { .reason = "", .message = "", .at = TIME_NONE };
+	for (size_t i = 0; i < snapshot->event_count; i++) {
+		const struct event *event = &snapshot->events[i];
+		enum event_meaning meaning = event_meaning(event);
+		bool promise = meaning == EVENT_NODE_COMES;
+		if ((!promise && meaning != EVENT_NO_NODE) || !is_about(event, pod))
+			continue;
+		time_ms at = event_time(event);
+		bool newer = (!found.promised && !found.refused) || at > found.at;
+		if (!newer && !(at == found.at && promise && found.refused))
+			continue;
+		found = (struct reaction){ .promised = promise,
+					   .refused = !promise,
+					   .reason = event->reason,
+					   .message = event->message,
+					   .at = at };
+	}
+	return found;
+}
+
+/* "901 s, timeout 900 s" */
+static const char *over_text(const struct situation *s, int64_t waited_ms, int64_t timeout)
+{
+	return arena_printf(s->arena, "%lld s, timeout %lld s",
+			    (long long)(waited_ms / MS_PER_SECOND), (long long)timeout);
+}
+
+static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
+{
+	return since != TIME_NONE && now - since > seconds * MS_PER_SECOND;
+}
+
+static void assess_gated(const struct situation *s, struct worker *worker)
+{
+	const struct pod *pod = worker->pod;
+	bool young = pod->created != TIME_NONE &&
+		     s->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
+	worker->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	worker->obstacle_message = "SchedulingGated";
+	if (pod->spec.scheduling_gates.count > 0)
+		worker->obstacle_message = arena_printf(s->arena, "scheduling gate %s",
+							pod->spec.scheduling_gates.at[0]);
+}
+
+/* What the scheduler, or a node autoscaler, says, and then what the Nodes say. */
+static void add_outlook(struct situation *s, struct worker *worker)
+{
+	const char *outlook, *said = worker->obstacle_message;
+	size_t size = strnlen(said, SCHEDULER_TEXT_MAX);
+
+	if (worker->obstacle == OBSTACLE_NONE || worker->group == SITUATION_NO_INDEX)
+		return;
+	outlook = outlook_of_pod(s, &s->groups[worker->group], worker->pod);
+	if (outlook[0] == '\0')
+		return;
+	if (size > 0 && said[size - 1] == '.')
+		size--;
+	worker->obstacle_message =
+		arena_printf(s->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", outlook);
+}
+
+static void assess_unschedulable(struct situation *s, struct worker *worker,
+				 const struct condition *scheduled)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	int64_t timeout = snapshot->settings.node_provision_timeout_seconds;
+	time_ms since = scheduled->last_transition;
+	if (since == TIME_NONE)
+		since = worker->pod->created;
+	struct reaction reaction = find_reaction(snapshot, worker->pod);
+	worker->obstacle_message = scheduled->message;
+	if (waited_longer(snapshot->now, since, timeout)) {
+		worker->obstacle = OBSTACLE_NODE_TIMEOUT;
+		worker->obstacle_message = arena_printf(
+			s->arena, "%s for %s: %s", scheduled->reason,
+			over_text(s, snapshot->now - since, timeout), scheduled->message);
+	} else if (reaction.refused) {
+		worker->obstacle = OBSTACLE_NO_NODE;
+		worker->obstacle_message =
+			arena_printf(s->arena, "%s: %s", reaction.reason, reaction.message);
+	} else if (!reaction.promised) {
+		worker->obstacle = OBSTACLE_WAITING;
+	}
+	add_outlook(s, worker);
+}
+
+static time_ms ray_container_start(const struct pod *pod)
+{
+	const struct container_status *status = pod != NULL ? pod_ray_container_status(pod) : NULL;
+	return status != NULL ? status->started_at : TIME_NONE;
+}
+
+/* How far the Ray container has come, in the words of its status. */
+static const char *container_text(const struct pod *pod)
+{
+	const struct container_status *status = pod_ray_container_status(pod);
+
+	if (status == NULL)
+		return "its Ray container has no status";
+	if (status->state == CONTAINER_RUNNING)
+		return "its Ray container runs";
+	if (status->message[0] != '\0')
+		return status->message;
+	return status->reason[0] != '\0' ? status->reason : "its Ray container does not run";
+}
+
+time_ms progress_ray_start(const struct situation *s, const struct pod *pod)
+{
+	return latest(latest(ray_container_start(pod), ray_container_start(s->head_pod)),
+		      s->ray_session_since);
+}
+
+/* The clock of a start begins anew when the head's Ray starts: all raylets must join again. */
+static void assess_start(const struct situation *s, struct worker *worker,
+			 const struct condition *scheduled)
+{
+	time_ms since = progress_ray_start(s, worker->pod);
+	if (scheduled != NULL)
+		since = latest(since, scheduled->last_transition);
+	if (since == TIME_NONE)
+		since = worker->pod->created;
+	int64_t timeout = s->snapshot->settings.start_timeout_seconds;
+	if (s->ray_reachable && waited_longer(s->snapshot->now, since, timeout) &&
+	    !worker->unsure) {
+		worker->obstacle = OBSTACLE_START_TIMEOUT;
+		worker->obstacle_message =
+			arena_printf(s->arena, "its raylet has not joined in %s: %s",
+				     over_text(s, s->snapshot->now - since, timeout),
+				     container_text(worker->pod));
+		worker->expired = true;
+	}
+}
+
+const char *progress_end_text(struct arena *arena, const struct pod *pod)
+{
+	const struct container_status *status = pod_ray_container_status(pod);
+	const char *reason = pod->reason, *message = pod->message;
+
+	if (reason[0] == '\0' && message[0] == '\0' && status != NULL) {
+		reason = status->reason;
+		message = status->message;
+	}
+	return arena_printf(arena, "%s%s%s%s%s", pod->phase, reason[0] != '\0' ? ": " : "", reason,
+			    message[0] != '\0' ? ": " : "", message);
+}
+
+static void assess(struct situation *s, struct worker *worker)
+{
+	const struct pod *pod = worker->pod;
+	const struct condition *scheduled =
+		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+	bool unscheduled = scheduled != NULL && strcmp(scheduled->status, "False") == 0;
+	bool placed = pod->spec.node_name[0] != '\0' ||
+		      (scheduled != NULL && strcmp(scheduled->status, "True") == 0);
+
+	if (worker->finished) {
+		/* While Ray is unreachable nobody knows whether it had joined. */
+		worker->obstacle = s->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
+		worker->obstacle_message = progress_end_text(s->arena, pod);
+	} else if (worker->never_started && !placed &&
+		   (pod->spec.scheduling_gates.count > 0 ||
+		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
+		assess_gated(s, worker);
+	} else if (worker->never_started && unscheduled) {
+		assess_unschedulable(s, worker, scheduled);
+	} else if (worker->never_started && !placed) {
+		worker->obstacle = OBSTACLE_WAITING;
+	} else {
+		assess_start(s, worker, scheduled);
+	}
+}
+
+void progress_assess(struct situation *s)
+{
+	for (size_t i = 0; i < s->worker_count; i++) {
+		struct worker *worker = &s->workers[i];
+		worker->obstacle_message = "";
+		if (worker->pod == NULL) {
+			worker->obstacle = OBSTACLE_WAITING;
+			continue;
+		}
+		if (!worker->deleting && !worker->joined && !worker->raylet_gone &&
+		    !worker->pod->unreadable)
+			assess(s, worker);
+	}
+}

@@ -1,0 +1,64 @@
+#include "core/decide/settling.h"
+
+#include "core/decide/since_index.h"
+
+/* For how long one that has joined may stay without work and its first work is still waited for. */
+#define UNUSED_MS 10000
+/* The period of the GCS, and half of it for what is under way. */
+#define IN_USE_MS 1500
+
+/* What memory_since.count says of a worker. */
+enum stage { STAGE_STARTING = 0, STAGE_UNUSED = 1, STAGE_IN_USE = 2 };
+
+static enum stage stage_of(const struct worker *worker)
+{
+	if (!worker->joined)
+		return STAGE_STARTING;
+	return ray_node_is_unused(worker->node) ? STAGE_UNUSED : STAGE_IN_USE;
+}
+
+static bool is_over(enum stage stage, int64_t lasted_ms)
+{
+	return (stage == STAGE_UNUSED && lasted_ms >= UNUSED_MS) ||
+	       (stage == STAGE_IN_USE && lasted_ms >= IN_USE_MS);
+}
+
+static void follow(struct situation *s, struct worker *worker, const struct memory_since *old)
+{
+	enum stage stage = stage_of(worker);
+	time_ms now = s->snapshot->now;
+	struct memory_since mark = { .key = worker->pod_name, .since = now, .count = stage };
+
+	/* One that was never seen without work is no beginner. */
+	if (stage != STAGE_STARTING && (old == NULL || old->count > (int64_t)stage))
+		return;
+	if (old != NULL && old->count == (int64_t)stage && old->since < now)
+		mark.since = old->since;
+	if (is_over(stage, now - mark.since))
+		return;
+	worker->settling = stage == STAGE_IN_USE;
+	VEC_PUSH(s->arena, &s->plan->memory.settling, mark);
+}
+
+void settling_update(struct situation *s)
+{
+	const struct memory_state *memory = s->snapshot->memory;
+
+	/* Without a reply before this one nobody knows which work is the first. */
+	if (memory == NULL || memory->ray_sessions.count == 0)
+		return;
+	if (!s->ray_reachable) {
+		s->plan->memory.settling = memory->settling;
+		return;
+	}
+	struct since_index index =
+		since_index_of(s->arena, memory->settling.at, memory->settling.count);
+
+	for (size_t i = 0; i < s->worker_count; i++) {
+		struct worker *worker = &s->workers[i];
+
+		if (worker->pod != NULL && !worker->finished && !worker->deleting &&
+		    !worker->raylet_gone)
+			follow(s, worker, since_index_find(&index, worker->pod_name));
+	}
+}

@@ -1,0 +1,218 @@
+#include "core/decide/template_look.h"
+
+#include <string.h>
+
+#include "core/capacity/template_mark.h"
+#include "core/decide/template_seen.h"
+
+/* Labels of Ray that the template alone decides; others belong to one worker or to its place. */
+static const char *const kept_labels[] = { LABEL_ACCELERATOR_TYPE, "ray.io/tpu-pod-type",
+					   "ray.io/tpu-topology" };
+
+/* --- what one worker reports --- */
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* TPU-v4-16-head is on the first host of a slice only; it is nothing that a worker can lack. */
+static bool is_slice_head(const char *name)
+{
+	size_t size = strlen(name);
+
+	return starts_with(name, "TPU-") && size > 9 && strcmp(name + size - 5, "-head") == 0;
+}
+
+/* Of this one worker, not of all that are made from its template: its address, the resources of
+ * placement groups, the name of its TPU slice. */
+static bool is_own(const struct ray_node *node, const char *name)
+{
+	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
+
+	return starts_with(name, "node:") || strstr(name, "_group_") != NULL ||
+	       is_slice_head(name) || (slice != NULL && strcmp(slice, name) == 0);
+}
+
+/* A raylet always has memory: where it is not named, nobody has said how much. */
+static bool is_unknown(const struct ray_node *node, const char *name)
+{
+	return is_slice_head(name) ||
+	       (strcmp(name, "memory") == 0 && resources_find(&node->total, name) == NULL);
+}
+
+/* --- who counts --- */
+
+static bool is_of_template(const struct situation *s, const struct group *group, time_ms since,
+			   const struct worker *worker)
+{
+	const struct pod_spec *template = &group->spec->template.spec;
+	struct accelerator_type type;
+
+	if (worker->pod == NULL || !worker->joined || worker->node->total.count == 0 ||
+	    (worker->node->status != RAY_NODE_RUNNING && worker->node->status != RAY_NODE_IDLE))
+		return false;
+	/* The time of a Pod has no fraction of a second. */
+	if (since != TIME_NONE &&
+	    (worker->pod->created == TIME_NONE || worker->pod->created + MS_PER_SECOND <= since))
+		return false;
+	if (!template_mark_same_resources(&worker->pod->spec, template))
+		return false;
+	/* Made for another GPU model, by the template as it was then. */
+	return group->inferred.type == NULL ||
+	       !accelerator_type_of_pod(&worker->pod->spec, s->snapshot->cluster.ray_version,
+					s->arena, &type) ||
+	       strcmp(type.type, group->inferred.type) == 0;
+}
+
+/* The workers of a group that tell of its template. */
+struct witnesses {
+	const struct worker **at;
+	size_t count;
+};
+
+static struct witnesses find_witnesses(const struct situation *s, const struct group *group,
+				       time_ms since)
+{
+	struct witnesses found = { .at = arena_array(s->arena, group->worker_count,
+						     sizeof(*found.at)) };
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (is_of_template(s, group, since, worker))
+			found.at[found.count++] = worker;
+	}
+	return found;
+}
+
+/* The least that any of them reports; false: one does not say. */
+static bool least(const struct witnesses *witnesses, const char *name, int64_t *ret_amount,
+		  const char **ret_pod)
+{
+	*ret_amount = INT64_MAX;
+	for (size_t i = 0; i < witnesses->count; i++) {
+		const struct worker *worker = witnesses->at[i];
+		int64_t amount = resources_amount(&worker->node->total, name, 0);
+
+		if (is_unknown(worker->node, name))
+			return false;
+		if (amount >= *ret_amount)
+			continue;
+		*ret_amount = amount;
+		*ret_pod = worker->pod_name;
+	}
+	return true;
+}
+
+struct seen_list {
+	VEC(struct resource) at;
+	size_t names_size;
+};
+
+static bool is_plain(const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (*name <= ' ' || *name > '~' || *name == '"' || *name == '\\')
+			return false;
+	return true;
+}
+
+/* False: there is no room for it. */
+static bool add(const struct situation *s, struct seen_list *list, const char *name, int64_t amount)
+{
+	size_t size = strlen(name);
+
+	if (list->at.count >= TEMPLATE_SEEN_RESOURCES_MAX || size > TEMPLATE_SEEN_NAME_SIZE_MAX ||
+	    list->names_size + size > TEMPLATE_SEEN_NAMES_SIZE_MAX || !is_plain(name))
+		return false;
+	list->names_size += size;
+	VEC_PUSH(s->arena, &list->at, ((struct resource){ name, amount }));
+	return true;
+}
+
+/* What is promised and otherwise in truth. */
+static void compare_promised(const struct situation *s, const struct witnesses *witnesses,
+			     const struct resource *promised, struct seen_list *list,
+			     const char **ret_pod)
+{
+	const char *pod = "";
+	int64_t amount;
+
+	if (!least(witnesses, promised->name, &amount, &pod) || amount == promised->amount)
+		return;
+	if (add(s, list, promised->name, amount) && amount < promised->amount && **ret_pod == '\0')
+		*ret_pod = pod;
+}
+
+/* What is not promised and on all of them. */
+static void add_extras(const struct situation *s, const struct group *group,
+		       const struct witnesses *witnesses, struct seen_list *list)
+{
+	const struct ray_node *node = witnesses->at[0]->node;
+
+	for (size_t i = 0; i < node->total.count; i++) {
+		const char *name = node->total.at[i].name, *pod;
+		int64_t amount;
+
+		if (is_own(node, name) ||
+		    resources_find(&group->promised.resources, name) != NULL ||
+		    (group->inferred.type != NULL && strcmp(group->inferred.resource, name) == 0))
+			continue;
+		if (least(witnesses, name, &amount, &pod) && amount > 0)
+			add(s, list, name, amount);
+	}
+}
+
+static struct labels common_labels(const struct situation *s, const struct witnesses *witnesses)
+{
+	struct label *labels = arena_array(s->arena, sizeof(kept_labels) / sizeof(kept_labels[0]),
+					   sizeof(*labels));
+	size_t count = 0;
+
+	for (size_t k = 0; k < sizeof(kept_labels) / sizeof(kept_labels[0]); k++) {
+		const char *value = labels_value(&witnesses->at[0]->node->labels, kept_labels[k]);
+		bool common = value != NULL && strlen(value) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
+
+		for (size_t i = 1; common && i < witnesses->count; i++) {
+			const char *other =
+				labels_value(&witnesses->at[i]->node->labels, kept_labels[k]);
+
+			common = other != NULL && strcmp(other, value) == 0;
+		}
+		if (common)
+			labels[count++] = (struct label){ kept_labels[k], value };
+	}
+	return labels_sort(labels, count);
+}
+
+static void look(const struct situation *s, const struct group *group,
+		 const struct witnesses *witnesses, struct memory_template *entry)
+{
+	const struct resources *promised = &group->promised.resources;
+	struct seen_list list = { .at = { .at = NULL } };
+	const char *pod = "";
+
+	for (size_t i = 0; i < promised->count; i++)
+		compare_promised(s, witnesses, &promised->at[i], &list, &pod);
+	if (group->inferred.type != NULL) {
+		struct resource type = { group->inferred.resource, RESOURCE_UNIT };
+
+		compare_promised(s, witnesses, &type, &list, &pod);
+	}
+	add_extras(s, group, witnesses, &list);
+	entry->resources = resources_sort(list.at.at, list.at.count);
+	entry->labels = common_labels(s, witnesses);
+	entry->pod = pod;
+}
+
+bool template_look(const struct situation *s, const struct group *group,
+		   struct memory_template *entry)
+{
+	struct witnesses witnesses = find_witnesses(s, group, entry->since);
+
+	if (witnesses.count == 0)
+		return false;
+	look(s, group, &witnesses, entry);
+	return true;
+}

@@ -1,0 +1,342 @@
+#include "core/decide/template_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/capacity/template_mark.h"
+#include "core/decide/demand.h"
+#include "core/decide/template_look.h"
+
+#define LABEL_NODE_GROUP "ray.io/node-group"
+
+/* --- memory --- */
+
+static const struct memory_template *find_entry(const struct memory_template *entries, size_t count,
+						const char *group)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(entries[i].group, group) == 0)
+			return &entries[i];
+	return NULL;
+}
+
+static const struct memory_template *remembered(const struct situation *s,
+						const struct group *group)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	const struct memory_template *found = NULL;
+
+	if (snapshot->memory != NULL)
+		found = find_entry(snapshot->memory->templates.at,
+				   snapshot->memory->templates.count, group->spec->name);
+	if (found == NULL && snapshot->autoscaler != NULL)
+		found = find_entry(snapshot->autoscaler->templates,
+				   snapshot->autoscaler->template_count, group->spec->name);
+	return found;
+}
+
+/* NULL: nothing has been seen of this template, and none before it. */
+static const struct memory_template *remember(struct situation *s, const struct group *group)
+{
+	const struct memory_template *old = remembered(s, group);
+	struct memory_template entry = {
+		.group = group->spec->name,
+		.fingerprint = template_mark_fingerprint(group->spec, s->arena),
+		.since = TIME_NONE,
+		.pod = "",
+	};
+
+	if (old != NULL && strcmp(old->fingerprint, entry.fingerprint) == 0)
+		entry = *old;
+	else if (old != NULL)
+		entry.since = s->snapshot->now;
+	if (!template_look(s, group, &entry) && old == NULL)
+		return NULL;
+	VEC_PUSH(s->arena, &s->plan->memory.templates, entry);
+	return &s->plan->memory.templates.at[s->plan->memory.templates.count - 1];
+}
+
+/* --- what is asked for --- */
+
+/* Names beyond what Ray's own autoscaler knows of the groups, and whether any demand names them. */
+struct candidates {
+	VEC(const char *) at; /* sorted, unique */
+	bool *asked;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void collect_candidates(struct situation *s, const struct memory_template **entries,
+			       struct candidates *ret)
+{
+	size_t kept = 0;
+
+	for (size_t g = 0; g < s->group_count; g++) {
+		if (s->groups[g].inferred.type != NULL)
+			VEC_PUSH(s->arena, &ret->at, s->groups[g].inferred.resource);
+		for (size_t i = 0; entries[g] != NULL && i < entries[g]->resources.count; i++)
+			VEC_PUSH(s->arena, &ret->at, entries[g]->resources.at[i].name);
+	}
+	if (ret->at.count == 0)
+		return;
+	qsort(ret->at.at, ret->at.count, sizeof(*ret->at.at), compare_names);
+	for (size_t i = 0; i < ret->at.count; i++)
+		if (kept == 0 || strcmp(ret->at.at[kept - 1], ret->at.at[i]) != 0)
+			ret->at.at[kept++] = ret->at.at[i];
+	ret->at.count = kept;
+	ret->asked = arena_array(s->arena, kept, sizeof(*ret->asked));
+}
+
+static bool *find_asked(const struct candidates *candidates, const char *name)
+{
+	const char **found = candidates->at.count == 0 ?
+				     NULL :
+				     bsearch(&name, candidates->at.at, candidates->at.count,
+					     sizeof(name), compare_names);
+
+	return found != NULL ? &candidates->asked[found - candidates->at.at] : NULL;
+}
+
+static void note_request(struct candidates *candidates, const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		bool *asked = find_asked(candidates, request->bundle[i].name);
+
+		if (asked != NULL)
+			*asked = true;
+	}
+}
+
+static void note_list(struct candidates *candidates, const struct demand_list *list)
+{
+	for (size_t i = 0; i < list->at.count; i++)
+		note_request(candidates, list->at.at[i].request);
+}
+
+static void note_gang(struct candidates *candidates, const struct ray_gang *gang)
+{
+	for (size_t i = 0; i < gang->request_count; i++)
+		note_request(candidates, &gang->requests[i]);
+	for (size_t i = 0; i < gang->selector_count; i++)
+		for (size_t r = 0; r < gang->selectors[i].count; r++)
+			note_request(candidates, &gang->selectors[i].requests[r]);
+}
+
+static void note_demand(const struct situation *s, struct candidates *candidates)
+{
+	if (candidates->at.count == 0)
+		return;
+	note_list(candidates, &s->demands);
+	for (size_t i = 0; i < s->constraint_count; i++)
+		note_list(candidates, &s->constraints[i]);
+	for (size_t i = 0; i < s->gang_count; i++)
+		note_gang(candidates, s->gangs[i].gang);
+}
+
+static bool is_asked(const struct candidates *candidates, const char *name)
+{
+	const bool *asked = find_asked(candidates, name);
+
+	return asked != NULL && *asked;
+}
+
+/* --- what a worker brings --- */
+
+/* The label that Ray makes itself of the group's name (kuberay: RAY_NODE_TYPE_NAME). */
+static struct labels with_label(const struct situation *s, const struct labels *labels,
+				const char *key, const char *value)
+{
+	struct label label = { key, value };
+	struct labels base = { arena_array(s->arena, 1, sizeof(label)), 1 };
+
+	*(struct label *)base.at = label;
+	return labels_merge(s->arena, &base, labels);
+}
+
+/* The type stands beside what the template promises, whether or not a worker had it. */
+static void add_inferred(const struct situation *s, struct group *group, bool asked)
+{
+	struct capacity *promised = &group->promised;
+
+	if (group->inferred.type == NULL)
+		return;
+	promised->labels =
+		with_label(s, &promised->labels, LABEL_ACCELERATOR_TYPE, group->inferred.type);
+	if (asked)
+		promised->resources = resources_with(s->arena, &promised->resources,
+						     group->inferred.resource, RESOURCE_UNIT);
+}
+
+static bool is_inferred(const struct group *group, const char *resource)
+{
+	return group->inferred.type != NULL && strcmp(group->inferred.resource, resource) == 0;
+}
+
+/* The inferred type counts with RESOURCE_UNIT; 0: not promised at all. */
+static int64_t promised_amount(const struct group *group, const char *resource)
+{
+	if (is_inferred(group, resource))
+		return RESOURCE_UNIT;
+	return resources_amount(&group->promised.resources, resource, 0);
+}
+
+static void note_lacks(const struct situation *s, struct group *group,
+		       const struct memory_template *entry)
+{
+	struct template_lack *lacks = arena_array(s->arena, entry->resources.count, sizeof(*lacks));
+
+	group->lacks = lacks;
+	for (size_t i = 0; i < entry->resources.count; i++) {
+		const struct resource *seen = &entry->resources.at[i];
+		int64_t promised = promised_amount(group, seen->name);
+
+		if (seen->amount < promised)
+			lacks[group->lack_count++] = (struct template_lack){
+				.resource = seen->name,
+				.promised = promised,
+				.seen = seen->amount,
+				.pod = entry->pod,
+				.inferred = is_inferred(group, seen->name),
+			};
+	}
+}
+
+static bool lacks_inferred(const struct group *group)
+{
+	for (size_t i = 0; i < group->lack_count; i++)
+		if (group->lacks[i].inferred)
+			return true;
+	return false;
+}
+
+static void apply_entry(const struct situation *s, struct group *group,
+			const struct memory_template *entry, const struct candidates *candidates)
+{
+	struct capacity *capacity = &group->capacity;
+
+	for (size_t i = 0; i < entry->resources.count; i++) {
+		const struct resource *seen = &entry->resources.at[i];
+
+		if (strcmp(seen->name, "GPU") == 0)
+			capacity->gpu_amount = seen->amount;
+		if (promised_amount(group, seen->name) > 0 || is_asked(candidates, seen->name))
+			capacity->resources = resources_with(s->arena, &capacity->resources,
+							     seen->name, seen->amount);
+	}
+	capacity->accelerator = capacity->accelerator || capacity->gpu_amount > 0;
+	capacity->labels = labels_merge(s->arena, &capacity->labels, &entry->labels);
+}
+
+static void apply(const struct situation *s, struct group *group,
+		  const struct memory_template *entry, const struct candidates *candidates)
+{
+	struct capacity *capacity = &group->capacity;
+
+	if (entry != NULL)
+		note_lacks(s, group, entry);
+	add_inferred(s, group,
+		     group->inferred.type != NULL &&
+			     is_asked(candidates, group->inferred.resource));
+	if (!lacks_inferred(group)) {
+		capacity->resources = group->promised.resources;
+		capacity->labels = group->promised.labels;
+	}
+	if (entry != NULL)
+		apply_entry(s, group, entry, candidates);
+}
+
+/* A suspended group, or one that cannot be read, shows nothing and forgets nothing. */
+static void keep(struct situation *s, const struct group *group)
+{
+	const struct memory_template *old = remembered(s, group);
+
+	if (old != NULL)
+		VEC_PUSH(s->arena, &s->plan->memory.templates, *old);
+}
+
+static void promise(const struct situation *s, struct group *group)
+{
+	struct accelerator_type type;
+
+	group->capacity.labels =
+		with_label(s, &group->capacity.labels, LABEL_NODE_GROUP, group->spec->name);
+	group->promised = group->capacity;
+	if (accelerator_type_of_group(group->spec, &group->capacity,
+				      s->snapshot->cluster.ray_version, s->arena, &type) &&
+	    resources_find(&group->capacity.resources, type.resource) == NULL)
+		group->inferred = type;
+}
+
+void template_seen_update(struct situation *s)
+{
+	const struct memory_template **entries =
+		arena_array(s->arena, s->group_count, sizeof(*entries));
+	struct candidates candidates = { .at = { .at = NULL } };
+
+	VEC_RESERVE(s->arena, &s->plan->memory.templates, s->group_count);
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+
+		if (group->frozen) {
+			keep(s, group);
+			continue;
+		}
+		promise(s, group);
+		entries[g] = remember(s, group);
+	}
+	collect_candidates(s, entries, &candidates);
+	note_demand(s, &candidates);
+	for (size_t g = 0; g < s->group_count; g++)
+		if (!s->groups[g].frozen)
+			apply(s, &s->groups[g], entries[g], &candidates);
+}
+
+/* --- what lacks, in words --- */
+
+static bool is_for(const struct template_lack *lack, const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (strcmp(request->bundle[i].name, lack->resource) == 0)
+			return request->bundle[i].amount > lack->seen;
+	return false;
+}
+
+const struct template_lack *template_seen_lack(const struct group *group,
+					       const struct ray_request *request)
+{
+	if (group->lack_count == 0 ||
+	    !schedule_fits_empty(request, &group->promised.resources, &group->promised.labels) ||
+	    schedule_fits_empty(request, &group->capacity.resources, &group->capacity.labels))
+		return NULL;
+	for (size_t i = 0; i < group->lack_count; i++)
+		if (is_for(&group->lacks[i], request))
+			return &group->lacks[i];
+	for (size_t i = 0; i < group->lack_count; i++)
+		if (group->lacks[i].inferred)
+			return &group->lacks[i]; /* it is asked for by its label */
+	return NULL;
+}
+
+const char *template_seen_lack_text(struct arena *arena, const struct group *group,
+				    const struct template_lack *lack)
+{
+	const char *name = resource_name_text(arena, lack->resource);
+	const char *figures = arena_printf(arena, "worker %s made from it reports %s", lack->pod,
+					   resource_amount_text(arena, lack->seen));
+
+	if (lack->inferred)
+		return arena_printf(arena,
+				    "group %s: its template promises %s %s by the label %s=%s, %s; "
+				    "what its container needs to find its GPU may be missing",
+				    group->spec->name, name,
+				    resource_amount_text(arena, lack->promised),
+				    group->inferred.key, group->inferred.value, figures);
+	return arena_printf(arena,
+			    "group %s: its template promises %s %s, %s; mend the template, an "
+			    "edited one starts afresh",
+			    group->spec->name, name, resource_amount_text(arena, lack->promised),
+			    figures);
+}

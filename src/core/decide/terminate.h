@@ -1,0 +1,17 @@
+/* Which workers go, and how: drain (ask Ray), delete (cannot be busy) or stop (enforce-max: now).
+ * terminate_classify says what may be done with each worker from the facts of this snapshot;
+ * terminate_choose picks among them after packing. Sets removal, action and the counts of groups.
+ * Must never pick a worker whose removal is forbidden, but for stop. */
+#ifndef CORE_DECIDE_TERMINATE_H
+#define CORE_DECIDE_TERMINATE_H
+
+#include "core/decide/situation.h"
+
+void terminate_classify(struct situation *situation);
+void terminate_choose(struct situation *situation);
+/* The worker is deleted with this plan: names it and keeps the counts of its group right. */
+void terminate_delete(struct worker *worker, const char *reason, const char *message);
+/* Copies the actions into the groups of the plan, in canonical order. */
+void terminate_write(struct situation *situation);
+
+#endif

@@ -1,0 +1,353 @@
+#include "core/decide/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decide/leaving.h"
+
+/* Of several nodes of one Pod the first in this order counts: what may be busy comes first, so that
+ * an idle or dead one never hides it. */
+static int node_rank(const struct ray_node *node)
+{
+	switch (node->status) {
+	case RAY_NODE_RUNNING:
+		return 0;
+	case RAY_NODE_UNSPECIFIED:
+		return 1;
+	case RAY_NODE_IDLE:
+		return 2;
+	case RAY_NODE_DRAINING:
+		return 3;
+	case RAY_NODE_DEAD:
+		return 4;
+	}
+	return 1;
+}
+
+static int compare_i64(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+	const struct ray_node *a = *(const struct ray_node *const *)left;
+	const struct ray_node *b = *(const struct ray_node *const *)right;
+	int order = strcmp(a->instance_id, b->instance_id);
+	if (order == 0)
+		order = node_rank(a) - node_rank(b);
+	if (order == 0)
+		order = compare_i64(a->idle_duration_ms, b->idle_duration_ms);
+	return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+/* Nodes by instance id, and those without one by their address. */
+struct node_index {
+	const struct ray_node **by_id;
+	size_t count;
+	const struct ray_node **by_address;
+	size_t address_count;
+};
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct ray_node *a = *(const struct ray_node *const *)left;
+	const struct ray_node *b = *(const struct ray_node *const *)right;
+	int order = strcmp(a->ip_address, b->ip_address);
+	return order != 0 ? order : compare_nodes(left, right);
+}
+
+static void index_nodes(const struct situation *s, struct node_index *ret_index)
+{
+	*ret_index = (struct node_index){ 0 };
+	if (!s->ray_reachable)
+		return;
+	const struct ray_state *state = s->snapshot->ray_state;
+	ret_index->by_id = arena_array(s->arena, state->node_count, sizeof(*ret_index->by_id));
+	ret_index->by_address =
+		arena_array(s->arena, state->node_count, sizeof(*ret_index->by_address));
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+		if (node->instance_id[0] != '\0')
+			ret_index->by_id[ret_index->count++] = node;
+		else if (node->ip_address[0] != '\0' && node->status != RAY_NODE_DEAD)
+			ret_index->by_address[ret_index->address_count++] = node;
+	}
+	qsort(ret_index->by_id, ret_index->count, sizeof(*ret_index->by_id), compare_nodes);
+	qsort(ret_index->by_address, ret_index->address_count, sizeof(*ret_index->by_address),
+	      compare_addresses);
+}
+
+static const struct ray_node *find_by_id(const struct node_index *index, const char *instance_id)
+{
+	size_t low = 0, high = index->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(index->by_id[middle]->instance_id, instance_id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < index->count && strcmp(index->by_id[low]->instance_id, instance_id) == 0)
+		return index->by_id[low];
+	return NULL;
+}
+
+static const struct ray_node *find_by_address(const struct node_index *index, const char *address)
+{
+	size_t low = 0, high = index->address_count;
+	if (address[0] == '\0')
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(index->by_address[middle]->ip_address, address) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < index->address_count && strcmp(index->by_address[low]->ip_address, address) == 0)
+		return index->by_address[low];
+	return NULL;
+}
+
+bool worker_pod_finished(const struct pod *pod)
+{
+	return strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0;
+}
+
+bool worker_pod_never_started(const struct pod *pod)
+{
+	if (worker_pod_finished(pod))
+		return false;
+	const struct container_status *status = pod_ray_container_status(pod);
+	if (status != NULL)
+		return status->state == CONTAINER_WAITING && !status->started_before;
+	return strcmp(pod->phase, "Pending") == 0;
+}
+
+const char *worker_count_text(struct arena *arena, int64_t count, const char *singular)
+{
+	return arena_printf(arena, "%lld %s%s", (long long)count, singular, count == 1 ? "" : "s");
+}
+
+static enum worker_state state_of(const struct situation *s, const struct worker *worker)
+{
+	if (worker->pod->deleting)
+		return WORKER_GONE;
+	if (worker->pod->unreadable)
+		return WORKER_RUNNING; /* an unknown state counts as busy */
+	if (worker->finished || worker->raylet_gone)
+		return WORKER_GONE;
+	if (worker->joined) {
+		if (worker->node->status == RAY_NODE_IDLE)
+			return WORKER_IDLE;
+		if (worker->node->status == RAY_NODE_DRAINING)
+			return WORKER_DRAINING;
+		return WORKER_RUNNING;
+	}
+	if (worker->never_started)
+		return WORKER_PENDING;
+	/* Without Ray nobody knows whether it has joined; it certainly runs. */
+	return s->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
+}
+
+static void fill_worker(const struct situation *s, const struct node_index *index,
+			const struct pod *pod, struct worker *worker)
+{
+	worker->pod = pod;
+	worker->pod_name = pod->name;
+	worker->replica = SITUATION_NO_INDEX;
+	worker->finished = worker_pod_finished(pod);
+	worker->never_started = worker_pod_never_started(pod);
+	worker->node = find_by_id(index, pod->name);
+	if (worker->node == NULL)
+		worker->node = find_by_address(index, pod->pod_ip);
+	worker->joined = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
+	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
+	worker->deleting = pod->deleting;
+	if (worker->group != SITUATION_NO_INDEX &&
+	    name_set_contains(&s->groups[worker->group].leaving_names, pod->name))
+		worker->deleting = true;
+	worker->state = state_of(s, worker);
+}
+
+static size_t find_group(const struct situation *s, const char *name)
+{
+	for (size_t i = 0; i < s->group_count; i++)
+		if (strcmp(s->groups[i].spec->name, name) == 0)
+			return i;
+	return SITUATION_NO_INDEX;
+}
+
+static int compare_workers(const void *left, const void *right)
+{
+	const struct worker *a = left;
+	const struct worker *b = right;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	int order = strcmp(a->group_name, b->group_name);
+	return order != 0 ? order : strcmp(a->pod_name, b->pod_name);
+}
+
+/* The Pods of this cluster's workers, sorted; the head Pod aside. */
+static void collect_pods(struct situation *s, struct worker **ret_workers, size_t *ret_count)
+{
+	const struct snapshot *snapshot = s->snapshot;
+	struct worker *workers = arena_array(s->arena, snapshot->pod_count, sizeof(struct worker));
+	struct node_index index;
+	size_t count = 0;
+	index_nodes(s, &index);
+	for (size_t i = 0; i < snapshot->pod_count; i++) {
+		const struct pod *pod = &snapshot->pods[i];
+		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+		if (cluster != NULL && strcmp(cluster, snapshot->cluster.name) != 0)
+			continue;
+		if (!pod_is_worker(pod))
+			continue;
+		const char *group = labels_value(&pod->labels, LABEL_GROUP);
+		struct worker *worker = &workers[count++];
+		worker->group_name = group != NULL ? group : "";
+		worker->group = find_group(s, worker->group_name);
+		fill_worker(s, &index, pod, worker);
+	}
+	qsort(workers, count, sizeof(*workers), compare_workers);
+	*ret_workers = workers;
+	*ret_count = count;
+}
+
+static void count_group(struct group *group, const struct worker *workers)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &workers[group->first_worker + i];
+		if (worker->leaving)
+			group->leaving++;
+		if (worker->leaving || worker->deleting)
+			continue;
+		group->kept++;
+		if (worker->joined)
+			group->joined++;
+	}
+	/* The operator creates no more than maxReplicas, whatever replicas says. */
+	int64_t replicas = group->spec->replicas;
+	if (replicas > group->spec->max_replicas)
+		replicas = group->spec->max_replicas;
+	int64_t asked = replicas * group->hosts;
+	/* Hosts that a leaving replica has lost are asked for as well, and of no use. */
+	int64_t leaving = (group->leaving + group->hosts - 1) / group->hosts * group->hosts;
+	int64_t there = group->kept + leaving;
+	group->missing = asked > there ? asked - there : 0;
+}
+
+/* The name of the multi-host replica of a Pod, NULL when the operator does not tell. */
+static const char *replica_name(const struct pod *pod)
+{
+	const char *name = labels_value(&pod->labels, LABEL_REPLICA_NAME);
+	if (name == NULL)
+		name = labels_value(&pod->labels, LABEL_REPLICA_INDEX);
+	return name;
+}
+
+struct named_pod {
+	const char *name;
+	size_t index;
+};
+
+static int compare_named(const void *left, const void *right)
+{
+	const struct named_pod *a = left;
+	const struct named_pod *b = right;
+	int order = strcmp(a->name, b->name);
+	return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Older operators do not label the hosts of a replica: then they are taken in the order of names. */
+static void number_replicas(struct situation *s, struct worker *workers, size_t count,
+			    int64_t hosts, size_t *next)
+{
+	struct named_pod *named = arena_array(s->arena, count, sizeof(*named));
+	size_t named_count = 0;
+	int64_t unnamed = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = replica_name(workers[i].pod);
+		if (workers[i].deleting)
+			continue;
+		if (name != NULL)
+			named[named_count++] = (struct named_pod){ name, i };
+		else if (unnamed++ % hosts == 0)
+			workers[i].replica = (*next)++;
+		else
+			workers[i].replica = *next - 1;
+	}
+	qsort(named, named_count, sizeof(*named), compare_named);
+	for (size_t i = 0; i < named_count; i++) {
+		if (i == 0 || strcmp(named[i].name, named[i - 1].name) != 0)
+			(*next)++;
+		workers[named[i].index].replica = *next - 1;
+	}
+}
+
+static size_t missing_to_list(const struct group *group, size_t *budget)
+{
+	size_t count = group->missing > (int64_t)*budget ? *budget : (size_t)group->missing;
+	*budget -= count;
+	return count;
+}
+
+static void copy_group(struct situation *s, struct group *group, const struct worker *pods,
+		       size_t count, size_t missing)
+{
+	group->first_worker = s->worker_count;
+	for (size_t i = 0; i < count; i++)
+		s->workers[s->worker_count++] = pods[i];
+	group->worker_count = count;
+	for (size_t i = 0; i < missing; i++) {
+		s->workers[s->worker_count++] = (struct worker){
+			.pod_name = "",
+			.group_name = group->spec->name,
+			.group = group->index,
+			.replica = SITUATION_NO_INDEX,
+			.state = WORKER_PENDING,
+			.never_started = true,
+		};
+	}
+	group->worker_count += missing;
+}
+
+void worker_join(struct situation *s)
+{
+	struct worker *pods;
+	size_t pod_count, at = 0, next_replica = 0, budget = SITUATION_MISSING_MAX;
+	for (size_t g = 0; g < s->group_count; g++)
+		s->groups[g].leaving_names =
+			name_set_of_strings(s->arena, &s->groups[g].spec->workers_to_delete);
+	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
+	collect_pods(s, &pods, &pod_count);
+	leaving_mark(s, pods, pod_count);
+	/* First the counts by Pods alone, then room for the replicas without one. */
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		group->first_worker = at;
+		while (at < pod_count && pods[at].group == g)
+			at++;
+		group->worker_count = at - group->first_worker;
+		if (group->hosts > 1) {
+			number_replicas(s, &pods[group->first_worker], group->worker_count,
+					group->hosts, &next_replica);
+			leaving_spread(s, group, pods);
+		}
+		count_group(group, pods);
+	}
+	size_t missing = 0;
+	for (size_t g = 0; g < s->group_count && missing < SITUATION_MISSING_MAX; g++) {
+		size_t room = SITUATION_MISSING_MAX - missing;
+		missing += missing_to_list(&s->groups[g], &room);
+	}
+	s->workers = arena_array(s->arena, pod_count + missing, sizeof(struct worker));
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		size_t first = group->first_worker, count = group->worker_count;
+		copy_group(s, group, &pods[first], count, missing_to_list(group, &budget));
+	}
+	for (; at < pod_count; at++)
+		s->workers[s->worker_count++] = pods[at];
+}

@@ -1,0 +1,20 @@
+/* Joins the Pods of a snapshot and the nodes that Ray reports into one list of workers, in canonical
+ * order, with the state of each. Reads the snapshot; sets workers and the counts of groups.
+ * Must not decide what happens to a worker: that is terminate. */
+#ifndef CORE_DECIDE_WORKER_H
+#define CORE_DECIDE_WORKER_H
+
+#include "core/decide/situation.h"
+
+/* Needs groups, ray_reachable and head_node. A raylet that restarted in its Pod gives two nodes of
+ * one instance id (T25): the living one counts. A node without a Pod is no worker of its own: it and
+ * the replica without a Pod are one, counted by `missing`. */
+void worker_join(struct situation *situation);
+
+/* The Ray container of the Pod has not run: said by its status, or by the Pod's phase. */
+bool worker_pod_never_started(const struct pod *pod);
+bool worker_pod_finished(const struct pod *pod); /* phase Failed or Succeeded */
+/* "2 nodes", "1 node". */
+const char *worker_count_text(struct arena *arena, int64_t count, const char *singular);
+
+#endif

@@ -1,0 +1,57 @@
+/* What is wrong, or likely not meant, in one RayCluster: findings by rule, each with the line to write.
+ * Pure; reads the decoded object, so a rule that needs the JSON itself (a number where a string belongs)
+ * is the decoder's, codec/objects/lint_document. Everything lives in the arena.
+ * Must not decide anything: what a decision makes of the same fields is capacity's. */
+#ifndef CORE_LINT_LINT_H
+#define CORE_LINT_LINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+#include "core/model/lint_digest.h"
+#include "core/model/ray_state.h"
+#include "core/model/settings.h"
+
+struct lint_finding {
+	enum lint_severity severity;
+	const char *rule; /* "gpu-toleration-missing": of core/lint/lint_rule.h */
+	/* From the RayCluster's root: "spec.workerGroupSpecs[0].template.spec.containers[0]
+	 * .resources.limits["nvidia.com/gpu"]"; names that are no plain words in ["..."], as
+	 * lint_path_member() writes them. What is missing: the path of the object that lacks it. */
+	const char *path;
+	const char *message; /* what is wrong and what comes of it */
+	const char *fix; /* the line or lines of YAML to write; "" when there is none to write */
+};
+
+struct lint_findings {
+	VEC(struct lint_finding) list;
+};
+
+struct lint_context {
+	const struct device_table *devices;
+	const struct settings *settings;
+	bool nodes_known; /* else selector-matches-no-node does not speak */
+	const struct node *nodes;
+	size_t node_count;
+	/* The annotation rayscaler.dev/request-resources as codec/objects/request_resources parses it (core
+	 * cannot read JSON). Both unset: there is none, or nobody looked. */
+	const struct ray_constraint *annotation_request;
+	const char *annotation_problem; /* why it cannot be parsed; NULL or "" for nothing */
+};
+
+/* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule table. */
+void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
+		  struct arena *arena, struct lint_findings *findings);
+/* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the arena. */
+void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_digest *ret_digest);
+
+const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
+/* `path` and a member of it: ".name", or ["name"] when the name has other characters than
+ * letters, digits, "_" and "-" (so that a path can be read back). */
+const char *lint_path_member(struct arena *arena, const char *path, const char *name);
+
+#endif

@@ -1,0 +1,229 @@
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "core/lint/lint_subject.h"
+#include "core/model/label_syntax.h"
+
+#define MAX_SUGGESTED 10
+#define LINES_BYTES_MAX ((size_t)16 << 10)
+
+/* The line with the smallest value that "must be 0 to 2147483647, is -1" allows; "" when the text says
+ * something else. */
+static const char *smallest(struct arena *arena, const char *path, const char *what)
+{
+	static const char words[] = "must be ";
+	const char *member = strrchr(path, '.'), *number = what + strlen(words);
+	size_t digits;
+	if (member == NULL || strncmp(what, words, strlen(words)) != 0)
+		return "";
+	digits = strspn(number, "0123456789");
+	if (digits == 0 || strncmp(number + digits, " to ", 4) != 0)
+		return "";
+	return arena_printf(arena, "%s: %.*s", member + 1, (int)digits, number);
+}
+
+/* The decoder writes "spec.workerGroupSpecs[0].maxReplicas: must be ...", with what its caller calls
+ * the object before it. Amounts are quantity-invalid's. */
+void lint_field_invalid(struct lint_subject *subject)
+{
+	const struct strings *problems = &subject->cluster->problems;
+	if (subject->group != NULL)
+		return;
+	for (size_t i = 0; i < problems->count; i++) {
+		const char *text = problems->at[i], *start = strstr(text, "spec.");
+		const char *end = strstr(text, ": "), *path;
+		if (end == NULL || strstr(text, ".resources.") != NULL)
+			continue;
+		if (start == NULL || start > end)
+			start = text;
+		path = arena_strndup(subject->arena, start, (size_t)(end - start));
+		lint_say(subject, LINT_RULE_FIELD_INVALID, path,
+			 smallest(subject->arena, path, end + 2), "%s", end + 2);
+	}
+}
+
+void lint_container_missing(struct lint_subject *subject)
+{
+	if (subject->container != NULL)
+		return;
+	lint_say(subject, LINT_RULE_CONTAINER_MISSING, subject->path,
+		 arena_printf(subject->arena,
+			      "template:\n"
+			      "  spec:\n"
+			      "    containers:\n"
+			      "    - name: ray-%s\n"
+			      "      image: rayproject/ray:%s",
+			      subject->group == NULL ? "head" : "worker",
+			      subject->cluster->ray_version[0] != '\0' ?
+				      subject->cluster->ray_version :
+				      "2.52.0"),
+		 "the Pod template of %s has no container; KubeRay refuses the RayCluster",
+		 subject->title);
+}
+
+void lint_cpu_undetected(struct lint_subject *subject)
+{
+	const char *fix = "cpu: 1", *path;
+	if (subject->group == NULL || subject->container == NULL ||
+	    resources_find(&subject->capacity.resources, "CPU") != NULL)
+		return;
+	path = arena_printf(subject->arena, "%s.resources", subject->container_path);
+	if (subject->container->limits.count == 0 && subject->container->requests.count == 0) {
+		fix = "limits:\n  cpu: 1";
+		path = lint_place(subject, subject->container_path, "resources", false, &fix);
+	} else {
+		path = lint_place(subject, path, "limits", subject->container->limits.count > 0,
+				  &fix);
+	}
+	lint_say_as(subject,
+		    subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR : LINT_WARNING,
+		    LINT_RULE_CPU_UNDETECTED, path, fix,
+		    "nothing says how many CPUs a worker of %s has: neither num-cpus nor a "
+		    "limit or request of cpu; %s",
+		    subject->title,
+		    subject->cluster->enable_in_tree_autoscaling ?
+			    "the group is not scaled, and Ray's own autoscaler stops for the whole "
+			    "cluster" :
+			    "Ray takes all CPUs of the Node for each of its Pods");
+}
+
+void lint_min_above_max(struct lint_subject *subject)
+{
+	const struct worker_group *group = subject->group;
+	if (group == NULL || group->min_replicas <= group->max_replicas)
+		return;
+	lint_say(subject, LINT_RULE_MIN_ABOVE_MAX,
+		 lint_path_member(subject->arena, subject->path, "maxReplicas"),
+		 arena_printf(subject->arena, "maxReplicas: %lld", (long long)group->min_replicas),
+		 "%s has minReplicas %lld above maxReplicas %lld; KubeRay refuses the RayCluster",
+		 subject->title, (long long)group->min_replicas, (long long)group->max_replicas);
+}
+
+void lint_max_unset(struct lint_subject *subject)
+{
+	const struct worker_group *group = subject->group;
+	int64_t most = MAX_SUGGESTED;
+	if (group == NULL || !subject->cluster->enable_in_tree_autoscaling ||
+	    group->max_replicas < INT32_MAX || group->problem != NULL)
+		return;
+	most = group->min_replicas > most ? group->min_replicas : most;
+	most = group->replicas > most ? group->replicas : most;
+	lint_say(subject, LINT_RULE_MAX_UNSET, subject->path,
+		 arena_printf(subject->arena, "maxReplicas: %lld", (long long)most),
+		 "%s has no maxReplicas: demand alone decides how many workers are paid for",
+		 subject->title);
+}
+
+/* Said once for a cluster, because there is one line to write. */
+void lint_autoscaling_off(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	const struct worker_group *first = NULL;
+	size_t more = 0;
+	if (subject->group != NULL || cluster->enable_in_tree_autoscaling)
+		return;
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		if (cluster->groups[g].min_replicas >= cluster->groups[g].max_replicas)
+			continue;
+		if (first == NULL)
+			first = &cluster->groups[g];
+		else
+			more++;
+	}
+	if (first == NULL)
+		return;
+	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec", "enableInTreeAutoscaling: true",
+		 "group %s has minReplicas %lld and maxReplicas %lld%s, and nobody scales: "
+		 "enableInTreeAutoscaling is not true",
+		 first->name, (long long)first->min_replicas, (long long)first->max_replicas,
+		 more > 0 ? arena_printf(subject->arena, " (and %zu more)", more) : "");
+}
+
+/* With "-" for what a label's value cannot have. */
+static const char *label_line(struct arena *arena, const struct label *label)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	char *value = arena_strdup(arena, label->value);
+	for (char *at = value + strspn(value, allowed); *at != '\0'; at += strspn(at, allowed))
+		*at = '-';
+	return label_syntax_key(label->key) && label_syntax_value(value) ?
+		       arena_printf(arena, "%s: \"%s\"", label->key, value) :
+		       "";
+}
+
+/* "a=1,b=2" as lines; "" when there are more than anybody writes. */
+static const char *label_lines(struct arena *arena, const char *params)
+{
+	AUTO(buf_done) struct buf lines;
+	buf_init(&lines, LINES_BYTES_MAX);
+	buf_add_string(&lines, "labels:");
+	while (*params != '\0' && !lines.overflowed) {
+		size_t size = strcspn(params, ","), key = strcspn(params, "=,");
+		if (key < size)
+			buf_printf(&lines, "\n  %.*s: \"%.*s\"", (int)key, params,
+				   (int)(size - key - 1), params + key + 1);
+		params += size + (params[size] == ',' ? 1 : 0);
+	}
+	return lines.overflowed ? "" : arena_strdup(arena, buf_string(&lines));
+}
+
+void lint_label_invalid(struct lint_subject *subject)
+{
+	const char *path = lint_path_member(subject->arena, subject->path, "labels");
+	const char *params = labels_value(subject->start_params, "labels");
+	for (size_t i = 0; i < subject->labels->count; i++) {
+		const struct label *label = &subject->labels->at[i];
+		if (label_syntax_key(label->key) && label_syntax_value(label->value))
+			continue;
+		lint_say(subject, LINT_RULE_LABEL_INVALID,
+			 lint_path_member(subject->arena, path, label->key),
+			 label_line(subject->arena, label),
+			 "\"%.64s\": \"%.64s\" is not of the syntax of Kubernetes labels; KubeRay "
+			 "refuses the RayCluster",
+			 label->key, label->value);
+	}
+	if (params != NULL)
+		lint_say(
+			subject, LINT_RULE_LABEL_INVALID,
+			arena_printf(subject->arena, "%s.rayStartParams.labels", subject->path),
+			label_lines(subject->arena, params),
+			"labels in rayStartParams (\"%.64s\") are ignored, and KubeRay 1.5 and later "
+			"refuses the RayCluster: write them into the field labels of %s",
+			params, subject->title);
+}
+
+/* The annotation's first bundle that asks for 1.5 GPU; once for a cluster. */
+void lint_request_invalid(struct lint_subject *subject)
+{
+	const struct lint_context *context = subject->context;
+	const char *path = lint_path_member(subject->arena, "metadata.annotations",
+					    ANNOTATION_REQUEST_RESOURCES);
+	if (subject->group != NULL)
+		return;
+	if (context->annotation_problem != NULL && context->annotation_problem[0] != '\0')
+		lint_say(subject, LINT_RULE_REQUEST_INVALID, path,
+			 ANNOTATION_REQUEST_RESOURCES ": '[{\"GPU\": 1}]'", "%s",
+			 context->annotation_problem);
+	for (size_t r = 0;
+	     context->annotation_request != NULL && r < context->annotation_request->count; r++) {
+		const struct ray_request *request =
+			&context->annotation_request->requests[r].request;
+		for (size_t i = 0; i < request->bundle_count; i++) {
+			const struct bundle_entry *entry = &request->bundle[i];
+			if (strcmp(entry->name, "GPU") != 0 || entry->amount <= RESOURCE_UNIT ||
+			    entry->amount % RESOURCE_UNIT == 0)
+				continue;
+			lint_say(
+				subject, LINT_RULE_REQUEST_INVALID, path,
+				arena_printf(subject->arena,
+					     ANNOTATION_REQUEST_RESOURCES ": '[{\"GPU\": %lld}]'",
+					     lint_whole(entry->amount)),
+				"a bundle asks for %s GPU; Ray takes amounts above 1 only as whole "
+				"numbers, so no worker serves it",
+				resource_amount_text(subject->arena, entry->amount));
+			return;
+		}
+	}
+}

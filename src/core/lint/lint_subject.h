@@ -1,0 +1,91 @@
+/* What one rule of lint looks at: the head or one group of worker Pods. For the files core/lint_*.c
+ * alone; a rule is one function here and one row in core/lint/lint_rule.h.
+ * Plain data in the arena of the findings. */
+#ifndef CORE_LINT_LINT_SUBJECT_H
+#define CORE_LINT_LINT_SUBJECT_H
+
+#include "core/capacity/capacity.h"
+#include "core/lint/lint_rule.h"
+
+/* Of a longer list of limits, requests or resources the rest is not looked at: nobody writes one by hand,
+ * and rules compare lists entry by entry. */
+#define LINT_AMOUNTS_MAX 256
+
+struct lint_subject {
+	const struct ray_cluster *cluster;
+	const struct lint_context *context;
+	struct arena *arena;
+	struct lint_findings *findings;
+	const char *path;                   /* "spec.headGroupSpec", "spec.workerGroupSpecs[0]" */
+	const char *title;                  /* "group gpu", "the head" */
+	const struct worker_group *group;   /* NULL: the head */
+	const struct quantities *resources; /* its own field */
+	const struct labels *labels, *start_params;
+	const struct pod_template *template;
+	const struct pod_spec *pod;
+	const struct container *container; /* Ray's; NULL: the Pod has none, few rules look at it */
+	const char *container_path;
+	struct capacity capacity;
+	bool cluster_has_nvidia; /* some group or the head asks for an NVIDIA GPU or a share of one */
+};
+
+/* Appends a finding. */
+void lint_say(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
+	      const char *fix, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* With another severity than the rule has in the table. */
+void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum lint_rule_id rule,
+		 const char *path, const char *fix, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+/* How many of them are looked at. */
+size_t lint_amount_count(const struct quantities *quantities);
+/* NULL when absent. */
+const struct quantity *lint_quantity(const struct quantities *quantities, const char *name);
+/* The accelerator of a quantity that is above 0; NULL: it is none, or only says more of another. */
+const struct device_row *lint_device(const struct lint_subject *subject,
+				     const struct quantity *quantity);
+bool lint_is_nvidia(const struct device_row *row);
+/* What the Ray container of a Pod has of accelerators: its limits, and requests that limits lack. */
+struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
+/* Whole units, rounded up, at least 1. */
+long long lint_whole(int64_t amount);
+/* The place and the lines that add `lines` to a mapping `name` of `path`: the mapping's own place when it
+ * is there, else the place of what lacks it, and the lines below "name:". *fix comes out. */
+const char *lint_place(struct lint_subject *subject, const char *path, const char *name,
+		       bool is_there, const char **fix);
+
+#define LINT_CHECK(name) void name(struct lint_subject *subject)
+
+/* core/lint/lint_group.c */
+LINT_CHECK(lint_field_invalid);
+LINT_CHECK(lint_container_missing);
+LINT_CHECK(lint_cpu_undetected);
+LINT_CHECK(lint_min_above_max);
+LINT_CHECK(lint_max_unset);
+LINT_CHECK(lint_autoscaling_off);
+LINT_CHECK(lint_label_invalid);
+LINT_CHECK(lint_request_invalid);
+/* core/lint/lint_start_param.c */
+LINT_CHECK(lint_ray_start_param_invalid);
+LINT_CHECK(lint_ray_start_param_and_resources);
+/* core/lint/lint_amount.c */
+LINT_CHECK(lint_quantity_invalid);
+LINT_CHECK(lint_gpu_not_integer);
+LINT_CHECK(lint_gpu_request_without_limit);
+LINT_CHECK(lint_gpu_request_limit_differ);
+LINT_CHECK(lint_gpu_obsolete_resource);
+LINT_CHECK(lint_gpu_in_second_container);
+/* core/lint/lint_device.c */
+LINT_CHECK(lint_gpu_unknown_to_ray);
+LINT_CHECK(lint_gpu_count_mismatch);
+LINT_CHECK(lint_gpu_and_neuron);
+/* core/lint/lint_place.c */
+LINT_CHECK(lint_gpu_toleration_missing);
+LINT_CHECK(lint_gpu_visible_without_request);
+LINT_CHECK(lint_tpu_selector_missing);
+LINT_CHECK(lint_selector_matches_no_node);
+LINT_CHECK(lint_affinity_annotation_obsolete);
+
+#undef LINT_CHECK
+
+#endif

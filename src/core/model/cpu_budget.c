@@ -1,0 +1,32 @@
+#include "core/model/cpu_budget.h"
+
+#include "base/check.h"
+
+void cpu_budget_step(struct cpu_budget *budget)
+{
+	if (budget == NULL || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0 ||
+	    !budget->exceeded(budget->context))
+		return;
+	budget->exhausted = true;
+	while (budget->arena_count > 0)
+		arena_done(budget->arenas[--budget->arena_count]);
+	longjmp(budget->out, 1);
+}
+
+void cpu_budget_own(struct cpu_budget *budget, struct arena *arena)
+{
+	if (budget == NULL)
+		return;
+	CHECK(budget->arena_count < CPU_BUDGET_ARENAS_MAX);
+	arena->budget = budget->memory;
+	budget->arenas[budget->arena_count++] = arena;
+}
+
+void cpu_budget_done(struct cpu_budget *budget, struct arena *arena)
+{
+	if (budget != NULL) {
+		CHECK(budget->arena_count > 0 && budget->arenas[budget->arena_count - 1] == arena);
+		budget->arena_count--;
+	}
+	arena_done(arena);
+}

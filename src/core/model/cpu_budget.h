@@ -1,0 +1,42 @@
+/* A limit on the work of one decision, so that a forged or a huge cluster ends with "undecided" instead of
+ * hours of packing. Core reads no clock: it counts steps, and asks the owner from time to time.
+ * The owner (ctl/pass/pass) sets `exceeded`, `context` and `ms`; decide() does the rest. Every function takes NULL
+ * for no budget (plan, tests: a decision depends on its snapshot alone).
+ *
+ * Where the budget is exceeded, cpu_budget_step does not return: it frees the registered arenas and jumps back
+ * to decide(), so that the packing needs no half-made results. Between two calls a caller owns no memory
+ * but that of arenas which are registered, or are the decision's own. */
+#ifndef CORE_MODEL_CPU_BUDGET_H
+#define CORE_MODEL_CPU_BUDGET_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+#define CPU_BUDGET_ARENAS_MAX 8 /* of functions that call each other */
+#define CPU_BUDGET_STEPS 16     /* between two questions: a step takes 0.1 to 100 us */
+
+struct cpu_budget {
+	bool (*exceeded)(void *context);
+	void *context;
+	int64_t ms;            /* for the message alone */
+	struct budget *memory; /* charged with the registered arenas; NULL: none */
+	bool out_of_memory; /* set by `exceeded`: it is the memory, not the time; for the message */
+	/* Of decide() and this module: */
+	bool exhausted; /* the plan changes nothing because of it */
+	unsigned steps;
+	struct arena *arenas[CPU_BUDGET_ARENAS_MAX];
+	size_t arena_count;
+	jmp_buf out;
+};
+
+/* One turn of a loop that a peer can make long. Called on the thread of decide(), and only within it. */
+void cpu_budget_step(struct cpu_budget *budget);
+/* Registers an empty arena of the caller until cpu_budget_done, which frees it; in reverse order. */
+void cpu_budget_own(struct cpu_budget *budget, struct arena *arena);
+void cpu_budget_done(struct cpu_budget *budget, struct arena *arena);
+
+#endif

@@ -1,0 +1,181 @@
+#include "core/model/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (INT64_C(1) << 30)
+#define MIB (INT64_C(1) << 20)
+
+/* Sources: the device plugins' own documents (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi, AWS Neuron,
+ * GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar, Kunlunxin). */
+static const struct device_row builtin_rows[] = {
+	{ "nvidia.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "NVIDIA" },
+	{ "nvidia.com/gpu.shared", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "NVIDIA" },
+	{ "nvidia.com/mig-*", DEVICE_GPU, DEVICE_SLICE, 0, "", "", "GPU", "NVIDIA" },
+	{ "nvidia.com/gpumem", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "HAMi" },
+	{ "nvidia.com/gpumem-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi" },
+	{ "nvidia.com/gpucores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi" },
+	{ "alpha.kubernetes.io/nvidia-gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "nvidia.com/gpu",
+	  "GPU", "NVIDIA" },
+	{ "amd.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "AMD" },
+	{ "gpu.intel.com/i915", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel" },
+	{ "gpu.intel.com/xe", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel" },
+	{ "gpu.intel.com/i915_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel" },
+	{ "gpu.intel.com/xe_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel" },
+	{ "habana.ai/gaudi", DEVICE_HPU, DEVICE_WHOLE, 0, "", "", "HPU", "Intel Gaudi" },
+	{ "aws.amazon.com/neuron", DEVICE_NEURON, DEVICE_WHOLE, 0, "", "", "neuron_cores", "AWS" },
+	{ "aws.amazon.com/neuroncore", DEVICE_NEURON, DEVICE_SLICE, 0, "", "", "neuron_cores",
+	  "AWS" },
+	{ "aws.amazon.com/neurondevice", DEVICE_NEURON, DEVICE_WHOLE, 0, "",
+	  "aws.amazon.com/neuron", "neuron_cores", "AWS" },
+	{ "google.com/tpu", DEVICE_TPU, DEVICE_WHOLE, 0, "", "", "TPU", "Google" },
+	{ "aliyun.com/gpu-mem", DEVICE_GPU, DEVICE_MEMORY, GIB, "aliyun.com/gpu-count", "", "GPU",
+	  "Alibaba gpushare" },
+	{ "aliyun.com/gpu-count", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Alibaba gpushare" },
+	{ "volcano.sh/vgpu-number", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Volcano" },
+	{ "volcano.sh/vgpu-memory", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "Volcano" },
+	{ "volcano.sh/vgpu-memory-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "",
+	  "Volcano" },
+	{ "volcano.sh/vgpu-cores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Volcano" },
+	{ "microsoft.com/directx", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Microsoft" },
+	{ "huawei.com/Ascend*", DEVICE_NPU, DEVICE_WHOLE, 0, "", "", "NPU", "Huawei" },
+	{ "cambricon.com/vmlu", DEVICE_NPU, DEVICE_TURN, 0, "", "", "NPU", "Cambricon" },
+	{ "hygon.com/dcunum", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Hygon" },
+	{ "iluvatar.ai/*", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Iluvatar" },
+	{ "kunlunxin.com/xpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Kunlunxin" },
+	{ "metax-tech.com/sgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "MetaX" },
+	{ "mthreads.com/vgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Moore Threads" },
+};
+
+static const struct device_row any_gpu = { "*gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "" };
+
+const struct device_table *device_table_builtin(void)
+{
+	static const struct device_table table = { builtin_rows,
+						   sizeof(builtin_rows) / sizeof(builtin_rows[0]) };
+	return &table;
+}
+
+/* Resources that Ray has for accelerators of its own (ray 2.60, _private/accelerators). */
+static const char *const ray_names[] = {
+	"GPU", "TPU", "neuron_cores", "NPU", "HPU", "RBLN", "FPGA"
+};
+
+struct device_table device_table_own(const struct device_table *table)
+{
+	size_t built_in = sizeof(builtin_rows) / sizeof(builtin_rows[0]);
+
+	if (table->count <= built_in)
+		return (struct device_table){ NULL, 0 };
+	return (struct device_table){ table->rows + built_in, table->count - built_in };
+}
+
+static int compare_strings(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static struct strings unique(const char **names, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(names, count, sizeof(*names), compare_strings);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+			names[kept++] = names[i];
+	return (struct strings){ names, kept };
+}
+
+struct strings device_ray_names(const struct device_table *table, const struct strings *more,
+				struct arena *arena)
+{
+	size_t own = sizeof(ray_names) / sizeof(ray_names[0]), count = 0;
+	struct device_table added = device_table_own(table);
+	const char **names = arena_array(arena, own + added.count + more->count, sizeof(*names));
+
+	for (size_t i = 0; i < own; i++)
+		names[count++] = ray_names[i];
+	for (size_t i = 0; i < added.count; i++)
+		if (added.rows[i].ray_resource[0] != '\0')
+			names[count++] = added.rows[i].ray_resource;
+	for (size_t i = 0; i < more->count; i++)
+		names[count++] = more->at[i];
+	return unique(names, count);
+}
+
+static bool ends_with_gpu(const char *name)
+{
+	size_t size = strlen(name);
+	return size >= 3 && strcmp(name + size - 3, "gpu") == 0;
+}
+
+/* How well a row fits: 0 not, a prefix by its length, the name itself best. */
+static size_t fit(const char *pattern, const char *resource)
+{
+	size_t size = strlen(pattern);
+	if (size > 0 && pattern[size - 1] == '*')
+		return strncmp(pattern, resource, size - 1) == 0 ? size : 0;
+	return strcmp(pattern, resource) == 0 ? SIZE_MAX : 0;
+}
+
+const struct device_row *device_find(const struct device_table *table, const char *resource)
+{
+	const struct device_row *found = ends_with_gpu(resource) ? &any_gpu : NULL;
+	size_t best = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		size_t fits = fit(table->rows[i].resource, resource);
+		if (fits > 0 && fits >= best) {
+			best = fits;
+			found = &table->rows[i];
+		}
+	}
+	return found != NULL && found->kind == DEVICE_NONE ? NULL : found;
+}
+
+/* nvidia.com/mig-1g.5gb, not the .me variants. KubeRay's expression is bound to the end of the name
+ * alone. */
+static bool is_mig(const char *name)
+{
+	static const char prefix[] = "nvidia.com/mig-";
+	const char *at = NULL;
+	for (const char *next = name; (next = strstr(next, prefix)) != NULL;)
+		at = next += sizeof(prefix) - 1;
+	if (at == NULL)
+		return false;
+	size_t slices = strspn(at, "0123456789");
+	if (slices == 0 || strncmp(at + slices, "g.", 2) != 0)
+		return false;
+	at += slices + 2;
+	size_t memory = strspn(at, "0123456789");
+	return memory > 0 && strcmp(at + memory, "gb") == 0;
+}
+
+const char *device_ray_resource(const char *resource)
+{
+	if (ends_with_gpu(resource) || is_mig(resource))
+		return "GPU";
+	if (strcmp(resource, "aws.amazon.com/neuroncore") == 0)
+		return "neuron_cores";
+	if (strcmp(resource, "google.com/tpu") == 0)
+		return "TPU";
+	return NULL;
+}
+
+const char *device_found_resource(const char *resource)
+{
+	if (ends_with_gpu(resource))
+		return "GPU";
+	return strcmp(resource, "google.com/tpu") == 0 ? "TPU" : NULL;
+}
+
+const char *device_kind_name(enum device_kind kind)
+{
+	static const char *const names[] = { "", "GPU", "Neuron", "TPU", "HPU", "NPU" };
+	return names[kind];
+}
+
+const char *device_share_name(enum device_share share)
+{
+	static const char *const names[] = { "whole", "slice", "turn", "memory", "qualifier" };
+	return names[share];
+}

@@ -1,0 +1,47 @@
+#include "core/model/event_meaning.h"
+
+#include <string.h>
+
+/* Karpenter runs under other names as well (EKS Auto Mode), its words are the same. */
+#define KARPENTER_WORDS "Failed to schedule pod"
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcmp(text, *words))
+			return true;
+	return false;
+}
+
+static enum event_meaning meaning_on_pod(const struct event *event)
+{
+	static const char *const promises[] = { "TriggeredScaleUp", "Nominated", NULL };
+	static const char *const refusals[] = { "NotTriggerScaleUp", "NoCompatibleInstanceTypes",
+						NULL };
+
+	if (is_one_of(event->reason, promises))
+		return EVENT_NODE_COMES;
+	if (is_one_of(event->reason, refusals))
+		return EVENT_NO_NODE;
+	if (!strcmp(event->reason, "FailedScheduling") &&
+	    (!strcmp(event->source, "karpenter") ||
+	     !strncmp(event->message, KARPENTER_WORDS, strlen(KARPENTER_WORDS))))
+		return EVENT_NO_NODE;
+	return EVENT_MEANS_NOTHING;
+}
+
+enum event_meaning event_meaning(const struct event *event)
+{
+	static const char *const failures[] = { "FailedToCreateWorkerPod", "FailedCreate", NULL };
+
+	if (!strcmp(event->involved_kind, "Pod"))
+		return meaning_on_pod(event);
+	if (!strcmp(event->involved_kind, "RayCluster") && is_one_of(event->reason, failures))
+		return EVENT_POD_NOT_CREATED;
+	return EVENT_MEANS_NOTHING;
+}
+
+time_ms event_time(const struct event *event)
+{
+	return event->last_time > event->first_time ? event->last_time : event->first_time;
+}

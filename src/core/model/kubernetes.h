@@ -1,0 +1,298 @@
+/* The few fields of Kubernetes and KubeRay objects that this program uses, as plain data.
+ * Made only by codec (one decoder per object); owned by the arena of the decoder's caller.
+ * Must not be sent back: a foreign object is never round-tripped, only patched.
+ *
+ * Strings are never NULL: "" stands for absent, unless a has_ member or a comment says otherwise.
+ * Objects arrive with any content: `problems` lists what is wrong in a field of the right JSON
+ * type ("spec.workerGroupSpecs[0].maxReplicas: ..."); a wrong JSON type does not get this far. */
+#ifndef CORE_MODEL_KUBERNETES_H
+#define CORE_MODEL_KUBERNETES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/time.h"
+#include "core/model/resources.h"
+
+/* One entry of limits, requests, capacity, allocatable or a group's `resources`, in the order
+ * of the object (Ray takes the first GPU key, so the order matters). */
+struct quantity {
+	const char *name;
+	const char *text; /* as received; a JSON number in its shortest form */
+	bool valid;       /* parsed, not negative, not above RESOURCE_AMOUNT_MAX */
+	int64_t amount;   /* 1/10000 units, rounded up; 0 when not valid */
+};
+
+struct quantities {
+	const struct quantity *at;
+	size_t count;
+};
+
+struct strings {
+	const char *const *at;
+	size_t count;
+};
+
+struct container_port {
+	const char *name;
+	int32_t port;
+};
+
+struct env_variable {
+	const char *name;
+	const char *value; /* "" when it comes from somewhere else (valueFrom) */
+};
+
+struct container {
+	const char *name;
+	const char *image;
+	struct strings command;
+	struct strings args;
+	struct quantities limits;
+	struct quantities requests;
+	const struct container_port *ports;
+	size_t port_count;
+	const struct env_variable *env;
+	size_t env_count;
+};
+
+struct toleration {
+	const char *key, *operation /* Exists, Equal, "" */, *value, *effect;
+};
+
+/* requiredDuringScheduling: terms are ORed, the expressions of a term are ANDed. */
+struct node_expression {
+	const char *key, *operation; /* In, NotIn, Exists, DoesNotExist, Gt, Lt */
+	struct strings values;
+	bool is_field; /* matchFields instead of matchExpressions */
+};
+
+struct node_term {
+	const struct node_expression *expressions;
+	size_t count;
+};
+
+struct pod_spec {
+	const struct container *containers; /* index 0 is the Ray container, as in KubeRay */
+	size_t container_count;
+	struct labels node_selector;
+	const struct node_term *required_node_terms; /* NULL: no required node affinity */
+	size_t required_node_term_count;
+	const struct toleration *tolerations;
+	size_t toleration_count;
+	struct strings scheduling_gates; /* names */
+	const char *node_name;
+	const char *restart_policy;
+	const char *scheduler_name;
+};
+
+struct pod_template {
+	struct labels labels, annotations;
+	struct pod_spec spec;
+};
+
+struct worker_group {
+	const char *name; /* groupName */
+	bool has_replicas;
+	int64_t replicas;     /* 0 when absent */
+	int64_t min_replicas; /* 0 when absent */
+	int64_t max_replicas; /* 2147483647 when absent */
+	int64_t num_of_hosts; /* 1 when absent */
+	bool has_idle_timeout_seconds;
+	int64_t idle_timeout_seconds; /* 0 is a valid timeout */
+	int64_t priority;             /* 0 when absent */
+	bool suspend;
+	bool has_resources; /* the group's own `resources` field */
+	struct quantities resources;
+	struct labels labels; /* the group's own `labels` field */
+	struct labels ray_start_params;
+	struct pod_template template;
+	bool has_scale_strategy, has_workers_to_delete;
+	struct strings workers_to_delete;
+	const char *scale_gate; /* scaleStrategy.scaleGate as JSON text, "" when absent */
+	/* NULL, or the first number or name of this group that is of the right type and no good
+	 * (negative, above int32, no groupName, a groupName that an earlier group has): the group
+	 * stays where it is; the numbers here are clamped into their range. Also in the cluster's
+	 * problems. Quantities are not in it: they have their own `valid`. */
+	const char *problem;
+	/* The first of those numbers, as it was given; member NULL: none. Kept for the file form. */
+	const char *bad_member;
+	int64_t bad_value;
+};
+
+struct condition {
+	const char *type, *status, *reason, *message;
+	time_ms last_transition; /* TIME_NONE when absent */
+};
+
+struct ray_cluster {
+	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
+	const char *namespace_, *name, *uid, *resource_version;
+	int64_t generation;
+	bool deleting; /* deletionTimestamp is set */
+	struct labels labels, annotations;
+	bool enable_in_tree_autoscaling, suspend;
+	const char *managed_by;
+	const char *ray_version;
+	bool has_idle_timeout_seconds; /* autoscalerOptions.idleTimeoutSeconds */
+	int64_t idle_timeout_seconds;
+	const char *upscaling_mode, *autoscaler_version; /* of autoscalerOptions */
+	const char *auth_mode;                           /* authOptions.mode */
+	const char *auth_secret_name;                    /* authOptions.secretName */
+	bool auth_kubernetes_tokens;                     /* authOptions.enableK8sTokenAuth */
+	bool tls_enabled;                                /* tlsOptions is there */
+	struct labels head_start_params;
+	bool head_has_resources;
+	struct quantities head_resources;
+	struct labels head_labels;
+	struct pod_template head_template;
+	const struct worker_group *groups;
+	size_t group_count;
+	/* Who of metadata.managedFields wrote workerGroupSpecs last, ourselves aside; "" unknown */
+	const char *groups_manager;
+	const struct condition *conditions; /* status.conditions */
+	size_t condition_count;
+	const char *head_pod_name, *head_pod_ip; /* of status.head: the operator's word */
+	struct strings problems;
+};
+
+enum container_state {
+	CONTAINER_UNKNOWN = 0,
+	CONTAINER_WAITING,
+	CONTAINER_RUNNING,
+	CONTAINER_TERMINATED
+};
+
+struct container_status {
+	const char *name;
+	enum container_state state;
+	const char *reason, *message; /* of waiting or terminated */
+	time_ms started_at;           /* of running, else of terminated; TIME_NONE when absent */
+	int64_t restart_count;
+	bool started_before; /* running or terminated now, or lastState or restartCount tell of a run */
+};
+
+/* A share of a device that a scheduler for shared GPUs has given to a Pod (codec/objects/gpushare_json). */
+struct device_use {
+	int64_t device; /* its index on the Node, 0 and above */
+	int64_t amount; /* 1/10000 of the resource's unit; 0: all that the Pod requests */
+};
+
+/* The controller among metadata.ownerReferences. */
+struct pod_owner {
+	const char *api_version, *kind, *name, *uid;
+};
+
+struct pod {
+	const char *namespace_, *name, *uid, *resource_version;
+	const struct pod_owner *owner; /* NULL: no controller; core/model/identity judges it */
+	struct labels labels, annotations;
+	time_ms created; /* TIME_NONE when absent */
+	bool deleting;
+	time_ms deletion_time;
+	struct pod_spec spec;
+	const char *phase; /* Pending, Running, Succeeded, Failed, Unknown, "" */
+	const char *pod_ip;
+	const char *reason, *message; /* of status */
+	const struct condition *conditions;
+	size_t condition_count;
+	const struct container_status *container_statuses;
+	size_t container_status_count;
+	const struct device_use *device_uses;
+	size_t device_use_count;
+	/* Why the object cannot be read, NULL: it can. Then only names, uid, times of creation and
+	 * deletion and the labels of KubeRay are known, and the Pod counts as present and busy. */
+	const char *unreadable;
+	struct strings problems;
+};
+
+struct taint {
+	const char *key, *value, *effect;
+};
+
+struct node {
+	const char *name, *resource_version;
+	const char *address; /* its InternalIP; only shown, never part of the file */
+	struct labels labels, annotations;
+	struct quantities capacity, allocatable;
+	const struct taint *taints;
+	size_t taint_count;
+	bool unschedulable;
+	const struct condition *conditions;
+	size_t condition_count;
+	struct strings problems;
+};
+
+struct event {
+	const char *namespace_, *name;
+	const char *involved_kind, *involved_name, *involved_uid;
+	const char *reason, *message, *type;
+	const char *source; /* source.component or reportingController */
+	int64_t count;
+	time_ms first_time, last_time; /* TIME_NONE when absent */
+};
+
+/* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's wishes. */
+struct autoscaler_group {
+	const char *name;
+	bool has_idle_timeout_seconds;
+	int64_t idle_timeout_seconds;
+};
+
+/* A change of a group that the autoscaler has made. */
+struct autoscaler_scale {
+	const char *group;
+	time_ms time; /* TIME_NONE when absent */
+	int64_t from, to;
+	const char *reason, *message;
+};
+
+struct autoscaler_object {
+	const char *namespace_, *name, *resource_version;
+	int64_t generation;
+	bool paused;
+	bool has_idle_timeout_seconds;
+	int64_t idle_timeout_seconds;
+	const char *upscaling_mode;
+	bool has_max_gpus;
+	int64_t max_gpus;         /* 1/10000 GPU; 0 when it does not parse */
+	const char *bad_max_gpus; /* then: as it was given, kept for the file form; else NULL */
+	const struct autoscaler_group *groups;
+	size_t group_count;
+	struct strings problems;
+	/* What was said last in its status (codec/objects/autoscaler_status_json); never decided upon, but
+	 * for the templates. */
+	const char *status_text; /* JSON; "" when absent or too long */
+	const struct condition *conditions;
+	size_t condition_count;
+	const struct autoscaler_scale *scales; /* lastScale of each group that has one */
+	size_t scale_count;
+	time_ms last_scale_time;
+	struct strings messages; /* all of them */
+	/* What is remembered there of workers seen alive; core/decide/template_seen.h. */
+	const struct memory_template *templates;
+	size_t template_count;
+};
+
+/* Labels and annotations that KubeRay and this program agree on. */
+#define LABEL_CLUSTER "ray.io/cluster"
+#define LABEL_NODE_TYPE "ray.io/node-type" /* head, worker, redis-cleanup, ... */
+#define LABEL_GROUP "ray.io/group"
+#define LABEL_REPLICA_NAME "ray.io/worker-group-replica-name"
+#define LABEL_REPLICA_INDEX "ray.io/worker-group-replica-index"
+#define LABEL_HOST_INDEX "ray.io/replica-host-index"
+#define ANNOTATION_REQUEST_RESOURCES "rayscaler.dev/request-resources"
+#define ANNOTATION_MANAGED "rayscaler.dev/managed"
+#define HEAD_GROUP_NAME "headgroup"
+
+/* NULL when absent. */
+const struct condition *condition_find(const struct condition *conditions, size_t count,
+				       const char *type);
+/* The status of container 0 of the spec (by its name), NULL when absent. */
+const struct container_status *pod_ray_container_status(const struct pod *pod);
+bool pod_is_head(const struct pod *pod);
+bool pod_is_worker(const struct pod *pod);
+
+#endif

@@ -1,0 +1,40 @@
+#include "core/model/name_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static struct name_set sorted(const char **names, size_t count)
+{
+	if (count > 0)
+		qsort(names, count, sizeof(*names), compare_names);
+	return (struct name_set){ names, count };
+}
+
+struct name_set name_set_of_strings(struct arena *arena, const struct strings *names)
+{
+	const char **copy = arena_array(arena, names->count, sizeof(*copy));
+
+	for (size_t i = 0; i < names->count; i++)
+		copy[i] = names->at[i];
+	return sorted(copy, names->count);
+}
+
+struct name_set name_set_of_pods(struct arena *arena, const struct pod *pods, size_t count)
+{
+	const char **names = arena_array(arena, count, sizeof(*names));
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = pods[i].name;
+	return sorted(names, count);
+}
+
+bool name_set_contains(const struct name_set *set, const char *name)
+{
+	return set->count > 0 &&
+	       bsearch(&name, set->at, set->count, sizeof(*set->at), compare_names) != NULL;
+}

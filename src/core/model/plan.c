@@ -1,0 +1,61 @@
+#include "core/model/plan.h"
+
+const char *terminate_action_name(enum terminate_action action)
+{
+	switch (action) {
+	case TERMINATE_NONE:
+		break;
+	case TERMINATE_DRAIN:
+		return "drain";
+	case TERMINATE_DELETE:
+		return "delete";
+	case TERMINATE_STOP:
+		return "stop";
+	}
+	return "";
+}
+
+const char *worker_state_name(enum worker_state state)
+{
+	switch (state) {
+	case WORKER_NONE:
+		break;
+	case WORKER_PENDING:
+		return "Pending";
+	case WORKER_STARTING:
+		return "Starting";
+	case WORKER_RUNNING:
+		return "Running";
+	case WORKER_IDLE:
+		return "Idle";
+	case WORKER_DRAINING:
+		return "Draining";
+	case WORKER_GONE:
+		return "Gone";
+	}
+	return "";
+}
+
+const char *demand_kind_name(enum demand_kind kind)
+{
+	switch (kind) {
+	case DEMAND_REQUEST:
+		return "request";
+	case DEMAND_GANG:
+		return "gang";
+	case DEMAND_CONSTRAINT:
+		return "constraint";
+	}
+	return "";
+}
+
+const char *demand_source_name(enum demand_source source)
+{
+	switch (source) {
+	case SOURCE_RAY:
+		return "ray";
+	case SOURCE_ANNOTATION:
+		return "annotation";
+	}
+	return "";
+}

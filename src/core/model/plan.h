@@ -1,0 +1,142 @@
+/* The answer of one decision: what every group should be, why, and the one patch that says so.
+ * Made only by decide(); owned by the arena passed to it. codec/objects/plan_json writes it,
+ * ctl/pass/act turns it into requests. Strings are never NULL. */
+#ifndef CORE_MODEL_PLAN_H
+#define CORE_MODEL_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/time.h"
+#include "core/model/memory_state.h"
+#include "core/model/ray_state.h"
+#include "core/model/snapshot.h"
+
+enum terminate_action {
+	TERMINATE_NONE = 0,
+	TERMINATE_DRAIN,  /* ask Ray (rejectable); never in the patch of the same plan */
+	TERMINATE_DELETE, /* in the patch */
+	TERMINATE_STOP,   /* in the patch although busy; only with enforce-max: now */
+};
+
+struct plan_termination {
+	const char *pod;
+	const char *ray_node_id; /* "" where there is none */
+	enum terminate_action action;
+	const char *reason;  /* of core/model/reason.h */
+	const char *message; /* for Ray's drain message and the log */
+	/* Its raylet may register at any moment: Ray's state is read again, and decided upon again,
+	 * right before the patch that has it. Not printed. */
+	bool needs_fresh_state;
+};
+
+struct plan_backoff {
+	time_ms until;
+	int64_t seconds;
+	const char *cause, *message;
+};
+
+struct plan_group {
+	const char *name;
+	int64_t replicas, target_replicas;
+	int64_t to_launch; /* Pods */
+	VEC(struct plan_termination) terminate;
+	const struct plan_backoff *backoff; /* NULL: none */
+	const char *reason, *message;       /* "" for no change */
+	/* For core/report/summary; not printed. */
+	int64_t worker_gpus; /* 1/10000 GPU that Ray counts on one worker, by the template */
+	int64_t missing;     /* Pods that replicas asks for and that do not exist yet */
+};
+
+enum worker_state {
+	WORKER_NONE = 0,
+	WORKER_PENDING,  /* Pod not yet scheduled or its Ray container has not started */
+	WORKER_STARTING, /* Ray container runs, raylet not joined */
+	WORKER_RUNNING,
+	WORKER_IDLE,
+	WORKER_DRAINING,
+	WORKER_GONE, /* raylet dead, Pod finished or being deleted */
+};
+
+struct plan_worker {
+	const char *pod, *group;
+	enum worker_state state;
+	const char *reason, *message; /* why it stays or goes */
+	const struct ray_node *node;  /* its living node; NULL: not known to Ray. Not printed */
+};
+
+enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };
+enum demand_source { SOURCE_RAY = 0, SOURCE_ANNOTATION };
+
+/* An entry of `infeasible` or `unserved`. Exactly one of the three messages is set. */
+struct plan_demand {
+	enum demand_kind kind;
+	enum demand_source source;
+	const struct ray_request *request; /* DEMAND_REQUEST; DEMAND_CONSTRAINT bundle by bundle */
+	const struct ray_gang *gang;       /* DEMAND_GANG */
+	int64_t count;
+	const char *reason, *message;
+	const char *group; /* that would serve it; "" where none is to be named. Not printed */
+};
+
+enum patch_value_kind {
+	PATCH_VALUE_INTEGER,
+	PATCH_VALUE_STRING,
+	PATCH_VALUE_STRINGS,
+	PATCH_VALUE_EMPTY_OBJECT
+};
+
+struct patch_op {
+	const char *op; /* "test" or "add" */
+	const char *path;
+	enum patch_value_kind kind;
+	int64_t integer;
+	const char *string;
+	struct strings strings;
+};
+
+struct plan_condition {
+	const char *type, *status, *reason, *message;
+	bool aside; /* of a running controller, no part of the decision: not printed */
+};
+
+/* `count` times the bundle of one entry of a received list. */
+struct plan_placed {
+	enum demand_kind kind;
+	enum demand_source source;
+	size_t index; /* into the received list */
+	const struct ray_request *bundle;
+	int64_t count;
+};
+
+struct plan_placement {
+	const char *worker; /* Pod name or "new-<group>-<n>" */
+	const char *group;
+	bool constraint_phase; /* else the demand phase */
+	VEC(struct plan_placed) placed;
+};
+
+struct plan {
+	const char *cluster_namespace, *cluster_name;
+	VEC(struct plan_group) groups; /* every group, in the order of the RayCluster */
+	VEC(struct plan_worker) workers;
+	VEC(struct plan_demand) infeasible;
+	VEC(struct plan_demand) unserved;
+	VEC(struct patch_op) patch; /* empty: nothing to send */
+	VEC(struct plan_condition) conditions;
+	int64_t requeue_after_seconds;
+	struct memory_state memory;
+	VEC(struct plan_placement) placements; /* always made; printed with --debug */
+	/* For core/report/summary; not printed. */
+	const struct ray_node *head_node; /* NULL: Ray is unreachable */
+	int64_t head_gpus;                /* 1/10000 GPU of the head, by its template */
+};
+
+const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
+const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
+const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */
+const char *demand_source_name(enum demand_source source);       /* "ray", "annotation" */
+
+#endif

@@ -1,0 +1,48 @@
+#include "core/model/ray_state.h"
+
+#include <string.h>
+
+int64_t ray_idle_duration_ms(int64_t reported_ms)
+{
+	if (reported_ms < 0)
+		return 0;
+	return reported_ms < RAY_IDLE_DURATION_MAX_MS ? reported_ms : RAY_IDLE_DURATION_MAX_MS;
+}
+
+bool ray_node_is_head(const struct ray_node *node)
+{
+	return resources_find(&node->total, RAY_HEAD_RESOURCE) != NULL;
+}
+
+bool ray_node_is_alive(const struct ray_node *node)
+{
+	return node->status == RAY_NODE_RUNNING || node->status == RAY_NODE_IDLE ||
+	       node->status == RAY_NODE_DRAINING;
+}
+
+/* A resource that is in no total and that every node has one of until something takes it. */
+static bool is_implicit(const char *name)
+{
+	return strncmp(name, RAY_IMPLICIT_RESOURCE_PREFIX,
+		       sizeof(RAY_IMPLICIT_RESOURCE_PREFIX) - 1) == 0;
+}
+
+bool ray_node_is_unused(const struct ray_node *node)
+{
+	if (node->problem != NULL || node->activity.count > 0)
+		return false;
+	for (size_t i = 0; i < node->total.count; i++) {
+		const struct resource *total = &node->total.at[i];
+
+		if (resources_amount(&node->available, total->name, 0) < total->amount)
+			return false;
+	}
+	for (size_t i = 0; i < node->available.count; i++) {
+		const struct resource *available = &node->available.at[i];
+
+		if (is_implicit(available->name) && available->amount < RESOURCE_UNIT &&
+		    resources_find(&node->total, available->name) == NULL)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,268 @@
+/* Every reason that a plan can give, in one place: groups, terminations, workers, demand that is
+ * not served, causes of a backoff, conditions and Events. The log, metrics and docs/REASONS.md (made
+ * from these tables: make docs) use the same words; users search for them, so a name is
+ * never changed, only added.
+ * Must not hold messages: those are made by explain and notice, with the figures of the case. */
+#ifndef CORE_MODEL_REASON_H
+#define CORE_MODEL_REASON_H
+
+/* X(identifier, word, meaning, what to do) */
+#define REASON_GROUP_TABLE(X)                                                                      \
+	X(SCALE_UP_DEMAND, "ScaleUpDemand", "pending tasks, actors or placement groups",           \
+	  "nothing: workers are on their way")                                                     \
+	X(SCALE_UP_REQUEST, "ScaleUpRequest", "request_resources or its annotation",               \
+	  "nothing; an empty request cancels it")                                                  \
+	X(SCALE_UP_MIN_REPLICAS, "ScaleUpMinReplicas", "fewer workers than minReplicas",           \
+	  "nothing; lower minReplicas to have fewer")                                              \
+	X(REPLICAS_REPAIRED, "ReplicasRepaired",                                                   \
+	  "replicas was below the number of living workers",                                       \
+	  "leave replicas to rayscaler; minReplicas and maxReplicas are yours")                    \
+	X(SCALE_UP_REPLACEMENT, "ScaleUpReplacement",                                              \
+	  "replacements for workers that Kubernetes is about to evict",                            \
+	  "nothing: replacements are on their way")                                                \
+	X(SCALE_DOWN_LEAVING, "ScaleDownLeaving", "evicted workers need no (further) replacement", \
+	  "nothing: none is deleted for this")                                                     \
+	X(SCALE_DOWN_IDLE, "ScaleDownIdle", "idle longer than the timeout",                        \
+	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
+	X(SCALE_DOWN_DRAINED, "ScaleDownDrained", "Ray has drained the worker", "nothing")         \
+	X(SCALE_DOWN_MAX_REPLICAS, "ScaleDownMaxReplicas", "more than maxReplicas",                \
+	  "nothing; raise maxReplicas to keep more")                                               \
+	X(SCALE_DOWN_UNNEEDED, "ScaleDownUnneeded",                                                \
+	  "rayscaler's own launches that nothing needs any more", "nothing")                       \
+	X(SCALE_DOWN_BACK_OFF, "ScaleDownBackOff", "pending Pods of a group in backoff",           \
+	  "see the cause of the backoff")                                                          \
+	X(WORKER_RECYCLED, "WorkerRecycled", "workers whose raylet died",                          \
+	  "if it repeats: read the worker's log, often it is out of memory")                       \
+	X(WORKERS_TO_DELETE_CLEARED, "WorkersToDeleteCleared",                                     \
+	  "names of deleted Pods were removed from workersToDelete", "nothing")
+
+#define REASON_TERMINATE_TABLE(X)                                                                  \
+	X(IDLE, "Idle", "idle longer than its timeout",                                            \
+	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
+	X(DRAINED, "Drained", "draining for Ray, with nothing in use", "nothing")                  \
+	X(RAYLET_GONE, "RayletGone", "the Pod runs, its raylet is dead",                           \
+	  "read the worker's log: memory, and the network to the head")                            \
+	X(POD_FINISHED, "PodFinished", "the Pod has ended",                                        \
+	  "if it repeats: read the Pod's status and log")                                          \
+	X(START_TIMEOUT, "StartTimeout", "no raylet within start-timeout-seconds",                 \
+	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")      \
+	X(LAUNCH_UNNEEDED, "LaunchUnneeded", "rayscaler's own launch that nothing needs any more", \
+	  "nothing")                                                                               \
+	X(GROUP_BACKED_OFF, "GroupBackedOff", "pending in a group in backoff",                     \
+	  "see the cause of the backoff")                                                          \
+	X(REPLICA_INCOMPLETE, "ReplicaIncomplete", "other hosts of its replica have failed",       \
+	  "nothing: the operator recreates the whole replica")                                     \
+	X(ABOVE_MAX_REPLICAS, "AboveMaxReplicas", "above maxReplicas of its group",                \
+	  "nothing; raise maxReplicas to keep it")
+
+#define REASON_WORKER_TABLE(X)                                                                            \
+	X(BUSY, "Busy", "something runs on it",                                                           \
+	  "the message has Ray's report; end the work, or wait")                                          \
+	X(BELOW_IDLE_TIMEOUT, "BelowIdleTimeout", "idle, not yet for long enough",                        \
+	  "wait, or lower idleTimeoutSeconds")                                                            \
+	X(NEEDED_BY_DEMAND, "NeededByDemand", "pending demand is placed on it",                           \
+	  "nothing: Ray is about to use it")                                                              \
+	X(NEEDED_BY_REQUEST, "NeededByRequest", "request_resources or its annotation",                    \
+	  "call request_resources(bundles=[]), or remove the annotation rayscaler.dev/request-resources") \
+	X(NEEDED_BY_MIN_REPLICAS, "NeededByMinReplicas", "minReplicas keeps it",                          \
+	  "lower minReplicas")                                                                            \
+	X(NEEDED_BY_REPLICA, "NeededByReplica", "another host of its replica is in use",                  \
+	  "nothing: a replica is terminated as a whole")                                                  \
+	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                                 \
+	  "kubectl describe pod has the words of the scheduler and the node autoscaler")                  \
+	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                                   \
+	  "check the quota of the queue (Kueue or other) that holds it")                                  \
+	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                             \
+	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",                   \
+	  "kubectl describe pod, if it takes too long")                                                   \
+	X(RAYLET_STARTING, "RayletStarting", "the container runs, Ray does not know the raylet",          \
+	  "read the worker's log if it takes too long")                                                   \
+	X(DRAINING, "Draining", "Ray drains it, something is still in use",                               \
+	  "nothing: it is terminated when its work has ended")                                            \
+	X(LEAVING, "Leaving", "Kubernetes is about to evict the Pod or delete its Node",                  \
+	  "nothing: a busy worker gets a replacement first, where maxReplicas has room")                  \
+	X(BEING_DELETED, "BeingDeleted", "the Pod is deleted or named in workersToDelete",                \
+	  "nothing")                                                                                      \
+	X(RAY_UNREACHABLE, "RayUnreachable", "its work is unknown", "see DemandUnavailable")              \
+	X(STATE_UNKNOWN, "StateUnknown", "Ray reports an unknown status",                                 \
+	  "the message has Ray's value; check the version of Ray")                                        \
+	X(GROUP_REMOVED, "GroupRemoved", "its group is not in the RayCluster",                            \
+	  "nothing; delete the Pod by hand if you do not need it")                                        \
+	X(GROUP_SUSPENDED, "GroupSuspended", "its group is suspended",                                    \
+	  "set suspend of the group to false")                                                            \
+	X(POD_UNREADABLE, "PodUnreadable", "its Pod cannot be read, so it counts as busy",                \
+	  "correct or delete the Pod; the message names the field")                                       \
+	X(WORKER_VIEW_STALE, "ViewStale",                                                                 \
+	  "the caches of the API server are stale, nothing is terminated",                                \
+	  "see the condition ViewStale")                                                                  \
+	X(TERMINATION_FORBIDDEN, "TerminationForbidden", "something in the cluster is invalid",           \
+	  "fix the field that the condition InvalidRequest names")
+
+#define REASON_DEMAND_TABLE(X)                                                                     \
+	X(NO_GROUP_FITS, "NoGroupFits", "no empty worker of any group provides it",                \
+	  "ask for less, or give a group what the message says is missing")                        \
+	X(FRACTION_ABOVE_ONE, "FractionAboveOne", "GPU amounts above 1 are whole numbers",         \
+	  "ask for whole GPUs")                                                                    \
+	X(BAD_AMOUNT, "BadAmount", "an amount that no machine can have",                           \
+	  "fix the amount in the program")                                                         \
+	X(GANG_TOO_LARGE, "GangTooLarge", "does not fit on the cluster at its maxima",             \
+	  "raise maxReplicas, or make the placement group smaller")                                \
+	X(MAX_REPLICAS, "MaxReplicas", "the group that would serve it is at its maximum",          \
+	  "raise maxReplicas, or wait")                                                            \
+	X(MAX_GPUS, "MaxGPUs", "a GPU limit is reached",                                           \
+	  "raise the limit that the message names, or wait")                                       \
+	X(LAUNCH_LIMIT, "LaunchLimit", "above the number of workers that one decision launches",   \
+	  "nothing: the next decisions go on")                                                     \
+	X(BACK_OFF, "BackOff", "the group that would serve it is in backoff",                      \
+	  "see the cause of the backoff")                                                          \
+	X(GROUP_IS_SUSPENDED, "GroupSuspended", "the group that would serve it is suspended",      \
+	  "set suspend of the group to false")                                                     \
+	X(GROUP_INVALID, "GroupInvalid", "a group is invalid, so its fit is unknown",              \
+	  "fix the field that the condition InvalidRequest names")                                 \
+	X(LIVING_WORKERS_ONLY, "LivingWorkersOnly",                                                \
+	  "only the head or a living worker provides it",                                          \
+	  "wait, or give a group the resource that only those have")                               \
+	X(FRAGMENTED, "Fragmented",                                                                \
+	  "fits a group, but not beside the demand that is already placed",                        \
+	  "wait, or raise maxReplicas")                                                            \
+	X(WORKER_LACKS, "WorkerLacks", "a worker lacks what the template of its group promises",   \
+	  "fix the template (the message has both figures); an edited template is tried again")
+
+#define REASON_CAUSE_TABLE(X)                                                                      \
+	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                      \
+	  "check the quota system that set the gate")                                              \
+	X(QUOTA_GATE, "QuotaGate", "a scheduling gate holds its Pods",                             \
+	  "check the quota of the queue (Kueue or other) that holds them")                         \
+	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",         \
+	  "see the message: usually a ResourceQuota or an admission webhook")                      \
+	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",        \
+	  "node selectors, taints and requests of the group; limits of the node pool")             \
+	X(NODE_PROVISION_TIMEOUT, "NodeProvisionTimeout", "Unschedulable for too long",            \
+	  "check the node autoscaler and the cloud's capacity; --node-provision-timeout-seconds")  \
+	X(POD_FAILED, "PodFailed", "its Pods fail before they register",                           \
+	  "read the Pod's log and status")                                                         \
+	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not register in time",                \
+	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")      \
+	X(REPLICAS_RESET, "ReplicasReverted", "another writer reverts its replicas",               \
+	  "let one program own replicas: keep it out of GitOps and of scripts")
+
+/* The meaning starts with the type of the condition. */
+#define REASON_CONDITION_TABLE(X)                                                                           \
+	X(DEMAND_READ, "DemandRead", "ScalingActive: demand and idleness were read from Ray",               \
+	  "nothing")                                                                                        \
+	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",                     \
+	  "the message has the cause: the head Pod, the network to it, or the token")                       \
+	X(VIEW_STALE, "ViewStale", "ScalingActive: the caches of the API server are stale",                 \
+	  "nothing is terminated meanwhile; the message has the cause: the API server, or a missing right") \
+	X(HEAD_UNCERTAIN, "HeadUncertain",                                                                  \
+	  "ScalingActive: the head Pod, or the identity of its GCS, is uncertain",                          \
+	  "delete the Pod that is not the head; the message names them")                                    \
+	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                   \
+	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                        \
+	  "ask for fewer different bundles, or raise --decision-cpu-budget-ms")                             \
+	X(AUTOSCALING_DISABLED, "AutoscalingDisabled", "ScalingActive: not switched on",                    \
+	  "set spec.enableInTreeAutoscaling to true")                                                       \
+	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",               \
+	  "remove the annotation to have it scaled")                                                        \
+	X(MANAGED_ELSEWHERE, "ManagedElsewhere", "ScalingActive: spec.managedBy",                           \
+	  "nothing: another cluster runs it")                                                               \
+	X(SUSPENDED, "Suspended", "ScalingActive: spec.suspend", "set spec.suspend to false")               \
+	X(DELETING, "Deleting", "ScalingActive: the RayCluster is being deleted", "nothing")                \
+	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                            \
+	  "set spec.paused of the RayClusterAutoscaler to false")                                           \
+	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                  \
+	  "run `rayscaler park` in the container autoscaler (the message says where)")                      \
+	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",                 \
+	  "nothing")                                                                                        \
+	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                    \
+	  "see the cause of the backoff")                                                                   \
+	X(DESIRED_WITHIN_RANGE, "DesiredWithinRange", "ScalingLimited: no limit was reached",               \
+	  "nothing")                                                                                        \
+	X(TOO_MANY_REPLICAS, "TooManyReplicas", "ScalingLimited: a maximum was reached",                    \
+	  "raise maxReplicas or the limit that the message names")                                          \
+	X(TOO_FEW_REPLICAS, "TooFewReplicas", "ScalingLimited: a minimum was reached",                      \
+	  "lower minReplicas to have fewer")                                                                \
+	X(INVALID_REQUEST, "InvalidRequest", "InvalidRequest: a field or annotation is invalid",            \
+	  "fix the field that the message names")                                                           \
+	X(REPLICAS_REVERTED, "ReplicasReverted",                                                            \
+	  "ReplicasReverted: another writer reverts replicas",                                              \
+	  "let one program own replicas: keep it out of GitOps and of scripts")                             \
+	X(TEMPLATE_BROKEN, "TemplateBroken",                                                                \
+	  "TemplateBroken: a worker lacks what its template promises",                                      \
+	  "fix the template (the message has both figures); an edited template is tried again")             \
+	X(FOREIGN_POD, "ForeignPod",                                                                        \
+	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",                       \
+	  "delete the Pods that the message names, or change their labels")                                 \
+	X(PODS_UNREADABLE, "PodUnreadable",                                                                 \
+	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                         \
+	  "correct or delete the Pod; the message names it and the field")                                  \
+	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that are certainly wrong",                       \
+	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
+	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are probably unintended",               \
+	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
+	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, nothing is wrong",                            \
+	  "nothing, or `rayscaler lint --from-cluster`")
+
+#define CONDITION_LINT_FINDINGS "LintFindings"
+#define CONDITION_FOREIGN_PODS "ForeignPods"
+#define CONDITION_POD_UNREADABLE "PodUnreadable"
+
+/* Events on the RayCluster (core/report/notice.h).
+ * X(identifier, severity, word, meaning, what to do) */
+#define REASON_EVENT_TABLE(X)                                                                          \
+	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",             \
+	  "nothing: workers are on their way")                                                         \
+	X(NOT_TRIGGER_SCALE_UP, NORMAL, "NotTriggerScaleUp",                                           \
+	  "demand is pending and no worker is launched for it",                                        \
+	  "the message says what limits it: maxReplicas, a GPU limit, a backoff")                      \
+	X(SCALE_DOWN, NORMAL, "ScaleDown", "a group's replicas was lowered",                           \
+	  "nothing: the workers were idle, drained, or never registered")                              \
+	X(WORKER_REPLACED, NORMAL, "WorkerReplaced",                                                   \
+	  "failed workers were deleted; the operator recreates them",                                  \
+	  "if it repeats: read the worker's log, often it is out of memory")                           \
+	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",        \
+	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")                  \
+	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                              \
+	  "launched workers got no Node or did not register in time",                                  \
+	  "see the cause NodeProvisionTimeout or StartTimeout")                                        \
+	X(GROUP_BACK_OFF, WARNING, "GroupBackedOff",                                                   \
+	  "a group got no capacity, so nothing is launched in it for a while",                         \
+	  "see the cause of the backoff")                                                              \
+	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",       \
+	  "ask for less, or give the closest group what the message says is missing")                  \
+	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated",     \
+	  "the message has the cause: the head Pod, the network to it, or the token")                  \
+	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",                  \
+	  "fix the field that the message names")                                                      \
+	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                                  \
+	  "a worker lacks what its template promises, no more are launched for that",                  \
+	  "fix the template: the message has both figures")                                            \
+	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",          \
+	  "correct or delete the Pod; the message names it and the field")                             \
+	X(REVERTED, WARNING, "ReplicasReverted",                                                       \
+	  "another writer reverted replicas three times, so rayscaler changes it less and less often", \
+	  "let one program own replicas: keep it out of GitOps and of scripts")                        \
+	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                    \
+	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",             \
+	  "delete the Pod that is not the head; the message names them")                               \
+	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                         \
+	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",          \
+	  "delete the Pods that the message names, or change their labels")                            \
+	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",          \
+	  "run `rayscaler park` in the container autoscaler (the message says where)")                 \
+	X(LINT_FINDINGS, WARNING, "LintFindings",                                                      \
+	  "lint's errors and warnings for the RayCluster changed; reported once",                      \
+	  "`rayscaler lint --from-cluster` has the lines to write; [the rules](LINT.md)")
+
+/* REASON_IDLE and so on, as strings. */
+#define X(identifier, word, meaning, cure)                                                         \
+	__attribute__((unused)) static const char REASON_##identifier[] = word;
+REASON_GROUP_TABLE(X)
+REASON_TERMINATE_TABLE(X)
+REASON_WORKER_TABLE(X)
+REASON_DEMAND_TABLE(X)
+REASON_CAUSE_TABLE(X)
+REASON_CONDITION_TABLE(X)
+#undef X
+
+#endif

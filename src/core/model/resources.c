@@ -1,0 +1,211 @@
+#include "core/model/resources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/sort.h"
+
+/* Enough for any int64 with its point and sign. */
+#define AMOUNT_TEXT_SIZE 32
+
+/* The index of the first item whose name is not before `name`. */
+static size_t lower_bound(const struct resources *resources, const char *name)
+{
+	size_t low = 0, high = resources->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(resources->at[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct resource *resources_find(const struct resources *resources, const char *name)
+{
+	size_t index = lower_bound(resources, name);
+
+	if (index == resources->count || strcmp(resources->at[index].name, name) != 0)
+		return NULL;
+	return &resources->at[index];
+}
+
+int64_t resources_amount(const struct resources *resources, const char *name, int64_t missing)
+{
+	const struct resource *found = resources_find(resources, name);
+
+	return found != NULL ? found->amount : missing;
+}
+
+struct resources resources_with(struct arena *arena, const struct resources *resources,
+				const char *name, int64_t amount)
+{
+	size_t index = lower_bound(resources, name);
+	bool replaces = index < resources->count && strcmp(resources->at[index].name, name) == 0;
+	size_t after = index + (replaces ? 1 : 0);
+	size_t count = resources->count + (replaces ? 0 : 1);
+	struct resource *copy = arena_array(arena, count, sizeof(*copy));
+
+	for (size_t i = 0; i < index; i++)
+		copy[i] = resources->at[i];
+	copy[index] = (struct resource){ .name = name, .amount = amount };
+	for (size_t i = after; i < resources->count; i++)
+		copy[index + 1 + i - after] = resources->at[i];
+	return (struct resources){ .at = copy, .count = count };
+}
+
+static int compare_resources(const void *a, const void *b)
+{
+	return strcmp(((const struct resource *)a)->name, ((const struct resource *)b)->name);
+}
+
+struct resources resources_sort(struct resource *items, size_t count)
+{
+	size_t kept = 0;
+
+	sort_stable(items, count, sizeof(*items), compare_resources);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(items[kept - 1].name, items[i].name) == 0)
+			kept--;
+		items[kept++] = items[i];
+	}
+	return (struct resources){ .at = items, .count = kept };
+}
+
+bool resources_equal(const struct resources *a, const struct resources *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->at[i].amount != b->at[i].amount || strcmp(a->at[i].name, b->at[i].name) != 0)
+			return false;
+	return true;
+}
+
+/* Writes the amount and returns its length. */
+static size_t format_amount(char text[AMOUNT_TEXT_SIZE], int64_t amount)
+{
+	int64_t fraction = llabs(amount % RESOURCE_UNIT);
+	int size = snprintf(text, AMOUNT_TEXT_SIZE, "%s%" PRId64 ".%04" PRId64,
+			    amount < 0 ? "-" : "", (int64_t)llabs(amount / RESOURCE_UNIT),
+			    fraction);
+
+	CHECK(size > 0 && size < AMOUNT_TEXT_SIZE);
+	while (text[size - 1] == '0')
+		size--;
+	if (text[size - 1] == '.')
+		size--;
+	text[size] = '\0';
+	return (size_t)size;
+}
+
+const char *resource_amount_text(struct arena *arena, int64_t amount)
+{
+	char text[AMOUNT_TEXT_SIZE];
+
+	format_amount(text, amount);
+	return arena_strdup(arena, text);
+}
+
+static char *append(char *end, const char *text, size_t size)
+{
+	memcpy(end, text, size);
+	return end + size;
+}
+
+/* Whole characters of the name that a text shows. */
+static size_t shown_size(const char *name)
+{
+	size_t size = strnlen(name, RESOURCE_NAME_SHOWN_MAX + 1);
+
+	if (size <= RESOURCE_NAME_SHOWN_MAX)
+		return size;
+	for (size = RESOURCE_NAME_SHOWN_MAX;
+	     size > 0 && ((unsigned char)name[size] & 0xc0) == 0x80;)
+		size--;
+	return size;
+}
+
+const char *resource_name_text(struct arena *arena, const char *name)
+{
+	size_t size = shown_size(name);
+
+	return name[size] == '\0' ? name : arena_printf(arena, "%.*s...", (int)size, name);
+}
+
+const char *resources_text(struct arena *arena, const struct resources *resources)
+{
+	size_t bytes = sizeof("{}");
+	char amount[AMOUNT_TEXT_SIZE];
+	char *text, *end;
+
+	for (size_t i = 0; i < resources->count; i++)
+		bytes += shown_size(resources->at[i].name) + sizeof(", ...: ") + AMOUNT_TEXT_SIZE;
+	text = arena_alloc(arena, bytes);
+	end = append(text, "{", 1);
+	for (size_t i = 0; i < resources->count; i++) {
+		const struct resource *item = &resources->at[i];
+		size_t size = shown_size(item->name);
+
+		if (i > 0)
+			end = append(end, ", ", 2);
+		end = append(end, item->name, size);
+		if (item->name[size] != '\0')
+			end = append(end, "...", 3);
+		end = append(end, ": ", 2);
+		end = append(end, amount, format_amount(amount, item->amount));
+	}
+	append(end, "}", 1);
+	return text;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+	return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
+}
+
+static int compare_key_with_label(const void *key, const void *label)
+{
+	return strcmp(key, ((const struct label *)label)->key);
+}
+
+const char *labels_value(const struct labels *labels, const char *key)
+{
+	const struct label *found = NULL;
+
+	if (labels->count > 0)
+		found = bsearch(key, labels->at, labels->count, sizeof(*found),
+				compare_key_with_label);
+	return found != NULL ? found->value : NULL;
+}
+
+struct labels labels_sort(struct label *items, size_t count)
+{
+	size_t kept = 0;
+
+	sort_stable(items, count, sizeof(*items), compare_labels);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(items[kept - 1].key, items[i].key) == 0)
+			kept--;
+		items[kept++] = items[i];
+	}
+	return (struct labels){ .at = items, .count = kept };
+}
+
+struct labels labels_merge(struct arena *arena, const struct labels *base,
+			   const struct labels *over)
+{
+	struct label *both = arena_array(arena, base->count + over->count, sizeof(*both));
+
+	for (size_t i = 0; i < base->count; i++)
+		both[i] = base->at[i];
+	for (size_t i = 0; i < over->count; i++)
+		both[base->count + i] = over->at[i];
+	return labels_sort(both, base->count + over->count);
+}

@@ -1,0 +1,66 @@
+/* Resource amounts and labels as Ray counts them: fixed point in 1/10000 (ray: FixedPoint).
+ * All pointers belong to the arena of the pass. A float never decides a fit.
+ * Must not be used for Kubernetes quantities: codec/text/quantity turns those into amounts. */
+#ifndef CORE_MODEL_RESOURCES_H
+#define CORE_MODEL_RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+#define RESOURCE_UNIT INT64_C(10000)
+/* Ceiling of one amount (9e13 units): ten of them still add up within int64. */
+#define RESOURCE_AMOUNT_MAX INT64_C(900000000000000000)
+
+struct resource {
+	const char *name; /* "CPU", "GPU", "memory", "accelerator_type:A100", ... */
+	int64_t amount;   /* 1/10000 units, 0 to RESOURCE_AMOUNT_MAX */
+};
+
+/* Sorted by name (strcmp), names unique. A resource that is present with amount 0 differs
+ * from an absent one (ray-facts trap T8). */
+struct resources {
+	const struct resource *at;
+	size_t count;
+};
+
+struct label {
+	const char *key;
+	const char *value;
+};
+
+/* Sorted by key (strcmp), keys unique. */
+struct labels {
+	const struct label *at;
+	size_t count;
+};
+
+/* NULL when absent. */
+const struct resource *resources_find(const struct resources *resources, const char *name);
+/* The amount, `missing` when absent. */
+int64_t resources_amount(const struct resources *resources, const char *name, int64_t missing);
+/* A copy with one amount set (added or replaced). */
+struct resources resources_with(struct arena *arena, const struct resources *resources,
+				const char *name, int64_t amount);
+/* Sorts in place by name; of equal names the last one stays. Returns the view. */
+struct resources resources_sort(struct resource *items, size_t count);
+bool resources_equal(const struct resources *a, const struct resources *b);
+/* A longer name is cut in messages: they must not grow with what a peer calls its resources. */
+#define RESOURCE_NAME_SHOWN_MAX 64
+/* The name as messages show it; itself when it is short. */
+const char *resource_name_text(struct arena *arena, const char *name);
+/* "{CPU: 1, GPU: 0.5}": for messages; amounts without trailing zeros, names cut. */
+const char *resources_text(struct arena *arena, const struct resources *resources);
+/* "0.5": one amount as text. */
+const char *resource_amount_text(struct arena *arena, int64_t amount);
+
+/* NULL when absent. */
+const char *labels_value(const struct labels *labels, const char *key);
+struct labels labels_sort(struct label *items, size_t count);
+/* The union; of equal keys the one of `over` wins. */
+struct labels labels_merge(struct arena *arena, const struct labels *base,
+			   const struct labels *over);
+
+#endif

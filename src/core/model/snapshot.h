@@ -1,0 +1,64 @@
+/* Everything that one decision depends on (docs/SNAPSHOT.md is its file form).
+ * Made by codec/objects/snapshot_json (file) and ctl/pass/observe (live); owned by the arena of the pass.
+ * A snapshot is never changed by decide(). */
+#ifndef CORE_MODEL_SNAPSHOT_H
+#define CORE_MODEL_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "core/model/cpu_budget.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+#include "core/model/lint_digest.h"
+#include "core/model/memory_state.h"
+#include "core/model/ray_state.h"
+#include "core/model/settings.h"
+
+struct snapshot {
+	time_ms now;
+	struct ray_cluster cluster;
+	const struct pod *pods; /* with label ray.io/cluster=<name>, any order */
+	size_t pod_count;
+	const struct pod *foreign_pods; /* with that label, of others: see core/model/identity.h */
+	size_t foreign_pod_count;
+	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
+	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
+	/* Why the view of the API server is not live: more is launched on what is known, nothing is
+	 * terminated. NULL or "": it is live. */
+	const char *view_problem;
+	/* How Ray is asked, where that is worth telling ("it is read every 8 s, because ..."); "" and
+	 * NULL: nothing. Never part of the file, and nothing but a message is made of it. */
+	const char *ray_note;
+	time_ms ray_state_time; /* when the reply was received */
+	bool events_known;      /* false: the mode has no events, timeouts decide */
+	const struct event *events;
+	size_t event_count;
+	struct settings settings;
+	const struct device_table
+		*device_table; /* never NULL: the built-in one, or with rows added */
+	const struct autoscaler_object *autoscaler; /* NULL: none */
+	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
+	 * codec/objects/request_resources (core cannot read JSON). */
+	bool has_annotation_request;
+	const struct ray_constraint *annotation_request; /* NULL with has_: it is malformed */
+	const char *annotation_problem; /* what is malformed, names the annotation; "" for nothing */
+	bool nodes_known;
+	const struct node *nodes;
+	size_t node_count;
+	bool other_pods_known;
+	const struct pod *other_pods;
+	size_t other_pod_count;
+	bool has_gpu_budget;
+	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
+	const char *gpu_budget_of;         /* the ceiling that it is left of; NULL or "": unknown */
+	const struct memory_state *memory; /* NULL: a fresh start */
+	/* NULL: nobody looked. Never part of the file, and nothing but a condition is made of it. */
+	const struct lint_digest *lint;
+	/* NULL: none. Never part of the file; a snapshot whose decision exceeds it gives another plan. */
+	struct cpu_budget *cpu_budget;
+};
+
+#endif

@@ -1,0 +1,400 @@
+#include "core/nodes/inventory.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/sort.h"
+#include "core/nodes/pod_request.h"
+
+/* What decides whether a Pod of the yardstick finds a place beside its devices. */
+static const char *const companions[] = { "cpu", "memory", POD_REQUEST_PODS };
+
+struct maker {
+	struct arena *arena;
+	struct inventory *inventory;
+	struct node_rooms *rooms;
+	const struct device_table *devices;
+	/* The yardstick of each total. */
+	const struct pod **yardsticks;
+};
+
+static bool is_shown(const struct node_amount *amount)
+{
+	return amount->row != NULL && amount->row->share != DEVICE_QUALIFIER;
+}
+
+/* ---- Nodes ---- */
+
+static bool is_shared(const struct node *node)
+{
+	const char *value = labels_value(&node->labels, "gpushare");
+
+	return value != NULL && strcmp(value, "true") == 0;
+}
+
+static void make_node(const struct maker *m, const struct node_room *room,
+		      struct inventory_node *ret)
+{
+	*ret = (struct inventory_node){ .room = room,
+					.ready = node_room_ready(room),
+					.shared = is_shared(room->node) };
+	ret->at = arena_array(m->arena, room->count, sizeof(*ret->at));
+	for (size_t i = 0; i < room->count; i++)
+		if (is_shown(&room->at[i]))
+			ret->at[ret->count++] = (struct inventory_resource){ .amount = &room->at[i],
+									     .stranded_why = "" };
+}
+
+static void make_nodes(const struct maker *m)
+{
+	struct inventory *inventory = m->inventory;
+
+	inventory->nodes = arena_array(m->arena, m->rooms->count, sizeof(*inventory->nodes));
+	for (size_t i = 0; i < m->rooms->count; i++) {
+		struct inventory_node *node = &inventory->nodes[inventory->node_count];
+
+		make_node(m, &m->rooms->at[i], node);
+		if (node->count > 0)
+			inventory->node_count++;
+		else
+			inventory->other_nodes++;
+	}
+}
+
+static struct inventory_node *find_node(const struct inventory *inventory,
+					const struct node_room *room)
+{
+	size_t low = 0, high = inventory->node_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (inventory->nodes[middle].room == room)
+			return &inventory->nodes[middle];
+		if (inventory->nodes[middle].room < room)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* ---- users ---- */
+
+static struct inventory_user user_of(const struct pod *pod, int64_t amount, size_t device)
+{
+	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+	const char *group = labels_value(&pod->labels, LABEL_GROUP);
+
+	return (struct inventory_user){ .pod = pod,
+					.cluster = cluster != NULL ? cluster : "",
+					.group = group != NULL ? group : "",
+					.amount = amount,
+					.device = device };
+}
+
+/* As node_room counts it: device by device, and the rest on none that is known. */
+static void add_user(const struct maker *m, struct inventory_resource *resource,
+		     const struct pod *pod, int64_t wanted)
+{
+	int64_t left = wanted;
+
+	for (size_t i = 0; i < pod->device_use_count && left > 0; i++) {
+		const struct device_use *use = &pod->device_uses[i];
+		int64_t part = use->amount == 0 || use->amount > left ? left : use->amount;
+
+		if (use->device < 0 || (size_t)use->device >= resource->amount->device_count)
+			continue;
+		VEC_PUSH(m->arena, &resource->users, user_of(pod, part, (size_t)use->device));
+		left -= part;
+	}
+	if (left > 0)
+		VEC_PUSH(m->arena, &resource->users, user_of(pod, left, INVENTORY_NO_DEVICE));
+}
+
+static void add_users(const struct maker *m, struct inventory_node *node, const struct pod *pod)
+{
+	struct resources request = pod_request(&pod->spec, m->arena);
+
+	for (size_t i = 0; i < node->count; i++) {
+		int64_t wanted = resources_amount(&request, node->at[i].amount->resource, 0);
+
+		if (wanted > 0)
+			add_user(m, &node->at[i], pod, wanted);
+	}
+}
+
+static int compare_users(const void *a, const void *b)
+{
+	const struct inventory_user *left = a, *right = b;
+	int order = strcmp(left->pod->namespace_, right->pod->namespace_);
+
+	if (order == 0)
+		order = strcmp(left->pod->name, right->pod->name);
+	return order != 0 ? order : (left->device > right->device) - (left->device < right->device);
+}
+
+/* ---- totals ---- */
+
+static struct inventory_total *find_total(const struct inventory *inventory, const char *resource)
+{
+	for (size_t i = 0; i < inventory->total_count; i++)
+		if (strcmp(inventory->totals[i].resource, resource) == 0)
+			return &inventory->totals[i];
+	return NULL;
+}
+
+static int64_t bounded_sum(int64_t a, int64_t b)
+{
+	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
+}
+
+static int compare_totals(const void *a, const void *b)
+{
+	return strcmp(((const struct inventory_total *)a)->resource,
+		      ((const struct inventory_total *)b)->resource);
+}
+
+/* It has no Node and may still get one. */
+static bool waits(const struct pod *pod)
+{
+	return pod->spec.node_name[0] == '\0' && !pod->deleting &&
+	       (pod->phase[0] == '\0' || strcmp(pod->phase, "Pending") == 0);
+}
+
+struct totals {
+	VEC(struct inventory_total) list;
+};
+
+static struct inventory_total *add_total(const struct maker *m, struct totals *totals,
+					 const char *resource, const struct device_row *row)
+{
+	for (size_t i = 0; i < totals->list.count; i++)
+		if (strcmp(totals->list.at[i].resource, resource) == 0)
+			return &totals->list.at[i];
+	VEC_PUSH(m->arena, &totals->list,
+		 ((struct inventory_total){
+			 .resource = resource, .row = row, .yardstick_pod = "" }));
+	return &totals->list.at[totals->list.count - 1];
+}
+
+static void add_waiting(const struct maker *m, struct totals *totals, const struct pod *pod)
+{
+	struct resources request = pod_request(&pod->spec, m->arena);
+
+	for (size_t i = 0; i < request.count; i++) {
+		const struct device_row *row = device_find(m->devices, request.at[i].name);
+		struct inventory_total *total;
+
+		if (row == NULL || row->share == DEVICE_QUALIFIER || request.at[i].amount == 0)
+			continue;
+		total = add_total(m, totals, request.at[i].name, row);
+		total->waiting_pods++;
+		total->waiting = bounded_sum(total->waiting, request.at[i].amount);
+	}
+}
+
+static void make_totals(const struct maker *m, const struct pod *pods, size_t pod_count)
+{
+	struct inventory *inventory = m->inventory;
+	struct totals totals = { .list = { .at = NULL } };
+
+	for (size_t n = 0; n < inventory->node_count; n++) {
+		for (size_t i = 0; i < inventory->nodes[n].count; i++) {
+			const struct node_amount *amount = inventory->nodes[n].at[i].amount;
+			struct inventory_total *total =
+				add_total(m, &totals, amount->resource, amount->row);
+
+			total->allocatable = bounded_sum(total->allocatable, amount->allocatable);
+			total->used = bounded_sum(total->used, amount->used);
+			total->nodes++;
+		}
+	}
+	for (size_t i = 0; i < pod_count; i++)
+		if (waits(&pods[i]))
+			add_waiting(m, &totals, &pods[i]);
+	sort_stable(totals.list.at, totals.list.count, sizeof(struct inventory_total),
+		    compare_totals);
+	inventory->totals = totals.list.at;
+	inventory->total_count = totals.list.count;
+}
+
+/* ---- what is stranded ---- */
+
+/* The Pod that free devices are measured by: one that waits before one that runs, the smaller one (what
+ * not even that can use is of use to nobody), then by name, so that the order of the Pods changes nothing. */
+static bool is_better_yardstick(const struct inventory_total *total, const struct pod *old,
+				const struct pod *pod, int64_t amount)
+{
+	int order;
+
+	if (old == NULL || waits(pod) != total->yardstick_waits)
+		return old == NULL || waits(pod);
+	if (amount != total->yardstick)
+		return amount < total->yardstick;
+	order = strcmp(pod->namespace_, old->namespace_);
+	return (order != 0 ? order : strcmp(pod->name, old->name)) < 0;
+}
+
+static void measure(const struct maker *m, const struct pod *pod)
+{
+	struct resources request = pod_request(&pod->spec, m->arena);
+
+	for (size_t i = 0; i < request.count; i++) {
+		struct inventory_total *total = find_total(m->inventory, request.at[i].name);
+		const struct pod **yardstick;
+
+		if (total == NULL || request.at[i].amount == 0)
+			continue;
+		yardstick = &m->yardsticks[total - m->inventory->totals];
+		if (!is_better_yardstick(total, *yardstick, pod, request.at[i].amount))
+			continue;
+		*yardstick = pod;
+		total->yardstick = request.at[i].amount;
+		total->yardstick_waits = waits(pod);
+		total->yardstick_pod = arena_printf(m->arena, "%s/%s", pod->namespace_, pod->name);
+	}
+}
+
+/* How many Pods of this size the devices still take, device by device. */
+static int64_t places_of(const struct node_amount *amount, int64_t size)
+{
+	int64_t places = 0;
+
+	if (amount->device_count == 0)
+		return node_amount_free(amount) / size;
+	for (size_t i = 0; i < amount->device_count; i++)
+		places += node_device_free(&amount->devices[i]) / size;
+	return places;
+}
+
+/* ... and of its CPU, its memory and its places for Pods; *ret_scarce: what limits it, NULL: the
+ * devices. */
+static int64_t places_beside(const struct maker *m, const struct node_room *room,
+			     const struct pod *yardstick, int64_t parts, int64_t places,
+			     const char **ret_scarce)
+{
+	struct resources request = pod_request(&yardstick->spec, m->arena);
+
+	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
+		const struct node_amount *amount = node_room_amount(room, companions[i]);
+		int64_t size = resources_amount(&request, companions[i], 0) / parts;
+
+		if (amount == NULL || size == 0 || node_amount_free(amount) / size >= places)
+			continue;
+		places = node_amount_free(amount) / size;
+		*ret_scarce = companions[i];
+	}
+	return places;
+}
+
+static const char *stranded_why(const struct maker *m, const struct inventory_total *total,
+				const struct node_room *room, const struct node_amount *amount,
+				const char *scarce)
+{
+	const char *name = total->yardstick_pod;
+	const char *size = resource_amount_text(m->arena, total->yardstick);
+	const struct node_amount *rest;
+
+	if (scarce != NULL) {
+		rest = node_room_amount(room, scarce);
+		return arena_printf(m->arena, "only %s %s are free for a Pod as %s",
+				    pod_request_text(m->arena, scarce, node_amount_free(rest)),
+				    scarce, name);
+	}
+	if (amount->device_count > 0)
+		return arena_printf(m->arena,
+				    "at most %s in one piece, a Pod as %s needs %s on one device",
+				    resource_amount_text(m->arena, node_amount_largest(amount)),
+				    name, size);
+	return arena_printf(m->arena, "a Pod as %s needs %s on one Node", name, size);
+}
+
+/* Free partitions of another profile than the one that Pods wait for (a MIG instance is what it is). */
+static const struct inventory_total *waiting_for_other_profile(const struct maker *m,
+							       const struct inventory_total *total)
+{
+	size_t vendor = strcspn(total->resource, "/");
+
+	if (total->row->share != DEVICE_SLICE || total->waiting_pods > 0)
+		return NULL;
+	for (size_t i = 0; i < m->inventory->total_count; i++) {
+		const struct inventory_total *other = &m->inventory->totals[i];
+
+		if (other != total && other->row->share == DEVICE_SLICE &&
+		    other->waiting_pods > 0 && other->allocatable - other->used < other->waiting &&
+		    strncmp(other->resource, total->resource, vendor + 1) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static void judge(const struct maker *m, const struct inventory_node *node,
+		  struct inventory_resource *resource)
+{
+	const struct node_amount *amount = resource->amount;
+	struct inventory_total *total = find_total(m->inventory, amount->resource);
+	int64_t left = node_amount_free(amount), places;
+	const struct inventory_total *other;
+	const struct pod *yardstick;
+	const char *scarce = NULL;
+
+	CHECK(total != NULL); /* make_totals has one for each resource of a Node */
+	if (left == 0)
+		return;
+	other = waiting_for_other_profile(m, total);
+	yardstick = m->yardsticks[total - m->inventory->totals];
+	if (other != NULL) {
+		resource->stranded = left;
+		resource->stranded_why =
+			arena_printf(m->arena, "Pods wait for %s, and partitions are fixed",
+				     resource_name_text(m->arena, other->resource));
+	} else if (yardstick != NULL) {
+		/* Where nobody waits, a single device that is free is of use. */
+		int64_t parts = total->yardstick_waits || amount->device_count > 0 ||
+						total->yardstick < RESOURCE_UNIT ?
+					1 :
+					total->yardstick / RESOURCE_UNIT;
+
+		places = places_of(amount, total->yardstick / parts);
+		places = places_beside(m, node->room, yardstick, parts, places, &scarce);
+		resource->stranded = left - places * (total->yardstick / parts);
+		if (resource->stranded > 0)
+			resource->stranded_why = stranded_why(m, total, node->room, amount, scarce);
+	}
+	total->stranded = bounded_sum(total->stranded, resource->stranded);
+}
+
+void inventory_make(struct inventory *ret, const struct node *nodes, size_t node_count,
+		    const struct pod *pods, size_t pod_count, const struct device_table *devices,
+		    struct arena *arena)
+{
+	struct maker m = { .arena = arena, .inventory = ret, .devices = devices };
+
+	m.rooms = ARENA_NEW(arena, struct node_rooms);
+	node_rooms_init(m.rooms, nodes, node_count, devices, arena);
+	*ret = (struct inventory){ .rooms = m.rooms };
+	make_nodes(&m);
+	for (size_t i = 0; i < pod_count; i++) {
+		const struct node_room *room = node_rooms_add(m.rooms, &pods[i]);
+		struct inventory_node *node = room != NULL ? find_node(ret, room) : NULL;
+
+		if (node != NULL)
+			add_users(&m, node, &pods[i]);
+	}
+	node_rooms_finish(m.rooms);
+	make_totals(&m, pods, pod_count);
+	m.yardsticks = arena_array(arena, ret->total_count, sizeof(*m.yardsticks));
+	for (size_t i = 0; i < pod_count; i++)
+		if (pod_request_holds(&pods[i]) || waits(&pods[i]))
+			measure(&m, &pods[i]);
+	for (size_t n = 0; n < ret->node_count; n++) {
+		for (size_t i = 0; i < ret->nodes[n].count; i++) {
+			struct inventory_resource *resource = &ret->nodes[n].at[i];
+
+			sort_stable(resource->users.at, resource->users.count,
+				    sizeof(struct inventory_user), compare_users);
+			judge(&m, &ret->nodes[n], resource);
+		}
+	}
+}

@@ -1,0 +1,343 @@
+#include "core/nodes/node_fit.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/nodes/node_match.h"
+#include "core/nodes/pod_request.h"
+
+#define OBSTACLES_SHOWN 4
+
+/* How far a Node is from holding the Pod, to name the closest one: a Node with the right devices and
+ * the wrong label is closer than one without devices. */
+enum cost {
+	COST_BUSY = 1,
+	COST_PASSING = 2,
+	COST_ABSENT = 4,
+	COST_TAINT = 16,
+	COST_LABEL = 32,
+	COST_SIZE = 48,
+	COST_NO_DEVICE = 256,
+};
+
+struct judgement {
+	struct arena *arena;
+	enum node_fit_level level;
+	int cost;
+	size_t obstacles;
+	bool passing; /* the Node is not ready for Pods, which may pass */
+	const char *why;
+};
+
+void node_demand_init(struct node_demand *demand, const struct pod_spec *spec, bool template_only,
+		      const struct device_table *devices, struct arena *arena)
+{
+	*demand = (struct node_demand){ .spec = spec,
+					.request = pod_request(spec, arena),
+					.template_only = template_only };
+	demand->rows = arena_array(arena, demand->request.count, sizeof(*demand->rows));
+	for (size_t i = 0; i < demand->request.count; i++)
+		demand->rows[i] = device_find(devices, demand->request.at[i].name);
+}
+
+static void judge(struct judgement *judgement, enum node_fit_level level, enum cost cost,
+		  const char *why)
+{
+	if (level < judgement->level)
+		judgement->level = level;
+	judgement->cost += (int)cost;
+	if (++judgement->obstacles <= OBSTACLES_SHOWN)
+		judgement->why = arena_printf(judgement->arena, "%s%s%s", judgement->why,
+					      judgement->why[0] != '\0' ? "; " : "", why);
+}
+
+static const char *name_text(struct arena *arena, const char *resource)
+{
+	return resource_name_text(arena, resource);
+}
+
+/* ---- devices that are not there ---- */
+
+/* Labels that only a Node with accelerators has (NVIDIA and AMD node labellers, GKE, EKS, gpushare). */
+static bool has_device_label(const struct node *node)
+{
+	static const char *const prefixes[] = {
+		"nvidia.com/gpu.",
+		"nvidia.com/mig",
+		"amd.com/gpu.",
+		"cloud.google.com/gke-accelerator",
+		"cloud.google.com/gke-tpu",
+		"k8s.amazonaws.com/accelerator",
+		"gpushare",
+	};
+
+	for (size_t i = 0; i < node->labels.count; i++)
+		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
+			if (strncmp(node->labels.at[i].key, prefixes[p], strlen(prefixes[p])) == 0)
+				return true;
+	return false;
+}
+
+/* The group names Nodes by label, so one that matches is meant to hold its Pods. */
+static bool names_nodes(const struct pod_spec *spec)
+{
+	return spec->node_selector.count > 0 || spec->required_node_term_count > 0;
+}
+
+/* Other devices of the vendor: "nvidia.com/mig-1g.5gb". */
+static const char *other_devices(const struct node_room *room, const char *resource,
+				 struct arena *arena)
+{
+	size_t vendor = strcspn(resource, "/");
+	const char *text = "";
+
+	for (size_t i = 0; i < room->count; i++) {
+		const struct node_amount *amount = &room->at[i];
+
+		if (amount->row == NULL || amount->row->share == DEVICE_QUALIFIER ||
+		    amount->allocatable == 0 || strncmp(amount->resource, resource, vendor) != 0)
+			continue;
+		text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
+				    pod_request_text(arena, amount->resource, amount->allocatable),
+				    name_text(arena, amount->resource));
+	}
+	return text;
+}
+
+/* A device, of which the Node has none. */
+static void judge_absent(const struct node_demand *demand, const struct node_room *room,
+			 const struct resource *wanted, const struct node_amount *amount,
+			 struct judgement *judgement)
+{
+	const char *others = other_devices(room, wanted->name, judgement->arena);
+	const char *name = name_text(judgement->arena, wanted->name);
+	const char *why;
+
+	if (amount == NULL && others[0] == '\0' && !has_device_label(room->node) &&
+	    !names_nodes(demand->spec)) {
+		judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
+		      arena_printf(judgement->arena, "it has no %s", name));
+		return;
+	}
+	if (judgement->passing)
+		return; /* its devices may come when it is ready */
+	if (others[0] != '\0')
+		why = arena_printf(judgement->arena, "it has no %s, but %s", name, others);
+	else if (amount != NULL && amount->capacity > 0)
+		why = arena_printf(judgement->arena,
+				   "0 of its %s %s are allocatable: its device plugin calls them "
+				   "unhealthy",
+				   resource_amount_text(judgement->arena, amount->capacity), name);
+	else
+		why = arena_printf(judgement->arena,
+				   "it offers %s%s: its device plugin is not up, or its devices "
+				   "are cut otherwise",
+				   amount != NULL ? "0 " : "no ", name);
+	judge(judgement, NODE_FIT_ABSENT, COST_ABSENT, why);
+}
+
+/* ---- amounts ---- */
+
+static void judge_short(const struct resource *wanted, const struct node_amount *amount,
+			struct judgement *judgement)
+{
+	struct arena *arena = judgement->arena;
+	const char *name = name_text(arena, wanted->name);
+	const char *needed = pod_request_text(arena, wanted->name, wanted->amount);
+	int64_t empty = node_amount_largest_empty(amount);
+
+	if (wanted->amount > empty) {
+		judge(judgement, NODE_FIT_NEVER, COST_SIZE,
+		      arena_printf(arena, "it has %s %s%s, %s are needed",
+				   pod_request_text(arena, wanted->name, empty), name,
+				   amount->device_count > 0 ? " on each device" : "", needed));
+		return;
+	}
+	if (amount->device_count > 0)
+		judge(judgement, NODE_FIT_LATER, COST_BUSY,
+		      arena_printf(arena,
+				   "%s of %s %s are free, at most %s on one of its %zu devices, "
+				   "%s are needed",
+				   resource_amount_text(arena, node_amount_free(amount)),
+				   resource_amount_text(arena, amount->allocatable), name,
+				   resource_amount_text(arena, node_amount_largest(amount)),
+				   amount->device_count, needed));
+	else
+		judge(judgement, NODE_FIT_LATER, COST_BUSY,
+		      arena_printf(arena, "%s of %s %s are free, %s are needed",
+				   pod_request_text(arena, wanted->name, node_amount_free(amount)),
+				   pod_request_text(arena, wanted->name, amount->allocatable), name,
+				   needed));
+}
+
+static void judge_amounts(const struct node_demand *demand, const struct node_room *room,
+			  struct judgement *judgement)
+{
+	for (size_t i = 0; i < demand->request.count; i++) {
+		const struct resource *wanted = &demand->request.at[i];
+		const struct node_amount *amount = node_room_amount(room, wanted->name);
+		const struct device_row *row = demand->rows[i];
+		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
+
+		if (wanted->amount == 0 || (pods && amount == NULL) ||
+		    (row != NULL && row->share == DEVICE_QUALIFIER &&
+		     (amount == NULL || amount->allocatable == 0)))
+			continue;
+		if (row != NULL && (amount == NULL || amount->allocatable == 0))
+			judge_absent(demand, room, wanted, amount, judgement);
+		else if (amount == NULL)
+			judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
+			      arena_printf(judgement->arena, "it has no %s",
+					   name_text(judgement->arena, wanted->name)));
+		else if (wanted->amount > node_amount_largest(amount))
+			judge_short(wanted, amount, judgement);
+	}
+}
+
+/* ---- the Node ---- */
+
+/* Out of memory, just started, cordoned: taints that pass. Those of an end do not. */
+static bool passes(const struct taint *taint)
+{
+	static const char *const prefixes[] = { "node.kubernetes.io/",
+						"node.cloudprovider.kubernetes.io/uninitialized" };
+
+	if (strcmp(taint->key, "node.kubernetes.io/out-of-service") == 0)
+		return false;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(taint->key, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+static void judge_node(const struct node_demand *demand, const struct node *node,
+		       struct judgement *judgement)
+{
+	struct arena *arena = judgement->arena;
+	const struct taint *taint = node_fit_taint(demand, node);
+	const char *why = node_fit_labels_why(demand->spec, node, arena);
+
+	if (why[0] != '\0')
+		judge(judgement, NODE_FIT_NEVER, COST_LABEL, why);
+	if (node->unschedulable && (taint == NULL || passes(taint)))
+		judge(judgement, NODE_FIT_LATER, COST_PASSING, "it is cordoned");
+	else if (taint != NULL)
+		judge(judgement, passes(taint) ? NODE_FIT_LATER : NODE_FIT_NEVER,
+		      passes(taint) ? COST_PASSING : COST_TAINT,
+		      arena_printf(arena, "taint %s%s%s:%s is not tolerated",
+				   name_text(arena, taint->key), taint->value[0] != '\0' ? "=" : "",
+				   name_text(arena, taint->value), taint->effect));
+}
+
+void node_fit_check(const struct node_demand *demand, const struct node_room *room,
+		    struct arena *arena, struct node_fit *ret_fit)
+{
+	struct judgement judgement = { .arena = arena, .level = NODE_FIT_NOW, .why = "" };
+
+	judge_node(demand, room->node, &judgement);
+	judgement.passing = judgement.level == NODE_FIT_LATER || !node_room_ready(room);
+	if (!node_room_ready(room) && judgement.cost == 0)
+		judge(&judgement, NODE_FIT_LATER, COST_PASSING, "it is not Ready");
+	judge_amounts(demand, room, &judgement);
+	*ret_fit = (struct node_fit){ judgement.level, room, judgement.why, judgement.cost };
+}
+
+void node_fit_best(const struct node_demand *demand, const struct node_rooms *rooms,
+		   struct arena *arena, struct node_fit *ret_fit)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* of texts that nobody will read */
+	struct node_fit best = { .why = "" };
+
+	for (size_t i = 0; i < rooms->count; i++) {
+		struct node_fit fit;
+
+		node_fit_check(demand, &rooms->at[i], &scratch, &fit);
+		if (fit.level > best.level || (fit.level == best.level && fit.cost < best.cost))
+			best = fit;
+		arena_reset(&scratch);
+	}
+	best.why = "";
+	if (best.room != NULL)
+		node_fit_check(demand, best.room, arena, &best);
+	*ret_fit = best;
+}
+
+/* ---- in words ---- */
+
+/* What a Node that matches has of the resource; NULL: nothing for this Pod. */
+static const struct node_amount *open_amount(const struct node_demand *demand,
+					     const struct node_room *room, const char *resource)
+{
+	if (!node_match_selects(demand->spec, room->node) ||
+	    node_fit_taint(demand, room->node) != NULL)
+		return NULL;
+	return node_room_amount(room, resource);
+}
+
+/* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": what fragmentation keeps from
+ * being used. */
+static const char *fragments_text(const struct node_demand *demand, const struct node_rooms *rooms,
+				  struct arena *arena)
+{
+	for (size_t d = 0; d < demand->request.count; d++) {
+		const struct resource *wanted = &demand->request.at[d];
+		int64_t sum = 0, largest = 0;
+		size_t nodes = 0;
+
+		if (demand->rows[d] == NULL || demand->rows[d]->share == DEVICE_QUALIFIER ||
+		    wanted->amount == 0)
+			continue;
+		for (size_t i = 0; i < rooms->count; i++) {
+			const struct node_amount *amount =
+				open_amount(demand, &rooms->at[i], wanted->name);
+			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
+
+			nodes += left > 0;
+			sum = sum + left > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : sum + left;
+			if (left > 0 && node_amount_largest(amount) > largest)
+				largest = node_amount_largest(amount);
+		}
+		if (nodes > 1 && sum >= wanted->amount && largest < wanted->amount)
+			return arena_printf(arena,
+					    "; fragmented: %s %s are free on %zu Nodes that match, "
+					    "at most %s in one piece",
+					    resource_amount_text(arena, sum),
+					    name_text(arena, wanted->name), nodes,
+					    resource_amount_text(arena, largest));
+	}
+	return "";
+}
+
+const char *node_fit_text(const struct node_demand *demand, const struct node_rooms *rooms,
+			  const struct node_fit *best, struct arena *arena)
+{
+	const char *node = best->room != NULL ? name_text(arena, best->room->node->name) : "";
+
+	switch (best->level) {
+	case NODE_FIT_NEVER:
+		return arena_printf(arena,
+				    "no Node of the cluster could ever hold it (a node autoscaler "
+				    "would have to add one), the closest is Node %s: %s",
+				    node, best->why);
+	case NODE_FIT_ABSENT:
+		return arena_printf(arena,
+				    "Node %s is Ready and matches, but %s (a node autoscaler may "
+				    "take it for unready)",
+				    node, best->why);
+	case NODE_FIT_LATER:
+		return arena_printf(arena,
+				    "waits for room or for a new Node (node autoscaler), the "
+				    "closest is Node %s: %s%s",
+				    node, best->why, fragments_text(demand, rooms, arena));
+	case NODE_FIT_NOW:
+		if (rooms->partial)
+			return arena_printf(arena,
+					    "Node %s could hold it when it is empty; what Pods of "
+					    "others take there is not known",
+					    node);
+		return arena_printf(arena, "Node %s has room for it now", node);
+	case NODE_FIT_NONE:
+		break;
+	}
+	return "";
+}

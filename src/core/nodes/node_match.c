@@ -1,0 +1,119 @@
+#include "core/nodes/node_match.h"
+
+#include <string.h>
+
+#define NUMBER_DIGITS_MAX 18
+
+bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint)
+{
+	for (size_t i = 0; i < spec->toleration_count; i++) {
+		const struct toleration *one = &spec->tolerations[i];
+		bool exists = strcmp(one->operation, "Exists") == 0;
+		if (one->effect[0] != '\0' && strcmp(one->effect, taint->effect) != 0)
+			continue;
+		if (one->key[0] == '\0' ? exists :
+					  strcmp(one->key, taint->key) == 0 &&
+						  (exists || strcmp(one->value, taint->value) == 0))
+			return true;
+	}
+	return false;
+}
+
+const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node)
+{
+	for (size_t i = 0; i < node->taint_count; i++) {
+		const struct taint *taint = &node->taints[i];
+		if (strcmp(taint->effect, "NoSchedule") != 0 &&
+		    strcmp(taint->effect, "NoExecute") != 0)
+			continue;
+		if (!node_match_tolerates(spec, taint))
+			return taint;
+	}
+	return NULL;
+}
+
+bool node_match_selector(const struct labels *selector, const struct node *node)
+{
+	for (size_t i = 0; i < selector->count; i++) {
+		const char *value = labels_value(&node->labels, selector->at[i].key);
+		if (value == NULL || strcmp(value, selector->at[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool is_among(const struct strings *values, const char *value)
+{
+	for (size_t i = 0; i < values->count; i++)
+		if (strcmp(values->at[i], value) == 0)
+			return true;
+	return false;
+}
+
+/* A whole number as strconv.ParseInt takes it; longer ones are no label that means a number. */
+static bool read_number(const char *text, int64_t *ret_value)
+{
+	bool negative = *text == '-';
+	if (*text == '-' || *text == '+')
+		text++;
+	size_t digits = strspn(text, "0123456789");
+	if (digits == 0 || digits > NUMBER_DIGITS_MAX || text[digits] != '\0')
+		return false;
+	*ret_value = 0;
+	for (size_t i = 0; i < digits; i++)
+		*ret_value = *ret_value * 10 + (text[i] - '0');
+	if (negative)
+		*ret_value = -*ret_value;
+	return true;
+}
+
+static bool compares(const struct node_expression *expression, const char *value, bool greater)
+{
+	int64_t left, right;
+	if (value == NULL || expression->values.count != 1 || !read_number(value, &left) ||
+	    !read_number(expression->values.at[0], &right))
+		return false;
+	return greater ? left > right : left < right;
+}
+
+bool node_match_expression(const struct node_expression *expression, const struct node *node)
+{
+	const char *value;
+	if (!expression->is_field)
+		value = labels_value(&node->labels, expression->key);
+	else
+		value = strcmp(expression->key, "metadata.name") == 0 ? node->name : NULL;
+	if (strcmp(expression->operation, "In") == 0)
+		return value != NULL && is_among(&expression->values, value);
+	if (strcmp(expression->operation, "NotIn") == 0)
+		return value == NULL || !is_among(&expression->values, value);
+	if (strcmp(expression->operation, "Exists") == 0)
+		return value != NULL;
+	if (strcmp(expression->operation, "DoesNotExist") == 0)
+		return value == NULL;
+	if (strcmp(expression->operation, "Gt") == 0)
+		return compares(expression, value, true);
+	return strcmp(expression->operation, "Lt") == 0 && compares(expression, value, false);
+}
+
+/* A term without expressions matches no Node. */
+static bool matches_term(const struct node_term *term, const struct node *node)
+{
+	for (size_t i = 0; i < term->count; i++)
+		if (!node_match_expression(&term->expressions[i], node))
+			return false;
+	return term->count > 0;
+}
+
+bool node_match_affinity(const struct pod_spec *spec, const struct node *node)
+{
+	for (size_t i = 0; i < spec->required_node_term_count; i++)
+		if (matches_term(&spec->required_node_terms[i], node))
+			return true;
+	return spec->required_node_term_count == 0;
+}
+
+bool node_match_selects(const struct pod_spec *spec, const struct node *node)
+{
+	return node_match_selector(&spec->node_selector, node) && node_match_affinity(spec, node);
+}

@@ -1,0 +1,21 @@
+/* May a Pod's spec be put on a Node, as the scheduler reads node selectors, required node affinity,
+ * taints and tolerations (kubernetes.io/docs/concepts/scheduling-eviction). Pure.
+ * Must not say whether there is room: sizes are the inventory's. */
+#ifndef CORE_NODES_NODE_MATCH_H
+#define CORE_NODES_NODE_MATCH_H
+
+#include <stdbool.h>
+
+#include "core/model/kubernetes.h"
+
+/* nodeSelector, and one term of the required node affinity (where there are terms). An operator that
+ * is not known, or Gt and Lt without one whole number, match nothing. */
+bool node_match_selects(const struct pod_spec *spec, const struct node *node);
+bool node_match_selector(const struct labels *selector, const struct node *node);
+bool node_match_affinity(const struct pod_spec *spec, const struct node *node);
+bool node_match_expression(const struct node_expression *expression, const struct node *node);
+/* The first NoSchedule or NoExecute taint that the Pod does not tolerate, NULL for none. */
+const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node);
+bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint);
+
+#endif

@@ -1,0 +1,119 @@
+#include "core/nodes/node_sample.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "core/nodes/leaving_taint.h"
+#include "core/nodes/node_fit.h"
+
+struct ranked {
+	const struct node_room *room;
+	enum node_fit_level level;
+	int cost;
+};
+
+struct ranking {
+	struct ranked at[NODE_SAMPLE_NODES_MAX];
+	size_t count;
+};
+
+bool node_sample_unschedulable(const struct pod *pod)
+{
+	const struct condition *scheduled =
+		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+
+	return pod->spec.node_name[0] == '\0' && scheduled != NULL &&
+	       strcmp(scheduled->status, "False") == 0 &&
+	       strcmp(scheduled->reason, "SchedulingGated") != 0;
+}
+
+/* The one that outlook.h looks at: the first by name. */
+static const struct pod *waiting_pod(const struct worker_group *group,
+				     const struct pod *const *pods, size_t pod_count)
+{
+	const struct pod *first = NULL;
+
+	for (size_t i = 0; i < pod_count; i++) {
+		const char *name = labels_value(&pods[i]->labels, LABEL_GROUP);
+
+		if (name != NULL && strcmp(name, group->name) == 0 &&
+		    node_sample_unschedulable(pods[i]) &&
+		    (first == NULL || strcmp(pods[i]->name, first->name) < 0))
+			first = pods[i];
+	}
+	return first;
+}
+
+/* Rooms come by name, so of equal ones the first stays first, as in node_fit_best. */
+static void rank(struct ranking *ranking, const struct ranked *new)
+{
+	size_t at = ranking->count;
+
+	while (at > 0 &&
+	       (ranking->at[at - 1].level < new->level ||
+		(ranking->at[at - 1].level == new->level && ranking->at[at - 1].cost > new->cost)))
+		at--;
+	if (at == NODE_SAMPLE_NODES_MAX)
+		return;
+	if (ranking->count < NODE_SAMPLE_NODES_MAX)
+		ranking->count++;
+	for (size_t i = ranking->count - 1; i > at; i--)
+		ranking->at[i] = ranking->at[i - 1];
+	ranking->at[at] = *new;
+}
+
+static void rank_all(const struct node_rooms *rooms, const struct node_demand *demand,
+		     struct ranking *ret)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* of texts that nobody reads */
+
+	*ret = (struct ranking){ .count = 0 };
+	for (size_t i = 0; i < rooms->count; i++) {
+		struct node_fit fit;
+
+		if (leaving_taint(rooms->at[i].node) != NULL)
+			continue;
+		node_fit_check(demand, &rooms->at[i], &scratch, &fit);
+		rank(ret, &(struct ranked){ &rooms->at[i], fit.level, fit.cost });
+		arena_reset(&scratch);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct node_room *left = *(const struct node_room *const *)a;
+	const struct node_room *right = *(const struct node_room *const *)b;
+
+	return (left > right) - (left < right);
+}
+
+size_t node_sample(const struct node_rooms *rooms, const struct ray_cluster *cluster,
+		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
+		   const struct node_room ***ret_rooms)
+{
+	const struct node_room **found;
+	size_t count = 0, kept = 0;
+
+	if (cluster->group_count > NODE_SAMPLE_GROUPS_MAX)
+		return 0;
+	found = arena_array(arena, cluster->group_count * NODE_SAMPLE_NODES_MAX, sizeof(*found));
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const struct worker_group *group = &cluster->groups[g];
+		const struct pod *pod = waiting_pod(group, pods, pod_count);
+		struct node_demand demand;
+		struct ranking ranking;
+
+		node_demand_init(&demand, pod != NULL ? &pod->spec : &group->template.spec,
+				 pod == NULL, rooms->devices, arena);
+		rank_all(rooms, &demand, &ranking);
+		for (size_t i = 0; i < ranking.count; i++)
+			found[count++] = ranking.at[i].room;
+	}
+	sort_stable(found, count, sizeof(*found), compare);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || found[kept - 1] != found[i])
+			found[kept++] = found[i];
+	*ret_rooms = found;
+	return kept;
+}

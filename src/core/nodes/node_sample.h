@@ -1,0 +1,22 @@
+/* The few Nodes of many that matter to the groups of one RayCluster: those closest to holding one of
+ * its Pods. What outlook.h says of the sample is what it would say of all. Pure. */
+#ifndef CORE_NODES_NODE_SAMPLE_H
+#define CORE_NODES_NODE_SAMPLE_H
+
+#include <stddef.h>
+
+#include "core/nodes/node_room.h"
+
+/* For each group at most so many Nodes; of a RayCluster with more groups there is no sample. */
+#define NODE_SAMPLE_NODES_MAX 8
+#define NODE_SAMPLE_GROUPS_MAX 32
+
+/* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end (core/decide/leaving) are
+ * not in it: they are told of by who watches them. pods: of the RayCluster, in any order. */
+size_t node_sample(const struct node_rooms *rooms, const struct ray_cluster *cluster,
+		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
+		   const struct node_room ***ret_rooms);
+/* The Pod is there and the scheduler found no Node for it. */
+bool node_sample_unschedulable(const struct pod *pod);
+
+#endif

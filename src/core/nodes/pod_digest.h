@@ -1,0 +1,33 @@
+/* All Pods of a cluster in little memory, for what they take of their Nodes: each Pod that asks for an
+ * accelerator is kept in short (names, labels of Ray, Node, requests, its devices), and the others are
+ * added up, one sum for each Node and RayCluster. A sum is a Pod that counts as many (POD_REQUEST_PODS).
+ * The caller owns struct pod_digest; what is added is copied. Must not be used for anything but room. */
+#ifndef CORE_NODES_POD_DIGEST_H
+#define CORE_NODES_POD_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+
+struct pod_digest {
+	struct arena arena;
+	const struct device_table *devices;
+	struct map sums; /* by Node and RayCluster; in the arena */
+	VEC(struct pod) kept;
+	size_t seen;     /* Pods added */
+	size_t most;     /* entries that may be kept */
+	bool overflowed; /* there were more: the digest is of no use */
+};
+
+/* most: ceiling of entries, 1 and above. */
+void pod_digest_init(struct pod_digest *digest, const struct device_table *devices, size_t most);
+void pod_digest_done(struct pod_digest *digest);
+void pod_digest_add(struct pod_digest *digest, const struct pod *pod);
+/* All of it, by Node and name; nothing may be added afterwards. Lives as long as the digest. */
+const struct pod *pod_digest_finish(struct pod_digest *digest, size_t *ret_count);
+
+#endif

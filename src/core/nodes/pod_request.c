@@ -1,0 +1,81 @@
+#include "core/nodes/pod_request.h"
+
+#include <string.h>
+
+struct sum {
+	VEC(struct resource) items;
+};
+
+static void add(struct arena *arena, struct sum *sum, const struct quantity *quantity)
+{
+	struct resource *item = NULL;
+
+	for (size_t i = 0; i < sum->items.count && item == NULL; i++)
+		if (strcmp(sum->items.at[i].name, quantity->name) == 0)
+			item = &sum->items.at[i];
+	if (item == NULL) {
+		item = VEC_ADD(arena, &sum->items);
+		item->name = quantity->name;
+	}
+	/* Each is at most RESOURCE_AMOUNT_MAX, so the sum of two does not overflow. */
+	item->amount += quantity->amount;
+	if (item->amount > RESOURCE_AMOUNT_MAX)
+		item->amount = RESOURCE_AMOUNT_MAX;
+}
+
+static bool is_in(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
+{
+	static const struct quantity one_pod = { POD_REQUEST_PODS, "1", true, RESOURCE_UNIT };
+	struct sum sum = { .items = { .at = NULL } };
+	bool counted = false;
+
+	for (size_t c = 0; c < spec->container_count; c++) {
+		const struct container *container = &spec->containers[c];
+
+		for (size_t i = 0; i < container->requests.count; i++)
+			add(arena, &sum, &container->requests.at[i]);
+		for (size_t i = 0; i < container->limits.count; i++)
+			if (!is_in(&container->requests, container->limits.at[i].name))
+				add(arena, &sum, &container->limits.at[i]);
+		counted = counted || is_in(&container->requests, POD_REQUEST_PODS);
+	}
+	if (!counted)
+		add(arena, &sum, &one_pod);
+	return resources_sort(sum.items.at, sum.items.count);
+}
+
+bool pod_request_holds(const struct pod *pod)
+{
+	return pod->spec.node_name[0] != '\0' && strcmp(pod->phase, "Succeeded") != 0 &&
+	       strcmp(pod->phase, "Failed") != 0;
+}
+
+static bool is_bytes(const char *resource)
+{
+	return strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0 ||
+	       strncmp(resource, "hugepages-", strlen("hugepages-")) == 0;
+}
+
+const char *pod_request_text(struct arena *arena, const char *resource, int64_t amount)
+{
+	static const char *const units[] = { "", "Ki", "Mi", "Gi", "Ti" };
+	size_t unit = 0;
+
+	if (!is_bytes(resource))
+		return resource_amount_text(arena, amount);
+	while (unit + 1 < sizeof(units) / sizeof(units[0]) && amount >= 1024 * RESOURCE_UNIT) {
+		amount /= 1024;
+		unit++;
+	}
+	/* One digit is enough to compare by eye. */
+	amount -= amount % (RESOURCE_UNIT / 10);
+	return arena_printf(arena, "%s%s", resource_amount_text(arena, amount), units[unit]);
+}

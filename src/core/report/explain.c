@@ -1,0 +1,335 @@
+#include "core/report/explain.h"
+
+#include <string.h>
+
+#include "core/decide/demand.h"
+#include "core/decide/outlook.h"
+#include "core/decide/patch.h"
+#include "core/model/reason.h"
+
+#define SHAPES_MAX 3 /* named in one message */
+
+struct words {
+	const char *reason, *message;
+};
+
+struct shape {
+	const struct ray_request *request;
+	int64_t count;
+	enum schedule_phase phase;
+};
+
+struct shapes {
+	struct shape at[SHAPES_MAX];
+	size_t count;
+	int64_t more; /* bundles of further shapes */
+	int64_t total;
+};
+
+static void add_shape(struct shapes *shapes, const struct schedule_placement *item)
+{
+	shapes->total += item->count;
+	for (size_t i = 0; i < shapes->count; i++) {
+		struct shape *shape = &shapes->at[i];
+		if (shape->phase == item->phase &&
+		    demand_compare_requests(shape->request, item->bundle) == 0) {
+			shape->count += item->count;
+			return;
+		}
+	}
+	if (shapes->count < SHAPES_MAX)
+		shapes->at[shapes->count++] =
+			(struct shape){ item->bundle, item->count, item->phase };
+	else
+		shapes->more += item->count;
+}
+
+/* What stands on the new workers of the group: of requests or of demand. */
+static struct shapes shapes_on_new(const struct situation *s, const struct group *group,
+				   bool requests)
+{
+	struct shapes shapes = { .count = 0 };
+	for (size_t n = 0; n < s->result->node_count; n++) {
+		const struct schedule_node_result *node = &s->result->nodes[n];
+		if (node->worker != SCHEDULE_NO_INDEX || node->type != group->index + 1)
+			continue;
+		for (size_t i = 0; i < node->placement_count; i++)
+			if ((node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT) == requests)
+				add_shape(&shapes, &node->placements[i]);
+	}
+	return shapes;
+}
+
+static const char *shapes_text(const struct situation *s, const struct shapes *shapes,
+			       const char *adjective)
+{
+	const char *text = "";
+	for (size_t i = 0; i < shapes->count; i++) {
+		const struct shape *shape = &shapes->at[i];
+		const char *separator = i == 0                                      ? "" :
+					i + 1 == shapes->count && shapes->more == 0 ? " and " :
+										      ", ";
+		const char *gang = shape->phase == SCHEDULE_PHASE_GANG ? " of placement groups" :
+									 "";
+		text = arena_printf(s->arena, "%s%s%lld %s bundle%s%s %s", text, separator,
+				    (long long)shape->count, adjective,
+				    shape->count == 1 ? "" : "s", gang,
+				    demand_bundle_text(s->arena, shape->request));
+	}
+	if (shapes->more > 0)
+		text = arena_printf(s->arena, "%s and %lld more", text, (long long)shapes->more);
+	return text;
+}
+
+static const char *plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static const char *held_back_text(const struct situation *s, const struct group *group)
+{
+	int64_t held = group->launch_replicas - group->allowed_replicas;
+	if (held <= 0)
+		return "";
+	return arena_printf(s->arena, "; %lld of them later, as many workers are still starting",
+			    (long long)(held * group->hosts));
+}
+
+static const char *stuck_text(const struct situation *s)
+{
+	if (s->stuck_bundles == 0)
+		return "";
+	return arena_printf(
+		s->arena,
+		"; %lld bundle%s fit%s on living workers by the numbers, but %s pending "
+		"for %lld s",
+		(long long)s->stuck_bundles, plural(s->stuck_bundles),
+		s->stuck_bundles == 1 ? "s" : "", s->stuck_bundles == 1 ? "stays" : "stay",
+		(long long)s->stuck_seconds);
+}
+
+/* Why the first worker that leaves does. */
+static const char *leaving_text(const struct situation *s, const struct group *group)
+{
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (worker->leaving)
+			return arena_printf(s->arena, "%s: %s", worker->pod_name,
+					    worker->leaving_why);
+	}
+	return "";
+}
+
+static struct words words_of_bounds(const struct situation *s, const struct group *group)
+{
+	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
+	if (patched < replicas && group->leaving > 0 && replicas <= group->spec->max_replicas)
+		return (struct words){
+			REASON_SCALE_DOWN_LEAVING,
+			arena_printf(s->arena,
+				     "%lld worker%s about to go need%s no (further) "
+				     "replacement; %s",
+				     (long long)group->leaving, plural(group->leaving),
+				     group->leaving == 1 ? "s" : "", leaving_text(s, group))
+		};
+	if (patched < replicas)
+		return (struct words){
+			REASON_SCALE_DOWN_MAX_REPLICAS,
+			arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
+				     (long long)replicas, (long long)group->spec->max_replicas)
+		};
+	if (patched > replicas && patched <= group->spec->min_replicas)
+		return (struct words){
+			REASON_SCALE_UP_MIN_REPLICAS,
+			arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
+				     (long long)replicas, (long long)group->spec->min_replicas)
+		};
+	if (patched > replicas)
+		return (struct words){ REASON_REPLICAS_REPAIRED,
+				       arena_printf(s->arena,
+						    "replicas %lld is below the %lld that live",
+						    (long long)replicas, (long long)patched) };
+	int64_t finished = patch_finished_names(s, group);
+	if (finished > 0)
+		return (struct words){
+			REASON_WORKERS_TO_DELETE_CLEARED,
+			arena_printf(s->arena, "%lld deleted worker%s taken out of workersToDelete",
+				     (long long)finished, plural(finished))
+		};
+	return (struct words){ "", "" };
+}
+
+static struct words words_of_replacement(const struct situation *s, const struct group *group)
+{
+	return (struct words){ REASON_SCALE_UP_REPLACEMENT,
+			       arena_printf(s->arena, "%lld worker%s in use %s about to go; %s",
+					    (long long)group->launches_for_leaving,
+					    plural(group->launches_for_leaving),
+					    group->launches_for_leaving == 1 ? "is" : "are",
+					    leaving_text(s, group)) };
+}
+
+/* New Pods that some Node could hold need no words. */
+static const char *outlook_text(struct situation *s, struct group *group)
+{
+	const char *text = outlook_of_launch(s, group);
+
+	return text[0] == '\0' || group->outlook_fits ? "" : arena_printf(s->arena, "; %s", text);
+}
+
+static struct words words_of_launch(struct situation *s, struct group *group)
+{
+	bool requests = !group->launches_for_demand && group->launches_for_request;
+	const char *held =
+		arena_printf(s->arena, "%s%s", held_back_text(s, group), outlook_text(s, group));
+	int64_t launch = group->to_launch;
+	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
+		return group->launches_for_leaving > 0 ? words_of_replacement(s, group) :
+							 words_of_bounds(s, group);
+	if (!group->launches_for_demand && !group->launches_for_request)
+		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
+				       arena_printf(s->arena,
+						    "minReplicas %lld lacks %lld worker%s%s",
+						    (long long)group->spec->min_replicas,
+						    (long long)launch, plural(launch), held) };
+	struct shapes shapes = shapes_on_new(s, group, requests);
+	return (struct words){ requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
+			       arena_printf(s->arena, "%s need%s %lld new worker%s%s%s",
+					    shapes_text(s, &shapes,
+							requests ? "requested" : "pending"),
+					    shapes.total == 1 ? "s" : "", (long long)launch,
+					    plural(launch), held, requests ? "" : stuck_text(s)) };
+}
+
+/* Of the drains: how many for this reason, and the shortest idleness among them. */
+static int64_t count_drains(const struct situation *s, const struct group *group,
+			    const char *reason, int64_t *ret_shortest_ms)
+{
+	int64_t count = 0;
+
+	*ret_shortest_ms = INT64_MAX;
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+
+		if (worker->action != TERMINATE_DRAIN || strcmp(worker->action_reason, reason) != 0)
+			continue;
+		count++;
+		if (worker->node->idle_duration_ms < *ret_shortest_ms)
+			*ret_shortest_ms = worker->node->idle_duration_ms;
+	}
+	return count;
+}
+
+static struct words words_of_drain(const struct situation *s, const struct group *group)
+{
+	int64_t shortest;
+	int64_t above = count_drains(s, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
+	int64_t idle = count_drains(s, group, REASON_IDLE, &shortest);
+	const char *text;
+
+	if (above > 0) {
+		text = arena_printf(s->arena, "%lld idle worker%s above maxReplicas %lld",
+				    (long long)above, plural(above),
+				    (long long)group->spec->max_replicas);
+		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS, text };
+	}
+	if (idle == 0)
+		return (struct words){ REASON_WORKER_RECYCLED,
+				       "hosts of a replica whose other hosts are gone" };
+	text = arena_printf(s->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
+			    (long long)idle, plural(idle), idle == 1 ? "" : "at least ",
+			    (long long)(shortest / MS_PER_SECOND),
+			    (long long)(group->idle_timeout_ms / MS_PER_SECOND));
+	return (struct words){ REASON_SCALE_DOWN_IDLE, text };
+}
+
+/* The reason of the deletes and stops of the group. */
+static struct words words_of_removal(const struct situation *s, const struct group *group)
+{
+	const char *first = NULL;
+	int64_t count = 0;
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &s->workers[group->first_worker + i];
+		if (worker->action != TERMINATE_DELETE && worker->action != TERMINATE_STOP)
+			continue;
+		count++;
+		if (first == NULL || strcmp(worker->action_reason, REASON_DRAINED) == 0)
+			first = worker->action_reason;
+	}
+	if (count == 0)
+		return (struct words){ NULL, "" };
+	if (strcmp(first, REASON_DRAINED) == 0)
+		return (struct words){ REASON_SCALE_DOWN_DRAINED,
+				       arena_printf(s->arena,
+						    "%lld drained worker%s with nothing in use",
+						    (long long)count, plural(count)) };
+	if (strcmp(first, REASON_ABOVE_MAX_REPLICAS) == 0)
+		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
+				       arena_printf(s->arena,
+						    "%lld worker%s above maxReplicas %lld",
+						    (long long)count, plural(count),
+						    (long long)group->spec->max_replicas) };
+	return (struct words){ REASON_WORKER_RECYCLED,
+			       arena_printf(s->arena,
+					    "%lld worker%s whose raylet is gone or never came",
+					    (long long)count, plural(count)) };
+}
+
+static struct words words_of_taking_back(const struct situation *s, const struct group *group)
+{
+	if (group->backed_off_taken > 0)
+		return (struct words){
+			REASON_SCALE_DOWN_BACK_OFF,
+			arena_printf(s->arena,
+				     "%lld replica%s taken back, the group brings no "
+				     "capacity: %s",
+				     (long long)group->backed_off_taken,
+				     plural(group->backed_off_taken),
+				     group->backoff != NULL ? group->backoff->message : "")
+		};
+	return (struct words){
+		REASON_SCALE_DOWN_UNNEEDED,
+		arena_printf(s->arena, "%lld launched replica%s that nothing needs any more",
+			     (long long)group->cancelled, plural(group->cancelled))
+	};
+}
+
+static struct words words_of(struct situation *s, struct group *group)
+{
+	if (group->frozen)
+		return (struct words){ "", "" };
+	if (group->to_launch > 0)
+		return words_of_launch(s, group);
+	if (group->backed_off_taken > 0 || group->cancelled > 0)
+		return words_of_taking_back(s, group);
+	struct words removal = words_of_removal(s, group);
+	if (removal.reason != NULL)
+		return removal;
+	if (group->drained > 0)
+		return words_of_drain(s, group);
+	return words_of_bounds(s, group);
+}
+
+void explain_groups(struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		struct group *group = &s->groups[g];
+		struct words words = words_of(s, group);
+		struct plan_group *item = VEC_ADD(s->arena, &s->plan->groups);
+		item->name = group->spec->name;
+		item->replicas = group->spec->replicas;
+		item->target_replicas = group->target_replicas;
+		item->to_launch = group->to_launch;
+		item->worker_gpus = group->capacity.gpu_amount;
+		item->missing = group->missing;
+		item->reason = words.reason;
+		item->message = words.message;
+		if (!group->backed_off)
+			continue;
+		struct plan_backoff *backoff = ARENA_NEW(s->arena, struct plan_backoff);
+		*backoff = (struct plan_backoff){ group->backoff->until, group->backoff->seconds,
+						  group->backoff->cause, group->backoff->message };
+		item->backoff = backoff;
+	}
+}

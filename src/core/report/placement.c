@@ -1,0 +1,140 @@
+#include "core/report/placement.h"
+
+/* Received entries of equal requests are used up in the order of the received list. */
+struct cursor {
+	size_t entry;
+	int64_t used;
+};
+
+struct writer {
+	struct situation *s;
+	struct cursor *demands;      /* per demand */
+	struct cursor **constraints; /* per constraint and demand */
+	int64_t *made;               /* per group: new workers named so far */
+};
+
+static const char *head_name(const struct situation *s)
+{
+	if (s->head_pod != NULL)
+		return s->head_pod->name;
+	if (s->head_node != NULL && s->head_node->instance_id[0] != '\0')
+		return s->head_node->instance_id;
+	return HEAD_GROUP_NAME;
+}
+
+static const char *new_name(struct writer *w, size_t group)
+{
+	return arena_printf(w->s->arena, "new-%s-%lld", w->s->groups[group].spec->name,
+			    (long long)++w->made[group]);
+}
+
+static void name_worker(struct writer *w, const struct schedule_node_result *node,
+			const char **ret_worker, const char **ret_group)
+{
+	const struct situation *s = w->s;
+	if (node->worker == SCHEDULE_NO_INDEX) {
+		size_t group = node->type - 1;
+		*ret_worker = new_name(w, group);
+		*ret_group = s->groups[group].spec->name;
+	} else if (node->worker >= s->worker_count) {
+		*ret_worker = head_name(s);
+		*ret_group = HEAD_GROUP_NAME;
+	} else {
+		const struct worker *worker = &s->workers[node->worker];
+		*ret_worker = worker->pod != NULL ? worker->pod_name : new_name(w, worker->group);
+		*ret_group = worker->group_name;
+	}
+}
+
+static void add_placed(struct writer *w, struct plan_placement *placement,
+		       struct plan_placed placed)
+{
+	VEC_PUSH(w->s->arena, &placement->placed, placed);
+}
+
+static void add_requests(struct writer *w, struct plan_placement *placement,
+			 const struct demand *demand, struct cursor *cursor, enum demand_kind kind,
+			 int64_t count)
+{
+	while (count > 0 && cursor->entry < demand->received_count) {
+		int64_t left = demand->received_counts[cursor->entry] - cursor->used;
+		int64_t take = count < left ? count : left;
+		add_placed(w, placement,
+			   (struct plan_placed){ .kind = kind,
+						 .source = demand->source,
+						 .index = demand->received[cursor->entry],
+						 .bundle = demand->request,
+						 .count = take });
+		count -= take;
+		cursor->used += take;
+		if (cursor->used == demand->received_counts[cursor->entry])
+			*cursor = (struct cursor){ .entry = cursor->entry + 1 };
+	}
+}
+
+static void add_one(struct writer *w, struct plan_placement *placement,
+		    const struct schedule_placement *item)
+{
+	struct situation *s = w->s;
+	if (item->phase == SCHEDULE_PHASE_CONSTRAINT) {
+		size_t index = s->packed_constraints[item->list].index[item->index];
+		add_requests(w, placement, &s->constraints[item->list].at.at[index],
+			     &w->constraints[item->list][index], DEMAND_CONSTRAINT, item->count);
+	} else if (item->phase == SCHEDULE_PHASE_GANG) {
+		const struct gang *gang = &s->gangs[s->packed_gangs.index[item->index]];
+		add_placed(w, placement,
+			   (struct plan_placed){ .kind = DEMAND_GANG,
+						 .source = SOURCE_RAY,
+						 .index = gang->received,
+						 .bundle = item->bundle,
+						 .count = item->count });
+	} else if (item->phase == SCHEDULE_PHASE_DEMAND) {
+		size_t index = s->packed_demands.index[item->index];
+		add_requests(w, placement, &s->demands.at.at[index], &w->demands[index],
+			     DEMAND_REQUEST, item->count);
+	}
+}
+
+static void write_phase(struct writer *w, const struct schedule_node_result *node,
+			const char *worker, const char *group, bool constraints)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < node->placement_count; i++)
+		if ((node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT) == constraints)
+			count++;
+	if (count == 0)
+		return;
+	struct plan_placement *placement = VEC_ADD(w->s->arena, &w->s->plan->placements);
+	placement->worker = worker;
+	placement->group = group;
+	placement->constraint_phase = constraints;
+	for (size_t i = 0; i < node->placement_count; i++)
+		if ((node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT) == constraints)
+			add_one(w, placement, &node->placements[i]);
+}
+
+static struct writer writer_make(struct situation *s)
+{
+	struct writer w = { .s = s };
+	w.demands = arena_array(s->arena, s->demands.at.count, sizeof(*w.demands));
+	w.constraints = arena_array(s->arena, s->constraint_count, sizeof(*w.constraints));
+	for (size_t i = 0; i < s->constraint_count; i++)
+		w.constraints[i] = arena_array(s->arena, s->constraints[i].at.count,
+					       sizeof(*w.constraints[i]));
+	w.made = arena_array(s->arena, s->group_count, sizeof(*w.made));
+	return w;
+}
+
+void placement_write(struct situation *s)
+{
+	struct writer w = writer_make(s);
+	for (size_t i = 0; i < s->result->node_count; i++) {
+		const struct schedule_node_result *node = &s->result->nodes[i];
+		if (node->worker == SCHEDULE_NO_INDEX && node->type == 0)
+			continue;
+		const char *worker, *group;
+		name_worker(&w, node, &worker, &group);
+		write_phase(&w, node, worker, group, true);
+		write_phase(&w, node, worker, group, false);
+	}
+}

@@ -1,0 +1,429 @@
+#include "core/report/served.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decide/demand.h"
+#include "core/decide/template_seen.h"
+#include "core/model/cpu_budget.h"
+#include "core/model/reason.h"
+#include "core/report/undeclared.h"
+
+struct verdict {
+	bool infeasible;
+	const char *reason, *message;
+	const char *group; /* that would serve it, NULL: none is to be named */
+};
+
+/* More of a resource than any living node has in all? Then none need be looked at. */
+static bool is_beyond_living(const struct situation *s, const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		bool implicit = strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
+					strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) == 0;
+
+		if (!implicit &&
+		    entry->amount > resources_amount(&s->most_of_living, entry->name, 0))
+			return true;
+	}
+	return false;
+}
+
+static bool fits_living(const struct situation *s, const struct ray_request *request)
+{
+	if (is_beyond_living(s, request))
+		return false;
+	for (size_t i = 0; i < s->problem.node_count; i++) {
+		const struct schedule_node *node = &s->problem.nodes[i];
+
+		if (node->running && schedule_fits_empty(request, &node->total, &node->labels))
+			return true;
+	}
+	return false;
+}
+
+static bool fits_head(const struct situation *s, const struct ray_request *request)
+{
+	return schedule_fits_empty(request, &s->head_capacity.resources, &s->head_capacity.labels);
+}
+
+static bool fits_any_group(const struct situation *s, const struct ray_request *request)
+{
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct capacity *capacity = &s->groups[g].capacity;
+		if (capacity->problem == NULL &&
+		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
+			return true;
+	}
+	return false;
+}
+
+static bool could_serve(const struct situation *s, const struct ray_request *request)
+{
+	return fits_any_group(s, request) || fits_head(s, request) || fits_living(s, request);
+}
+
+/* A group whose capacity cannot be read: nobody may say that it would not serve. */
+static const struct group *unreadable_group(const struct situation *s)
+{
+	for (size_t g = 0; g < s->group_count; g++)
+		if (s->groups[g].capacity.problem != NULL)
+			return &s->groups[g];
+	return NULL;
+}
+
+static size_t count_lacks(const struct ray_request *request, const struct resources *resources,
+			  const struct bundle_entry **ret_first)
+{
+	size_t lacks = 0;
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		if (resources_amount(resources, entry->name, 0) >= entry->amount)
+			continue;
+		if (lacks++ == 0)
+			*ret_first = entry;
+	}
+	return lacks;
+}
+
+#define LABEL_SHOWN_MAX 63
+
+/* " where zone is a or b": the first constraint of what was asked for at last. */
+static const char *selector_text(struct arena *arena, const struct ray_request *request)
+{
+	const struct label_selector *selector;
+	const struct label_constraint *constraint;
+	const char *text;
+
+	if (request->selector_count == 0)
+		return "";
+	selector = &request->selectors[request->selector_count - 1];
+	if (selector->count == 0)
+		return "";
+	constraint = &selector->constraints[0];
+	text = arena_printf(arena, " where %.*s is%s", LABEL_SHOWN_MAX, constraint->key,
+			    constraint->operation == LABEL_OPERATOR_NOT_IN ? " not" : "");
+	for (size_t i = 0; i < constraint->values.count && i < 2; i++)
+		text = arena_printf(arena, "%s%s %.*s", text, i > 0 ? " or" : "", LABEL_SHOWN_MAX,
+				    constraint->values.at[i]);
+	return constraint->values.count + selector->count > 3 || request->selector_count > 1 ?
+		       arena_printf(arena, "%s and so on", text) :
+		       text;
+}
+
+/* Fewer resources lack, or of the same one there is more. */
+static bool is_closer(const struct resources *resources, size_t lacks,
+		      const struct bundle_entry *first, const struct resources *other,
+		      size_t other_lacks, const struct bundle_entry *other_first)
+{
+	if (lacks != other_lacks || first == NULL || first != other_first)
+		return lacks < other_lacks;
+	return resources_amount(resources, first->name, 0) >
+	       resources_amount(other, first->name, 0);
+}
+
+/* "closest is gpu-group: GPU 2 asked, 1 there". */
+static const char *explain_no_fit(const struct situation *s, const struct ray_request *request)
+{
+	const struct group *closest = NULL;
+	const struct bundle_entry *lack = NULL;
+	size_t fewest = 0;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct bundle_entry *first = NULL;
+		const struct resources *resources = &s->groups[g].capacity.resources;
+		size_t lacks = count_lacks(request, resources, &first);
+		if (closest != NULL &&
+		    !is_closer(resources, lacks, first, &closest->capacity.resources, fewest, lack))
+			continue;
+		closest = &s->groups[g];
+		fewest = lacks;
+		lack = first;
+	}
+	const char *bundle = demand_bundle_text(s->arena, request);
+	if (closest == NULL)
+		return arena_printf(s->arena, "no group could serve %s: the RayCluster has none",
+				    bundle);
+	if (lack == NULL)
+		return arena_printf(s->arena,
+				    "no group could serve %s%s: the labels of %s do not match",
+				    bundle, selector_text(s->arena, request), closest->spec->name);
+	return arena_printf(
+		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there%s",
+		bundle, closest->spec->name, resource_name_text(s->arena, lack->name),
+		resource_amount_text(s->arena, lack->amount),
+		resource_amount_text(s->arena,
+				     resources_amount(&closest->capacity.resources, lack->name, 0)),
+		undeclared_text(s, request));
+}
+
+static struct verdict held_by(const struct situation *s, const struct group *group)
+{
+	const char *name = group->spec->name;
+	if (group->problem != NULL)
+		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem, name };
+	if (group->spec->suspend)
+		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
+					 arena_printf(s->arena, "group %s is suspended", name),
+					 name };
+	return (struct verdict){ false, REASON_BACK_OFF,
+				 arena_printf(s->arena, "group %s is in back-off: %s", name,
+					      group->backoff != NULL ? group->backoff->message :
+								       ""),
+				 name };
+}
+
+/* Of something that could be served, but is not now. */
+static struct verdict explain_unserved(const struct situation *s,
+				       const struct schedule_leftover *leftover)
+{
+	const struct group *group = NULL;
+	if (leftover->limit_type != SCHEDULE_NO_INDEX && leftover->limit_type > 0)
+		group = &s->groups[leftover->limit_type - 1];
+	switch (leftover->limit) {
+	case SCHEDULE_LIMIT_HELD:
+		if (group != NULL)
+			return held_by(s, group);
+		break;
+	case SCHEDULE_LIMIT_GPU_BUDGET:
+		return (struct verdict){
+			false, REASON_MAX_GPUS,
+			arena_printf(s->arena, "%s allows no more", s->gpu_ceiling), NULL
+		};
+	case SCHEDULE_LIMIT_MAX_NODES:
+		return (struct verdict){ false, REASON_LAUNCH_LIMIT,
+					 arena_printf(s->arena,
+						      "one decision launches at most %d workers, "
+						      "the next ones go on",
+						      SCHEDULE_NEW_NODES_MAX),
+					 NULL };
+	case SCHEDULE_LIMIT_MAX_PER_TYPE:
+		if (group != NULL && group->backed_off)
+			return held_by(s, group);
+		if (group != NULL)
+			return (struct verdict){ false, REASON_MAX_REPLICAS,
+						 arena_printf(s->arena,
+							      "group %s is at maxReplicas %lld",
+							      group->spec->name,
+							      (long long)group->spec->max_replicas),
+						 group->spec->name };
+		break;
+	case SCHEDULE_LIMIT_NONE:
+		break;
+	}
+	const struct group *unreadable = unreadable_group(s);
+	if (unreadable != NULL)
+		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem, NULL };
+	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
+				 "only workers that live could serve it, and they are in use",
+				 NULL };
+}
+
+static struct verdict and_stuck(const struct situation *s, struct verdict verdict)
+{
+	verdict.message = arena_printf(s->arena,
+				       "%s; it fits on living workers by the numbers, but stays "
+				       "pending for %lld s",
+				       verdict.message, (long long)s->stuck_seconds);
+	return verdict;
+}
+
+/* What a template promises, and workers made from it lack, holds the request: it is not said to be
+ * infeasible, because one worker may be wrong. */
+static bool judge_lack(const struct situation *s, const struct ray_request *request,
+		       struct verdict *ret_verdict)
+{
+	if (fits_any_group(s, request) || fits_head(s, request))
+		return false;
+	for (size_t g = 0; g < s->group_count; g++) {
+		const struct group *group = &s->groups[g];
+		const struct template_lack *lack = template_seen_lack(group, request);
+
+		if (lack == NULL)
+			continue;
+		*ret_verdict = (struct verdict){ false, REASON_WORKER_LACKS,
+						 template_seen_lack_text(s->arena, group, lack),
+						 group->spec->name };
+		return true;
+	}
+	return false;
+}
+
+static struct verdict judge(const struct situation *s, const struct demand *demand,
+			    const struct schedule_leftover *leftover)
+{
+	const struct ray_request *request = demand->request;
+	if (demand->reason != NULL)
+		return (struct verdict){ true, demand->reason, demand->message, NULL };
+	struct verdict verdict;
+	if (judge_lack(s, request, &verdict))
+		return verdict;
+	if (!could_serve(s, request) && unreadable_group(s) == NULL)
+		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request),
+					 NULL };
+	verdict = explain_unserved(s, leftover);
+	return demand->stuck ? and_stuck(s, verdict) : verdict;
+}
+
+static struct plan_demand *add_entry(struct situation *s, const struct verdict *verdict)
+{
+	struct plan_demand *entry = verdict->infeasible ? VEC_ADD(s->arena, &s->plan->infeasible) :
+							  VEC_ADD(s->arena, &s->plan->unserved);
+	entry->reason = verdict->reason;
+	entry->message = verdict->message;
+	entry->group = verdict->group != NULL ? verdict->group : "";
+	return entry;
+}
+
+static void report_list(struct situation *s, const struct demand_list *list,
+			const struct packed_list *packed, const struct schedule_leftover *leftovers,
+			enum demand_kind kind)
+{
+	struct schedule_leftover *sums = arena_array(s->arena, list->at.count, sizeof(*sums));
+	for (size_t i = 0; i < list->at.count; i++)
+		if (list->at.at[i].reason != NULL)
+			sums[i].count = list->at.at[i].count;
+	for (size_t i = 0; i < packed->count; i++) {
+		struct schedule_leftover *sum = &sums[packed->index[i]];
+		int64_t before = sum->count;
+		if (leftovers[i].count <= 0)
+			continue;
+		*sum = leftovers[i];
+		sum->count += before;
+	}
+	for (size_t i = 0; i < list->at.count; i++) {
+		const struct demand *demand = &list->at.at[i];
+		cpu_budget_step(s->snapshot->cpu_budget);
+		if (sums[i].count <= 0)
+			continue;
+		struct verdict verdict = judge(s, demand, &sums[i]);
+		struct plan_demand *entry = add_entry(s, &verdict);
+		entry->kind = kind;
+		entry->source = demand->source;
+		entry->request = demand->request;
+		entry->count = sums[i].count;
+	}
+}
+
+#define SHAPES_TRIED_MAX 8
+
+static bool asks_part_of_gpu(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (strcmp(request->bundle[i].name, "GPU") == 0 &&
+		    request->bundle[i].amount % RESOURCE_UNIT != 0)
+			return true;
+	return false;
+}
+
+/* Which bundle is alone too much, or else how many are. */
+static struct verdict explain_gang(const struct situation *s, const struct ray_gang *gang)
+{
+	size_t count;
+	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
+	const char *together = "", *order = "";
+	size_t tried = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
+			continue;
+		struct verdict lack;
+		if (tried < SHAPES_TRIED_MAX && judge_lack(s, &bundles[i], &lack))
+			return lack;
+		if (tried++ < SHAPES_TRIED_MAX && !could_serve(s, &bundles[i]))
+			return (struct verdict){ true, REASON_NO_GROUP_FITS,
+						 explain_no_fit(s, &bundles[i]), NULL };
+		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
+			together = " on one worker";
+		else if (bundles[i].placement_count > 0)
+			together = " on workers of their own";
+		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity &&
+		    asks_part_of_gpu(&bundles[i]))
+			order = ", parts of GPUs in this order (try the largest first)";
+	}
+	return (struct verdict){
+		true, REASON_GANG_TOO_LARGE,
+		arena_printf(s->arena,
+			     "the placement group would not fit on an empty cluster at its maxima: "
+			     "%zu bundles%s, the first %s%s",
+			     count, together, demand_bundle_text(s->arena, &bundles[0]), order),
+		NULL
+	};
+}
+
+static struct verdict judge_gang(const struct situation *s, const struct gang *gang,
+				 const struct schedule_leftover *leftover)
+{
+	if (gang->reason != NULL)
+		return (struct verdict){ true, gang->reason, gang->message, NULL };
+	if (unreadable_group(s) == NULL &&
+	    !schedule_gang_possible(&s->problem, gang->gang, s->arena))
+		return explain_gang(s, gang->gang);
+	struct verdict verdict = explain_unserved(s, leftover);
+	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
+		verdict = (struct verdict){ false, REASON_FRAGMENTED,
+					    "does not fit beside what is placed already", NULL };
+	return gang->stuck ? and_stuck(s, verdict) : verdict;
+}
+
+/* By content, so that equal ones are one entry. */
+static void report_gangs(struct situation *s)
+{
+	struct schedule_leftover *left = arena_array(s->arena, s->gang_count, sizeof(*left));
+	struct plan_demand *last = NULL;
+	for (size_t i = 0; i < s->packed_gangs.count; i++)
+		left[s->packed_gangs.index[i]] = s->result->gangs[i];
+	for (size_t i = 0; i < s->gang_count; i++) {
+		const struct gang *gang = &s->gangs[s->gangs_by_content[i]];
+		const struct schedule_leftover *leftover = &left[s->gangs_by_content[i]];
+		cpu_budget_step(s->snapshot->cpu_budget);
+		if (gang->reason == NULL && leftover->count <= 0)
+			continue;
+		struct verdict verdict = judge_gang(s, gang, leftover);
+		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
+		    strcmp(last->reason, verdict.reason) == 0) {
+			last->count++;
+			continue;
+		}
+		last = add_entry(s, &verdict);
+		last->kind = DEMAND_GANG;
+		last->source = SOURCE_RAY;
+		last->gang = gang->gang;
+		last->count = 1;
+	}
+}
+
+static int compare_amounts(const void *left, const void *right)
+{
+	const struct resource *a = left;
+	const struct resource *b = right;
+	int order = strcmp(a->name, b->name);
+	return order != 0 ? order : (a->amount > b->amount) - (a->amount < b->amount);
+}
+
+/* The most that any living node has of each resource. */
+static void measure_living(struct situation *s)
+{
+	VEC(struct resource) all = { .at = NULL };
+
+	for (size_t i = 0; i < s->problem.node_count; i++) {
+		const struct schedule_node *node = &s->problem.nodes[i];
+
+		for (size_t r = 0; node->running && r < node->total.count; r++)
+			VEC_PUSH(s->arena, &all, node->total.at[r]);
+	}
+	if (all.count == 0)
+		return;
+	qsort(all.at, all.count, sizeof(*all.at), compare_amounts);
+	s->most_of_living = resources_sort(all.at, all.count); /* the last of equals stays */
+}
+
+void served_report(struct situation *s)
+{
+	measure_living(s);
+	report_list(s, &s->demands, &s->packed_demands, s->result->demands, DEMAND_REQUEST);
+	report_gangs(s);
+	for (size_t i = 0; i < s->constraint_count; i++)
+		report_list(s, &s->constraints[i], &s->packed_constraints[i],
+			    s->result->constraints[i], DEMAND_CONSTRAINT);
+}

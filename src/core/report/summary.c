@@ -1,0 +1,427 @@
+#include "core/report/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/capacity/capacity.h"
+#include "core/decide/demand.h"
+#include "core/model/reason.h"
+
+#define REPLICAS_UNLIMITED INT32_MAX /* the CRD's default of maxReplicas */
+
+static int64_t saturate(__int128 value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static void raise_by(int64_t *sum, int64_t amount)
+{
+	*sum = saturate((__int128)*sum + amount);
+}
+
+static int64_t times(int64_t count, int64_t hosts, int64_t amount)
+{
+	return saturate((__int128)saturate((__int128)count * hosts) * amount);
+}
+
+static void add_gpus(struct summary_gpus *sum, const struct summary_gpus *gpus)
+{
+	raise_by(&sum->running, gpus->running);
+	raise_by(&sum->in_use, gpus->in_use);
+	raise_by(&sum->idle, gpus->idle);
+	raise_by(&sum->starting, gpus->starting);
+	raise_by(&sum->wanted, gpus->wanted);
+	raise_by(&sum->maximum, gpus->maximum);
+}
+
+/* --- workers --- */
+
+static void add_node(struct summary_gpus *gpus, const struct ray_node *node, bool idle)
+{
+	int64_t total = resources_amount(&node->total, "GPU", 0);
+	/* What is used up has no key (T8). */
+	int64_t free = resources_amount(&node->available, "GPU", 0);
+
+	raise_by(&gpus->running, total);
+	raise_by(&gpus->in_use, free < total ? total - free : 0);
+	if (idle)
+		raise_by(&gpus->idle, total);
+}
+
+static bool is_coming(const struct plan_worker *worker)
+{
+	return worker->node == NULL && strcmp(worker->reason, REASON_BEING_DELETED) != 0 &&
+	       (worker->state == WORKER_PENDING || worker->state == WORKER_STARTING);
+}
+
+static void add_worker(const struct snapshot *snapshot, const struct plan_worker *worker,
+		       struct summary_group *group)
+{
+	group->pods[worker->state]++;
+	group->pod_count++;
+	if (is_coming(worker)) {
+		raise_by(&group->gpus.starting, group->worker_gpus);
+		if (group->waiting_reason[0] == '\0') {
+			group->waiting_reason = worker->reason;
+			group->waiting_message = worker->message;
+		}
+	}
+	if (worker->node == NULL)
+		return;
+	group->joined++;
+	add_node(&group->gpus, worker->node, worker->state == WORKER_IDLE);
+	if (worker->state != WORKER_IDLE)
+		return;
+	time_ms since = snapshot->ray_state_time - worker->node->idle_duration_ms;
+	if (group->idle_since == TIME_NONE || since < group->idle_since)
+		group->idle_since = since;
+}
+
+static void begin_group(const struct worker_group *spec, const struct plan_group *planned,
+			struct summary_group *group)
+{
+	*group = (struct summary_group){
+		.name = planned->name,
+		.replicas = planned->replicas,
+		.target_replicas = planned->target_replicas,
+		.min_replicas = spec->min_replicas,
+		.max_replicas = spec->max_replicas,
+		.hosts = spec->num_of_hosts > 0 ? spec->num_of_hosts : 1,
+		.missing = planned->missing,
+		.worker_gpus = planned->worker_gpus,
+		.backoff = planned->backoff,
+		.idle_since = TIME_NONE,
+		.reason = planned->reason,
+		.message = planned->message,
+		.waiting_reason = "",
+		.waiting_message = "",
+	};
+	group->gpus.starting = times(group->missing, 1, group->worker_gpus);
+	group->gpus.wanted = times(group->target_replicas, group->hosts, group->worker_gpus);
+	group->gpus.maximum = times(group->max_replicas, group->hosts, group->worker_gpus);
+	if (group->worker_gpus > 0 && group->max_replicas >= REPLICAS_UNLIMITED)
+		group->gpus.maximum = SUMMARY_UNLIMITED;
+}
+
+static void end_group(struct summary *summary, const struct summary_group *group)
+{
+	for (size_t i = 0; i < SUMMARY_STATE_COUNT; i++)
+		summary->pods[i] += group->pods[i];
+	summary->pod_count += group->pod_count;
+	raise_by(&summary->missing, group->missing);
+	summary->joined += group->joined;
+	add_gpus(&summary->gpus, &group->gpus);
+}
+
+/* The plan lists workers by group, in its order; those of removed groups come last. */
+static void sum_groups(const struct snapshot *snapshot, const struct plan *plan,
+		       struct arena *arena, struct summary *summary)
+{
+	struct summary_group *groups = arena_array(arena, plan->groups.count, sizeof(*groups));
+	struct summary_group removed = { .waiting_reason = "", .idle_since = TIME_NONE };
+	size_t at = 0;
+
+	for (size_t g = 0; g < plan->groups.count; g++) {
+		begin_group(&snapshot->cluster.groups[g], &plan->groups.at[g], &groups[g]);
+		for (; at < plan->workers.count &&
+		       strcmp(plan->workers.at[at].group, groups[g].name) == 0;
+		     at++)
+			add_worker(snapshot, &plan->workers.at[at], &groups[g]);
+		end_group(summary, &groups[g]);
+	}
+	for (; at < plan->workers.count; at++)
+		add_worker(snapshot, &plan->workers.at[at], &removed);
+	end_group(summary, &removed);
+	summary->groups = groups;
+	summary->group_count = plan->groups.count;
+}
+
+/* The head is there whatever is decided, so it is part of what is wanted and of the maximum. */
+static void sum_head(const struct plan *plan, struct summary *summary)
+{
+	struct summary_gpus *gpus = &summary->head_gpus;
+
+	if (plan->head_node != NULL)
+		add_node(gpus, plan->head_node, false);
+	gpus->wanted = gpus->maximum = plan->head_node != NULL ? gpus->running : plan->head_gpus;
+	add_gpus(&summary->gpus, gpus);
+}
+
+static void apply_ceilings(const struct snapshot *snapshot, struct summary *summary)
+{
+	int64_t *maximum = &summary->gpus.maximum;
+	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
+
+	if (own > 0 && own < *maximum)
+		*maximum = own;
+	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus &&
+	    snapshot->autoscaler->max_gpus < *maximum)
+		*maximum = snapshot->autoscaler->max_gpus;
+}
+
+/* --- demand --- */
+
+struct demand_sum {
+	struct arena *arena;
+	const struct strings *accelerators;
+	VEC(struct resource) entries;
+	struct summary *summary;
+};
+
+static void add_pending(struct demand_sum *sum, const struct ray_request *request, int64_t count)
+{
+	if (count <= 0)
+		return;
+	raise_by(&sum->summary->pending_bundles, count);
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+
+		if (entry->amount > 0)
+			VEC_PUSH(
+				sum->arena, &sum->entries,
+				((struct resource){ entry->name, times(count, 1, entry->amount) }));
+	}
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct resource *a = left;
+	const struct resource *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+static size_t join_equal(struct resource *entries, size_t count)
+{
+	size_t kept = 0;
+
+	if (count > 0)
+		qsort(entries, count, sizeof(*entries), compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(entries[kept - 1].name, entries[i].name) == 0)
+			raise_by(&entries[kept - 1].amount, entries[i].amount);
+		else
+			entries[kept++] = entries[i];
+	}
+	return kept;
+}
+
+static bool is_accelerator(const struct strings *accelerators, const char *name)
+{
+	for (size_t i = 0; i < accelerators->count; i++)
+		if (strcmp(accelerators->at[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* 0: GPU, 1: other accelerators, 2: the rest. */
+static int rank_of(const struct demand_sum *sum, const char *name)
+{
+	if (strcmp(name, "GPU") == 0)
+		return 0;
+	return is_accelerator(sum->accelerators, name) ? 1 : 2;
+}
+
+static void order_pending(struct demand_sum *sum)
+{
+	size_t count = join_equal(sum->entries.at, sum->entries.count), at = 0;
+	struct resource *ordered = arena_array(sum->arena, count, sizeof(*ordered));
+
+	for (int rank = 0; rank <= 2; rank++)
+		for (size_t i = 0; i < count; i++)
+			if (rank_of(sum, sum->entries.at[i].name) == rank)
+				ordered[at++] = sum->entries.at[i];
+	sum->summary->pending = ordered;
+	sum->summary->pending_count = count;
+	if (count > 0 && rank_of(sum, ordered[0].name) == 0)
+		sum->summary->pending_gpus = ordered[0].amount;
+}
+
+static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
+			struct summary *summary)
+{
+	struct strings accelerators =
+		capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
+	struct demand_sum sum = { .arena = arena,
+				  .accelerators = &accelerators,
+				  .summary = summary };
+	const struct ray_state *state = snapshot->ray_state;
+
+	if (!summary->ray_reachable || state == NULL)
+		return;
+	for (size_t i = 0; i < state->request_count; i++)
+		add_pending(&sum, &state->requests[i].request, state->requests[i].count);
+	for (size_t i = 0; i < state->gang_count; i++) {
+		size_t count;
+		const struct ray_request *bundles =
+			demand_gang_bundles(&state->gangs[i], 0, &count);
+
+		for (size_t b = 0; b < count; b++)
+			add_pending(&sum, &bundles[b], 1);
+	}
+	order_pending(&sum);
+}
+
+static void sum_requested(const struct snapshot *snapshot, struct arena *arena,
+			  struct summary *summary)
+{
+	const struct ray_state *state = summary->ray_reachable ? snapshot->ray_state : NULL;
+	size_t constraints = state != NULL ? state->constraint_count : 0;
+	VEC(struct summary_request) requested = { .at = NULL };
+
+	for (size_t c = 0; c <= constraints; c++) {
+		const struct ray_constraint *constraint =
+			c < constraints ? &state->constraints[c] : snapshot->annotation_request;
+
+		for (size_t i = 0; constraint != NULL && i < constraint->count; i++)
+			VEC_PUSH(arena, &requested,
+				 ((struct summary_request){ c < constraints ? SOURCE_RAY :
+									      SOURCE_ANNOTATION,
+							    &constraint->requests[i].request,
+							    constraint->requests[i].count }));
+	}
+	summary->requested = requested.at;
+	summary->requested_count = requested.count;
+}
+
+/* --- what is not served --- */
+
+static int64_t gpus_of_request(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (strcmp(request->bundle[i].name, "GPU") == 0)
+			return request->bundle[i].amount;
+	return 0;
+}
+
+static int64_t gpus_of(const struct plan_demand *demand)
+{
+	const struct ray_request *bundles = demand->request;
+	size_t count = 1;
+	int64_t sum = 0;
+
+	if (demand->kind == DEMAND_GANG)
+		bundles = demand_gang_bundles(demand->gang, 0, &count);
+	for (size_t i = 0; i < count; i++)
+		raise_by(&sum, gpus_of_request(&bundles[i]));
+	return times(demand->count, 1, sum);
+}
+
+struct unserved_list {
+	VEC(struct summary_unserved) at;
+};
+
+/* There are about a dozen reasons, so the list is short. */
+static void add_unserved(struct arena *arena, struct unserved_list *list,
+			 const struct plan_demand *demand, bool infeasible)
+{
+	struct summary_unserved *item = NULL;
+
+	for (size_t i = 0; item == NULL && i < list->at.count; i++)
+		if (list->at.at[i].infeasible == infeasible &&
+		    strcmp(list->at.at[i].reason, demand->reason) == 0)
+			item = &list->at.at[i];
+	if (item == NULL) {
+		item = VEC_ADD(arena, &list->at);
+		item->reason = demand->reason;
+		item->message = demand->message;
+		item->infeasible = infeasible;
+	}
+	raise_by(&item->count, demand->count);
+	raise_by(&item->gpus, gpus_of(demand));
+}
+
+static void sum_unserved(const struct plan *plan, struct arena *arena, struct summary *summary)
+{
+	struct unserved_list list = { .at = { .at = NULL } };
+
+	for (size_t i = 0; i < plan->infeasible.count; i++) {
+		add_unserved(arena, &list, &plan->infeasible.at[i], true);
+		raise_by(&summary->infeasible_total, plan->infeasible.at[i].count);
+	}
+	for (size_t i = 0; i < plan->unserved.count; i++) {
+		add_unserved(arena, &list, &plan->unserved.at[i], false);
+		raise_by(&summary->unserved_total, plan->unserved.at[i].count);
+	}
+	summary->unserved = list.at.at;
+	summary->unserved_count = list.at.count;
+}
+
+/* --- the one word --- */
+
+const struct plan_condition *summary_condition(const struct plan *plan, const char *type)
+{
+	for (size_t i = 0; i < plan->conditions.count; i++)
+		if (strcmp(plan->conditions.at[i].type, type) == 0)
+			return &plan->conditions.at[i];
+	return NULL;
+}
+
+static bool take_condition(const struct plan *plan, const char *type, const char *status,
+			   struct summary *summary)
+{
+	const struct plan_condition *condition = summary_condition(plan, type);
+
+	if (condition == NULL || strcmp(condition->status, status) != 0)
+		return false;
+	summary->reason = condition->reason;
+	summary->message = condition->message;
+	return true;
+}
+
+static bool take(struct summary *summary, const char *reason, const char *message)
+{
+	if (reason[0] == '\0')
+		return false;
+	summary->reason = reason;
+	summary->message = message;
+	return true;
+}
+
+static bool take_from_groups(struct summary *summary)
+{
+	for (size_t g = 0; g < summary->group_count; g++)
+		if (summary->groups[g].backoff != NULL &&
+		    take(summary, summary->groups[g].backoff->cause,
+			 summary->groups[g].backoff->message))
+			return true;
+	if (summary->unserved_count > 0 &&
+	    take(summary, summary->unserved[0].reason, summary->unserved[0].message))
+		return true;
+	for (size_t g = 0; g < summary->group_count; g++)
+		if (take(summary, summary->groups[g].reason, summary->groups[g].message))
+			return true;
+	for (size_t g = 0; g < summary->group_count; g++)
+		if (take(summary, summary->groups[g].waiting_reason,
+			 summary->groups[g].waiting_message))
+			return true;
+	return false;
+}
+
+static void choose_reason(const struct plan *plan, struct summary *summary)
+{
+	if (take_condition(plan, "ScalingActive", "False", summary) ||
+	    take_condition(plan, "InvalidRequest", "True", summary) ||
+	    take_condition(plan, "ReplicasReverted", "True", summary) ||
+	    take_condition(plan, CONDITION_POD_UNREADABLE, "True", summary) ||
+	    take_condition(plan, "TemplateBroken", "True", summary) || take_from_groups(summary))
+		return;
+	summary->reason = REASON_READY_FOR_NEW_SCALE;
+	summary->message = "nothing stands in the way";
+}
+
+const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
+				 struct arena *arena)
+{
+	struct summary *summary = ARENA_NEW(arena, struct summary);
+
+	summary->ray_reachable = plan->head_node != NULL;
+	sum_groups(snapshot, plan, arena, summary);
+	sum_head(plan, summary);
+	apply_ceilings(snapshot, summary);
+	sum_pending(snapshot, arena, summary);
+	sum_requested(snapshot, arena, summary);
+	sum_unserved(plan, arena, summary);
+	choose_reason(plan, summary);
+	return summary;
+}

@@ -1,0 +1,92 @@
+/* The figures of one decision, as status, metrics and tables show them: workers and GPUs by group,
+ * and what is pending. Computed from the snapshot and its plan whenever somebody asks; owned by the
+ * arena, and points into snapshot and plan.
+ * Must not decide anything, and nothing here may be decided upon: that is the plan. */
+#ifndef CORE_REPORT_SUMMARY_H
+#define CORE_REPORT_SUMMARY_H
+
+#include "base/arena.h"
+#include "core/model/plan.h"
+#include "core/model/snapshot.h"
+
+#define SUMMARY_STATE_COUNT (WORKER_GONE + 1)
+/* GPUs at the maximum: there is none (maxReplicas has the CRD's default, or the sum overflows). */
+#define SUMMARY_UNLIMITED INT64_MAX
+
+/* 1/10000 GPU, as Ray counts them. */
+struct summary_gpus {
+	int64_t running; /* on workers (or the head) that Ray knows as living, by what they report */
+	int64_t in_use;  /* of running: taken by tasks, actors, placement groups */
+	int64_t idle;    /* of running: on workers in state Idle */
+	int64_t starting; /* on Pods that have not joined and are not on their way out, and on
+			   * replicas without a Pod, by the template */
+	int64_t wanted;   /* at the target, by the template */
+	int64_t maximum;  /* at maxReplicas; of the cluster also under the ceilings */
+};
+
+struct summary_group {
+	const char *name;
+	int64_t replicas, target_replicas, min_replicas, max_replicas;
+	int64_t hosts;                     /* Pods of one replica, 1 and above */
+	int64_t pods[SUMMARY_STATE_COUNT]; /* by enum worker_state */
+	int64_t pod_count;                 /* all of them */
+	int64_t missing;                   /* Pods asked for that do not exist */
+	int64_t joined;                    /* Pods whose raylet lives for Ray */
+	int64_t worker_gpus;               /* of one worker, by the template, 1/10000 */
+	struct summary_gpus gpus;
+	const struct plan_backoff *backoff; /* NULL: none */
+	time_ms idle_since;                 /* of the worker that is idle longest; TIME_NONE */
+	const char *reason, *message;       /* of the plan; "" for no change */
+	/* Why its first Pod that has not joined does not run yet, a reason of a worker; "". */
+	const char *waiting_reason, *waiting_message;
+};
+
+/* What somebody asked to be kept, whether or not it is in use. */
+struct summary_request {
+	enum demand_source source;
+	const struct ray_request *bundle;
+	int64_t count;
+};
+
+/* Demand that is not served, by reason. */
+struct summary_unserved {
+	const char *reason;
+	bool infeasible;     /* no worker of any group could serve it; else: not now */
+	int64_t count;       /* bundles, gangs and requested bundles */
+	int64_t gpus;        /* 1/10000 that they ask for together */
+	const char *message; /* of the first of them */
+};
+
+struct summary {
+	bool ray_reachable; /* false: nothing is known of running, in_use, idle and pending */
+	const struct summary_group *groups; /* as in the plan */
+	size_t group_count;
+	/* Sums over the groups and the workers of removed groups; gpus also with the head's. */
+	int64_t pods[SUMMARY_STATE_COUNT];
+	int64_t pod_count, missing, joined;
+	struct summary_gpus gpus;
+	struct summary_gpus head_gpus;
+	/* Pending requests and placement groups of Ray, summed by resource: accelerators first, GPU
+	 * first of these, then by name; without what has amount 0. Saturated at INT64_MAX. */
+	const struct resource *pending;
+	size_t pending_count;
+	int64_t pending_bundles; /* bundles of gangs each counted */
+	int64_t pending_gpus;    /* 1/10000 */
+	const struct summary_request *requested;
+	size_t requested_count;
+	/* Infeasible first, within that in the order of the plan. */
+	const struct summary_unserved *unserved;
+	size_t unserved_count;
+	int64_t infeasible_total, unserved_total; /* sums of count */
+	/* The one word for all of it, of core/model/reason.h: why nothing is done, else what is invalid,
+	 * a back-off's cause, why demand is not served, what this decision changes, what a Pod waits
+	 * for, "ReadyForNewScale". Never "". */
+	const char *reason, *message;
+};
+
+const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
+				 struct arena *arena);
+/* The condition of this type, NULL when the plan has none. */
+const struct plan_condition *summary_condition(const struct plan *plan, const char *type);
+
+#endif

@@ -1,0 +1,13 @@
+/* One run of all phases of a problem, under a policy. schedule() decides which policies are run;
+ * nobody else calls this. */
+#ifndef CORE_SCHEDULE_SCHEDULE_PHASES_H
+#define CORE_SCHEDULE_SCHEDULE_PHASES_H
+
+#include "core/schedule/schedule.h"
+#include "core/schedule/schedule_run.h"
+
+/* The result lives in the arena. The members all false: Ray's policy. */
+struct schedule_result *schedule_phases(const struct schedule_problem *problem,
+					const struct schedule_policy *policy, struct arena *arena);
+
+#endif

@@ -1,0 +1,315 @@
+#include "core/schedule/schedule_room.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/sort.h"
+
+void schedule_room_init(struct schedule_room *room, struct schedule_states *states)
+{
+	size_t count = schedule_words_count(&states->words->names) + 1;
+
+	*room = (struct schedule_room){ .states = states };
+	room->total = arena_array(states->arena, count, sizeof(*room->total));
+	room->available = arena_array(states->arena, count, sizeof(*room->available));
+	room->seen = arena_array(states->arena, count, sizeof(*room->seen));
+	for (size_t i = 0; i < count; i++)
+		room->total[i] = room->available[i] = -1;
+}
+
+void schedule_room_load(struct schedule_room *room, uint32_t id)
+{
+	const struct schedule_state *state = &room->state;
+
+	CHECK(!room->loaded);
+	room->loaded = true;
+	room->state = room->states->states.at[id];
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		room->total[state->amounts[i].name] = state->amounts[i].total;
+		room->available[state->amounts[i].name] = state->amounts[i].available;
+	}
+	room->labels = state->labels;
+	room->whole_gpus = state->whole_gpus;
+	room->open.count = 0;
+	for (uint32_t i = 0; i < state->open_count; i++)
+		VEC_PUSH(room->states->arena, &room->open, state->open[i]);
+	room->implicit.count = 0;
+}
+
+void schedule_room_unload(struct schedule_room *room)
+{
+	const struct schedule_state *state = &room->state;
+
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		room->total[state->amounts[i].name] = room->available[state->amounts[i].name] = -1;
+	for (size_t i = 0; i < room->implicit.count; i++)
+		room->available[room->implicit.at[i]] = -1;
+	room->loaded = false;
+}
+
+/* ---- parts of GPUs ---- */
+
+/* How many parts of `amount`, below one GPU, the open and the whole GPUs take. */
+static int64_t parts_room(const struct schedule_room *room, int64_t amount)
+{
+	int64_t count = room->whole_gpus * (RESOURCE_UNIT / amount);
+
+	for (size_t i = 0; i < room->open.count; i++)
+		count += room->open.at[i].count * (room->open.at[i].free / amount);
+	return count;
+}
+
+/* Puts `count` GPUs with `left` free beside the others of that kind, the least free first. */
+static void open_add(struct schedule_room *room, int64_t left, int64_t count)
+{
+	size_t at = 0;
+
+	if (!left || !count)
+		return;
+	while (at < room->open.count && room->open.at[at].free < left)
+		at++;
+	if (at < room->open.count && room->open.at[at].free == left) {
+		room->open.at[at].count += count;
+		return;
+	}
+	VEC_ADD(room->states->arena, &room->open);
+	memmove(&room->open.at[at + 1], &room->open.at[at],
+		(room->open.count - 1 - at) * sizeof(*room->open.at));
+	room->open.at[at] = (struct schedule_open_gpus){ left, count };
+}
+
+/* Puts parts on up to `gpus` GPUs that have `left` free each; returns how many GPUs were begun. */
+static int64_t parts_put(struct schedule_room *room, int64_t left, int64_t gpus, int64_t amount,
+			 int64_t *count)
+{
+	int64_t each = left / amount, full = *count / each, last;
+
+	if (full > gpus)
+		full = gpus;
+	*count -= full * each;
+	open_add(room, left - each * amount, full);
+	if (full == gpus || !*count)
+		return full;
+	last = *count;
+	*count = 0;
+	open_add(room, left - last * amount, 1);
+	return full + 1;
+}
+
+/* Ray's raylet fills the GPU with the least room that suffices. There is room for `count`. */
+static void parts_take(struct schedule_room *room, int64_t amount, int64_t count)
+{
+	while (count > 0) {
+		size_t at = 0;
+		struct schedule_open_gpus from;
+		int64_t begun;
+
+		while (at < room->open.count && room->open.at[at].free < amount)
+			at++;
+		if (at == room->open.count) {
+			room->whole_gpus -=
+				parts_put(room, RESOURCE_UNIT, room->whole_gpus, amount, &count);
+			CHECK(!count);
+			return;
+		}
+		from = room->open.at[at];
+		memmove(&room->open.at[at], &room->open.at[at + 1],
+			(room->open.count - at - 1) * sizeof(*room->open.at));
+		room->open.count--;
+		begun = parts_put(room, from.free, from.count, amount, &count);
+		open_add(room, from.free, from.count - begun);
+	}
+}
+
+/* How many of one piece fit by whole GPUs and parts. */
+static int64_t piece_room(const struct schedule_room *room, int64_t amount)
+{
+	int64_t whole = amount / RESOURCE_UNIT, part = amount % RESOURCE_UNIT;
+
+	if (!whole)
+		return parts_room(room, amount);
+	if (!part)
+		return room->whole_gpus / whole;
+	/* Whole GPUs and a part: Ray refuses such a bundle; one by one is enough. */
+	if (room->whole_gpus < whole)
+		return 0;
+	if (room->whole_gpus > whole)
+		return 1;
+	return room->open.count && room->open.at[room->open.count - 1].free >= part;
+}
+
+static void piece_take(struct schedule_room *room, int64_t amount, int64_t count)
+{
+	room->whole_gpus -= amount / RESOURCE_UNIT * count;
+	if (amount % RESOURCE_UNIT)
+		parts_take(room, amount % RESOURCE_UNIT, count);
+}
+
+/* All bundles of a combined shape, in their order; nothing is changed when one finds no room. */
+static bool pieces_take(struct schedule_room *room, const struct schedule_shape *shape)
+{
+	int64_t whole = room->whole_gpus;
+
+	room->tried.count = 0;
+	for (size_t i = 0; i < room->open.count; i++)
+		VEC_PUSH(room->states->arena, &room->tried, room->open.at[i]);
+	for (uint32_t i = 0; i < shape->piece_count; i++) {
+		const struct schedule_piece *piece = &shape->pieces[i];
+
+		if (piece_room(room, piece->amount) >= piece->count) {
+			piece_take(room, piece->amount, piece->count);
+			continue;
+		}
+		room->whole_gpus = whole;
+		room->open.count = 0;
+		for (size_t j = 0; j < room->tried.count; j++)
+			VEC_PUSH(room->states->arena, &room->open, room->tried.at[j]);
+		return false;
+	}
+	return true;
+}
+
+static bool takes_pieces(const struct schedule_room *room, const struct schedule_shape *shape)
+{
+	return shape->piece_count && room->state.per_gpu;
+}
+
+/* ---- one kind of request ---- */
+
+static bool labels_allow(struct schedule_room *room, const struct schedule_shape *shape)
+{
+	if (shape->impossible || (shape->new_only && room->state.joined))
+		return false;
+	if (shape->selector && !schedule_label_rank(room->states, room->labels, shape->selector))
+		return false;
+	for (uint32_t i = 0; i < shape->anti_label_count; i++)
+		if (schedule_label_set_has(room->states, room->labels, shape->anti_labels[i]))
+			return false;
+	return true;
+}
+
+int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
+{
+	int64_t available = room->available[name];
+
+	if (available >= 0)
+		return available;
+	return room->states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
+}
+
+/* How many units fit by the sums. */
+static int64_t room_of(const struct schedule_room *room, const struct schedule_shape *shape,
+		       int64_t want)
+{
+	for (uint32_t i = 0; i < shape->need_count; i++)
+		if (schedule_room_available(room, shape->needs[i].name) < shape->needs[i].amount)
+			return 0;
+	for (uint32_t i = 0; i < shape->need_count && want > 1; i++) {
+		int64_t available = schedule_room_available(room, shape->needs[i].name);
+		int64_t fit = available / shape->needs[i].amount;
+
+		if (fit < want)
+			want = fit;
+	}
+	return want;
+}
+
+static void subtract(struct schedule_room *room, const struct schedule_shape *shape, int64_t count)
+{
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		uint32_t name = shape->needs[i].name;
+
+		if (room->available[name] < 0) {
+			room->available[name] = RESOURCE_UNIT;
+			VEC_PUSH(room->states->arena, &room->implicit, name);
+		}
+		room->available[name] -= shape->needs[i].amount * count;
+	}
+}
+
+bool schedule_room_fits(const struct schedule_room *room, const struct schedule_shape *shape)
+{
+	return !shape->impossible && room_of(room, shape, 1);
+}
+
+int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
+			   int64_t want)
+{
+	int64_t count;
+
+	if (shape->anti_label_count && want > 1)
+		want = 1;
+	count = room_of(room, shape, want);
+	if (!count || !labels_allow(room, shape))
+		return 0;
+	if (takes_pieces(room, shape)) {
+		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0].amount);
+
+		if (pieces < count)
+			count = pieces;
+		if (!count || (shape->combined && !pieces_take(room, shape)))
+			return 0;
+		if (!shape->combined)
+			piece_take(room, shape->pieces[0].amount, count);
+	}
+	subtract(room, shape, count);
+	for (uint32_t i = 0; i < shape->anti_label_count; i++)
+		room->labels =
+			schedule_label_set_with(room->states, room->labels, shape->anti_labels[i]);
+	return count;
+}
+
+/* ---- what it has become ---- */
+
+void schedule_room_terms(const struct schedule_room *room, double *ret_terms)
+{
+	const struct schedule_state *state = &room->state;
+
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		const struct schedule_amount *amount = &state->amounts[i];
+		int64_t available = room->available[amount->name];
+
+		ret_terms[i] = available == amount->available ?
+				       state->terms[i] :
+				       schedule_term(amount->total, available);
+	}
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+	uint32_t first = ((const struct schedule_amount *)a)->name;
+	uint32_t second = ((const struct schedule_amount *)b)->name;
+
+	return (first > second) - (first < second);
+}
+
+uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
+{
+	struct schedule_state state = room->state;
+	struct arena *arena = room->states->arena;
+
+	room->amounts.count = 0;
+	for (uint32_t i = 0; i < state.amount_count; i++) {
+		struct schedule_amount amount = state.amounts[i];
+
+		amount.available = room->available[amount.name];
+		VEC_PUSH(arena, &room->amounts, amount);
+	}
+	for (size_t i = 0; i < room->implicit.count; i++)
+		if (room->total[room->implicit.at[i]] < 0)
+			VEC_PUSH(arena, &room->amounts,
+				 ((struct schedule_amount){
+					 room->implicit.at[i], -1,
+					 room->available[room->implicit.at[i]] }));
+	if (room->implicit.count)
+		sort_stable(room->amounts.at, room->amounts.count, sizeof(*room->amounts.at),
+			    compare_amounts);
+	state.amounts = room->amounts.at;
+	state.amount_count = (uint32_t)room->amounts.count;
+	state.labels = room->labels;
+	state.whole_gpus = room->whole_gpus;
+	state.open = room->open.at;
+	state.open_count = (uint32_t)room->open.count;
+	state.placed = state.running ? placed : 0;
+	return schedule_state_add(room->states, &state);
+}

@@ -1,0 +1,176 @@
+#include "core/schedule/schedule_run.h"
+
+static const struct resources NO_RESOURCES = { .at = NULL };
+
+static void add_given(struct schedule_run *run, size_t index)
+{
+	const struct schedule_node *node = &run->problem->nodes[index];
+	struct schedule_work *work = VEC_ADD(run->scratch, &run->nodes);
+
+	*work = (struct schedule_work){
+		.type = node->type,
+		.given = index,
+		.status = node->leaving ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
+		.labels = schedule_label_set_of(&run->states, &node->labels),
+	};
+	VEC_PUSH(run->scratch, &run->order, (uint32_t)index);
+	VEC_PUSH(run->scratch, &run->states_of, 0);
+	VEC_PUSH(run->scratch, &run->rests_of, 0);
+	run->list_nodes++;
+	if (node->type != SCHEDULE_NO_INDEX)
+		run->type_nodes[node->type]++;
+}
+
+void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
+		       struct arena *arena, struct arena *scratch, struct arena *attempt)
+{
+	size_t types = problem->type_count + 1;
+
+	*run = (struct schedule_run){
+		.problem = problem,
+		.arena = arena,
+		.scratch = scratch,
+		.attempt = attempt,
+		.budget = problem->has_gpu_budget ? problem->gpu_budget : INT64_MAX,
+	};
+	schedule_vocabulary_init(&run->words, problem, scratch);
+	schedule_states_init(&run->states, &run->words);
+	schedule_room_init(&run->room, &run->states);
+	schedule_index_scratch_init(&run->index_scratch, schedule_words_count(&run->words.names),
+				    scratch);
+	run->template_labels = arena_array(scratch, types, sizeof(*run->template_labels));
+	run->template_state = arena_array(scratch, types, sizeof(*run->template_state));
+	run->template_rest = arena_array(scratch, types, sizeof(*run->template_rest));
+	run->type_nodes = arena_array(scratch, types, sizeof(*run->type_nodes));
+	run->launches = arena_array(arena, types, sizeof(*run->launches));
+	for (size_t i = 0; i < problem->type_count; i++)
+		run->template_labels[i] =
+			schedule_label_set_of(&run->states, &problem->types[i].labels);
+	for (size_t i = 0; i < problem->node_count; i++)
+		add_given(run, i);
+}
+
+static void set_template(struct schedule_run *run, size_t type)
+{
+	struct schedule_node_view view = {
+		.type = (uint32_t)type,
+		.labels = run->template_labels[type],
+		.total = &run->problem->types[type].resources,
+		.available = &run->problem->types[type].resources,
+	};
+
+	run->template_state[type] =
+		schedule_state_of(&run->states, &view, &run->template_rest[type]);
+}
+
+static void set_node(struct schedule_run *run, size_t index, bool totals)
+{
+	struct schedule_work *work = &run->nodes.at[index];
+	const struct schedule_problem *problem = run->problem;
+	const struct schedule_node *node = NULL;
+	struct schedule_node_view view = {
+		.type = work->type == SCHEDULE_NO_INDEX ? SCHEDULE_ID_NONE : (uint32_t)work->type,
+		.labels = work->labels,
+		.total = &NO_RESOURCES,
+	};
+
+	work->placed = 0;
+	if (work->given != SCHEDULE_NO_INDEX) {
+		node = &problem->nodes[work->given];
+		view.running = node->running;
+		view.head = node->head;
+		view.joined = node->joined;
+		view.total = &node->total;
+	} else {
+		view.total = &problem->types[work->type].resources;
+	}
+	view.available = node && !totals ? &node->available : view.total;
+	run->states_of.at[index] = schedule_state_of(&run->states, &view, &run->rests_of.at[index]);
+}
+
+void schedule_run_set_source(struct schedule_run *run, bool totals)
+{
+	for (size_t i = 0; i < run->problem->type_count; i++)
+		set_template(run, i);
+	for (size_t i = 0; i < run->nodes.count; i++)
+		set_node(run, i, totals);
+}
+
+static void bound(int64_t *permits, int64_t room, int64_t each, enum schedule_limit limit,
+		  enum schedule_limit *ret_limit)
+{
+	int64_t count = room > 0 ? room / each : 0;
+
+	if (count >= *permits)
+		return;
+	*permits = count;
+	*ret_limit = limit;
+}
+
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+			     enum schedule_limit *ret_limit)
+{
+	const struct schedule_problem *problem = run->problem;
+	const struct schedule_type *type = &problem->types[index];
+	int64_t permits = INT64_MAX;
+
+	*ret_limit = SCHEDULE_LIMIT_NONE;
+	if (index == 0)
+		return 0; /* nobody launches heads */
+	bound(&permits, type->max_nodes - run->type_nodes[index], type->hosts,
+	      SCHEDULE_LIMIT_MAX_PER_TYPE, ret_limit);
+	bound(&permits, SCHEDULE_NEW_NODES_MAX - run->new_nodes, type->hosts,
+	      SCHEDULE_LIMIT_MAX_NODES, ret_limit);
+	if (problem->has_max_nodes)
+		bound(&permits, problem->max_nodes - run->list_nodes, type->hosts,
+		      SCHEDULE_LIMIT_MAX_NODES, ret_limit);
+	if (problem->has_gpu_budget && type->gpu_amount > 0)
+		bound(&permits, run->budget / type->gpu_amount, type->hosts,
+		      SCHEDULE_LIMIT_GPU_BUDGET, ret_limit);
+	if (type->launch_held)
+		bound(&permits, 0, 1, SCHEDULE_LIMIT_HELD, ret_limit);
+	return permits;
+}
+
+int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index)
+{
+	const struct schedule_type *type = &run->problem->types[index];
+	enum schedule_limit limit;
+	int64_t permits = INT64_MAX;
+
+	bound(&permits, SCHEDULE_NEW_NODES_MAX - run->new_nodes, type->hosts,
+	      SCHEDULE_LIMIT_MAX_NODES, &limit);
+	if (run->problem->has_gpu_budget && type->gpu_amount > 0)
+		bound(&permits, run->budget / type->gpu_amount, type->hosts,
+		      SCHEDULE_LIMIT_GPU_BUDGET, &limit);
+	return type->launch_held ? 0 : permits;
+}
+
+void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas)
+{
+	int64_t nodes = replicas * run->problem->types[type].hosts;
+
+	run->type_nodes[type] += nodes;
+	run->list_nodes += nodes;
+	run->new_nodes += nodes;
+	if (run->problem->has_gpu_budget)
+		run->budget -= nodes * run->problem->types[type].gpu_amount;
+}
+
+struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
+					  enum schedule_phase phase)
+{
+	struct schedule_work *work = VEC_ADD(run->scratch, &run->nodes);
+
+	*work = (struct schedule_work){
+		.type = type,
+		.given = SCHEDULE_NO_INDEX,
+		.status = SCHEDULE_LAUNCH,
+		.launch_phase = phase,
+		.labels = run->template_labels[type],
+	};
+	VEC_PUSH(run->scratch, &run->states_of, run->template_state[type]);
+	VEC_PUSH(run->scratch, &run->rests_of, run->template_rest[type]);
+	run->launches[type]++;
+	return work;
+}

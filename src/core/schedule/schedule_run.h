@@ -1,0 +1,90 @@
+/* One run of schedule(): the nodes it works on, in Ray's order, and what is left of the limits.
+ * The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the stack
+ * of schedule(); its memory is the scratch arena, results go to the caller's arena. */
+#ifndef CORE_SCHEDULE_SCHEDULE_RUN_H
+#define CORE_SCHEDULE_SCHEDULE_RUN_H
+
+#include "core/schedule/schedule_index.h"
+#include "core/schedule/schedule_room.h"
+
+/* Placements of one phase; shared by nodes that got the same. */
+struct schedule_chunk {
+	const struct schedule_chunk *before; /* of an earlier phase */
+	const struct schedule_placement *at;
+	size_t count;
+};
+
+struct schedule_work {
+	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for a new node */
+	enum schedule_status status;
+	enum schedule_cause cause;
+	enum schedule_phase launch_phase;
+	bool cancelled;  /* a launch taken back: no part of the run any more */
+	bool sorted;     /* by the phase of the maxima per type */
+	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
+	uint32_t placed; /* of the source that is placed now; more of it: states_of, rests_of */
+	const struct schedule_chunk *placements;
+};
+
+/* What is done unlike Ray to launch fewer GPUs. */
+struct schedule_policy {
+	bool spare_gpus;    /* of new nodes the one that leaves the smallest share of GPUs unused */
+	bool starting_last; /* running nodes are filled before those that start */
+	bool gpus_first;    /* of a list the requests with the most GPUs first */
+	bool demands_first; /* tasks and actors before placement groups */
+	bool fill_gpus;     /* of all nodes first the one that leaves the fewest of its free GPUs */
+	bool exact;         /* on nodes that are there: see schedule_exact */
+	const struct schedule_result *served; /* with exact: what it serves is to be placed */
+	size_t *steps_left;                   /* with exact: of the whole search */
+	uint32_t shuffle; /* not 0: requests, and the types of nodes, in an order of this number */
+};
+
+struct schedule_run {
+	const struct schedule_problem *problem;
+	struct schedule_policy policy;
+	struct arena *arena;   /* of the result */
+	struct arena *scratch; /* until the run ends */
+	struct arena *attempt; /* until the try ends */
+	struct schedule_vocabulary words;
+	struct schedule_states states;
+	struct schedule_room room;
+	struct schedule_index_scratch index_scratch;
+	struct schedule_candidate *candidates; /* storage of the pools, one after the other */
+	size_t candidate_capacity;
+	VEC(struct schedule_work) nodes;   /* the given ones in their order, then the new ones */
+	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
+	VEC(uint32_t) order;               /* of nodes, in the order of Ray's list */
+	uint32_t *template_labels;         /* by type */
+	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
+	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */
+	int64_t *launches;   /* by type */
+	int64_t budget;      /* GPU that may still be added; INT64_MAX: no ceiling */
+	int64_t list_nodes, new_nodes; /* all, and those of this run */
+};
+
+/* The place of an item in the order `shuffle`. */
+static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
+{
+	uint64_t mixed = (shuffle * UINT64_C(0x9e3779b97f4a7c15)) ^ (item + 1);
+
+	mixed = (mixed ^ (mixed >> 31)) * UINT64_C(0xbf58476d1ce4e5b9);
+	mixed = (mixed ^ (mixed >> 29)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)(mixed >> 32);
+}
+
+void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
+		       struct arena *arena, struct arena *scratch, struct arena *attempt);
+/* Starts a source: constraints see all of every node (totals), demands what is available. */
+void schedule_run_set_source(struct schedule_run *run, bool totals);
+/* How many replicas of the type may be launched now, and what stands in the way of more. */
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+			     enum schedule_limit *ret_limit);
+/* The same for min_nodes, which Ray holds against no maximum. */
+int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index);
+/* Counts replicas against the limits. */
+void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);
+/* Adds one node of the type at the end of nodes (not of order). */
+struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
+					  enum schedule_phase phase);
+
+#endif

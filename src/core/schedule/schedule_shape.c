@@ -1,0 +1,349 @@
+#include "core/schedule/schedule_shape.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+
+/* Encodes what the request asks for: first what breaks ties of the sort, then the bundle. */
+static void encode_shape(struct schedule_vocabulary *words, struct schedule_shape *shape)
+{
+	const struct ray_request *request = shape->request;
+	size_t selectors;
+
+	words->encoded.count = 0;
+	schedule_encode_placements(words, request);
+	selectors = words->encoded.count;
+	schedule_encode_selectors(words, request);
+	if (request->selector_count)
+		shape->selector =
+			schedule_intern_add(&words->selectors, &words->encoded.at[selectors],
+					    (words->encoded.count - selectors) * sizeof(uint32_t));
+	schedule_encode(words, shape->new_only);
+	schedule_encode(words, shape->impossible);
+	shape->content_count = (uint32_t)words->encoded.count;
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		uint64_t amount = (uint64_t)request->bundle[i].amount;
+
+		schedule_encode(words, schedule_name_find(words, request->bundle[i].name));
+		schedule_encode(words, (uint32_t)(amount >> 32));
+		schedule_encode(words, (uint32_t)amount);
+	}
+}
+
+static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *shape)
+{
+	const struct ray_request *request = shape->request;
+	struct schedule_need *needs =
+		arena_array(words->arena, request->bundle_count, sizeof(*needs));
+
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		uint32_t name = schedule_name_find(words, entry->name);
+
+		shape->sum += entry->amount;
+		if (words->is_accelerator[name])
+			shape->asks_accelerator = true;
+		if (entry->amount > 0)
+			needs[shape->need_count++] = (struct schedule_need){ name, entry->amount };
+	}
+	shape->needs = needs;
+}
+
+static void set_anti_labels(struct schedule_vocabulary *words, struct schedule_shape *shape)
+{
+	const struct ray_request *request = shape->request;
+	uint32_t *labels = NULL;
+
+	for (size_t i = 0; i < request->placement_count; i++) {
+		const struct placement_constraint *placement = &request->placements[i];
+
+		if (!placement->has_anti_affinity)
+			continue;
+		if (!labels)
+			labels = arena_array(words->arena, request->placement_count,
+					     sizeof(*labels));
+		labels[shape->anti_label_count++] =
+			schedule_label_find(words, &placement->anti_affinity);
+	}
+	shape->anti_labels = labels;
+}
+
+static const struct bundle_entry *find_gpu(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!strcmp(request->bundle[i].name, "GPU"))
+			return &request->bundle[i];
+	return NULL;
+}
+
+/* Those of a combined shape stay in the order of the bundles: a raylet prepares them in that order, and
+ * takes 0.4, 0.4, 0.6, 0.6 on two GPUs for too much (seen with Ray 2.60). */
+static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
+{
+	struct schedule_piece *pieces;
+
+	if (!find_gpu(shape->request))
+		return;
+	pieces = arena_array(words->arena, shape->combined ? shape->entries.count : 1,
+			     sizeof(*pieces));
+	for (size_t i = 0; i < shape->entries.count; i++) {
+		const struct schedule_entry *entry = &shape->entries.at[i];
+		const struct bundle_entry *gpu = find_gpu(entry->bundle);
+
+		if (gpu && gpu->amount > 0)
+			pieces[shape->piece_count++] =
+				(struct schedule_piece){ gpu->amount,
+							 shape->combined ? entry->count : 1 };
+		if (!shape->combined)
+			break; /* the others are equal */
+	}
+	shape->pieces = pieces;
+}
+
+static int compare_bundles(const struct ray_request *a, const struct ray_request *b)
+{
+	for (size_t i = 0; i < a->bundle_count && i < b->bundle_count; i++) {
+		int order = strcmp(a->bundle[i].name, b->bundle[i].name);
+
+		if (order)
+			return order;
+		if (a->bundle[i].amount != b->bundle[i].amount)
+			return a->bundle[i].amount < b->bundle[i].amount ? -1 : 1;
+	}
+	return (a->bundle_count > b->bundle_count) - (a->bundle_count < b->bundle_count);
+}
+
+static int compare_content(const struct schedule_shape *a, const struct schedule_shape *b)
+{
+	for (uint32_t i = 0; i < a->content_count && i < b->content_count; i++)
+		if (a->content[i] != b->content[i])
+			return a->content[i] < b->content[i] ? -1 : 1;
+	return (a->content_count > b->content_count) - (a->content_count < b->content_count);
+}
+
+static size_t first_selector_count(const struct ray_request *request)
+{
+	return request->selector_count ? request->selectors[0].count : 0;
+}
+
+int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b)
+{
+	size_t first, second;
+	int order;
+
+	if (a->request->placement_count != b->request->placement_count)
+		return a->request->placement_count < b->request->placement_count ? 1 : -1;
+	first = first_selector_count(a->request);
+	second = first_selector_count(b->request);
+	if (first != second)
+		return first < second ? 1 : -1;
+	if (a->request->bundle_count != b->request->bundle_count)
+		return a->request->bundle_count < b->request->bundle_count ? 1 : -1;
+	if (a->sum != b->sum)
+		return a->sum < b->sum ? 1 : -1;
+	order = compare_bundles(b->request, a->request);
+	return order ? order : compare_content(b, a);
+}
+
+static int compare_shapes(const void *a, const void *b)
+{
+	return schedule_shape_compare(a, b);
+}
+
+struct builder {
+	struct schedule_vocabulary *words;
+	struct schedule_intern identities; /* id: index into shapes */
+	VEC(struct schedule_shape) shapes;
+};
+
+static int64_t add_counts(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static struct schedule_shape *builder_add(struct builder *builder,
+					  const struct ray_request *request, bool new_only,
+					  int64_t count)
+{
+	struct schedule_vocabulary *words = builder->words;
+	struct schedule_shape shape = {
+		.request = request,
+		.new_only = new_only,
+		.impossible = request->problem != NULL,
+	};
+	uint32_t id;
+
+	encode_shape(words, &shape);
+	id = schedule_intern_add(&builder->identities, words->encoded.at,
+				 words->encoded.count * sizeof(uint32_t));
+	if (id == builder->shapes.count) {
+		shape.content = builder->identities.entries.at[id].bytes;
+		shape.entries.at = arena_alloc(words->arena, sizeof(*shape.entries.at));
+		shape.entries.capacity = 1;
+		set_needs(words, &shape);
+		set_anti_labels(words, &shape);
+		VEC_PUSH(words->arena, &builder->shapes, shape);
+	}
+	builder->shapes.at[id].count = add_counts(builder->shapes.at[id].count, count);
+	return &builder->shapes.at[id];
+}
+
+static struct schedule_list builder_list(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->shapes.count; i++)
+		set_pieces(builder->words, &builder->shapes.at[i]);
+	sort_stable(builder->shapes.at, builder->shapes.count, sizeof(*builder->shapes.at),
+		    compare_shapes);
+	return (struct schedule_list){ builder->shapes.at, builder->shapes.count };
+}
+
+static void entry_add(struct builder *builder, struct schedule_shape *shape, size_t index,
+		      const struct ray_request *bundle, int64_t count)
+{
+	VEC_PUSH(builder->words->arena, &shape->entries,
+		 ((struct schedule_entry){ .index = index, .bundle = bundle, .count = count }));
+}
+
+struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
+					      const struct schedule_demand *demands, size_t count)
+{
+	struct builder builder = { .words = words };
+
+	schedule_intern_init(&builder.identities, words->arena);
+	/* Growing would leave the smaller arrays behind in the arena. */
+	builder.shapes.at = arena_array(words->arena, count + 1, sizeof(*builder.shapes.at));
+	builder.shapes.capacity = count + 1;
+	for (size_t i = 0; i < count; i++) {
+		struct schedule_shape *shape;
+
+		if (demands[i].count <= 0)
+			continue;
+		shape = builder_add(&builder, demands[i].request,
+				    demands[i].place == SCHEDULE_DEMAND_NEW_ONLY, demands[i].count);
+		entry_add(&builder, shape, i, demands[i].request, demands[i].count);
+	}
+	return builder_list(&builder);
+}
+
+/* ---- gangs ---- */
+
+/* Bundles that must be on one node: those with the same affinity and the same selectors. */
+struct pack {
+	struct ray_request *request; /* the sum */
+	VEC(struct bundle_entry) bundle;
+	VEC(struct schedule_entry) entries;
+};
+
+struct packs {
+	struct schedule_intern keys; /* id: index into packs */
+	VEC(struct pack) packs;
+};
+
+static bool is_packed(const struct ray_request *request)
+{
+	return request->placement_count && request->placements[0].has_affinity;
+}
+
+static struct ray_request *sum_new(struct arena *arena, const struct ray_request *first)
+{
+	struct placement_constraint *placement = ARENA_NEW(arena, struct placement_constraint);
+	struct ray_request *sum = ARENA_NEW(arena, struct ray_request);
+
+	*placement = (struct placement_constraint){
+		.has_affinity = true,
+		.affinity = first->placements[0].affinity,
+	};
+	*sum = (struct ray_request){
+		.placements = placement,
+		.placement_count = 1,
+		.selectors = first->selectors,
+		.selector_count = first->selector_count,
+	};
+	return sum;
+}
+
+static void pack_add(struct schedule_vocabulary *words, struct packs *packs,
+		     const struct ray_request *request, size_t index)
+{
+	struct arena *arena = words->arena;
+	struct pack *pack;
+	uint32_t id;
+
+	words->encoded.count = 0;
+	schedule_encode_affinity(words, &request->placements[0].affinity);
+	schedule_encode_selectors(words, request);
+	id = schedule_intern_add(&packs->keys, words->encoded.at,
+				 words->encoded.count * sizeof(uint32_t));
+	if (id == packs->packs.count)
+		VEC_ADD(arena, &packs->packs)->request = sum_new(arena, request);
+	pack = &packs->packs.at[id];
+	for (size_t i = 0; i < request->bundle_count; i++)
+		VEC_PUSH(arena, &pack->bundle, request->bundle[i]);
+	if (!pack->request->problem)
+		pack->request->problem = request->problem;
+	VEC_PUSH(arena, &pack->entries,
+		 ((struct schedule_entry){ .index = index, .bundle = request, .count = 1 }));
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return strcmp(((const struct bundle_entry *)a)->name,
+		      ((const struct bundle_entry *)b)->name);
+}
+
+static void pack_sum(struct pack *pack)
+{
+	struct bundle_entry *bundle = pack->bundle.at;
+	size_t kept = 0;
+
+	sort_stable(bundle, pack->bundle.count, sizeof(*bundle), compare_entries);
+	for (size_t i = 0; i < pack->bundle.count; i++) {
+		if (kept && !strcmp(bundle[kept - 1].name, bundle[i].name)) {
+			bundle[kept - 1].received += bundle[i].received;
+			bundle[kept - 1].amount =
+				add_counts(bundle[kept - 1].amount, bundle[i].amount);
+		} else {
+			bundle[kept++] = bundle[i];
+		}
+	}
+	pack->request->bundle = bundle;
+	pack->request->bundle_count = kept;
+}
+
+static void add_packs(struct builder *builder, struct packs *packs, bool new_only)
+{
+	for (size_t i = 0; i < packs->packs.count; i++) {
+		struct pack *pack = &packs->packs.at[i];
+		struct schedule_shape *shape;
+
+		pack_sum(pack);
+		shape = builder_add(builder, pack->request, new_only, 1);
+		shape->combined = true;
+		for (size_t j = 0; j < pack->entries.count; j++)
+			VEC_PUSH(builder->words->arena, &shape->entries, pack->entries.at[j]);
+	}
+}
+
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
+					   size_t choice)
+{
+	const struct schedule_problem *problem = words->problem;
+	bool new_only = problem->gangs_new_only && problem->gangs_new_only[index];
+	struct builder builder = { .words = words };
+	struct packs packs = { .packs = { .at = NULL } };
+	const struct ray_request *requests;
+	size_t count;
+
+	schedule_intern_init(&builder.identities, words->arena);
+	schedule_intern_init(&packs.keys, words->arena);
+	requests = schedule_gang_requests(&problem->gangs[index], choice, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (is_packed(&requests[i]))
+			pack_add(words, &packs, &requests[i], index);
+		else
+			entry_add(&builder, builder_add(&builder, &requests[i], new_only, 1), index,
+				  &requests[i], 1);
+	}
+	add_packs(&builder, &packs, new_only);
+	return builder_list(&builder);
+}

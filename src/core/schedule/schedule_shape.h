@@ -1,0 +1,61 @@
+/* Requests of a problem in canonical form: equal requests of a list are one shape with a count,
+ * shapes stand in the order in which Ray tries them (scheduler.py _sort_resource_request, ties
+ * broken by content and never by the position in the list). Live in the vocabulary's arena.
+ * Must not be asked about nodes: see schedule_state. */
+#ifndef CORE_SCHEDULE_SCHEDULE_SHAPE_H
+#define CORE_SCHEDULE_SCHEDULE_SHAPE_H
+
+#include "core/schedule/schedule_vocabulary.h"
+
+struct schedule_need {
+	uint32_t name;  /* of vocabulary.names */
+	int64_t amount; /* above 0 */
+};
+
+/* A part of a GPU amount that one request brings: parts below 1 share a GPU, they never span two. */
+struct schedule_piece {
+	int64_t amount, count;
+};
+
+/* Where the units of a shape come from. */
+struct schedule_entry {
+	size_t index; /* into the received list; of gangs: the gang */
+	const struct ray_request *bundle;
+	int64_t count; /* units; of a combined shape: bundles of this kind in its one unit */
+};
+
+struct schedule_shape {
+	const struct ray_request *request; /* the first of its kind */
+	const struct schedule_need *needs; /* ascending names */
+	uint32_t need_count;
+	uint32_t selector;           /* id of vocabulary.selectors, 0: none */
+	const uint32_t *anti_labels; /* ids of vocabulary.labels: not beside its own kind */
+	uint32_t anti_label_count;
+	bool new_only, impossible;
+	bool combined; /* STRICT_PACK bundles summed to one request */
+	bool asks_accelerator;
+	const struct schedule_piece *pieces; /* of GPU, in the order of the bundles */
+	uint32_t piece_count;
+	int64_t count;
+	VEC(struct schedule_entry) entries;
+	__int128 sum;            /* of the bundle's amounts: sort key */
+	const uint32_t *content; /* what breaks ties of the sort */
+	uint32_t content_count;
+};
+
+struct schedule_list {
+	struct schedule_shape *shapes; /* in the order in which they are tried */
+	size_t count;
+};
+
+/* Of a constraint or of the demands. */
+struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
+					      const struct schedule_demand *demands, size_t count);
+/* The bundles of gang `index` of the problem in one of its choices, those with the same affinity
+ * combined into one (utils.py combine_requests_with_affinity). */
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
+					   size_t choice);
+/* Ray's order of trying, descending: negative when a comes first. */
+int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b);
+
+#endif

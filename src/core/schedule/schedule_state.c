@@ -1,0 +1,272 @@
+#include "core/schedule/schedule_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words)
+{
+	struct arena *arena = words->arena;
+
+	*states = (struct schedule_states){ .words = words, .arena = arena };
+	schedule_intern_init(&states->keys, arena);
+	schedule_intern_init(&states->label_sets, arena);
+	schedule_intern_init(&states->rest_keys, arena);
+	schedule_intern_init(&states->placed_keys, arena);
+	schedule_intern_add(&states->label_sets, NULL, 0);
+	schedule_placed_add(states, &(struct schedule_placed){ .names = NULL });
+}
+
+static void key_add(struct schedule_states *states, uint64_t value)
+{
+	VEC_PUSH(states->arena, &states->key, value);
+}
+
+static void key_add_double(struct schedule_states *states, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	key_add(states, bits);
+}
+
+/* Whole units are divided as such: that is exact where Ray's doubles are. */
+double schedule_term(int64_t total, int64_t available)
+{
+	int64_t used;
+	double share;
+
+	if (total <= 0 || available < 0)
+		return -1;
+	used = total > available ? total - available : 0;
+	if (!used)
+		return 0;
+	if (total % RESOURCE_UNIT == 0 && used % RESOURCE_UNIT == 0)
+		share = (double)(used / RESOURCE_UNIT) / (double)(total / RESOURCE_UNIT);
+	else
+		share = (double)used / (double)total;
+	return (double)total / (double)RESOURCE_UNIT * pow(share, 3);
+}
+
+static void *copy_array(struct arena *arena, const void *items, size_t count, size_t size)
+{
+	void *copy = arena_array(arena, count + 1, size);
+
+	if (count)
+		memcpy(copy, items, count * size);
+	return copy;
+}
+
+static void store_state(struct schedule_states *states, const struct schedule_state *state)
+{
+	struct schedule_state copy = *state;
+	double *terms = arena_array(states->arena, state->amount_count + 1, sizeof(*terms));
+
+	copy.amounts = copy_array(states->arena, state->amounts, state->amount_count,
+				  sizeof(*state->amounts));
+	copy.open = copy_array(states->arena, state->open, state->open_count, sizeof(*state->open));
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		terms[i] = schedule_term(state->amounts[i].total, state->amounts[i].available);
+	copy.terms = terms;
+	VEC_PUSH(states->arena, &states->states, copy);
+}
+
+uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state)
+{
+	uint32_t id;
+
+	states->key.count = 0;
+	key_add(states, (uint64_t)state->type << 32 | state->labels);
+	key_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->running << 4 |
+				(uint64_t)state->head << 3 | (uint64_t)state->joined << 2 |
+				(uint64_t)state->accelerator << 1 | (uint64_t)state->per_gpu);
+	key_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
+	key_add_double(states, state->rest_minimum);
+	key_add(states, (uint64_t)state->whole_gpus);
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		key_add(states, state->amounts[i].name);
+		key_add(states, (uint64_t)state->amounts[i].total);
+		key_add(states, (uint64_t)state->amounts[i].available);
+	}
+	for (uint32_t i = 0; i < state->open_count; i++) {
+		key_add(states, (uint64_t)state->open[i].free);
+		key_add(states, (uint64_t)state->open[i].count);
+	}
+	id = schedule_intern_add(&states->keys, states->key.at,
+				 states->key.count * sizeof(*states->key.at));
+	if (id == states->states.count)
+		store_state(states, state);
+	return id;
+}
+
+/* ---- a node ---- */
+
+struct reading {
+	struct schedule_states *states;
+	VEC(struct schedule_amount) amounts;
+	VEC(struct schedule_rest_term) terms;
+	struct schedule_rest rest;
+	bool accelerator;
+};
+
+static void read_rest(struct reading *reading, const char *name, int64_t total, int64_t available)
+{
+	struct schedule_states *states = reading->states;
+	double term = schedule_term(total, available);
+
+	if (term < 0)
+		return;
+	reading->rest.count++;
+	reading->rest.sum += term;
+	if (term < reading->rest.minimum)
+		reading->rest.minimum = term;
+	if (term > 0)
+		VEC_PUSH(states->arena, &reading->terms,
+			 ((struct schedule_rest_term){
+				 schedule_words_before(&states->words->names, name, strlen(name)),
+				 term }));
+}
+
+static void read_resource(struct reading *reading, const char *name, int64_t total,
+			  int64_t available)
+{
+	struct schedule_states *states = reading->states;
+	uint32_t id = schedule_name_find(states->words, name);
+
+	if (total > 0 &&
+	    (id == SCHEDULE_ID_NONE ? schedule_is_accelerator(states->words->problem, name) :
+				      states->words->is_accelerator[id]))
+		reading->accelerator = true;
+	if (id == SCHEDULE_ID_NONE)
+		read_rest(reading, name, total, available);
+	else
+		VEC_PUSH(states->arena, &reading->amounts,
+			 ((struct schedule_amount){ id, total, available }));
+}
+
+/* Both maps are sorted by name. */
+static void read_resources(struct reading *reading, const struct resources *total,
+			   const struct resources *available)
+{
+	size_t i = 0, j = 0;
+
+	while (i < total->count || j < available->count) {
+		int order = i == total->count ? 1 :
+			    j == available->count ?
+						-1 :
+						strcmp(total->at[i].name, available->at[j].name);
+
+		if (order < 0) {
+			read_resource(reading, total->at[i].name, total->at[i].amount, -1);
+			i++;
+		} else if (order > 0) {
+			read_resource(reading, available->at[j].name, -1, available->at[j].amount);
+			j++;
+		} else {
+			read_resource(reading, total->at[i].name, total->at[i].amount,
+				      available->at[j].amount);
+			i++;
+			j++;
+		}
+	}
+}
+
+static uint32_t rest_add(struct reading *reading)
+{
+	struct schedule_states *states = reading->states;
+	struct schedule_rest *rest = &reading->rest;
+	uint32_t id;
+
+	states->key.count = 0;
+	key_add(states, rest->count);
+	key_add_double(states, rest->minimum);
+	for (size_t i = 0; i < reading->terms.count; i++) {
+		key_add(states, reading->terms.at[i].before);
+		key_add_double(states, reading->terms.at[i].term);
+	}
+	id = schedule_intern_add(&states->rest_keys, states->key.at,
+				 states->key.count * sizeof(*states->key.at));
+	if (id == states->rests.count) {
+		rest->terms = reading->terms.at;
+		rest->term_count = (uint32_t)reading->terms.count;
+		VEC_PUSH(states->arena, &states->rests, *rest);
+	}
+	return id;
+}
+
+/* A worker whose GPUs are all free lays out parts GPU by GPU; of others only the sum is known. */
+static void set_gpus(struct schedule_states *states, struct schedule_state *state,
+		     struct schedule_open_gpus *open)
+{
+	if (!states->words->fractions)
+		return;
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		const struct schedule_amount *amount = &state->amounts[i];
+
+		if (amount->name != states->words->gpu || amount->total <= 0 ||
+		    amount->available != amount->total)
+			continue;
+		state->per_gpu = true;
+		state->whole_gpus = amount->total / RESOURCE_UNIT;
+		*open = (struct schedule_open_gpus){ amount->total % RESOURCE_UNIT, 1 };
+		state->open = open;
+		state->open_count = open->free > 0 ? 1 : 0;
+	}
+}
+
+static bool type_has_accelerator(const struct schedule_states *states, uint32_t type)
+{
+	return type != SCHEDULE_ID_NONE && states->words->problem->types[type].accelerator;
+}
+
+uint32_t schedule_state_of(struct schedule_states *states, const struct schedule_node_view *view,
+			   uint32_t *ret_rest)
+{
+	struct reading reading = { .states = states, .rest = { .minimum = INFINITY } };
+	struct schedule_state state = {
+		.type = view->type,
+		.labels = view->labels,
+		.running = view->running,
+		.head = view->head,
+		.joined = view->joined && states->words->new_only,
+	};
+	struct schedule_open_gpus open = { 0 };
+
+	read_resources(&reading, view->total, view->available);
+	state.accelerator = reading.accelerator || type_has_accelerator(states, view->type);
+	state.amounts = reading.amounts.at;
+	state.amount_count = (uint32_t)reading.amounts.count;
+	set_gpus(states, &state, &open);
+	if (view->running) {
+		state.rest_count = reading.rest.count;
+		state.rest_minimum = reading.rest.minimum;
+	}
+	*ret_rest = rest_add(&reading);
+	return schedule_state_add(states, &state);
+}
+
+/* ---- what was placed ---- */
+
+uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed)
+{
+	struct schedule_placed copy = *placed;
+	uint32_t id;
+
+	states->key.count = 0;
+	key_add(states, (uint64_t)placed->name_count << 1 | placed->asks_accelerator);
+	for (uint32_t i = 0; i < placed->name_count; i++)
+		key_add(states, placed->names[i]);
+	for (uint32_t i = 0; i < placed->selector_count; i++)
+		key_add(states, placed->selectors[i]);
+	id = schedule_intern_add(&states->placed_keys, states->key.at,
+				 states->key.count * sizeof(*states->key.at));
+	if (id == states->placed.count) {
+		copy.names = copy_array(states->arena, placed->names, placed->name_count,
+					sizeof(*placed->names));
+		copy.selectors = copy_array(states->arena, placed->selectors,
+					    placed->selector_count, sizeof(*placed->selectors));
+		VEC_PUSH(states->arena, &states->placed, copy);
+	}
+	return id;
+}

@@ -1,0 +1,30 @@
+/* Would so many new nodes of each type do? A trial packs a problem with a number of launches that is
+ * given, with the new nodes among those that start, which is what the next decision will see: what a
+ * trial finds good is found good again by that decision, which then launches nothing.
+ * Made for schedule_fewest; lives in the caller's arena. */
+#ifndef CORE_SCHEDULE_SCHEDULE_TRIAL_H
+#define CORE_SCHEDULE_SCHEDULE_TRIAL_H
+
+#include "core/schedule/schedule.h"
+#include "core/schedule/schedule_run.h"
+
+struct schedule_trial {
+	const struct schedule_problem *problem;
+	int64_t *given;   /* by type: nodes of the problem */
+	int64_t *minimum; /* by type: launches that minReplicas asks for */
+};
+
+/* `ray` is the outcome under Ray's policy: it tells which launches the minimum needs. */
+void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
+			 const struct schedule_result *ray, struct arena *arena);
+/* Packs with exactly `launches` new nodes by type, at least trial->minimum and within the limits.
+ * The result is one of the trial's problem; its launches are fewer where new nodes are of no use. */
+struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
+					   const int64_t *launches,
+					   const struct schedule_policy *policy,
+					   struct arena *arena);
+/* The problem as the next decision sees it: the launches have become nodes that start. */
+void schedule_trial_next(const struct schedule_trial *trial, const int64_t *launches,
+			 struct schedule_problem *ret_problem, struct arena *arena);
+
+#endif

@@ -1,0 +1,481 @@
+#include "core/schedule/schedule_try.h"
+
+#include <string.h>
+
+#include "core/model/cpu_budget.h"
+#include "core/schedule/schedule_exact.h"
+#include "core/schedule/schedule_pool.h"
+
+/* Nodes that got the same fill one after the other. */
+struct batch {
+	uint32_t state, placed; /* before */
+	const struct schedule_fill *fill;
+	size_t fill_count;
+	size_t first, count; /* into chosen */
+};
+
+struct attempt {
+	struct schedule_run *run;
+	const struct schedule_list *list;
+	const struct schedule_try_source *source;
+	struct schedule_pool pool;
+	VEC(struct batch) batches;
+	VEC(uint32_t) chosen;
+	VEC(uint32_t) new_types; /* of the nodes to be launched: numbers from nodes.count on */
+	struct {
+		const struct schedule_entry *entry;
+		int64_t left; /* of it */
+	} * cursors;          /* by shape: where the next unit comes from */
+};
+
+static void note_batch(struct attempt *attempt, uint32_t candidate, size_t first)
+{
+	const struct schedule_candidate *c = &attempt->pool.candidates.at[candidate];
+	struct arena *arena = attempt->run->attempt;
+	struct schedule_fill *fill = arena_array(arena, c->fill.count, sizeof(*fill));
+
+	memcpy(fill, c->fill.at, c->fill.count * sizeof(*fill));
+	VEC_PUSH(arena, &attempt->batches,
+		 ((struct batch){ .state = c->state,
+				  .placed = c->placed,
+				  .fill = fill,
+				  .fill_count = c->fill.count,
+				  .first = first,
+				  .count = attempt->chosen.count - first }));
+}
+
+/* Fills nodes that are there, best first, until none takes anything. */
+static void fill_nodes(struct attempt *attempt)
+{
+	struct schedule_pool *pool = &attempt->pool;
+	uint32_t best;
+
+	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_NODES)) != SCHEDULE_ID_NONE) {
+		size_t first = attempt->chosen.count;
+		int64_t count;
+
+		cpu_budget_step(attempt->run->problem->cpu_budget);
+		count = schedule_pool_row(pool, best, INT64_MAX);
+
+		for (int64_t i = 0; i < count; i++)
+			VEC_PUSH(attempt->run->attempt, &attempt->chosen,
+				 schedule_pool_pop_member(pool, best));
+		note_batch(attempt, best, first);
+		schedule_pool_book(pool, best, count);
+	}
+}
+
+static uint32_t new_node(struct attempt *attempt, size_t type)
+{
+	VEC_PUSH(attempt->run->attempt, &attempt->new_types, (uint32_t)type);
+	return (uint32_t)(attempt->run->nodes.count + attempt->new_types.count - 1);
+}
+
+/* Launches what Ray would launch next of one type; the nodes of a replica that stay empty are
+ * filled before anything else is launched. */
+static void launch_best(struct attempt *attempt, uint32_t best)
+{
+	struct schedule_pool *pool = &attempt->pool;
+	struct schedule_run *run = attempt->run;
+	size_t type = pool->candidates.at[best].template_type, first = attempt->chosen.count;
+	int64_t hosts = run->problem->types[type].hosts, replicas;
+	enum schedule_limit limit;
+
+	replicas = schedule_run_permits(run, type, &limit);
+	if (!replicas) {
+		schedule_pool_drop(pool, best);
+		return;
+	}
+	replicas = schedule_pool_row(pool, best, hosts > 1 ? 1 : replicas);
+	for (int64_t i = 0; i < replicas; i++)
+		VEC_PUSH(run->attempt, &attempt->chosen, new_node(attempt, type));
+	note_batch(attempt, best, first);
+	schedule_run_count(run, type, replicas);
+	schedule_pool_book(pool, best, replicas);
+	if (hosts > 1) {
+		uint32_t empty = new_node(attempt, type);
+
+		for (int64_t i = 2; i < hosts; i++)
+			new_node(attempt, type);
+		schedule_pool_add_empty(pool, type, empty, hosts - 1);
+	}
+}
+
+static void launch_nodes(struct attempt *attempt)
+{
+	struct schedule_pool *pool = &attempt->pool;
+	enum schedule_limit limit;
+	uint32_t best;
+
+	for (size_t type = 1; type < attempt->run->problem->type_count; type++)
+		if (schedule_run_permits(attempt->run, type, &limit))
+			schedule_pool_add_type(pool, type);
+	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_TYPES)) != SCHEDULE_ID_NONE) {
+		cpu_budget_step(attempt->run->problem->cpu_budget);
+		launch_best(attempt, best);
+		fill_nodes(attempt);
+	}
+}
+
+static int64_t left_in(const struct schedule_result *result,
+		       const struct schedule_try_source *source, size_t index)
+{
+	switch (source->phase) {
+	case SCHEDULE_PHASE_CONSTRAINT:
+		return result->constraints[source->list_index][index].count;
+	case SCHEDULE_PHASE_GANG:
+		return result->gangs[index].count ? INT64_MAX : 0;
+	case SCHEDULE_PHASE_DEMAND:
+	case SCHEDULE_PHASE_MIN:
+		break;
+	}
+	return result->demands[index].count;
+}
+
+/* Units of the shape that policy.served has a place for. */
+static int64_t served_units(const struct attempt *attempt, const struct schedule_shape *shape)
+{
+	int64_t units = shape->count;
+
+	for (size_t i = 0; i < shape->entries.count; i++) {
+		int64_t left = left_in(attempt->run->policy.served, attempt->source,
+				       shape->entries.at[i].index);
+
+		units = left < units ? units - left : 0;
+	}
+	return units;
+}
+
+/* What another packing serves, on nodes that are there, by going back where filling the best first
+ * does not do. */
+static bool fill_exactly(struct attempt *attempt)
+{
+	struct schedule_run *run = attempt->run;
+	struct schedule_exact exact;
+	int64_t *wanted;
+
+	if (!run->policy.exact)
+		return false;
+	wanted = arena_array(run->attempt, attempt->list->count + 1, sizeof(*wanted));
+	for (size_t i = 0; i < attempt->list->count; i++)
+		wanted[i] = served_units(attempt, &attempt->list->shapes[i]);
+	if (!schedule_exact_place(run, attempt->list, wanted, &exact))
+		return false;
+	for (size_t i = 0; i < exact.node_count; i++) {
+		const struct schedule_exact_node *node = &exact.nodes[i];
+		const struct schedule_work *work = &run->nodes.at[node->node];
+
+		VEC_PUSH(run->attempt, &attempt->chosen, node->node);
+		VEC_PUSH(run->attempt, &attempt->batches,
+			 ((struct batch){ .state = run->states_of.at[node->node],
+					  .placed = work->placed,
+					  .fill = node->fill,
+					  .fill_count = node->fill_count,
+					  .first = i,
+					  .count = 1 }));
+	}
+	for (size_t i = 0; i < attempt->list->count; i++)
+		attempt->pool.left[i] -= wanted[i];
+	return true;
+}
+
+/* ---- keeping it ---- */
+
+static void emit(struct attempt *attempt, struct schedule_placement *placement,
+		 const struct schedule_entry *entry, int64_t count)
+{
+	*placement = (struct schedule_placement){
+		.phase = attempt->source->phase,
+		.list = attempt->source->list_index,
+		.index = entry->index,
+		.bundle = entry->bundle,
+		.count = count,
+	};
+}
+
+/* How many placements a node's fill makes at most, now. */
+static size_t placement_bound(const struct attempt *attempt, const struct batch *batch)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < batch->fill_count; i++) {
+		const struct schedule_shape *shape = &attempt->list->shapes[batch->fill[i].shape];
+		int64_t units = shape->combined ? INT64_MAX : batch->fill[i].count;
+		size_t entries = shape->entries.count;
+
+		count += (int64_t)entries < units ? entries : (size_t)units;
+	}
+	return count;
+}
+
+/* Hands out the units of one node; for the next `same` nodes as well, which needs all of them to
+ * come from the same entries. */
+static struct schedule_chunk *hand_out(struct attempt *attempt, const struct batch *batch,
+				       int64_t same)
+{
+	struct arena *arena = attempt->run->arena;
+	struct schedule_chunk *chunk = ARENA_NEW(attempt->run->scratch, struct schedule_chunk);
+	struct schedule_placement *at =
+		arena_array(arena, placement_bound(attempt, batch), sizeof(*at));
+
+	chunk->at = at;
+	for (size_t i = 0; i < batch->fill_count; i++) {
+		uint32_t index = batch->fill[i].shape;
+		const struct schedule_shape *shape = &attempt->list->shapes[index];
+		int64_t units = batch->fill[i].count;
+
+		if (shape->combined) {
+			for (size_t j = 0; j < shape->entries.count; j++)
+				emit(attempt, &at[chunk->count++], &shape->entries.at[j],
+				     shape->entries.at[j].count);
+			continue;
+		}
+		while (units) {
+			int64_t *left = &attempt->cursors[index].left, taken = units;
+
+			if (!*left)
+				*left = (++attempt->cursors[index].entry)->count;
+			if (taken > *left)
+				taken = *left;
+			emit(attempt, &at[chunk->count++], attempt->cursors[index].entry, taken);
+			*left -= taken * same;
+			units -= taken;
+		}
+	}
+	return chunk;
+}
+
+/* How many nodes in a row get their units from the entries that are begun. */
+static int64_t same_entries(const struct attempt *attempt, const struct batch *batch, int64_t limit)
+{
+	for (size_t i = 0; i < batch->fill_count; i++) {
+		uint32_t shape = batch->fill[i].shape;
+		int64_t nodes = attempt->list->shapes[shape].combined ?
+					1 :
+					attempt->cursors[shape].left / batch->fill[i].count;
+
+		if (nodes < limit)
+			limit = nodes;
+	}
+	return limit > 1 ? limit : 1;
+}
+
+static void keep_batch(struct attempt *attempt, const struct batch *batch)
+{
+	struct schedule_run *run = attempt->run;
+	uint32_t placed, state;
+
+	schedule_room_load(&run->room, batch->state);
+	for (size_t i = 0; i < batch->fill_count; i++)
+		schedule_room_take(&run->room, &attempt->list->shapes[batch->fill[i].shape],
+				   batch->fill[i].count);
+	placed = schedule_placed_with(&run->room, batch->placed, attempt->list, batch->fill,
+				      batch->fill_count);
+	state = schedule_room_save(&run->room, placed);
+	for (size_t i = 0; i < batch->count;) {
+		int64_t same = same_entries(attempt, batch, (int64_t)(batch->count - i));
+		struct schedule_chunk *chunk = hand_out(attempt, batch, same);
+
+		for (; same; same--, i++) {
+			uint32_t node = attempt->chosen.at[batch->first + i];
+			struct schedule_work *work = &run->nodes.at[node];
+			struct schedule_chunk *own = chunk;
+
+			if (work->placements) {
+				own = ARENA_NEW(run->scratch, struct schedule_chunk);
+				*own = *chunk;
+				own->before = work->placements;
+			}
+			work->placements = own;
+			run->states_of.at[node] = state;
+			work->placed = placed;
+			work->labels = run->room.labels;
+		}
+	}
+	schedule_room_unload(&run->room);
+}
+
+/* Running nodes that could not take any of the requests go behind the others. */
+static bool is_exhausted(struct attempt *attempt, uint32_t state)
+{
+	struct schedule_run *run = attempt->run;
+	const struct schedule_index *index = &attempt->pool.index;
+	uint64_t *may = arena_array(run->attempt, index->word_count + 1, sizeof(*may));
+	bool fits = !attempt->list->count;
+
+	if (!run->states.states.at[state].running)
+		return false;
+	if (attempt->pool.sums)
+		return attempt->pool.sums[state] == SCHEDULE_SUMS_NONE;
+	schedule_room_load(&run->room, state);
+	schedule_index_set(&attempt->pool.index, &run->room);
+	for (size_t word = 0; word < index->word_count; word++)
+		may[word] = schedule_index_word(index, word);
+	schedule_index_anchor(index, &run->states, &run->room.state, false, may,
+			      attempt->pool.anchored);
+	for (size_t word = 0; word < index->word_count && !fits; word++)
+		for (uint64_t bits = may[word]; bits && !fits; bits &= bits - 1)
+			fits = schedule_room_fits(
+				&run->room,
+				&attempt->list->shapes[word * 64 + (size_t)__builtin_ctzll(bits)]);
+	schedule_room_unload(&run->room);
+	return !fits;
+}
+
+enum sort { SORT_UNKNOWN = 0, SORT_USUAL, SORT_EXHAUSTED };
+
+/* Ray's list afterwards: the chosen ones, the untouched ones, the exhausted ones, the new ones. */
+static void keep_order(struct attempt *attempt, size_t old_nodes)
+{
+	struct schedule_run *run = attempt->run;
+	size_t count = run->order.count, exhausted_count = 0, kept = 0;
+	uint32_t *exhausted = arena_array(run->attempt, count + 1, sizeof(*exhausted));
+	uint32_t *chosen = arena_array(run->attempt, attempt->chosen.count + 1, sizeof(*chosen));
+	size_t chosen_count = 0;
+	bool *touched = arena_array(run->attempt, run->nodes.count + 1, sizeof(*touched));
+	enum sort *sorts = arena_array(run->attempt, run->states.states.count + 1, sizeof(*sorts));
+
+	for (size_t i = 0; i < attempt->chosen.count; i++) {
+		uint32_t node = attempt->chosen.at[i];
+
+		touched[node] = true;
+		if (node < old_nodes)
+			chosen[chosen_count++] = node;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t node = run->order.at[i], state = run->states_of.at[node];
+
+		if (touched[node])
+			continue;
+		if (sorts[state] == SORT_UNKNOWN)
+			sorts[state] = is_exhausted(attempt, state) ? SORT_EXHAUSTED : SORT_USUAL;
+		if (sorts[state] == SORT_EXHAUSTED)
+			exhausted[exhausted_count++] = node;
+		else
+			run->order.at[kept++] = node;
+	}
+	if (count > 0) {
+		size_t size = sizeof(*chosen);
+
+		memmove(&run->order.at[chosen_count], run->order.at, kept * size);
+		memcpy(run->order.at, chosen, chosen_count * size);
+		memcpy(&run->order.at[chosen_count + kept], exhausted, exhausted_count * size);
+	}
+	for (size_t node = old_nodes; node < run->nodes.count; node++)
+		VEC_PUSH(run->scratch, &run->order, (uint32_t)node);
+}
+
+static void keep(struct attempt *attempt)
+{
+	struct schedule_run *run = attempt->run;
+	size_t old_nodes = run->nodes.count;
+
+	attempt->cursors =
+		arena_array(run->attempt, attempt->list->count + 1, sizeof(*attempt->cursors));
+	for (size_t i = 0; i < attempt->list->count; i++) {
+		attempt->cursors[i].entry = attempt->list->shapes[i].entries.at;
+		attempt->cursors[i].left = attempt->list->shapes[i].entries.at[0].count;
+	}
+	for (size_t i = 0; i < attempt->new_types.count; i++)
+		schedule_run_launch(run, attempt->new_types.at[i], attempt->source->phase);
+	for (size_t i = 0; i < attempt->batches.count; i++)
+		keep_batch(attempt, &attempt->batches.at[i]);
+	keep_order(attempt, old_nodes);
+}
+
+/* ---- what is left ---- */
+
+static bool serves(struct schedule_run *run, size_t type, const struct schedule_shape *shape)
+{
+	bool taken;
+
+	schedule_room_load(&run->room, run->template_state[type]);
+	taken = schedule_room_take(&run->room, shape, 1) > 0;
+	schedule_room_unload(&run->room);
+	return taken;
+}
+
+/* Which of two limits a user would rather hear of: the one that passes by itself or by an option. */
+static int limit_weight(enum schedule_limit limit)
+{
+	static const int WEIGHTS[] = {
+		[SCHEDULE_LIMIT_NONE] = 0,      [SCHEDULE_LIMIT_MAX_PER_TYPE] = 1,
+		[SCHEDULE_LIMIT_MAX_NODES] = 2, [SCHEDULE_LIMIT_GPU_BUDGET] = 3,
+		[SCHEDULE_LIMIT_HELD] = 4,
+	};
+
+	return WEIGHTS[limit];
+}
+
+static void find_limit(struct schedule_run *run, const struct schedule_shape *shape,
+		       enum schedule_limit *ret_limit, size_t *ret_type)
+{
+	for (size_t type = 1; type < run->problem->type_count; type++) {
+		enum schedule_limit limit;
+
+		if (!serves(run, type, shape))
+			continue;
+		schedule_run_permits(run, type, &limit);
+		if (*ret_type != SCHEDULE_NO_INDEX &&
+		    limit_weight(limit) <= limit_weight(*ret_limit))
+			continue;
+		*ret_limit = limit;
+		*ret_type = type;
+	}
+}
+
+static struct schedule_try_left find_left(struct attempt *attempt)
+{
+	size_t count = attempt->list->count;
+	struct arena *scratch = attempt->run->scratch;
+	struct schedule_try_left left = {
+		.counts = arena_array(scratch, count + 1, sizeof(*left.counts)),
+		.limits = arena_array(scratch, count + 1, sizeof(*left.limits)),
+		.limit_types = arena_array(scratch, count + 1, sizeof(*left.limit_types)),
+	};
+
+	for (size_t i = 0; i < count; i++) {
+		left.counts[i] = attempt->pool.left[i];
+		left.limit_types[i] = SCHEDULE_NO_INDEX;
+		if (!left.counts[i])
+			continue;
+		left.any = true;
+		cpu_budget_step(attempt->run->problem->cpu_budget);
+		find_limit(attempt->run, &attempt->list->shapes[i], &left.limits[i],
+			   &left.limit_types[i]);
+	}
+	for (size_t i = 0; i < count && left.any && attempt->source->atomic; i++)
+		left.counts[i] = attempt->list->shapes[i].count;
+	return left;
+}
+
+struct schedule_try_left schedule_try(struct schedule_run *run, const struct schedule_list *list,
+				      const struct schedule_try_source *source)
+{
+	struct attempt attempt = { .run = run, .list = list, .source = source };
+	size_t types = run->problem->type_count;
+	int64_t budget = run->budget, list_nodes = run->list_nodes, new_nodes = run->new_nodes;
+	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
+	struct schedule_try_left left;
+
+	cpu_budget_step(run->problem->cpu_budget);
+	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
+	schedule_pool_init(&attempt.pool, run, list);
+	if (!fill_exactly(&attempt)) {
+		schedule_pool_add_nodes(&attempt.pool);
+		fill_nodes(&attempt);
+		if (attempt.pool.active_count)
+			launch_nodes(&attempt);
+	}
+	left = find_left(&attempt);
+	if (left.any && source->atomic) {
+		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));
+		run->budget = budget;
+		run->list_nodes = list_nodes;
+		run->new_nodes = new_nodes;
+	} else {
+		keep(&attempt);
+	}
+	arena_reset(run->attempt);
+	return left;
+}

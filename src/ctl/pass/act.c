@@ -1,0 +1,192 @@
+#include "ctl/pass/act.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/list_stream.h"
+#include "codec/objects/memory_json.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/text/json.h"
+#include "codec/text/json_write.h"
+#include "ctl/pass/observe.h"
+#include "net/log.h"
+
+void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
+		struct act_drains *ret_drains)
+{
+	*ret_drains = (struct act_drains){ 0 };
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		for (size_t j = 0; j < group->terminate.count; j++) {
+			const struct plan_termination *end = &group->terminate.at[j];
+
+			if (end->action != TERMINATE_DRAIN || ret_drains->list.count >= limit)
+				continue;
+			VEC_PUSH(arena, &ret_drains->list,
+				 ((struct act_drain){ .node_id = end->ray_node_id,
+						      .pod = end->pod,
+						      .message = end->message }));
+		}
+	}
+}
+
+bool act_needs_fresh_pods(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		for (size_t j = 0; j < group->terminate.count; j++)
+			if (group->terminate.at[j].action == TERMINATE_DELETE &&
+			    group->terminate.at[j].ray_node_id[0] == '\0')
+				return true;
+	}
+	return false;
+}
+
+bool act_needs_fresh_state(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->groups.count; i++)
+		for (size_t j = 0; j < plan->groups.at[i].terminate.count; j++)
+			if (plan->groups.at[i].terminate.at[j].needs_fresh_state)
+				return true;
+	return false;
+}
+
+int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
+		    struct err *err)
+{
+	struct plan guarded = *plan;
+
+	guarded.patch = (__typeof__(guarded.patch)){ .at = NULL };
+	if (uid[0])
+		VEC_PUSH(arena, &guarded.patch,
+			 ((struct patch_op){ .op = "test",
+					     .path = "/metadata/uid",
+					     .kind = PATCH_VALUE_STRING,
+					     .string = uid }));
+	for (size_t i = 0; i < plan->patch.count; i++)
+		VEC_PUSH(arena, &guarded.patch, plan->patch.at[i]);
+	return plan_write_patch(&guarded, buf, err);
+}
+
+const char *act_memory_text(const struct plan *plan, struct arena *arena)
+{
+	AUTO(buf_done) struct buf text;
+	struct json_writer writer;
+
+	buf_init(&text, MEMORY_TEXT_MAX);
+	json_write_init(&writer, &text, JSON_STYLE_LINE);
+	memory_write(&writer, NULL, &plan->memory);
+	if (text.overflowed)
+		return NULL;
+	return arena_strndup(arena, buf_string(&text), text.size);
+}
+
+int act_decode_cluster(const char *body, size_t size, struct arena *arena,
+		       struct ray_cluster *ret_cluster, struct err *err)
+{
+	static const struct json_limits limits = {
+		.bytes = ACT_CLUSTER_MAX, .depth = 200, .elements = 1000000, .foreign = true
+	};
+	AUTO(json_done) struct cJSON *json = NULL;
+
+	if (json_parse(body, size, &limits, &json, err) < 0)
+		return err_prefix(err, "RayCluster");
+	return ray_cluster_decode(json, "rayCluster", arena, ret_cluster, err);
+}
+
+struct pod_list {
+	struct arena *arena;
+	VEC(const struct pod *) at;
+	struct err err; /* of the first Pod that has no name */
+};
+
+static void take_pod(void *context, const char *text, size_t size, const char *problem)
+{
+	struct pod_list *list = context;
+	struct pod *pod = ARENA_NEW(list->arena, struct pod);
+
+	if (list->err.kind != ERR_NONE ||
+	    pod_decode_text(text, size, problem, list->arena, pod, &list->err) < 0)
+		return;
+	VEC_PUSH(list->arena, &list->at, pod);
+}
+
+int act_decode_pods(const char *body, size_t size, struct arena *arena,
+		    const struct pod ***ret_pods, size_t *ret_count, struct err *err)
+{
+	AUTO(list_stream_done) struct list_stream stream;
+	struct pod_list list = { .arena = arena };
+	struct list_page page;
+
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, take_pod, &list);
+	list_stream_feed(&stream, body, size);
+	if (list_stream_end(&stream, arena, &page, err) < 0)
+		return err_prefix(err, "list of Pods");
+	if (list.err.kind != ERR_NONE) {
+		*err = list.err;
+		return err_prefix(err, "list of Pods");
+	}
+	*ret_pods = list.at.at;
+	*ret_count = list.at.count;
+	return 0;
+}
+
+static size_t count_deletions(const struct plan_group *group)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < group->terminate.count; i++)
+		count += group->terminate.at[i].action != TERMINATE_DRAIN;
+	return count;
+}
+
+int64_t act_generation(const char *body, size_t size)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct ray_cluster cluster = { .generation = 0 }; /* for gcc's -fanalyzer */
+
+	if (act_decode_cluster(body, size, &scratch, &cluster, NULL) < 0)
+		return INT64_MAX;
+	return cluster.generation;
+}
+
+void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list)
+{
+	*ret_list = (struct act_scaled_list){ 0 };
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+		size_t deletions = count_deletions(group);
+		struct act_scaled *scaled;
+
+		if (group->replicas == group->target_replicas && deletions == 0)
+			continue;
+		scaled = VEC_ADD(arena, &ret_list->groups);
+		scaled->group = arena_strdup(arena, group->name);
+		scaled->reason = arena_strdup(arena, group->reason);
+		scaled->message = arena_strdup(arena, group->message);
+		scaled->replicas = group->replicas;
+		scaled->target_replicas = group->target_replicas;
+		scaled->workers_to_delete = deletions;
+	}
+}
+
+void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
+{
+	for (size_t i = 0; i < list->groups.count; i++) {
+		const struct act_scaled *scaled = &list->groups.at[i];
+		char from[32], to[32], deleted[32];
+
+		snprintf(from, sizeof(from), "%lld", (long long)scaled->replicas);
+		snprintf(to, sizeof(to), "%lld", (long long)scaled->target_replicas);
+		snprintf(deleted, sizeof(deleted), "%zu", scaled->workers_to_delete);
+		log_info("scaled", "cluster", cluster, "group", scaled->group, "replicas", from,
+			 "targetReplicas", to, "workersToDelete", deleted, "reason", scaled->reason,
+			 "why", scaled->message, NULL);
+	}
+}

@@ -1,0 +1,71 @@
+/* From a plan to requests, and from the API server's answers back to objects: the only place
+ * where the two worlds meet on the way out. No I/O: ctl/pass/pass sends. */
+#ifndef CTL_PASS_ACT_H
+#define CTL_PASS_ACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/model/plan.h"
+
+#define ACT_PATCH_MAX ((size_t)8 << 20)
+#define ACT_PODS_MAX ((size_t)64 << 20)
+#define ACT_CLUSTER_MAX ((size_t)8 << 20) /* a RayCluster; etcd's own limit is below */
+
+/* The drains of a plan: node ids and messages, borrowed from it. */
+struct act_drain {
+	const char *node_id, *pod, *message;
+};
+
+struct act_drains {
+	VEC(struct act_drain) list;
+};
+
+/* At most `limit`, in the order of the plan. */
+void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
+		struct act_drains *ret_drains);
+
+/* True when the patch names a Pod that never joined Ray: its cached state may be old. */
+bool act_needs_fresh_pods(const struct plan *plan);
+
+/* True when the patch names a Pod whose raylet may register at any moment: Ray is asked once more. */
+bool act_needs_fresh_state(const struct plan *plan);
+
+/* The body of the JSON Patch: a `test` of metadata.uid, so that it never changes another RayCluster of
+ * this name, and the plan's patch. uid "": not known, no test. ERR_LIMIT above ACT_PATCH_MAX. */
+int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
+		    struct err *err);
+
+/* The plan's memory as text in the arena; NULL when it is empty or too long to keep. */
+const char *act_memory_text(const struct plan *plan, struct arena *arena);
+
+int act_decode_cluster(const char *body, size_t size, struct arena *arena,
+		       struct ray_cluster *ret_cluster, struct err *err);
+
+/* Of a RayCluster; INT64_MAX when it cannot be read. */
+int64_t act_generation(const char *body, size_t size);
+
+/* The Pods of a LIST answer; a Pod that cannot be decoded is an error, for it may be the one that
+ * is to be deleted. */
+int act_decode_pods(const char *body, size_t size, struct arena *arena,
+		    const struct pod ***ret_pods, size_t *ret_count, struct err *err);
+
+/* What an accepted patch changed, for the log: copied, so that it outlives the caches' objects. */
+struct act_scaled {
+	const char *group, *reason, *message;
+	int64_t replicas, target_replicas;
+	size_t workers_to_delete;
+};
+
+struct act_scaled_list {
+	VEC(struct act_scaled) groups;
+};
+
+void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list);
+/* One info line for each group: from, to, reason, message. */
+void act_log_scaled(const struct act_scaled_list *list, const char *cluster);
+
+#endif

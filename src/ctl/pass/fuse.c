@@ -1,0 +1,393 @@
+#include "ctl/pass/fuse.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/capacity/gpu_count.h"
+#include "ctl/shared/options.h"
+#include "net/loop.h"
+
+struct space {
+	int64_t clusters;
+	__int128 counted;
+	char *name;
+};
+
+/* One RayCluster, or Pods that say they belong to one. */
+struct fuse_entry {
+	struct fuse_entry *next_open; /* to be looked at before the next budget */
+	char *namespace_, *name;
+	struct space *space;
+	int64_t counted;
+	/* The patch under way or accepted and not yet in the caches; amount 0: none. */
+	int64_t sent, sent_until_ms, sent_generation; /* generation 0: no answer yet */
+	char *sent_uid;                               /* whose generation; NULL: no patch yet */
+	int64_t lost, lost_until_ms;                  /* patches before it, without an answer */
+	int64_t effective;                            /* the largest of these, in the sums */
+	bool changed, is_open;
+};
+
+struct fuse {
+	const struct control *control;
+	struct fuse_config config;
+	struct map entries; /* "namespace/name" */
+	struct map spaces;  /* namespace to struct space */
+	__int128 counted;
+	struct fuse_entry *open;
+	int64_t total, per_namespace; /* the ceilings in 1/10000 GPU; 0: none */
+	int64_t settled_ms;           /* 0: no budget was asked for yet */
+};
+
+struct fuse *fuse_new(const struct control *control, const struct fuse_config *config)
+{
+	const struct options *options = control->options;
+	struct fuse *fuse;
+
+	if (options->max_gpus_total == 0 && options->max_gpus_per_namespace == 0)
+		return NULL;
+	fuse = memory_alloc(sizeof(*fuse));
+	fuse->control = control;
+	fuse->config = *config;
+	fuse->total = options->max_gpus_total * RESOURCE_UNIT;
+	fuse->per_namespace = options->max_gpus_per_namespace * RESOURCE_UNIT;
+	return fuse;
+}
+
+static void entry_free(struct fuse_entry *entry)
+{
+	memory_free(entry->namespace_);
+	memory_free(entry->name);
+	memory_free(entry->sent_uid);
+	memory_free(entry);
+}
+
+static void space_free(struct space *space)
+{
+	memory_free(space->name);
+	memory_free(space);
+}
+
+void fuse_free(struct fuse *fuse)
+{
+	if (!fuse)
+		return;
+	for (size_t i = 0; i < fuse->entries.count; i++)
+		entry_free(fuse->entries.entries[i].value);
+	for (size_t i = 0; i < fuse->spaces.count; i++)
+		space_free(fuse->spaces.entries[i].value);
+	map_done(&fuse->entries);
+	map_done(&fuse->spaces);
+	memory_free(fuse);
+}
+
+static const char *key_of(struct arena *arena, const char *namespace_, const char *name)
+{
+	return arena_printf(arena, "%s/%s", namespace_, name);
+}
+
+static void entry_open(struct fuse *fuse, struct fuse_entry *entry)
+{
+	if (entry->is_open)
+		return;
+	entry->is_open = true;
+	entry->next_open = fuse->open;
+	fuse->open = entry;
+}
+
+static struct fuse_entry *entry_make(struct fuse *fuse, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = key_of(&scratch, namespace_, name);
+	struct fuse_entry *entry = map_get(&fuse->entries, key);
+	struct space *space = map_get(&fuse->spaces, namespace_);
+
+	if (entry)
+		return entry;
+	if (!space) {
+		space = memory_alloc(sizeof(*space));
+		space->name = memory_strdup(namespace_);
+		map_set(&fuse->spaces, namespace_, space);
+	}
+	space->clusters++;
+	entry = memory_alloc(sizeof(*entry));
+	entry->namespace_ = memory_strdup(namespace_);
+	entry->name = memory_strdup(name);
+	entry->space = space;
+	map_set(&fuse->entries, key, entry);
+	entry->changed = true;
+	entry_open(fuse, entry);
+	return entry;
+}
+
+static void entry_forget(struct fuse *fuse, struct fuse_entry *entry)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	(void)map_remove(&fuse->entries, key_of(&scratch, entry->namespace_, entry->name));
+	if (--entry->space->clusters == 0)
+		space_free(map_remove(&fuse->spaces, entry->namespace_));
+	entry_free(entry);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void entry_sum(struct fuse *fuse, struct fuse_entry *entry)
+{
+	int64_t effective = larger(entry->counted, larger(entry->sent, entry->lost));
+
+	fuse->counted += effective - entry->effective;
+	entry->space->counted += effective - entry->effective;
+	entry->effective = effective;
+}
+
+void fuse_changed(struct fuse *fuse, const char *namespace_, const char *name)
+{
+	struct fuse_entry *entry;
+
+	if (!fuse)
+		return;
+	entry = entry_make(fuse, namespace_, name);
+	entry->changed = true;
+	entry_open(fuse, entry);
+}
+
+/* ---- counting ---- */
+
+static int64_t count(const struct fuse *fuse, const struct fuse_objects *objects,
+		     const int64_t *replicas)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct options *options = fuse->control->options;
+
+	return gpu_count(objects->cluster, objects->pods, objects->pod_count, replicas,
+			 &options->settings, options->device_table, &scratch);
+}
+
+/* The caches show the accepted patch, or another RayCluster of this name. */
+static bool shows_sent(const struct fuse_entry *entry, const struct ray_cluster *cluster)
+{
+	return entry->sent_generation > 0 && (cluster->generation >= entry->sent_generation ||
+					      strcmp(cluster->uid, entry->sent_uid) != 0);
+}
+
+/* True: there is nothing of it any more. */
+static bool recount(struct fuse *fuse, struct fuse_entry *entry)
+{
+	struct fuse_objects objects = { .cluster = NULL };
+	int64_t counted;
+
+	entry->changed = false;
+	fuse->config.look(fuse->config.context, entry->namespace_, entry->name, &objects);
+	counted = count(fuse, &objects, NULL);
+	entry->counted = objects.unreadable ? larger(entry->counted, counted) : counted;
+	if (!objects.cluster && !objects.unreadable)
+		entry->sent = entry->lost = 0;
+	else if (objects.cluster && shows_sent(entry, objects.cluster))
+		entry->sent = entry->sent_generation = 0;
+	return !objects.cluster && !objects.unreadable && objects.pod_count == 0;
+}
+
+/* What was accepted is held until the caches show it, however long a watch stands still; only what has no
+ * answer, or one that does not tell the generation, is held for its time. */
+static bool is_over(const struct fuse_entry *entry, int64_t now_ms)
+{
+	bool accepted = entry->sent_generation > 0 && entry->sent_generation < INT64_MAX;
+
+	return !accepted && now_ms >= entry->sent_until_ms;
+}
+
+/* Counts what has changed, and drops what is held and over. */
+static void settle(struct fuse *fuse)
+{
+	int64_t now_ms = loop_monotonic_ms(fuse->control->loop);
+	struct fuse_entry *entry = fuse->open, *next;
+
+	fuse->open = NULL;
+	for (; entry; entry = next) {
+		bool gone = entry->changed && recount(fuse, entry);
+
+		next = entry->next_open;
+		entry->is_open = false;
+		if (is_over(entry, now_ms))
+			entry->sent = entry->sent_generation = 0;
+		if (now_ms >= entry->lost_until_ms)
+			entry->lost = 0;
+		entry_sum(fuse, entry);
+		if (gone)
+			entry_forget(fuse, entry);
+		else if (entry->sent > 0 || entry->lost > 0)
+			entry_open(fuse, entry);
+	}
+}
+
+/* ---- budgets ---- */
+
+static void take_smaller(struct fuse_budget *budget, __int128 left, const char *flag,
+			 int64_t ceiling, struct arena *arena)
+{
+	int64_t amount = left < 0 ? 0 : left > INT64_MAX ? INT64_MAX : (int64_t)left;
+
+	if (ceiling == 0 || (budget->has_ceiling && budget->amount <= amount))
+		return;
+	*budget = (struct fuse_budget){ true, amount,
+					arena_printf(arena, "%s %lld", flag,
+						     (long long)(ceiling / RESOURCE_UNIT)) };
+}
+
+/* Nearly every decision is made on what has been counted already. */
+static bool is_counted(const struct fuse *fuse, const struct fuse_entry *entry,
+		       const struct fuse_objects *objects)
+{
+	struct fuse_objects cached = { .cluster = NULL };
+
+	if (entry->changed)
+		return false;
+	fuse->config.look(fuse->config.context, entry->namespace_, entry->name, &cached);
+	return cached.cluster == objects->cluster && cached.pods == objects->pods &&
+	       cached.pod_count == objects->pod_count;
+}
+
+void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct arena *arena,
+		 struct fuse_budget *ret_budget)
+{
+	struct fuse_entry *entry;
+	int64_t now_ms, own;
+
+	*ret_budget = (struct fuse_budget){ .ceiling = "" };
+	if (!fuse)
+		return;
+	now_ms = loop_monotonic_ms(fuse->control->loop);
+	if (fuse->settled_ms == 0)
+		fuse->settled_ms = now_ms + fuse->config.settle_ms;
+	settle(fuse);
+	entry = entry_make(fuse, objects->cluster->namespace_, objects->cluster->name);
+	/* Its own patches under way are no hindrance: a new one takes their place. */
+	own = is_counted(fuse, entry, objects) ? entry->counted : count(fuse, objects, NULL);
+	take_smaller(ret_budget,
+		     fuse->per_namespace - (entry->space->counted - entry->effective) - own,
+		     "max-gpus-per-namespace", fuse->per_namespace, arena);
+	take_smaller(ret_budget, fuse->total - (fuse->counted - entry->effective) - own,
+		     "max-gpus-total", fuse->total, arena);
+	if (now_ms < fuse->settled_ms)
+		ret_budget->amount = 0;
+}
+
+/* ---- patches under way ---- */
+
+/* The replicas that the patch asks for; the spec's where it says nothing. */
+static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct plan *plan,
+				 struct arena *arena)
+{
+	int64_t *replicas = arena_array(arena, cluster->group_count, sizeof(*replicas));
+
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const char *path = arena_printf(arena, "/spec/workerGroupSpecs/%zu/replicas", g);
+
+		replicas[g] = cluster->groups[g].replicas;
+		for (size_t i = 0; i < plan->patch.count; i++)
+			if (!strcmp(plan->patch.at[i].op, "add") &&
+			    !strcmp(plan->patch.at[i].path, path))
+				replicas[g] = plan->patch.at[i].integer;
+	}
+	return replicas;
+}
+
+static void keep_lost(struct fuse_entry *entry)
+{
+	entry->lost = larger(entry->lost, entry->sent);
+	entry->lost_until_ms = larger(entry->lost_until_ms, entry->sent_until_ms);
+	entry->sent = entry->sent_generation = 0;
+}
+
+void fuse_patch_sent(struct fuse *fuse, const struct fuse_objects *objects, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct fuse_entry *entry;
+
+	if (!fuse)
+		return;
+	entry = entry_make(fuse, objects->cluster->namespace_, objects->cluster->name);
+	if (entry->sent > 0)
+		keep_lost(entry);
+	entry->sent = count(fuse, objects, patched_replicas(objects->cluster, plan, &scratch));
+	entry->sent_generation = 0;
+	memory_free(entry->sent_uid);
+	entry->sent_uid = memory_strdup(objects->cluster->uid);
+	entry->sent_until_ms = loop_monotonic_ms(fuse->control->loop) + fuse->config.lost_patch_ms +
+			       fuse->control->options->kube_api_timeout_seconds * MS_PER_SECOND;
+	entry_open(fuse, entry);
+	entry_sum(fuse, entry);
+}
+
+bool fuse_patch_fits(struct fuse *fuse, const struct fuse_objects *objects, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct fuse_budget budget;
+	int64_t added;
+
+	fuse_budget(fuse, objects, &scratch, &budget);
+	if (!budget.has_ceiling)
+		return true;
+	added = count(fuse, objects, patched_replicas(objects->cluster, plan, &scratch)) -
+		count(fuse, objects, NULL);
+	return added <= 0 || added <= budget.amount;
+}
+
+static bool is_refusal(const struct err *err)
+{
+	return err->kind == ERR_CONFLICT || err->kind == ERR_DENIED || err->kind == ERR_NOT_FOUND ||
+	       err->kind == ERR_INPUT;
+}
+
+void fuse_patch_answered(struct fuse *fuse, const char *namespace_, const char *name,
+			 const struct err *err, int64_t generation)
+{
+	struct fuse_entry *entry;
+
+	if (!fuse)
+		return;
+	entry = entry_make(fuse, namespace_, name);
+	entry_open(fuse, entry);
+	if (!err)
+		entry->sent_generation = generation;
+	else if (is_refusal(err))
+		entry->sent = 0;
+	else
+		keep_lost(entry);
+	/* The cache may have been quicker than the answer. */
+	entry->changed = true;
+	entry_sum(fuse, entry);
+}
+
+/* ---- figures ---- */
+
+bool fuse_next(struct fuse *fuse, size_t *at, struct fuse_figure *ret_figure)
+{
+	size_t index = *at;
+	const struct space *space;
+	__int128 counted;
+
+	if (!fuse)
+		return false;
+	if (index == 0)
+		settle(fuse);
+	(*at)++;
+	if (fuse->total > 0 && index == 0) {
+		counted = fuse->counted;
+		*ret_figure = (struct fuse_figure){ "total", "", fuse->total, 0 };
+	} else {
+		index -= fuse->total > 0;
+		if (fuse->per_namespace == 0 || index >= fuse->spaces.count)
+			return false;
+		space = fuse->spaces.entries[index].value;
+		counted = space->counted;
+		*ret_figure =
+			(struct fuse_figure){ "namespace", space->name, fuse->per_namespace, 0 };
+	}
+	ret_figure->counted = counted > INT64_MAX ? INT64_MAX : (int64_t)counted;
+	return true;
+}

@@ -1,0 +1,134 @@
+#include "ctl/pass/observe.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/memory_json.h"
+#include "codec/objects/request_resources.h"
+#include "codec/text/json.h"
+#include "core/model/identity.h"
+
+static void observe_pods(const struct observation *observation, struct arena *arena,
+			 struct snapshot *snapshot)
+{
+	struct pod *pods = arena_array(arena, observation->pod_count, sizeof(*pods));
+
+	for (size_t i = 0; i < observation->pod_count; i++)
+		pods[i] = *observation->pods[i];
+	snapshot->pods = pods;
+	snapshot->pod_count =
+		identity_divide(observation->cluster, pods, observation->pod_count, arena);
+	snapshot->foreign_pods = pods + snapshot->pod_count;
+	snapshot->foreign_pod_count = observation->pod_count - snapshot->pod_count;
+}
+
+static const struct drain_answer *find_answer(const struct observation *observation,
+					      const char *node_id)
+{
+	for (size_t i = 0; i < observation->drain_count; i++)
+		if (!strcmp(observation->drains[i].node_id, node_id))
+			return &observation->drains[i];
+	return NULL;
+}
+
+static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
+{
+	static const char *const rejected[] = { "Ray rejected the drain" };
+
+	node->idle_duration_ms = 0;
+	if (answer->accepted) {
+		node->status = RAY_NODE_DRAINING;
+		node->available = node->total;
+		node->activity = (struct strings){ .count = 0 };
+	} else {
+		node->status = RAY_NODE_RUNNING;
+		node->activity = (struct strings){ .at = rejected, .count = 1 };
+	}
+}
+
+static const struct ray_node *answered_nodes(const struct observation *observation,
+					     struct arena *arena)
+{
+	const struct ray_state *state = observation->ray_state;
+	struct ray_node *nodes = arena_array(arena, state->node_count, sizeof(*nodes));
+
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct drain_answer *answer;
+
+		nodes[i] = state->nodes[i];
+		answer = find_answer(observation, nodes[i].id);
+		if (answer)
+			apply_answer(&nodes[i], answer);
+	}
+	return nodes;
+}
+
+static void observe_ray(const struct observation *observation, struct arena *arena,
+			struct snapshot *snapshot)
+{
+	struct ray_state *state;
+
+	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
+	snapshot->ray_note = observation->ray_note ? observation->ray_note : "";
+	snapshot->ray_state_time = observation->ray_state_time;
+	if (!observation->ray_state)
+		return;
+	state = ARENA_NEW(arena, struct ray_state);
+	*state = *observation->ray_state;
+	if (observation->drain_count > 0)
+		state->nodes = answered_nodes(observation, arena);
+	if (observation->kv_requests && state->constraint_count == 0) {
+		state->constraints = observation->kv_requests;
+		state->constraint_count = 1;
+	}
+	snapshot->ray_state = state;
+}
+
+/* Our own text of the last pass; were it unreadable, a fresh start does no harm. */
+static void observe_memory(const char *text, struct arena *arena, struct snapshot *snapshot)
+{
+	static const struct json_limits limits = { .bytes = MEMORY_TEXT_MAX,
+						   .depth = 8,
+						   .elements = 1000000 };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct memory_state *memory;
+
+	if (!text || json_parse(text, strlen(text), &limits, &json, NULL) < 0)
+		return;
+	memory = ARENA_NEW(arena, struct memory_state);
+	memory_decode(json, arena, memory);
+	snapshot->memory = memory;
+}
+
+void observe(const struct observation *observation, struct arena *arena,
+	     struct snapshot *ret_snapshot)
+{
+	*ret_snapshot = (struct snapshot){
+		.now = observation->now,
+		.cluster = *observation->cluster,
+		.events_known = observation->events_known,
+		.events = observation->events,
+		.event_count = observation->event_count,
+		.nodes_known = observation->nodes_known,
+		.nodes = observation->nodes,
+		.node_count = observation->node_count,
+		.other_pods_known = observation->other_pods_known,
+		.other_pods = observation->other_pods,
+		.other_pod_count = observation->other_pod_count,
+		.view_problem = observation->view_problem,
+		.settings = *observation->settings,
+		.device_table = observation->device_table ? observation->device_table :
+							    device_table_builtin(),
+		.autoscaler = observation->autoscaler,
+		.lint = observation->lint,
+	};
+	if (observation->gpu_budget) {
+		ret_snapshot->has_gpu_budget = observation->gpu_budget->has_ceiling;
+		ret_snapshot->gpu_budget = observation->gpu_budget->amount;
+		ret_snapshot->gpu_budget_of = observation->gpu_budget->ceiling;
+	}
+	observe_pods(observation, arena, ret_snapshot);
+	observe_ray(observation, arena, ret_snapshot);
+	request_resources_observe(ret_snapshot, arena);
+	observe_memory(observation->memory_json, arena, ret_snapshot);
+}

@@ -1,0 +1,58 @@
+/* From API objects and a GCS reply to one snapshot: the only place where the two worlds meet
+ * on the way in. Copies shallowly: the snapshot is valid as long as its sources and the arena,
+ * so it must not be kept across a turn of the loop. No I/O. */
+#ifndef CTL_PASS_OBSERVE_H
+#define CTL_PASS_OBSERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "core/model/snapshot.h"
+#include "ctl/pass/fuse.h"
+
+/* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
+#define MEMORY_TEXT_MAX ((size_t)1 << 20)
+
+/* What Ray answered when it was asked to drain a node in this pass. */
+struct drain_answer {
+	const char *node_id; /* hex */
+	bool accepted;
+};
+
+struct observation {
+	time_ms now; /* the same in every decision of one pass */
+	const struct ray_cluster *cluster;
+	const struct pod *const *pods; /* of this cluster, any order */
+	size_t pod_count;
+	const struct ray_state *ray_state;        /* NULL: no complete reply in this pass */
+	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
+	const char *ray_problem;                  /* then: why */
+	const char *view_problem; /* why the caches are not live; NULL or "": they are */
+	const char *ray_note;     /* as of struct snapshot */
+	time_ms ray_state_time;
+	const struct drain_answer *drains;
+	size_t drain_count;
+	bool events_known;
+	const struct event *events;
+	size_t event_count;
+	bool nodes_known;
+	const struct node *nodes; /* those that end, and the closest for Pods that wait */
+	size_t node_count;
+	bool other_pods_known;
+	const struct pod *other_pods; /* what takes room on these Nodes */
+	size_t other_pod_count;
+	const struct settings *settings;
+	const struct device_table *device_table;    /* NULL: the built-in one */
+	const struct autoscaler_object *autoscaler; /* NULL: none */
+	const struct lint_digest *lint;             /* NULL: nobody looked */
+	const struct fuse_budget *gpu_budget;       /* NULL: no ceiling over several clusters */
+	const char *memory_json;                    /* of the previous plan; NULL: none */
+};
+
+/* An accepted drain shows as Ray will show it in its next reply (DRAINING, nothing in use), so
+ * that the patch follows in the same pass; a rejected one shows as busy. */
+void observe(const struct observation *observation, struct arena *arena,
+	     struct snapshot *ret_snapshot);
+
+#endif

@@ -1,0 +1,491 @@
+#include "ctl/pass/pass_intern.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "ctl/shared/leader.h"
+#include "ctl/shared/options.h"
+#include "gcs/gcs_client.h"
+#include "kube/kube_client.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+#define CONFLICTS_MAX 3
+#define READS_MAX 2
+
+static void read_state(struct pass *pass);
+
+/* --- how long it takes --- */
+
+static void phase_begin(struct pass *pass)
+{
+	pass->phase_us = loop_precise_us();
+}
+
+static void phase_end(const struct pass *pass, const char *phase)
+{
+	pass_measure(pass, phase, loop_precise_us() - pass->phase_us);
+}
+
+static void count_gcs_error(const struct pass *pass, const struct err *err)
+{
+	if (err && pass->config.meter.gcs_failed)
+		pass->config.meter.gcs_failed(pass->config.meter.context, err);
+}
+
+static struct pass_request *request_new(struct pass *pass)
+{
+	struct pass_request *request = ARENA_NEW(&pass->arena, struct pass_request);
+
+	request->pass = pass;
+	VEC_PUSH(&pass->arena, &pass->requests, request);
+	pass->waiting++;
+	return request;
+}
+
+/* Notes the answer of a request; true when it was the last of its step. */
+static bool request_end(struct pass_request *request)
+{
+	struct pass *pass = request->pass;
+
+	request->kube = NULL;
+	request->gcs = NULL;
+	CHECK(pass->waiting > 0);
+	if (--pass->waiting > 0)
+		return false;
+	pass->requests.count = 0;
+	return true;
+}
+
+static int64_t gcs_timeout_ms(const struct pass *pass)
+{
+	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
+}
+
+void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
+		 const struct err *err)
+{
+	struct pass_result result = {
+		.memory_json = memory_json,
+		.patched_body = patched_body,
+		.err = err,
+		.retry_after_ms = pass->retry_after_ms,
+		.scaled = patched_body ? &pass->scaled : NULL,
+		.drain_errors = pass->drain_errors,
+		.reading = pass->reading,
+		.decided = pass->decided,
+		.undecided = pass->undecided,
+		.took_us = loop_precise_us() - pass->started_us,
+	};
+
+	pass->step = PASS_DONE;
+	pass->callbacks.done(pass->callbacks.context, &result);
+}
+
+/* --- Refreshing: the RayCluster changed under the patch --- */
+
+static void cluster_read(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
+	struct err decode_err;
+
+	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
+	if (!err && act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster,
+				       &decode_err) < 0)
+		err = &decode_err;
+	if (err) {
+		pass_finish(pass, NULL, NULL, err);
+		return;
+	}
+	pass->fresh_cluster = cluster;
+	pass_decide(pass);
+}
+
+static const char *cluster_path(struct pass *pass)
+{
+	return kube_path(&pass->arena, pass->config.api_version, pass->config.namespace_,
+			 "rayclusters", pass->config.name, NULL);
+}
+
+/* In the cluster's own share of what is sent to the API server. */
+static void ask_kube(struct pass *pass, struct kube_request call, kube_client_done *done)
+{
+	struct pass_request *request = request_new(pass);
+
+	call.flow = pass->key;
+	request->kube = kube_client_request(pass->config.control->kube, &call, done, request);
+}
+
+static void refresh(struct pass *pass)
+{
+	pass->step = PASS_REFRESHING;
+	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = cluster_path(pass) },
+		 cluster_read);
+}
+
+/* --- Patching --- */
+
+/* After a conflict; and after a drain was accepted, whatever the failure, unless the server told when
+ * to come back: the raylet is gone in a moment, and the next pass could not tell why. */
+static bool may_patch_again(const struct pass *pass, const struct kube_answer *answer,
+			    const struct err *err)
+{
+	if (err->kind == ERR_CONFLICT)
+		return true;
+	return pass->drain_accepted && answer->retry_after_ms == 0 &&
+	       (err->kind == ERR_RETRY || err->kind == ERR_TIMEOUT || err->kind == ERR_GONE);
+}
+
+static void patch_answered(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
+	phase_end(pass, "patching");
+	fuse_patch_answered(pass->config.control->fuse, pass->config.namespace_, pass->config.name,
+			    err, err ? 0 : act_generation(answer->body, answer->body_size));
+	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
+		refresh(pass);
+		return;
+	}
+	if (!err)
+		act_log_scaled(&pass->scaled, pass->key);
+	pass_finish(pass, err ? NULL : pass->memory_json, err ? NULL : answer->body, err);
+}
+
+static void send_patch(struct pass *pass, const struct plan *plan,
+		       const struct fuse_objects *objects)
+{
+	AUTO(buf_done) struct buf body;
+	struct err err;
+
+	buf_init(&body, ACT_PATCH_MAX);
+	if (act_write_patch(plan, objects->cluster->uid, &pass->arena, &body, &err) < 0) {
+		pass_finish(pass, NULL, NULL, &err);
+		return;
+	}
+	pass->step = PASS_PATCHING;
+	phase_begin(pass);
+	fuse_patch_sent(pass->config.control->fuse, objects, plan);
+	ask_kube(pass,
+		 (struct kube_request){ .verb = KUBE_JSON_PATCH,
+					.path = cluster_path(pass),
+					.body = buf_string(&body),
+					.body_size = body.size,
+					.until_ms = pass_observe_until_ms(pass) },
+		 patch_answered);
+}
+
+/* --- Verifying: a Pod may have started since the cache saw it --- */
+
+static void pods_read(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+	struct err decode_err;
+
+	request_end(request);
+	pass->retry_after_ms = answer->retry_after_ms;
+	phase_end(pass, "verifying");
+	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
+				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)
+		err = &decode_err;
+	if (err)
+		pass_finish(pass, NULL, NULL, err);
+	else
+		pass_decide(pass);
+}
+
+static void verify_pods(struct pass *pass)
+{
+	const char *path, *selector;
+
+	pass->step = PASS_VERIFYING;
+	phase_begin(pass);
+	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
+	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
+	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
+	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = path }, pods_read);
+}
+
+/* --- Draining --- */
+
+static void drain_answered(void *context, bool accepted, const char *rejection,
+			   const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	count_gcs_error(pass, err);
+	pass->drain_errors += err != NULL;
+	pass->drain_accepted |= !err && accepted;
+	if (err)
+		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
+			    request->pod, "error", err->text, NULL);
+	else if (!accepted)
+		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
+			 request->pod, "why", rejection, NULL);
+	VEC_PUSH(&pass->arena, &pass->drains,
+		 ((struct drain_answer){ .node_id = request->node_id,
+					 .accepted = !err && accepted }));
+	if (request_end(request)) {
+		phase_end(pass, "draining");
+		pass_decide(pass);
+	}
+}
+
+/* True when drains are on their way and the decision has to wait for them. */
+static bool ask_drains(struct pass *pass, const struct plan *plan)
+{
+	size_t limit = (size_t)pass->config.control->options->max_drains;
+	struct act_drains drains;
+
+	act_drains(plan, limit, &pass->arena, &drains);
+	pass->drained = true;
+	if (drains.list.count == 0)
+		return false;
+	pass->step = PASS_DRAINING;
+	phase_begin(pass);
+	for (size_t i = 0; i < drains.list.count; i++) {
+		const struct act_drain *drain = &drains.list.at[i];
+		struct pass_request *request = request_new(pass);
+
+		request->node_id = arena_strdup(&pass->arena, drain->node_id);
+		request->pod = arena_strdup(&pass->arena, drain->pod);
+		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
+						     drain->node_id, drain->message, drain_answered,
+						     request);
+	}
+	return true;
+}
+
+/* --- the decision --- */
+
+static void announce(struct pass *pass)
+{
+	const struct pass_work *work = pass->work;
+	struct pass_decision decision = {
+		.plan = work->plan,
+		.snapshot = &work->snapshot,
+		.summary = work->summary,
+		.ray_state = work->snapshot.ray_state,
+		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
+		.now = pass->now,
+		.digest = pass->reads == 1 ? pass->digest : 0,
+	};
+
+	pass->memory_json = work->memory_json;
+	pass->scaled = work->scaled;
+	pass->callbacks.decided(pass->callbacks.context, &decision);
+}
+
+/* Takes the next step that the plan needs. */
+void pass_decided(struct pass *pass)
+{
+	const struct plan *plan = pass->work->plan;
+	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
+
+	/* A process that was stopped may be the second one: it neither acts nor says anything. */
+	if (!leader_is_leading(pass->config.control->leader)) {
+		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
+	if (pass_decide_is_overtaken(pass)) {
+		pass_decide(pass);
+		return;
+	}
+	/* Drains without an answer or conflicts took long: Ray is asked once more, so that what is
+	 * needed does not wait for a pass in which they do not. Then the patch has to hurry. */
+	if (pass->config.gcs && pass_observe_is_old(pass) && pass->reads < READS_MAX) {
+		read_state(pass);
+		return;
+	}
+	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
+		return;
+	if (!pass->fresh_pods && act_needs_fresh_pods(plan)) {
+		verify_pods(pass);
+		return;
+	}
+	/* The last fact before the patch: whether a raylet has registered since. */
+	if (pass->config.gcs && !pass->fresh_state && act_needs_fresh_state(plan)) {
+		pass->fresh_state = true;
+		read_state(pass);
+		return;
+	}
+	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
+	if (plan->patch.count > 0 && !fuse_patch_fits(pass->config.control->fuse, &objects, plan)) {
+		pass_decide(pass);
+		return;
+	}
+	announce(pass);
+	if (plan->patch.count > 0)
+		send_patch(pass, plan, &objects);
+	else
+		pass_finish(pass, pass->memory_json, NULL, NULL);
+}
+
+/* --- Reading --- */
+
+static void read_ended(struct pass_request *request)
+{
+	struct pass *pass = request->pass;
+
+	if (!request_end(request))
+		return;
+	phase_end(pass, "reading");
+	pass_observe_begin(pass);
+	pass_decide(pass);
+}
+
+static bool state_known(void *context, uint64_t digest, size_t size)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	if (pass->reads > 1) /* on the way to a decision: it wants facts */
+		return false;
+	pass->digest = digest;
+	pass->reading.bytes = size;
+	return pass->callbacks.unchanged(pass->callbacks.context, digest);
+}
+
+/* Nothing has changed: what was decided stands. */
+static void state_unchanged(struct pass_request *request)
+{
+	struct pass *pass = request->pass;
+
+	pass->reading.took_ms = (loop_precise_us() - pass->phase_us) / 1000;
+	request_end(request);
+	phase_end(pass, "reading");
+	pass_finish(pass, NULL, NULL, NULL);
+}
+
+static void state_read(void *context, const struct ray_state *state, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	if (!state && !err) {
+		state_unchanged(request);
+		return;
+	}
+	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
+	pass->ray_state = state;
+	/* Decoding may have waited for its turn. */
+	pass->read_ms = state ? state->received_ms : loop_boot_ms();
+	count_gcs_error(pass, err);
+	if (err)
+		pass->ray_err = *err;
+	read_ended(request);
+}
+
+static void kv_requests_read(void *context, const struct ray_constraint *constraint,
+			     const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	pass->kv_requests = constraint;
+	count_gcs_error(pass, err);
+	if (err)
+		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
+			    "error", err->text, NULL);
+	read_ended(request);
+}
+
+static void read_state(struct pass *pass)
+{
+	struct pass_request *request = request_new(pass);
+
+	pass->step = PASS_READING;
+	pass->reads++;
+	phase_begin(pass);
+	if (pass->config.read_kv_requests) {
+		struct pass_request *kv = request_new(pass);
+
+		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, gcs_timeout_ms(pass),
+						     &pass->arena, kv_requests_read, kv);
+	}
+	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass),
+					    &pass->ray_arena, state_read, request);
+	if (pass->callbacks.unchanged && !pass->config.read_kv_requests)
+		gcs_call_ask_known(request->gcs, state_known);
+}
+
+static void pass_start(void *context)
+{
+	struct pass *pass = context;
+
+	pass->started_us = loop_precise_us();
+	if (pass->config.gcs) {
+		read_state(pass);
+		return;
+	}
+	if (pass->config.gcs_problem)
+		err_set(&pass->ray_err, ERR_RETRY, "%s", pass->config.gcs_problem);
+	pass_observe_begin(pass);
+	pass_decide(pass);
+}
+
+struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks)
+{
+	struct pass *pass = memory_alloc(sizeof(*pass));
+
+	pass->config = *config;
+	pass->callbacks = *callbacks;
+	pass->memory = budget_new("one pass (--max-pass-memory)",
+				  (size_t)config->control->options->max_pass_memory_mib << 20,
+				  config->control->memory);
+	pass->arena.budget = pass->ray_arena.budget = pass->memory;
+	pass->config.namespace_ = arena_strdup(&pass->arena, config->namespace_);
+	pass->config.name = arena_strdup(&pass->arena, config->name);
+	pass->config.api_version = arena_strdup(&pass->arena, config->api_version);
+	if (config->ray_note)
+		pass->config.ray_note = arena_strdup(&pass->arena, config->ray_note);
+	if (config->gcs_problem)
+		pass->config.gcs_problem = arena_strdup(&pass->arena, config->gcs_problem);
+	if (config->memory_json)
+		pass->config.memory_json = arena_strdup(&pass->arena, config->memory_json);
+	pass->key = arena_printf(&pass->arena, "%s/%s", config->namespace_, config->name);
+	pass->start = loop_timer_new(config->control->loop, pass_start, pass);
+	loop_timer_start(pass->start, 0);
+	return pass;
+}
+
+void pass_free(struct pass *pass)
+{
+	if (!pass)
+		return;
+	for (size_t i = 0; i < pass->requests.count; i++) {
+		kube_client_cancel(pass->requests.at[i]->kube);
+		if (pass->requests.at[i]->gcs)
+			gcs_call_cancel(pass->requests.at[i]->gcs);
+	}
+	loop_timer_free(pass->start);
+	if (pass->job)
+		work_cancel(pass->job); /* and pass_release when it has ended */
+	else
+		pass_release(pass);
+}
+
+const char *pass_step_name(const struct pass *pass)
+{
+	static const char *const names[] = {
+		[PASS_STARTING] = "Starting",     [PASS_READING] = "Reading",
+		[PASS_DECIDING] = "Deciding",     [PASS_DRAINING] = "Draining",
+		[PASS_VERIFYING] = "Verifying",   [PASS_PATCHING] = "Patching",
+		[PASS_REFRESHING] = "Refreshing", [PASS_DONE] = "Done",
+	};
+
+	return names[pass->step];
+}

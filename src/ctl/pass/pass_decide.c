@@ -1,0 +1,111 @@
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "core/decide.h"
+#include "ctl/pass/pass_intern.h"
+#include "ctl/shared/options.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+#define OVERTAKEN_MAX 3
+
+/* Also when the result will not be used: a pass that was freed lets go of its thread. */
+static bool is_exceeded(void *context)
+{
+	const struct pass *pass = context;
+	struct pass_work *work = pass->work;
+
+	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
+	return work->budget.out_of_memory || work_is_cancelled(work->job) ||
+	       work_cpu_us() > work->cpu_end_us;
+}
+
+/* On a thread of the pool: reads only the snapshot and writes only into the pass's arena. */
+static void decision_run(void *context, const struct work_job *job)
+{
+	struct pass *pass = context;
+	struct pass_work *work = pass->work;
+	int64_t begun_us = loop_precise_us();
+
+	work->job = job;
+	/* A drain that Ray accepted is patched, however long that decision takes: the one that
+	 * drained it was within the budget. */
+	work->cpu_end_us = pass->drain_accepted ? INT64_MAX :
+						  work_cpu_us() + work->budget.ms * 1000;
+	check_key_set(pass->key);
+	work->plan = decide(&work->snapshot, &pass->arena);
+	work->summary = summary_of(&work->snapshot, work->plan, &pass->arena);
+	work->memory_json = act_memory_text(work->plan, &pass->arena);
+	act_scaled(work->plan, &pass->arena, &work->scaled);
+	check_key_set("");
+	work->took_us = loop_precise_us() - begun_us;
+}
+
+void pass_measure(const struct pass *pass, const char *phase, int64_t us)
+{
+	if (pass->config.meter.phase)
+		pass->config.meter.phase(pass->config.meter.context, phase, (double)us / 1e6);
+}
+
+static void decision_done(void *context)
+{
+	struct pass *pass = context;
+
+	pass->job = NULL;
+	pass->decided = true;
+	pass->undecided = pass->work->budget.exhausted;
+	pass_measure(pass, "deciding", pass->work->took_us);
+	pass_decided(pass);
+}
+
+void pass_release(struct pass *pass)
+{
+	arena_done(&pass->ray_arena);
+	arena_done(&pass->arena);
+	budget_free(pass->memory);
+	memory_free(pass);
+}
+
+static void decision_drop(void *context)
+{
+	pass_release(context);
+}
+
+void pass_decide(struct pass *pass)
+{
+	static const struct work_functions functions = { .run = decision_run,
+							 .done = decision_done,
+							 .drop = decision_drop };
+	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
+
+	work->view.stale = "";
+	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
+	if (!work->view.cluster) {
+		pass_finish(pass, NULL, NULL, NULL);
+		return;
+	}
+	pass_observe(pass, &work->view, &work->snapshot);
+	work->budget = (struct cpu_budget){
+		.exceeded = is_exceeded,
+		.context = pass,
+		.memory = pass->memory,
+		.ms = pass->config.control->options->decision_cpu_budget_ms,
+	};
+	work->snapshot.cpu_budget = &work->budget;
+	pass->work = work;
+	pass->step = PASS_DECIDING;
+	pass->job = work_start(pass->config.control->loop, &functions, pass);
+}
+
+bool pass_decide_is_overtaken(struct pass *pass)
+{
+	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
+	const struct ray_cluster *now = pass->callbacks.current(pass->callbacks.context);
+
+	if (!now || (now->generation <= objects.cluster->generation &&
+		     !strcmp(now->uid, objects.cluster->uid)))
+		return !now;
+	return ++pass->overtaken <= OVERTAKEN_MAX;
+}

@@ -1,0 +1,137 @@
+#include "ctl/pass/pass_intern.h"
+
+#include "ctl/shared/options.h"
+#include "net/loop.h"
+
+static int64_t max_age_ms(const struct pass *pass)
+{
+	return pass->config.control->options->settings.state_max_age_seconds * MS_PER_SECOND;
+}
+
+void pass_observe_begin(struct pass *pass)
+{
+	int64_t boot_ms = loop_boot_ms(), age_ms = boot_ms - pass->read_ms;
+
+	pass->now = loop_wall(pass->config.control->loop);
+	pass->basis_ms = boot_ms;
+	if (!pass->ray_state)
+		return;
+	pass->ray_state_time = pass->now - age_ms;
+	/* An older reply counts as none: then it is decided on the caches alone. */
+	if (age_ms <= max_age_ms(pass))
+		pass->basis_ms = pass->read_ms;
+}
+
+int64_t pass_observe_until_ms(const struct pass *pass)
+{
+	return pass->drain_accepted ? 0 : pass->basis_ms + max_age_ms(pass);
+}
+
+bool pass_observe_is_old(const struct pass *pass)
+{
+	int64_t until_ms = pass_observe_until_ms(pass);
+
+	return until_ms > 0 && loop_boot_ms() > until_ms;
+}
+
+struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view)
+{
+	return (struct fuse_objects){
+		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
+		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
+		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
+	};
+}
+
+/* ---- what may be replaced before the decision has been made ---- */
+
+static const struct lint_digest *copy_lint(const struct lint_digest *digest, struct arena *arena)
+{
+	struct lint_digest *copy;
+
+	if (!digest)
+		return NULL;
+	copy = ARENA_NEW(arena, struct lint_digest);
+	*copy = *digest;
+	copy->told = arena_strdup(arena, digest->told);
+	copy->message = arena_strdup(arena, digest->message);
+	return copy;
+}
+
+/* The object of the cache stays; what represents one that cannot be decoded does not. */
+static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_object *object,
+						       struct arena *arena)
+{
+	struct autoscaler_object *copy;
+	const char **problems;
+
+	if (!object)
+		return NULL;
+	copy = ARENA_NEW(arena, struct autoscaler_object);
+	problems = arena_array(arena, object->problems.count, sizeof(*problems));
+	*copy = *object;
+	for (size_t i = 0; i < object->problems.count; i++)
+		problems[i] = object->problems.at[i];
+	copy->problems.at = problems;
+	return copy;
+}
+
+/* The cache's list of Pods changes with the cache; the Pods in it stay until the job has ended. */
+static const struct pod *const *copy_list(const struct pass_view *view, struct arena *arena)
+{
+	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
+
+	for (size_t i = 0; i < view->pod_count; i++)
+		pods[i] = view->pods[i];
+	return pods;
+}
+
+static void make_lasting(struct pass_view *view, struct arena *arena)
+{
+	view->pods = copy_list(view, arena);
+	view->autoscaler = copy_autoscaler(view->autoscaler, arena);
+	view->lint = copy_lint(view->lint, arena);
+}
+
+void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot)
+{
+	struct fuse_objects objects = pass_objects(pass, view);
+	struct fuse_budget budget;
+
+	/* Before: it recognizes the cache's own list. */
+	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
+	make_lasting(view, &pass->arena);
+	objects = pass_objects(pass, view);
+	struct observation observation = {
+		.now = pass->now,
+		.cluster = objects.cluster,
+		.pods = objects.pods,
+		.pod_count = objects.pod_count,
+		.ray_state = pass->ray_state,
+		.ray_problem = pass->ray_err.text,
+		/* Who has been drained must be patched out, whatever else is not known now. */
+		.view_problem = pass->drain_accepted ? "" : view->stale,
+		.ray_note = pass->config.ray_note,
+		.ray_state_time = pass->ray_state_time,
+		.kv_requests = pass->kv_requests,
+		.drains = pass->drains.at,
+		.drain_count = pass->drains.count,
+		.events_known = view->events_known,
+		.events = view->events,
+		.event_count = view->event_count,
+		.nodes_known = view->nodes_known,
+		.nodes = view->nodes,
+		.node_count = view->node_count,
+		.other_pods_known = view->other_pods_known,
+		.other_pods = view->other_pods,
+		.other_pod_count = view->other_pod_count,
+		.settings = &pass->config.control->options->settings,
+		.device_table = pass->config.control->options->device_table,
+		.memory_json = pass->config.memory_json,
+		.autoscaler = view->autoscaler,
+		.lint = view->lint,
+		.gpu_budget = &budget,
+	};
+
+	observe(&observation, &pass->arena, ret_snapshot);
+}

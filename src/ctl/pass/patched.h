@@ -1,0 +1,25 @@
+/* A RayCluster as our last patch left it, until the cache has caught up: the next decision must not be made
+ * on the state before the patch. The owner is struct cluster. */
+#ifndef CTL_PASS_PATCHED_H
+#define CTL_PASS_PATCHED_H
+
+#include "base/arena.h"
+
+struct loop;
+struct ray_cluster;
+
+struct patched {
+	struct loop *loop; /* set by the owner; the others are 0 at first */
+	struct arena arena;
+	struct ray_cluster *object; /* NULL: none */
+};
+
+/* `body`: the RayCluster as the API server answered. One that cannot be decoded is not kept. */
+void patched_keep(struct patched *patched, const char *body);
+/* The newer one of the cache's (NULL: none) and what is kept, which ends when the cache has it. It lasts
+ * until the decisions that are in work have been made. */
+const struct ray_cluster *patched_current(struct patched *patched,
+					  const struct ray_cluster *cached);
+void patched_done(struct patched *patched);
+
+#endif

@@ -1,0 +1,144 @@
+#include "ctl/queue/pace.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+
+#define TIMES_AS_LONG 4             /* the interval, as the reply took */
+#define DEADLINE_LEAST_MS 100       /* no call to a GCS has less time */
+#define BYTES_PER_SECOND (1u << 20) /* of replies */
+#define SPACING_SHARE 2             /* after a change: twice as often */
+#define MARGIN_NUMERATOR 4          /* a third more would still do: then it shrinks */
+#define MARGIN_DENOMINATOR 3
+
+void pace_init(struct pace *pace, int64_t now_ms)
+{
+	*pace = (struct pace){ .next = 0 };
+	token_bucket_init(&pace->wakes, PACE_WAKES_PER_SECOND, PACE_WAKES, now_ms);
+}
+
+struct pace_reading pace_reading_of(const struct ray_state *state, const struct err *err,
+				    int64_t took_us)
+{
+	struct pace_reading reading = { .took_ms = 0 };
+
+	if (state)
+		reading.bytes = state->reply_bytes;
+	else if (err)
+		reading.refused = err->kind == ERR_LIMIT;
+	/* A head that cannot be reached has no work with us; one that does not answer may have. */
+	if (state || reading.refused || (err && err->kind == ERR_TIMEOUT))
+		reading.took_ms = took_us / 1000;
+	/* The connection is left alone for a moment after it was given up; that asks nothing. */
+	reading.told_again = err && err->kind == ERR_TIMEOUT && reading.took_ms < DEADLINE_LEAST_MS;
+	return reading;
+}
+
+static int64_t ceiling_ms(int64_t scan_ms)
+{
+	return scan_ms > PACE_MAX_MS ? scan_ms : PACE_MAX_MS;
+}
+
+/* The shortest step that is as long as wanted. */
+static int64_t step_for(int64_t wanted_ms, int64_t scan_ms)
+{
+	int64_t step = scan_ms, most = ceiling_ms(scan_ms);
+
+	while (step < wanted_ms && step < most)
+		step *= 2;
+	return step < most ? step : most;
+}
+
+/* The shortest of the last readings: how slow it was each time. */
+static int64_t slow_ms(const struct pace *pace)
+{
+	int64_t least = pace->took_ms[0];
+
+	for (size_t i = 1; i < PACE_READINGS; i++)
+		least = pace->took_ms[i] < least ? pace->took_ms[i] : least;
+	return least;
+}
+
+static void explain(struct pace *pace, const struct pace_reading *reading, bool size_rules)
+{
+	char seconds[32];
+
+	(void)snprintf(seconds, sizeof(seconds), "%lld s",
+		       (long long)(pace->interval_ms / MS_PER_SECOND));
+	if (reading->refused)
+		(void)snprintf(pace->text, sizeof(pace->text),
+			       "it is read every %s, because its reply is above the ceiling",
+			       seconds);
+	else if (size_rules)
+		(void)snprintf(pace->text, sizeof(pace->text),
+			       "it is read every %s, because its replies are large (%.1f MiB)",
+			       seconds, (double)reading->bytes / (1 << 20));
+	else
+		(void)snprintf(
+			pace->text, sizeof(pace->text),
+			"it is read every %s, because its replies are slow (%lld ms or more)",
+			seconds, (long long)slow_ms(pace));
+}
+
+bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading)
+{
+	int64_t before = pace->interval_ms > 0 ? pace->interval_ms : scan_ms, after = before;
+	int64_t by_size = (int64_t)(reading->bytes / (BYTES_PER_SECOND / MS_PER_SECOND));
+	int64_t by_time, wanted, up, down;
+
+	if (reading->told_again)
+		return false;
+	pace->took_ms[pace->next] = reading->took_ms;
+	pace->next = (pace->next + 1) % PACE_READINGS;
+	by_time = slow_ms(pace) * TIMES_AS_LONG;
+	if (reading->refused)
+		by_size = ceiling_ms(scan_ms);
+	wanted = by_size > by_time ? by_size : by_time;
+	up = step_for(wanted, scan_ms);
+	down = step_for(wanted * MARGIN_NUMERATOR / MARGIN_DENOMINATOR, scan_ms);
+	if (up > before)
+		after = up;
+	else if (down < before)
+		after = down;
+	if (after == before)
+		return false;
+	pace->interval_ms = after > scan_ms ? after : 0;
+	pace->text[0] = '\0';
+	if (pace->interval_ms > 0)
+		explain(pace, reading, by_size >= by_time);
+	return true;
+}
+
+void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided)
+{
+	int64_t before = pace->undecided_ms > scan_ms ? pace->undecided_ms : scan_ms;
+
+	pace->undecided_ms = 0;
+	if (undecided)
+		pace->undecided_ms = 2 * before < PACE_UNDECIDED_MAX_MS ? 2 * before :
+									  PACE_UNDECIDED_MAX_MS;
+}
+
+int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms)
+{
+	int64_t interval_ms = pace->interval_ms > scan_ms ? pace->interval_ms : scan_ms;
+
+	return pace->undecided_ms > interval_ms ? pace->undecided_ms : interval_ms;
+}
+
+int64_t pace_wake_ms(struct pace *pace, int64_t now_ms)
+{
+	bool saved = token_bucket_has(&pace->wakes, 1, now_ms);
+	int64_t least_ms = saved ? PACE_WAKE_MS : MS_PER_SECOND / PACE_WAKES_PER_SECOND;
+	int64_t share = pace->interval_ms / SPACING_SHARE;
+
+	/* Every decision costs as much, whatever asked for it. */
+	if (pace->undecided_ms > share)
+		share = pace->undecided_ms;
+	return share > least_ms ? share : least_ms;
+}
+
+void pace_woken(struct pace *pace, int64_t now_ms)
+{
+	(void)token_bucket_take(&pace->wakes, 1, now_ms);
+}

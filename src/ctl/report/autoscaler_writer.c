@@ -1,0 +1,439 @@
+#include "ctl/report/autoscaler_writer.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/autoscaler_status_write.h"
+#include "codec/text/json.h"
+#include "core/model/reason.h"
+#include "core/report/summary.h"
+#include "ctl/report/scale_list.h"
+#include "ctl/shared/options.h"
+#include "kube/kube_client.h"
+#include "kube/kube_informer.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define API_VERSION "rayscaler.dev/v1alpha1"
+#define PLURAL "rayclusterautoscalers"
+#define FIELD_MANAGER "rayscaler"
+#define STATUS_INTERVAL_MS 1000 /* between two writes of one object */
+#define CACHE_WAIT_MS 5000      /* for our own write to come back through the watch */
+#define RETRY_MS 5000
+#define REFUSED_RETRY_MS 60000
+#define WRITES_PER_SECOND_MAX 20
+#define MESSAGE "cannot write the RayClusterAutoscaler"
+
+struct entry {
+	struct autoscaler_writer *writer;
+	struct list_item waits; /* in the list of the writer */
+	char *namespace_, *name, *key;
+	bool wanted;  /* the cluster is managed: it should have an object */
+	char *status; /* to be written; NULL: nothing */
+	struct kube_call *call;
+	bool creating;         /* what the call does */
+	int64_t not_before_ms; /* no call before */
+	/* The last write: on which version, what (its hash), when, and which version came of it. */
+	char *base_version, *answer_version;
+	uint64_t sent;
+	int64_t sent_ms;
+	/* The last comparison that found nothing to write, so that the next one is short. */
+	char *same_version;
+	uint64_t same_status;
+	struct scale_list planned, done; /* of the decision of which was told last; carried out */
+	struct log_repeat trouble;
+};
+
+struct autoscaler_writer {
+	const struct control *control;
+	const struct kube_informer *informer;
+	struct map entries; /* "namespace/name" to struct entry * */
+	struct loop_timer *timer;
+	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
+	int64_t spacing_ms; /* between two writes */
+	int64_t last_ms;
+	int64_t not_before_ms; /* the API server wants to be left alone */
+	/* Those that may have something to send, in the order in which they are served: a fleet is not
+	 * gone through for each write. */
+	struct list waiting;
+	bool denied; /* told */
+};
+
+static void sweep(void *context);
+
+/* --- entries --- */
+
+static void set(char **slot, const char *text)
+{
+	char *copy = text ? memory_strdup(text) : NULL;
+
+	memory_free(*slot);
+	*slot = copy;
+}
+
+/* 0 stands for no text. */
+static uint64_t hash(const char *text)
+{
+	return text ? hash_text(text) : 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+static void join(struct entry *entry)
+{
+	if (!entry->waits.list)
+		list_add(&entry->writer->waiting, &entry->waits);
+}
+
+static void entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	list_remove(&entry->waits);
+	kube_client_cancel(entry->call);
+	scale_list_done(&entry->planned);
+	scale_list_done(&entry->done);
+	log_repeat_done(&entry->trouble);
+	memory_free(entry->namespace_);
+	memory_free(entry->name);
+	memory_free(entry->key);
+	memory_free(entry->status);
+	memory_free(entry->base_version);
+	memory_free(entry->answer_version);
+	memory_free(entry->same_version);
+	memory_free(entry);
+}
+
+static struct entry *find_entry(struct autoscaler_writer *writer, const char *namespace_,
+				const char *name, bool make)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct entry *entry = map_get(&writer->entries, key);
+
+	if (entry || !make)
+		return entry;
+	entry = memory_alloc(sizeof(*entry));
+	entry->writer = writer;
+	entry->namespace_ = memory_strdup(namespace_);
+	entry->name = memory_strdup(name);
+	entry->key = memory_strdup(key);
+	entry->not_before_ms = INT64_MIN / 2;
+	entry->sent_ms = INT64_MIN / 2;
+	map_set(&writer->entries, key, entry);
+	return entry;
+}
+
+/* --- writing --- */
+
+static int64_t now_ms(const struct autoscaler_writer *writer)
+{
+	return loop_monotonic_ms(writer->control->loop);
+}
+
+/* Soon, in the order of who waits; never inside a decision. */
+static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
+{
+	int64_t next_ms = writer->last_ms + writer->spacing_ms;
+	int64_t now = now_ms(writer);
+
+	if (next_ms < writer->not_before_ms)
+		next_ms = writer->not_before_ms;
+	if (due_ms > next_ms)
+		next_ms = due_ms;
+	if (next_ms >= writer->timer_ms)
+		return;
+	writer->timer_ms = next_ms;
+	loop_timer_start(writer->timer, next_ms > now ? next_ms - now : 0);
+}
+
+static void write_failed(struct entry *entry, const struct err *err)
+{
+	struct autoscaler_writer *writer = entry->writer;
+	int64_t after_ms = RETRY_MS;
+
+	switch (err->kind) {
+	case ERR_CONFLICT: /* somebody else wrote, or has made the object: the watch will tell */
+		after_ms = STATUS_INTERVAL_MS;
+		break;
+	case ERR_NOT_FOUND: /* it is gone, or its definition: the next decision asks again */
+		set(&entry->status, NULL);
+		entry->wanted = false;
+		break;
+	case ERR_DENIED:
+		after_ms = REFUSED_RETRY_MS;
+		if (!writer->denied)
+			log_warning(MESSAGE ", its users see nothing there", "error", err->text,
+				    NULL);
+		writer->denied = true;
+		break;
+	case ERR_INPUT:
+		after_ms = REFUSED_RETRY_MS;
+		log_repeat_error(&entry->trouble, MESSAGE, entry->key, err->text);
+		break;
+	default:
+		log_repeat_error(&entry->trouble, MESSAGE, entry->key, err->text);
+		break;
+	}
+	entry->not_before_ms = now_ms(writer) + after_ms;
+}
+
+static void keep_answer(struct entry *entry, const struct kube_answer *answer)
+{
+	static const struct json_limits limits = {
+		.bytes = 4 << 20, .depth = 64, .elements = 1000000, .foreign = true
+	};
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct autoscaler_object object;
+
+	set(&entry->answer_version, NULL);
+	if (json_parse(answer->body, answer->body_size, &limits, &json, NULL) == 0 &&
+	    autoscaler_decode(json, "", &arena, &object, NULL) == 0)
+		set(&entry->answer_version, object.resource_version);
+}
+
+static void write_ended(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct entry *entry = context;
+	struct autoscaler_writer *writer = entry->writer;
+
+	entry->call = NULL;
+	if (err) {
+		write_failed(entry, err);
+		if (answer->retry_after_ms > 0)
+			writer->not_before_ms = now_ms(writer) + answer->retry_after_ms;
+	} else {
+		keep_answer(entry, answer);
+		log_repeat_end(&entry->trouble, MESSAGE, entry->key);
+		if (writer->denied)
+			log_info("RayClusterAutoscalers can be written now", NULL);
+		writer->denied = false;
+		if (hash(entry->status) == entry->sent)
+			set(&entry->status, NULL);
+	}
+	join(entry);
+	start_timer(writer, 0);
+}
+
+static const char *path_of(const struct entry *entry, const char *name, const char *subresource,
+			   struct arena *arena)
+{
+	return kube_path_query(
+		arena, kube_path(arena, API_VERSION, entry->namespace_, PLURAL, name, subresource),
+		"fieldManager", FIELD_MANAGER);
+}
+
+static void send(struct entry *entry, enum kube_verb verb, const char *path, const char *body)
+{
+	int64_t now = now_ms(entry->writer);
+
+	entry->sent_ms = entry->writer->last_ms = now;
+	entry->not_before_ms = now + STATUS_INTERVAL_MS;
+	entry->call = kube_client_request(entry->writer->control->kube,
+					  &(struct kube_request){ .verb = verb,
+								  .path = path,
+								  .body = body,
+								  .body_size = strlen(body),
+								  .flow = entry->key },
+					  write_ended, entry);
+}
+
+static bool create(struct entry *entry)
+{
+	const struct ray_cluster *cluster = kube_informer_get(entry->writer->control->ray_clusters,
+							      entry->namespace_, entry->name);
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	if (!cluster || cluster->deleting ||
+	    kube_informer_bad(entry->writer->informer, entry->namespace_, entry->name)) {
+		entry->not_before_ms = now_ms(entry->writer) + RETRY_MS;
+		return false;
+	}
+	set(&entry->base_version, NULL);
+	entry->sent = 0;
+	send(entry, KUBE_CREATE, path_of(entry, NULL, NULL, &arena),
+	     autoscaler_status_write_object(cluster, &arena));
+	return true;
+}
+
+static bool write_status(struct entry *entry, const struct autoscaler_object *object)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	/* Our last write has not come back yet: on this version it would conflict. */
+	if (same(entry->base_version, object->resource_version) &&
+	    now_ms(entry->writer) - entry->sent_ms < CACHE_WAIT_MS)
+		return false;
+	set(&entry->base_version, object->resource_version);
+	set(&entry->answer_version, NULL);
+	entry->sent = hash(entry->status);
+	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->name, "status", &arena),
+	     autoscaler_status_write_patch(entry->status, object->resource_version, &arena));
+	return true;
+}
+
+/* Has it something to send? */
+static bool is_due(const struct entry *entry, const struct autoscaler_object *object)
+{
+	return object ? entry->status != NULL : entry->wanted;
+}
+
+/* True when a call was sent; else *due_ms is lowered to the time to look at it again, and it waits on
+ * if it has something to send. */
+static bool serve(struct entry *entry, int64_t *due_ms)
+{
+	const struct autoscaler_object *object;
+
+	list_remove(&entry->waits);
+	if (entry->call)
+		return false; /* its end joins again */
+	object = kube_informer_get(entry->writer->informer, entry->namespace_, entry->name);
+	if (!is_due(entry, object))
+		return false;
+	if (entry->not_before_ms <= now_ms(entry->writer) &&
+	    (object ? write_status(entry, object) : create(entry)))
+		return true;
+	join(entry);
+	if (entry->not_before_ms < *due_ms)
+		*due_ms = entry->not_before_ms;
+	return false;
+}
+
+static void sweep(void *context)
+{
+	struct autoscaler_writer *writer = context;
+	int64_t due_ms = INT64_MAX;
+
+	writer->timer_ms = INT64_MAX;
+	/* Once round: who waits on stands at the end again. */
+	for (size_t left = writer->waiting.count; left > 0; left--) {
+		struct entry *entry = LIST_MEMBER(writer->waiting.first, struct entry, waits);
+
+		if (entry && serve(entry, &due_ms)) {
+			start_timer(writer, 0);
+			return;
+		}
+	}
+	if (due_ms < INT64_MAX) /* an entry that waits for its cache has its time behind it */
+		start_timer(writer, due_ms > now_ms(writer) ? due_ms : now_ms(writer) + 200);
+}
+
+/* --- decisions --- */
+
+/* Clusters that somebody else looks after get no object of ours; one that is there says why. */
+static bool is_managed(const struct plan *plan)
+{
+	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
+					       REASON_MANAGED_ELSEWHERE, REASON_DELETING };
+	const struct plan_condition *active = summary_condition(plan, "ScalingActive");
+
+	for (size_t i = 0; active && i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (!strcmp(active->reason, reasons[i]))
+			return false;
+	return true;
+}
+
+/* The status that the object should have, unless it has it. */
+static void want_status(struct entry *entry, const struct autoscaler_object *object,
+			const struct pass_decision *decision)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct autoscaler_status_input input = {
+		.snapshot = decision->snapshot,
+		.plan = decision->plan,
+		.summary = decision->summary,
+		.object = object,
+		.scales = entry->done.scales.at,
+		.scale_count = entry->done.scales.count,
+	};
+	const char *status = autoscaler_status_write(&input, &arena);
+
+	if (same(entry->same_version, object->resource_version) &&
+	    entry->same_status == hash(status))
+		return;
+	/* A definition older than this program drops what it does not know: no second time. */
+	if (!autoscaler_status_write_needed(status, object) ||
+	    (same(entry->answer_version, object->resource_version) &&
+	     entry->sent == hash(status))) {
+		set(&entry->status, NULL);
+		set(&entry->same_version, object->resource_version);
+		entry->same_status = hash(status);
+		scale_list_done(&entry->done);
+		return;
+	}
+	set(&entry->status, status);
+}
+
+void autoscaler_writer_decided(struct autoscaler_writer *writer,
+			       const struct pass_decision *decision)
+{
+	const struct autoscaler_object *object;
+	struct entry *entry;
+
+	entry = find_entry(writer, decision->plan->cluster_namespace, decision->plan->cluster_name,
+			   true);
+	entry->wanted = is_managed(decision->plan);
+	scale_list_set(&entry->planned, decision);
+	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
+	if (object)
+		want_status(entry, object, decision);
+	if (is_due(entry, object) && !entry->call) {
+		join(entry);
+		start_timer(writer, entry->not_before_ms);
+	}
+}
+
+void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
+			       const char *name)
+{
+	struct entry *entry = find_entry(writer, namespace_, name, false);
+
+	/* One that was not written yet stays, behind the newer one of its group. */
+	if (entry)
+		scale_list_push(&entry->done, &entry->planned);
+}
+
+void autoscaler_writer_forget(struct autoscaler_writer *writer, const char *namespace_,
+			      const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	entry_free(map_remove(&writer->entries, arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
+						const struct kube_informer *informer)
+{
+	struct autoscaler_writer *writer = memory_alloc(sizeof(*writer));
+	int64_t rate = control->options->kube_api_qps / 5;
+
+	rate = rate < 1 ? 1 : rate > WRITES_PER_SECOND_MAX ? WRITES_PER_SECOND_MAX : rate;
+	writer->control = control;
+	writer->informer = informer;
+	writer->spacing_ms = MS_PER_SECOND / rate;
+	writer->last_ms = INT64_MIN / 2;
+	writer->not_before_ms = INT64_MIN;
+	writer->timer_ms = INT64_MAX;
+	writer->timer = loop_timer_new(control->loop, sweep, writer);
+	return writer;
+}
+
+void autoscaler_writer_free(struct autoscaler_writer *writer)
+{
+	if (!writer)
+		return;
+	for (size_t i = 0; i < writer->entries.count; i++)
+		entry_free(writer->entries.entries[i].value);
+	map_done(&writer->entries);
+	loop_timer_free(writer->timer);
+	memory_free(writer);
+}

@@ -1,0 +1,29 @@
+/* Makes the RayClusterAutoscaler of each managed RayCluster that has none, and writes its status when
+ * it changes: after a decision, never before a patch, at most once a second for one object, and for all
+ * together with at most a fifth of --kube-api-qps (20 per second at most), so that it never holds up what
+ * scales. What it compares with is the object in the cache; what is kept here (when was written, what our
+ * patches did) may be lost at any instruction.
+ * Owned by ctl/watch/autoscaler_objects. Must not read or decide anything. */
+#ifndef CTL_REPORT_AUTOSCALER_WRITER_H
+#define CTL_REPORT_AUTOSCALER_WRITER_H
+
+#include "ctl/pass/pass.h"
+#include "ctl/shared/control.h"
+
+struct autoscaler_writer;
+struct kube_informer;
+
+/* The informer is that of the RayClusterAutoscalers; it must live longer. */
+struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
+						const struct kube_informer *informer);
+void autoscaler_writer_free(struct autoscaler_writer *writer); /* NULL is fine */
+
+/* As of ctl/watch/autoscaler_objects; the informer must be synced. */
+void autoscaler_writer_decided(struct autoscaler_writer *writer,
+			       const struct pass_decision *decision);
+void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
+			       const char *name);
+void autoscaler_writer_forget(struct autoscaler_writer *writer, const char *namespace_,
+			      const char *name);
+
+#endif

@@ -1,0 +1,371 @@
+#include "ctl/report/metrics.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/model/reason.h"
+#include "ctl/pass/act.h"
+#include "ctl/pass/fuse.h"
+#include "ctl/report/metrics_cluster.h"
+#include "ctl/report/metrics_text.h"
+#include "net/process.h"
+
+/* One series of a counter or histogram: the label values are kept in its key, "first\nsecond". */
+struct metrics_series {
+	uint64_t count;
+	struct metrics_histogram histogram;
+};
+
+struct metrics {
+	time_ms start;
+	struct map series[METRICS_COUNT]; /* used by METRICS_PROGRAM_TABLE alone */
+	struct map clusters;              /* "namespace/name" to struct metrics_cluster */
+};
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return;
+	for (size_t id = 0; id < METRICS_COUNT; id++) {
+		for (size_t i = 0; i < metrics->series[id].count; i++)
+			memory_free(metrics->series[id].entries[i].value);
+		map_done(&metrics->series[id]);
+	}
+	for (size_t i = 0; i < metrics->clusters.count; i++)
+		metrics_cluster_free(metrics->clusters.entries[i].value);
+	map_done(&metrics->clusters);
+	memory_free(metrics);
+}
+
+static struct metrics_series *find_series(struct metrics *metrics, enum metrics_id id,
+					  const char *first, const char *second)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct map *map = &metrics->series[id];
+	const char *key = arena_printf(&scratch, "%s\n%s", first, second);
+	struct metrics_series *series = map_get(map, key);
+
+	if (series)
+		return series;
+	if (map->count >= METRICS_SERIES_MAX && strcmp(first, "other") != 0)
+		return find_series(metrics, id, "other", "other");
+	series = memory_alloc(sizeof(*series));
+	map_set(map, key, series);
+	return series;
+}
+
+/* ScaleUp... and ScaleDown... have one direction, the others may come in both. */
+static void begin_decision(struct metrics *metrics, const char *reason)
+{
+	if (strncmp(reason, "ScaleDown", 9) != 0)
+		find_series(metrics, METRICS_DECISIONS, "up", reason);
+	if (strncmp(reason, "ScaleUp", 7) != 0)
+		find_series(metrics, METRICS_DECISIONS, "down", reason);
+}
+
+static void begin_kept(struct metrics *metrics, const char *reason)
+{
+	if (figures_keeps_idle(reason))
+		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", reason);
+}
+
+/* Series whose labels are known begin with 0: rate() and increase() see nothing of one that begins
+ * with its first 1. */
+static void begin_series(struct metrics *metrics)
+{
+#define X(identifier, word, meaning, ...) begin_decision(metrics, word);
+	REASON_GROUP_TABLE(X)
+#undef X
+#define X(identifier, word, meaning, ...)                                                          \
+	find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up", word);
+	REASON_DEMAND_TABLE(X)
+#undef X
+#define X(identifier, word, meaning, ...) begin_kept(metrics, word);
+	REASON_WORKER_TABLE(X)
+#undef X
+#define X(identifier, severity, word, ...) find_series(metrics, METRICS_EVENTS_SENT, word, "");
+	REASON_EVENT_TABLE(X)
+#undef X
+	find_series(metrics, METRICS_UNDECIDED, "", "");
+	find_series(metrics, METRICS_DEMAND_TO_PATCH, "", "");
+	find_series(metrics, METRICS_PATCH_TO_POD, "", "");
+}
+
+struct metrics *metrics_new(time_ms start)
+{
+	struct metrics *metrics = memory_alloc(sizeof(*metrics));
+
+	metrics->start = start;
+	begin_series(metrics);
+	return metrics;
+}
+
+void metrics_count(struct metrics *metrics, enum metrics_id id, const char *first,
+		   const char *second)
+{
+	if (metrics)
+		find_series(metrics, id, first, second)->count++;
+}
+
+void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *label,
+		      double seconds)
+{
+	if (metrics)
+		metrics_histogram_add(id, &find_series(metrics, id, label, "")->histogram, seconds);
+}
+
+void metrics_phase(void *metrics, const char *phase, double seconds)
+{
+	metrics_duration(metrics, METRICS_RECONCILE_DURATION, phase, seconds);
+}
+
+void metrics_gcs_failed(void *metrics, const struct err *err)
+{
+	metrics_count(metrics, METRICS_GCS_ERRORS, err_kind_name(err->kind), "");
+}
+
+/* ---- clusters ---- */
+
+static struct metrics_cluster *find_cluster(struct metrics *metrics, const char *namespace_,
+					    const char *name, bool make)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct metrics_cluster *cluster = map_get(&metrics->clusters, key);
+
+	if (!cluster && make) {
+		cluster = metrics_cluster_new(namespace_, name);
+		map_set(&metrics->clusters, key, cluster);
+	}
+	return cluster;
+}
+
+/* Each reason that was not there before counts once. */
+static void count_begun(struct metrics *metrics, const char *direction,
+			const struct figures_count *now, size_t now_count,
+			const struct figures_count *before, size_t before_count)
+{
+	for (size_t i = 0; i < now_count; i++) {
+		bool known = false;
+
+		for (size_t j = 0; j < before_count; j++)
+			known = known || !strcmp(now[i].name, before[j].name);
+		if (!known)
+			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, direction,
+				      now[i].name);
+	}
+}
+
+/* The marks of a group begin and end here; ctl/report/figures carries them over. */
+static void mark_groups(struct metrics *metrics, struct figures *figures, int64_t monotonic_ms)
+{
+	for (size_t i = 0; i < figures->group_count; i++) {
+		struct figures_group *group = &figures->groups[i];
+
+		if (group->target_replicas > group->replicas && !group->wanted_since_ms)
+			group->wanted_since_ms = monotonic_ms;
+		if (group->patched_ms && group->missing == 0) {
+			metrics_duration(metrics, METRICS_PATCH_TO_POD, "",
+					 (double)(monotonic_ms - group->patched_ms) /
+						 MS_PER_SECOND);
+			group->patched_ms = 0;
+		}
+	}
+}
+
+void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
+		     const struct plan *plan, int64_t monotonic_ms)
+{
+	static const struct figures none = { 0 };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct metrics_cluster *cluster;
+	const struct figures *old;
+	struct figures *figures;
+
+	if (!metrics)
+		return;
+	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
+	figures = figures_of(snapshot, plan, cluster->figures, &scratch);
+	old = cluster->figures ? cluster->figures : &none;
+	count_begun(metrics, "up", figures->unserved, figures->unserved_count, old->unserved,
+		    old->unserved_count);
+	count_begun(metrics, "down", figures->kept, figures->kept_count, old->kept,
+		    old->kept_count);
+	mark_groups(metrics, figures, monotonic_ms);
+	metrics_cluster_keep(cluster, snapshot, plan, figures, scratch.used_bytes);
+}
+
+static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluster,
+			 const struct act_scaled *scaled, int64_t monotonic_ms)
+{
+	struct figures_group *group = figures_group(cluster->figures, scaled->group);
+	int64_t hosts = group ? group->hosts : 1;
+	bool up = scaled->target_replicas > scaled->replicas;
+
+	metrics_count(metrics, METRICS_DECISIONS, up ? "up" : "down", scaled->reason);
+	cluster->stopped += scaled->workers_to_delete;
+	if (!up)
+		return;
+	cluster->started += (uint64_t)((scaled->target_replicas - scaled->replicas) * hosts);
+	if (!group)
+		return;
+	if (group->wanted_since_ms)
+		metrics_duration(metrics, METRICS_DEMAND_TO_PATCH, "",
+				 (double)(monotonic_ms - group->wanted_since_ms) / MS_PER_SECOND);
+	group->wanted_since_ms = 0;
+	if (!group->patched_ms)
+		group->patched_ms = monotonic_ms;
+}
+
+static const char *active_reason(const struct figures *figures)
+{
+	for (size_t i = 0; i < figures->condition_count; i++)
+		if (!strcmp(figures->conditions[i].type, "ScalingActive"))
+			return figures->conditions[i].reason;
+	return "";
+}
+
+void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
+			const struct metrics_pass *pass)
+{
+	struct metrics_cluster *cluster = metrics ? find_cluster(metrics, namespace_, name, false) :
+						    NULL;
+
+	if (pass->undecided)
+		metrics_count(metrics, METRICS_UNDECIDED, "", "");
+	if (!cluster || !cluster->figures)
+		return;
+	metrics_duration(metrics, METRICS_RECONCILE_DURATION, "total", pass->seconds);
+	metrics_histogram_add(METRICS_RAY_UPDATE_TIME, &cluster->update_time, pass->seconds);
+	cluster->loop_exceptions += pass->failed;
+	cluster->drain_exceptions += pass->drain_errors;
+	cluster->scan_interval_ms = pass->scan_interval_ms;
+	if (!pass->scaled || pass->scaled->groups.count == 0)
+		metrics_count(metrics, METRICS_DECISIONS, "none", active_reason(cluster->figures));
+	else
+		for (size_t i = 0; i < pass->scaled->groups.count; i++)
+			count_scaled(metrics, cluster, &pass->scaled->groups.at[i],
+				     pass->monotonic_ms);
+}
+
+void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	if (metrics)
+		metrics_cluster_free(map_remove(&metrics->clusters,
+						arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
+				      const char **ret_namespace, const char **ret_name)
+{
+	const struct metrics_cluster *cluster;
+
+	if (at >= metrics->clusters.count)
+		return NULL;
+	cluster = metrics->clusters.entries[at].value;
+	*ret_namespace = cluster->namespace_;
+	*ret_name = cluster->name;
+	return cluster->figures;
+}
+
+/* ---- exposition ---- */
+
+static bool is_histogram(enum metrics_id id)
+{
+	return id == METRICS_RECONCILE_DURATION || id == METRICS_DEMAND_TO_PATCH ||
+	       id == METRICS_PATCH_TO_POD;
+}
+
+static void write_series(const struct metrics *metrics, enum metrics_id id, struct buf *buf)
+{
+	struct metrics_family family = METRICS_FAMILY(buf, id);
+
+	for (size_t i = 0; i < metrics->series[id].count; i++) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+		const struct metrics_series *series = metrics->series[id].entries[i].value;
+		const char *key = metrics->series[id].entries[i].key;
+		const char *line = strchr(key, '\n');
+		const char *values[] = { arena_strndup(&scratch, key, (size_t)(line - key)),
+					 line + 1 };
+
+		if (is_histogram(id))
+			metrics_text_histogram(&family, values, &series->histogram);
+		else
+			metrics_text_integer(&family, values, (int64_t)series->count);
+	}
+}
+
+static void write_gauge(struct buf *buf, enum metrics_id id, const char *label, double value)
+{
+	struct metrics_family family = METRICS_FAMILY(buf, id);
+
+	metrics_text_double(&family, &label, value);
+}
+
+static void write_cluster_counts(const struct metrics *metrics, const struct metrics_now *now,
+				 struct buf *buf)
+{
+	struct metrics_family family = METRICS_FAMILY(buf, METRICS_CLUSTERS);
+	size_t hands_off = now->unreadable;
+
+	for (size_t i = 0; i < metrics->clusters.count; i++) {
+		const struct metrics_cluster *cluster = metrics->clusters.entries[i].value;
+
+		hands_off += cluster->figures->hands_off;
+	}
+	metrics_text_integer(&family, (const char *const[]){ "managed" },
+			     (int64_t)(metrics->clusters.count + now->unreadable - hands_off));
+	metrics_text_integer(&family, (const char *const[]){ "hands_off" }, (int64_t)hands_off);
+}
+
+static void write_ceilings(const struct metrics_now *now, enum metrics_id id, struct buf *buf)
+{
+	struct metrics_family family = METRICS_FAMILY(buf, id);
+	struct fuse_figure figure;
+
+	for (size_t at = 0; fuse_next(now->fuse, &at, &figure);)
+		metrics_text_amount(&family,
+				    (const char *const[]){ figure.scope, figure.namespace_ },
+				    id == METRICS_GPUS_CEILING ? figure.ceiling : figure.counted);
+}
+
+static void write_process(const struct metrics *metrics, struct buf *buf)
+{
+	struct process_figures figures;
+
+	process_read(&figures);
+	write_gauge(buf, METRICS_PROCESS_CPU, "", figures.cpu_seconds);
+	write_gauge(buf, METRICS_PROCESS_RESIDENT, "", (double)figures.resident_bytes);
+	if (figures.open_fds >= 0)
+		write_gauge(buf, METRICS_PROCESS_OPEN_FDS, "", (double)figures.open_fds);
+	if (figures.max_fds >= 0)
+		write_gauge(buf, METRICS_PROCESS_MAX_FDS, "", (double)figures.max_fds);
+	write_gauge(buf, METRICS_PROCESS_START_TIME, "", (double)metrics->start / 1000);
+}
+
+bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
+			struct buf *buf)
+{
+	if (metrics_clusters_write_part(&metrics->clusters, now, part, buf))
+		return true;
+	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
+	write_gauge(buf, METRICS_LEADER, "", now->leader);
+	write_gauge(buf, METRICS_LONGEST_TURN, "", (double)now->longest_turn_us / 1e6);
+	write_cluster_counts(metrics, now, buf);
+	write_ceilings(now, METRICS_GPUS_CEILING, buf);
+	write_ceilings(now, METRICS_GPUS_COUNTED, buf);
+	for (size_t id = 0; id < METRICS_COUNT; id++)
+		write_series(metrics, (enum metrics_id)id, buf);
+	write_process(metrics, buf);
+	return false;
+}
+
+void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf)
+{
+	for (size_t part = 0; metrics_write_part(metrics, now, part, buf); part++)
+		;
+}

@@ -1,0 +1,44 @@
+/* The text exposition format of Prometheus (0.0.4) for the families of ctl/report/metrics_table.h.
+ * Writes into the caller's buffer, whose ceiling is checked by the caller. No state. */
+#ifndef CTL_REPORT_METRICS_TEXT_H
+#define CTL_REPORT_METRICS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "ctl/report/metrics_table.h"
+
+#define METRICS_TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define METRICS_BUCKETS_MAX 14
+#define METRICS_LABELS_MAX 4
+
+struct metrics_histogram {
+	uint64_t buckets[METRICS_BUCKETS_MAX]; /* each alone, not summed up */
+	uint64_t count;
+	double sum;
+};
+
+/* A family in work: its head is written before its first sample, none when there is no sample. */
+struct metrics_family {
+	struct buf *buf;
+	enum metrics_id id;
+	bool begun;
+};
+
+#define METRICS_FAMILY(buffer, family_id)                                                          \
+	((struct metrics_family){ .buf = (buffer), .id = (family_id) })
+
+/* `values` are those of the table's labels, in its order. */
+void metrics_text_integer(struct metrics_family *family, const char *const *values, int64_t value);
+void metrics_text_amount(struct metrics_family *family, const char *const *values,
+			 int64_t amount); /* 1/10000 units */
+void metrics_text_double(struct metrics_family *family, const char *const *values, double value);
+void metrics_text_histogram(struct metrics_family *family, const char *const *values,
+			    const struct metrics_histogram *histogram);
+
+/* Counts a duration into the buckets of this family, which must be a histogram. */
+void metrics_histogram_add(enum metrics_id id, struct metrics_histogram *histogram, double seconds);
+
+#endif

@@ -1,0 +1,335 @@
+#include "ctl/report/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/memory.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/objects/snapshot_write.h"
+#include "codec/text/json_write.h"
+#include "ctl/pass/fuse.h"
+#include "ctl/pass/pass.h"
+#include "ctl/report/figures.h"
+#include "ctl/report/metrics.h"
+#include "ctl/shared/leader.h"
+#include "kube/kube_informer.h"
+#include "net/loop.h"
+#include "net/serve.h"
+
+/* A request that waits for the next pass. */
+struct status_wait {
+	struct status_wait *next;
+	struct serve_request *request;
+	struct status_path path;
+	int64_t deadline_ms;
+};
+
+struct status {
+	const struct control *control;
+	bool (*wake)(void *context, const char *namespace_, const char *name);
+	void *context;
+	struct status_wait *waits; /* the oldest first */
+	struct loop_timer *timer;  /* the deadline of the oldest */
+};
+
+/* ---- paths ---- */
+
+/* One segment that can be a name in Kubernetes; what follows it, NULL when it is none. */
+static const char *take_name(const char *text, char *ret_name)
+{
+	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+
+	if (size == 0 || size > STATUS_NAME_MAX || strchr("-.", text[0]) ||
+	    strchr("-.", text[size - 1]))
+		return NULL;
+	memcpy(ret_name, text, size);
+	ret_name[size] = '\0';
+	return text + size;
+}
+
+void status_parse_path(const char *path, struct status_path *ret_path)
+{
+	static const char status[] = "/status/", snapshot[] = "/snapshot/";
+	enum status_page page;
+	const char *rest;
+
+	*ret_path = (struct status_path){ .page = STATUS_NONE };
+	if (!strcmp(path, "/status")) {
+		ret_path->page = STATUS_ALL;
+		return;
+	}
+	if (!strncmp(path, status, sizeof(status) - 1)) {
+		page = STATUS_CLUSTER;
+		rest = path + sizeof(status) - 1;
+	} else if (!strncmp(path, snapshot, sizeof(snapshot) - 1)) {
+		page = STATUS_SNAPSHOT;
+		rest = path + sizeof(snapshot) - 1;
+	} else {
+		return;
+	}
+	rest = take_name(rest, ret_path->namespace_);
+	if (!rest || *rest != '/')
+		return;
+	rest = take_name(rest + 1, ret_path->name);
+	if (rest && *rest == '\0')
+		ret_path->page = page;
+}
+
+/* ---- answers ---- */
+
+static void answer_text(struct serve_request *request, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void answer_text(struct serve_request *request, int code, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	serve_answer_text(request, code, text);
+}
+
+static void write_conditions(struct json_writer *writer, const struct figures *figures)
+{
+	json_write_array(writer, "conditions");
+	for (size_t i = 0; i < figures->condition_count; i++) {
+		const struct figures_condition *condition = &figures->conditions[i];
+
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "type", condition->type);
+		json_write_text(writer, "status", condition->status);
+		json_write_text(writer, "reason", condition->reason);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+/* The ceilings over several clusters, none when none is set. */
+static void write_ceilings(struct json_writer *writer, struct fuse *fuse)
+{
+	struct fuse_figure figure;
+
+	json_write_array(writer, "gpuCeilings");
+	for (size_t at = 0; fuse_next(fuse, &at, &figure);) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "scope", figure.scope);
+		json_write_text(writer, "namespace", figure.namespace_);
+		json_write_amount(writer, "ceiling", figure.ceiling);
+		json_write_amount(writer, "counted", figure.counted);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_all(const struct status *status, struct buf *buf)
+{
+	const struct control *control = status->control;
+	const char *namespace_ = "", *name = "";
+	const struct figures *figures;
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "kind", "Status");
+	json_write_text(&writer, "version", RAYSCALER_VERSION);
+	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
+	json_write_text(&writer, "holder", leader_holder(control->leader));
+	write_ceilings(&writer, control->fuse);
+	json_write_array(&writer, "clusters");
+	for (size_t i = 0; (figures = metrics_figures(control->metrics, i, &namespace_, &name));
+	     i++) {
+		json_write_object(&writer, NULL);
+		json_write_text(&writer, "namespace", namespace_);
+		json_write_text(&writer, "name", name);
+		json_write_time(&writer, "decidedAt", figures->decided_at);
+		write_conditions(&writer, figures);
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	json_write_object_end(&writer);
+	(void)buf_add_char(buf, '\n');
+}
+
+static void write_cluster(const struct pass_decision *decision, struct buf *buf)
+{
+	AUTO(buf_done) struct buf plan;
+	struct json_writer writer;
+
+	buf_init(&plan, buf->ceiling_bytes);
+	(void)plan_write(decision->plan, true, &plan, NULL);
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "kind", "ClusterStatus");
+	json_write_time(&writer, "decidedAt", decision->now);
+	json_write_boolean(&writer, "rayReachable", decision->ray_state != NULL);
+	/* No part of a snapshot: it decides nothing. */
+	json_write_text(&writer, "rayProblem", decision->snapshot->ray_problem);
+	json_write_raw(&writer, "plan", buf_string(&plan));
+	json_write_object_end(&writer);
+	(void)buf_add_char(buf, '\n');
+	buf->overflowed = buf->overflowed || plan.overflowed;
+}
+
+static void answer_decision(const struct status_wait *wait, const struct pass_decision *decision)
+{
+	AUTO(buf_done) struct buf body;
+
+	buf_init(&body, SNAPSHOT_BYTES_MAX);
+	if (wait->path.page == STATUS_CLUSTER)
+		write_cluster(decision, &body);
+	else
+		(void)snapshot_write(decision->snapshot, &body, NULL);
+	serve_answer(wait->request, 200, SERVE_JSON, &body);
+}
+
+/* ---- waiting ---- */
+
+static void watch_deadline(struct status *status)
+{
+	if (!status->waits)
+		loop_timer_stop(status->timer);
+	else
+		loop_timer_start(status->timer, status->waits->deadline_ms -
+							loop_monotonic_ms(status->control->loop));
+}
+
+static void deadline_passed(void *context)
+{
+	struct status *status = context;
+
+	while (status->waits &&
+	       status->waits->deadline_ms <= loop_monotonic_ms(status->control->loop)) {
+		struct status_wait *wait = status->waits;
+
+		status->waits = wait->next;
+		answer_text(wait->request, 504, "no pass over %s/%s ended within %d s",
+			    wait->path.namespace_, wait->path.name, STATUS_WAIT_MS / 1000);
+		memory_free(wait);
+	}
+	watch_deadline(status);
+}
+
+static void add_wait(struct status *status, const struct status_path *path,
+		     struct serve_request *request)
+{
+	struct status_wait *wait = memory_alloc(sizeof(*wait)), **last = &status->waits;
+
+	wait->request = request;
+	wait->path = *path;
+	wait->deadline_ms = loop_monotonic_ms(status->control->loop) + STATUS_WAIT_MS;
+	while (*last)
+		last = &(*last)->next;
+	*last = wait;
+	watch_deadline(status);
+}
+
+void status_decided(struct status *status, const struct pass_decision *decision)
+{
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	struct status_wait **link;
+
+	if (!status || !status->waits)
+		return;
+	link = &status->waits;
+	while (*link) {
+		struct status_wait *wait = *link;
+
+		if (strcmp(wait->path.namespace_, cluster->namespace_) != 0 ||
+		    strcmp(wait->path.name, cluster->name) != 0) {
+			link = &wait->next;
+			continue;
+		}
+		*link = wait->next;
+		answer_decision(wait, decision);
+		memory_free(wait);
+	}
+	watch_deadline(status);
+}
+
+/* ---- questions ---- */
+
+static void answer_unknown(const struct status *status, const struct status_path *path,
+			   struct serve_request *request)
+{
+	const struct kube_informer *informer = status->control->ray_clusters;
+	const char *bad = informer ? kube_informer_bad(informer, path->namespace_, path->name) :
+				     NULL;
+
+	if (!informer || !kube_informer_synced(informer) ||
+	    !kube_informer_synced(status->control->pods))
+		answer_text(request, 503,
+			    "the API server has not told of all RayClusters and Pods yet");
+	else if (bad)
+		answer_text(request, 422, "RayCluster %s/%s cannot be read: %s", path->namespace_,
+			    path->name, bad);
+	else
+		answer_text(request, 404, "no RayCluster %s/%s is seen here", path->namespace_,
+			    path->name);
+}
+
+static void ask_cluster(struct status *status, const struct status_path *path,
+			struct serve_request *request)
+{
+	const char *holder = leader_holder(status->control->leader);
+
+	if (!leader_is_leading(status->control->leader))
+		answer_text(request, 503,
+			    "this replica does not lead, so it decides nothing; ask %s",
+			    holder[0] ? holder : "again, nobody leads yet");
+	else if (!status->wake(status->context, path->namespace_, path->name))
+		answer_unknown(status, path, request);
+	else if (serve_may_wait(request))
+		add_wait(status, path, request);
+}
+
+void status_ask(struct status *status, const char *path, struct serve_request *request)
+{
+	AUTO(buf_done) struct buf body;
+	struct status_path parsed;
+
+	buf_init(&body, SERVE_BODY_MAX_BYTES);
+	status_parse_path(path, &parsed);
+	if (parsed.page == STATUS_NONE) {
+		serve_answer_text(request, 404,
+				  "here are /metrics, /status, /status/NAMESPACE/NAME and "
+				  "/snapshot/NAMESPACE/NAME of RayClusters");
+	} else if (parsed.page == STATUS_ALL) {
+		write_all(status, &body);
+		serve_answer(request, 200, SERVE_JSON, &body);
+	} else {
+		ask_cluster(status, &parsed, request);
+	}
+}
+
+struct status *status_new(const struct control *control,
+			  bool (*wake)(void *context, const char *namespace_, const char *name),
+			  void *context)
+{
+	struct status *status = memory_alloc(sizeof(*status));
+
+	status->control = control;
+	status->wake = wake;
+	status->context = context;
+	status->timer = loop_timer_new(control->loop, deadline_passed, status);
+	return status;
+}
+
+void status_free(struct status *status)
+{
+	if (!status)
+		return;
+	while (status->waits) {
+		struct status_wait *wait = status->waits;
+
+		status->waits = wait->next;
+		memory_free(wait);
+	}
+	loop_timer_free(status->timer);
+	memory_free(status);
+}

@@ -1,0 +1,48 @@
+/* GET /status, /status/NAMESPACE/NAME and /snapshot/NAMESPACE/NAME. The last two are answered from
+ * the next pass over the cluster, which is woken, so nothing is kept for nobody. What may be secret is
+ * not in a snapshot: codec/objects/snapshot_write. Owned by ctl/controller; requests belong to net/serve.
+ * Must not be asked by anything that decides. */
+#ifndef CTL_REPORT_STATUS_H
+#define CTL_REPORT_STATUS_H
+
+#include <stdbool.h>
+
+#include "ctl/shared/control.h"
+
+#define STATUS_WAIT_MS 5000 /* then 504 */
+
+struct pass_decision;
+struct serve_request;
+struct status;
+
+enum status_page {
+	STATUS_NONE = 0, /* no such page */
+	STATUS_ALL,
+	STATUS_CLUSTER,
+	STATUS_SNAPSHOT,
+};
+
+#define STATUS_NAME_MAX 253 /* of an object in Kubernetes */
+
+struct status_path {
+	enum status_page page;
+	char namespace_[STATUS_NAME_MAX + 1], name[STATUS_NAME_MAX + 1];
+};
+
+/* `path` is what the client sent, with %XX decoded: any bytes. */
+void status_parse_path(const char *path, struct status_path *ret_path);
+
+/* wake: starts a pass of the cluster soon; false: there is no such cluster here. */
+struct status *status_new(const struct control *control,
+			  bool (*wake)(void *context, const char *namespace_, const char *name),
+			  void *context);
+/* Those that wait get no answer (net/serve closes them). NULL is fine. */
+void status_free(struct status *status);
+
+/* Answers now or later; 404 for a path that is none of ours. */
+void status_ask(struct status *status, const char *path, struct serve_request *request);
+
+/* A decision of this cluster stands: those who wait for it are answered. NULL is fine. */
+void status_decided(struct status *status, const struct pass_decision *decision);
+
+#endif

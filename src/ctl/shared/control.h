@@ -1,0 +1,54 @@
+/* What all clusters share: the loop, the API server client, the watch caches and the options.
+ * Owned by ctl/controller; everybody else borrows it for the life of the program. */
+#ifndef CTL_SHARED_CONTROL_H
+#define CTL_SHARED_CONTROL_H
+
+#include <stdbool.h>
+
+#define CONTROL_USER_AGENT "rayscaler"
+
+struct arena;
+struct autoscaler_objects;
+struct budget;
+struct events;
+struct fuse;
+struct kube_client;
+struct kube_informer;
+struct leader;
+struct loop;
+struct metrics;
+struct nodes;
+struct notices;
+struct options;
+struct registration;
+struct room;
+struct status;
+struct turns;
+
+struct control {
+	struct loop *loop;
+	struct kube_client *kube; /* refuses writes while we do not lead */
+	const struct options *options;
+	struct budget *memory;              /* of all passes; NULL: no limit */
+	struct turns *turns;                /* whose pass begins next */
+	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */
+	struct kube_informer *ray_clusters; /* struct ray_cluster */
+	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
+	struct events *events;
+	struct fuse *fuse;                      /* NULL: no ceiling over several clusters */
+	struct metrics *metrics;                /* may be NULL */
+	struct nodes *nodes;                    /* NULL in sidecar mode */
+	struct room *room;                      /* NULL in sidecar mode */
+	struct notices *notices;                /* NULL in sidecar mode */
+	struct status *status;                  /* may be NULL */
+	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
+	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
+};
+
+/* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */
+bool control_synced(const struct control *control);
+/* "Pods: why": the first of these caches that is not fresh (kube_informer_fresh); then nothing is
+ * removed. "" when both are. One object that cannot be read makes no cache stale. */
+const char *control_stale(const struct control *control, struct arena *arena);
+
+#endif

@@ -1,0 +1,49 @@
+/* With --leader-elect, which of several replicas acts: the one that holds the Lease (kube/kube_lease).
+ * The others keep their caches filled and do nothing else: no pass, no patch, drain, report, event or
+ * status. Owned by ctl/controller.
+ *
+ * Whoever writes asks leader_is_leading before it does; behind them stands the kube_client of struct
+ * control, which refuses every write of a process that does not lead. Without --leader-elect, and
+ * always in a sidecar, the leader is NULL, which leads.
+ *
+ * The Lease is renewed on a thread with a loop, a connection and credentials of its own, so that no callback of
+ * the main loop delays a renewal. The threads share one number, the time until which the Lease is held, and
+ * send messages otherwise. All functions and callbacks are of the main loop. A main loop that hangs for ever is
+ * ended by the liveness probe, which it answers. */
+#ifndef CTL_SHARED_LEADER_H
+#define CTL_SHARED_LEADER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "ctl/shared/control.h"
+
+struct kube_config;
+struct leader;
+
+struct leader_callbacks {
+	void *context;
+	void (*begin)(void *context); /* once: this process leads */
+	/* The Lease is lost, for good: stop at once and end the process. err says why. */
+	void (*lost)(void *context, const struct err *err);
+};
+
+/* Tries for the Lease of the options at once. Takes the config, which nothing else may use.
+ * Identity: $POD_NAME, else the host's name and a random suffix. */
+struct leader *leader_new(const struct control *control, struct kube_config *config,
+			  const struct leader_callbacks *callbacks);
+void leader_free(struct leader *leader); /* NULL is fine */
+
+/* Reads the clock: a process that was stopped for a while does not lead, whatever happened last. */
+bool leader_is_leading(const struct leader *leader);
+/* Who leads as far as was seen; "" for nobody, and without an election. Valid until the loop turns. */
+const char *leader_holder(const struct leader *leader);
+/* What this process writes into the Lease; "" without an election. */
+const char *leader_identity(const struct leader *leader);
+
+/* Ends the lead: leader_is_leading is false from now on, and no callback of leader_new comes. True when the
+ * Lease is given back if it is held: then done(context) follows, at the latest after LEADER_RELEASE_MS. */
+#define LEADER_RELEASE_MS 3000
+bool leader_release(struct leader *leader, void (*done)(void *context), void *context);
+
+#endif

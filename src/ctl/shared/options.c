@@ -1,0 +1,410 @@
+#include "ctl/shared/options.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_BOOLEAN, OPTION_DURATION };
+
+struct option_row {
+	enum option_kind kind;
+	const char *name;
+	const char *initial_text;
+	int64_t initial, minimum, maximum;
+	const char *unit, *help;
+	size_t offset;
+};
+
+#define INITIAL_TEXT_TEXT(value) (value)
+#define INITIAL_NUMBER_TEXT(value) 0
+#define INITIAL_TEXT_NUMBER(value) ""
+#define INITIAL_NUMBER_NUMBER(value) (value)
+#define INITIAL_TEXT_BOOLEAN(value) ""
+#define INITIAL_NUMBER_BOOLEAN(value) (value)
+#define INITIAL_TEXT_DURATION(value) ""
+#define INITIAL_NUMBER_DURATION(value) (value)
+
+static const struct option_row rows[] = {
+#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
+	{ OPTION_##kind,                                                                           \
+	  name,                                                                                    \
+	  INITIAL_TEXT_##kind(initial),                                                            \
+	  INITIAL_NUMBER_##kind(initial),                                                          \
+	  minimum,                                                                                 \
+	  maximum,                                                                                 \
+	  unit,                                                                                    \
+	  help,                                                                                    \
+	  offsetof(struct options, member) },
+	OPTIONS_TABLE(X)
+#undef X
+};
+
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define NAME_COLUMN 35 /* of --help: the longest flag */
+
+void options_init(struct options *options)
+{
+	*options = (struct options){ .arena = ARENA_INIT };
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		void *member = (char *)options + rows[i].offset;
+
+		if (rows[i].kind == OPTION_TEXT)
+			*(const char **)member = rows[i].initial_text;
+		else if (rows[i].kind == OPTION_BOOLEAN)
+			*(bool *)member = rows[i].initial;
+		else
+			*(int64_t *)member = rows[i].initial;
+	}
+	settings_init(&options->settings);
+	options->device_table = device_table_builtin();
+}
+
+void options_done(struct options *options)
+{
+	arena_done(&options->arena);
+}
+
+bool options_sidecar(const struct options *options)
+{
+	return options->cluster_name[0] != '\0';
+}
+
+const char *options_metrics_address(const struct options *options)
+{
+	if (options->metrics_bind_address[0])
+		return options->metrics_bind_address;
+	return options_sidecar(options) ? ":44217" : ":8080";
+}
+
+const char *options_probe_address(const struct options *options)
+{
+	if (options->health_probe_bind_address[0])
+		return options->health_probe_bind_address;
+	return options_sidecar(options) ? "0" : ":8081";
+}
+
+static int parse_integer(const char *name, const char *text, int64_t minimum, int64_t maximum,
+			 int64_t *ret_value, struct err *err)
+{
+	char *end;
+	long long value;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < minimum || value > maximum)
+		return err_set(err, ERR_INPUT,
+			       "--%s: \"%s\" is not a whole number from %lld to %lld", name, text,
+			       (long long)minimum, (long long)maximum);
+	*ret_value = value;
+	return 0;
+}
+
+static int parse_boolean(const char *name, const char *text, bool *ret_value, struct err *err)
+{
+	bool yes = !strcmp(text, "true");
+
+	if (!yes && strcmp(text, "false") != 0)
+		return err_set(err, ERR_INPUT, "--%s: \"%s\" is neither true nor false", name,
+			       text);
+	*ret_value = yes;
+	return 0;
+}
+
+/* The longest first: "ms" ends in "s". */
+static const struct duration_unit {
+	const char *suffix;
+	int64_t ms;
+} duration_units[] = {
+	{ "ms", 1 }, { "s", MS_PER_SECOND }, { "m", 60 * MS_PER_SECOND }, { "", MS_PER_SECOND }
+};
+
+static const struct duration_unit *duration_unit_of(const char *text)
+{
+	const struct duration_unit *unit = duration_units;
+	size_t size = strlen(text);
+
+	while (strlen(unit->suffix) > size ||
+	       strcmp(text + size - strlen(unit->suffix), unit->suffix) != 0)
+		unit++;
+	return unit;
+}
+
+static void print_duration(char *buffer, size_t size, int64_t ms)
+{
+	bool whole = ms % MS_PER_SECOND == 0;
+
+	snprintf(buffer, size, "%lld%s", (long long)(whole ? ms / MS_PER_SECOND : ms),
+		 whole ? "s" : "ms");
+}
+
+static int parse_duration(const char *name, const char *text, int64_t minimum, int64_t maximum,
+			  int64_t *ret_ms, struct err *err)
+{
+	const struct duration_unit *unit = duration_unit_of(text);
+	char from[32], to[32];
+	long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (!errno && end != text && !strcmp(end, unit->suffix) && value >= 0 &&
+	    value <= maximum / unit->ms && value * unit->ms >= minimum) {
+		*ret_ms = value * unit->ms;
+		return 0;
+	}
+	print_duration(from, sizeof(from), minimum);
+	print_duration(to, sizeof(to), maximum);
+	return err_set(err, ERR_INPUT,
+		       "--%s: \"%s\" is not a time from %s to %s, as 15 or 15s (whole numbers; "
+		       "ms, s, m)",
+		       name, text, from, to);
+}
+
+/* "a,b,c"; empty parts are dropped. */
+static struct strings split_list(struct arena *arena, const char *text)
+{
+	VEC(const char *) parts = { 0 };
+
+	while (*text) {
+		size_t size = strcspn(text, ",");
+
+		if (size > 0)
+			VEC_PUSH(arena, &parts, arena_strndup(arena, text, size));
+		text += size + (text[size] == ',');
+	}
+	return (struct strings){ .at = parts.at, .count = parts.count };
+}
+
+static int set_setting(struct options *options, const struct settings_row *row, const char *text,
+		       struct err *err)
+{
+	void *member = (char *)&options->settings + row->offset;
+	int choice;
+
+	switch (row->kind) {
+	case SETTINGS_INTEGER:
+		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
+	case SETTINGS_BOOLEAN:
+		return parse_boolean(row->name, text, member, err);
+	case SETTINGS_CHOICE:
+		choice = settings_choice_value(row, text);
+		if (choice < 0)
+			return err_set(err, ERR_INPUT, "--%s: \"%s\" is none of %s", row->name,
+				       text, row->unit);
+		*(int *)member = choice;
+		return 0;
+	case SETTINGS_LIST:
+		*(struct strings *)member = split_list(&options->arena, text);
+		return 0;
+	}
+	CHECK(!"a settings kind without a parser");
+}
+
+static const struct option_row *find_row(const char *name)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static int set_option(struct options *options, const struct option_row *row, const char *text,
+		      struct err *err)
+{
+	void *member = (char *)options + row->offset;
+
+	if (row->kind == OPTION_NUMBER)
+		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
+	if (row->kind == OPTION_BOOLEAN)
+		return parse_boolean(row->name, text, member, err);
+	if (row->kind == OPTION_DURATION)
+		return parse_duration(row->name, text, row->minimum, row->maximum, member, err);
+	if (text[0] == '\0')
+		return err_set(err, ERR_INPUT, "--%s: needs a %s", row->name, row->unit);
+	*(const char **)member = text;
+	return 0;
+}
+
+/* One flag at argv[0]; *ret_used says how many words it took. */
+static int parse_flag(struct options *options, int count, char *const *argv, int *ret_used,
+		      struct err *err)
+{
+	const char *word = argv[0], *equals, *value;
+	const struct settings_row *setting;
+	const struct option_row *row;
+	char *name;
+
+	if (strncmp(word, "--", 2) != 0)
+		return err_set(err, ERR_INPUT, "\"%s\" is not a flag; see rayscaler run --help",
+			       word);
+	equals = strchr(word, '=');
+	name = arena_strndup(&options->arena, word + 2,
+			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
+	row = find_row(name);
+	setting = row ? NULL : settings_row_find(name);
+	if (!row && !setting)
+		return err_set(err, ERR_INPUT, "--%s: no such flag; see rayscaler run --help",
+			       name);
+	*ret_used = 1;
+	if (equals) {
+		value = equals + 1;
+	} else if ((row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN) &&
+		   (count < 2 || !strncmp(argv[1], "--", 2))) {
+		value = "true";
+	} else if (count < 2) {
+		return err_set(err, ERR_INPUT, "--%s: needs a value (%s)", name,
+			       row ? row->unit : setting->unit);
+	} else {
+		value = argv[1];
+		*ret_used = 2;
+	}
+	return row ? set_option(options, row, value, err) :
+		     set_setting(options, setting, value, err);
+}
+
+static int check_leader_election(const struct options *options, struct err *err)
+{
+	if (options->leader_elect && options_sidecar(options))
+		return err_set(err, ERR_INPUT,
+			       "--leader-elect is for the controller; a sidecar is alone with its "
+			       "cluster: leave it out");
+	if (options->leader_elect_lease_duration_ms % MS_PER_SECOND != 0)
+		return err_set(
+			err, ERR_INPUT,
+			"--leader-elect-lease-duration must be whole seconds: the Lease holds "
+			"no less");
+	if (options->leader_elect_renew_deadline_ms >= options->leader_elect_lease_duration_ms)
+		return err_set(err, ERR_INPUT,
+			       "--leader-elect-renew-deadline must be below "
+			       "--leader-elect-lease-duration: a leader has to stop before another "
+			       "one may begin");
+	if (options->leader_elect_retry_period_ms >= options->leader_elect_renew_deadline_ms)
+		return err_set(
+			err, ERR_INPUT,
+			"--leader-elect-retry-period must be below "
+			"--leader-elect-renew-deadline: one renewal that fails has to have a "
+			"second try");
+	return 0;
+}
+
+static int check_together(struct options *options, struct err *err)
+{
+	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
+
+	if (name != space)
+		return err_set(
+			err, ERR_INPUT,
+			"--cluster-name and --cluster-namespace go together; --%s is missing",
+			name ? "cluster-namespace" : "cluster-name");
+	if (name && options->namespace_[0])
+		return err_set(
+			err, ERR_INPUT,
+			"--namespace is for the controller; --cluster-name already names one cluster");
+	if (name && (options->max_gpus_per_namespace > 0 || options->max_gpus_total > 0))
+		return err_set(
+			err, ERR_INPUT,
+			"--max-gpus-per-namespace and --max-gpus-total are for the "
+			"controller; a sidecar sees one cluster: use --max-gpus-per-cluster");
+	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
+		return err_set(err, ERR_INPUT,
+			       "--backoff-initial-seconds is above --backoff-max-seconds");
+	if (name)
+		options->settings.mode = MODE_SIDECAR;
+	return check_leader_election(options, err);
+}
+
+int options_parse(struct options *options, int count, char *const *argv, struct err *err)
+{
+	for (int i = 0; i < count;) {
+		int used = 0;
+
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			options->help = true;
+			return 0;
+		}
+		if (parse_flag(options, count - i, argv + i, &used, err) < 0)
+			return -1;
+		i += used;
+	}
+	return check_together(options, err);
+}
+
+/* The default of a row as a user would write it, "" for none. */
+static const char *default_text(char *buffer, size_t size, const struct option_row *row,
+				const struct settings_row *setting)
+{
+	const char *word;
+	size_t length;
+
+	if (row && row->kind == OPTION_TEXT)
+		return row->initial_text;
+	if (setting && setting->kind == SETTINGS_LIST)
+		return "";
+	if (row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN)
+		return (row ? row->initial : setting->initial) ? "true" : "false";
+	if (row && row->kind == OPTION_DURATION) {
+		print_duration(buffer, size, row->initial);
+		return buffer;
+	}
+	if (setting && setting->kind == SETTINGS_CHOICE) {
+		word = setting->unit;
+		for (int64_t i = 0; i < setting->initial; i++)
+			word = strchr(word, '|') + 1;
+		length = strcspn(word, "|");
+		snprintf(buffer, size, "%.*s", (int)length, word);
+		return buffer;
+	}
+	snprintf(buffer, size, "%lld", (long long)(row ? row->initial : setting->initial));
+	return buffer;
+}
+
+/* Calls print for every flag: options first, then the settings that decide. */
+static void each_flag(FILE *file, void (*print)(FILE *file, const char *name, const char *unit,
+						const char *initial, const char *help))
+{
+	const struct settings_row *settings;
+	size_t count;
+	char text[64];
+
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		print(file, rows[i].name, rows[i].unit,
+		      default_text(text, sizeof(text), &rows[i], NULL), rows[i].help);
+	settings = settings_rows(&count);
+	for (size_t i = 0; i < count; i++)
+		print(file, settings[i].name, settings[i].unit,
+		      default_text(text, sizeof(text), NULL, &settings[i]), settings[i].help);
+}
+
+static void print_line(FILE *file, const char *name, const char *unit, const char *initial,
+		       const char *help)
+{
+	char left[96];
+
+	snprintf(left, sizeof(left), initial[0] ? "--%s %s" : "--%s <%s>", name,
+		 initial[0] ? initial : unit);
+	fprintf(file, "  %-*s %s", NAME_COLUMN + 6, left, help);
+	fprintf(file, initial[0] ? " [%s]\n" : "\n", unit);
+}
+
+void options_print(FILE *file)
+{
+	each_flag(file, print_line);
+}
+
+static void print_markdown(FILE *file, const char *name, const char *unit, const char *initial,
+			   const char *help)
+{
+	fprintf(file, "| `--%s` | ", name);
+	for (; *unit; unit++)
+		fputs(*unit == '|' ? ", " : (char[]){ *unit, '\0' }, file);
+	fprintf(file, " | %s | %s |\n", initial, help);
+}
+
+void options_print_markdown(FILE *file)
+{
+	fputs("| flag | value | default | meaning |\n| --- | --- | --- | --- |\n", file);
+	each_flag(file, print_markdown);
+}

@@ -1,0 +1,110 @@
+/* The flags of `rayscaler run`: one table makes parsing, --help and docs/OPTIONS.md.
+ * The caller owns struct options; strings point into argv, lists into the options' own arena.
+ * Options that influence a decision are rows of core/model/settings.h and appear here by themselves. */
+#ifndef CTL_SHARED_OPTIONS_H
+#define CTL_SHARED_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/device.h"
+#include "core/model/settings.h"
+
+/* X(kind, member, name, default, minimum, maximum, unit, help)
+ * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION (int64_t in
+ * ms; the flag takes seconds as "15", or "15s", "2m", "500ms"). */
+#define OPTIONS_TABLE(X)                                                                           \
+	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
+	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
+	X(TEXT, context, "context", "", 0, 0, "name",                                              \
+	  "context of the kubeconfig; default: its own")                                           \
+	X(TEXT, service_account_dir, "service-account-dir",                                        \
+	  "/var/run/secrets/kubernetes.io/serviceaccount", 0, 0, "directory",                      \
+	  "token and ca.crt, in-cluster")                                                          \
+	X(TEXT, namespace_, "namespace", "", 0, 0, "name",                                         \
+	  "watch this namespace only; default: all")                                               \
+	X(TEXT, cluster_name, "cluster-name", "", 0, 0, "name",                                    \
+	  "sidecar: the one RayCluster to scale")                                                  \
+	X(TEXT, cluster_namespace, "cluster-namespace", "", 0, 0, "name",                          \
+	  "sidecar: its namespace")                                                                \
+	X(NUMBER, scan_interval_seconds, "scan-interval-seconds", 1, 1, 3600, "seconds",           \
+	  "how often each cluster's Ray is read")                                                  \
+	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
+	  "deadline of one call to a Ray GCS")                                                     \
+	X(NUMBER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",         \
+	  "CPU time of one decision; one that takes more changes nothing")                         \
+	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
+	  "drains asked of one Ray in one pass")                                                   \
+	X(NUMBER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                   \
+	  "memory of one pass with its reply; above it Ray is unreadable")                         \
+	X(NUMBER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                      \
+	  "memory of all passes together; half of the container's limit")                          \
+	X(NUMBER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",     \
+	  "deadline of one request to the API server")                                             \
+	X(NUMBER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                      \
+	  "limit on requests to the API server")                                                   \
+	X(NUMBER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                    \
+	  "burst above that limit")                                                                \
+	X(BOOLEAN, leader_elect, "leader-elect", false, 0, 0, "true|false",                        \
+	  "of several replicas only the holder of a Lease acts")                                   \
+	X(DURATION, leader_elect_lease_duration_ms, "leader-elect-lease-duration", 15000, 1000,    \
+	  3600000, "seconds", "others wait this long for a silent leader")                         \
+	X(DURATION, leader_elect_renew_deadline_ms, "leader-elect-renew-deadline", 10000, 500,     \
+	  3600000, "seconds", "a leader that cannot renew exits after this")                       \
+	X(DURATION, leader_elect_retry_period_ms, "leader-elect-retry-period", 2000, 100, 3600000, \
+	  "seconds", "between attempts to hold the Lease")                                         \
+	X(TEXT, leader_elect_resource_name, "leader-elect-resource-name", "rayscaler", 0, 0,       \
+	  "name", "name of the Lease")                                                             \
+	X(TEXT, leader_elect_resource_namespace, "leader-elect-resource-namespace", "", 0, 0,      \
+	  "name", "default: the Pod's")                                                            \
+	X(TEXT, metrics_bind_address, "metrics-bind-address", "", 0, 0, "address",                 \
+	  "default :8080, sidecar :44217; 0: off")                                                 \
+	X(TEXT, health_probe_bind_address, "health-probe-bind-address", "", 0, 0, "address",       \
+	  "default :8081, sidecar 0; 0: off")                                                      \
+	X(TEXT, device_table_file, "device-table", "", 0, 0, "file",                               \
+	  "names of accelerators beside the built-in ones; read once")                             \
+	X(NUMBER, max_gpus_per_namespace, "max-gpus-per-namespace", 0, 0, 1000000, "GPUs",         \
+	  "ceiling on GPU capacity of all clusters of a namespace, 0 none")                        \
+	X(NUMBER, max_gpus_total, "max-gpus-total", 0, 0, 1000000, "GPUs",                         \
+	  "ceiling on GPU capacity of all clusters together, 0 none")                              \
+	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
+
+#define OPTIONS_TYPE_TEXT const char *
+#define OPTIONS_TYPE_NUMBER int64_t
+#define OPTIONS_TYPE_BOOLEAN bool
+#define OPTIONS_TYPE_DURATION int64_t
+
+struct options {
+#define X(kind, member, name, initial, minimum, maximum, unit, help) OPTIONS_TYPE_##kind member;
+	OPTIONS_TABLE(X)
+#undef X
+	struct settings settings;
+	/* Never NULL; options_init sets the built-in one, whoever reads the file another. */
+	const struct device_table *device_table;
+	bool help; /* --help was given: nothing else was checked */
+	struct arena arena;
+};
+
+void options_init(struct options *options); /* the defaults */
+void options_done(struct options *options);
+
+/* Reads "--name value" and "--name=value"; booleans may stand alone. argv[0] is the first flag.
+ * 0, or -1 with ERR_INPUT that names the flag and what it takes. cluster-name and
+ * cluster-namespace go together and set mode sidecar. The three times of the leader election must be
+ * in order: retry period < renew deadline < lease duration, which is whole seconds. */
+int options_parse(struct options *options, int count, char *const *argv, struct err *err);
+
+bool options_sidecar(const struct options *options);
+/* Where to listen for metrics and for probes, as net/serve takes it; "0": nowhere. */
+const char *options_metrics_address(const struct options *options);
+const char *options_probe_address(const struct options *options);
+
+/* Every flag with its unit and default, at most 80 columns and one screen. */
+void options_print(FILE *file);
+/* The same as a Markdown table, for docs/OPTIONS.md. */
+void options_print_markdown(FILE *file);
+
+#endif

@@ -1,0 +1,165 @@
+#include "ctl/watch/autoscaler_objects.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "ctl/report/autoscaler_writer.h"
+#include "ctl/shared/options.h"
+#include "kube/kube_informer.h"
+#include "net/log.h"
+
+#define PLURAL "rayclusterautoscalers"
+#define DENIED_RETRY_MS 300000
+
+struct autoscaler_objects {
+	struct autoscaler_objects_callbacks callbacks;
+	struct kube_informer *informer;
+	struct autoscaler_writer *writer;
+	enum err_kind unreadable; /* ERR_DENIED, ERR_NOT_FOUND: told; ERR_NONE */
+	struct log_repeat trouble;
+	struct autoscaler_object bad; /* what stands for an object that cannot be decoded */
+	const char *bad_problem;
+};
+
+bool autoscaler_objects_known(const struct autoscaler_objects *objects)
+{
+	return objects->unreadable != ERR_NONE || kube_informer_synced(objects->informer);
+}
+
+const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
+						       const char *namespace_, const char *name)
+{
+	const struct autoscaler_object *object;
+
+	if (!objects || objects->unreadable == ERR_NOT_FOUND)
+		return NULL;
+	object = kube_informer_get(objects->informer, namespace_, name);
+	if (object)
+		return object;
+	objects->bad_problem = kube_informer_bad(objects->informer, namespace_, name);
+	if (!objects->bad_problem)
+		return NULL;
+	objects->bad = (struct autoscaler_object){
+		.namespace_ = "",
+		.name = "",
+		.resource_version = "",
+		.upscaling_mode = "",
+		.has_max_gpus = true,
+		.problems = { &objects->bad_problem, 1 },
+		.status_text = "",
+		.last_scale_time = TIME_NONE,
+	};
+	return &objects->bad;
+}
+
+static bool wishes_changed(const struct autoscaler_object *old,
+			   const struct autoscaler_object *new_object)
+{
+	return !old || !new_object || old->generation != new_object->generation;
+}
+
+static void object_changed(void *context, enum kube_change change, const char *key, const void *old,
+			   const void *new_object)
+{
+	struct autoscaler_objects *objects = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *slash = strchr(key, '/');
+	const char *namespace_;
+
+	if (!slash)
+		return;
+	namespace_ = arena_strndup(&scratch, key, (size_t)(slash - key));
+	if (change == KUBE_BAD)
+		log_error("RayClusterAutoscaler cannot be read, nothing with GPUs is started",
+			  "cluster", key, "error",
+			  kube_informer_bad(objects->informer, namespace_, slash + 1), NULL);
+	if (wishes_changed(old, new_object))
+		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
+}
+
+static void watch_synced(void *context)
+{
+	struct autoscaler_objects *objects = context;
+
+	objects->callbacks.known(objects->callbacks.context);
+}
+
+static void watch_failed(void *context, const struct err *err)
+{
+	struct autoscaler_objects *objects = context;
+
+	if (err->kind != ERR_DENIED && err->kind != ERR_NOT_FOUND) {
+		log_repeat_error(&objects->trouble, "cannot read from the API server", PLURAL,
+				 err->text);
+		return;
+	}
+	if (objects->unreadable == err->kind)
+		return;
+	objects->unreadable = err->kind;
+	log_warning("RayClusterAutoscalers are not used: flags and RayClusters decide alone",
+		    "error", err->text, NULL);
+	objects->callbacks.known(objects->callbacks.context);
+}
+
+static void watch_live(void *context)
+{
+	struct autoscaler_objects *objects = context;
+
+	log_repeat_end(&objects->trouble, "cannot read from the API server", PLURAL);
+	if (objects->unreadable != ERR_NONE)
+		log_info("RayClusterAutoscalers are used now", NULL);
+	objects->unreadable = ERR_NONE;
+}
+
+/* A status can only be written to an object that can be read. */
+void autoscaler_objects_decided(struct autoscaler_objects *objects,
+				const struct pass_decision *decision)
+{
+	if (objects && objects->unreadable == ERR_NONE && kube_informer_synced(objects->informer))
+		autoscaler_writer_decided(objects->writer, decision);
+}
+
+void autoscaler_objects_patched(struct autoscaler_objects *objects, const char *namespace_,
+				const char *name)
+{
+	if (objects)
+		autoscaler_writer_patched(objects->writer, namespace_, name);
+}
+
+void autoscaler_objects_forget(struct autoscaler_objects *objects, const char *namespace_,
+			       const char *name)
+{
+	if (objects)
+		autoscaler_writer_forget(objects->writer, namespace_, name);
+}
+
+struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
+						  const struct autoscaler_objects_callbacks *how)
+{
+	struct autoscaler_objects *objects = memory_alloc(sizeof(*objects));
+	const struct kube_informer_options informer = {
+		.type = &kube_type_autoscaler,
+		.namespace_ = control->options->namespace_,
+		.denied_retry_ms = DENIED_RETRY_MS,
+		.callbacks = { .on_change = object_changed,
+			       .on_synced = watch_synced,
+			       .on_error = watch_failed,
+			       .on_live = watch_live,
+			       .context = objects },
+	};
+
+	objects->callbacks = *how;
+	objects->informer = kube_informer_new(control->kube, &informer);
+	objects->writer = autoscaler_writer_new(control, objects->informer);
+	return objects;
+}
+
+void autoscaler_objects_free(struct autoscaler_objects *objects)
+{
+	if (!objects)
+		return;
+	autoscaler_writer_free(objects->writer);
+	kube_informer_free(objects->informer);
+	log_repeat_done(&objects->trouble);
+	memory_free(objects);
+}

@@ -1,0 +1,267 @@
+#include "ctl/watch/event_store.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/model/event_meaning.h"
+
+/* Kind, namespace and name; far above what the API server takes. */
+#define KEY_MAX ((size_t)4096)
+
+struct kept {
+	struct arena arena; /* one block of the right size */
+	struct event event;
+};
+
+struct object {
+	char *key;
+	bool stranger; /* nobody has said that it is ours: in the list, by age */
+	int64_t since_ms;
+	struct object *older, *newer;
+	struct kept kept[EVENT_PER_OBJECT_MAX];
+	size_t count;
+};
+
+struct event_store {
+	struct map objects; /* "Kind/namespace/name" to struct object */
+	struct object *oldest, *newest;
+	size_t strangers;
+};
+
+struct event_store *event_store_new(void)
+{
+	struct event_store *store = memory_alloc(sizeof(*store));
+
+	store->objects = MAP_INIT;
+	return store;
+}
+
+static void object_free(struct object *object)
+{
+	for (size_t i = 0; i < object->count; i++)
+		arena_done(&object->kept[i].arena);
+	memory_free(object->key);
+	memory_free(object);
+}
+
+void event_store_free(struct event_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->objects.count; i++)
+		object_free(store->objects.entries[i].value);
+	map_done(&store->objects);
+	memory_free(store);
+}
+
+/* --- strangers, the oldest first --- */
+
+static void unlink_stranger(struct event_store *store, struct object *object)
+{
+	if (!object->stranger)
+		return;
+	*(object->older ? &object->older->newer : &store->oldest) = object->newer;
+	*(object->newer ? &object->newer->older : &store->newest) = object->older;
+	object->older = object->newer = NULL;
+	object->stranger = false;
+	store->strangers--;
+}
+
+static void link_stranger(struct event_store *store, struct object *object)
+{
+	object->stranger = true;
+	object->older = store->newest;
+	*(store->newest ? &store->newest->newer : &store->oldest) = object;
+	store->newest = object;
+	store->strangers++;
+}
+
+static void drop(struct event_store *store, struct object *object)
+{
+	unlink_stranger(store, object);
+	(void)map_remove(&store->objects, object->key);
+	object_free(object);
+}
+
+static void drop_strangers(struct event_store *store, int64_t monotonic_ms)
+{
+	while (store->oldest && (store->strangers > EVENT_STRANGERS_MAX ||
+				 monotonic_ms - store->oldest->since_ms > EVENT_STRANGER_MS))
+		drop(store, store->oldest);
+}
+
+/* --- objects --- */
+
+/* NULL for an object without a sensible name. */
+static const char *key_of(struct buf *buf, const char *kind, const char *namespace_,
+			  const char *name)
+{
+	buf_init(buf, KEY_MAX);
+	if (!*name || buf_printf(buf, "%s/%s/%s", kind, namespace_, name) < 0)
+		return NULL;
+	return buf_string(buf);
+}
+
+static struct object *find(const struct event_store *store, const char *kind,
+			   const char *namespace_, const char *name)
+{
+	AUTO(buf_done) struct buf buf;
+	const char *key = key_of(&buf, kind, namespace_, name);
+
+	return key ? map_get(&store->objects, key) : NULL;
+}
+
+static struct object *find_or_add(struct event_store *store, const struct event *event,
+				  int64_t monotonic_ms)
+{
+	AUTO(buf_done) struct buf buf;
+	const char *key =
+		key_of(&buf, event->involved_kind, event->namespace_, event->involved_name);
+	struct object *object = key ? map_get(&store->objects, key) : NULL;
+
+	if (object || !key || store->objects.count >= EVENT_OBJECTS_MAX)
+		return object;
+	object = memory_alloc(sizeof(*object));
+	object->key = memory_strdup(key);
+	object->since_ms = monotonic_ms;
+	map_set(&store->objects, key, object);
+	link_stranger(store, object);
+	return object;
+}
+
+/* --- the events of one object --- */
+
+static void copy_event(const struct event *from, struct arena *arena, struct event *ret_event)
+{
+	*ret_event = *from;
+	ret_event->namespace_ = arena_strdup(arena, from->namespace_);
+	ret_event->name = arena_strdup(arena, from->name);
+	ret_event->involved_kind = arena_strdup(arena, from->involved_kind);
+	ret_event->involved_name = arena_strdup(arena, from->involved_name);
+	ret_event->involved_uid = arena_strdup(arena, from->involved_uid);
+	ret_event->reason = arena_strdup(arena, from->reason);
+	ret_event->type = arena_strdup(arena, from->type);
+	ret_event->source = arena_strdup(arena, from->source);
+	ret_event->message =
+		arena_strndup(arena, from->message, strnlen(from->message, EVENT_MESSAGE_MAX));
+}
+
+static void keep(const struct event *event, struct kept *ret_kept)
+{
+	AUTO(arena_done) struct arena measure = ARENA_INIT;
+
+	copy_event(event, &measure, &ret_kept->event);
+	ret_kept->arena = ARENA_INIT;
+	arena_reserve(&ret_kept->arena, measure.used_bytes);
+	copy_event(event, &ret_kept->arena, &ret_kept->event);
+}
+
+/* Which one the new event takes the place of: itself, of a Pod its like, else the oldest when there
+ * is no room. Of a RayCluster several of one meaning stay, they tell of several groups. */
+static size_t place_of(const struct object *object, const struct event *event)
+{
+	size_t place = object->count;
+
+	for (size_t i = 0; i < object->count; i++) {
+		const struct event *old = &object->kept[i].event;
+
+		if (!strcmp(old->name, event->name))
+			return i;
+		if (!strcmp(event->involved_kind, "Pod") &&
+		    event_meaning(old) == event_meaning(event))
+			place = i;
+	}
+	if (place < EVENT_PER_OBJECT_MAX)
+		return place;
+	place = 0;
+	for (size_t i = 1; i < object->count; i++)
+		if (event_time(&object->kept[i].event) < event_time(&object->kept[place].event))
+			place = i;
+	return place;
+}
+
+static const struct event *newest_of(const struct object *object)
+{
+	const struct event *newest = NULL;
+
+	for (size_t i = 0; i < object->count; i++)
+		if (!newest || event_time(&object->kept[i].event) > event_time(newest))
+			newest = &object->kept[i].event;
+	return newest;
+}
+
+bool event_store_put(struct event_store *store, const struct event *event, bool ours,
+		     int64_t monotonic_ms)
+{
+	enum event_meaning meaning = event_meaning(event);
+	const struct event *before;
+	struct object *object;
+	bool news;
+	size_t at;
+
+	drop_strangers(store, monotonic_ms);
+	if (meaning == EVENT_MEANS_NOTHING)
+		return false;
+	object = find_or_add(store, event, monotonic_ms);
+	if (!object)
+		return false;
+	if (ours)
+		unlink_stranger(store, object);
+	before = newest_of(object);
+	news = !before ||
+	       (event_meaning(before) != meaning && event_time(event) >= event_time(before));
+	at = place_of(object, event);
+	if (at < object->count && event_time(event) < event_time(&object->kept[at].event))
+		return false; /* a list tells of older ones in any order */
+	if (at < object->count)
+		arena_done(&object->kept[at].arena);
+	else
+		object->count++;
+	keep(event, &object->kept[at]);
+	return news;
+}
+
+void event_store_remove(struct event_store *store, const struct event *event)
+{
+	struct object *object =
+		find(store, event->involved_kind, event->namespace_, event->involved_name);
+
+	for (size_t i = 0; object && i < object->count; i++) {
+		if (strcmp(object->kept[i].event.name, event->name) != 0)
+			continue;
+		arena_done(&object->kept[i].arena);
+		object->kept[i] = object->kept[--object->count];
+		break;
+	}
+	if (object && object->count == 0)
+		drop(store, object);
+}
+
+void event_store_forget(struct event_store *store, const char *kind, const char *namespace_,
+			const char *name)
+{
+	struct object *object = find(store, kind, namespace_, name);
+
+	if (object)
+		drop(store, object);
+}
+
+void event_store_find(struct event_store *store, const char *kind, const char *namespace_,
+		      const char *name, struct arena *arena, struct event_list *list)
+{
+	struct object *object = store->objects.count > 0 ? find(store, kind, namespace_, name) :
+							   NULL;
+
+	if (!object)
+		return;
+	unlink_stranger(store, object);
+	for (size_t i = 0; i < object->count; i++)
+		VEC_PUSH(arena, &list->events, object->kept[i].event);
+}
+
+size_t event_store_objects(const struct event_store *store)
+{
+	return store->objects.count;
+}

@@ -1,0 +1,48 @@
+/* The Events that a decision may need, of Pods and RayClusters: of each object the newest of each
+ * meaning (core/model/event_meaning.h), with short messages, within ceilings; the flood of all others is
+ * let go at once. The owner is ctl/watch/events; texts are copied. No I/O, no clock.
+ *
+ * An Event may come before the Pod that it is about is known: what nobody has asked for is kept for
+ * a minute, and of such only EVENT_STRANGERS_MAX objects, the oldest goes first. */
+#ifndef CTL_WATCH_EVENT_STORE_H
+#define CTL_WATCH_EVENT_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/model/kubernetes.h"
+
+#define EVENT_MESSAGE_MAX 512
+#define EVENT_PER_OBJECT_MAX 4
+#define EVENT_STRANGERS_MAX 1000
+#define EVENT_STRANGER_MS 60000
+#define EVENT_OBJECTS_MAX 20000
+
+struct event_store;
+
+struct event_store *event_store_new(void);
+void event_store_free(struct event_store *store); /* NULL is fine */
+
+/* An Event as it is now. True when it says something new of its object: none was there before, or
+ * the newest that was there means something else. `ours`: the object is one that is scaled here. */
+bool event_store_put(struct event_store *store, const struct event *event, bool ours,
+		     int64_t monotonic_ms);
+/* The API server has it no more. */
+void event_store_remove(struct event_store *store, const struct event *event);
+/* The object is gone, or what is said of it does not matter any more. */
+void event_store_forget(struct event_store *store, const char *kind, const char *namespace_,
+			const char *name);
+
+struct event_list {
+	VEC(struct event) events;
+};
+
+/* Appends what is kept of an object of ours; texts are borrowed until the store changes. */
+void event_store_find(struct event_store *store, const char *kind, const char *namespace_,
+		      const char *name, struct arena *arena, struct event_list *list);
+
+size_t event_store_objects(const struct event_store *store);
+
+#endif

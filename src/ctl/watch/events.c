@@ -1,0 +1,182 @@
+#include "ctl/watch/events.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/model/event_meaning.h"
+#include "ctl/shared/options.h"
+#include "ctl/watch/event_store.h"
+#include "kube/kube_informer.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define DENIED_RETRY_MS 300000
+
+/* Selectors cannot say "one of", so these are the reasons that are not wanted: what scheduler, kubelet,
+ * operator and controllers say all day of Pods, healthy and crashing ones, and what this program says. One that is missing here
+ * costs a line of the watch. FailedScheduling is wanted: Karpenter uses it for its refusals. */
+#define SELECTOR                                                                                   \
+	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
+	"reason!=Killing,reason!=BackOff,reason!=Failed,reason!=Unhealthy,reason!=ProbeWarning,"   \
+	"reason!=FailedMount,reason!=FailedAttachVolume,reason!=SuccessfulAttachVolume,"           \
+	"reason!=FailedCreatePodSandBox,reason!=SandboxChanged,reason!=AddedInterface,"            \
+	"reason!=Evicted,reason!=TaintManagerEviction,reason!=Preempted,reason!=Completed,"        \
+	"reason!=SuccessfulCreate,reason!=SuccessfulDelete,reason!=CreatedWorkerPod,"              \
+	"reason!=DeletedWorkerPod,source!=rayscaler"
+
+struct events {
+	const struct control *control;
+	void (*news)(void *context, const char *namespace_, const char *cluster);
+	void *context;
+	struct event_store *store;
+	struct kube_informer *informer;
+	struct log_repeat trouble;
+	bool denied; /* told */
+};
+
+/* The name of the RayCluster that the event concerns; NULL when its object is in no cache, which may
+ * only lag, or (then *ret_settled) is a Pod that has its Node. */
+static const char *cluster_of(const struct events *events, const struct event *event,
+			      bool *ret_settled)
+{
+	const struct control *control = events->control;
+	const struct pod *pod;
+
+	*ret_settled = false;
+	if (!strcmp(event->involved_kind, "RayCluster"))
+		return kube_informer_get(control->ray_clusters, event->namespace_,
+					 event->involved_name) ?
+			       event->involved_name :
+			       NULL;
+	pod = kube_informer_get(control->pods, event->namespace_, event->involved_name);
+	if (!pod)
+		return NULL;
+	*ret_settled = pod->spec.node_name[0] != '\0';
+	return labels_value(&pod->labels, LABEL_CLUSTER);
+}
+
+static void event_changed(void *context, enum kube_change change, const char *key, const void *old,
+			  const void *new_object)
+{
+	struct events *events = context;
+	const struct event *event = new_object;
+	const char *cluster;
+	bool settled;
+
+	(void)key;
+	if (change == KUBE_DELETED)
+		event_store_remove(events->store, old);
+	if (!event || event_meaning(event) == EVENT_MEANS_NOTHING)
+		return;
+	cluster = cluster_of(events, event, &settled);
+	if (settled)
+		return;
+	if (event_store_put(events->store, event, cluster != NULL,
+			    loop_monotonic_ms(events->control->loop)) &&
+	    cluster)
+		events->news(events->context, event->namespace_, cluster);
+}
+
+static void watch_failed(void *context, const struct err *err)
+{
+	struct events *events = context;
+
+	if (err->kind != ERR_DENIED) {
+		log_repeat_error(&events->trouble, "cannot read from the API server", "events",
+				 err->text);
+		return;
+	}
+	if (events->denied)
+		return;
+	events->denied = true;
+	log_write(options_sidecar(events->control->options) ? LOG_INFO : LOG_WARNING,
+		  "events cannot be read: conditions and timeouts of Pods decide alone", "error",
+		  err->text, NULL);
+}
+
+static void watch_live(void *context)
+{
+	struct events *events = context;
+
+	log_repeat_end(&events->trouble, "cannot read from the API server", "events");
+	if (events->denied)
+		log_info("events can be read now", NULL);
+	events->denied = false;
+}
+
+struct events *events_new(const struct control *control,
+			  void (*news)(void *context, const char *namespace_, const char *cluster),
+			  void *context)
+{
+	const struct options *options = control->options;
+	struct events *events = memory_alloc(sizeof(*events));
+	const struct kube_informer_options informer = {
+		.type = &kube_type_event,
+		.namespace_ = options_sidecar(options) ? options->cluster_namespace :
+							 options->namespace_,
+		.field_selector = SELECTOR,
+		.passing = true,
+		.denied_retry_ms = DENIED_RETRY_MS,
+		.callbacks = { .on_change = event_changed,
+			       .on_error = watch_failed,
+			       .on_live = watch_live,
+			       .context = events },
+	};
+
+	events->control = control;
+	events->news = news;
+	events->context = context;
+	events->store = event_store_new();
+	events->informer = kube_informer_new(control->kube, &informer);
+	return events;
+}
+
+void events_free(struct events *events)
+{
+	if (!events)
+		return;
+	kube_informer_free(events->informer);
+	log_repeat_done(&events->trouble);
+	event_store_free(events->store);
+	memory_free(events);
+}
+
+bool events_known(const struct events *events)
+{
+	return kube_informer_fresh(events->informer, NULL);
+}
+
+/* The store may change before the decision has been made. */
+static void copy_texts(struct event *event, struct arena *arena)
+{
+	const char **texts[] = { &event->namespace_,    &event->name,         &event->involved_kind,
+				 &event->involved_name, &event->involved_uid, &event->reason,
+				 &event->message,       &event->type,         &event->source };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		*texts[i] = arena_strdup(arena, *texts[i]);
+}
+
+void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
+		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
+		       const struct event **ret_events, size_t *ret_count)
+{
+	struct event_list list = { .events = { .at = NULL } };
+
+	event_store_find(events->store, "RayCluster", cluster->namespace_, cluster->name, arena,
+			 &list);
+	for (size_t i = 0; i < pod_count; i++)
+		if (!pods[i]->spec.node_name[0])
+			event_store_find(events->store, "Pod", pods[i]->namespace_, pods[i]->name,
+					 arena, &list);
+	for (size_t i = 0; i < list.events.count; i++)
+		copy_texts(&list.events.at[i], arena);
+	*ret_events = list.events.at;
+	*ret_count = list.events.count;
+}
+
+void events_forget(struct events *events, const char *kind, const char *namespace_,
+		   const char *name)
+{
+	event_store_forget(events->store, kind, namespace_, name);
+}

@@ -1,0 +1,64 @@
+#include "ctl/watch/linted.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/lint/lint.h"
+
+struct linted {
+	struct arena arena; /* the digest */
+	char *uid;          /* NULL: nothing is kept */
+	int64_t generation;
+	struct lint_digest digest;
+	size_t runs;
+};
+
+struct linted *linted_new(void)
+{
+	return memory_alloc(sizeof(struct linted));
+}
+
+void linted_free(struct linted *linted)
+{
+	if (!linted)
+		return;
+	arena_done(&linted->arena);
+	memory_free(linted->uid);
+	memory_free(linted);
+}
+
+/* Findings are dropped, and only what is shown of them stays. */
+static void keep(struct linted *linted, const struct lint_digest *made)
+{
+	arena_done(&linted->arena);
+	/* One block of the right size: the first one of an arena is much larger than most digests. */
+	arena_reserve(&linted->arena, strlen(made->told) + strlen(made->message) + 2);
+	linted->digest = *made;
+	linted->digest.told = arena_strdup(&linted->arena, made->told);
+	linted->digest.message = arena_strdup(&linted->arena, made->message);
+}
+
+const struct lint_digest *linted_of(struct linted *linted, const struct ray_cluster *cluster,
+				    const struct settings *settings,
+				    const struct device_table *devices)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct lint_context context = { .devices = devices, .settings = settings };
+	struct lint_digest digest;
+
+	if (linted->uid && !strcmp(linted->uid, cluster->uid) &&
+	    linted->generation == cluster->generation)
+		return &linted->digest;
+	lint_digest_make(cluster, &context, &scratch, &digest);
+	keep(linted, &digest);
+	memory_free(linted->uid);
+	linted->uid = memory_strdup(cluster->uid);
+	linted->generation = cluster->generation;
+	linted->runs++;
+	return &linted->digest;
+}
+
+size_t linted_runs(const struct linted *linted)
+{
+	return linted->runs;
+}

@@ -1,0 +1,159 @@
+#include "ctl/watch/nodes.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/nodes/leaving_taint.h"
+#include "ctl/shared/options.h"
+#include "kube/kube_informer.h"
+#include "net/log.h"
+
+#define DENIED_RETRY_MS 300000
+
+/* A Node that ends. */
+struct ending {
+	struct arena arena;
+	struct node node; /* name and one taint */
+};
+
+struct nodes {
+	const struct control *control;
+	struct map ending; /* name to struct ending */
+	struct kube_informer *informer;
+	struct log_repeat trouble;
+	bool denied; /* told */
+};
+
+static void forget(struct nodes *nodes, const char *name)
+{
+	struct ending *ending = map_remove(&nodes->ending, name);
+
+	if (!ending)
+		return;
+	arena_done(&ending->arena);
+	memory_free(ending);
+}
+
+static struct node node_of(const char *name, const struct taint *taint, struct arena *arena)
+{
+	struct taint *copy = ARENA_NEW(arena, struct taint);
+
+	*copy = (struct taint){ .key = arena_strdup(arena, taint->key),
+				.value = arena_strdup(arena, taint->value),
+				.effect = arena_strdup(arena, taint->effect) };
+	return (struct node){ .name = arena_strdup(arena, name),
+			      .resource_version = "",
+			      .taints = copy,
+			      .taint_count = 1 };
+}
+
+static void keep(struct nodes *nodes, const struct node *node, const struct taint *taint)
+{
+	struct ending *ending;
+
+	if (map_get(&nodes->ending, node->name) || nodes->ending.count >= NODES_MAX)
+		return;
+	ending = memory_alloc(sizeof(*ending));
+	ending->node = node_of(node->name, taint, &ending->arena);
+	map_set(&nodes->ending, node->name, ending);
+}
+
+static void node_changed(void *context, enum kube_change change, const char *key, const void *old,
+			 const void *new_object)
+{
+	struct nodes *nodes = context;
+	const struct node *node = new_object;
+	const struct taint *taint = node ? leaving_taint(node) : NULL;
+
+	(void)change;
+	(void)old;
+	if (taint)
+		keep(nodes, node, taint);
+	else
+		forget(nodes, key);
+}
+
+static void watch_failed(void *context, const struct err *err)
+{
+	struct nodes *nodes = context;
+
+	if (err->kind != ERR_DENIED) {
+		log_repeat_error(&nodes->trouble, "cannot read from the API server", "nodes",
+				 err->text);
+		return;
+	}
+	if (nodes->denied)
+		return;
+	nodes->denied = true;
+	log_info("Nodes cannot be read: that one ends is seen only when its Pods say so", "error",
+		 err->text, NULL);
+}
+
+static void watch_live(void *context)
+{
+	struct nodes *nodes = context;
+
+	log_repeat_end(&nodes->trouble, "cannot read from the API server", "nodes");
+	if (nodes->denied)
+		log_info("Nodes can be read now", NULL);
+	nodes->denied = false;
+}
+
+struct nodes *nodes_new(const struct control *control)
+{
+	struct nodes *nodes;
+	struct kube_informer_options informer = {
+		.type = &kube_type_node,
+		.passing = true,
+		.denied_retry_ms = DENIED_RETRY_MS,
+		.callbacks = { .on_change = node_changed,
+			       .on_error = watch_failed,
+			       .on_live = watch_live },
+	};
+
+	if (options_sidecar(control->options))
+		return NULL;
+	nodes = memory_alloc(sizeof(*nodes));
+	nodes->control = control;
+	informer.callbacks.context = nodes;
+	nodes->informer = kube_informer_new(control->kube, &informer);
+	return nodes;
+}
+
+void nodes_free(struct nodes *nodes)
+{
+	if (!nodes)
+		return;
+	kube_informer_free(nodes->informer);
+	while (nodes->ending.count > 0)
+		forget(nodes, nodes->ending.entries[0].key);
+	map_done(&nodes->ending);
+	log_repeat_done(&nodes->trouble);
+	memory_free(nodes);
+}
+
+bool nodes_known(const struct nodes *nodes)
+{
+	return nodes && kube_informer_fresh(nodes->informer, NULL);
+}
+
+void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
+		   struct arena *arena, const struct node **ret_nodes, size_t *ret_count)
+{
+	VEC(struct node) found = { .at = NULL };
+
+	for (size_t i = 0; nodes && nodes->ending.count > 0 && i < pod_count; i++) {
+		const struct ending *ending = map_get(&nodes->ending, pods[i]->spec.node_name);
+		bool known = false;
+
+		for (size_t j = 0; ending && j < found.count; j++)
+			known = known || !strcmp(found.at[j].name, ending->node.name);
+		if (ending && !known)
+			/* It may be forgotten before the decision has been made. */
+			VEC_PUSH(arena, &found,
+				 node_of(ending->node.name, ending->node.taints, arena));
+	}
+	*ret_nodes = found.at;
+	*ret_count = found.count;
+}

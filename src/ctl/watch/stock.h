@@ -1,0 +1,39 @@
+/* One look at all Nodes and Pods of the cluster, page by page, kept in short (core/nodes/node_digest,
+ * core/nodes/pod_digest). For `status --gpus` and for the controller's room (ctl/watch/room).
+ * The caller owns struct stock; done is called once, in a turn of its own, and may free it. Needs list
+ * and watch of nodes and pods in all namespaces; without those of pods the Nodes alone are known. Must not
+ * be kept: it ages from the moment it was made. */
+#ifndef CTL_WATCH_STOCK_H
+#define CTL_WATCH_STOCK_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+
+struct kube_client;
+struct stock;
+
+struct stock_limits {
+	size_t nodes, pods; /* entries that are kept */
+	int64_t within_ms;  /* of both lists together */
+};
+
+/* err NULL: it is whole. ERR_LIMIT: there are more Nodes or Pods than the limits say; the first error of
+ * a list otherwise. */
+typedef void stock_done(void *context, const struct err *err);
+
+/* client and devices are borrowed and must live longer. Never calls back before it returns. */
+struct stock *stock_new(struct kube_client *client, const struct device_table *devices,
+			const struct stock_limits *limits, stock_done *done, void *context);
+void stock_free(struct stock *stock); /* NULL is fine; no callback follows */
+
+/* After done without an error; borrowed. Pods by Node. */
+const struct node *stock_nodes(const struct stock *stock, size_t *ret_count);
+const struct pod *stock_pods(const struct stock *stock, size_t *ret_count);
+/* "" or why Pods are not known (they may not be listed); then there are none. */
+const char *stock_pods_problem(const struct stock *stock);
+size_t stock_unreadable(const struct stock *stock); /* objects that cannot be decoded */
+
+#endif

@@ -1,0 +1,50 @@
+/* What `rayscaler status` says of ceilings over several clusters: the controller's own count. */
+#include "cli/commands.h"
+#include "test/support/cli_server.h"
+
+#define CEILING(ns, n, k) "{'scope':'','namespace':'" ns "','ceiling':" #n ",'counted':" #k "}"
+
+/* Those of other namespaces are for who asks for all. */
+static void test_ceilings_over_several_clusters(void **state)
+{
+	static const struct route routes[] = {
+		OBJECTS,
+		{ "GET /status", 0,
+		  "{'version':'0.1.0','gpuCeilings':[" CEILING("", 8, 6.5) "," CEILING(
+			  "ray", 4, 2) "," CEILING("other", 3, 3) "]}" },
+		{ "GET /snapshot/ray/demo", 0, snapshot },
+		{ NULL, 0, NULL },
+	};
+	static const struct route bad[] = {
+		OBJECTS,
+		{ "GET /status", 0, "{'version':'0.1.0','gpuCeilings':[" CEILING("", 8, -1) "]}" },
+		{ NULL, 0, NULL },
+	};
+	char url[40];
+
+	(void)state;
+	start(routes);
+	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
+	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "GPUs given away: 6.5 of 8 (max-gpus-total)\n");
+	EXPECT(result.output,
+	       "GPUs given away: 2 of 4 in namespace ray (max-gpus-per-namespace)\n");
+	assert_null(strstr(result.output, "other"));
+	CLI_RUN(&result, cli_status, "status", "-o", "json", "--controller-url", url);
+	EXPECT(result.output, "\"gpuCeilings\"");
+	EXPECT(result.output, "\"counted\": 6.5");
+	stop();
+	start(bad);
+	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
+	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
+	EXPECT(result.output, "controller: gpuCeilings[0]: an amount is negative");
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ceilings_over_several_clusters) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

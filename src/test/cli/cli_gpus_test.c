@@ -1,0 +1,199 @@
+/* Row C3: what `status --gpus` prints; the sample in docs/COMMANDS.md comes from here. */
+#include "cli/gpus.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/commands.h"
+#include "cli/file.h"
+#include "test/support/cli_server.h"
+#include "test/support/node_scene.h"
+
+#define MEM "aliyun.com/gpu-mem"
+
+static void set_user(struct node_scene *s, struct pod *pod, const char *cluster, const char *group)
+{
+	pod->namespace_ = "ray";
+	pod->labels =
+		scene_labels(&s->arena, arena_printf(&s->arena, "ray.io/cluster=%s ray.io/group=%s",
+						     cluster, group));
+}
+
+static void sample(struct node_scene *s, struct gpus_answer *ret)
+{
+	struct pod *pod;
+
+	*s = (struct node_scene){ .arena = ARENA_INIT };
+	scene_node(s, "gpu-1", "cpu=32 nvidia.com/gpu=4", "")->address = "10.0.0.11";
+	scene_node(s, "gpu-2", "cpu=32 nvidia.com/gpu=4", "")->address = "10.0.0.12";
+	s->nodes[1].unschedulable = true;
+	scene_node(s, "mig-1", "cpu=32 nvidia.com/mig-1g.5gb=7", "")->address = "10.0.0.13";
+	scene_node(s, "share-1", "cpu=32 " MEM "=32 aliyun.com/gpu-count=2", "gpushare=true")
+		->address = "10.0.0.14";
+	scene_node(s, "plain", "cpu=32", "");
+	set_user(s, scene_pod(s, "demo-train-worker-1", "gpu-1", "cpu=8 nvidia.com/gpu=3"), "demo",
+		 "train");
+	scene_pod(s, "notebook", "mig-1", "nvidia.com/mig-1g.5gb=1");
+	pod = scene_pod(s, "chat-small-worker-1", "share-1", MEM "=10");
+	set_user(s, pod, "chat", "small");
+	scene_on(s, pod, 0);
+	pod = scene_pod(s, "chat-small-worker-2", "share-1", MEM "=10");
+	set_user(s, pod, "chat", "small");
+	scene_on(s, pod, 1);
+	set_user(s, scene_pod(s, "chat-small-worker-3", "", MEM "=10"), "chat", "small");
+	set_user(s, scene_pod(s, "demo-train-worker-2", "", "cpu=8 nvidia.com/gpu=8"), "demo",
+		 "train");
+	*ret = (struct gpus_answer){ .stock = NULL };
+	inventory_make(&ret->inventory, s->nodes, s->node_count, s->pods, s->pod_count,
+		       device_table_builtin(), &s->arena);
+}
+
+static void test_c3_text_is_the_sample_of_the_document(void **state)
+{
+	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf document;
+	struct gpus_answer answer;
+	struct node_scene s;
+	struct err err;
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	buf_init(&document, 1 << 20);
+	sample(&s, &answer);
+	gpus_text_write(&answer, false, &s.arena, &text);
+	assert_int_equal(file_read("docs/COMMANDS.md", &document, &err), 0);
+	arena_done(&s.arena);
+	if (!strstr(buf_string(&document), buf_string(&text))) {
+		puts(buf_string(&text));
+		fail_msg("docs/COMMANDS.md does not hold this");
+	}
+}
+
+/* Names come from outside: nothing in them steers the terminal. */
+static void test_names_are_made_safe(void **state)
+{
+	AUTO(buf_done) struct buf text;
+	struct gpus_answer answer = { .unreadable = 2 };
+	struct node_scene s = { .arena = ARENA_INIT };
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	scene_node(&s, "n\033[2J", "nvidia.com/gpu=1 evil\033/gpu=1", "");
+	scene_pod(&s, "p\007", "n\033[2J", "nvidia.com/gpu=1");
+	inventory_make(&answer.inventory, s.nodes, s.node_count, s.pods, s.pod_count,
+		       device_table_builtin(), &s.arena);
+	gpus_text_write(&answer, false, &s.arena, &text);
+	assert_null(strchr(buf_string(&text), '\033'));
+	assert_null(strchr(buf_string(&text), '\007'));
+	assert_non_null(strstr(buf_string(&text), "2 objects cannot be decoded"));
+	arena_done(&s.arena);
+}
+
+static void test_no_accelerators(void **state)
+{
+	AUTO(buf_done) struct buf text;
+	struct gpus_answer answer = { .unreadable = 0 };
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct err err;
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	scene_node(&s, "n", "cpu=1", "");
+	inventory_make(&answer.inventory, s.nodes, s.node_count, s.pods, s.pod_count,
+		       device_table_builtin(), &s.arena);
+	gpus_text_write(&answer, false, &s.arena, &text);
+	assert_string_equal(buf_string(&text), "no accelerators on 1 Node\n");
+	buf_done(&text);
+	buf_init(&text, 64);
+	assert_int_equal(gpus_json_write(&answer, &text, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	arena_done(&s.arena);
+}
+
+#define KINDS                                                                                      \
+	{                                                                                          \
+		"GET /api/v1?", 0, "{'resources':[{'name':'pods'},{'name':'nodes'}]}"              \
+	}
+#define PODS                                                                                       \
+	"/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&limit=250"
+#define ONE_NODE                                                                                   \
+	"{'metadata':{'name':'n','resourceVersion':'1'},'status':{'capacity':{'nvidia.com/gpu':"   \
+	"'4'},'allocatable':{'nvidia.com/gpu':'4'}}}"
+
+/* Pages are followed, what cannot be decoded is counted, and -o yaml is the same as json. */
+static void test_lists_of_the_api_server(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0,
+		  LIST(ONE_NODE ",{'metadata':{'name':'bad','labels':1}}") },
+		{ "GET " PODS "&continue=more", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'w','resourceVersion':'3'},'spec':{"
+		       "'nodeName':'n','containers':[{'name':'c','resources':{'requests':{"
+		       "'nvidia.com/gpu':'1'}}}]},'status':{'phase':'Pending'}}") },
+		{ "GET /api/v1/pods", 0,
+		  "{'metadata':{'resourceVersion':'9','continue':'more'},'items':[{'metadata':{"
+		  "'namespace':'ray','name':'v','resourceVersion':'2'},'spec':{'nodeName':'n',"
+		  "'containers':[{'name':'c','resources':{'limits':{'nvidia.com/gpu':'2'}}}]},"
+		  "'status':{'phase':'Running'}}]}" },
+		KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "n     -          3/4");
+	EXPECT(result.output, "1 object cannot be decoded and not counted");
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-o", "yaml");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "kind: GpuInventory");
+	EXPECT(result.output, "unreadable: 1");
+	stop();
+}
+
+/* Half an answer would look like free GPUs. */
+static void test_a_right_is_missing(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0, LIST(ONE_NODE) },
+		{ "GET /api/v1/pods", 403, "{'kind':'Status','reason':'Forbidden'}" },
+		KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_int_equal(result.status, 1);
+	assert_string_equal(result.output, "");
+	EXPECT(result.errors, "the Pods of all namespaces are needed to know what is in use");
+	stop();
+}
+
+static void test_wrong_usage(void **state)
+{
+	(void)state;
+	CLI_RUN(&result, cli_status, "status", "--gpus", "demo");
+	assert_int_equal(result.status, 2);
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-A");
+	assert_int_equal(result.status, 2);
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-n", "ray");
+	assert_int_equal(result.status, 2);
+	EXPECT(result.errors, "--gpus shows all Nodes");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_c3_text_is_the_sample_of_the_document),
+		cmocka_unit_test(test_names_are_made_safe),
+		cmocka_unit_test(test_no_accelerators),
+		cmocka_unit_test(test_lists_of_the_api_server),
+		cmocka_unit_test(test_a_right_is_missing),
+		cmocka_unit_test(test_wrong_usage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

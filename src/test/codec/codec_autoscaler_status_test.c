@@ -1,0 +1,473 @@
+/* codec/objects/autoscaler_status_write and codec/objects/autoscaler_status_json: what is told of a decision, and that
+ * it is told once. */
+#include "codec/objects/autoscaler_status_write.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/autoscaler_status_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/decide.h"
+#include "test/support/codec_support.h"
+
+#define GOLDEN "src/test/golden"
+
+/* A cluster with a busy worker of two GPUs, demand for another and for what nobody has. */
+static const char scene_text[] =
+	"apiVersion: rayscaler.dev/v1alpha1\n"
+	"kind: Snapshot\n"
+	"now: '2026-11-20T10:00:00.250Z'\n"
+	"rayCluster:\n"
+	"  metadata: {namespace: a, name: demo, generation: 7}\n"
+	"  spec:\n"
+	"    enableInTreeAutoscaling: true\n"
+	"    headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
+	"    workerGroupSpecs:\n"
+	"    - groupName: gpu\n"
+	"      replicas: 1\n"
+	"      maxReplicas: 1\n"
+	"      template: {spec: {containers: [{name: w, resources: {limits: {cpu: 1, nvidia.com/gpu: 2}}}]}}\n"
+	"    - groupName: cpu\n"
+	"      replicas: 0\n"
+	"      template: {spec: {containers: [{name: w, resources: {limits: {cpu: 1}}}]}}\n"
+	"pods:\n"
+	"- metadata: {name: w1, labels: {ray.io/cluster: demo, ray.io/node-type: worker, ray.io/group: gpu}}\n"
+	"  spec: {containers: [{name: w}]}\n"
+	"  status: {phase: Running}\n"
+	"rayState:\n"
+	"  nodeStates:\n"
+	"  - {nodeId: AQ==, instanceId: h, status: RUNNING, totalResources: {'node:__internal_head__': 1}}\n"
+	"  - {nodeId: Ag==, instanceId: w1, status: RUNNING, totalResources: {CPU: 1, GPU: 2}}\n"
+	"  pendingResourceRequests:\n"
+	"  - {request: {resourcesBundle: {GPU: 0.5, CPU: 1}}, count: 3}\n"
+	"  - {request: {resourcesBundle: {TPU: 4}}, count: 1}\n"
+	"  clusterResourceConstraints:\n"
+	"  - resourceRequests: [{request: {resourcesBundle: {GPU: 2}}, count: 1}]\n";
+
+struct told {
+	struct arena arena;
+	struct snapshot snapshot;
+	struct autoscaler_object object;
+	struct autoscaler_status_input input;
+	struct cJSON *tree;
+	struct json_reader reader;
+	const char *text;
+};
+
+/* The object with this status on the server. */
+static void store(struct told *told, const char *status)
+{
+	const char *text =
+		arena_printf(&told->arena,
+			     "{\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\","
+			     " \"generation\": 3, \"resourceVersion\": \"9\"}, \"status\": %s}",
+			     status);
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct err err;
+
+	if (autoscaler_decode(tree, "", &told->arena, &told->object, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void tell(struct told *told)
+{
+	const struct plan *plan = decide(&told->snapshot, &told->arena);
+
+	told->input.snapshot = &told->snapshot;
+	told->input.plan = plan;
+	told->input.summary = summary_of(&told->snapshot, plan, &told->arena);
+	told->input.object = &told->object;
+	told->text = autoscaler_status_write(&told->input, &told->arena);
+	json_free(told->tree);
+	told->tree = codec_tree(told->text);
+}
+
+static void read_snapshot(struct told *told, const char *text)
+{
+	struct err err;
+
+	*told = (struct told){ .arena = ARENA_INIT };
+	if (snapshot_read(text, strlen(text), &told->arena, &told->snapshot, &err) < 0)
+		fail_msg("%s", err.text);
+	store(told, "null");
+}
+
+static void told_done(struct told *told)
+{
+	json_free(told->tree);
+	arena_done(&told->arena);
+}
+
+/* The value of a member of the status, as text on one line; path as in "gpus.max", "groups.0.pods". */
+static const char *at(struct told *told, const char *path)
+{
+	struct json_at values[8];
+	char *words = arena_strdup(&told->arena, path), *rest = NULL;
+	size_t depth = 0;
+
+	told->reader = (struct json_reader){ .arena = &told->arena };
+	values[0] = json_root(told->tree, "", &told->reader);
+	for (char *word = strtok_r(words, ".", &rest); word; word = strtok_r(NULL, ".", &rest)) {
+		if (json_type(&values[depth]) == JSON_ARRAY) {
+			values[depth + 1] = json_first(&values[depth]);
+			for (long i = strtol(word, NULL, 10); i > 0; i--)
+				json_next(&values[depth + 1]);
+		} else {
+			values[depth + 1] = json_member(&values[depth], word);
+		}
+		depth++;
+	}
+	return json_print(&values[depth]);
+}
+
+static void test_what_is_told(void **state)
+{
+	static const char *const wanted[][2] = {
+		{ "observedGeneration", "3" },
+		{ "observedClusterGeneration", "7" },
+		{ "reason", "\"NoGroupFits\"" },
+		{ "lastScaleTime", "null" },
+		{ "summary.groups", "\"gpu 1/1, cpu 0/-\"" },
+		{ "summary.gpus", "\"2/2/2\"" },
+		{ "gpus", "{\"running\":\"2\",\"starting\":\"0\",\"target\":\"2\",\"max\":\"2\","
+			  "\"pending\":\"1.5\"}" },
+		{ "groups.0.name", "\"gpu\"" },
+		{ "groups.0.pods", "{\"running\":1}" },
+		{ "groups.0.gpusPerWorker", "\"2\"" },
+		{ "groups.0.backoff", "" },
+		{ "groups.0.lastScale", "" },
+		{ "groups.1.maxReplicas", "2147483647" },
+		{ "pendingBundles", "4" },
+		{ "demand", "[{\"name\":\"GPU\",\"amount\":\"1.5\"},{\"name\":\"TPU\","
+			    "\"amount\":\"4\"},{\"name\":\"CPU\",\"amount\":\"3\"}]" },
+		{ "requested", "[{\"source\":\"ray\",\"count\":1,\"bundle\":{\"GPU\":\"2\"}}]" },
+		{ "infeasible.0.reason", "\"NoGroupFits\"" },
+		{ "infeasible.0.count", "1" },
+		{ "infeasible.1", "" },
+		{ "unserved.0.reason", "\"MaxReplicas\"" },
+		{ "unserved.0.gpus", "\"1.5\"" },
+		{ "conditions.0.type", "\"ScalingActive\"" },
+		{ "conditions.0.lastTransitionTime", "\"2026-11-20T10:00:00Z\"" },
+		{ "conditions.0.observedGeneration", "3" },
+		{ "truncated", "false" },
+	};
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	tell(&told);
+	for (size_t i = 0; i < SUPPORT_COUNT(wanted); i++)
+		if (strcmp(at(&told, wanted[i][0]), wanted[i][1]) != 0)
+			fail_msg("%s is %s, not %s; %s", wanted[i][0], at(&told, wanted[i][0]),
+				 wanted[i][1], told.text);
+	told_done(&told);
+}
+
+/* null takes away what a merge patch would leave there. */
+static void test_what_is_not_known_is_null(void **state)
+{
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	told.snapshot.ray_state = NULL;
+	tell(&told);
+	assert_string_equal(at(&told, "gpus.running"), "null");
+	assert_string_equal(at(&told, "gpus.pending"), "null");
+	assert_string_equal(at(&told, "summary.gpus"), "\"?/2/2\"");
+	told_done(&told);
+}
+
+static void test_times_of_conditions(void **state)
+{
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	store(&told, "{\"conditions\": ["
+		     "{\"type\": \"ScalingActive\", \"status\": \"True\","
+		     " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"},"
+		     "{\"type\": \"AbleToScale\", \"status\": \"False\","
+		     " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"}]}");
+	tell(&told);
+	assert_string_equal(at(&told, "conditions.0.lastTransitionTime"),
+			    "\"2026-11-01T00:00:00Z\"");
+	assert_string_equal(at(&told, "conditions.1.type"), "\"AbleToScale\"");
+	assert_string_equal(at(&told, "conditions.1.lastTransitionTime"),
+			    "\"2026-11-20T10:00:00Z\"");
+	told_done(&told);
+}
+
+static void test_last_scale_is_kept_until_a_newer_one(void **state)
+{
+	struct autoscaler_scale newer = {
+		.group = "gpu", .time = 1764000000000, .from = 1, .to = 2, .reason = "ScaleUpDemand"
+	};
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	store(&told,
+	      "{\"lastScaleTime\": \"2025-11-01T00:00:00Z\", \"groups\": ["
+	      "{\"name\": \"cpu\", \"lastScale\": {\"time\": \"2025-11-01T00:00:00Z\","
+	      " \"from\": 4, \"to\": 0, \"reason\": \"ScaleDownIdle\", \"message\": \"x\"}}]}");
+	tell(&told);
+	assert_string_equal(at(&told, "lastScaleTime"), "\"2025-11-01T00:00:00Z\"");
+	assert_string_equal(at(&told, "groups.1.lastScale.from"), "4");
+	newer.message = arena_printf(&told.arena, "%03000d", 0);
+	told.input.scales = &newer;
+	told.input.scale_count = 1;
+	tell(&told);
+	assert_string_equal(at(&told, "lastScaleTime"), "\"2025-11-24T16:00:00Z\"");
+	assert_string_equal(at(&told, "groups.0.lastScale.to"), "2");
+	assert_int_equal(strlen(at(&told, "groups.0.lastScale.message")), 512 + 5);
+	assert_string_equal(at(&told, "groups.1.lastScale.reason"), "\"ScaleDownIdle\"");
+	told_done(&told);
+}
+
+/* The same message a while later is no news; another one is. */
+static void test_durations_in_messages_are_no_change(void **state)
+{
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	told.snapshot.now += 7000;
+	tell(&told);
+	assert_non_null(strstr(told.text, "its last reply is 7 s old"));
+	store(&told, told.text);
+	told.snapshot.now += 93000;
+	tell(&told);
+	assert_non_null(strstr(told.text, "its last reply is 7 s old"));
+	assert_false(autoscaler_status_write_needed(told.text, &told.object));
+	told.snapshot.ray_state = NULL;
+	tell(&told);
+	assert_null(strstr(told.text, "its last reply"));
+	assert_true(autoscaler_status_write_needed(told.text, &told.object));
+	told_done(&told);
+}
+
+/* A figure that is no duration is news. */
+static void test_other_figures_are_a_change(void **state)
+{
+	struct ray_request_count *requests;
+	struct ray_state ray;
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	tell(&told);
+	store(&told, told.text);
+	ray = *told.snapshot.ray_state;
+	requests = arena_array(&told.arena, 3, sizeof(*requests));
+	requests[0] = requests[2] = ray.requests[0];
+	requests[1] = ray.requests[1];
+	requests[2].request.bundle_count = 1;
+	ray.requests = requests;
+	ray.request_count = 3;
+	told.snapshot.ray_state = &ray;
+	tell(&told);
+	assert_non_null(strstr(at(&told, "conditions.0.message"), "3 request shapes"));
+	assert_true(autoscaler_status_write_needed(told.text, &told.object));
+	told_done(&told);
+}
+
+static void test_a_status_of_another_form_is_written_anew(void **state)
+{
+	static const char *const odd[] = {
+		"\"text\"",
+		"{\"conditions\": 1}",
+		"{\"groups\": [1]}",
+		"{\"groups\": [{\"name\": \"gpu\", \"lastScale\": []}]}",
+		"{\"lastScaleTime\": 5}",
+		"{\"message\": {}}",
+		"{\"infeasible\": [{\"message\": 1}]}",
+		"{}",
+		"null",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(odd); i++) {
+		struct told told;
+
+		read_snapshot(&told, scene_text);
+		store(&told, odd[i]);
+		assert_int_equal(told.object.generation, 3);
+		assert_int_equal(told.object.scale_count, 0);
+		assert_true(told.object.last_scale_time == TIME_NONE);
+		tell(&told);
+		assert_true(autoscaler_status_write_needed(told.text, &told.object));
+		told_done(&told);
+	}
+}
+
+/* A peer's long names and long lists do not make a long status. */
+static void test_size_is_bounded(void **state)
+{
+	enum { COUNT = 3000 };
+	struct ray_request_count *requests;
+	struct ray_state ray;
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	requests = arena_array(&told.arena, COUNT, sizeof(*requests));
+	for (size_t i = 0; i < COUNT; i++) {
+		struct bundle_entry *entry = ARENA_NEW(&told.arena, struct bundle_entry);
+
+		*entry = (struct bundle_entry){
+			.name = arena_printf(&told.arena, "%04zu-%01000d\xc3\xa4", i, 0),
+			.received = 1,
+			.amount = 10000,
+		};
+		requests[i] =
+			(struct ray_request_count){ { .bundle = entry, .bundle_count = 1 }, 1 };
+	}
+	ray = *told.snapshot.ray_state;
+	ray.requests = requests;
+	ray.request_count = COUNT;
+	told.snapshot.ray_state = &ray;
+	tell(&told);
+	assert_true(strlen(told.text) < 16384);
+	assert_string_equal(at(&told, "truncated"), "true");
+	store(&told, told.text);
+	tell(&told);
+	assert_false(autoscaler_status_write_needed(told.text, &told.object));
+	told_done(&told);
+}
+
+static void test_bodies(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct ray_cluster cluster = {
+		.api_version = "ray.io/v1", .namespace_ = "a", .name = "demo", .uid = "u-1"
+	};
+
+	(void)state;
+	assert_string_equal(
+		autoscaler_status_write_object(&cluster, &arena),
+		"{\"apiVersion\": \"rayscaler.dev/v1alpha1\", \"kind\": \"RayClusterAutoscaler\", "
+		"\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\", \"labels\": "
+		"{\"app.kubernetes.io/managed-by\": \"rayscaler\"}, \"ownerReferences\": "
+		"[{\"apiVersion\": \"ray.io/v1\", \"kind\": \"RayCluster\", \"name\": \"demo\", "
+		"\"uid\": \"u-1\"}]}}");
+	assert_string_equal(
+		autoscaler_status_write_patch("{\"a\": 1}", "12", &arena),
+		"{\"metadata\": {\"resourceVersion\": \"12\"}, \"status\": {\"a\": 1}}");
+}
+
+static void test_json_same(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} cases[] = {
+		{ "{a: 1, b: [1, {c: x}]}", "{b: [1, {c: x}], a: 1}", true },
+		{ "{a: 1, b: null}", "{a: 1}", true },
+		{ "{a: 1}", "{a: 1, b: null}", true },
+		{ "{a: {b: null}}", "{a: {}}", true },
+		{ "{a: 1, b: 2}", "{a: 1}", false },
+		{ "{a: 1}", "{a: 1, b: 2}", false },
+		{ "{a: 1}", "{a: null}", false },
+		{ "{a: 1}", "{A: 1}", false },
+		{ "{a: x}", "{a: X}", false },
+		{ "{a: 1}", "{a: '1'}", false },
+		{ "[1, 2]", "[2, 1]", false },
+		{ "[1, 2]", "[1]", false },
+		{ "[]", "{}", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		AUTO(json_done) struct cJSON *a = codec_tree(cases[i].a);
+		AUTO(json_done) struct cJSON *b = codec_tree(cases[i].b);
+
+		if (json_same(a, b) != cases[i].same)
+			fail_msg("%s and %s", cases[i].a, cases[i].b);
+	}
+}
+
+/* --- every decision that is written down --- */
+
+static char *read_file(const char *name)
+{
+	struct buf buf;
+	char path[512], bytes[65536];
+	size_t size;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), GOLDEN "/%s", name);
+	file = fopen(path, "re");
+	if (!file)
+		fail_msg("%s cannot be opened; run from the top of the source tree", path);
+	buf_init(&buf, 64 << 20);
+	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		assert_int_equal(buf_add(&buf, bytes, size), 0);
+	fclose(file);
+	return buf_steal(&buf);
+}
+
+static void check_golden(const char *name)
+{
+	AUTO(memory_free_string) char *text = read_file(name);
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct told told = { .arena = ARENA_INIT };
+	struct json_at root, snapshot;
+	struct err err;
+
+	told.reader = (struct json_reader){ .arena = &told.arena, .err = &err };
+	root = json_root(tree, "", &told.reader);
+	snapshot = json_member(&root, "snapshot");
+	if (snapshot_decode(snapshot.json, "", &told.arena, &told.snapshot, &err) < 0)
+		fail_msg("%s: %s", name, err.text);
+	store(&told, "null");
+	tell(&told);
+	assert_true(autoscaler_status_write_needed(told.text, &told.object));
+	store(&told, told.text);
+	assert_string_not_equal(told.object.status_text, "");
+	tell(&told);
+	if (autoscaler_status_write_needed(told.text, &told.object))
+		fail_msg("%s is told twice:\n%s\n%s", name, told.object.status_text, told.text);
+	assert_string_not_equal(at(&told, "reason"), "\"\"");
+	told_done(&told);
+}
+
+static void test_every_golden_decision_is_told_once(void **state)
+{
+	DIR *directory = opendir(GOLDEN);
+	const struct dirent *entry;
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(directory);
+	while ((entry = readdir(directory))) {
+		if (!strstr(entry->d_name, ".yaml"))
+			continue;
+		check_golden(entry->d_name);
+		count++;
+	}
+	closedir(directory);
+	assert_true(count > 300);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_told),
+		cmocka_unit_test(test_what_is_not_known_is_null),
+		cmocka_unit_test(test_times_of_conditions),
+		cmocka_unit_test(test_last_scale_is_kept_until_a_newer_one),
+		cmocka_unit_test(test_durations_in_messages_are_no_change),
+		cmocka_unit_test(test_other_figures_are_a_change),
+		cmocka_unit_test(test_a_status_of_another_form_is_written_anew),
+		cmocka_unit_test(test_size_is_bounded),
+		cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_json_same),
+		cmocka_unit_test(test_every_golden_decision_is_told_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

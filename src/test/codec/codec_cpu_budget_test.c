@@ -1,0 +1,171 @@
+/* core/model/cpu_budget: a decision that takes too much ends as one that changes nothing, wherever it is stopped. */
+#include "core/model/cpu_budget.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "codec/objects/plan_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/text/json.h"
+#include "core/decide.h"
+#include "test/support/support.h"
+
+#define TEXT_BYTES_MAX ((size_t)16 << 20)
+#define GROUPS 20
+#define SHAPES 300
+#define GANGS 40
+
+struct watch {
+	int64_t asked, allowed; /* questions */
+};
+
+static bool is_exceeded(void *context)
+{
+	struct watch *watch = context;
+
+	return ++watch->asked > watch->allowed;
+}
+
+static void add_group(struct buf *buf, int i)
+{
+	(void)buf_printf(buf,
+			 "%s{\"groupName\": \"g%d\", \"replicas\": 1, \"minReplicas\": 0,"
+			 " \"maxReplicas\": 50, \"rayStartParams\": {}, \"template\": {\"spec\":"
+			 " {\"containers\": [{\"name\": \"w\", \"resources\": {\"limits\":"
+			 " {\"cpu\": \"%d\", \"nvidia.com/gpu\": \"%d\"}}}]}}}",
+			 i > 0 ? ", " : "", i, 8 + i, 1 + i % 8);
+}
+
+/* A cluster whose packing takes some thousand steps. */
+static void write_snapshot(struct buf *buf, const char *packing)
+{
+	(void)buf_printf(
+		buf,
+		"{\"apiVersion\": \"rayscaler.dev/v1alpha1\", \"kind\": \"Snapshot\","
+		" \"now\": \"2026-01-01T00:00:00Z\", \"settings\": {\"packing\": \"%s\"},"
+		" \"memory\": {\"templates\": []}, \"rayCluster\": {\"metadata\":"
+		" {\"name\": \"demo\", \"namespace\": \"a\"}, \"spec\":"
+		" {\"enableInTreeAutoscaling\": true, \"headGroupSpec\": {\"rayStartParams\":"
+		" {}, \"template\": {\"spec\": {\"containers\": [{\"name\": \"h\"}]}}},"
+		" \"workerGroupSpecs\": [",
+		packing);
+	for (int i = 0; i < GROUPS; i++)
+		add_group(buf, i);
+	(void)buf_printf(buf, "]}}, \"pods\": [], \"rayState\": {\"nodeStates\": [{\"nodeId\":"
+			      " \"AAAA\", \"status\": \"RUNNING\", \"rayNodeTypeName\":"
+			      " \"headgroup\", \"totalResources\": {\"CPU\": 1,"
+			      " \"node:__internal_head__\": 1}}], \"pendingResourceRequests\": [");
+	for (int i = 0; i < SHAPES; i++)
+		(void)buf_printf(buf,
+				 "%s{\"count\": 3, \"request\": {\"resourcesBundle\": {\"CPU\": "
+				 "%d.%d}}}",
+				 i > 0 ? ", " : "", 1 + i / 10, i % 10);
+	(void)buf_printf(buf, "], \"pendingGangResourceRequests\": [");
+	for (int i = 0; i < GANGS; i++)
+		(void)buf_printf(buf,
+				 "%s{\"requests\": [{\"resourcesBundle\": {\"GPU\": 1, \"CPU\":"
+				 " %d}}, {\"resourcesBundle\": {\"GPU\": 2}}]}",
+				 i > 0 ? ", " : "", 1 + i % 7);
+	(void)buf_printf(buf, "]}}");
+}
+
+static void load(const char *packing, struct arena *arena, struct snapshot *ret_snapshot)
+{
+	AUTO(buf_done) struct buf text;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct err err = { .kind = ERR_NONE };
+
+	buf_init(&text, TEXT_BYTES_MAX);
+	write_snapshot(&text, packing);
+	if (json_parse(buf_string(&text), text.size, &snapshot_limits, &tree, &err) ||
+	    snapshot_decode(tree, "", arena, ret_snapshot, &err))
+		fail_msg("%s", err.text);
+}
+
+static char *plan_text(const struct plan *plan)
+{
+	struct buf text;
+	struct err err;
+
+	buf_init(&text, TEXT_BYTES_MAX);
+	assert_int_equal(plan_write(plan, true, &text, &err), 0);
+	return buf_steal(&text);
+}
+
+static void expect_undecided(const struct snapshot *snapshot, const struct plan *plan)
+{
+	const struct plan_condition *active = &plan->conditions.at[0];
+
+	assert_int_equal(plan->patch.count, 0);
+	assert_int_equal(plan->groups.count, snapshot->cluster.group_count);
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		assert_int_equal(plan->groups.at[i].target_replicas, 1);
+		assert_int_equal(plan->groups.at[i].terminate.count, 0);
+		assert_int_equal(plan->groups.at[i].to_launch, 0);
+	}
+	assert_ptr_equal(plan->memory.templates.at, snapshot->memory->templates.at);
+	assert_string_equal(active->type, "ScalingActive");
+	assert_string_equal(active->status, "False");
+	assert_string_equal(active->reason, "DecisionTooExpensive");
+	assert_non_null(strstr(active->message, "more than 250 ms of CPU time, with 300 pending "
+						"requests, 40 placement groups, 20 worker groups"));
+}
+
+/* Stopped at its first, second, fourth, ... question, it changes nothing; with as many as it needs it is the
+ * plan without a budget. LeakSanitizer sees what the packing would have left behind. */
+static void stop_everywhere(const char *packing)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct watch watch = { .allowed = INT64_MAX };
+	struct cpu_budget budget = { .exceeded = is_exceeded, .context = &watch, .ms = 250 };
+	struct snapshot snapshot;
+	int64_t needed;
+	char *without, *with;
+
+	load(packing, &arena, &snapshot);
+	without = plan_text(decide(&snapshot, &arena));
+	snapshot.cpu_budget = &budget;
+	with = plan_text(decide(&snapshot, &arena));
+	assert_string_equal(with, without);
+	assert_false(budget.exhausted);
+	assert_int_equal(budget.arena_count, 0);
+	memory_free(with);
+	memory_free(without);
+	needed = watch.asked;
+	assert_true(needed > 30);
+	for (int64_t allowed = 0; allowed < needed; allowed += 1 + allowed / 4) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+		watch = (struct watch){ .allowed = allowed };
+		budget = (struct cpu_budget){ .exceeded = is_exceeded,
+					      .context = &watch,
+					      .ms = 250 };
+		expect_undecided(&snapshot, decide(&snapshot, &scratch));
+		assert_true(budget.exhausted);
+		assert_int_equal(budget.arena_count, 0);
+		assert_int_equal(watch.asked, allowed + 1);
+	}
+}
+
+static void test_packing_as_ray(void **state)
+{
+	(void)state;
+	stop_everywhere("ray");
+}
+
+static void test_packing_for_fewest_gpus(void **state)
+{
+	(void)state;
+	stop_everywhere("fewest-gpus");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_packing_as_ray),
+		cmocka_unit_test(test_packing_for_fewest_gpus),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

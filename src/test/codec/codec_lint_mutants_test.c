@@ -1,0 +1,125 @@
+/* The files of the lint rules with small random changes (test/support/json_mutate.h), each with Nodes of one of the
+ * files, changed as well. Laws: what is read gives findings that have a rule, a place and words, twice the
+ * same; what is told of them in a condition has its ceiling.
+ * MUTANTS: how many of each file (default 60); MUTANTS_SEED: the first seed. */
+#include <string.h>
+
+#include "codec/objects/list_json.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/request_resources.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/lint/lint.h"
+#include "core/lint/lint_rule.h"
+#include "test/support/json_mutate.h"
+
+#define DIRECTORY "src/test/lint_cases"
+#define CHANGES_MAX 5
+
+static struct mutate_files files;
+static long long refused, linted, findings_seen;
+
+static bool is_nodes(int index)
+{
+	return strstr(files.names[index], ".nodes.yaml") != NULL;
+}
+
+/* Nodes that cannot be read are left out, as the controller does. */
+static void read_nodes(const struct cJSON *tree, struct arena *arena, struct lint_context *context)
+{
+	VEC(struct node) nodes = { NULL, 0, 0 };
+	struct list_page page;
+	struct err err;
+
+	if (list_decode(tree, arena, &page, &err))
+		return;
+	for (const struct cJSON *item = list_first(&page); item != NULL; item = list_next(item)) {
+		struct node node;
+
+		if (node_decode(item, "", arena, &node, &err) == 0)
+			VEC_PUSH(arena, &nodes, node);
+	}
+	context->nodes_known = true;
+	context->nodes = nodes.at;
+	context->node_count = nodes.count;
+}
+
+static void check_findings(const char *what, const struct ray_cluster *cluster,
+			   const struct lint_context *context, struct arena *arena)
+{
+	struct lint_findings first = { .list = { .at = NULL } };
+	struct lint_findings second = { .list = { .at = NULL } };
+	struct lint_digest digest;
+
+	lint_cluster(cluster, context, arena, &first);
+	lint_cluster(cluster, context, arena, &second);
+	assert_int_equal(first.list.count, second.list.count);
+	for (size_t i = 0; i < first.list.count; i++) {
+		const struct lint_finding *one = &first.list.at[i];
+
+		if (*one->rule == '\0' || *one->path == '\0' || *one->message == '\0' ||
+		    strcmp(one->message, second.list.at[i].message) != 0)
+			fail_msg("%s: finding %zu", what, i);
+	}
+	lint_digest_make(cluster, context, arena, &digest);
+	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
+	findings_seen += (long long)first.list.count;
+}
+
+static void check_mutant(int index, uint64_t seed)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *what =
+		arena_printf(&arena, "%s, seed %llu", files.names[index], (unsigned long long)seed);
+	uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)index + 1;
+	AUTO(json_done)
+	struct cJSON *tree = mutate_copy(&files, files.at[index], CHANGES_MAX, &random);
+	AUTO(json_done) struct cJSON *nodes = NULL;
+	int other = (int)support_random_below(&random, (size_t)files.count);
+	struct lint_context context = { .devices = device_table_builtin() };
+	struct snapshot snapshot = { .now = 0 };
+	struct settings settings;
+	struct err err = { .kind = ERR_NONE };
+
+	settings_init(&settings);
+	context.settings = &settings;
+	if (ray_cluster_decode(tree, "", &arena, &snapshot.cluster, &err)) {
+		assert_true(err.kind != ERR_NONE && err.text[0] != '\0');
+		refused++;
+		return;
+	}
+	request_resources_observe(&snapshot, &arena);
+	context.annotation_request = snapshot.annotation_request;
+	context.annotation_problem = snapshot.annotation_problem;
+	while (seed % 2 == 0 && !is_nodes(other))
+		other = (other + 1) % files.count;
+	if (is_nodes(other)) {
+		nodes = mutate_copy(&files, files.at[other], CHANGES_MAX, &random);
+		read_nodes(nodes, &arena, &context);
+	}
+	check_findings(what, &snapshot.cluster, &context, &arena);
+	linted++;
+}
+
+static void test_mutants(void **state)
+{
+	uint64_t first = mutate_number("MUTANTS_SEED", 1), count = mutate_number("MUTANTS", 60);
+
+	(void)state;
+	mutate_read(&files, DIRECTORY, NULL);
+	for (uint64_t seed = first; seed < first + count; seed++)
+		for (int i = 0; i < files.count; i++)
+			if (!is_nodes(i))
+				check_mutant(i, seed);
+	mutate_free(&files);
+	print_message("%lld mutants linted, %lld findings, %lld refused\n", linted, findings_seen,
+		      refused);
+	assert_true(linted > refused && findings_seen > linted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_mutants) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

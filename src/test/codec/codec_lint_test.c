@@ -1,0 +1,352 @@
+/* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml has what a rule speaks of, and
+ * <rule>.good.yaml the same with what the fix says, which no rule has a word about. Both are plain
+ * RayClusters; <rule>.nodes.yaml, where there is one, is a List of Nodes that goes with both (and
+ * <rule>.<part>.bad.yaml is a further case of the rule). The comment at the head of a bad file are its
+ * findings as they must come out; UPDATE=1 writes them anew. Rules that look at the JSON itself are
+ * tested with what finds them (codec/objects/lint_document). */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "codec/objects/list_json.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/request_resources.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/capacity/capacity.h"
+#include "core/lint/lint.h"
+#include "core/lint/lint_rule.h"
+#include "test/support/codec_support.h"
+
+#define DIRECTORY "src/test/lint_cases"
+#define TEXT_BYTES_MAX ((size_t)1 << 20)
+#define FILES_MAX 500
+
+static bool read_text(const char *path, struct arena *arena, char **ret_text)
+{
+	FILE *file = fopen(path, "re");
+	char *text;
+	size_t size;
+
+	if (file == NULL)
+		return false;
+	text = arena_alloc(arena, TEXT_BYTES_MAX);
+	size = fread(text, 1, TEXT_BYTES_MAX - 1, file);
+	assert_true(size < TEXT_BYTES_MAX - 1);
+	fclose(file);
+	*ret_text = text;
+	return true;
+}
+
+static void read_nodes(const char *path, struct arena *arena, struct lint_context *context)
+{
+	AUTO(json_done) struct cJSON *tree = NULL;
+	VEC(struct node) nodes = { NULL, 0, 0 };
+	struct list_page page;
+	struct err err;
+	char *text;
+
+	if (!read_text(path, arena, &text))
+		return;
+	tree = codec_tree(text);
+	if (list_decode(tree, arena, &page, &err))
+		fail_msg("%s: %s", path, err.text);
+	for (const struct cJSON *item = list_first(&page); item != NULL; item = list_next(item))
+		if (node_decode(item, "", arena, VEC_ADD(arena, &nodes), &err))
+			fail_msg("%s: %s", path, err.text);
+	context->nodes_known = true;
+	context->nodes = nodes.at;
+	context->node_count = nodes.count;
+}
+
+static void lint_text(const char *name, const char *text, struct lint_context *context,
+		      struct arena *arena, struct lint_findings *ret_findings)
+{
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct snapshot snapshot = { .now = 0 };
+	struct settings settings;
+	struct err err;
+
+	if (ray_cluster_decode(tree, "", arena, &snapshot.cluster, &err))
+		fail_msg("%s: %s", name, err.text);
+	request_resources_observe(&snapshot, arena);
+	settings_init(&settings);
+	context->devices = device_table_builtin();
+	context->settings = &settings;
+	context->annotation_request = snapshot.annotation_request;
+	context->annotation_problem = snapshot.annotation_problem;
+	*ret_findings = (struct lint_findings){ .list = { .at = NULL } };
+	lint_cluster(&snapshot.cluster, context, arena, ret_findings);
+}
+
+/* "finding: error min-above-max spec.workerGroupSpecs[0].maxReplicas" and what belongs to it, as
+ * comments. */
+static void print_findings(const struct lint_findings *findings, struct buf *buf)
+{
+	for (size_t i = 0; i < findings->list.count; i++) {
+		const struct lint_finding *one = &findings->list.at[i];
+
+		buf_printf(buf, "# %s %s %s\n", lint_severity_name(one->severity), one->rule,
+			   one->path);
+		buf_printf(buf, "#   %s\n", one->message);
+		for (const char *line = one->fix; *line != '\0';) {
+			size_t size = strcspn(line, "\n");
+
+			buf_printf(buf, "#   | %.*s\n", (int)size, line);
+			line += size + (line[size] == '\n' ? 1 : 0);
+		}
+	}
+}
+
+/* The text behind the comment at its head. */
+static const char *body(const char *text)
+{
+	while (*text == '#') {
+		text += strcspn(text, "\n");
+		text += *text == '\n' ? 1 : 0;
+	}
+	return text;
+}
+
+static void rewrite(const char *path, const struct buf *head, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	fprintf(file, "%s%s", buf_string(head), body(text));
+	assert_int_equal(fclose(file), 0);
+}
+
+/* "min-above-max" of "min-above-max.bad.yaml", in the arena. */
+static const char *rule_of(struct arena *arena, const char *file)
+{
+	return arena_strndup(arena, file, strcspn(file, "."));
+}
+
+static const char *without_end(struct arena *arena, const char *file, const char *end)
+{
+	size_t size = strlen(file), tail = strlen(end);
+
+	if (size < tail || strcmp(file + size - tail, end) != 0)
+		return NULL;
+	return arena_strndup(arena, file, size - tail);
+}
+
+static bool names_rule(const struct lint_findings *findings, const char *rule)
+{
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (strcmp(findings->list.at[i].rule, rule) == 0)
+			return true;
+	return false;
+}
+
+static void check_file(const char *file)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf found;
+	struct lint_context context = { .nodes_known = false };
+	struct lint_findings findings;
+	const char *stem = without_end(&arena, file, ".bad.yaml");
+	const char *path = arena_printf(&arena, DIRECTORY "/%s", file);
+	bool bad = stem != NULL;
+	char *text;
+
+	if (!bad)
+		stem = without_end(&arena, file, ".good.yaml");
+	if (stem == NULL)
+		return;
+	buf_init(&found, TEXT_BYTES_MAX);
+	read_nodes(arena_printf(&arena, DIRECTORY "/%s.nodes.yaml", stem), &arena, &context);
+	assert_true(read_text(path, &arena, &text));
+	lint_text(path, text, &context, &arena, &findings);
+	print_findings(&findings, &found);
+	if (bad && !names_rule(&findings, rule_of(&arena, file)))
+		fail_msg("%s: its rule finds nothing; found:\n%s", path, buf_string(&found));
+	if (!bad && findings.list.count > 0)
+		fail_msg("%s: findings in a good file:\n%s", path, buf_string(&found));
+	if (bad && getenv("UPDATE") != NULL)
+		rewrite(path, &found, text);
+	else if (bad && (strncmp(text, buf_string(&found), strlen(buf_string(&found))) != 0 ||
+			 text + strlen(buf_string(&found)) != body(text)))
+		fail_msg("%s: not what its head says; found:\n%s", path, buf_string(&found));
+}
+
+static void test_files(void **state)
+{
+	DIR *directory = opendir(DIRECTORY);
+	struct dirent *entry;
+	size_t count = 0;
+
+	(void)state;
+	if (directory == NULL)
+		fail_msg(DIRECTORY " cannot be opened; run from the top of the source tree");
+	while ((entry = readdir(directory)) != NULL && count < FILES_MAX)
+		if (entry->d_name[0] != '.') {
+			check_file(entry->d_name);
+			count++;
+		}
+	closedir(directory);
+	assert_true(count > 0);
+}
+
+static void check_digest(const char *file, const char *told, const char *message)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct settings settings;
+	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
+	struct ray_cluster cluster;
+	struct lint_digest digest;
+	struct err err;
+	char *text;
+
+	settings_init(&settings);
+	assert_true(read_text(arena_printf(&arena, DIRECTORY "/%s.bad.yaml", file), &arena, &text));
+	tree = codec_tree(text);
+	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
+	lint_digest_make(&cluster, &context, &arena, &digest);
+	assert_string_equal(digest.told, told);
+	assert_string_equal(digest.message, message);
+	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
+}
+
+/* What the condition and the Event of a cluster that is scaled say. */
+static void test_digest(void **state)
+{
+	static const char neuron[] =
+		"2 warnings (gpu-obsolete-resource, gpu-unknown-to-ray), first gpu-obsolete-resource at "
+		"spec.workerGroupSpecs[0].template.spec.containers[0].resources"
+		".limits[\"aws.amazon.com/neurondevice\"]: aws.amazon.com/neurondevice in limits of "
+		"container ray-worker is obsolete; today's device plugins advertise "
+		"aws.amazon.com/neuron, so the Pods of group gpu fit on no Node";
+	static const char labels[] =
+		"1 error (label-invalid), first label-invalid at "
+		"spec.workerGroupSpecs[0].rayStartParams.labels: labels in rayStartParams "
+		"(\"ray.io/market-type=spot\") are ignored, and KubeRay 1.5 and later refuses the "
+		"RayCluster: write them into the field labels of group cpu";
+
+	(void)state;
+	check_digest("gpu-unknown-to-ray.neurondevice", neuron, neuron);
+	check_digest(
+		"gpu-count-mismatch", "",
+		"1 note, first gpu-count-mismatch at "
+		"spec.workerGroupSpecs[0].rayStartParams.num-gpus: Ray is told of 2 GPU on each "
+		"Pod of group gpu, and its container has 1");
+	/* The condition InvalidRequest says these. */
+	check_digest("field-invalid", "", "");
+	check_digest("quantity-invalid", "", "");
+	check_digest("cpu-undetected", "", "");
+	check_digest("ray-start-param-invalid", "", "");
+	check_digest("label-invalid", labels, labels);
+}
+
+static bool has_error(const struct lint_findings *findings, const char *path)
+{
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (findings->list.at[i].severity == LINT_ERROR &&
+		    strncmp(findings->list.at[i].path, path, strlen(path)) == 0)
+			return true;
+	return false;
+}
+
+/* What stops a group in a decision is an error of lint at its place. True: some group was stopped. */
+static bool check_stopped(const char *name, const struct snapshot *snapshot, struct arena *arena)
+{
+	const struct lint_context context = { .devices = snapshot->device_table,
+					      .settings = &snapshot->settings };
+	struct lint_findings findings = { .list = { .at = NULL } };
+	bool stopped = false;
+
+	lint_cluster(&snapshot->cluster, &context, arena, &findings);
+	for (size_t g = 0; g < snapshot->cluster.group_count; g++) {
+		const char *path = arena_printf(arena, "spec.workerGroupSpecs[%zu]", g);
+		struct capacity capacity;
+
+		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
+				  snapshot->device_table, arena, &capacity);
+		if (!capacity.problem && !snapshot->cluster.groups[g].problem)
+			continue;
+		stopped = true;
+		/* Without autoscaling nobody minds that nothing says how many CPUs there are. */
+		if (!has_error(&findings, path) && snapshot->cluster.enable_in_tree_autoscaling)
+			fail_msg("%s: group %zu is stopped and lint has no error: %s", name, g,
+				 capacity.problem ? capacity.problem :
+						    snapshot->cluster.groups[g].problem);
+	}
+	return stopped;
+}
+
+static void test_what_stops_a_group_is_an_error(void **state)
+{
+	DIR *directory = opendir("src/test/golden");
+	struct dirent *entry;
+	size_t stopped = 0;
+
+	(void)state;
+	assert_non_null(directory);
+	while ((entry = readdir(directory)) != NULL) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		AUTO(json_done) struct cJSON *tree = NULL;
+		struct json_reader reader = { .arena = &arena };
+		struct json_at root, member;
+		struct snapshot snapshot;
+		struct err err;
+		char *text;
+
+		if (without_end(&arena, entry->d_name, ".yaml") == NULL ||
+		    !read_text(arena_printf(&arena, "src/test/golden/%s", entry->d_name), &arena,
+			       &text))
+			continue;
+		tree = codec_tree(text);
+		root = json_root(tree, "", &reader);
+		member = json_member(&root, "snapshot");
+		if (snapshot_decode(member.json, "", &arena, &snapshot, &err) == 0)
+			stopped += check_stopped(entry->d_name, &snapshot, &arena) ? 1 : 0;
+	}
+	closedir(directory);
+	assert_true(stopped >= 5);
+}
+
+static bool exists(struct arena *arena, const char *rule, const char *end)
+{
+	FILE *file = fopen(arena_printf(arena, DIRECTORY "/%s.%s.yaml", rule, end), "re");
+
+	if (file != NULL)
+		fclose(file);
+	return file != NULL;
+}
+
+/* But those that only a decoder sees. */
+static void test_every_rule_has_files(void **state)
+{
+	static const char *const checks[] = {
+#define X(identifier, severity, name, check, what, cure) #check,
+		LINT_RULE_TABLE(X)
+#undef X
+	};
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < LINT_RULE_COUNT; i++) {
+		const char *name = lint_rules()[i].name;
+
+		if (strcmp(checks[i], "NULL") == 0)
+			continue;
+		if (!exists(&arena, name, "bad") || !exists(&arena, name, "good"))
+			fail_msg("rule %s has no bad or no good file in " DIRECTORY, name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_what_stops_a_group_is_an_error),
+		cmocka_unit_test(test_every_rule_has_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+#include "codec/objects/memory_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "test/support/codec_support.h"
+
+static struct memory_state decode(const char *text, struct arena *arena)
+{
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct memory_state memory;
+
+	memory_decode(tree, arena, &memory);
+	return memory;
+}
+
+static void write(const struct memory_state *memory, struct buf *buf)
+{
+	struct json_writer writer;
+
+	buf_init(buf, 1 << 20);
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	memory_write(&writer, NULL, memory);
+}
+
+static void test_round_trip(void **state)
+{
+	static const char text[] =
+		"{\n"
+		"  \"backoffs\": [\n"
+		"    {\"group\": \"g\", \"until\": \"2026-11-20T10:00:00Z\", \"seconds\": 20, "
+		"\"cause\": \"Quota\", \"message\": \"m\"}\n"
+		"  ],\n"
+		"  \"launches\": [\n"
+		"    {\"group\": \"g\", \"replicas\": 2, \"baseReplicas\": 5, \"unjoined\": 3, "
+		"\"unneeded\": 1, \"unneededSince\": \"2026-11-20T10:00:00.500Z\", "
+		"\"round\": \"2026-11-20T10:00:02Z\"},\n"
+		"    {\"group\": \"h\", \"replicas\": 1, \"baseReplicas\": 1, \"unjoined\": 1, "
+		"\"unneeded\": 0, \"unneededSince\": null}\n"
+		"  ],\n"
+		"  \"rayletGone\": [\n"
+		"    {\"key\": \"p\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
+		"  ],\n"
+		"  \"unjoined\": [\n"
+		"    {\"key\": \"q\", \"since\": \"2026-11-20T10:00:01Z\"}\n"
+		"  ],\n"
+		"  \"settling\": [\n"
+		"    {\"key\": \"q\", \"since\": \"2026-11-20T10:00:01Z\", \"count\": 1}\n"
+		"  ],\n"
+		"  \"stuckDemand\": [\n"
+		"    {\"key\": \"{GPU: 1}\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 4}\n"
+		"  ],\n"
+		"  \"replicaFights\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 2, \"who\": "
+		"\"argocd\"}\n"
+		"  ],\n"
+		"  \"replicaRaises\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 3}\n"
+		"  ],\n"
+		"  \"lowered\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
+		"  ],\n"
+		"  \"raySessions\": [\n"
+		"    {\"key\": \"session_2026\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
+		"  ],\n"
+		"  \"templates\": [\n"
+		"    {\"group\": \"g\", \"template\": \"0123456789abcdef\"},\n"
+		"    {\"group\": \"h\", \"template\": \"0123456789abcdef\", \"since\": "
+		"\"2026-11-20T10:00:00Z\", \"pod\": \"p\", \"resources\": {\"GPU\": 0, "
+		"\"accelerator_type:T4\": 0.5, \"memory\": 8589934592}, \"labels\": {\"a\": \"b\"}}\n"
+		"  ]\n"
+		"}";
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct memory_state memory = decode(text, &arena);
+	AUTO(buf_done) struct buf buf;
+
+	(void)state;
+	assert_true(memory.backoffs.at[0].until == 1795168800000);
+	assert_true(memory.launches.at[1].unneeded_since == TIME_NONE);
+	assert_true(memory.launches.at[1].round == TIME_NONE);
+	assert_true(memory.stuck_demand.at[0].count == 4);
+	assert_true(memory.templates.at[0].since == TIME_NONE);
+	assert_true(memory.templates.at[1].resources.at[1].amount == 5000);
+	write(&memory, &buf);
+	assert_string_equal(buf_string(&buf), text);
+}
+
+static void test_empty(void **state)
+{
+	static const char *const texts[] = { "{}",
+					     "null",
+					     "[]",
+					     "text",
+					     "7",
+					     "{backoffs: {}}",
+					     "{backoffs: 1, launches: x, other: [1]}" };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(texts); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct memory_state memory = decode(texts[i], &arena);
+		AUTO(buf_done) struct buf buf;
+
+		write(&memory, &buf);
+		assert_string_equal(buf_string(&buf), "{}");
+	}
+}
+
+static void test_bad_entries_are_dropped(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct memory_state memory =
+		decode("backoffs:\n"
+		       "- {group: good, until: '2026-11-20T10:00:00Z', seconds: 1}\n"
+		       "- 5\n"
+		       "- {until: '2026-11-20T10:00:00Z', seconds: 1}\n"
+		       "- {group: g, until: soon, seconds: 1}\n"
+		       "- {group: g, seconds: 1}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: -1}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1e9}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: x}\n"
+		       "- {group: g, until: '2026-11-20T10:00:00Z', seconds: 1, cause: 5}\n"
+		       "launches:\n"
+		       "- {group: good, replicas: 1, baseReplicas: 2}\n"
+		       "- {group: g, replicas: -1, baseReplicas: 2}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 3e9}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 1, unneeded: x}\n"
+		       "- {group: g, replicas: 1, baseReplicas: 1, unneededSince: 5}\n"
+		       "rayletGone: [{key: '', since: '2026-11-20T10:00:00Z'}, {key: p}, null,\n"
+		       "  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n"
+		       "replicaFights: [{key: g, since: '2026-11-20T10:00:00Z', who: 5}]\n",
+		       &arena);
+
+	(void)state;
+	assert_int_equal(memory.backoffs.count, 1);
+	assert_string_equal(memory.backoffs.at[0].group, "good");
+	assert_string_equal(memory.backoffs.at[0].cause, "");
+	assert_int_equal(memory.launches.count, 1);
+	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
+	assert_int_equal(memory.raylet_gone.count, 0);
+	assert_null(memory.replica_fights.at[0].who);
+}
+
+static void test_bad_templates_are_dropped(void **state)
+{
+	static const char *const bad[] = {
+		"{\"group\": \"g\"}",
+		"{\"group\": \"\", \"template\": \"0123456789abcdef\"}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcde\"}",
+		"{\"group\": \"g\", \"template\": 7}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": []}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"GPU\": -1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"\": 1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {\"a\": \"x\"}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"labels\": {\"a\": 1}}",
+		"{\"group\": \"g\", \"template\": \"0123456789abcdef\", \"resources\": {"
+		"\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1, \"g\": 1, \"h\": 1, \"i\": 1, "
+		"\"j\": 1, \"k\": 1, \"l\": 1, \"m\": 1, \"n\": 1, \"o\": 1, \"p\": 1, \"q\": 1}}",
+	};
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *text = arena_printf(&arena,
+						"{\"templates\": [%s, {\"group\": \"h\", "
+						"\"template\": \"0123456789abcdef\"}]}",
+						bad[i]);
+		struct memory_state memory = decode(text, &arena);
+
+		assert_int_equal(memory.templates.count, 1);
+		assert_string_equal(memory.templates.at[0].group, "h");
+	}
+}
+
+static void test_ceiling(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf text;
+
+	(void)state;
+	buf_init(&text, 16 << 20);
+	buf_add_string(&text, "{\"rayletGone\": [");
+	for (int i = 0; i < MEMORY_ENTRIES_MAX + 5; i++)
+		buf_printf(&text, "%s{\"key\": \"p%d\", \"since\": \"2026-11-20T10:00:00Z\"}",
+			   i ? "," : "", i);
+	buf_add_string(&text, "]}");
+	assert_int_equal(decode(buf_string(&text), &arena).raylet_gone.count, MEMORY_ENTRIES_MAX);
+}
+
+static void test_missing(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct memory_state memory;
+
+	(void)state;
+	memory_decode(NULL, &arena, &memory);
+	assert_int_equal(memory.backoffs.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_bad_entries_are_dropped),
+		cmocka_unit_test(test_bad_templates_are_dropped),
+		cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_missing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+#include "codec/objects/pod_json.h"
+
+#include <string.h>
+
+#include "test/support/codec_support.h"
+
+static int decode(const char *text, struct arena *arena, struct err *err)
+{
+	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct pod pod;
+
+	return pod_decode(tree, "pods[0]", arena, &pod, err);
+}
+
+static void test_full(void **state)
+{
+	static const char text[] =
+		"metadata: {name: p, namespace: n, uid: u, resourceVersion: '5', labels: {a: b},\n"
+		"  creationTimestamp: '1970-01-01T00:00:01Z',\n"
+		"  deletionTimestamp: '1970-01-01T00:00:09Z'}\n"
+		"spec: {nodeName: node-1, restartPolicy: Never,\n"
+		"  containers: [{name: ray}, {name: x}]}\n"
+		"status:\n"
+		"  phase: Running\n"
+		"  podIP: 10.0.0.7\n"
+		"  reason: Evicted\n"
+		"  message: low on memory\n"
+		"  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable,\n"
+		"    message: 0/3 nodes, lastTransitionTime: '1970-01-01T00:00:02Z'}]\n"
+		"  containerStatuses:\n"
+		"  - {name: x, state: {waiting: {reason: ImagePullBackOff, message: m}}}\n"
+		"  - {name: ray, state: {running: {startedAt: '1970-01-01T00:00:03Z'}},\n"
+		"     restartCount: 2}\n"
+		"  - {name: t, state: {terminated: {reason: Error, startedAt: "
+		"'1970-01-01T00:00:04Z'}}}\n"
+		"  - {name: l, lastState: {terminated: {exitCode: 1}}}\n"
+		"  - {name: w, state: {waiting: {}}, restartCount: 1}\n";
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct cJSON *tree = codec_tree(text);
+	const struct container_status *status;
+	struct pod pod;
+	struct err err;
+
+	(void)state;
+	if (pod_decode(tree, "", &arena, &pod, &err))
+		fail_msg("%s", err.text);
+	json_free(tree);
+	assert_string_equal(pod.name, "p");
+	assert_string_equal(pod.namespace_, "n");
+	assert_true(pod.created == 1000 && pod.deleting && pod.deletion_time == 9000);
+	assert_string_equal(pod.spec.node_name, "node-1");
+	assert_string_equal(pod.spec.restart_policy, "Never");
+	assert_string_equal(pod.phase, "Running");
+	assert_string_equal(pod.pod_ip, "10.0.0.7");
+	assert_string_equal(pod.reason, "Evicted");
+	assert_string_equal(pod.conditions[0].reason, "Unschedulable");
+	assert_true(pod.conditions[0].last_transition == 2000);
+	assert_int_equal(pod.container_status_count, 5);
+	status = pod.container_statuses;
+	assert_int_equal(status[0].state, CONTAINER_WAITING);
+	assert_string_equal(status[0].reason, "ImagePullBackOff");
+	assert_false(status[0].started_before);
+	assert_true(status[0].started_at == TIME_NONE);
+	assert_int_equal(status[1].state, CONTAINER_RUNNING);
+	assert_true(status[1].started_at == 3000 && status[1].restart_count == 2);
+	assert_true(status[1].started_before);
+	assert_int_equal(status[2].state, CONTAINER_TERMINATED);
+	assert_true(status[2].started_at == 4000 && status[2].started_before);
+	assert_int_equal(status[3].state, CONTAINER_UNKNOWN);
+	assert_true(status[3].started_before && status[4].started_before);
+	assert_string_equal(pod_ray_container_status(&pod)->name, "ray");
+}
+
+static void test_least(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = codec_tree("metadata: {name: p, labels: null}");
+	struct pod pod;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(pod_decode(tree, "", &arena, &pod, &err), 0);
+	assert_true(pod.created == TIME_NONE && !pod.deleting && pod.deletion_time == TIME_NONE);
+	assert_string_equal(pod.phase, "");
+	assert_string_equal(pod.namespace_, "");
+	assert_string_equal(pod.spec.scheduler_name, "");
+	assert_null(pod.spec.required_node_terms);
+	assert_int_equal(pod.container_status_count, 0);
+	assert_int_equal(pod.problems.count, 0);
+}
+
+/* A deletion time that does not parse still deletes. */
+static void test_problems(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done)
+	struct cJSON *tree =
+		codec_tree("metadata: {name: p, deletionTimestamp: soon}\n"
+			   "status: {containerStatuses: [{state: {running: {startedAt: x}}}]}");
+	struct pod pod;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(pod_decode(tree, "pods[3]", &arena, &pod, &err), 0);
+	assert_true(pod.deleting && pod.deletion_time == TIME_NONE);
+	assert_int_equal(pod.problems.count, 2);
+	assert_non_null(strstr(pod.problems.at[0], "pods[3].metadata.deletionTimestamp: \"soon\""));
+	assert_non_null(strstr(pod.problems.at[1], "pods[3].status.containerStatuses[0].state."
+						   "running.startedAt: \"x\""));
+}
+
+#define M "metadata: {name: p}, "
+
+static void test_wrong_types(void **state)
+{
+	static const struct codec_bad table[] = {
+		{ "7", "pods[0]: must be an object, is a number" },
+		{ "{}", "pods[0].metadata.name: is missing" },
+		{ "metadata: {name: [p]}", "pods[0].metadata.name: must be a string, is an array" },
+		{ "{" M "spec: x}", "pods[0].spec: must be an object" },
+		{ "{" M "spec: {nodeName: 1}}", "pods[0].spec.nodeName: must be a string" },
+		{ "{" M "spec: {restartPolicy: 1}}",
+		  "pods[0].spec.restartPolicy: must be a string" },
+		{ "{" M "status: x}", "pods[0].status: must be an object" },
+		{ "{" M "status: {phase: 1}}", "pods[0].status.phase: must be a string" },
+		{ "{" M "status: {podIP: 1}}", "pods[0].status.podIP: must be a string" },
+		{ "{" M "status: {reason: 1}}", "pods[0].status.reason: must be a string" },
+		{ "{" M "status: {message: 1}}", "pods[0].status.message: must be a string" },
+		{ "{" M "status: {conditions: [{lastTransitionTime: 1}]}}",
+		  "pods[0].status.conditions[0].lastTransitionTime: must be a string" },
+		{ "{" M "status: {containerStatuses: {}}}",
+		  "pods[0].status.containerStatuses: must be an array" },
+		{ "{" M "status: {containerStatuses: [1]}}",
+		  "pods[0].status.containerStatuses[0]: must be an object" },
+		{ "{" M "status: {containerStatuses: [{name: 1}]}}",
+		  "pods[0].status.containerStatuses[0].name: must be a string" },
+		{ "{" M "status: {containerStatuses: [{state: running}]}}",
+		  "pods[0].status.containerStatuses[0].state: must be an object" },
+		{ "{" M "status: {containerStatuses: [{state: {running: true}}]}}",
+		  "pods[0].status.containerStatuses[0].state.running: must be an object" },
+		{ "{" M "status: {containerStatuses: [{state: {waiting: {reason: 1}}}]}}",
+		  "pods[0].status.containerStatuses[0].state.waiting.reason: must be a string" },
+		{ "{" M "status: {containerStatuses: [{restartCount: x}]}}",
+		  "pods[0].status.containerStatuses[0].restartCount: must be an integer" },
+		{ "{" M "status: {containerStatuses: [{lastState: 1}]}}",
+		  "pods[0].status.containerStatuses[0].lastState: must be an object" },
+		{ "{" M "status: {containerStatuses: [{state: {running: {startedAt: 1}}}]}}",
+		  "pods[0].status.containerStatuses[0].state.running.startedAt: must be a string" },
+	};
+
+	(void)state;
+	codec_check_bad(table, SUPPORT_COUNT(table), decode);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_wrong_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#include "codec/objects/request_resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "test/support/codec_support.h"
+
+static struct ray_constraint parse_good(const char *text, struct arena *arena)
+{
+	struct ray_constraint constraint;
+	struct err err;
+
+	if (request_resources_parse(text, arena, &constraint, &err))
+		fail_msg("%s: %s", text, err.text);
+	return constraint;
+}
+
+static void test_bundles(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_constraint constraint =
+		parse_good("[{\"GPU\": 1}, {\"CPU\": 4, \"GPU\": 0.5}, {\"GPU\": 1.0}]", &arena);
+
+	(void)state;
+	assert_int_equal(constraint.count, 2);
+	assert_true(constraint.requests[0].count == 2);
+	assert_string_equal(constraint.requests[0].request.bundle[0].name, "GPU");
+	assert_true(constraint.requests[1].request.bundle[1].amount == 5000);
+	assert_int_equal(parse_good("[]", &arena).count, 0);
+	assert_int_equal(parse_good(" [ ]\n", &arena).count, 0);
+	/* An empty bundle asks for nothing and fits anywhere, as with Ray. */
+	constraint = parse_good("[{}]", &arena);
+	assert_int_equal(constraint.requests[0].request.bundle_count, 0);
+	/* A custom resource of that name. */
+	constraint = parse_good("[{\"resources\": 2}]", &arena);
+	assert_true(constraint.requests[0].request.bundle[0].amount == 20000);
+}
+
+static void test_selectors(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_constraint constraint = parse_good(
+		"[{\"resources\": {\"GPU\": 1}, \"label_selector\": {\"zone\": \"!in(a,b)\", "
+		"\"kind\": \"in(A100, H100)\", \"x\": \"!y\"}},"
+		" {\"label_selector\": {\"x\": \"!y\", \"kind\": \"in(A100,H100)\", "
+		"\"zone\": \"!in(a,b)\"}, \"resources\": {\"GPU\": 1}},"
+		" {\"resources\": {\"GPU\": 1}, \"label_selector\": {}},"
+		" {\"resources\": {\"GPU\": 1}}]",
+		&arena);
+	const struct label_selector *selector = constraint.requests[0].request.selectors;
+
+	(void)state;
+	assert_int_equal(constraint.count, 2);
+	assert_true(constraint.requests[0].count == 2 && constraint.requests[1].count == 2);
+	assert_int_equal(constraint.requests[0].request.selector_count, 1);
+	assert_int_equal(selector->count, 3);
+	assert_string_equal(selector->constraints[0].key, "kind");
+	assert_int_equal(selector->constraints[0].operation, LABEL_OPERATOR_IN);
+	assert_string_equal(selector->constraints[0].values.at[1], "H100");
+	assert_string_equal(selector->constraints[1].key, "x");
+	assert_int_equal(selector->constraints[1].operation, LABEL_OPERATOR_NOT_IN);
+	assert_int_equal(selector->constraints[2].values.count, 2);
+	assert_int_equal(constraint.requests[1].request.selector_count, 0);
+}
+
+static void test_impossible(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_constraint constraint =
+		parse_good("[{\"GPU\": -1}, {\"CPU\": 1e300}, {\"CPU\": 1e999}]", &arena);
+
+	(void)state;
+	assert_string_equal(constraint.requests[0].request.problem, "GPU is negative");
+	assert_string_equal(constraint.requests[1].request.problem, "CPU is too large");
+	assert_string_equal(constraint.requests[2].request.problem, "CPU is infinite");
+}
+
+static int parse(const char *text, struct arena *arena, struct err *err)
+{
+	struct ray_constraint constraint;
+
+	return request_resources_parse(text, arena, &constraint, err);
+}
+
+#define SELECTOR(text) "[{\"resources\": {}, \"label_selector\": {\"k\": " text "}}]"
+
+static void test_bad(void **state)
+{
+	static const struct codec_bad table[] = {
+		{ "", "the text is empty" },
+		{ "{}", "top level: must be an array, is an object" },
+		{ "\"GPU\"", "top level: must be an array, is a string" },
+		{ "[{\"GPU\": 1}", "line 1, column 12: " },
+		{ "[{'GPU': 1}]", "line 1, column 3: a member name in quotes" },
+		{ "[1]", "[0]: must be an object, is a number" },
+		{ "[{\"CPU\": 1}, {\"GPU\": \"1\"}]", "[1].GPU: must be a number, is a string" },
+		{ "[{\"GPU\": true}]", "[0].GPU: must be a number, is a boolean" },
+		{ "[{\"GPU\": null}]", "[0].GPU: must be a number, is null" },
+		{ "[{\"GPU\": 1, \"GPU\": 2}]", "[0].GPU: is there twice" },
+		{ "[{\"resources\": {\"GPU\": []}}]", "[0].resources.GPU: must be a number" },
+		{ "[{\"resources\": {}, \"count\": 2}]", "[0].count: is not known" },
+		{ "[{\"label_selector\": {\"a\": \"b\"}}]", "[0].resources: is missing" },
+		{ "[{\"resources\": {}, \"label_selector\": []}]",
+		  "[0].label_selector: must be an object" },
+		{ SELECTOR("1"), "[0].label_selector.k: must be a string" },
+		{ SELECTOR("\"\""), "[0].label_selector.k: \"\" is no label selector" },
+		{ SELECTOR("\"!\""), "[0].label_selector.k: \"!\" is no label selector" },
+		{ SELECTOR("\"in()\""), "[0].label_selector.k: \"in()\" is no label selector" },
+		{ SELECTOR("\"in(a,)\""), "[0].label_selector.k: \"in(a,)\" is no label" },
+		{ SELECTOR("\"in(a\""), "[0].label_selector.k: \"in(a\" is no label selector" },
+		{ SELECTOR("\"!!a\""), "[0].label_selector.k: \"!!a\" is no label selector" },
+		{ SELECTOR("\"-a\""), "[0].label_selector.k: \"-a\" is no label selector" },
+		{ SELECTOR("\"a_\""), "[0].label_selector.k: \"a_\" is no label selector" },
+		{ SELECTOR("\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""),
+		  "[0].label_selector.k: \"aaaa" },
+		{ "[[[[[[[[[1]]]]]]]]]", "line 1, column 9: too deeply nested" },
+	};
+
+	(void)state;
+	codec_check_bad(table, SUPPORT_COUNT(table), parse);
+}
+
+static void test_many_shapes(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf text;
+
+	(void)state;
+	buf_init(&text, 16 << 20);
+	for (int i = 0; i < 100000; i++)
+		buf_printf(&text, "%s{\"CPU\": %d}", i ? "," : "[", i % 50000);
+	buf_add_char(&text, ']');
+	assert_int_equal(parse_good(buf_string(&text), &arena).count, 50000);
+}
+
+static void test_observe(void **state)
+{
+	static struct label annotation = { .key = ANNOTATION_REQUEST_RESOURCES,
+					   .value = "[{\"GPU\":1}]" };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot = { .now = 0 };
+
+	(void)state;
+	request_resources_observe(&snapshot, &arena);
+	assert_false(snapshot.has_annotation_request);
+	assert_string_equal(snapshot.annotation_problem, "");
+	snapshot.cluster.annotations = (struct labels){ .at = &annotation, .count = 1 };
+	request_resources_observe(&snapshot, &arena);
+	assert_true(snapshot.has_annotation_request);
+	assert_int_equal(snapshot.annotation_request->count, 1);
+	annotation.value = "{";
+	request_resources_observe(&snapshot, &arena);
+	assert_true(snapshot.has_annotation_request);
+	assert_null(snapshot.annotation_request);
+	assert_string_equal(
+		snapshot.annotation_problem,
+		"annotation rayscaler.dev/request-resources: line 1, column 2: a member "
+		"name in quotes is expected; it must be a JSON list of bundles like "
+		"[{\"GPU\": 1}]");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bundles),     cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_impossible),  cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_many_shapes), cmocka_unit_test(test_observe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* ctl/cluster against a scripted API server that wants to be left alone. Its RayCluster has no head Pod
+ * and too few replicas, so that every pass is one patch. */
+#include "ctl/cluster.h"
+
+#include "ctl/queue/turns.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
+#include "ctl/watch/events.h"
+#include "kube/kube_informer.h"
+#include "test/support/kube_script.h"
+
+#define PATCHES_MAX 16
+#define REST_S 3
+#define ROUNDING_MS 5
+
+#define OBJECT(replicas)                                                                           \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'uid': 'u', 'resourceVersion': '5', 'generation': 1}, 'spec':"         \
+	" {'enableInTreeAutoscaling': true, 'headGroupSpec': {'rayStartParams': {}, 'template':"   \
+	" {'spec': {'containers': [{'name': 'ray-head'}]}}}, 'workerGroupSpecs': [{'groupName':"   \
+	" 'cpu', 'replicas': " replicas ", 'minReplicas': 2, 'maxReplicas': 5, 'rayStartParams':"  \
+	" {}, 'template': {'spec': {'containers': [{'name': 'ray-worker', 'resources':"            \
+	" {'limits': {'cpu': '1'}}}]}}}]}}"
+#define LIST(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
+
+static struct kube_script script;
+static struct options options;
+static struct control control;
+static struct cluster *cluster;
+
+static struct {
+	_Atomic int patches;
+	_Atomic int64_t at_ms[PATCHES_MAX];
+	const char *headers; /* of the first answer; the others have none */
+	int status;
+} api;
+
+static void answer(struct exchange *exchange, void *context)
+{
+	const char *text = NULL;
+	char *body;
+
+	(void)context;
+	if (strcmp(exchange->method, "PATCH") == 0) {
+		int number = atomic_fetch_add(&api.patches, 1);
+
+		if (number < PATCHES_MAX)
+			api.at_ms[number] = loop_boot_ms();
+		exchange_answer(exchange, api.status, number == 0 ? api.headers : "",
+				"{\"kind\": \"Status\", \"message\": \"later\"}");
+		return;
+	}
+	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
+		text = "{'resources': [{'name': 'rayclusters'}]}";
+	else if (strstr(exchange->path, "/rayclusters?limit"))
+		text = LIST(OBJECT("0"));
+	else if (strstr(exchange->path, "/pods?limit"))
+		text = LIST("");
+	if (!text && strstr(exchange->path, "watch=true"))
+		exchange_open_stream(exchange);
+	if (!text) {
+		exchange_hold(exchange);
+		return;
+	}
+	body = script_text(text);
+	exchange_answer(exchange, 200, "", body);
+	memory_free(body);
+}
+
+static bool is_synced(void *context)
+{
+	(void)context;
+	return kube_informer_fresh(control.ray_clusters, NULL) &&
+	       kube_informer_fresh(control.pods, NULL);
+}
+
+static void on_news(void *context, const char *namespace_, const char *name)
+{
+	(void)context;
+	(void)namespace_;
+	(void)name;
+}
+
+static int setup(void **state)
+{
+	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
+
+	(void)state;
+	memset((void *)&api, 0, sizeof(api));
+	api.headers = "";
+	script = (struct kube_script){ .loop = NULL };
+	script_start(&script, answer, &KUBE_CLIENT_OPTIONS_INIT);
+	options_init(&options);
+	options.scan_interval_seconds = 1;
+	control =
+		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
+	control.turns = turns_new(script.loop);
+	control.ray_clusters = kube_informer_new(script.client, &informer);
+	informer.type = &kube_type_pod;
+	control.pods = kube_informer_new(script.client, &informer);
+	control.events = events_new(&control, on_news, NULL);
+	assert_true(loop_wait_until(script.loop, is_synced, NULL, WAIT_MS));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cluster_free(cluster);
+	turns_free(control.turns);
+	events_free(control.events);
+	kube_informer_free(control.ray_clusters);
+	kube_informer_free(control.pods);
+	script_done(&script);
+	options_done(&options);
+	return 0;
+}
+
+/* Something changes all the time: it makes no patch come sooner. */
+static bool has_patched(void *context)
+{
+	cluster_wake(cluster);
+	return api.patches >= *(const int *)context;
+}
+
+static void patch(int count)
+{
+	cluster = cluster_new(&control, "a", "demo");
+	assert_true(loop_wait_until(script.loop, has_patched, &count, WAIT_MS));
+}
+
+static void test_retry_after_is_obeyed(void **state)
+{
+	(void)state;
+	api.status = 429;
+	api.headers = "Retry-After: 3\r\n";
+	patch(2);
+	assert_true(api.at_ms[1] - api.at_ms[0] >= REST_S * 1000 - ROUNDING_MS);
+}
+
+/* 0.5 s, 1 s, 2 s, each less up to a half: the fourth patch comes after 1.75 s at the earliest. */
+static void test_a_server_that_fails_is_asked_less_often(void **state)
+{
+	(void)state;
+	api.status = 500;
+	patch(4);
+	assert_true(api.at_ms[1] - api.at_ms[0] >= 250 - ROUNDING_MS);
+	assert_true(api.at_ms[2] - api.at_ms[1] >= 500 - ROUNDING_MS);
+	assert_true(api.at_ms[3] - api.at_ms[2] >= 1000 - ROUNDING_MS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_retry_after_is_obeyed),
+		TEST(test_a_server_that_fails_is_asked_less_often),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

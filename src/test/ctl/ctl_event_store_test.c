@@ -1,0 +1,207 @@
+/* What is kept of the flood of Events: of each object the newest of each meaning, within ceilings. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ctl/watch/event_store.h"
+#include "test/support/support.h"
+
+static struct event said(const char *kind, const char *object, const char *reason, time_ms at)
+{
+	return (struct event){ .namespace_ = "ray",
+			       .name = reason,
+			       .involved_kind = kind,
+			       .involved_name = object,
+			       .involved_uid = "u",
+			       .reason = reason,
+			       .message = "m",
+			       .type = "Normal",
+			       .source = "cluster-autoscaler",
+			       .first_time = 1000,
+			       .last_time = at };
+}
+
+static bool put_named(struct event_store *store, struct event event, const char *name, bool ours)
+{
+	event.name = name;
+	return event_store_put(store, &event, ours, 0);
+}
+
+static bool put(struct event_store *store, const char *reason, time_ms at)
+{
+	struct event event = said("Pod", "w", reason, at);
+
+	return event_store_put(store, &event, true, 0);
+}
+
+/* "reason@time ..." of what is kept, by age. */
+static const char *kept(struct event_store *store, struct arena *arena, const char *kind,
+			const char *object)
+{
+	struct event_list list = { .events = { .at = NULL } };
+	const char *text = "";
+
+	event_store_find(store, kind, "ray", object, arena, &list);
+	for (size_t i = 0; i < list.events.count; i++)
+		text = arena_printf(arena, "%s%s@%lld ", text, list.events.at[i].reason,
+				    (long long)list.events.at[i].last_time);
+	return text;
+}
+
+static void test_newest_of_each_meaning(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+
+	(void)state;
+	assert_true(put(store, "NotTriggerScaleUp", 2000));
+	assert_false(put(store, "NotTriggerScaleUp", 3000)); /* said before */
+	assert_true(put(store, "TriggeredScaleUp", 4000));
+	assert_false(put(store, "Nominated", 3500)); /* older, of a kind that is there */
+	assert_false(put(store, "Scheduled", 5000));
+	assert_string_equal(kept(store, &arena, "Pod", "w"),
+			    "NotTriggerScaleUp@3000 TriggeredScaleUp@4000 ");
+	assert_true(put(store, "NotTriggerScaleUp", 6000));
+	assert_string_equal(kept(store, &arena, "Pod", "w"),
+			    "NotTriggerScaleUp@6000 TriggeredScaleUp@4000 ");
+	assert_string_equal(kept(store, &arena, "Pod", "other"), "");
+	event_store_forget(store, "Pod", "ray", "w");
+	assert_int_equal(event_store_objects(store), 0);
+	event_store_free(store);
+}
+
+static void test_reasons_of_karpenter_and_of_the_scheduler(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+	struct event event = said("Pod", "w", "FailedScheduling", 2000);
+
+	(void)state;
+	event.source = "default-scheduler";
+	event.message = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.";
+	assert_false(event_store_put(store, &event, true, 0));
+	event.source = "karpenter";
+	assert_true(event_store_put(store, &event, true, 0));
+	event.source = "eks-auto-mode/compute";
+	event.message = "Failed to schedule pod, incompatible with nodepool \"gpu\"";
+	event.last_time = 3000;
+	assert_false(event_store_put(store, &event, true, 0));
+	assert_string_equal(kept(store, &arena, "Pod", "w"), "FailedScheduling@3000 ");
+	event_store_free(store);
+}
+
+/* Failures of several groups stand side by side; the oldest goes when there is no room. */
+static void test_several_of_a_ray_cluster(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+	char name[32];
+
+	(void)state;
+	for (int i = 1; i <= 6; i++) {
+		snprintf(name, sizeof(name), "e%d", i);
+		put_named(store, said("RayCluster", "c", "FailedToCreateWorkerPod", i * 1000), name,
+			  true);
+	}
+	assert_string_equal(kept(store, &arena, "RayCluster", "c"),
+			    "FailedToCreateWorkerPod@5000 FailedToCreateWorkerPod@6000 "
+			    "FailedToCreateWorkerPod@3000 FailedToCreateWorkerPod@4000 ");
+	put_named(store, said("RayCluster", "c", "FailedToCreateWorkerPod", 7000), "e5", true);
+	assert_non_null(strstr(kept(store, &arena, "RayCluster", "c"), "@7000"));
+	assert_null(strstr(kept(store, &arena, "RayCluster", "c"), "@5000"));
+	assert_false(
+		put_named(store, said("RayCluster", "c", "CreatedWorkerPod", 8000), "f", true));
+	event_store_free(store);
+}
+
+static void test_what_the_server_drops_is_dropped(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+	struct event event = said("Pod", "w", "NotTriggerScaleUp", 2000);
+
+	(void)state;
+	put(store, "NotTriggerScaleUp", 2000);
+	put(store, "TriggeredScaleUp", 1000);
+	event_store_remove(store, &event);
+	assert_string_equal(kept(store, &arena, "Pod", "w"), "TriggeredScaleUp@1000 ");
+	event = said("Pod", "w", "TriggeredScaleUp", 2000);
+	event_store_remove(store, &event);
+	event_store_remove(store, &event);
+	assert_int_equal(event_store_objects(store), 0);
+	event_store_free(store);
+}
+
+static void test_messages_are_cut(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+	struct event_list list = { .events = { .at = NULL } };
+	struct event event = said("Pod", "w", "NotTriggerScaleUp", 2000);
+	char *text = memory_alloc(100001);
+
+	(void)state;
+	memset(text, 'x', 100000);
+	event.message = text;
+	event_store_put(store, &event, true, 0);
+	event_store_find(store, "Pod", "ray", "w", &arena, &list);
+	assert_int_equal(strlen(list.events.at[0].message), EVENT_MESSAGE_MAX);
+	memory_free(text);
+	event_store_free(store);
+}
+
+/* An Event may come before its Pod: it waits a minute to be asked for, in a bounded room. */
+static void test_strangers_come_and_go(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct event_store *store = event_store_new();
+	struct event event;
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < EVENT_STRANGERS_MAX + 500; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		event = said("Pod", name, "NotTriggerScaleUp", 2000);
+		event_store_put(store, &event, i == 0, i);
+	}
+	assert_in_range(event_store_objects(store), EVENT_STRANGERS_MAX, EVENT_STRANGERS_MAX + 2);
+	assert_string_equal(kept(store, &arena, "Pod", "p1"), "");
+	assert_string_not_equal(kept(store, &arena, "Pod", "p0"), "");    /* ours from the start */
+	assert_string_not_equal(kept(store, &arena, "Pod", "p1400"), ""); /* asked for: ours now */
+	event = said("Pod", "late", "NotTriggerScaleUp", 2000);
+	event_store_put(store, &event, true, EVENT_STRANGER_MS + 2000);
+	assert_int_equal(event_store_objects(store), 3);
+	event_store_free(store);
+}
+
+static void test_ceiling_of_objects(void **state)
+{
+	struct event_store *store = event_store_new();
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < EVENT_OBJECTS_MAX + 10; i++) {
+		struct event event;
+
+		snprintf(name, sizeof(name), "p%d", i);
+		event = said("Pod", name, "NotTriggerScaleUp", 2000);
+		event_store_put(store, &event, true, 0);
+	}
+	assert_int_equal(event_store_objects(store), EVENT_OBJECTS_MAX);
+	event_store_free(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_newest_of_each_meaning),
+		cmocka_unit_test(test_reasons_of_karpenter_and_of_the_scheduler),
+		cmocka_unit_test(test_several_of_a_ray_cluster),
+		cmocka_unit_test(test_what_the_server_drops_is_dropped),
+		cmocka_unit_test(test_messages_are_cut),
+		cmocka_unit_test(test_strangers_come_and_go),
+		cmocka_unit_test(test_ceiling_of_objects),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* Rules are run once for each generation of a RayCluster, whatever passes come between. */
+#include "ctl/watch/linted.h"
+
+#include <string.h>
+
+#include "test/support/support.h"
+
+static struct ray_cluster cluster_of(const char *uid, int64_t generation, int64_t min_replicas,
+				     struct worker_group *group)
+{
+	static const struct container container = { .name = "ray" };
+	struct pod_template template = { .spec = { .containers = &container,
+						   .container_count = 1 } };
+
+	*group = (struct worker_group){
+		.name = "gpu", .min_replicas = min_replicas, .max_replicas = 2, .template = template
+	};
+	return (struct ray_cluster){ .uid = uid,
+				     .generation = generation,
+				     .enable_in_tree_autoscaling = true,
+				     .ray_version = "",
+				     .head_template = template,
+				     .groups = group,
+				     .group_count = 1 };
+}
+
+static void test_once_for_a_generation(void **state)
+{
+	struct worker_group group;
+	struct ray_cluster cluster;
+	struct linted *linted = linted_new();
+	struct settings settings;
+	const struct lint_digest *digest;
+
+	(void)state;
+	settings_init(&settings);
+	cluster = cluster_of("a", 1, 3, &group);
+	for (int pass = 0; pass < 10; pass++)
+		digest = linted_of(linted, &cluster, &settings, device_table_builtin());
+	assert_int_equal(linted_runs(linted), 1);
+	assert_int_equal(digest->counts[LINT_ERROR], 1);
+	assert_string_equal(
+		digest->told,
+		"1 error (min-above-max), first min-above-max at "
+		"spec.workerGroupSpecs[0].maxReplicas: group gpu has minReplicas 3 above "
+		"maxReplicas 2; KubeRay refuses the RayCluster");
+	/* Mended: that is a new generation. */
+	cluster = cluster_of("a", 2, 1, &group);
+	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
+	assert_string_equal(digest->told, "");
+	assert_string_equal(digest->message, "");
+	/* Another RayCluster of that name begins with the same generation. */
+	cluster = cluster_of("b", 2, 3, &group);
+	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
+	assert_int_equal(digest->counts[LINT_ERROR], 1);
+	assert_int_equal(linted_runs(linted), 3);
+	linted_free(linted);
+	linted_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_once_for_a_generation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

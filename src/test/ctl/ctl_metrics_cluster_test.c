@@ -1,0 +1,360 @@
+/* The series of a RayCluster: from a snapshot and its plan to the exposition, how they end, and what
+ * they cost. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/decide.h"
+#include "ctl/pass/act.h"
+#include "ctl/report/metrics.h"
+#include "ctl/report/metrics_cluster.h"
+#include "test/support/support.h"
+
+struct fixture {
+	struct metrics *metrics;
+	struct buf text;
+	struct arena arena;
+	struct snapshot snapshot;
+	const struct plan *plan;
+	bool view_stale;
+};
+
+#define HEAD                                                                                       \
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: '2026-11-20T10:00:00Z'\n"        \
+	"rayCluster:\n"                                                                            \
+	"  apiVersion: ray.io/v1\n"                                                                \
+	"  metadata: {namespace: team, name: demo}\n"                                              \
+	"  spec:\n"
+#define SPEC                                                                                       \
+	"    headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers:\n"     \
+	"      [{name: h, resources: {limits: {memory: 2Gi}}}]}}}\n"                               \
+	"    workerGroupSpecs:\n"                                                                  \
+	"    - {groupName: gpu, replicas: 3, minReplicas: 1, maxReplicas: 5, template: {spec:\n"   \
+	"        {containers: [{name: w, resources: {limits: {cpu: 2, memory: 1Gi,\n"              \
+	"        nvidia.com/gpu: 2}}}]}}}\n"
+#define POD(name)                                                                                  \
+	"- metadata: {namespace: team, name: " name ", labels: {ray.io/cluster: demo,\n"           \
+	"    ray.io/node-type: worker, ray.io/group: gpu},\n"                                      \
+	"    creationTimestamp: '2026-11-20T09:50:00Z'}\n"                                         \
+	"  spec: {containers: [{name: w}], nodeName: n}\n"                                         \
+	"  status: {phase: Running, containerStatuses: [{name: w, state: {running:\n"              \
+	"    {startedAt: '2026-11-20T09:51:00Z'}}}]}\n"
+#define HEAD_NODE                                                                                  \
+	"  - {nodeId: AQE=, instanceId: demo-head, rayNodeTypeName: headgroup, status: RUNNING,\n" \
+	"     totalResources: {'node:__internal_head__': 1, 'node:10.0.0.1': 1, memory: 1024}}\n"
+#define BUSY_NODE                                                                                  \
+	"  - {nodeId: AQI=, instanceId: busy, rayNodeTypeName: gpu, status: RUNNING,\n"            \
+	"     totalResources: {CPU: 2, GPU: 2, memory: 1024,\n"                                    \
+	"       GPU_group_0_0123456789abcdef0123456789abcdef0123: 1},\n"                           \
+	"     availableResources: {CPU: 2, GPU: 0.5, memory: 1024}}\n"
+#define IDLE_NODE                                                                                  \
+	"  - {nodeId: AQM=, instanceId: idle, rayNodeTypeName: gpu, status: IDLE,\n"               \
+	"     idleDurationMs: '5000', totalResources: {CPU: 2, GPU: 2, memory: 1024},\n"           \
+	"     availableResources: {CPU: 2, GPU: 2, memory: 1024}}\n"
+#define DEMAND                                                                                     \
+	"  pendingResourceRequests:\n"                                                             \
+	"  - {request: {resourcesBundle: {GPU: 2}}, count: '4'}\n"                                 \
+	"  - {request: {resourcesBundle: {TPU: 1}}, count: '7'}\n"
+
+static const char working[] = HEAD "    enableInTreeAutoscaling: true\n" SPEC "pods:\n" POD("busy")
+	POD("idle") "rayState:\n  clusterSessionName: session_1\n  nodeStates:\n" HEAD_NODE
+		BUSY_NODE IDLE_NODE DEMAND;
+static const char unreachable[] = HEAD "    enableInTreeAutoscaling: true\n" SPEC
+				       "pods:\n" POD("busy") POD("idle");
+static const char stale[] = HEAD
+	"    enableInTreeAutoscaling: true\n" SPEC
+	"pods:\n" POD("busy") "viewProblem: 'Pods: the watch is broken'\n"
+			      "rayState:\n  nodeStates:\n" HEAD_NODE BUSY_NODE;
+static const char hands_off[] = HEAD "    enableInTreeAutoscaling: false\n" SPEC;
+
+static int setup(void **state)
+{
+	struct fixture *fixture = memory_alloc(sizeof(*fixture));
+
+	fixture->metrics = metrics_new(0);
+	buf_init(&fixture->text, 1 << 20);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	metrics_free(fixture->metrics);
+	buf_done(&fixture->text);
+	arena_done(&fixture->arena);
+	memory_free(fixture);
+	return 0;
+}
+
+static void decided(struct fixture *fixture, const char *text, int64_t monotonic_ms)
+{
+	struct err err;
+
+	arena_done(&fixture->arena);
+	if (snapshot_read(text, strlen(text), &fixture->arena, &fixture->snapshot, &err))
+		fail_msg("%s", err.text);
+	fixture->plan = decide(&fixture->snapshot, &fixture->arena);
+	metrics_decided(fixture->metrics, &fixture->snapshot, fixture->plan, monotonic_ms);
+}
+
+static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)
+{
+	struct act_scaled_list scaled;
+	struct metrics_pass pass = { .seconds = 0.05,
+				     .monotonic_ms = monotonic_ms,
+				     .failed = !fixture->snapshot.ray_state };
+
+	act_scaled(fixture->plan, &fixture->arena, &scaled);
+	if (patched)
+		pass.scaled = &scaled;
+	metrics_pass_ended(fixture->metrics, "team", "demo", &pass);
+}
+
+static void expose(struct fixture *fixture)
+{
+	const struct metrics_now now = { .view_stale = fixture->view_stale };
+
+	buf_clear(&fixture->text);
+	metrics_write(fixture->metrics, &now, &fixture->text);
+}
+
+static bool has_line(const struct fixture *fixture, const char *line)
+{
+	char wanted[512];
+
+	(void)snprintf(wanted, sizeof(wanted), "\n%s\n", line);
+	return strstr(buf_string(&fixture->text), wanted) != NULL;
+}
+
+static void expect_line(const struct fixture *fixture, const char *line)
+{
+	if (!has_line(fixture, line))
+		fail_msg("no line \"%s\" in\n%s", line, buf_string(&fixture->text));
+}
+
+#define DEMO "namespace=\"team\",raycluster=\"demo\""
+#define SESSION "SessionName=\"session_1\""
+
+static void test_of_ray(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	expose(fixture);
+	expect_line(fixture,
+		    "autoscaler_active_nodes{" DEMO ",NodeType=\"headgroup\"," SESSION "} 1");
+	expect_line(fixture, "autoscaler_active_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 2");
+	expect_line(fixture, "autoscaler_pending_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 1");
+	expect_line(fixture,
+		    "autoscaler_recently_failed_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 0");
+	expect_line(fixture, "autoscaler_running_workers_nodes{" DEMO "," SESSION "} 2");
+	expect_line(fixture,
+		    "autoscaler_cluster_resources{" DEMO ",resource=\"GPU\"," SESSION "} 4");
+	expect_line(fixture,
+		    "autoscaler_cluster_resources{" DEMO ",resource=\"memory\"," SESSION "} 3072");
+	expect_line(fixture,
+		    "autoscaler_pending_resources{" DEMO ",resource=\"GPU\"," SESSION "} 2");
+	/* One series for each node or placement group would be without bounds. */
+	assert_null(strstr(buf_string(&fixture->text), "node:10"));
+	assert_null(strstr(buf_string(&fixture->text), "GPU_group_"));
+}
+
+static void test_of_the_cluster(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 1");
+	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
+	expect_line(fixture, "rayscaler_group_target_replicas{" DEMO ",group=\"gpu\"} 5");
+	expect_line(fixture, "rayscaler_group_min_replicas{" DEMO ",group=\"gpu\"} 1");
+	expect_line(fixture, "rayscaler_group_max_replicas{" DEMO ",group=\"gpu\"} 5");
+	expect_line(fixture, "rayscaler_gpus_wanted{" DEMO ",group=\"gpu\"} 10");
+	expect_line(fixture, "rayscaler_gpus_running{" DEMO ",group=\"gpu\"} 4");
+	expect_line(fixture, "rayscaler_gpus_idle{" DEMO ",group=\"gpu\"} 2");
+	expect_line(fixture, "rayscaler_gpus_wasted{" DEMO ",group=\"gpu\"} 2.5000");
+	expect_line(fixture, "rayscaler_gpus_pending{" DEMO "} 8");
+	expect_line(fixture, "rayscaler_unfulfillable_demand{" DEMO ",reason=\"NoGroupFits\"} 7");
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"DemandRead\"} 1");
+	expect_line(fixture, "rayscaler_last_decision_timestamp_seconds{" DEMO "} 1795168800");
+	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"up\","
+			     "reason=\"NoGroupFits\"} 1");
+}
+
+/* Nothing is made up of what is not known. */
+static void test_unreachable(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	ended(fixture, false, 1050);
+	decided(fixture, unreachable, 2000);
+	ended(fixture, false, 2050);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"DemandUnavailable\"} 0");
+	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
+	expect_line(fixture, "autoscaler_update_loop_exceptions_total{" DEMO "," SESSION "} 1");
+	expect_line(fixture,
+		    "rayscaler_decisions_total{direction=\"none\",reason=\"DemandRead\"} 1");
+	expect_line(fixture, "rayscaler_decisions_total{direction=\"none\","
+			     "reason=\"DemandUnavailable\"} 1");
+	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_gpus_running"));
+	assert_null(strstr(buf_string(&fixture->text), "\nautoscaler_active_nodes"));
+	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_gpus_pending"));
+}
+
+/* Also where no idle worker is there to be kept. */
+static void test_stale_view(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	decided(fixture, stale, 2000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"ViewStale\"} 0");
+	/* No pass has come to see it yet. */
+	decided(fixture, working, 3000);
+	fixture->view_stale = true;
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	fixture->view_stale = false;
+	expose(fixture);
+	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+}
+
+static void test_hands_off(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, hands_off, 1000);
+	ended(fixture, false, 1050);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
+	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 1");
+	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+			     "reason=\"AutoscalingDisabled\"} 0");
+	assert_null(strstr(buf_string(&fixture->text), "\nautoscaler_"));
+	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_group_"));
+}
+
+/* Demand seen at 1.0 s, patched at 1.25 s, all Pods there at 3.25 s. */
+static void test_times(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char raised[] = HEAD
+		"    enableInTreeAutoscaling: true\n"
+		"    headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec:\n"
+		"      {containers: [{name: h}]}}}\n"
+		"    workerGroupSpecs:\n"
+		"    - {groupName: gpu, replicas: 5, minReplicas: 1, maxReplicas: 5,\n"
+		"       template: {spec: {containers: [{name: w, resources: {limits:\n"
+		"       {cpu: 2, nvidia.com/gpu: 2}}}]}}}\n"
+		"pods:\n" POD("busy") POD("idle") POD("c") POD("d");
+	char all[sizeof(raised) + sizeof(POD("e"))];
+
+	decided(fixture, working, 1000);
+	ended(fixture, true, 1250);
+	decided(fixture, raised, 2000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_demand_to_patch_seconds_sum 0.25");
+	expect_line(fixture, "rayscaler_demand_to_patch_seconds_count 1");
+	expect_line(fixture,
+		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 1");
+	expect_line(fixture, "autoscaler_started_nodes_total{" DEMO "," SESSION "} 2");
+	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
+	(void)snprintf(all, sizeof(all), "%s%s", raised, POD("e"));
+	decided(fixture, all, 3250);
+	decided(fixture, all, 4250);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_patch_to_pod_seconds_sum 2");
+	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 1");
+}
+
+/* A refused patch is tried again: the time goes on from when the need was first seen. */
+static void test_refused_patch(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	ended(fixture, false, 1250);
+	decided(fixture, working, 2000);
+	ended(fixture, true, 2500);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_demand_to_patch_seconds_sum 1.5");
+}
+
+static void test_series_end_with_the_cluster(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decided(fixture, working, 1000);
+	metrics_forget(fixture->metrics, "team", "other");
+	expose(fixture);
+	assert_non_null(strstr(buf_string(&fixture->text), "demo"));
+	metrics_forget(fixture->metrics, "team", "demo");
+	expose(fixture);
+	assert_null(strstr(buf_string(&fixture->text), "demo"));
+	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
+}
+
+/* What docs/METRICS.md says of the memory of a cluster. */
+static void test_bytes_of_a_cluster(void **state)
+{
+	struct fixture *fixture = *state;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	decided(fixture, working, 1000);
+	(void)figures_of(&fixture->snapshot, fixture->plan, NULL, &arena);
+	print_message("figures %zu + %zu bytes\n", arena.used_bytes, METRICS_CLUSTER_BYTES);
+	assert_in_range(arena.used_bytes + METRICS_CLUSTER_BYTES, 500, 2048);
+}
+
+static void test_groups_are_bounded(void **state)
+{
+	struct fixture *fixture = *state;
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, 1 << 20);
+	(void)buf_add_string(&text, HEAD "    enableInTreeAutoscaling: true\n"
+					 "    headGroupSpec: {}\n    workerGroupSpecs:\n");
+	for (int i = 0; i < FIGURES_GROUPS_MAX + 10; i++)
+		(void)buf_printf(&text,
+				 "    - {groupName: g%d, template: {spec: {containers: [{name: w,\n"
+				 "        resources: {limits: {cpu: 1}}}]}}}\n",
+				 i);
+	decided(fixture, buf_string(&text), 1000);
+	expose(fixture);
+	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"g255\"} 0");
+	assert_null(strstr(buf_string(&fixture->text), "group=\"g256\""));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_of_ray),
+		TEST(test_of_the_cluster),
+		TEST(test_unreachable),
+		TEST(test_stale_view),
+		TEST(test_hands_off),
+		TEST(test_times),
+		TEST(test_refused_patch),
+		TEST(test_series_end_with_the_cluster),
+		TEST(test_bytes_of_a_cluster),
+		TEST(test_groups_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* How the scan interval of one cluster follows the size and the time of its GCS's replies. */
+#include "ctl/queue/pace.h"
+
+#include "test/support/support.h"
+
+#define SCAN_MS 1000
+#define MIB ((size_t)1 << 20)
+
+static struct pace pace;
+
+static int setup(void **state)
+{
+	(void)state;
+	pace = (struct pace){ .next = 0 };
+	return 0;
+}
+
+static int64_t after(int64_t took_ms, size_t bytes)
+{
+	struct pace_reading reading = { .took_ms = took_ms, .bytes = bytes };
+
+	(void)pace_update(&pace, SCAN_MS, &reading);
+	return pace_interval_ms(&pace, SCAN_MS);
+}
+
+static void test_small_and_fast_is_as_asked_for(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(after(20, 100000), SCAN_MS);
+	assert_string_equal(pace.text, "");
+	assert_int_equal(pace_wake_ms(&pace, 0), 100);
+}
+
+static void test_large_replies_are_read_less_often(void **state)
+{
+	(void)state;
+	assert_int_equal(after(20, MIB), SCAN_MS);
+	assert_int_equal(after(20, 5 * MIB), 8000);
+	assert_string_equal(pace.text,
+			    "it is read every 8 s, because its replies are large (5.0 MiB)");
+	/* A change in Kubernetes wakes it sooner, but not at will. */
+	assert_int_equal(pace_wake_ms(&pace, 0), 4000);
+	assert_int_equal(after(20, 6 * MIB), 8000);
+	assert_int_equal(after(20, 200000), SCAN_MS);
+	assert_string_equal(pace.text, "");
+}
+
+/* A cluster that changes without end: ten passes at once, then one a second; one that rests for a while
+ * has them again. */
+static void test_changes_without_end(void **state)
+{
+	int64_t now_ms = 0;
+	unsigned passes = 0;
+
+	(void)state;
+	pace_init(&pace, now_ms);
+	while (now_ms < 60000) {
+		pace_woken(&pace, now_ms);
+		passes++;
+		now_ms += pace_wake_ms(&pace, now_ms);
+	}
+	assert_in_range(passes, 60, 60 + PACE_WAKES);
+	pace_woken(&pace, now_ms);
+	assert_int_equal(pace_wake_ms(&pace, now_ms), 1000);
+	assert_int_equal(pace_wake_ms(&pace, now_ms + 2000), PACE_WAKE_MS);
+}
+
+static void test_it_is_bounded(void **state)
+{
+	struct pace_reading huge = { .took_ms = INT32_MAX, .bytes = (size_t)1 << 40 };
+
+	(void)state;
+	assert_int_equal(after(20, 63 * MIB), PACE_MAX_MS);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(after(INT32_MAX, 63 * MIB), PACE_MAX_MS);
+	/* Longer than the bound is what the user asked for. */
+	pace = (struct pace){ .next = 0 };
+	assert_false(pace_update(&pace, 60000, &huge));
+	assert_int_equal(pace_interval_ms(&pace, 60000), 60000);
+}
+
+static void test_once_slow_is_a_hiccup(void **state)
+{
+	(void)state;
+	assert_int_equal(after(1900, 1000), SCAN_MS);
+	assert_int_equal(after(1900, 1000), SCAN_MS);
+	assert_int_equal(after(20, 1000), SCAN_MS);
+	assert_int_equal(after(1900, 1000), SCAN_MS);
+}
+
+static void test_slow_replies_are_asked_for_less_often(void **state)
+{
+	(void)state;
+	(void)after(1900, 1000);
+	(void)after(1500, 1000);
+	assert_int_equal(after(1700, 1000), 8000);
+	assert_string_equal(pace.text,
+			    "it is read every 8 s, because its replies are slow (1500 ms or more)");
+	assert_int_equal(after(30, 1000), SCAN_MS);
+}
+
+/* Around the border of two steps it stays with the longer one. */
+static void test_it_does_not_go_up_and_down(void **state)
+{
+	(void)state;
+	assert_int_equal(after(20, 2 * MIB + 5000), 4000);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(after(20, 2 * MIB - 5000), 4000);
+	assert_int_equal(after(20, MIB), 2000);
+}
+
+static void test_reply_above_the_ceiling(void **state)
+{
+	struct err err;
+	struct pace_reading reading;
+
+	(void)state;
+	err_set(&err, ERR_LIMIT, "too large");
+	reading = pace_reading_of(NULL, &err, 300000);
+	assert_true(pace_update(&pace, SCAN_MS, &reading));
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), PACE_MAX_MS);
+	assert_string_equal(pace.text,
+			    "it is read every 30 s, because its reply is above the ceiling");
+}
+
+/* A head that hangs may still work on what it was asked; one that is gone has nothing to do. */
+static void test_readings_that_fail(void **state)
+{
+	struct err err;
+	struct pace_reading reading;
+
+	(void)state;
+	err_set(&err, ERR_TIMEOUT, "no reply");
+	reading = pace_reading_of(NULL, &err, 2000000);
+	assert_int_equal(reading.took_ms, 2000);
+	for (int i = 0; i < PACE_READINGS; i++)
+		(void)pace_update(&pace, SCAN_MS, &reading);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8000);
+	err_set(&err, ERR_RETRY, "connection refused");
+	reading = pace_reading_of(NULL, &err, 2000000);
+	assert_int_equal(reading.took_ms, 0);
+	assert_true(pace_update(&pace, SCAN_MS, &reading));
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
+}
+
+/* Between the calls that wait for a head that hangs, calls fail at once because its connection is left alone
+ * for a moment. Those have asked nothing. */
+static void test_a_time_out_that_is_told_again(void **state)
+{
+	struct err err;
+	struct pace_reading waited, told;
+
+	(void)state;
+	err_set(&err, ERR_TIMEOUT, "no reply");
+	waited = pace_reading_of(NULL, &err, 2000000);
+	told = pace_reading_of(NULL, &err, 400);
+	for (int i = 0; i < PACE_READINGS; i++) {
+		assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
+		(void)pace_update(&pace, SCAN_MS, &waited);
+		assert_false(pace_update(&pace, SCAN_MS, &told));
+	}
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8000);
+}
+
+/* Each decision that takes too much CPU time doubles the interval, also for what asks for a pass; the first one
+ * that is made ends that. */
+static void test_decisions_that_are_too_expensive(void **state)
+{
+	const struct pace_reading small = { .took_ms = 1, .bytes = 100 };
+
+	(void)state;
+	for (int64_t wanted = 2 * SCAN_MS; wanted < 60000; wanted *= 2) {
+		pace_decided(&pace, SCAN_MS, true);
+		assert_int_equal(pace_interval_ms(&pace, SCAN_MS), wanted);
+		assert_int_equal(pace_wake_ms(&pace, 0), wanted);
+		(void)pace_update(&pace, SCAN_MS,
+				  &small); /* that it is read well changes nothing */
+	}
+	pace_decided(&pace, SCAN_MS, true);
+	pace_decided(&pace, SCAN_MS, true);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), PACE_UNDECIDED_MAX_MS);
+	pace_decided(&pace, SCAN_MS, false);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), SCAN_MS);
+	assert_int_equal(pace_wake_ms(&pace, 0), 100);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_small_and_fast_is_as_asked_for),
+		TEST(test_large_replies_are_read_less_often),
+		TEST(test_changes_without_end),
+		TEST(test_it_is_bounded),
+		TEST(test_once_slow_is_a_hiccup),
+		TEST(test_slow_replies_are_asked_for_less_often),
+		TEST(test_it_does_not_go_up_and_down),
+		TEST(test_reply_above_the_ceiling),
+		TEST(test_readings_that_fail),
+		TEST(test_a_time_out_that_is_told_again),
+		TEST(test_decisions_that_are_too_expensive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

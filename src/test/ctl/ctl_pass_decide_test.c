@@ -1,0 +1,229 @@
+/* A decision is made off the loop (ctl/pass/pass_decide.c): events while it waits and runs. */
+#include "ctl/pass/pass.h"
+
+#include <semaphore.h>
+
+#include "base/budget.h"
+#include "net/work.h"
+#include "test/support/pass_bench.h"
+
+static struct {
+	sem_t gate;
+	struct work_job *jobs[WORK_JOBS_MAX];
+	int ticks;
+	struct loop_timer *timer;
+} pool;
+
+static void wait_at_gate(void *context, const struct work_job *job)
+{
+	(void)context;
+	(void)job;
+	while (sem_wait(&pool.gate) != 0)
+		;
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+/* No decision begins before open_pool. */
+static void close_pool(void)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+
+	seen.on_view = NULL;
+	sem_init(&pool.gate, 0, 0);
+	for (size_t i = 0; i < work_at_once(); i++)
+		pool.jobs[i] = work_start(script.loop, &functions, NULL);
+}
+
+static void open_pool(void)
+{
+	for (size_t i = 0; i < work_at_once(); i++)
+		sem_post(&pool.gate);
+}
+
+static bool is_deciding(void *context)
+{
+	(void)context;
+	return !strcmp(pass_step_name(seen.pass), "Deciding");
+}
+
+static void tick(void *context)
+{
+	(void)context;
+	if (++pool.ticks < 3)
+		loop_timer_start(pool.timer, 0);
+}
+
+static bool has_ticked(void *context)
+{
+	(void)context;
+	return pool.ticks >= 3;
+}
+
+static void start_deciding(void)
+{
+	seen.on_view = close_pool; /* the reply has been decoded then */
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
+}
+
+static void test_the_loop_turns_while_a_decision_is_made(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	start_deciding();
+	pool.ticks = 0;
+	pool.timer = loop_timer_new(script.loop, tick, NULL);
+	tick(NULL);
+	assert_true(loop_wait_until(script.loop, has_ticked, NULL, WAIT_MS));
+	loop_timer_free(pool.timer);
+	assert_int_equal(seen.endings, 0);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+}
+
+/* A plan for a RayCluster that is not there any more is not acted upon. */
+static void test_a_change_in_the_meantime_is_decided_on(void **state)
+{
+	(void)state;
+	set_pending_gpus(3);
+	start_deciding();
+	seen.cluster = "{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name':"
+		       " 'demo', 'namespace': 'a', 'generation': 2}, 'spec':"
+		       " {'enableInTreeAutoscaling': true, 'suspend': true, 'headGroupSpec':"
+		       " {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"
+		       " 'ray-head'}]}}}, 'workerGroupSpecs': []}}";
+	open_pool();
+	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_int_equal(api.patches, 0);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.views, 2);
+}
+
+/* The memory that the decision reads lives until its job has ended: ASan sees the rest. */
+static void test_a_pass_is_freed_while_it_is_decided(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	start_deciding();
+	pass_free(seen.pass);
+	seen.pass = NULL;
+	open_pool();
+	work_stop(script.loop);
+	assert_int_equal(work_count(script.loop), 0);
+	assert_int_equal(seen.decisions, 0);
+	assert_int_equal(seen.endings, 0);
+}
+
+static bool a_job_waits(void *context)
+{
+	(void)context;
+	return work_count(script.loop) > work_at_once();
+}
+
+/* The job owns the bytes of the reply and what is made of them. */
+static void test_a_pass_is_freed_while_its_reply_is_decoded(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	close_pool();
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, a_job_waits, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Reading");
+	pass_free(seen.pass);
+	seen.pass = NULL;
+	assert_int_equal(work_count(script.loop), work_at_once());
+	open_pool();
+	work_stop(script.loop);
+	assert_int_equal(seen.endings, 0);
+}
+
+#define SHAPES 40
+#define MANY_SHAPES 1800 /* 0.6 MiB to read, 1.4 MiB to decide on */
+
+static void demand_shapes(size_t count)
+{
+	static Ray__ResourceRequestByCount pendings[MANY_SHAPES], *all[MANY_SHAPES];
+	static Ray__ResourceRequest requests[MANY_SHAPES];
+	static Ray__ResourceRequest__ResourcesBundleEntry entries[MANY_SHAPES],
+		*bundles[MANY_SHAPES];
+
+	for (size_t i = 0; i < count; i++) {
+		ray__resource_request__resources_bundle_entry__init(&entries[i]);
+		ray__resource_request__init(&requests[i]);
+		ray__resource_request_by_count__init(&pendings[i]);
+		entries[i].key = (char *)"CPU";
+		entries[i].value = 0.01 * (double)(i + 1);
+		bundles[i] = &entries[i];
+		requests[i].resources_bundle = &bundles[i];
+		requests[i].n_resources_bundle = 1;
+		pendings[i].request = &requests[i];
+		pendings[i].count = 1;
+		all[i] = &pendings[i];
+	}
+	cluster_state.pending_resource_requests = all;
+	cluster_state.n_pending_resource_requests = count;
+}
+
+/* Enough different bundles for a question after the budget, which is used up before it begins. */
+static void test_an_expensive_decision_changes_nothing(void **state)
+{
+	(void)state;
+	demand_shapes(SHAPES);
+	run_pass(NULL);
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	seen.endings = 0;
+	options.decision_cpu_budget_ms = -1;
+	run_pass("{'templates': []}");
+	assert_true(seen.undecided);
+	assert_false(seen.patched);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));
+}
+
+/* A state that fits in the memory of a pass, and a decision that does not. */
+static void test_a_decision_without_memory_changes_nothing(void **state)
+{
+	struct budget *all = budget_new("all clusters", (size_t)100 << 20, NULL);
+
+	(void)state;
+	demand_shapes(MANY_SHAPES);
+	control.memory = all;
+	options.decision_cpu_budget_ms = 60000;
+	options.max_pass_memory_mib = 1;
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	assert_true(seen.undecided);
+	assert_false(seen.patched);
+	assert_non_null(strstr(seen.active, "more than the memory of a pass"));
+	assert_true(all->peak_bytes < (size_t)3 << 19);
+	seen.endings = 0;
+	options.max_pass_memory_mib = 80;
+	run_pass("{'templates': []}");
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	pass_free(steal(&seen.pass));
+	assert_int_equal(all->used_bytes, 0);
+	budget_free(all);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_loop_turns_while_a_decision_is_made),
+		TEST(test_a_change_in_the_meantime_is_decided_on),
+		TEST(test_a_pass_is_freed_while_it_is_decided),
+		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),
+		TEST(test_an_expensive_decision_changes_nothing),
+		TEST(test_a_decision_without_memory_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/* One pass against a GCS that lies, hangs or says too much: what is believed, what is told, and that
+ * nobody else waits for it. */
+#include "base/budget.h"
+#include "test/support/pass_bench.h"
+
+#define HUGE_BYTES ((size_t)100 << 20)
+#define HANGING 20
+
+static char *huge;
+static size_t huge_bytes = HUGE_BYTES;
+
+static void answer_huge(struct h2_server *server, struct h2_stream *stream)
+{
+	if (!strstr(stream->path, "State")) {
+		handle(server, stream);
+		return;
+	}
+	h2_stream_answer(stream, &(struct h2_answer){ .message = huge, .size = huge_bytes });
+}
+
+static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
+{
+	(void)state;
+	idle_worker();
+	options.gcs_timeout_seconds = 60; /* making so much may take its time */
+	huge = memory_alloc(HUGE_BYTES);
+	bench.gcs.server.handler = answer_huge;
+	run_pass(NULL);
+	assert_false(seen.ray_reached);
+	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
+	assert_non_null(strstr(seen.active, "104857600 bytes, more than the ceiling of 67108864"));
+	assert_true(seen.reading.refused);
+	/* The next reply is as good as ever. */
+	bench.gcs.server.handler = on_call;
+	seen.endings = 0;
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	assert_false(seen.reading.refused);
+	memory_free(huge);
+}
+
+/* A reply below the ceiling that is more than one pass may have in memory: nothing is known of Ray. */
+static void test_reply_above_the_memory_of_a_pass(void **state)
+{
+	struct budget *all = budget_new("all clusters", (size_t)500 << 20, NULL);
+
+	(void)state;
+	idle_worker();
+	options.gcs_timeout_seconds = 60;
+	options.max_pass_memory_mib = 4;
+	control.memory = all;
+	huge_bytes = (size_t)8 << 20;
+	huge = memory_alloc(huge_bytes);
+	bench.gcs.server.handler = answer_huge;
+	run_pass(NULL);
+	assert_false(seen.ray_reached);
+	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
+	assert_non_null(strstr(seen.active, "of the reply's 8388608 bytes: more than the 4 MiB of "
+					    "memory for one pass (--max-pass-memory)"));
+	assert_true(seen.reading.refused);
+	assert_true(all->peak_bytes < (size_t)5 << 20);
+	huge_bytes = HUGE_BYTES;
+	bench.gcs.server.handler = on_call;
+	seen.endings = 0;
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	memory_free(huge);
+	pass_free(steal(&seen.pass));
+	assert_int_equal(all->used_bytes, 0);
+	budget_free(all);
+}
+
+static void test_state_without_nodes_is_no_empty_cluster(void **state)
+{
+	(void)state;
+	idle_worker();
+	cluster_state.n_node_states = 0;
+	run_pass(NULL);
+	assert_non_null(strstr(seen.active, "no living head node"));
+	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
+}
+
+static void test_what_a_reading_costs(void **state)
+{
+	(void)state;
+	seen.ray_note = "it is read every 8 s";
+	run_pass(NULL);
+	assert_in_range(seen.reading.bytes, 50, 1000);
+	assert_non_null(strstr(seen.active, "1 node; it is read every 8 s"));
+	ray.mute_state = true;
+	seen.endings = 0;
+	run_pass(NULL);
+	assert_int_equal(seen.reading.bytes, 0);
+	assert_in_range(seen.reading.took_ms, 900, WAIT_MS);
+	assert_non_null(strstr(seen.active, "still scale up; it is read every 8 s"));
+}
+
+/* --- a GCS that starts anew, raylets that are dead, replicas that somebody resets --- */
+
+/* The next pass, with what the last one left. */
+static void pass_again(void)
+{
+	char memory[sizeof(seen.memory)];
+
+	memcpy(memory, seen.memory, sizeof(memory));
+	seen.endings = 0;
+	run_pass(memory);
+}
+
+static int changes(void)
+{
+	return api.patches + (int)ray.drains;
+}
+
+/* Its Pod has run for longer than any start may take. */
+static void busy_worker(void)
+{
+	idle_worker();
+	nodes[1].status = RAY__NODE_STATUS__RUNNING;
+	nodes[1].idle_duration_ms = 0;
+	cluster_state.cluster_session_name = (char *)"session_a";
+}
+
+static void idle_again(void)
+{
+	cluster_state.n_node_states = 2;
+	nodes[1].status = RAY__NODE_STATUS__IDLE;
+	nodes[1].idle_duration_ms = 61000;
+}
+
+static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	memset(bench.gcs.cluster_id, 0xb8, sizeof(bench.gcs.cluster_id));
+	cluster_state.cluster_session_name = (char *)"session_b";
+	cluster_state.n_node_states = 1;
+	for (int i = 0; i < 3; i++) {
+		pass_again();
+		assert_true(seen.ray_reached);
+		assert_int_equal(changes(), 0);
+	}
+	assert_int_equal(bench.gcs.refused, 1);
+	assert_int_equal(bench.gcs.id_calls, 2);
+	/* The worker is back; while the head's container shows no restart it stays, busy or not. */
+	idle_again();
+	pass_again();
+	assert_int_equal(changes(), 0);
+	assert_non_null(strstr(seen.active,
+			       "Ray's session changed from session_a to session_b while "
+			       "the container of the head Pod demo-head did not restart"));
+	/* The container did restart: the worker is terminated as any other. */
+	seen.pods = api.pods = LIST(RESTARTED_HEAD_POD "," WORKER_POD);
+	pass_again();
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+}
+
+/* A GCS that says it is another one, in a head that did not restart, and whose workers are idle. */
+static void test_another_session_in_the_same_head_terminates_nothing(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	cluster_state.cluster_session_name = (char *)"forged";
+	idle_again();
+	for (int i = 0; i < 3; i++) {
+		pass_again();
+		assert_true(seen.ray_reached);
+		assert_int_equal(changes(), 0);
+	}
+	cluster_state.cluster_session_name = (char *)"session_a";
+	pass_again();
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+}
+
+static void test_one_reply_that_leaves_a_worker_out_costs_nothing(void **state)
+{
+	(void)state;
+	busy_worker();
+	run_pass(NULL);
+	cluster_state.n_node_states = 1;
+	pass_again();
+	assert_true(seen.ray_reached);
+	assert_int_equal(changes(), 0);
+	idle_again();
+	pass_again();
+	assert_int_equal(api.patches, 1);
+}
+
+static void test_a_dead_raylet_in_a_pod_that_runs(void **state)
+{
+	(void)state;
+	busy_worker();
+	nodes[1].status = RAY__NODE_STATUS__DEAD;
+	run_pass(NULL);
+	assert_int_equal(changes(), 0);
+	assert_non_null(strstr(seen.memory, "rayletGone"));
+	seen.endings = 0;
+	run_pass("{'rayletGone': [{'key': 'demo-worker', 'since': '2026-01-02T00:00:00Z'}]}");
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+#define NO_MORE_ROOM                                                                               \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'generation': 1}, 'spec': {'enableInTreeAutoscaling': true,"           \
+	" 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers':"             \
+	" [{'name': 'ray-head', 'resources': {'limits': {'cpu': '1'}}}]}}},"                       \
+	" 'workerGroupSpecs': [{'groupName': 'gpu', 'replicas': 0, 'maxReplicas': 0,"              \
+	" 'rayStartParams': {}, 'template': {'spec': {'containers': [{'name': 'ray-worker',"       \
+	" 'resources': {'limits': {'cpu': '1', 'nvidia.com/gpu': '1'}}}]}}}]}}"
+#define NEVER_REGISTERED                                                                           \
+	"{'raySessions': [{'key': 'session_a', 'since': '2026-01-01T00:00:00Z'}],"                 \
+	" 'unjoined': [{'key': 'demo-worker', 'since': '2026-01-01T00:00:00Z'}]}"
+
+/* It runs, above maxReplicas, and no reply has known it. */
+static void unregistered_worker(void)
+{
+	busy_worker();
+	api.cluster = seen.cluster = NO_MORE_ROOM;
+	cluster_state.n_node_states = 1;
+}
+
+static void test_surplus_that_is_not_registered_is_named(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+/* After the first reply, and with work at once. */
+static void registers(const char *path)
+{
+	if (strstr(path, "GetClusterResourceState") && ray.reads > 0)
+		cluster_state.n_node_states = 2;
+}
+
+static void test_what_registers_before_the_patch_stays(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	ray.before = registers;
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(changes(), 0);
+}
+
+static void fails(const char *path)
+{
+	ray.mute_state = strstr(path, "GetClusterResourceState") && ray.reads > 0;
+}
+
+static void test_without_a_second_reply_it_stays(void **state)
+{
+	(void)state;
+	unregistered_worker();
+	ray.before = fails;
+	run_pass(NEVER_REGISTERED);
+	assert_int_equal(ray.reads, 2);
+	assert_int_equal(changes(), 0);
+}
+
+#define FOUGHT                                                                                     \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'managedFields': [{'manager': 'argocd-controller', 'time':"            \
+	" '2026-01-01T00:00:00Z', 'fieldsV1': {'f:spec': {'f:workerGroupSpecs': {}}}}]},"          \
+	" 'spec': {'enableInTreeAutoscaling': true, 'headGroupSpec': {'rayStartParams': {},"       \
+	" 'template': {'spec': {'containers': [{'name': 'ray-head', 'resources':"                  \
+	" {'limits': {'cpu': '1'}}}]}}}, 'workerGroupSpecs': [" GROUP("0") "]}}"
+
+/* Whatever is patched, replicas is 0 again: one launch, two repairs, and no more for a while. */
+static void test_no_endless_patching(void **state)
+{
+	(void)state;
+	api.cluster = seen.cluster = FOUGHT;
+	set_pending_gpus(1);
+	run_pass(NULL);
+	for (int i = 0; i < 12; i++)
+		pass_again();
+	assert_int_equal(api.patches, 3);
+	assert_non_null(
+		strstr(seen.memory, "argocd-controller set replicas of group gpu back 3 times"));
+}
+
+/* --- many heads that hang, and one that does not --- */
+
+static struct fake_gcs hanging;
+static int hung_decisions, hung_endings;
+
+static void hung_decided(void *context, const struct pass_decision *decision)
+{
+	(void)context;
+	assert_null(decision->ray_state);
+	hung_decisions++;
+}
+
+static void hung_ended(void *context, const struct pass_result *result)
+{
+	struct pass **pass = context;
+
+	assert_true(result->reading.took_ms >= 900);
+	hung_endings++;
+	pass_free(steal(pass));
+}
+
+static bool all_hung_have_ended(void *context)
+{
+	(void)context;
+	return hung_endings == HANGING;
+}
+
+static bool all_are_asked(void *context)
+{
+	(void)context;
+	return hanging.server.connections == HANGING && hanging.path[0] != '\0';
+}
+
+static void test_heads_that_hang_delay_nobody(void **state)
+{
+	struct gcs_client *clients[HANGING];
+	struct pass *passes[HANGING];
+	struct gcs_config gcs = config();
+
+	(void)state;
+	memset(&hanging, 0, sizeof(hanging));
+	hung_decisions = hung_endings = 0;
+	hanging.server.handler = handle;
+	hanging.server.context = &hanging;
+	hanging.mute = true;
+	buf_init(&hanging.body, 1u << 20);
+	h2_server_start(&hanging.server, bench.loop, 0);
+	gcs.port = hanging.server.port;
+	for (size_t i = 0; i < HANGING; i++) {
+		struct pass_callbacks callbacks = { .context = &passes[i],
+						    .view = view,
+						    .current = current,
+						    .decided = hung_decided,
+						    .done = hung_ended };
+
+		clients[i] = gcs_client_new(bench.loop, &gcs);
+		passes[i] = pass_new(&(struct pass_config){ .control = &control,
+							    .namespace_ = "a",
+							    .name = "demo",
+							    .api_version = "ray.io/v1",
+							    .gcs = clients[i] },
+				     &callbacks);
+	}
+	assert_true(loop_wait_until(script.loop, all_are_asked, NULL, WAIT_MS));
+	set_pending_gpus(2);
+	run_pass(NULL);
+	assert_true(seen.patched);
+	assert_int_equal(hung_endings, 0);
+	assert_true(loop_wait_until(script.loop, all_hung_have_ended, NULL, WAIT_MS));
+	assert_int_equal(hung_decisions, HANGING);
+	assert_int_equal(api.patches, 1);
+	for (size_t i = 0; i < HANGING; i++)
+		gcs_client_free(clients[i]);
+	h2_server_stop(&hanging.server);
+	buf_done(&hanging.body);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_reply_of_100_mib_is_refused_with_a_reason),
+		TEST(test_reply_above_the_memory_of_a_pass),
+		TEST(test_state_without_nodes_is_no_empty_cluster),
+		TEST(test_what_a_reading_costs),
+		TEST(test_a_gcs_that_starts_anew_costs_no_worker),
+		TEST(test_another_session_in_the_same_head_terminates_nothing),
+		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
+		TEST(test_a_dead_raylet_in_a_pod_that_runs),
+		TEST(test_surplus_that_is_not_registered_is_named),
+		TEST(test_what_registers_before_the_patch_stays),
+		TEST(test_without_a_second_reply_it_stays),
+		TEST(test_no_endless_patching),
+		TEST(test_heads_that_hang_delay_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

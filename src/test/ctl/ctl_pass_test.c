@@ -1,0 +1,352 @@
+/* One pass against a scripted GCS and a scripted API server: what is asked in which order, and
+ * that nothing is removed on anything less than a positive, fresh fact. */
+#include "ctl/pass/fuse.h"
+#include "test/support/pass_bench.h"
+
+static void test_demand_is_one_patch(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+	assert_non_null(strstr(
+		api.bodies[0],
+		"\"op\": \"test\", \"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 0"));
+	assert_non_null(strstr(
+		api.bodies[0],
+		"\"op\": \"add\", \"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 2"));
+	assert_non_null(strstr(seen.memory, "launches"));
+}
+
+static void test_nothing_to_do_sends_nothing(void **state)
+{
+	(void)state;
+	run_pass(NULL);
+	assert_int_equal(api.patches + api.gets + api.lists, 0);
+	assert_int_equal(seen.decisions, 1);
+	assert_true(seen.ray_reached);
+	assert_string_equal(seen.memory, "{}");
+}
+
+/* The drain and the patch are one pass: waiting for the raylet to end loses to the operator. */
+static void test_accepted_drain_is_patched_in_the_same_pass(void **state)
+{
+	(void)state;
+	idle_worker();
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 0"));
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+static void test_rejected_drain_keeps_the_worker(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.accept = false;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_failed_drain_keeps_the_worker(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.fail_drain = true;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_drain_without_answer_keeps_the_worker(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.mute_drain = true;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_silent_gcs_is_no_idle_cluster(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.mute_state = true;
+	run_pass(NULL);
+	assert_false(seen.ray_reached);
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_stale_caches_remove_nothing(void **state)
+{
+	(void)state;
+	idle_worker();
+	seen.stale = "the watch is broken";
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_stale_caches_still_scale_up(void **state)
+{
+	(void)state;
+	idle_worker();
+	set_pending_gpus(3);
+	seen.stale = "the watch is broken";
+	run_pass(NULL);
+	assert_true(seen.ray_reached);
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 3"));
+	assert_null(strstr(api.bodies[0], "workersToDelete"));
+}
+
+static void break_the_watch(const char *path)
+{
+	if (strstr(path, "/DrainNode"))
+		seen.stale = "the watch is broken";
+}
+
+/* Ray has accepted it, so it goes: left alone, its Pod would be replaced. */
+static void test_caches_stale_after_an_accepted_drain(void **state)
+{
+	(void)state;
+	idle_worker();
+	ray.before = break_the_watch;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+/* A drained raylet is gone in a moment, and the next pass could not tell why: its Pod would stay until
+ * raylet-gone-seconds. So the patch is tried again in this pass. */
+static void test_a_patch_after_an_accepted_drain_is_tried_again(void **state)
+{
+	(void)state;
+	idle_worker();
+	api.statuses[0] = 503;
+	api.cluster = CLUSTER("1");
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.gets, 1);
+	assert_int_equal(api.patches, 2);
+	assert_non_null(strstr(api.bodies[1], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+	assert_true(seen.patched);
+}
+
+/* Without a drain there is always a next pass. */
+static void test_a_patch_that_fails_is_left_to_the_next_pass(void **state)
+{
+	(void)state;
+	set_pending_gpus(3);
+	api.statuses[0] = 503;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(api.gets, 0);
+}
+
+/* 422: somebody set replicas to 1 meanwhile; the fresh object decides. */
+static void test_conflict_reads_afresh_and_decides_again(void **state)
+{
+	(void)state;
+	set_pending_gpus(3);
+	api.statuses[0] = 422;
+	api.cluster = CLUSTER("1");
+	run_pass(NULL);
+	assert_int_equal(api.patches, 2);
+	assert_int_equal(api.gets, 1);
+	assert_non_null(strstr(
+		api.bodies[1],
+		"\"op\": \"test\", \"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 1"));
+	assert_non_null(strstr(api.bodies[1],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 3"));
+	assert_true(seen.patched);
+}
+
+static void look(void *context, const char *namespace_, const char *name,
+		 struct fuse_objects *ret_objects)
+{
+	(void)context;
+	(void)namespace_;
+	(void)name;
+	ret_objects->unreadable = true; /* the cache knows no more than before */
+}
+
+static int64_t counted(struct fuse *fuse)
+{
+	struct fuse_figure figure;
+	size_t at = 0;
+
+	return fuse_next(fuse, &at, &figure) ? figure.counted : -1;
+}
+
+/* 5 are asked for, 2 allowed; what an accepted patch asks for counts until the caches show it. */
+static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
+{
+	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+
+	(void)state;
+	options.max_gpus_total = 2;
+	control.fuse = fuse_new(&control, &config);
+	set_pending_gpus(5);
+	api.cluster = CLUSTER("2");
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 2"));
+	assert_true(counted(control.fuse) == 20000);
+	fuse_free(steal(&control.fuse));
+}
+
+static void test_a_refused_patch_counts_nothing(void **state)
+{
+	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+
+	(void)state;
+	options.max_gpus_total = 2;
+	control.fuse = fuse_new(&control, &config);
+	set_pending_gpus(5);
+	api.statuses[0] = 403;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(counted(control.fuse), 0);
+	fuse_free(steal(&control.fuse));
+}
+
+static void test_endless_conflict_gives_up(void **state)
+{
+	(void)state;
+	set_pending_gpus(1);
+	for (size_t i = 0; i < PATCHES_MAX; i++)
+		api.statuses[i] = 409;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 3);
+	assert_int_equal(seen.err.kind, ERR_CONFLICT);
+	/* The launches that did not happen are not remembered. */
+	assert_string_equal(seen.memory, "");
+}
+
+static void test_refused_patch_is_an_error(void **state)
+{
+	(void)state;
+	set_pending_gpus(1);
+	api.statuses[0] = 403;
+	run_pass(NULL);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(seen.err.kind, ERR_DENIED);
+	assert_false(seen.patched);
+}
+
+#define UNNEEDED                                                                                   \
+	"{'launches': [{'group': 'gpu', 'replicas': 1, 'baseReplicas': 1, 'unjoined': 1,"          \
+	" 'unneeded': 1, 'unneededSince': '2026-01-01T00:00:00Z'}]}"
+
+/* A launch of ours that nothing needs goes, after its Pod was looked at again. */
+static void test_unneeded_launch_is_taken_back(void **state)
+{
+	(void)state;
+	seen.cluster = api.cluster = CLUSTER("1");
+	seen.pods = api.pods = LIST(HEAD_POD "," PENDING_POD);
+	run_pass(UNNEEDED);
+	assert_int_equal(api.lists, 1);
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "demo-worker"));
+}
+
+/* The cache says Pending, the API server says that its container runs: it may be busy by now. */
+static void test_launch_that_has_started_stays(void **state)
+{
+	(void)state;
+	seen.cluster = api.cluster = CLUSTER("1");
+	seen.pods = LIST(HEAD_POD "," PENDING_POD);
+	api.pods = LIST(HEAD_POD "," POD("demo-worker", "worker", "gpu", JUST_STARTED));
+	run_pass(UNNEEDED);
+	assert_int_equal(api.lists, 1);
+	assert_int_equal(api.patches, 0);
+}
+
+static bool drain_is_asked(void *context)
+{
+	(void)context;
+	return ray.drains > 0;
+}
+
+static bool patch_is_sent(void *context)
+{
+	(void)context;
+	return api.patches > 0;
+}
+
+static bool state_is_asked(void *context)
+{
+	(void)context;
+	return bench.gcs.path[0] != '\0';
+}
+
+/* The RayCluster goes away in the middle: no callback, no leak (the sanitizer watches). */
+static void test_free_in_every_step(void **state)
+{
+	(void)state;
+	start_pass(NULL);
+	pass_free(steal(&seen.pass));
+
+	idle_worker();
+	ray.mute_state = true;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, state_is_asked, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Reading");
+	pass_free(steal(&seen.pass));
+
+	ray.mute_state = false;
+	ray.mute_drain = true;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, drain_is_asked, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Draining");
+	pass_free(steal(&seen.pass));
+
+	ray.mute_drain = false;
+	api.statuses[0] = -1;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, patch_is_sent, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Patching");
+	pass_free(steal(&seen.pass));
+	assert_int_equal(seen.endings, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_demand_is_one_patch),
+		TEST(test_nothing_to_do_sends_nothing),
+		TEST(test_accepted_drain_is_patched_in_the_same_pass),
+		TEST(test_rejected_drain_keeps_the_worker),
+		TEST(test_failed_drain_keeps_the_worker),
+		TEST(test_drain_without_answer_keeps_the_worker),
+		TEST(test_silent_gcs_is_no_idle_cluster),
+		TEST(test_stale_caches_remove_nothing),
+		TEST(test_stale_caches_still_scale_up),
+		TEST(test_caches_stale_after_an_accepted_drain),
+		TEST(test_a_patch_after_an_accepted_drain_is_tried_again),
+		TEST(test_a_patch_that_fails_is_left_to_the_next_pass),
+		TEST(test_conflict_reads_afresh_and_decides_again),
+		TEST(test_a_ceiling_over_clusters_bounds_the_patch),
+		TEST(test_a_refused_patch_counts_nothing),
+		TEST(test_endless_conflict_gives_up),
+		TEST(test_refused_patch_is_an_error),
+		TEST(test_unneeded_launch_is_taken_back),
+		TEST(test_launch_that_has_started_stays),
+		TEST(test_free_in_every_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* ctl/report/status: its paths, and what it answers to whom and when. */
+#include "ctl/report/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/decide.h"
+#include "ctl/pass/pass.h"
+#include "ctl/report/metrics.h"
+#include "net/https.h"
+#include "net/serve.h"
+#include "test/support/loop_wait.h"
+#include "test/support/support.h"
+
+struct bench {
+	struct control control;
+	struct https *https;
+	struct serve *serve;
+	const char *known; /* "namespace/name" of the one cluster */
+	int wakes;
+	int code;
+	char body[8192];
+	bool done;
+};
+
+static bool wake(void *context, const char *namespace_, const char *name)
+{
+	struct bench *bench = context;
+	char key[128];
+
+	bench->wakes++;
+	(void)snprintf(key, sizeof(key), "%s/%s", namespace_, name);
+	return !strcmp(key, bench->known);
+}
+
+static void handle(void *context, const char *path, struct serve_request *request)
+{
+	status_ask(((struct bench *)context)->control.status, path, request);
+}
+
+static int setup(void **state)
+{
+	struct bench *bench = memory_alloc(sizeof(*bench));
+	const struct serve_limits limits = SERVE_LIMITS_INIT;
+	struct err err;
+
+	bench->known = "team/demo";
+	bench->control.loop = loop_new();
+	bench->control.metrics = metrics_new(0);
+	bench->control.status = status_new(&bench->control, wake, bench);
+	bench->https = https_new(bench->control.loop, "test/1");
+	bench->serve = serve_new(bench->control.loop, "127.0.0.1:0", &limits, handle, bench, &err);
+	assert_non_null(bench->serve);
+	*state = bench;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *bench = *state;
+
+	https_free(bench->https);
+	serve_free(bench->serve);
+	status_free(bench->control.status);
+	metrics_free(bench->control.metrics);
+	loop_free(bench->control.loop);
+	memory_free(bench);
+	return 0;
+}
+
+static void on_done(void *context, const struct https_response *response, const struct err *err)
+{
+	struct bench *bench = context;
+
+	assert_null(err);
+	bench->code = response->status;
+	(void)snprintf(bench->body, sizeof(bench->body), "%s", response->body);
+	bench->done = true;
+}
+
+static bool is_done(void *context)
+{
+	return ((struct bench *)context)->done;
+}
+
+static void start(struct bench *bench, const char *path)
+{
+	char url[256];
+	const struct https_call call = { .method = "GET",
+					 .url = url,
+					 .allow_plain = true,
+					 .connect_ms = 10000,
+					 .first_byte_ms = 10000,
+					 .total_ms = 10000,
+					 .ceiling_bytes = 1 << 20,
+					 .on_done = on_done,
+					 .context = bench };
+
+	bench->done = false;
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d%s", serve_port(bench->serve), path);
+	https_start(bench->https, &call);
+}
+
+static int ask(struct bench *bench, const char *path)
+{
+	start(bench, path);
+	assert_true(loop_wait_until(bench->control.loop, is_done, bench, 10000));
+	return bench->code;
+}
+
+static void expect_in_body(const struct bench *bench, const char *text)
+{
+	if (!strstr(bench->body, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, bench->body);
+}
+
+static void decide_one(struct bench *bench, const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot;
+	struct pass_decision decision = { .snapshot = &snapshot };
+	struct err err;
+	const char *text = arena_printf(
+		&arena,
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"
+		"now: '2026-11-20T10:00:00Z'\n"
+		"rayCluster: {metadata: {namespace: team, name: %s}, spec: {\n"
+		"  enableInTreeAutoscaling: true, headGroupSpec: {rayStartParams:\n"
+		"  {redis-password: hunter2}, template: {spec: {containers: [{name: h,\n"
+		"  env: [{name: PASSWORD, value: hunter2}]}]}}}}}\n",
+		name);
+
+	if (snapshot_read(text, strlen(text), &arena, &snapshot, &err))
+		fail_msg("%s", err.text);
+	decision.now = snapshot.now;
+	decision.plan = decide(&snapshot, &arena);
+	metrics_decided(bench->control.metrics, &snapshot, decision.plan, 1);
+	status_decided(bench->control.status, &decision);
+}
+
+static bool is_woken(void *context)
+{
+	return ((struct bench *)context)->wakes > 0;
+}
+
+/* Asks for a page that the next decision answers. */
+static int ask_decision(struct bench *bench, const char *path)
+{
+	bench->wakes = 0;
+	start(bench, path);
+	assert_true(loop_wait_until(bench->control.loop, is_woken, bench, 10000));
+	decide_one(bench, "other");
+	assert_false(loop_wait_until(bench->control.loop, is_done, bench, 50));
+	decide_one(bench, "demo");
+	assert_true(loop_wait_until(bench->control.loop, is_done, bench, 10000));
+	return bench->code;
+}
+
+static void test_all(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask(bench, "/status"), 200);
+	expect_in_body(bench, "\"leader\": true");
+	expect_in_body(bench, "\"clusters\": []");
+	decide_one(bench, "demo");
+	assert_int_equal(ask(bench, "/status"), 200);
+	expect_in_body(bench, "\"name\": \"demo\"");
+	expect_in_body(bench, "\"decidedAt\": \"2026-11-20T10:00:00Z\"");
+	expect_in_body(bench, "\"type\": \"ScalingActive\", \"status\": \"False\", "
+			      "\"reason\": \"DemandUnavailable\"");
+}
+
+static void test_cluster(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask_decision(bench, "/status/team/demo"), 200);
+	expect_in_body(bench, "\"kind\": \"ClusterStatus\"");
+	expect_in_body(bench, "\"rayProblem\": ");
+	expect_in_body(bench, "\"rayReachable\": false");
+	expect_in_body(bench, "\"kind\": \"Plan\"");
+}
+
+static void test_snapshot_has_no_secrets(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask_decision(bench, "/snapshot/team/demo"), 200);
+	expect_in_body(bench, "\"kind\": \"Snapshot\"");
+	expect_in_body(bench, "PASSWORD");
+	assert_null(strstr(bench->body, "hunter2"));
+}
+
+static void test_no_pass_in_time(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask(bench, "/status/team/demo"), 504);
+	expect_in_body(bench, "no pass over team/demo ended within 5 s");
+	decide_one(bench, "demo"); /* nobody waits any more */
+}
+
+static void test_unknown(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask(bench, "/status/team/nobody"), 503);
+	expect_in_body(bench, "has not told of all RayClusters");
+	assert_int_equal(ask(bench, "/nothing"), 404);
+}
+
+/* The end of the program with a question that waits. */
+static void test_end_while_waiting(void **state)
+{
+	struct bench *bench = *state;
+
+	start(bench, "/snapshot/team/demo");
+	assert_true(loop_wait_until(bench->control.loop, is_woken, bench, 10000));
+	https_free(bench->https);
+	bench->https = https_new(bench->control.loop, "test/1");
+}
+
+static void expect_path(const char *path, enum status_page page, const char *namespace_,
+			const char *name)
+{
+	struct status_path parsed;
+
+	status_parse_path(path, &parsed);
+	if (parsed.page != page)
+		fail_msg("\"%s\" is page %d", path, parsed.page);
+	if (page != STATUS_CLUSTER && page != STATUS_SNAPSHOT)
+		return;
+	assert_string_equal(parsed.namespace_, namespace_);
+	assert_string_equal(parsed.name, name);
+}
+
+static void test_paths(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"/",
+		"status",
+		"/Status",
+		"/status/",
+		"/status//",
+		"/status/a",
+		"/status/a/",
+		"/status//b",
+		"/status/a/b/",
+		"/status/a/b/c",
+		"/status/a/B",
+		"/status/a/b%2fc",
+		"/status/a/..",
+		"/status/../b",
+		"/status/a/-b",
+		"/status/a/b-",
+		"/status/a/b c",
+		"/status/a/b\"c",
+		"/status/a/b\n",
+		"/status/a/\xff",
+		"/statusx/a/b",
+		"/snapshot",
+		"/snapshot/a",
+	};
+	char longest[600], too_long[600];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect_path(bad[i], STATUS_NONE, "", "");
+	expect_path("/status", STATUS_ALL, "", "");
+	expect_path("/status/team-1/a.b-c", STATUS_CLUSTER, "team-1", "a.b-c");
+	expect_path("/snapshot/t/1", STATUS_SNAPSHOT, "t", "1");
+	(void)snprintf(longest, sizeof(longest), "/status/a/%0*d", STATUS_NAME_MAX, 0);
+	expect_path(longest, STATUS_CLUSTER, "a", longest + 10);
+	(void)snprintf(too_long, sizeof(too_long), "/status/a/%0*d", STATUS_NAME_MAX + 1, 0);
+	expect_path(too_long, STATUS_NONE, "", "");
+	(void)snprintf(too_long, sizeof(too_long), "/status/%0*d/a", STATUS_NAME_MAX + 1, 0);
+	expect_path(too_long, STATUS_NONE, "", "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_all),
+		TEST(test_cluster),
+		TEST(test_snapshot_has_no_secrets),
+		TEST(test_no_pass_in_time),
+		TEST(test_unknown),
+		TEST(test_end_while_waiting),
+		cmocka_unit_test(test_paths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

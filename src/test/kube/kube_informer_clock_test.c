@@ -1,0 +1,113 @@
+/* kube/kube_informer in a process that stood still, and under a wall clock that jumps: an old view does
+ * not pass for a fresh one, and a fresh one stays fresh. */
+#include "test/support/clock_jump.h"
+#include "test/support/informer_script.h"
+
+#define DAY_S 86400
+
+static int setup_clocks(void **state)
+{
+	jump_reset();
+	return setup(state);
+}
+
+/* As SIGSTOP and SIGCONT, or a machine that slept: no timer has fired yet. */
+static void test_a_process_that_stood_still(void **state)
+{
+	time_ms since = 0;
+
+	(void)state;
+	START({ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
+	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
+	wait_seen("synced;live;");
+	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 - 10;
+	assert_true(kube_informer_fresh(informer, NULL));
+	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
+	assert_false(kube_informer_fresh(informer, &since));
+	assert_true(since > 0);
+	assert_string_equal(kube_informer_problem(informer),
+			    "nothing was heard of it for too long");
+	stop();
+}
+
+static void answer_pod(struct exchange *exchange, void *context)
+{
+	char *pod = script_text(POD("p1", "1"));
+
+	(void)context;
+	exchange_answer(exchange, 200, "", pod);
+	memory_free(pod);
+}
+
+static bool is_fresh(void *context)
+{
+	(void)context;
+	return kube_informer_fresh(informer, NULL);
+}
+
+/* What is heard afterwards shows that the view is whole again. */
+static void test_fresh_again_with_the_next_answer(void **state)
+{
+	const struct kube_informer_options options = { .type = &kube_type_pod,
+						       .namespace_ = "a",
+						       .name = "p1",
+						       .poll_ms = 20,
+						       .callbacks = callbacks };
+
+	(void)state;
+	script_start(&script, answer_pod, &KUBE_CLIENT_OPTIONS_INIT);
+	informer = kube_informer_new(script.client, &options);
+	wait_seen("synced;live;");
+	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
+	assert_false(kube_informer_fresh(informer, NULL));
+	assert_true(loop_wait_until(script.loop, is_fresh, NULL, WAIT_MS));
+	assert_string_equal(kube_informer_problem(informer), "");
+	stop();
+}
+
+static void test_a_poll_that_stood_still(void **state)
+{
+	const struct kube_informer_options options = { .type = &kube_type_pod,
+						       .namespace_ = "a",
+						       .name = "p1",
+						       .poll_ms = 60000,
+						       .callbacks = callbacks };
+	static const struct step steps[] = { { "/namespaces/a/pods/p1", .text = POD("p1", "1") } };
+
+	(void)state;
+	start_with(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("synced;live;");
+	jump_boot_s = 60;
+	assert_true(kube_informer_fresh(informer, NULL));
+	jump_boot_s = 60 + KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
+	assert_false(kube_informer_fresh(informer, NULL));
+	stop();
+}
+
+static void test_a_wall_clock_that_jumps(void **state)
+{
+	(void)state;
+	START({ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
+	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
+	wait_seen("synced;live;");
+	jump_wall_s = DAY_S;
+	assert_true(kube_informer_fresh(informer, NULL));
+	jump_wall_s = -DAY_S;
+	assert_true(kube_informer_fresh(informer, NULL));
+	stop();
+}
+
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup(name, setup_clocks)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_process_that_stood_still),
+		TEST(test_fresh_again_with_the_next_answer),
+		TEST(test_a_poll_that_stood_still),
+		TEST(test_a_wall_clock_that_jumps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* net/log: every line is one JSON object, whatever is logged; repeated errors are logged once. */
+#include "net/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "codec/text/json.h"
+#include "test/support/support.h"
+
+#define OUTPUT_MAX 400000
+
+static char output[OUTPUT_MAX + 1];
+
+/* Runs the statement with standard error going to a file, whose content lands in `output`. */
+#define CAPTURE(statement)                                                                         \
+	do {                                                                                       \
+		FILE *file_ = tmpfile();                                                           \
+		int saved_ = dup(STDERR_FILENO);                                                   \
+		size_t size_;                                                                      \
+                                                                                                   \
+		assert_non_null(file_);                                                            \
+		assert_true(dup2(fileno(file_), STDERR_FILENO) >= 0);                              \
+		statement;                                                                         \
+		assert_true(dup2(saved_, STDERR_FILENO) >= 0);                                     \
+		close(saved_);                                                                     \
+		rewind(file_);                                                                     \
+		size_ = fread(output, 1, OUTPUT_MAX, file_);                                       \
+		output[size_] = '\0';                                                              \
+		fclose(file_);                                                                     \
+	} while (0)
+
+static void expect_members(const char *line, size_t size, const char *const *pairs)
+{
+	static const struct json_limits limits = { 1 << 20, 10, 1000, true };
+	struct arena arena = ARENA_INIT;
+	struct cJSON *json = NULL;
+	struct err err;
+	struct json_reader reader = { .arena = &arena, .err = &err };
+	struct json_at root;
+
+	if (json_parse(line, size, &limits, &json, &err) < 0)
+		fail_msg("%s: %.*s", err.text, (int)size, line);
+	root = json_root(json, "", &reader);
+	for (; *pairs; pairs += 2) {
+		const char *value;
+
+		assert_int_equal(json_text(&root, pairs[0], &value), 0);
+		assert_string_equal(value, pairs[1]);
+	}
+	json_free(json);
+	arena_done(&arena);
+}
+
+#define EXPECT(...)                                                                                \
+	expect_members(output, strlen(output), (const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_one_line(void **state)
+{
+	(void)state;
+	CAPTURE(log_info("scaled", "cluster", "a/b", "reason", "Demand", NULL));
+	EXPECT("level", "info", "message", "scaled", "cluster", "a/b", "reason", "Demand");
+	assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+	assert_int_equal(strncmp(output, "{\"time\":\"20", 11), 0);
+	assert_int_equal(output[32], 'Z');
+}
+
+static void test_any_text_is_valid_json(void **state)
+{
+	(void)state;
+	CAPTURE(log_error("m", "k", "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xff\xc3", "null", NULL, NULL));
+	EXPECT("level", "error", "message", "m", "k",
+	       "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd", "null", "");
+}
+
+static void test_invisible_characters_are_escaped(void **state)
+{
+	(void)state;
+	CAPTURE(log_error("m", "k", "a\xe2\x80\xae\xc2\x9b\xc3\xa9", NULL));
+	assert_non_null(strstr(output, "a\\u202e\\u009b\xc3\xa9"));
+}
+
+static void test_ceilings(void **state)
+{
+	char *huge = memory_alloc(100001);
+	size_t size;
+
+	(void)state;
+	memset(huge, 'x', 100000);
+	CAPTURE(log_warning("m", "k", huge, "after", "it", NULL));
+	size = strlen(output);
+	assert_in_range(size, 8192, 9000);
+	EXPECT("after", "it");
+	assert_non_null(strstr(output, "xxx...\""));
+
+	/* more pairs than fit in a line: those at the end are left out, the line stays whole */
+	memset(huge, '\x01', 100000);
+	CAPTURE(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f", huge,
+			    NULL));
+	size = strlen(output);
+	assert_in_range(size, 100000, 262144);
+	EXPECT("message", "m");
+	memory_free(huge);
+}
+
+static void test_levels(void **state)
+{
+	static const char *const words[] = { "debug", "info", "warning", "error" };
+	enum log_level level = LOG_ERROR;
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(words); i++) {
+		assert_int_equal(log_level_parse(words[i], &level), 0);
+		assert_int_equal(level, i);
+	}
+	assert_int_equal(log_level_parse("loud", &level), -1);
+	assert_int_equal(level, LOG_ERROR);
+	CAPTURE(log_debug("hidden", NULL));
+	assert_string_equal(output, "");
+	log_level_set(LOG_DEBUG);
+	CAPTURE(log_debug("shown", NULL));
+	EXPECT("level", "debug", "message", "shown");
+	log_level_set(LOG_ERROR);
+	CAPTURE(log_warning("hidden", NULL));
+	assert_string_equal(output, "");
+	log_level_set(LOG_INFO);
+}
+
+static void test_repeated_error(void **state)
+{
+	struct log_repeat repeat = { .text = NULL };
+	bool logged = false;
+
+	(void)state;
+	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
+	assert_true(logged);
+	EXPECT("level", "warning", "message", "unreachable", "object", "a/b", "error", "refused");
+	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
+	assert_false(logged);
+	assert_string_equal(output, "");
+	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "timeout"));
+	assert_true(logged);
+	EXPECT("error", "timeout");
+	CAPTURE(log_repeat_end(&repeat, "unreachable", "a/b"));
+	EXPECT("level", "info", "message", "unreachable ended", "object", "a/b", "times", "3");
+	CAPTURE(log_repeat_end(&repeat, "unreachable", "a/b"));
+	assert_string_equal(output, "");
+	log_repeat_done(&repeat);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_line),
+		cmocka_unit_test(test_any_text_is_valid_json),
+		cmocka_unit_test(test_invisible_characters_are_escaped),
+		cmocka_unit_test(test_ceilings),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_repeated_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* net/loop: timers, signals, time that stands still within a turn. */
+#include "net/loop.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/support/support.h"
+
+struct record {
+	struct loop *loop;
+	struct loop_timer *timer;
+	int count, limit;
+	int64_t after_ms;
+};
+
+static char order[64];
+static size_t order_size;
+
+static int setup(void **state)
+{
+	*state = loop_new();
+	order_size = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	loop_free(*state);
+	return 0;
+}
+
+static void note(void *context)
+{
+	order[order_size++] = *(const char *)context;
+	order[order_size] = '\0';
+}
+
+static void test_timers_fire_in_order_and_once(void **state)
+{
+	struct loop *loop = *state;
+	struct loop_timer *a = loop_timer_new(loop, note, "a");
+	struct loop_timer *b = loop_timer_new(loop, note, "b");
+	struct loop_timer *c = loop_timer_new(loop, note, "c");
+	struct loop_timer *stopped = loop_timer_new(loop, note, "x");
+	int64_t begin_ms = loop_monotonic_ms(loop);
+
+	loop_timer_start(a, 60);
+	loop_timer_start(b, 1);
+	loop_timer_start(c, 1000);
+	loop_timer_start(c, 30); /* starting again replaces */
+	loop_timer_start(stopped, 10);
+	loop_timer_stop(stopped);
+	loop_run(loop); /* ends by itself: nothing is left to wait for */
+	assert_string_equal(order, "bca");
+	assert_in_range(loop_monotonic_ms(loop) - begin_ms, 60, 900);
+	loop_timer_free(a);
+	loop_timer_free(b);
+	loop_timer_free(c);
+	loop_timer_free(stopped);
+	loop_timer_free(NULL);
+}
+
+static void again(void *context)
+{
+	struct record *record = context;
+
+	if (++record->count == record->limit) {
+		loop_timer_free(record->timer); /* inside its own callback */
+		loop_stop(record->loop);
+	} else {
+		loop_timer_start(record->timer, record->after_ms);
+	}
+}
+
+/* A timer that always starts itself with 0 (or less) leaves time for the others. */
+static void test_zero_does_not_starve(void **state)
+{
+	struct loop *loop = *state;
+	struct record record = { .loop = loop, .limit = 20, .after_ms = 0 };
+	struct loop_timer *other = loop_timer_new(loop, note, "o");
+
+	record.timer = loop_timer_new(loop, again, &record);
+	loop_timer_start(record.timer, -5);
+	loop_timer_start(other, 2);
+	loop_run(loop);
+	assert_int_equal(record.count, 20);
+	assert_string_equal(order, "o");
+	loop_timer_free(other);
+}
+
+static void signalled(void *context)
+{
+	struct record *record = context;
+
+	record->count++;
+	loop_stop(record->loop);
+}
+
+static void raise_usr1(void *context)
+{
+	(void)context;
+	assert_int_equal(raise(SIGUSR1), 0);
+}
+
+static void test_signal(void **state)
+{
+	struct loop *loop = *state;
+	struct record record = { .loop = loop };
+	struct loop_signal *signal = loop_signal_new(loop, SIGUSR1, signalled, &record);
+	struct loop_timer *timer = loop_timer_new(loop, raise_usr1, NULL);
+
+	loop_timer_start(timer, 1);
+	loop_run(loop);
+	assert_int_equal(record.count, 1);
+	loop_signal_free(signal);
+	loop_signal_free(NULL);
+	loop_timer_free(timer);
+}
+
+static int64_t wall_now(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
+}
+
+static void check_times(void *context)
+{
+	struct loop *loop = context;
+	time_ms wall = loop_wall(loop);
+	int64_t monotonic = loop_monotonic_ms(loop);
+
+	assert_in_range(wall_now() - wall + 100, 0, 1000);
+	(void)poll(NULL, 0, 30); /* a slow callback */
+	assert_int_equal(loop_wall(loop), wall);
+	assert_int_equal(loop_monotonic_ms(loop), monotonic);
+	order[order_size++] = 't';
+}
+
+static void test_time_stands_still_within_a_turn(void **state)
+{
+	struct loop *loop = *state;
+	struct loop_timer *first = loop_timer_new(loop, check_times, loop);
+	struct loop_timer *second = loop_timer_new(loop, check_times, loop);
+	time_ms before = loop_wall(loop);
+
+	loop_timer_start(first, 1);
+	loop_timer_start(second, 60);
+	loop_run(loop);
+	assert_int_equal(order_size, 2);
+	assert_true(loop_wall(loop) >= before + 59);
+	loop_timer_free(first);
+	loop_timer_free(second);
+}
+
+static void test_stop_before_run_is_no_hang(void **state)
+{
+	struct loop *loop = *state;
+	struct loop_timer *timer = loop_timer_new(loop, note, "t");
+
+	loop_timer_start(timer, 1);
+	loop_stop(loop);
+	loop_timer_free(timer);
+}
+
+/* Writing to a closed peer is an error value, not the end of the program. */
+static void test_no_sigpipe(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	assert_int_equal(write(ends[1], "x", 1), -1);
+	close(ends[1]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_timers_fire_in_order_and_once),
+		TEST(test_zero_does_not_starve),
+		TEST(test_signal),
+		TEST(test_time_stands_still_within_a_turn),
+		TEST(test_stop_before_run_is_no_hang),
+		TEST(test_no_sigpipe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

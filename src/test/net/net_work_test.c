@@ -1,0 +1,281 @@
+/* net/work: jobs off the loop, in the order of their starts; cancelling; memory that jobs still read;
+ * the end of a loop while a job runs. No test depends on how fast a job is. */
+#include "net/work.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/loop.h"
+#include "test/support/support.h"
+
+#define JOBS 12
+
+struct fixture {
+	struct loop *loop;
+	sem_t gate, running; /* a job posts `running` and waits for `gate`, where it is gated */
+	char done[256];      /* names of jobs in the order of their ends */
+	size_t left;
+	atomic_int busy, busiest;
+};
+
+struct task {
+	struct fixture *fixture;
+	struct work_job *job;
+	const char *name;
+	bool gated, watches; /* for the gate; for its own cancelling */
+	pthread_t thread;
+	struct task *then; /* started when it is done */
+};
+
+static void note(struct task *task, const char *prefix)
+{
+	struct fixture *f = task->fixture;
+	size_t size = strlen(f->done);
+
+	snprintf(f->done + size, sizeof(f->done) - size, "%s%s ", prefix, task->name);
+	if (--f->left == 0)
+		loop_stop(f->loop);
+}
+
+static void task_run(void *context, const struct work_job *job)
+{
+	struct task *task = context;
+	struct fixture *f = task->fixture;
+	int busy = atomic_fetch_add(&f->busy, 1) + 1;
+
+	if (busy > atomic_load(&f->busiest))
+		atomic_store(&f->busiest, busy);
+	task->thread = pthread_self();
+	if (task->gated || task->watches)
+		sem_post(&f->running);
+	while (task->gated && sem_wait(&f->gate) != 0)
+		;
+	while (task->watches && !work_is_cancelled(job))
+		;
+	atomic_fetch_sub(&f->busy, 1);
+}
+
+static void task_start(struct task *task);
+
+static void task_done(void *context)
+{
+	struct task *task = context;
+
+	task->job = NULL;
+	if (task->then)
+		task_start(task->then);
+	note(task, "");
+}
+
+static void task_drop(void *context)
+{
+	struct task *task = context;
+
+	task->job = NULL;
+	note(task, "-");
+}
+
+static void task_start(struct task *task)
+{
+	static const struct work_functions functions = { task_run, task_done, task_drop };
+
+	task->job = work_start(task->fixture->loop, &functions, task);
+}
+
+static int setup(void **state)
+{
+	static struct fixture fixture;
+
+	memset(&fixture, 0, sizeof(fixture));
+	fixture.loop = loop_new();
+	sem_init(&fixture.gate, 0, 0);
+	sem_init(&fixture.running, 0, 0);
+	*state = &fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	loop_free(f->loop);
+	sem_destroy(&f->gate);
+	sem_destroy(&f->running);
+	return 0;
+}
+
+static void open_gate(struct fixture *f, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sem_post(&f->gate);
+}
+
+static void await_running(struct fixture *f, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		while (sem_wait(&f->running) != 0)
+			;
+}
+
+static void test_a_job_runs_on_another_thread_and_ends_on_the_loop(void **state)
+{
+	struct fixture *f = *state;
+	struct task task = { .fixture = f, .name = "a" };
+
+	f->left = 1;
+	task_start(&task);
+	assert_string_equal(f->done, ""); /* never in the call */
+	loop_run(f->loop);
+	assert_string_equal(f->done, "a ");
+	assert_false(pthread_equal(task.thread, pthread_self()));
+	assert_int_equal(work_count(f->loop), 0);
+}
+
+/* All but one of the places are taken, so the others run one after the other. */
+static void test_first_come_first_served(void **state)
+{
+	static const char *const names[JOBS] = { "0", "1", "2", "3", "4", "5",
+						 "6", "7", "8", "9", "a", "b" };
+	struct fixture *f = *state;
+	struct task blocks[WORK_JOBS_MAX], tasks[JOBS];
+	struct task again = { .fixture = f, .name = "again" };
+	size_t taken = work_at_once() - 1;
+
+	assert_in_range(taken, 1, WORK_JOBS_MAX - 1);
+	for (size_t i = 0; i < taken; i++) {
+		blocks[i] = (struct task){ .fixture = f, .name = "block", .gated = true };
+		task_start(&blocks[i]);
+	}
+	await_running(f, taken);
+	for (size_t i = 0; i < JOBS; i++) {
+		tasks[i] = (struct task){ .fixture = f, .name = names[i] };
+		tasks[i].then = i == 0 ? &again : NULL;
+		task_start(&tasks[i]);
+	}
+	assert_int_equal(work_count(f->loop), taken + JOBS);
+	f->left = JOBS + 1;
+	loop_run(f->loop);
+	assert_string_equal(f->done, "0 1 2 3 4 5 6 7 8 9 a b again ");
+	assert_int_equal(atomic_load(&f->busiest), taken + 1);
+	f->left = SIZE_MAX;
+	open_gate(f, taken);
+	work_stop(f->loop); /* before the tasks go out of scope */
+}
+
+static void test_a_cancelled_job_that_waits_never_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct task busy[WORK_JOBS_MAX], waits = { .fixture = f, .name = "w", .gated = true };
+
+	f->left = WORK_JOBS_MAX + 1;
+	for (size_t i = 0; i < WORK_JOBS_MAX; i++) {
+		busy[i] = (struct task){ .fixture = f, .name = "b", .gated = true };
+		task_start(&busy[i]);
+	}
+	task_start(&waits);
+	work_cancel(waits.job);
+	assert_string_equal(f->done, "-w "); /* at once */
+	open_gate(f, WORK_JOBS_MAX);
+	loop_run(f->loop);
+	assert_null(strstr(f->done + 3, "w"));
+}
+
+static void test_a_cancelled_job_that_runs_is_dropped_when_it_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct task runs = { .fixture = f, .name = "r", .gated = true };
+
+	f->left = 1;
+	task_start(&runs);
+	await_running(f, 1);
+	work_cancel(runs.job);
+	assert_string_equal(f->done, ""); /* it still reads what it owns */
+	open_gate(f, 1);
+	loop_run(f->loop);
+	assert_string_equal(f->done, "-r ");
+}
+
+static void release(void *memory)
+{
+	(*(int *)memory)++;
+}
+
+static void test_memory_is_kept_while_an_earlier_job_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct task first = { .fixture = f, .name = "1", .gated = true };
+	struct task second = { .fixture = f, .name = "2", .watches = true };
+	int early = 0, between = 0, late = 0;
+
+	work_retire(f->loop, release, &early);
+	assert_int_equal(early, 1); /* no job: at once */
+	f->left = 1;
+	task_start(&first);
+	work_retire(f->loop, release, &between);
+	task_start(&second);
+	work_retire(f->loop, release, &late);
+	await_running(f, 2);
+	assert_int_equal(between, 0);
+	open_gate(f, 1);
+	loop_run(f->loop); /* until the first has ended */
+	(void)between;
+	f->left = 1;
+	work_cancel(second.job);
+	loop_run(f->loop);
+	assert_int_equal(between, 1);
+	assert_int_equal(late, 1);
+	assert_string_equal(f->done, "1 -2 ");
+}
+
+static void test_stopping_cancels_and_awaits_what_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct task runs = { .fixture = f, .name = "r", .watches = true };
+	int retired = 0;
+
+	f->left = SIZE_MAX;
+	task_start(&runs);
+	await_running(f, 1);
+	work_retire(f->loop, release, &retired);
+	work_stop(f->loop);
+	assert_string_equal(f->done, "-r ");
+	assert_int_equal(retired, 1);
+	work_stop(f->loop); /* again is fine */
+}
+
+static void test_a_loop_is_freed_while_a_job_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct task runs = { .fixture = f, .name = "r", .watches = true };
+	struct task waits[JOBS];
+
+	f->left = SIZE_MAX;
+	task_start(&runs);
+	await_running(f, 1);
+	for (size_t i = 0; i < JOBS; i++) {
+		waits[i] = (struct task){ .fixture = f, .name = "w" };
+		task_start(&waits[i]);
+	}
+	loop_free(f->loop);
+	assert_non_null(strstr(f->done, "-r "));
+	f->loop = loop_new(); /* for teardown */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_job_runs_on_another_thread_and_ends_on_the_loop),
+		TEST(test_first_come_first_served),
+		TEST(test_a_cancelled_job_that_waits_never_runs),
+		TEST(test_a_cancelled_job_that_runs_is_dropped_when_it_ends),
+		TEST(test_memory_is_kept_while_an_earlier_job_runs),
+		TEST(test_stopping_cancels_and_awaits_what_runs),
+		TEST(test_a_loop_is_freed_while_a_job_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* A client of the API server against a server that follows a list of steps: request n gets step n,
+ * whatever connection it comes on; after the last step the server only holds connections.
+ * Header only. */
+#ifndef TEST_SUPPORT_KUBE_SCRIPT_H
+#define TEST_SUPPORT_KUBE_SCRIPT_H
+
+#include "base/buf.h"
+#include "kube/kube_client.h"
+#include "test/support/loop_wait.h"
+#include "test/support/scripted_server.h"
+#include "test/support/support.h"
+#include "test/support/temp_files.h"
+
+#define WAIT_MS 20000
+
+enum step_kind {
+	STEP_ANSWER = 0,   /* status, headers, text as the body */
+	STEP_STREAM,       /* 200 and text in one chunk, then the regular end */
+	STEP_STREAM_HOLD,  /* ..., then silence */
+	STEP_STREAM_CUT,   /* ..., then FIN in the middle */
+	STEP_STREAM_HALF,  /* ..., then FIN in the middle, and reads on */
+	STEP_STREAM_RESET, /* ..., then RST, which may overtake the text */
+	STEP_STREAM_BYTES, /* each byte in a chunk of its own, then silence */
+	STEP_HOLD,         /* no answer at all */
+	STEP_RESET,
+};
+
+/* In text a ' stands for ". */
+struct step {
+	const char *expect; /* part of "METHOD /path?query", NULL: anything */
+	enum step_kind kind;
+	int status; /* 0: 200 */
+	const char *headers, *text;
+};
+
+struct kube_script {
+	struct loop *loop;
+	struct https *https;
+	struct scripted_server *server;
+	struct kube_config *config;
+	struct kube_client *client;
+	char *directory;  /* made by script_start unless it is there already */
+	const char *user; /* of the kubeconfig; NULL: the file token, with t1 in it */
+	int64_t exec_pause_ms;
+	const struct step *steps;
+	size_t step_count;
+	_Atomic size_t step;
+	_Atomic bool surprised; /* a request was not the expected one */
+	struct buf seen;        /* for the tests: what the callbacks saw */
+	int calls_done;
+};
+
+static inline char *script_text(const char *text)
+{
+	char *copy = memory_strdup(text ? text : "");
+
+	for (char *c = copy; *c; c++) {
+		if (*c == '\'')
+			*c = '"';
+	}
+	return copy;
+}
+
+static inline void script_send_bytes(struct exchange *exchange, const char *text)
+{
+	size_t size = strlen(text);
+	char *chunks = memory_alloc(size * 6);
+
+	for (size_t i = 0; i < size; i++) {
+		memcpy(chunks + i * 6, "1\r\n?\r\n", 6);
+		chunks[i * 6 + 3] = text[i];
+	}
+	exchange_send(exchange, chunks, size * 6);
+	memory_free(chunks);
+}
+
+static inline void script_play(struct exchange *exchange, const struct step *step)
+{
+	char *text = script_text(step->text);
+
+	switch (step->kind) {
+	case STEP_ANSWER:
+		exchange_answer(exchange, step->status ? step->status : 200,
+				step->headers ? step->headers : "", text);
+		break;
+	case STEP_STREAM:
+	case STEP_STREAM_HOLD:
+	case STEP_STREAM_CUT:
+	case STEP_STREAM_HALF:
+	case STEP_STREAM_RESET:
+	case STEP_STREAM_BYTES:
+		exchange_open_stream(exchange);
+		if (step->kind == STEP_STREAM_BYTES)
+			script_send_bytes(exchange, text);
+		else if (*text)
+			exchange_chunk(exchange, text, strlen(text));
+		if (step->kind == STEP_STREAM)
+			exchange_end_stream(exchange);
+		else if (step->kind == STEP_STREAM_CUT)
+			exchange->closed = true;
+		else if (step->kind == STEP_STREAM_RESET)
+			exchange_reset(exchange);
+		else if (step->kind == STEP_STREAM_HALF)
+			exchange_half_close(exchange);
+		else
+			exchange_hold(exchange);
+		break;
+	case STEP_HOLD:
+		exchange_hold(exchange);
+		break;
+	case STEP_RESET:
+		exchange_reset(exchange);
+		break;
+	}
+	memory_free(text);
+}
+
+static inline void script_request(struct exchange *exchange, void *context)
+{
+	struct kube_script *script = context;
+	size_t number = atomic_fetch_add(&script->step, 1);
+	char line[8192];
+
+	if (number >= script->step_count) {
+		exchange_hold(exchange);
+		return;
+	}
+	(void)snprintf(line, sizeof(line), "%s %s", exchange->method, exchange->path);
+	if (script->steps[number].expect && !strstr(line, script->steps[number].expect)) {
+		print_error("step %zu: \"%s\" is not in \"%s\"\n", number,
+			    script->steps[number].expect, line);
+		script->surprised = true;
+	}
+	script_play(exchange, &script->steps[number]);
+}
+
+static inline void script_start(struct kube_script *script, server_script *answer,
+				const struct kube_client_options *options)
+{
+	char text[1024];
+	char *path;
+	struct err err;
+
+	script->loop = loop_new();
+	script->https = https_new(script->loop, "rayscaler/test");
+	script->server = server_start(answer, script);
+	if (!script->directory)
+		script->directory = temp_directory();
+	temp_write(script->directory, "token", "t1");
+	(void)snprintf(text, sizeof(text),
+		       "current-context: x\n"
+		       "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]\n"
+		       "users: [{name: u, user: {%s}}]\n"
+		       "contexts: [{name: x, context: {cluster: c, user: u}}]\n",
+		       script->server->port, script->user ? script->user : "tokenFile: token");
+	temp_write(script->directory, "config", text);
+	path = temp_path(script->directory, "config");
+	script->config = kube_config_load(
+		&(struct kube_config_options){ .kubeconfig = path,
+					       .exec_pause_ms = script->exec_pause_ms },
+		&err);
+	CHECK(script->config);
+	memory_free(path);
+	script->client = kube_client_new(script->loop, script->https, script->config, options);
+	buf_init(&script->seen, 64 << 20);
+}
+
+static inline void script_steps(struct kube_script *script, const struct step *steps, size_t count)
+{
+	script->steps = steps;
+	script->step_count = count;
+	script_start(script, script_request, &KUBE_CLIENT_OPTIONS_INIT);
+}
+
+static inline void script_done(struct kube_script *script)
+{
+	kube_client_free(script->client);
+	https_free(script->https);
+	loop_free(script->loop);
+	server_stop(script->server);
+	kube_config_free(script->config);
+	temp_done(script->directory);
+	buf_done(&script->seen);
+	if (script->surprised)
+		fail_msg("a request was not the expected one");
+}
+
+#endif
