@@ -228,7 +228,7 @@ static void test_a_standby_stays_ready(void **state)
 	(void)state;
 	lease_server_set("{'holderIdentity': 'other', 'leaseDurationSeconds': 60}");
 	options.leader_elect_resource_namespace = "a";
-	control.leader = leader_new(&control, script.config, &callbacks);
+	control.leader = leader_new(&control, script_config(&script), &callbacks);
 	assert_true(loop_wait_until(script.loop, knows_holder, NULL, WAIT_MS));
 	expect_ready(503, "");
 	start_informers();

@@ -64,14 +64,7 @@ static struct leader *enter(void)
 {
 	static const struct leader_callbacks callbacks = { .begin = begin, .lost = lost };
 
-	char *path = temp_path(script.directory, "config");
-	struct err err;
-	struct kube_config *config =
-		kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
-
-	memory_free(path);
-	assert_non_null(config);
-	return leader_new(&control, config, &callbacks);
+	return leader_new(&control, script_config(&script), &callbacks);
 }
 
 static int setup_leader(void **state)

@@ -134,12 +134,24 @@ static inline void script_request(struct exchange *exchange, void *context)
 	script_play(exchange, &script->steps[number]);
 }
 
+/* The configuration of the client, once more; the caller owns it. */
+static inline struct kube_config *script_config(const struct kube_script *script)
+{
+	char *path = temp_path(script->directory, "config");
+	struct kube_config_options options = { .kubeconfig = path,
+					       .exec_pause_ms = script->exec_pause_ms };
+	struct err err;
+	struct kube_config *config = kube_config_load(&options, &err);
+
+	CHECK(config);
+	memory_free(path);
+	return config;
+}
+
 static inline void script_start(struct kube_script *script, server_script *answer,
 				const struct kube_client_options *options)
 {
 	char text[1024];
-	char *path;
-	struct err err;
 
 	script->loop = loop_new();
 	script->https = https_new(script->loop, "rayscaler/test");
@@ -154,13 +166,7 @@ static inline void script_start(struct kube_script *script, server_script *answe
 		       "contexts: [{name: x, context: {cluster: c, user: u}}]\n",
 		       script->server->port, script->user ? script->user : "tokenFile: token");
 	temp_write(script->directory, "config", text);
-	path = temp_path(script->directory, "config");
-	script->config = kube_config_load(
-		&(struct kube_config_options){ .kubeconfig = path,
-					       .exec_pause_ms = script->exec_pause_ms },
-		&err);
-	CHECK(script->config);
-	memory_free(path);
+	script->config = script_config(script);
 	script->client = kube_client_new(script->loop, script->https, script->config, options);
 	buf_init(&script->seen, 64 << 20);
 }
