@@ -221,19 +221,6 @@ static bool knows_holder(void *context)
 	return strcmp(leader_holder(control.leader), "other") == 0;
 }
 
-/* The leader takes it. */
-static struct kube_config *own_config(void)
-{
-	char *path = temp_path(script.directory, "config");
-	struct err err;
-	struct kube_config *config =
-		kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
-
-	memory_free(path);
-	assert_non_null(config);
-	return config;
-}
-
 static void test_a_standby_stays_ready(void **state)
 {
 	static const struct leader_callbacks callbacks = { .begin = began, .lost = lost };
@@ -241,11 +228,7 @@ static void test_a_standby_stays_ready(void **state)
 	(void)state;
 	lease_server_set("{'holderIdentity': 'other', 'leaseDurationSeconds': 60}");
 	options.leader_elect_resource_namespace = "a";
-<<<<<<< Updated upstream:src/test/ctl/ctl_endpoints_test.c
 	control.leader = leader_new(&control, script_config(&script), &callbacks);
-=======
-	control.leader = leader_new(&control, own_config(), &callbacks);
->>>>>>> Stashed changes:src/test/ctl_endpoints_test.c
 	assert_true(loop_wait_until(script.loop, knows_holder, NULL, WAIT_MS));
 	expect_ready(503, "");
 	start_informers();
