@@ -113,7 +113,7 @@ def check_told(fleet: Fleet, leader: Any, work_dir: Any) -> None:
     url = leader.address("metrics")
     said = Cli(fleet.server, fleet.namespace, work_dir).run("status", "--controller-url", url).stdout
     assert "max-gpus-total 2 allows no more" in " ".join(said.split()), said
-    assert "GPUs given away: 2 of 2 (max-gpus-total)\n" in said, said
+    assert "GPUs allocated: 2 of 2 (max-gpus-total)\n" in said, said
 
 
 def test_a_lowered_ceiling_stops_no_busy_worker(shared, controller):

@@ -280,7 +280,7 @@ static void add_ceilings(const struct status_answer *answer, const struct footer
 
 		if (is_shown(answer, ceiling->namespace_))
 			add_line(footer,
-				 arena_printf(footer->arena, "GPUs given away: %s of %s%s%s (%s)",
+				 arena_printf(footer->arena, "GPUs allocated: %s of %s%s%s (%s)",
 					      resource_amount_text(footer->arena, ceiling->counted),
 					      resource_amount_text(footer->arena, ceiling->amount),
 					      total ? "" : " in namespace ", ceiling->namespace_,

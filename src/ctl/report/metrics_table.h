@@ -12,7 +12,7 @@
 	  "namespace,raycluster,NodeType,SessionName", "Nodes that Ray knows, by group.")          \
 	X(GAUGE, RAY_PENDING_NODES, "autoscaler_pending_nodes",                                    \
 	  "namespace,raycluster,NodeType,SessionName",                                             \
-	  "Workers asked for that have not joined Ray, by group.")                                 \
+	  "Launched workers that are not registered in Ray, by group.")                            \
 	X(GAUGE, RAY_RECENTLY_FAILED_NODES, "autoscaler_recently_failed_nodes",                    \
 	  "namespace,raycluster,NodeType,SessionName",                                             \
 	  "Workers whose Pod is still there and that are over: raylet dead, Pod finished or "      \
@@ -24,13 +24,13 @@
 	  "Logical resources of the nodes that Ray knows; memory in bytes.")                       \
 	X(GAUGE, RAY_PENDING_RESOURCES, "autoscaler_pending_resources",                            \
 	  "namespace,raycluster,resource,SessionName",                                             \
-	  "Logical resources of the workers asked for that have not joined Ray.")                  \
+	  "Logical resources of the launched workers that are not registered in Ray.")             \
 	X(HISTOGRAM, RAY_UPDATE_TIME, "autoscaler_update_time_seconds",                            \
 	  "namespace,raycluster,SessionName", "Duration of one pass over this cluster.")           \
 	X(COUNTER, RAY_STARTED_NODES, "autoscaler_started_nodes_total",                            \
-	  "namespace,raycluster,SessionName", "Workers asked for by accepted patches.")            \
+	  "namespace,raycluster,SessionName", "Workers launched by accepted patches.")             \
 	X(COUNTER, RAY_STOPPED_NODES, "autoscaler_stopped_nodes_total",                            \
-	  "namespace,raycluster,SessionName", "Workers taken away by accepted patches.")           \
+	  "namespace,raycluster,SessionName", "Workers terminated by accepted patches.")           \
 	X(COUNTER, RAY_UPDATE_LOOP_EXCEPTIONS, "autoscaler_update_loop_exceptions_total",          \
 	  "namespace,raycluster,SessionName",                                                      \
 	  "Passes in which Ray could not be read or the RayCluster not be patched.")               \
@@ -48,7 +48,7 @@
 	X(GAUGE, GROUP_MAX_REPLICAS, "rayscaler_group_max_replicas", "namespace,raycluster,group", \
 	  "maxReplicas of the group.")                                                             \
 	X(GAUGE, GROUP_BACKOFF, "rayscaler_group_backoff", "namespace,raycluster,group,cause",     \
-	  "1 while the group is in back-off because it brings no capacity; causes: "               \
+	  "1 while the group is in backoff because it gets no capacity; causes: "                  \
 	  "docs/REASONS.md.")                                                                      \
 	X(GAUGE, GPUS_WANTED, "rayscaler_gpus_wanted", "namespace,raycluster,group",               \
 	  "GPUs of the replicas that the last decision wants.")                                    \
@@ -79,7 +79,7 @@
 /* Our own, of the whole program. */
 #define METRICS_PROGRAM_TABLE(X)                                                                   \
 	X(GAUGE, BUILD_INFO, "rayscaler_build_info", "version", "1, with the version as label.")   \
-	X(GAUGE, LEADER, "rayscaler_leader", "", "1 when this replica acts, 0 when it waits.")     \
+	X(GAUGE, LEADER, "rayscaler_leader", "", "1 when this replica leads, 0 when it waits.")    \
 	X(GAUGE, CLUSTERS, "rayscaler_clusters", "state",                                          \
 	  "RayClusters that are seen; state is managed or hands_off.")                             \
 	X(GAUGE, GPUS_CEILING, "rayscaler_gpus_ceiling", "scope,namespace",                        \
