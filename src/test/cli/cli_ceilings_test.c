@@ -28,8 +28,7 @@ static void test_ceilings_over_several_clusters(void **state)
 	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "GPUs allocated: 6.5 of 8 (max-gpus-total)\n");
-	EXPECT(result.output,
-	       "GPUs allocated: 2 of 4 in namespace ray (max-gpus-per-namespace)\n");
+	EXPECT(result.output, "GPUs allocated: 2 of 4 in namespace ray (max-gpus-per-namespace)\n");
 	assert_null(strstr(result.output, "other"));
 	CLI_RUN(&result, cli_status, "status", "-o", "json", "--controller-url", url);
 	EXPECT(result.output, "\"gpuCeilings\"");
