@@ -144,6 +144,8 @@ static void feed_open(struct object_skeleton *skeleton, char c)
 	}
 	skeleton->nested++;
 	keep(skeleton, c);
+	if (skeleton->nested > OBJECT_SKELETON_NESTED_MAX)
+		skeleton->value.overflowed = true;
 }
 
 static void feed_close(struct object_skeleton *skeleton, char c)

@@ -15,6 +15,8 @@
 
 #define OBJECT_SKELETON_VALUE_MAX ((size_t)4096)
 #define OBJECT_SKELETON_LEVELS 4
+/* Containers in one value; a deeper value is left out, so that the result is read whatever is in it. */
+#define OBJECT_SKELETON_NESTED_MAX ((size_t)8)
 
 struct object_skeleton_member;
 

@@ -127,6 +127,9 @@ static void test_skeleton(void **state)
 		  false },
 		{ "{\"type\":\"ADDED\",\"object\":{\"x\":[\"}\"],\"metadata\":{\"name\":\"n\"}}}",
 		  "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n\"}}}", true },
+		{ "{\"kind\":[[[[[[[[1]]]]]]]],\"apiVersion\":[[[[[[[[[1]]]]]]]]],"
+		  "\"metadata\":{\"uid\":{\"a\":[[[[[[[[[1]]]]]]]]]},\"name\":\"n\"}}",
+		  "{\"kind\":[[[[[[[[1]]]]]]]],\"metadata\":{\"name\":\"n\"}}", false },
 		{ "{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}",
 		  "{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}", false },
 	};

@@ -1,7 +1,7 @@
 /* Every field that the decoders of Kubernetes objects ask for, and values of it that a hostile tenant may write.
  *
- * The fields are not listed anywhere: a complete sample of each kind (src/test/data/objects/KIND.yaml and
- * KIND.*.yaml) is decoded, and what the decoder looks up in its tree is recorded. A field that a decoder asks
+ * The fields are not listed anywhere: a complete sample of each kind (src/test/data/objects/KIND.yaml,
+ * KIND.other.yaml, KIND.old.yaml) is decoded, and what the decoder looks up in its tree is recorded. A field that a decoder asks
  * for and no sample has fails hostile_missing, so that a new field joins with one line of a sample.
  *
  * The header defines cJSON_GetObjectItemCaseSensitive in place of the library's: it is how codec/text/json finds a
@@ -27,7 +27,7 @@
 
 #define HOSTILE_DIRECTORY "src/test/data/objects"
 #define HOSTILE_LONG_BYTES ((size_t)1 << 20)
-#define HOSTILE_DEPTH 5000
+#define HOSTILE_DEPTH 500
 #define HOSTILE_FIELDS_MAX 400
 #define HOSTILE_FILE_MAX ((size_t)1 << 20)
 
@@ -47,7 +47,7 @@ enum hostile_mutation {
 };
 
 static const char *const hostile_mutation_names[] = {
-	"NUL",         "lone surrogate", "1 MiB string", "5,000 levels",  "wrong type",
+	"NUL",         "lone surrogate", "1 MiB string", "500 levels",    "wrong type",
 	"huge number", "1e999",          "negative",     "duplicate key",
 };
 
@@ -57,12 +57,18 @@ enum hostile_result {
 	HOSTILE_NOTED,
 	HOSTILE_UNREADABLE,
 	HOSTILE_NAMELESS,
+	HOSTILE_REFUSED, /* by an API server */
+	HOSTILE_RESULTS,
 };
 
-static const char *const hostile_result_names[] = { "-", "read", "noted", "unreadable",
-						    "nameless" };
+static const char *const hostile_result_names[] = { "-",          "read",     "noted",
+						    "unreadable", "nameless", "refused" };
 
 /* ---- kinds ---- */
+
+/* For members that exclude each other. */
+static const char *const hostile_samples[] = { "", ".other", ".old" };
+#define HOSTILE_SAMPLES (sizeof(hostile_samples) / sizeof(hostile_samples[0]))
 
 struct hostile_field {
 	const char *path; /* "spec.containers[].name" */
@@ -73,7 +79,7 @@ struct hostile_field {
 
 struct hostile_kind {
 	const struct kube_type *type;
-	struct cJSON *trees[2]; /* of the samples, the complete one first; NULL: none */
+	struct cJSON *trees[HOSTILE_SAMPLES]; /* the complete one first; NULL: none */
 	struct hostile_field fields[HOSTILE_FIELDS_MAX];
 	size_t count;
 };
@@ -271,12 +277,12 @@ static const char *hostile_load(struct hostile_kind *kind, const struct kube_typ
 	const char *missing = NULL;
 
 	*kind = (struct hostile_kind){ .type = type };
-	kind->trees[0] = hostile_sample(type->kind, "");
-	kind->trees[1] = hostile_sample(type->kind, ".other");
+	for (size_t i = 0; i < HOSTILE_SAMPLES; i++)
+		kind->trees[i] = hostile_sample(type->kind, hostile_samples[i]);
 	CHECK(kind->trees[0]);
-	for (size_t i = 0; i < 2 && kind->trees[i]; i++)
+	for (size_t i = 0; i < HOSTILE_SAMPLES && kind->trees[i]; i++)
 		hostile_decode_sample(type, kind->trees[i], &asked);
-	for (size_t i = 0; i < 2 && kind->trees[i]; i++)
+	for (size_t i = 0; i < HOSTILE_SAMPLES && kind->trees[i]; i++)
 		hostile_collect(kind, &asked, &present, kind->trees[i], kind->trees[i], "");
 	for (size_t i = 0; i < asked.count && !missing; i++) {
 		const char *path = asked.entries[i].key;
@@ -307,8 +313,8 @@ static const char *hostile_load_all(void)
 static void hostile_free_all(void)
 {
 	for (size_t i = 0; i < HOSTILE_KINDS; i++) {
-		cJSON_Delete(hostile_kinds[i].trees[0]);
-		cJSON_Delete(hostile_kinds[i].trees[1]);
+		for (size_t t = 0; t < HOSTILE_SAMPLES; t++)
+			cJSON_Delete(hostile_kinds[i].trees[t]);
 	}
 	arena_done(&hostile_arena);
 }
