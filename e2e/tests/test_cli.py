@@ -250,7 +250,7 @@ def test_status_explain_snapshot_and_request_with_a_controller(scaled, api_serve
     wait_until(lambda: one.replicas() == 1, 20, "the requested worker")
     wait_until(lambda: rows(cli.run("status", *way).stdout)[0]["GPUS"] == "0/1", 60, "the worker to join")
     wait_until(lambda: "NeededByRequest" in cli.run("explain", "shared", *way).stdout, 20, "the worker to be kept")
-    assert "kept while it stands: shared-gpu-group-" in cli.run("request", "shared", "--bundles", '[{"GPU": 1}]', *way).stdout
+    assert "kept while it holds: shared-gpu-group-" in cli.run("request", "shared", "--bundles", '[{"GPU": 1}]', *way).stdout
     cli.run("request", "shared", "--clear", *way)
     one.wait_empty()
 

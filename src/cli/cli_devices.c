@@ -18,8 +18,8 @@
 
 static const char help[] =
 	"usage: @ devices [--device-table FILE] [-o text|json]\n"
-	"Shows which resource names of Pods are accelerators, what an amount of 1 is,\n"
-	"what KubeRay tells Ray of it, and what a group declares where it tells nothing.\n" DEVICE_FILE_HELP
+	"Shows the resource names of accelerators, the meaning of an amount of 1, Ray's\n"
+	"name as passed by KubeRay, and the declaration where KubeRay passes none.\n" DEVICE_FILE_HELP
 	"  -o, --output FORMAT  text (default) or json\n"
 	"exit status: 0 it was shown, 1 the file is wrong, 2 wrong usage\n";
 

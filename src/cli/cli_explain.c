@@ -16,10 +16,11 @@
 
 static const char help[] =
 	"usage: @ explain CLUSTER [-n NS] [-o text|json] [flags]\n"
-	"Says of one RayCluster what waits in Ray and which worker it is for, what cannot\n"
-	"be served and why, why each worker stays or goes, which groups are in back-off.\n"
-	"The running controller is asked for what it decides from. Without one the answer\n"
-	"is made from the API objects, and says that Ray's view is missing.\n"
+	"Explains one RayCluster: the worker for each pending bundle, the reason for each\n"
+	"bundle that cannot be served, the reason why each worker is kept or terminated,\n"
+	"and the groups in backoff.\n"
+	"The running controller provides the data of its next decision. Without one the\n"
+	"answer is made from the API objects, without Ray's view.\n"
 	"  -o, --output FORMAT           text (default) or json, the form of \"plan\"\n" SESSION_HELP
 	"exit status: 0 it was explained, 1 it could not be, 2 wrong usage\n";
 

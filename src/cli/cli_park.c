@@ -10,7 +10,7 @@ static const char help[] =
 	"usage: @ park\n"
 	"Does nothing until SIGTERM or SIGINT: the autoscaler container of a head Pod\n"
 	"whose cluster is scaled by a rayscaler controller.\n"
-	"exit status: 0 it was told to end, 2 wrong usage\n";
+	"exit status: 0 it was stopped by a signal, 2 wrong usage\n";
 
 /* KubeRay insists on an `autoscaler` container in the head Pod; in controller mode it has
  * nothing to do. It must end at once on SIGTERM, also as process 1, where the kernel ignores

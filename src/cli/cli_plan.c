@@ -26,12 +26,12 @@ struct plan_arguments {
 
 static const char help[] =
 	"usage: @ plan -f FILE [-o text|json] [--debug] [--device-table FILE]\n"
-	"Decides for the Snapshot in FILE and prints the Plan: what would be done, and\n"
-	"why. Nothing is read from a cluster, the network or the clock.\n"
+	"Decides for the Snapshot in FILE and prints the Plan: the changes with their\n"
+	"reasons. Nothing is read from a cluster, the network or the clock.\n"
 	"  -f, --file FILE      YAML or JSON, - is standard input\n"
 	"  -o, --output FORMAT  text (default) or json\n"
-	"  --debug              also say what was placed on which worker\n" DEVICE_FILE_HELP
-	"                       (then those of the Snapshot do not count)\n"
+	"  --debug              also print the bundles placed on each worker\n" DEVICE_FILE_HELP
+	"                       (replaces the table of the Snapshot)\n"
 	"exit status: 0 a plan was made, 1 the input is wrong, 2 wrong usage\n";
 
 static int check_arguments(struct plan_arguments *arguments, struct err *err)

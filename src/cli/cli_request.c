@@ -22,10 +22,10 @@
 static const char help[] =
 	"usage: @ request CLUSTER --bundles LIST [-n NS] [flags]\n"
 	"       @ request CLUSTER --clear [-n NS] [flags]\n"
-	"Asks for room in a RayCluster ahead of demand, and keeps it: writes the\n"
-	"annotation " ANNOTATION_REQUEST_RESOURCES ", which stands until it is\n"
+	"Requests room in a RayCluster ahead of demand, and keeps it: writes the\n"
+	"annotation " ANNOTATION_REQUEST_RESOURCES ", which holds until it is\n"
 	"changed or cleared.\n"
-	"Prints what was there before, which groups grow and which workers are kept.\n"
+	"Prints the previous value, the groups that grow and the workers that are kept.\n"
 	"  --bundles LIST                JSON, as bundles= of Ray's request_resources:\n"
 	"                                '[{\"GPU\": 1}, {\"CPU\": 4}]'\n"
 	"  --clear                       remove the annotation\n" SESSION_HELP

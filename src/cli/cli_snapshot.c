@@ -13,12 +13,12 @@
 
 static const char help[] =
 	"usage: @ snapshot CLUSTER [-n NS] [-o FILE] [flags]\n"
-	"Writes the Snapshot of one RayCluster: all that its next decision depends on,\n"
+	"Writes the Snapshot of one RayCluster: all inputs of its next decision,\n"
 	"for \"@ plan -f FILE\" and for bug reports. Values of environment\n"
-	"variables, commands of containers, foreign annotations and what is named as a\n"
-	"password, token, secret or key are left out. The running controller is asked for\n"
-	"it; without one it is made from the API objects, and Ray's state, events and\n"
-	"memory are missing.\n"
+	"variables, commands of containers, foreign annotations and fields named like a\n"
+	"password, token, secret or key are omitted. The running controller provides it;\n"
+	"without one it is made from the API objects, without Ray's state, events and\n"
+	"memory.\n"
 	"  -o, --output FILE             default: standard output, also as -\n" SESSION_HELP
 	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
 

@@ -7,14 +7,13 @@
 #include "cli/help.h"
 
 static const struct command commands[] = {
-	{ "status", cli_status, "what the groups of RayClusters have, want and why, as a table" },
-	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, and why" },
-	{ "request", cli_request, "ask for workers ahead of demand, and keep them" },
-	{ "snapshot", cli_snapshot, "write what a decision depends on to a file, for \"plan\"" },
-	{ "plan", cli_plan, "say what would be done for a snapshot in a file, and why" },
-	{ "lint", cli_lint,
-	  "what is wrong in RayClusters, in files or live, and the line to write" },
-	{ "devices", cli_devices, "which resource names are accelerators, and what Ray is told" },
+	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },
+	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, with reasons" },
+	{ "request", cli_request, "request workers ahead of demand, and keep them" },
+	{ "snapshot", cli_snapshot, "write the inputs of a decision to a file, for \"plan\"" },
+	{ "plan", cli_plan, "print the decision for a snapshot in a file, with reasons" },
+	{ "lint", cli_lint, "check RayClusters, in files or live, and print the line to write" },
+	{ "devices", cli_devices, "list the resource names of accelerators and their use in Ray" },
 	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
 	{ "park", cli_park, "do nothing: the autoscaler container of a cluster that is scaled" },
 	{ "version", cli_version, "print the version" },
@@ -27,15 +26,15 @@ static void print_help(FILE *file)
 	help_print(file,
 		   "usage: @ COMMAND [flags]\n"
 		   "Scales the GPU and CPU worker groups of RayClusters on Kubernetes by Ray's\n"
-		   "demand, and shows what it does and why.\n"
+		   "demand, and shows its decisions with reasons.\n"
 		   "\n"
 		   "commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
 	help_print(file,
-		   "\n\"@ COMMAND --help\" says more of a command.\n"
+		   "\n\"@ COMMAND --help\" describes a command.\n"
 		   "exit status: 0 done, 1 the input is wrong or something failed, 2 wrong usage;\n"
-		   "with 1 and 2 one line on standard error says what and how to cure it\n");
+		   "with 1 and 2 one line on standard error has the error and the fix\n");
 }
 
 static void check_failed_print(const char *condition, const char *file, int line,

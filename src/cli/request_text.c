@@ -44,7 +44,7 @@ static void add_kept(struct buf *buf, const struct plan *plan)
 		if (strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) != 0)
 			continue;
 		if (kept < WORKERS_SHOWN) {
-			buf_add_string(buf, kept > 0 ? ", " : "kept while it stands: ");
+			buf_add_string(buf, kept > 0 ? ", " : "kept while it holds: ");
 			text_add_clean(buf, worker->pod);
 		}
 		kept++;
