@@ -229,8 +229,21 @@ TESTS := $(notdir $(TEST_PATHS))
 TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
 RESULTS := $(BUILD)/test-results
 
+# Code that tests and their tools share, src/test/support/*.c: an archive, from which a program takes only
+# what it uses.
+SUPPORT := $(patsubst src/%.c,%,$(wildcard src/test/support/*.c))
+$(foreach d,$(BUILD)/obj $(BUILD)/asan/obj,$(SUPPORT:%=$(d)/%.o)): PRIVATE_CFLAGS = \
+	-Wno-missing-field-initializers $(call vendor_flags,--cflags,cmocka $(PACKAGES))
+$(BUILD)/libtest_support.a: $(SUPPORT:%=$(BUILD)/obj/%.o)
+$(BUILD)/asan/libtest_support.a: $(SUPPORT:%=$(BUILD)/asan/obj/%.o)
+$(BUILD)/libtest_support.a $(BUILD)/asan/libtest_support.a: $(wildcard src/test/support)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@$(AR) rcsD $@ $(filter %.o,$^)
+
 define test_rules
-$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $$(call archives,$(BUILD)/asan,$(1))
+$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $(BUILD)/asan/libtest_support.a \
+		$$(call archives,$(BUILD)/asan,$(1))
 	@mkdir -p $$(@D)
 	$$(call say,LINK  ,$$@)
 	$$(Q)$$(CC) $$(ASAN_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ \
@@ -254,7 +267,8 @@ unit: $(TEST_PROGRAMS)
 TOOLS := $(patsubst src/test/tools/%.c,%,$(foreach g,$(GROUPS),$(wildcard src/test/tools/$(g)_*.c)))
 
 define tool_rules
-$(BUILD)/tools/$(2): $(BUILD)/obj/test/tools/$(2).o $$(call archives,$(BUILD),$(1))
+$(BUILD)/tools/$(2): $(BUILD)/obj/test/tools/$(2).o $(BUILD)/libtest_support.a \
+		$$(call archives,$(BUILD),$(1))
 	@mkdir -p $$(@D)
 	$$(call say,LINK  ,$$@)
 	$$(Q)$$(CC) $$(RELEASE_LDFLAGS) $$(EXTRA_CFLAGS) -o $$@ $$^ $$(call libraries,$(1)) \
@@ -299,10 +313,15 @@ test-laws: $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 	@$(RUN_LAWS) --result $(RESULTS)/laws.count
 .PHONY: laws test-laws
 
-# The golden decisions alone: GOLDEN_ONLY=0012 chooses by name, UPDATE=1 rewrites what is wanted.
+# The golden decisions alone: GOLDEN_ONLY=0012 selects by name, UPDATE=1 rewrites the wanted members.
 golden: $(BUILD)/test/codec_golden_test
 	$(BUILD)/test/codec_golden_test
 .PHONY: golden
+# Their snapshots without bases and templates.
+$(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml src/test/golden/base/*.yaml)
+	@rm -rf $@
+	@mkdir -p $@
+	@$< --all $@
 
 # Documents that are made from tables of the source; unit tests compare.
 DOCS += docs/REASONS.md
@@ -410,7 +429,8 @@ lint-cppcheck:
 
 # Slow, so only for what changed: the object carries the dependencies.
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
-lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok)
+lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok) \
+		$(SUPPORT:%=$(BUILD)/lint/tidy/%.ok)
 	@echo 'ok      $@'
 lint-analyzer: $(LINT_NAMES:%=$(BUILD)/lint/analyzer/%.ok)
 	@echo 'ok      $@'
@@ -643,8 +663,9 @@ FUZZ_CORPUS ?= $(BUILD)/fuzz/corpus
 FUZZ_CC ?= clang
 FUZZ_TARGETS := $(sort $(patsubst src/test/fuzz/%_fuzz.c,%,$(wildcard src/test/fuzz/*_fuzz.c)))
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fsanitize=fuzzer-no-link $(SANITIZE)
-# Golden cases are what the snapshot's target starts from.
-FUZZ_SEEDS_codec_snapshot := src/test/golden
+# The target of the snapshot starts from the snapshots of the golden cases.
+FUZZ_SEEDS_codec_snapshot := $(BUILD)/golden
+fuzz-codec_snapshot: $(BUILD)/golden
 FUZZ_SEEDS_codec_lint := src/test/lint_cases examples
 FUZZ_SEEDS_gcs_state := src/test/data/gcs
 fuzz_seeds = $(FUZZ_SEEDS_$(1)) $(wildcard src/test/fuzz/corpus/$(1))
@@ -838,7 +859,7 @@ help:
 	@echo 'lint           layers, banned functions, format, sizes, static analysis'
 	@echo 'format         clang-format on all sources'
 	@echo 'laws           the laws of the decision on LAWS_COUNT random snapshots from LAWS_SEED on'
-	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted plans'
+	@echo 'golden         the golden decisions alone; UPDATE=1 rewrites the wanted members'
 	@echo 'docs           write the documents that are made from tables of the source'
 	@echo 'fuzz           every libFuzzer target for FUZZ_SECONDS (10); fuzz-NAME: one of them'
 	@echo 'clang          program, tools and tests built by clang; clang-unit runs the tests'

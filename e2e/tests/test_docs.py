@@ -21,7 +21,9 @@ def test_every_trap_has_a_row():
 
 
 def test_golden_cases_exist():
-    there = {path.name[:4] for path in (TOP / "src/test/golden").glob("*.yaml")}
+    numbers = [path.name[:4] for path in (TOP / "src/test/golden").glob("*.yaml")]
+    there = set(numbers)
+    assert len(numbers) == len(there), sorted(number for number in there if numbers.count(number) > 1)
     named = set(re.findall(r"\b0\d{3}\b", TEXT))
     assert named and named <= there, sorted(named - there)
 

@@ -117,10 +117,12 @@ def test_version_and_plan_work_in_it(rootfs):
         inside = run_in(rootfs, "rayscaler", *words)
         there = subprocess.run([*outside, *words], capture_output=True, text=True, timeout=20, check=True)
         assert (inside.returncode, inside.stdout) == (0, there.stdout), inside.stderr
-    golden = yaml.safe_load((paths.ROOT / "src/test/golden/0001_scale_up_pending_actors.yaml").read_text())
-    inside = run_in(rootfs, "rayscaler", "plan", "-f", "-", "-o", "json", stdin=yaml.safe_dump(golden["snapshot"]))
+    case = "src/test/golden/0001_scale_up_pending_actors.yaml"
+    expand = [paths.build_dir() / "tools/codec_golden", case]
+    snapshot = subprocess.run(expand, cwd=paths.ROOT, capture_output=True, text=True, timeout=20, check=True).stdout
+    inside = run_in(rootfs, "rayscaler", "plan", "-f", "-", "-o", "json", stdin=snapshot)
     assert inside.returncode == 0, inside.stderr
-    assert json.loads(inside.stdout)["patch"] == golden["plan"]["patch"]
+    assert json.loads(inside.stdout)["patch"] == yaml.safe_load((paths.ROOT / case).read_text())["plan"]["patch"]
     shell = run_in(rootfs, "/bin/sh", "-c", "true")
     assert shell.returncode == 127 and "No such file" in shell.stderr
 

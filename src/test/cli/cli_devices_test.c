@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "test/support/cli_run.h"
+#include "test/support/golden_case.h"
 #include "test/support/support.h"
 #include "test/support/temp_files.h"
 
@@ -136,23 +137,13 @@ static void plan_takes_another_table(void **state)
 {
 	static const char other[] = "apiVersion: rayscaler.dev/v1alpha1\nkind: DeviceTable\n"
 				    "devices: []\n";
-	static char text[DOCUMENT_SIZE], snapshot[DOCUMENT_SIZE];
-	FILE *file = fopen("src/test/golden/0600_device_table_row_is_spared.yaml", "r");
-	char *line, *rest, *snapshot_path = temp_path(directory, "snapshot.yaml");
-	bool inside = false;
+	char *snapshot_path = temp_path(directory, "snapshot.yaml"), *snapshot;
+	struct err err;
 
 	(void)state;
-	assert_non_null(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	snapshot[0] = '\0';
-	for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-		if (*line != ' ')
-			inside = strcmp(line, "snapshot:") == 0;
-		else if (inside)
-			(void)snprintf(snapshot + strlen(snapshot),
-				       sizeof(snapshot) - strlen(snapshot), "%s\n", line + 2);
-	}
+	assert_int_equal(golden_yaml(GOLDEN_DIRECTORY "/0600_device_table_row_is_spared.yaml",
+				     &snapshot, &err),
+			 0);
 	temp_write(directory, "snapshot.yaml", snapshot);
 	temp_write(directory, "table.yaml", other);
 	CLI_RUN(&result, cli_plan, "plan", "-f", snapshot_path);
@@ -161,6 +152,7 @@ static void plan_takes_another_table(void **state)
 	assert_string_equal(result.errors, "");
 	assert_non_null(strstr(result.output, "\ncards             0         1 "));
 	memory_free(snapshot_path);
+	memory_free(snapshot);
 }
 
 int main(void)

@@ -2,7 +2,6 @@
  * it is told once. */
 #include "codec/objects/autoscaler_status_write.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,8 +11,7 @@
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "test/support/codec_support.h"
-
-#define GOLDEN "src/test/golden"
+#include "test/support/golden_case.h"
 
 /* A cluster with a busy worker of two GPUs, demand for another and for what nobody has. */
 static const char scene_text[] =
@@ -392,36 +390,14 @@ static void test_json_same(void **state)
 
 /* --- every decision that is written down --- */
 
-static char *read_file(const char *name)
-{
-	struct buf buf;
-	char path[512], bytes[65536];
-	size_t size;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), GOLDEN "/%s", name);
-	file = fopen(path, "re");
-	if (!file)
-		fail_msg("%s cannot be opened; run from the top of the source tree", path);
-	buf_init(&buf, 64 << 20);
-	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		assert_int_equal(buf_add(&buf, bytes, size), 0);
-	fclose(file);
-	return buf_steal(&buf);
-}
-
 static void check_golden(const char *name)
 {
-	AUTO(memory_free_string) char *text = read_file(name);
-	AUTO(json_done) struct cJSON *tree = codec_tree(text);
 	struct told told = { .arena = ARENA_INIT };
-	struct json_at root, snapshot;
-	struct err err;
+	struct err err = { .kind = ERR_NONE };
 
 	told.reader = (struct json_reader){ .arena = &told.arena, .err = &err };
-	root = json_root(tree, "", &told.reader);
-	snapshot = json_member(&root, "snapshot");
-	if (snapshot_decode(snapshot.json, "", &told.arena, &told.snapshot, &err) < 0)
+	if (golden_snapshot(arena_printf(&told.arena, GOLDEN_DIRECTORY "/%s", name), &told.arena,
+			    &told.snapshot, &err))
 		fail_msg("%s: %s", name, err.text);
 	store(&told, "null");
 	tell(&told);
@@ -437,20 +413,14 @@ static void check_golden(const char *name)
 
 static void test_every_golden_decision_is_told_once(void **state)
 {
-	DIR *directory = opendir(GOLDEN);
-	const struct dirent *entry;
-	size_t count = 0;
+	AUTO(golden_names_free) struct golden_names names = { .at = NULL };
+	struct err err = { .kind = ERR_NONE };
 
 	(void)state;
-	assert_non_null(directory);
-	while ((entry = readdir(directory))) {
-		if (!strstr(entry->d_name, ".yaml"))
-			continue;
-		check_golden(entry->d_name);
-		count++;
-	}
-	closedir(directory);
-	assert_true(count > 300);
+	assert_int_equal(golden_names_read(GOLDEN_DIRECTORY, &names, &err), 0);
+	for (size_t i = 0; i < names.count; i++)
+		check_golden(names.at[i]);
+	assert_true(names.count > 300);
 }
 
 int main(void)

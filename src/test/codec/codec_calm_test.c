@@ -3,8 +3,6 @@
  * plan. GOLDEN_DIR names another directory. */
 #include "core/decide/calm.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +10,8 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
-#include "codec/objects/snapshot_json.h"
-#include "codec/text/json.h"
-#include "codec/text/yaml.h"
 #include "core/decide.h"
+#include "test/support/golden_case.h"
 #include "test/support/support.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -26,36 +22,12 @@ static struct {
 	int cases, calm, ending, for_ever, changed_after;
 } seen;
 
-static const char *directory(void)
-{
-	const char *name = getenv("GOLDEN_DIR");
-
-	return name ? name : "src/test/golden";
-}
-
 static void load(const char *name, struct arena *arena, struct snapshot *ret_snapshot)
 {
-	AUTO(buf_done) struct buf text;
-	AUTO(json_done) struct cJSON *tree = NULL;
 	struct err err = { .kind = ERR_NONE };
-	struct json_reader reader = { .arena = arena, .err = &err };
-	const char *path = arena_printf(arena, "%s/%s", directory(), name);
-	FILE *file = fopen(path, "re");
-	struct json_at root, member;
-	char bytes[65536];
-	size_t size;
 
-	if (!file)
-		fail_msg("%s cannot be opened; run from the top of the source tree", path);
-	buf_init(&text, TEXT_BYTES_MAX);
-	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		assert_int_equal(buf_add(&text, bytes, size), 0);
-	fclose(file);
-	if (yaml_parse(buf_string(&text), text.size, &snapshot_limits, &tree, &err))
-		fail_msg("%s: %s", name, err.text);
-	root = json_root(tree, "", &reader);
-	member = json_member(&root, "snapshot");
-	if (snapshot_decode(member.json, "", arena, ret_snapshot, &err))
+	if (golden_snapshot(arena_printf(arena, "%s/%s", golden_directory(), name), arena,
+			    ret_snapshot, &err))
 		fail_msg("%s: %s", name, err.text);
 }
 
@@ -163,26 +135,22 @@ static void strip(struct snapshot *snapshot, struct arena *arena)
 
 static void test_the_plan_stands(void **state)
 {
-	struct dirent **entries;
-	int count = scandir(directory(), &entries, NULL, alphasort);
+	AUTO(golden_names_free) struct golden_names names = { .at = NULL };
+	struct err err = { .kind = ERR_NONE };
 
 	(void)state;
-	for (int i = 0; i < count; i++) {
+	assert_int_equal(golden_names_read(golden_directory(), &names, &err), 0);
+	for (size_t i = 0; i < names.count; i++) {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
-		const char *name = entries[i]->d_name;
 		struct snapshot snapshot;
 
-		if (strstr(name, ".yaml")) {
-			load(name, &arena, &snapshot);
-			check(name, &snapshot, &arena);
-			if (snapshot.ray_state) {
-				strip(&snapshot, &arena);
-				check(name, &snapshot, &arena);
-			}
+		load(names.at[i], &arena, &snapshot);
+		check(names.at[i], &snapshot, &arena);
+		if (snapshot.ray_state) {
+			strip(&snapshot, &arena);
+			check(names.at[i], &snapshot, &arena);
 		}
-		free(entries[i]);
 	}
-	free(entries);
 	print_message(
 		"%d snapshots: %d calm, %d of them for ever, %d until a worker is idle for too"
 		" long, then %d plans change\n",

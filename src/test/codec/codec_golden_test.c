@@ -1,13 +1,9 @@
-/* The golden decisions: each src/test/golden/NNNN_name.yaml is one case, one rule of the policy.
- *   rule:      a sentence: what the case shows (documentation, required)
- *   debug:     true: the plan is compared with its placements (default false)
- *   ignore:    names of members of the plan that are left out of the comparison (use it rarely)
- *   snapshot:  the Snapshot
- *   plan:      the whole Plan; must be the last member, UPDATE=1 writes it anew
- * Each case is decided, compared as text in the field order of the plan, decided again (same
- * bytes), and decided from its rewritten snapshot (same plan). GOLDEN_DIR names another directory;
+/* The golden decisions: each src/test/golden/NNNN_name.yaml is one case, one rule of the policy; README.md
+ * there describes the form. A case is decided and compared with its wanted members (`want`) or with the
+ * whole plan (`plan`); it is decided again (same bytes), and from its rewritten snapshot (same plan).
+ * UPDATE=1 rewrites the last member, `want` or `plan`. GOLDEN_DIR names another directory;
  * GOLDEN_ONLY=0012 takes the files whose name holds that text. */
-#include <dirent.h>
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +17,10 @@
 #include "codec/objects/snapshot_write.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
-#include "codec/text/yaml.h"
 #include "core/decide.h"
+#include "test/support/golden_case.h"
+#include "test/support/golden_want.h"
+#include "test/support/golden_yaml.h"
 #include "test/support/support.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
@@ -33,53 +31,19 @@ struct golden {
 	struct arena arena;
 	struct cJSON *tree;
 	struct json_reader reader;
-	struct json_at root, ignore;
+	struct json_at root;
 	struct err err;
-	bool debug;
+	bool with_placements;
 };
-
-static struct arena names_arena = ARENA_INIT;
-
-static const char *directory(void)
-{
-	const char *name = getenv("GOLDEN_DIR");
-
-	return name ? name : "src/test/golden";
-}
-
-static void read_text(const char *path, struct buf *buf)
-{
-	char bytes[65536];
-	size_t size;
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		fail_msg("%s cannot be opened; run from the top of the source tree", path);
-	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		assert_int_equal(buf_add(buf, bytes, size), 0);
-	fclose(file);
-}
 
 /* ---- trees as stable text ---- */
 
-static bool is_ignored(const struct golden *golden, const char *name)
-{
-	for (struct json_at e = json_first(&golden->ignore); e.json; json_next(&e)) {
-		if (strcmp(json_text_value(&e), name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void write_tree(struct json_writer *writer, const char *name, const struct json_at *at);
 
-static void write_members(struct json_writer *writer, const struct json_at *at,
-			  const struct golden *top)
+static void write_members(struct json_writer *writer, const struct json_at *at)
 {
-	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
-		if (!top || !is_ignored(top, e.name))
-			write_tree(writer, e.name, &e);
-	}
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		write_tree(writer, e.name, &e);
 }
 
 static void write_tree(struct json_writer *writer, const char *name, const struct json_at *at)
@@ -101,19 +65,18 @@ static void write_tree(struct json_writer *writer, const char *name, const struc
 		break;
 	case JSON_ARRAY:
 		json_write_array(writer, name);
-		write_members(writer, at, NULL);
+		write_members(writer, at);
 		json_write_array_end(writer);
 		break;
 	case JSON_OBJECT:
 		json_write_object(writer, name);
-		write_members(writer, at, NULL);
+		write_members(writer, at);
 		json_write_object_end(writer);
 		break;
 	}
 }
 
-/* A plan tree as text, without the ignored members. */
-static char *plan_text(struct golden *golden, const struct json_at *plan)
+static char *plan_text(const struct json_at *plan)
 {
 	struct json_writer writer;
 	struct buf buf;
@@ -121,7 +84,7 @@ static char *plan_text(struct golden *golden, const struct json_at *plan)
 	buf_init(&buf, TEXT_BYTES_MAX);
 	json_write_init(&writer, &buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	write_members(&writer, plan, golden);
+	write_members(&writer, plan);
 	json_write_object_end(&writer);
 	assert_false(buf.overflowed);
 	return buf_steal(&buf);
@@ -159,7 +122,7 @@ static void print_range(const char *mark, const struct lines *lines, size_t from
 		fprintf(stderr, "%s %s\n", mark, lines->at[i]);
 }
 
-/* What both have at the start and at the end is left out, but for some lines. */
+/* Leaves out what both have at the start and at the end, except for some lines. */
 static void print_difference(char *wanted, char *got)
 {
 	struct lines left = split(wanted), right = split(got);
@@ -191,50 +154,38 @@ static void golden_done(struct golden *golden)
 	arena_done(&golden->arena);
 }
 
-static int load(struct golden *golden, const struct buf *text)
+static int load(struct golden *golden, const char *text, size_t size)
 {
+	struct json_at want, plan;
+
 	*golden = (struct golden){ .arena = ARENA_INIT };
 	golden->reader.arena = &golden->arena;
 	golden->reader.err = &golden->err;
-	if (yaml_parse(buf_string(text), text->size, &snapshot_limits, &golden->tree, &golden->err))
+	if (golden_parse(text, size, &golden->tree, &golden->err))
 		return -1;
 	golden->root = json_root(golden->tree, "", &golden->reader);
-	return json_expect(&golden->root, JSON_OBJECT);
-}
-
-static int check_form(struct golden *golden)
-{
-	const char *rule;
-
-	for (struct json_at e = json_first(&golden->root); e.json; json_next(&e)) {
-		if (!strstr(" rule debug ignore snapshot plan ",
-			    arena_printf(&golden->arena, " %s ", e.name)))
-			return json_fail(&e, "is not a member of a golden case");
-	}
-	if (json_text(&golden->root, "rule", &rule) ||
-	    json_boolean(&golden->root, "debug", &golden->debug) ||
-	    json_array(&golden->root, "ignore", &golden->ignore))
-		return -1;
-	for (struct json_at e = json_first(&golden->ignore); e.json; json_next(&e)) {
-		if (json_expect(&e, JSON_STRING))
-			return -1;
-	}
-	if (*rule == '\0')
-		return json_fail(&golden->root, "rule is required: what the case shows");
-	return 0;
+	want = json_member(&golden->root, "want");
+	plan = json_member(&golden->root, "plan");
+	if ((want.json == NULL) == (plan.json == NULL))
+		return json_fail(&golden->root, "either want or plan is required");
+	if (json_type(&want) == JSON_OBJECT && want.json->child == NULL)
+		return json_fail(&want, "must name members of the plan");
+	golden->with_placements =
+		json_member(want.json != NULL ? &want : &plan, "placements").json != NULL;
+	return json_expect(want.json != NULL ? &want : &plan, JSON_OBJECT);
 }
 
 static int write_plan(struct golden *golden, const struct snapshot *snapshot, struct buf *buf)
 {
-	return plan_write(decide(snapshot, &golden->arena), golden->debug, buf, &golden->err);
+	return plan_write(decide(snapshot, &golden->arena), golden->with_placements, buf,
+			  &golden->err);
 }
 
 static int decide_snapshot(struct golden *golden, struct snapshot *ret_snapshot, struct buf *plan)
 {
 	struct json_at member = json_member(&golden->root, "snapshot");
 
-	if (json_expect(&member, JSON_OBJECT) ||
-	    snapshot_decode(member.json, "", &golden->arena, ret_snapshot, &golden->err))
+	if (snapshot_decode(member.json, "", &golden->arena, ret_snapshot, &golden->err))
 		return -1;
 	return write_plan(golden, ret_snapshot, plan);
 }
@@ -271,38 +222,53 @@ static int check_same_bytes(struct golden *golden, const struct snapshot *snapsh
 	return compare_bytes(golden, plan, &replayed, "the rewritten snapshot");
 }
 
-/* Replaces what stands from "plan:" on. The plan's JSON is YAML as it stands. */
-static void update(const char *path, const struct buf *text, const struct buf *plan)
+/* Replaces the last member of the file. */
+static void update(const char *path, const char *text, const struct buf *member, const char *name)
 {
-	const char *old = buf_string(text), *end = strstr(old, "\nplan:");
-	size_t kept = end ? (size_t)(end + 1 - old) : text->size;
+	const char *end = strstr(text, name);
 	FILE *file = fopen(path, "we");
 
 	assert_non_null(file);
-	fwrite(old, 1, kept, file);
-	fputs("plan:\n  ", file);
-	for (const char *p = buf_string(plan); *p; p++) {
-		fputc(*p, file);
-		if (*p == '\n' && p[1] != '\0')
-			fputs("  ", file);
-	}
+	assert_non_null(end);
+	fwrite(text, 1, (size_t)(end + 1 - text), file);
+	fwrite(buf_string(member), 1, member->size, file);
 	assert_int_equal(fclose(file), 0);
-	printf("%s: plan rewritten\n", path);
+	printf("%s: rewritten\n", path);
 }
 
-static int compare(struct golden *golden, const struct buf *plan)
+/* JSON is YAML. */
+static void update_plan(const char *path, const char *text, const struct buf *plan)
 {
-	AUTO(json_done) struct cJSON *tree = NULL;
-	AUTO(memory_free_string) char *wanted = NULL;
-	AUTO(memory_free_string) char *got = NULL;
-	struct json_at member = json_member(&golden->root, "plan"), root;
+	AUTO(buf_done) struct buf member;
 
-	if (json_expect(&member, JSON_OBJECT) ||
-	    json_parse(buf_string(plan), plan->size, &snapshot_limits, &tree, &golden->err))
-		return -1;
-	root = json_root(tree, "", &golden->reader);
-	wanted = plan_text(golden, &member);
-	got = plan_text(golden, &root);
+	buf_init(&member, TEXT_BYTES_MAX);
+	buf_printf(&member, "plan:\n  ");
+	for (const char *p = buf_string(plan); *p; p++) {
+		buf_printf(&member, "%c", *p);
+		if (*p == '\n' && p[1] != '\0')
+			buf_printf(&member, "  ");
+	}
+	update(path, text, &member, "\nplan:");
+}
+
+static void update_want(const char *path, const char *text, const struct cJSON *want,
+			const struct cJSON *plan)
+{
+	AUTO(json_done) struct cJSON *tree = golden_want_update(want, plan);
+	AUTO(buf_done) struct buf member;
+
+	buf_init(&member, TEXT_BYTES_MAX);
+	golden_yaml_write(&member, "want", tree);
+	update(path, text, &member, "\nwant:");
+}
+
+static int compare_plan(struct golden *golden, const struct json_at *member,
+			const struct cJSON *plan)
+{
+	struct json_at root = json_root(plan, "", &golden->reader);
+	AUTO(memory_free_string) char *wanted = plan_text(member);
+	AUTO(memory_free_string) char *got = plan_text(&root);
+
 	if (strcmp(wanted, got) == 0)
 		return 0;
 	print_difference(wanted, got);
@@ -310,25 +276,44 @@ static int compare(struct golden *golden, const struct buf *plan)
 		       "the plan is not the wanted one (UPDATE=1 rewrites it)");
 }
 
+static int check(struct golden *golden, const char *path, const char *text, const struct buf *plan)
+{
+	const char *value = getenv("UPDATE"), *difference;
+	bool updating = value != NULL && strcmp(value, "1") == 0;
+	struct json_at want = json_member(&golden->root, "want");
+	struct json_at whole = json_member(&golden->root, "plan");
+	AUTO(json_done) struct cJSON *tree = NULL;
+
+	if (json_parse(buf_string(plan), plan->size, &snapshot_limits, &tree, &golden->err))
+		return -1;
+	if (updating && want.json != NULL)
+		update_want(path, text, want.json, tree);
+	else if (updating)
+		update_plan(path, text, plan);
+	if (updating)
+		return 0;
+	if (whole.json != NULL)
+		return compare_plan(golden, &whole, tree);
+	difference = golden_difference(want.json, tree, &golden->arena);
+	if (difference == NULL)
+		return 0;
+	return err_set(&golden->err, ERR_INPUT, "%s (UPDATE=1 rewrites the wanted members)",
+		       difference);
+}
+
 static int run_case(const char *path, struct err *err)
 {
 	AUTO(golden_done) struct golden golden = { .tree = NULL };
-	AUTO(buf_done) struct buf text = { .data = NULL };
+	AUTO(memory_free_string) char *text = NULL;
 	AUTO(buf_done) struct buf plan = { .data = NULL };
-	bool updating = getenv("UPDATE") && strcmp(getenv("UPDATE"), "1") == 0;
 	struct snapshot snapshot;
 	int failed;
 
-	buf_init(&text, TEXT_BYTES_MAX);
+	if (golden_text(path, &text, err))
+		return -1;
 	buf_init(&plan, TEXT_BYTES_MAX);
-	read_text(path, &text);
-	failed = load(&golden, &text) || check_form(&golden) ||
-		 decide_snapshot(&golden, &snapshot, &plan);
-	if (!failed && updating)
-		update(path, &text, &plan);
-	else if (!failed)
-		failed = compare(&golden, &plan);
-	failed = failed || check_same_bytes(&golden, &snapshot, &plan);
+	failed = load(&golden, text, strlen(text)) || decide_snapshot(&golden, &snapshot, &plan) ||
+		 check(&golden, path, text, &plan) || check_same_bytes(&golden, &snapshot, &plan);
 	*err = golden.err;
 	return failed ? -1 : 0;
 }
@@ -343,33 +328,31 @@ static void test_case(void **state)
 
 /* ---- all cases ---- */
 
-static int is_case(const struct dirent *entry)
-{
-	const char *name = entry->d_name, *only = getenv("GOLDEN_ONLY");
-	size_t size = strlen(name);
-
-	return size > 5 && strcmp(name + size - 5, ".yaml") == 0 && (!only || strstr(name, only));
-}
-
 int main(void)
 {
 	static struct CMUnitTest tests[CASES_MAX];
-	struct dirent **entries;
-	int count = scandir(directory(), &entries, is_case, alphasort), failed;
+	struct arena arena = ARENA_INIT;
+	const char *only = getenv("GOLDEN_ONLY");
+	struct golden_names names;
+	struct err err;
+	size_t count = 0;
+	int failed;
 
-	if (count < 1 || count > CASES_MAX) {
-		fprintf(stderr, "%s: no golden cases (or more than %d)\n", directory(), CASES_MAX);
+	if (golden_names_read(golden_directory(), &names, &err) || names.count > CASES_MAX) {
+		fprintf(stderr, "%s: no golden cases (or more than %d)\n", golden_directory(),
+			CASES_MAX);
 		return 1;
 	}
-	for (int i = 0; i < count; i++) {
-		tests[i].name = arena_strdup(&names_arena, entries[i]->d_name);
-		tests[i].test_func = test_case;
-		tests[i].initial_state =
-			arena_printf(&names_arena, "%s/%s", directory(), entries[i]->d_name);
-		free(entries[i]);
+	for (size_t i = 0; i < names.count; i++) {
+		if (only != NULL && strstr(names.at[i], only) == NULL)
+			continue;
+		tests[count].name = names.at[i];
+		tests[count].test_func = test_case;
+		tests[count++].initial_state =
+			arena_printf(&arena, "%s/%s", golden_directory(), names.at[i]);
 	}
-	free(entries);
-	failed = _cmocka_run_group_tests("golden", tests, (size_t)count, NULL, NULL);
-	arena_done(&names_arena);
+	failed = _cmocka_run_group_tests("golden", tests, count, NULL, NULL);
+	golden_names_free(&names);
+	arena_done(&arena);
 	return failed;
 }

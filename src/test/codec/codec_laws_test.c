@@ -9,7 +9,6 @@
  *   fuse         under a ceiling over several clusters a patch never asks for more than the budget, as
  *                the fuse counts, which has no figure from Ray; minReplicas apart
  * The golden cases themselves are held by codec_golden_test. GOLDEN_DIR names another directory. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,53 +24,22 @@
 #include "core/decide.h"
 #include "core/decide/gate.h"
 #include "test/support/gang_order.h"
+#include "test/support/golden_case.h"
 #include "test/support/support.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
-#define CASES_MAX 2000
 
 static struct arena arena = ARENA_INIT;
-static char *files[CASES_MAX];
-static int file_count;
-
-static const char *directory(void)
-{
-	const char *name = getenv("GOLDEN_DIR");
-
-	return name ? name : "src/test/golden";
-}
+static struct golden_names files;
 
 /* ---- the snapshots ---- */
 
-static void read_text(const char *path, struct buf *buf)
-{
-	char bytes[65536];
-	size_t size;
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		fail_msg("%s cannot be opened; run from the top of the source tree", path);
-	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		assert_int_equal(buf_add(buf, bytes, size), 0);
-	fclose(file);
-}
-
 static void load(const char *name, struct snapshot *ret_snapshot)
 {
-	AUTO(buf_done) struct buf text;
-	AUTO(json_done) struct cJSON *tree = NULL;
-	struct json_reader reader = { .arena = &arena };
-	struct json_at root, member;
 	struct err err = { .kind = ERR_NONE };
 
-	reader.err = &err;
-	buf_init(&text, TEXT_BYTES_MAX);
-	read_text(arena_printf(&arena, "%s/%s", directory(), name), &text);
-	if (yaml_parse(buf_string(&text), text.size, &snapshot_limits, &tree, &err))
-		fail_msg("%s: %s", name, err.text);
-	root = json_root(tree, "", &reader);
-	member = json_member(&root, "snapshot");
-	if (snapshot_decode(member.json, "", &arena, ret_snapshot, &err))
+	if (golden_snapshot(arena_printf(&arena, "%s/%s", golden_directory(), name), &arena,
+			    ret_snapshot, &err))
 		fail_msg("%s: %s", name, err.text);
 }
 
@@ -389,11 +357,11 @@ typedef void law(const char *name, const struct snapshot *snapshot, const struct
 
 static void check_all(law *check)
 {
-	for (int i = 0; i < file_count; i++) {
+	for (size_t i = 0; i < files.count; i++) {
 		struct snapshot snapshot;
 
-		load(files[i], &snapshot);
-		check(files[i], &snapshot, decide(&snapshot, &arena));
+		load(files.at[i], &snapshot);
+		check(files.at[i], &snapshot, decide(&snapshot, &arena));
 		arena_reset(&arena);
 	}
 }
@@ -434,27 +402,6 @@ static void test_fuse(void **state)
 	check_all(check_fuse);
 }
 
-static int is_case(const struct dirent *entry)
-{
-	size_t size = strlen(entry->d_name);
-
-	return size > 5 && strcmp(entry->d_name + size - 5, ".yaml") == 0;
-}
-
-static void find_files(void)
-{
-	struct dirent **entries;
-	int count = scandir(directory(), &entries, is_case, alphasort);
-
-	for (int i = 0; i < count; i++) {
-		if (file_count < CASES_MAX)
-			files[file_count++] = memory_strdup(entries[i]->d_name);
-		free(entries[i]);
-	}
-	if (count >= 0)
-		free(entries);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,16 +409,15 @@ int main(void)
 		cmocka_unit_test(test_idempotence), cmocka_unit_test(test_two_passes),
 		cmocka_unit_test(test_order),       cmocka_unit_test(test_fuse),
 	};
+	struct err err = { .kind = ERR_NONE };
 	int failed;
 
-	find_files();
-	if (file_count == 0) {
-		fprintf(stderr, "%s: no golden cases\n", directory());
+	if (golden_names_read(golden_directory(), &files, &err)) {
+		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	for (int i = 0; i < file_count; i++)
-		memory_free(files[i]);
+	golden_names_free(&files);
 	arena_done(&arena);
 	return failed;
 }

@@ -106,7 +106,7 @@ static void test_mutants(void **state)
 	uint64_t first = mutate_number("MUTANTS_SEED", 1), count = mutate_number("MUTANTS", 60);
 
 	(void)state;
-	mutate_read(&files, DIRECTORY, NULL);
+	mutate_read(&files, DIRECTORY, mutate_read_file);
 	for (uint64_t seed = first; seed < first + count; seed++)
 		for (int i = 0; i < files.count; i++)
 			if (!is_nodes(i))

@@ -19,6 +19,7 @@
 #include "core/lint/lint.h"
 #include "core/lint/lint_rule.h"
 #include "test/support/codec_support.h"
+#include "test/support/golden_case.h"
 
 #define DIRECTORY "src/test/lint_cases"
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
@@ -280,32 +281,20 @@ static bool check_stopped(const char *name, const struct snapshot *snapshot, str
 
 static void test_what_stops_a_group_is_an_error(void **state)
 {
-	DIR *directory = opendir("src/test/golden");
-	struct dirent *entry;
+	AUTO(golden_names_free) struct golden_names names = { .at = NULL };
+	struct err err = { .kind = ERR_NONE };
 	size_t stopped = 0;
 
 	(void)state;
-	assert_non_null(directory);
-	while ((entry = readdir(directory)) != NULL) {
+	assert_int_equal(golden_names_read(GOLDEN_DIRECTORY, &names, &err), 0);
+	for (size_t i = 0; i < names.count; i++) {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
-		AUTO(json_done) struct cJSON *tree = NULL;
-		struct json_reader reader = { .arena = &arena };
-		struct json_at root, member;
 		struct snapshot snapshot;
-		struct err err;
-		char *text;
 
-		if (without_end(&arena, entry->d_name, ".yaml") == NULL ||
-		    !read_text(arena_printf(&arena, "src/test/golden/%s", entry->d_name), &arena,
-			       &text))
-			continue;
-		tree = codec_tree(text);
-		root = json_root(tree, "", &reader);
-		member = json_member(&root, "snapshot");
-		if (snapshot_decode(member.json, "", &arena, &snapshot, &err) == 0)
-			stopped += check_stopped(entry->d_name, &snapshot, &arena) ? 1 : 0;
+		if (golden_snapshot(arena_printf(&arena, GOLDEN_DIRECTORY "/%s", names.at[i]),
+				    &arena, &snapshot, &err) == 0)
+			stopped += check_stopped(names.at[i], &snapshot, &arena) ? 1 : 0;
 	}
-	closedir(directory);
 	assert_true(stopped >= 5);
 }
 

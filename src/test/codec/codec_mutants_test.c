@@ -17,9 +17,9 @@
 #include "core/nodes/pod_digest.h"
 #include "core/report/notice.h"
 #include "core/report/summary.h"
+#include "test/support/golden_case.h"
 #include "test/support/json_mutate.h"
 
-#define DIRECTORY "src/test/golden"
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 #define CHANGES_MAX 4
 
@@ -208,12 +208,24 @@ static void check_mutant(int index, uint64_t seed)
 	decided++;
 }
 
+static struct cJSON *read_snapshot(const char *path)
+{
+	struct cJSON *tree = NULL, *snapshot;
+	struct err err = { .kind = ERR_NONE };
+
+	if (golden_read(path, &tree, &err))
+		fail_msg("%s", err.text);
+	snapshot = cJSON_DetachItemFromObjectCaseSensitive(tree, "snapshot");
+	json_free(tree);
+	return snapshot;
+}
+
 static void test_mutants(void **state)
 {
 	uint64_t first = mutate_number("MUTANTS_SEED", 1), count = mutate_number("MUTANTS", 20);
 
 	(void)state;
-	mutate_read(&files, DIRECTORY, "snapshot");
+	mutate_read(&files, GOLDEN_DIRECTORY, read_snapshot);
 	for (uint64_t seed = first; seed < first + count; seed++)
 		for (int i = 0; i < files.count; i++)
 			check_mutant(i, seed);

@@ -5,36 +5,9 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "codec/objects/plan_json.h"
-#include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "test/support/codec_support.h"
-
-static void read_text(const char *path, struct buf *buf)
-{
-	char bytes[65536];
-	size_t size;
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		fail_msg("%s cannot be opened; run from the top of the source tree", path);
-	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		assert_int_equal(buf_add(buf, bytes, size), 0);
-	fclose(file);
-}
-
-/* Decides on the member `snapshot` of a golden case. */
-static void decide_tree(const struct cJSON *tree, struct arena *arena, struct notice_list *ret_list)
-{
-	struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
-	struct json_reader reader = { .arena = arena };
-	struct json_at root = json_root(tree, "", &reader);
-	struct json_at at = json_member(&root, "snapshot");
-	struct err err;
-
-	if (snapshot_decode(at.json, "", arena, snapshot, &err) < 0)
-		fail_msg("%s", err.text);
-	notice_make(snapshot, decide(snapshot, arena), arena, ret_list);
-}
+#include "test/support/golden_case.h"
 
 /* "Reason [key] subject hold-in-seconds: message", "!" before a warning, "*" before a deed. */
 static const char *lines_of(struct arena *arena, const struct notice_list *list)
@@ -53,34 +26,25 @@ static const char *lines_of(struct arena *arena, const struct notice_list *list)
 	return text;
 }
 
-/* `from` in the case's text is replaced by `to` first; NULL: nothing is. */
-static void check_changed(const char *name, const char *from, const char *to, const char *wanted)
+/* `more`: changes of the case, as YAML; NULL: none. */
+static void check_changed(const char *name, const char *more, const char *wanted)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(buf_done) struct buf buf;
+	struct err err = { .kind = ERR_NONE };
 	struct notice_list list;
-	const char *text, *found;
-	struct cJSON *tree;
+	struct snapshot snapshot;
 
-	buf_init(&buf, 1 << 20);
-	read_text(arena_printf(&arena, "src/test/golden/%s.yaml", name), &buf);
-	text = buf_string(&buf);
-	if (from) {
-		found = strstr(text, from);
-		assert_non_null(found);
-		text = arena_printf(&arena, "%.*s%s%s", (int)(found - text), text, to,
-				    found + strlen(from));
-	}
-	tree = codec_tree(text);
-	decide_tree(tree, &arena, &list);
-	json_done(&tree);
+	if (golden_snapshot_changed(arena_printf(&arena, GOLDEN_DIRECTORY "/%s.yaml", name), more,
+				    &arena, &snapshot, &err))
+		fail_msg("%s", err.text);
+	notice_make(&snapshot, decide(&snapshot, &arena), &arena, &list);
 	if (strcmp(lines_of(&arena, &list), wanted) != 0)
 		fail_msg("%s gives:\n%s", name, lines_of(&arena, &list));
 }
 
 static void check_case(const char *name, const char *wanted)
 {
-	check_changed(name, NULL, NULL, wanted);
+	check_changed(name, NULL, wanted);
 }
 
 /* Notice and condition of the digest, on a cluster at rest; `before` is the message of the condition
@@ -90,10 +54,7 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf buf;
-	AUTO(json_done) struct cJSON *tree = NULL;
 	struct snapshot snapshot;
-	struct json_reader reader = { .arena = &arena };
-	struct json_at root, at;
 	struct notice_list list;
 	struct condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
 	struct autoscaler_object object = { .upscaling_mode = "",
@@ -103,11 +64,9 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	struct err err;
 
 	buf_init(&buf, 1 << 20);
-	read_text("src/test/golden/0017_zero_count_is_nothing.yaml", &buf);
-	tree = codec_tree(buf_string(&buf));
-	root = json_root(tree, "", &reader);
-	at = json_member(&root, "snapshot");
-	assert_int_equal(snapshot_decode(at.json, "", &arena, &snapshot, &err), 0);
+	assert_int_equal(golden_snapshot(GOLDEN_DIRECTORY "/0017_zero_count_is_nothing.yaml",
+					 &arena, &snapshot, &err),
+			 0);
 	snapshot.lint = digest;
 	snapshot.autoscaler = &object;
 	plan = decide(&snapshot, &arena);
@@ -216,9 +175,8 @@ static void test_demand(void **state)
 		"maxReplicas 2\n");
 	/* Two shapes that wait for the same. */
 	check_changed(
-		"0039_group_at_max_zero_is_unserved", "    pendingResourceRequests:\n",
-		"    pendingResourceRequests:\n"
-		"    - {request: {resourcesBundle: {GPU: 0.5}}, count: 7}\n",
+		"0039_group_at_max_zero_is_unserved",
+		"demand: [{bundle: {GPU: 0.5}, count: 7}, {bundle: {GPU: 1}}]",
 		"NotTriggerScaleUp [gpu-group MaxReplicas] 10: No worker is launched for 7 pending "
 		"bundles {GPU: 0.5} and 1 other shape (MaxReplicas): group gpu-group is at "
 		"maxReplicas 0\n");
@@ -233,8 +191,8 @@ static void test_conditions(void **state)
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
 	/* A head that was ready and cannot be reached is said sooner than one that starts. */
 	check_changed(
-		"0114_ray_absent", "      phase: Running\n",
-		"      phase: Running\n      conditions: [{type: Ready, status: 'True'}]\n",
+		"0114_ray_absent",
+		"workers: {demo-head: {pod: {status: {conditions: [{type: Ready, status: 'True'}]}}}}",
 		"!DemandUnavailable [] 10: Ray is unreachable: there is no reply of its GCS; nothing "
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
 	check_case(
@@ -264,21 +222,15 @@ static void test_worker_whose_accelerators_nobody_uses(void **state)
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
 		"calls it busy though no GPU of it is in use: Busy: CPU in use.\n");
 	check_changed(
-		"0081_running_is_not_idle", "availableResources: {CPU: 2, GPU: 1}",
-		"availableResources: {CPU: 1, GPU: 1}",
+		"0081_running_is_not_idle", "workers: {w-a: {free: {CPU: 1, GPU: 1}}}",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
 		"calls it busy though no GPU of it is in use: in use: {CPU: 1}; Busy: CPU in use.\n");
-	check_changed("0081_running_is_not_idle", "availableResources: {CPU: 2, GPU: 1}",
-		      "availableResources: {CPU: 2, GPU: 0.5}", "");
+	check_changed("0081_running_is_not_idle", "workers: {w-a: {free: {CPU: 2, GPU: 0.5}}}", "");
 	/* A worker without accelerators is used when a CPU is. */
+	check_changed("0081_running_is_not_idle",
+		      "workers: {w-a: {total: {CPU: 2}, free: {CPU: 1}}}", "");
 	check_changed(
-		"0081_running_is_not_idle",
-		"totalResources: {CPU: 2, GPU: 1}\n      availableResources: {CPU: 2, GPU: 1}",
-		"totalResources: {CPU: 2}\n      availableResources: {CPU: 1}", "");
-	check_changed(
-		"0081_running_is_not_idle",
-		"totalResources: {CPU: 2, GPU: 1}\n      availableResources: {CPU: 2, GPU: 1}",
-		"totalResources: {CPU: 2}\n      availableResources: {CPU: 2}",
+		"0081_running_is_not_idle", "workers: {w-a: {total: {CPU: 2}, free: {CPU: 2}}}",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
 		"calls it busy though no CPU of it is in use: Busy: CPU in use.\n");
 }

@@ -196,7 +196,7 @@ int laws_shrink_save(const struct cJSON *snapshot, uint64_t seed,
 	if (!file)
 		return -1;
 	print_rule(file, verdict->law, verdict->detail);
-	print_member(file, "snapshot", buf_string(&text));
+	print_member(file, "changes", buf_string(&text));
 	print_member(file, "plan", plan ? plan : "{}");
 	if (fclose(file))
 		return -1;

@@ -155,9 +155,9 @@ static inline int mutate_is_yaml(const struct dirent *entry)
 	return size > 5 && strcmp(entry->d_name + size - 5, ".yaml") == 0;
 }
 
-/* The YAML files of a directory; `member`: of each only that member of its object. */
+/* The YAML files of a directory; `read` gives the tree of one, NULL leaves it out. */
 static inline void mutate_read(struct mutate_files *files, const char *directory,
-			       const char *member)
+			       struct cJSON *(*read)(const char *path))
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, mutate_is_yaml, alphasort);
@@ -166,15 +166,9 @@ static inline void mutate_read(struct mutate_files *files, const char *directory
 	files->pool.at = calloc(MUTATE_NODES_MAX, sizeof(*files->pool.at));
 	for (int i = 0; i < count; i++) {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
-		struct cJSON *tree = mutate_read_file(
-			arena_printf(&arena, "%s/%s", directory, entries[i]->d_name));
+		struct cJSON *tree =
+			read(arena_printf(&arena, "%s/%s", directory, entries[i]->d_name));
 
-		if (tree != NULL && member != NULL) {
-			struct cJSON *whole = tree;
-
-			tree = cJSON_DetachItemFromObjectCaseSensitive(whole, member);
-			cJSON_Delete(whole);
-		}
 		if (tree != NULL) {
 			files->names[files->count] = strdup(entries[i]->d_name);
 			files->at[files->count++] = tree;
