@@ -47,9 +47,10 @@ struct cluster {
 	struct pass *pass; /* NULL: waiting for the timer, then for its turn */
 	struct loop_timer *timer;
 	struct turn turn;
-	bool hands_off;  /* as of the last pass: the next one may wait */
-	bool woken;      /* the next pass comes early, because something changed */
-	bool wake_again; /* something changed while a pass was in work */
+	enum pass_cost cost; /* as of the last pass */
+	bool hands_off;      /* as of the last pass: the next one may wait */
+	bool woken;          /* the next pass comes early, because something changed */
+	bool wake_again;     /* something changed while a pass was in work */
 	int64_t started_ms;
 	struct kube_backoff backoff; /* of the API server, which could not be read or written */
 	int64_t not_before_ms;       /* then: of the next pass, whoever wakes the cluster */
@@ -399,6 +400,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 	keep_pace(cluster, &result->reading);
 	if (result->decided)
 		pace_decided(&cluster->pace, scan_ms(cluster), result->undecided);
+	cluster->cost = result->cost;
 	count_pass(cluster, result);
 	keep_off(cluster, result);
 	if (result->memory_json) {
@@ -447,6 +449,8 @@ static void start_pass(void *context)
 				      .name = cluster->name,
 				      .ray_note = cluster->pace.text,
 				      .memory_json = cluster->memory_json,
+				      .cost = cluster->cost,
+				      .quick_ms = PASS_QUICK_MS,
 				      .meter = { cluster->control->metrics, metrics_phase,
 						 metrics_gcs_failed } };
 	struct pass_view view = { .stale = "" };

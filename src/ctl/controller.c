@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/budget.h"
@@ -22,6 +23,7 @@
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/events.h"
 #include "ctl/watch/nodes.h"
+#include "ctl/watch/object_change.h"
 #include "ctl/watch/room.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
@@ -31,6 +33,8 @@
 #include "net/loop.h"
 #include "net/process.h"
 #include "net/work.h"
+
+#define STOP_MS 5000 /* for decisions that were cancelled: they end within milliseconds */
 
 struct controller {
 	struct control control;
@@ -107,27 +111,6 @@ static void start_when_ready(void *context)
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return !a == !b && (!a || !strcmp(a, b));
-}
-
-static bool spec_changed(const struct ray_cluster *old, const struct ray_cluster *new_object)
-{
-	static const char *const annotations[] = { ANNOTATION_REQUEST_RESOURCES,
-						   ANNOTATION_MANAGED };
-
-	if (!old || old->generation != new_object->generation ||
-	    old->deleting != new_object->deleting)
-		return true;
-	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
-		if (!same_text(labels_value(&old->annotations, annotations[i]),
-			       labels_value(&new_object->annotations, annotations[i])))
-			return true;
-	}
-	return false;
-}
-
 /* For ctl/pass/fuse. A RayCluster that cannot be read is there, and counts at least what it did. */
 static void look(void *context, const char *namespace_, const char *name,
 		 struct fuse_objects *ret_objects)
@@ -155,21 +138,6 @@ static void count_anew(struct controller *controller, const char *key)
 	if (slash && controller->control.fuse)
 		fuse_changed(controller->control.fuse,
 			     arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
-}
-
-/* Does it change what the Pod counts for? Its conditions change often, and Pods are many. */
-static bool counts_anew(const struct pod *old, const struct pod *new_object)
-{
-	static const char *const labels[] = { LABEL_CLUSTER, LABEL_GROUP, LABEL_NODE_TYPE };
-
-	if (!old || !new_object || old->deleting != new_object->deleting ||
-	    strcmp(old->phase, new_object->phase) != 0)
-		return true;
-	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
-		if (!same_text(labels_value(&old->labels, labels[i]),
-			       labels_value(&new_object->labels, labels[i])))
-			return true;
-	return false;
 }
 
 static void count_pod_anew(struct controller *controller, const struct pod *pod)
@@ -201,7 +169,7 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 					  ((const struct ray_cluster *)old)->name);
 	if (change == KUBE_DELETED || change == KUBE_BAD)
 		cluster_free(map_remove(&controller->clusters, key));
-	else if (change == KUBE_ADDED || spec_changed(old, new_object))
+	else if (change == KUBE_ADDED || object_change_decides(old, new_object))
 		add_cluster(controller, new_object, key);
 }
 
@@ -242,12 +210,13 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 
 	(void)change;
 	if (pod && pod->unreadable &&
-	    (!old || !same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
+	    (!old ||
+	     !object_change_same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
 		log_error("Pod cannot be read, it counts as busy", "pod", key, "error",
 			  pod->unreadable, NULL);
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
-	if (controller->control.fuse && counts_anew(old, new_object)) {
+	if (controller->control.fuse && object_change_counts(old, new_object)) {
 		count_pod_anew(controller, old);
 		count_pod_anew(controller, new_object);
 	}
@@ -426,7 +395,12 @@ static void stop(void *context)
 static void controller_done(struct controller *controller)
 {
 	end_passes(controller);
-	work_stop(controller->control.loop); /* before the objects that decisions read */
+	/* Before the objects that decisions read. One that does not end must not hold up the next leader's Pod. */
+	if (!work_stop(controller->control.loop, STOP_MS)) {
+		log_error("a decision does not end, the process ends without it", "error",
+			  controller->lost.text, NULL);
+		_exit(controller->lost.kind != ERR_NONE);
+	}
 	endpoints_free(controller->endpoints);
 	status_free(steal(&controller->control.status));
 	turns_free(controller->control.turns);

@@ -79,6 +79,7 @@ static struct metrics_now metrics_now(const struct control *control)
 		.view_stale = control_stale(control, &scratch)[0] != '\0',
 		.fuse = control->fuse,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
+		.longest_turn_cpu_us = loop_longest_turn_cpu_us(control->loop),
 		.unreadable =
 			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,
 	};

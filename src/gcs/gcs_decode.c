@@ -7,6 +7,8 @@
 #include "net/loop.h"
 #include "net/work.h"
 
+/* A larger reply is read as a slow job; one of 1,000 workers has about so much. */
+#define GCS_DECODE_QUICK_BYTES ((size_t)256 << 10)
 #define GCS_DIGEST_INLINE_BYTES ((size_t)64 << 10) /* under 0.1 ms */
 
 static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
@@ -52,9 +54,8 @@ static void gcs_decode_run(void *context, const struct work_job *job)
 	struct gcs_decode *decode = context;
 	struct ray_state *state = ARENA_NEW(&decode->arena, struct ray_state);
 
-	(void)job;
-	if (gcs_state_decode(buf_string(&decode->body), decode->body.size, &decode->arena, state,
-			     &decode->err) < 0)
+	if (gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job, &decode->arena,
+				 state, &decode->err) < 0)
 		return;
 	state->received_ms = decode->received_ms;
 	decode->state = state;
@@ -83,6 +84,17 @@ static void gcs_decode_done(void *context)
 
 static void gcs_decode_digested(void *context);
 
+static void gcs_decode_queue(struct gcs_decode *decode, const struct work_functions *functions)
+{
+	struct gcs_call *call = decode->call;
+
+	if (decode->body.size > GCS_DECODE_QUICK_BYTES)
+		call->job =
+			work_start_slow(call->client->loop, functions, decode, decode->received_ms);
+	else
+		call->job = work_start(call->client->loop, functions, decode);
+}
+
 /* First the digest, where it is asked for and would take long; then the state unless it is known. */
 static void gcs_decode_start(struct gcs_decode *decode)
 {
@@ -95,7 +107,7 @@ static void gcs_decode_start(struct gcs_decode *decode)
 	if (call->known && !decode->digested) {
 		decode->digested = true;
 		if (decode->body.size > GCS_DIGEST_INLINE_BYTES) {
-			call->job = work_start(call->client->loop, &digest, decode);
+			gcs_decode_queue(decode, &digest);
 			return;
 		}
 		decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
@@ -105,7 +117,7 @@ static void gcs_decode_start(struct gcs_decode *decode)
 		gcs_state_end(call, NULL);
 		return;
 	}
-	call->job = work_start(call->client->loop, &state, decode);
+	gcs_decode_queue(decode, &state);
 }
 
 static void gcs_decode_digested(void *context)

@@ -5,6 +5,7 @@
 #include "base/budget.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
+#include "net/work.h"
 
 /* A longer text is seldom seen twice. */
 #define TEXT_SHARED_MAX 64
@@ -57,6 +58,10 @@ int gcs_reader_check(struct gcs_reader *reader)
 {
 	if (reader->failed)
 		return -1;
+	if (reader->job && work_is_cancelled(reader->job)) {
+		reader->failed = true;
+		return err_set(reader->err, ERR_RETRY, "the reply is not needed any more");
+	}
 	if (reader->arena->over_budget || reader->equal.over_budget || reader->entry.over_budget) {
 		reader->failed = true;
 		(void)budget_refuse(reader->arena->budget, 0, reader->err);

@@ -13,6 +13,8 @@
 #include "gcs/gcs_intern.h"
 #include "gcs/gcs_wire.h"
 
+struct work_job;
+
 /* "clusterResourceConstraints[1].resourceRequests[3].request": put into words only for a message. */
 struct gcs_place {
 	const char *outer; /* NULL: none */
@@ -23,10 +25,11 @@ struct gcs_place {
 };
 
 struct gcs_reader {
-	struct arena *arena;  /* of the result */
-	struct arena entry;   /* of the entry that is read now */
-	struct arena equal;   /* of the tables of equal bytes */
-	size_t ceiling_bytes; /* of arena->used_bytes */
+	const struct work_job *job; /* ends when it is cancelled; NULL: on no job */
+	struct arena *arena;        /* of the result */
+	struct arena entry;         /* of the entry that is read now */
+	struct arena equal;         /* of the tables of equal bytes */
+	size_t ceiling_bytes;       /* of arena->used_bytes */
 	struct gcs_intern texts, requests, selectors;
 	size_t shape_count, bundle_count; /* distinct requests; bundles of all gangs */
 	VEC(const char *) problems;
@@ -45,7 +48,7 @@ void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figu
 /* The same when figure > limit; true then. */
 bool gcs_reader_is_above(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
 			 const char *unit);
-/* -1 when the reading has failed or its memory is used up; *err says so. */
+/* -1 when the reading has failed, its memory is used up, or its job was cancelled; *err says so. */
 int gcs_reader_check(struct gcs_reader *reader);
 /* The bytes are not this message: -1. */
 int gcs_reader_refuse(struct gcs_reader *reader, const ProtobufCMessageDescriptor *message,

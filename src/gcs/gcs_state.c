@@ -369,10 +369,17 @@ static void gcs_reader_done(struct gcs_reader *reader)
 int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err)
 {
+	return gcs_state_decode_job(data, size, NULL, arena, ret_state, err);
+}
+
+int gcs_state_decode_job(const void *data, size_t size, const struct work_job *job,
+			 struct arena *arena, struct ray_state *ret_state, struct err *err)
+{
 	struct gcs_bytes reply = gcs_bytes_of(data, size);
 	struct gcs_lists lists = { .state = { .session_name = "" } };
 	AUTO(gcs_reader_done)
 	struct gcs_reader reader = {
+		.job = job,
 		.arena = arena,
 		.ceiling_bytes = arena->used_bytes + GCS_STATE_MEMORY_CEILING_BYTES,
 		.err = err,

@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "core/model/ray_state.h"
 
+struct work_job;
+
 /* 10,000 workers, as many that died (a GCS keeps 1,000 of those), and the head. */
 #define GCS_STATE_NODES_MAX ((size_t)20001)
 /* Of one node, as bytes. Ray's own have 1 to 2 KB. */
@@ -53,5 +55,8 @@
  * negative, too large) is a problem of its node or request and of the state, never an error. */
 int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err);
+/* The same on a thread of the pool: ends soon after the job was cancelled, with ERR_RETRY. */
+int gcs_state_decode_job(const void *data, size_t size, const struct work_job *job,
+			 struct arena *arena, struct ray_state *ret_state, struct err *err);
 
 #endif

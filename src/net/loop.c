@@ -15,7 +15,9 @@ struct loop {
 	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
 	struct work *work;
 	uint64_t turn_ns, idle_ns; /* at the end of the last turn: the time, and all time waited */
+	int64_t turn_cpu_us;       /* of the thread, at the end of the last turn */
 	uint64_t longest_turn_ns;
+	int64_t longest_turn_cpu_us;
 };
 
 struct loop_timer {
@@ -47,10 +49,14 @@ static void loop_count_turn(struct loop *loop)
 {
 	uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(&loop->uv);
 	uint64_t passed_ns = now_ns - loop->turn_ns, waited_ns = idle_ns - loop->idle_ns;
+	int64_t cpu_us = work_cpu_us();
 
 	if (loop->turn_ns > 0 && passed_ns > waited_ns &&
 	    passed_ns - waited_ns > loop->longest_turn_ns)
 		loop->longest_turn_ns = passed_ns - waited_ns;
+	if (loop->turn_ns > 0 && cpu_us - loop->turn_cpu_us > loop->longest_turn_cpu_us)
+		loop->longest_turn_cpu_us = cpu_us - loop->turn_cpu_us;
+	loop->turn_cpu_us = cpu_us;
 	loop->turn_ns = now_ns;
 	loop->idle_ns = idle_ns;
 }
@@ -101,7 +107,7 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	work_stop(loop);
+	(void)work_stop(loop, INT64_MAX);
 	uv_close((uv_handle_t *)&loop->before_poll, NULL);
 	uv_close((uv_handle_t *)&loop->after_poll, NULL);
 	/* Runs the close callbacks of what was freed before; the first run does nothing after a
@@ -214,6 +220,11 @@ void loop_signal_free(struct loop_signal *signal)
 int64_t loop_longest_turn_us(const struct loop *loop)
 {
 	return (int64_t)(loop->longest_turn_ns / 1000);
+}
+
+int64_t loop_longest_turn_cpu_us(const struct loop *loop)
+{
+	return loop->longest_turn_cpu_us;
 }
 
 struct uv_loop_s *loop_uv(struct loop *loop)

@@ -45,6 +45,9 @@ void loop_signal_free(struct loop_signal *signal);
 /* The longest turn since the start: from one wait for the next event to the next wait, all callbacks in
  * between. Nothing else goes on in that time. Not counted before the first wait. */
 int64_t loop_longest_turn_us(const struct loop *loop);
+/* The most CPU time of one turn: what the callbacks themselves took. On a busy machine the time above has the
+ * waits for a processor, too. */
+int64_t loop_longest_turn_cpu_us(const struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
 struct work **loop_work(struct loop *loop);   /* only for net/work; NULL at first */

@@ -16,7 +16,8 @@ struct work_job {
 	struct work *work;
 	struct work_job *previous, *next;
 	uint64_t number; /* of the start: grows */
-	bool begun;
+	bool begun, slow;
+	int64_t since_ms; /* of a slow one: the oldest is next */
 	atomic_bool cancelled;
 	struct work_functions functions;
 	void *context;
@@ -34,6 +35,7 @@ struct work {
 	struct loop *loop;
 	struct work_job *first, *last;
 	size_t count, running;
+	size_t slow_count, slow_running; /* of these */
 	uint64_t started;
 	struct work_retired *first_retired, *last_retired;
 };
@@ -45,6 +47,11 @@ size_t work_at_once(void)
 	if (processors < WORK_JOBS_MIN)
 		return WORK_JOBS_MIN;
 	return processors < WORK_JOBS_MAX ? processors : WORK_JOBS_MAX;
+}
+
+size_t work_slow_at_once(void)
+{
+	return work_at_once() / 2;
 }
 
 static struct work *work_of(struct loop *loop)
@@ -85,6 +92,7 @@ static void job_free(struct work_job *job)
 	else
 		work->last = job->previous;
 	work->count--;
+	work->slow_count -= job->slow;
 	memory_free(job);
 	release_retired(work);
 }
@@ -106,6 +114,7 @@ static void on_ended(uv_work_t *uv, int status)
 
 	(void)status;
 	work->running--;
+	work->slow_running -= job->slow;
 	begin_some(work);
 	if (work_is_cancelled(job))
 		job->functions.drop(job->context);
@@ -114,22 +123,39 @@ static void on_ended(uv_work_t *uv, int status)
 	job_free(job);
 }
 
+/* The first one that waits, unless it is slow: then the oldest of these, if one more of them may run. NULL: there
+ * is none. */
+static struct work_job *next_job(const struct work *work)
+{
+	struct work_job *first = NULL, *oldest = NULL;
+
+	for (struct work_job *job = work->first; job; job = job->next) {
+		if (job->begun || (job->slow && work->slow_running >= work_slow_at_once()))
+			continue;
+		if (!first)
+			first = job;
+		if (!first->slow)
+			break;
+		if (job->slow && (!oldest || job->since_ms < oldest->since_ms))
+			oldest = job;
+	}
+	return first && first->slow ? oldest : first;
+}
+
 static void begin_some(struct work *work)
 {
-	size_t at_once = work_at_once();
+	struct work_job *job;
 
-	/* Only jobs that run precede the first one that waits. */
-	for (struct work_job *job = work->first; job && work->running < at_once; job = job->next) {
-		if (job->begun)
-			continue;
+	while (work->running < work_at_once() && (job = next_job(work))) {
 		job->begun = true;
 		work->running++;
+		work->slow_running += job->slow;
 		CHECK(uv_queue_work(loop_uv(work->loop), &job->uv, on_run, on_ended) == 0);
 	}
 }
 
-struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
-			    void *context)
+static struct work_job *job_start(struct loop *loop, const struct work_functions *functions,
+				  void *context, bool slow, int64_t since_ms)
 {
 	struct work *work = work_of(loop);
 	struct work_job *job = memory_alloc(sizeof(*job));
@@ -138,6 +164,8 @@ struct work_job *work_start(struct loop *loop, const struct work_functions *func
 	job->work = work;
 	job->functions = *functions;
 	job->context = context;
+	job->slow = slow;
+	job->since_ms = since_ms;
 	job->number = work->started++;
 	job->previous = work->last;
 	if (work->last)
@@ -146,8 +174,21 @@ struct work_job *work_start(struct loop *loop, const struct work_functions *func
 		work->first = job;
 	work->last = job;
 	work->count++;
+	work->slow_count += slow;
 	begin_some(work);
 	return job;
+}
+
+struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
+			    void *context)
+{
+	return job_start(loop, functions, context, false, 0);
+}
+
+struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
+				 void *context, int64_t since_ms)
+{
+	return job_start(loop, functions, context, true, since_ms);
 }
 
 void work_cancel(struct work_job *job)
@@ -192,23 +233,38 @@ void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)
 	work->last_retired = retired;
 }
 
-void work_stop(struct loop *loop)
+static void cancel_all(struct work *work)
+{
+	for (struct work_job *job = work->first, *next; job; job = next) {
+		next = job->next;
+		if (!work_is_cancelled(job))
+			work_cancel(job);
+	}
+}
+
+static void on_late(void *context)
+{
+	*(bool *)context = true;
+}
+
+bool work_stop(struct loop *loop, int64_t max_ms)
 {
 	struct work *work = *loop_work(loop);
+	struct loop_timer *timer;
+	bool late = false;
 
 	if (!work)
-		return;
-	while (work->first) {
-		for (struct work_job *job = work->first, *next; job; job = next) {
-			next = job->next;
-			if (!work_is_cancelled(job))
-				work_cancel(job);
-		}
-		if (work->first)
-			(void)uv_run(loop_uv(loop), UV_RUN_ONCE);
-	}
+		return true;
+	timer = loop_timer_new(loop, on_late, &late);
+	loop_timer_start(timer, max_ms);
+	for (cancel_all(work); work->first && !late; cancel_all(work))
+		(void)uv_run(loop_uv(loop), UV_RUN_ONCE);
+	loop_timer_free(timer);
+	if (work->first)
+		return false;
 	*loop_work(loop) = NULL;
 	memory_free(work);
+	return true;
 }
 
 size_t work_count(const struct loop *loop)
@@ -216,4 +272,11 @@ size_t work_count(const struct loop *loop)
 	const struct work *work = *loop_work((struct loop *)loop);
 
 	return work ? work->count : 0;
+}
+
+size_t work_count_quick(const struct loop *loop)
+{
+	const struct work *work = *loop_work((struct loop *)loop);
+
+	return work ? work->count - work->slow_count : 0;
 }

@@ -4,6 +4,10 @@
  * the same share as all others. At most WORK_JOBS_MAX jobs run at once, and not more than processors (2 at
  * least). All functions are called on the loop's thread, except where they say otherwise.
  *
+ * Slow jobs, which may take a second or hold much memory, run on half of the threads at most, so that the others
+ * always find one that is free soon. Among themselves they run in the order of the age of what they work on:
+ * a reply that was decoded is decided before the next one is decoded, so that few decoded replies wait in memory.
+ *
  * Objects that a job reads and the loop replaces meanwhile must live until the job has ended: their owner
  * gives them to work_retire instead of freeing them. */
 #ifndef NET_WORK_H
@@ -31,6 +35,9 @@ struct work_functions {
  * freed after that. */
 struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
 			    void *context);
+/* A slow job. since_ms: the arrival of its input, of loop_boot_ms. */
+struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
+				 void *context, int64_t since_ms);
 /* A job that waits is dropped at once, one that runs when it has ended. Not after done. */
 void work_cancel(struct work_job *job);
 /* From any thread, for as long as the job runs: its result will not be used. */
@@ -44,10 +51,13 @@ int64_t work_cpu_us(void);
 void work_retire(struct loop *loop, void (*release)(void *memory), void *memory);
 
 /* Cancels all jobs and runs the loop until they have ended. Before what retired memory depends on is
- * freed, and before loop_free. */
-void work_stop(struct loop *loop);
+ * freed, and before loop_free. False when one still runs after max_ms: nothing that it reads may be freed
+ * then, end the process. */
+bool work_stop(struct loop *loop, int64_t max_ms);
 
-size_t work_count(const struct loop *loop); /* jobs that wait or run */
-size_t work_at_once(void);                  /* as many run at once in one loop */
+size_t work_count(const struct loop *loop);       /* jobs that wait or run */
+size_t work_count_quick(const struct loop *loop); /* the same, without slow ones */
+size_t work_at_once(void);                        /* as many run at once in one loop */
+size_t work_slow_at_once(void);                   /* slow ones among them */
 
 #endif

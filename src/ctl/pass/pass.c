@@ -80,6 +80,7 @@ void pass_finish(struct pass *pass, const char *memory_json, const char *patched
 		.reading = pass->reading,
 		.decided = pass->decided,
 		.undecided = pass->undecided,
+		.cost = pass->cost,
 		.took_us = loop_precise_us() - pass->started_us,
 	};
 
@@ -443,6 +444,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 
 	pass->config = *config;
 	pass->callbacks = *callbacks;
+	pass->cost = config->cost;
 	pass->memory = budget_new("one pass (--max-pass-memory)",
 				  (size_t)config->control->options->max_pass_memory_mib << 20,
 				  config->control->memory);

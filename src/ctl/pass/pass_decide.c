@@ -10,6 +10,7 @@
 #include "net/work.h"
 
 #define OVERTAKEN_MAX 3
+#define QUICK_PAIRS ((size_t)20000) /* entries of the reply times worker groups, at about 1 us */
 
 /* Also when the result will not be used: a pass that was freed lets go of its thread. */
 static bool is_exceeded(void *context)
@@ -22,25 +23,45 @@ static bool is_exceeded(void *context)
 	       work_cpu_us() > work->cpu_end_us;
 }
 
-/* On a thread of the pool: reads only the snapshot and writes only into the pass's arena. */
+/* On a thread of the pool: reads only the snapshot and writes only into the decision's arena. */
 static void decision_run(void *context, const struct work_job *job)
 {
 	struct pass *pass = context;
 	struct pass_work *work = pass->work;
-	int64_t begun_us = loop_precise_us();
+	int64_t begun_us = loop_precise_us(), begun_cpu_us = work_cpu_us();
 
 	work->job = job;
 	/* A drain that Ray accepted is patched, however long that decision takes: the one that
 	 * drained it was within the budget. */
-	work->cpu_end_us = pass->drain_accepted ? INT64_MAX :
-						  work_cpu_us() + work->budget.ms * 1000;
+	work->cpu_end_us = pass->drain_accepted ? INT64_MAX : begun_cpu_us + work->budget.ms * 1000;
 	check_key_set(pass->key);
-	work->plan = decide(&work->snapshot, &pass->arena);
-	work->summary = summary_of(&work->snapshot, work->plan, &pass->arena);
-	work->memory_json = act_memory_text(work->plan, &pass->arena);
-	act_scaled(work->plan, &pass->arena, &work->scaled);
+	work->plan = decide(&work->snapshot, &work->arena);
+	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
+	work->memory_json = act_memory_text(work->plan, &work->arena);
+	act_scaled(work->plan, &work->arena, &work->scaled);
 	check_key_set("");
 	work->took_us = loop_precise_us() - begun_us;
+	work->cpu_us = work_cpu_us() - begun_cpu_us;
+}
+
+/* Of the first decision, before anything is known. */
+static enum pass_cost estimate(const struct snapshot *snapshot)
+{
+	const struct ray_state *state = snapshot->ray_state;
+	size_t entries = snapshot->pod_count;
+
+	if (state)
+		entries += state->node_count + state->request_count + state->gang_count;
+	return entries > QUICK_PAIRS / (snapshot->cluster.group_count + 1) ? PASS_SLOW : PASS_QUICK;
+}
+
+/* It took more than a quick decision may, and was not as expensive as no decision may be. */
+static bool is_slower_than_thought(const struct pass *pass)
+{
+	const struct pass_work *work = pass->work;
+
+	return work->budget.exhausted && !work->budget.out_of_memory && !work->slow &&
+	       pass->config.control->options->decision_cpu_budget_ms > pass->config.quick_ms;
 }
 
 void pass_measure(const struct pass *pass, const char *phase, int64_t us)
@@ -54,6 +75,15 @@ static void decision_done(void *context)
 	struct pass *pass = context;
 
 	pass->job = NULL;
+	if (is_slower_than_thought(pass)) {
+		pass->cost = PASS_SLOW;
+		arena_done(&pass->work->arena);
+		pass_decide(pass);
+		return;
+	}
+	/* Half of it: a cluster at the limit does not change its lane all the time. */
+	if (pass->ray_state && pass->work->cpu_us <= pass->config.quick_ms * 1000 / 2)
+		pass->cost = PASS_QUICK;
 	pass->decided = true;
 	pass->undecided = pass->work->budget.exhausted;
 	pass_measure(pass, "deciding", pass->work->took_us);
@@ -62,6 +92,8 @@ static void decision_done(void *context)
 
 void pass_release(struct pass *pass)
 {
+	for (struct pass_work *work = pass->work; work; work = work->previous)
+		arena_done(&work->arena);
 	arena_done(&pass->ray_arena);
 	arena_done(&pass->arena);
 	budget_free(pass->memory);
@@ -79,6 +111,8 @@ void pass_decide(struct pass *pass)
 							 .done = decision_done,
 							 .drop = decision_drop };
 	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
+	struct loop *loop = pass->config.control->loop;
+	int64_t budget_ms = pass->config.control->options->decision_cpu_budget_ms;
 
 	work->view.stale = "";
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
@@ -87,16 +121,26 @@ void pass_decide(struct pass *pass)
 		return;
 	}
 	pass_observe(pass, &work->view, &work->snapshot);
+	if (pass->cost == PASS_COST_UNKNOWN && work->snapshot.ray_state)
+		pass->cost = estimate(&work->snapshot);
+	work->slow = pass->cost == PASS_SLOW;
+	work->arena.budget = pass->memory;
 	work->budget = (struct cpu_budget){
 		.exceeded = is_exceeded,
 		.context = pass,
 		.memory = pass->memory,
-		.ms = pass->config.control->options->decision_cpu_budget_ms,
+		.ms = budget_ms,
 	};
+	if (!work->slow && budget_ms > pass->config.quick_ms)
+		work->budget.ms = pass->config.quick_ms;
 	work->snapshot.cpu_budget = &work->budget;
+	work->previous = pass->work;
 	pass->work = work;
 	pass->step = PASS_DECIDING;
-	pass->job = work_start(pass->config.control->loop, &functions, pass);
+	if (work->slow)
+		pass->job = work_start_slow(loop, &functions, pass, pass->read_ms);
+	else
+		pass->job = work_start(loop, &functions, pass);
 }
 
 bool pass_decide_is_overtaken(struct pass *pass)

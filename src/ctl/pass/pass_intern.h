@@ -31,14 +31,17 @@ struct pass_request {
 };
 
 /* A decision in work: its input and its results. In the pass's arena, which nothing
- * else uses while the job runs. */
+ * uses while the job runs. */
 struct pass_work {
-	struct pass_view view; /* the objects stay until the job has ended (net/work.h) */
+	struct pass_work *previous; /* of this pass; NULL: none */
+	struct arena arena;         /* of the plan and all that is made of it */
+	struct pass_view view;      /* the objects stay until the job has ended (net/work.h) */
 	struct snapshot snapshot;
 	struct cpu_budget budget;
 	const struct work_job *job;
 	int64_t cpu_end_us; /* of the thread */
-	int64_t took_us;
+	bool slow;          /* not quick: it may take the whole budget */
+	int64_t took_us, cpu_us;
 	const struct plan *plan;
 	const struct summary *summary;
 	const char *memory_json;
@@ -79,7 +82,8 @@ struct pass {
 	int conflicts;
 	bool decided;   /* a decision was made, or tried */
 	bool undecided; /* the last decision took too much CPU time */
-	int overtaken;  /* decisions that were made on a RayCluster that had changed meanwhile */
+	enum pass_cost cost;
+	int overtaken; /* decisions that were made on a RayCluster that had changed meanwhile */
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;

@@ -14,7 +14,7 @@ static void begin_some(void *context)
 {
 	struct turns *turns = context;
 
-	if (work_count(turns->loop) >= TURNS_JOBS_MAX) {
+	if (work_count_quick(turns->loop) >= TURNS_JOBS_MAX) {
 		loop_timer_start(turns->timer, TURNS_HELD_MS);
 		return;
 	}

@@ -7,7 +7,7 @@
  * pass of each other cluster.
  * How long a pass takes does not matter here: a head that hangs delays no other cluster. Jobs on other threads
  * (net/work.h) do: each one that waits holds the memory of its pass. While TURNS_JOBS_MAX of them are not
- * done, no pass begins.
+ * done, no pass begins. Slow jobs do not count: there are few, and they must not keep the others waiting.
  * Owned by ctl/controller. Must not know what a pass is. */
 #ifndef CTL_QUEUE_TURNS_H
 #define CTL_QUEUE_TURNS_H

@@ -355,6 +355,7 @@ bool metrics_write_part(const struct metrics *metrics, const struct metrics_now 
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
 	write_gauge(buf, METRICS_LONGEST_TURN, "", (double)now->longest_turn_us / 1e6);
+	write_gauge(buf, METRICS_LONGEST_TURN_CPU, "", (double)now->longest_turn_cpu_us / 1e6);
 	write_cluster_counts(metrics, now, buf);
 	write_ceilings(now, METRICS_GPUS_CEILING, buf);
 	write_ceilings(now, METRICS_GPUS_COUNTED, buf);

@@ -111,6 +111,9 @@
 	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                    \
 	  "The longest time since the start in which the event loop waited for nothing: while it " \
 	  "lasts, no watch, probe or request of any cluster is served.")                           \
+	X(GAUGE, LONGEST_TURN_CPU, "rayscaler_event_loop_longest_turn_cpu_seconds", "",            \
+	  "The most CPU time that one turn of the event loop took. The longest time above it is "  \
+	  "a wait for a processor.")                                                               \
 	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                      \
 	  "Requests to the API server that ended, by HTTP status, or error without one.")          \
 	X(COUNTER, GCS_ERRORS, "rayscaler_gcs_errors_total", "kind",                               \

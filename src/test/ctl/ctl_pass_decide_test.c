@@ -114,7 +114,7 @@ static void test_a_pass_is_freed_while_it_is_decided(void **state)
 	pass_free(seen.pass);
 	seen.pass = NULL;
 	open_pool();
-	work_stop(script.loop);
+	assert_true(work_stop(script.loop, WAIT_MS));
 	assert_int_equal(work_count(script.loop), 0);
 	assert_int_equal(seen.decisions, 0);
 	assert_int_equal(seen.endings, 0);
@@ -139,7 +139,7 @@ static void test_a_pass_is_freed_while_its_reply_is_decoded(void **state)
 	seen.pass = NULL;
 	assert_int_equal(work_count(script.loop), work_at_once());
 	open_pool();
-	work_stop(script.loop);
+	assert_true(work_stop(script.loop, WAIT_MS));
 	assert_int_equal(seen.endings, 0);
 }
 
@@ -187,6 +187,52 @@ static void test_an_expensive_decision_changes_nothing(void **state)
 	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));
 }
 
+/* It is begun again with the whole budget, and the next one is slow from the start; a short one ends that. */
+static void test_a_long_decision_is_made_as_a_slow_job(void **state)
+{
+	(void)state;
+	demand_shapes(SHAPES);
+	seen.quick_ms = -1; /* the first question for the budget ends it */
+	run_pass(NULL);
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.views, 2);
+	assert_int_equal(seen.cost, PASS_SLOW);
+	seen.endings = 0;
+	run_pass("{'templates': []}");
+	assert_int_equal(seen.views, 3);
+	assert_int_equal(seen.cost, PASS_SLOW);
+	seen.endings = 0;
+	seen.quick_ms = 1000 * (int64_t)WAIT_MS;
+	run_pass("{'templates': []}");
+	assert_int_equal(seen.cost, PASS_QUICK);
+}
+
+/* All places of slow jobs are taken: what is quick is decided, what is slow waits. */
+static void test_slow_decisions_do_not_delay_quick_ones(void **state)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+
+	(void)state;
+	set_pending_gpus(2);
+	sem_init(&pool.gate, 0, 0);
+	for (size_t i = 0; i < work_slow_at_once(); i++)
+		(void)work_start_slow(script.loop, &functions, NULL, 0);
+	seen.cost = PASS_QUICK;
+	run_pass(NULL);
+	assert_true(seen.patched);
+	seen.endings = 0;
+	seen.cost = PASS_SLOW;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
+	assert_int_equal(work_count(script.loop), work_slow_at_once() + 1);
+	assert_int_equal(seen.endings, 0);
+	for (size_t i = 0; i < work_slow_at_once(); i++)
+		sem_post(&pool.gate);
+	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+}
+
 /* A state that fits in the memory of a pass, and a decision that does not. */
 static void test_a_decision_without_memory_changes_nothing(void **state)
 {
@@ -222,6 +268,8 @@ int main(void)
 		TEST(test_a_pass_is_freed_while_it_is_decided),
 		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),
 		TEST(test_an_expensive_decision_changes_nothing),
+		TEST(test_a_long_decision_is_made_as_a_slow_job),
+		TEST(test_slow_decisions_do_not_delay_quick_ones),
 		TEST(test_a_decision_without_memory_changes_nothing),
 	};
 

@@ -217,7 +217,7 @@ static void none_begins_while_many_jobs_wait(void **state)
 	run();
 	assert_int_equal(bench.begun, 1);
 	assert_in_range(ended, 1, TURNS_JOBS_MAX);
-	work_stop(bench.loop);
+	assert_true(work_stop(bench.loop, WAIT_MS));
 	assert_int_equal(ended, TURNS_JOBS_MAX);
 }
 

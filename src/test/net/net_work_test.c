@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "net/loop.h"
+#include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
 #define JOBS 12
+#define WAIT_MS 20000
 
 struct fixture {
 	struct loop *loop;
@@ -162,7 +164,67 @@ static void test_first_come_first_served(void **state)
 	assert_int_equal(atomic_load(&f->busiest), taken + 1);
 	f->left = SIZE_MAX;
 	open_gate(f, taken);
-	work_stop(f->loop); /* before the tasks go out of scope */
+	assert_true(work_stop(f->loop, WAIT_MS)); /* before the tasks go out of scope */
+}
+
+static bool one_has_ended(void *context)
+{
+	return ((struct fixture *)context)->left == SIZE_MAX - 1;
+}
+
+static void start_slow(struct task *task, int64_t since_ms)
+{
+	static const struct work_functions functions = { task_run, task_done, task_drop };
+
+	task->job = work_start_slow(task->fixture->loop, &functions, task, since_ms);
+}
+
+/* They take half of the threads, however many there are. */
+static void test_slow_jobs_leave_threads_to_the_others(void **state)
+{
+	struct fixture *f = *state;
+	struct task slow[WORK_JOBS_MAX], quick = { .fixture = f, .name = "q" };
+
+	f->left = SIZE_MAX;
+	for (size_t i = 0; i < WORK_JOBS_MAX; i++) {
+		slow[i] = (struct task){ .fixture = f, .name = "s", .gated = true };
+		start_slow(&slow[i], 0);
+	}
+	task_start(&quick);
+	assert_int_equal(work_count(f->loop), WORK_JOBS_MAX + 1);
+	assert_int_equal(work_count_quick(f->loop), 1);
+	assert_true(loop_wait_until(f->loop, one_has_ended, f, WAIT_MS));
+	assert_string_equal(f->done, "q ");
+	assert_int_equal(work_count_quick(f->loop), 0);
+	open_gate(f, WORK_JOBS_MAX);
+	f->left = WORK_JOBS_MAX;
+	loop_run(f->loop);
+	assert_in_range(atomic_load(&f->busiest), 1, work_slow_at_once() + 1);
+}
+
+static void test_slow_jobs_run_in_the_order_of_their_input(void **state)
+{
+	struct fixture *f = *state;
+	struct task gated[WORK_JOBS_MAX];
+	struct task late = { .fixture = f, .name = "30" }, early = { .fixture = f, .name = "10" };
+	struct task middle = { .fixture = f, .name = "20" };
+	size_t taken = work_slow_at_once();
+
+	for (size_t i = 0; i < taken; i++) {
+		gated[i] = (struct task){ .fixture = f, .name = "g", .gated = true };
+		start_slow(&gated[i], 0);
+	}
+	await_running(f, taken);
+	start_slow(&late, 30);
+	start_slow(&early, 10);
+	start_slow(&middle, 20);
+	f->left = 4;
+	open_gate(f, 1);
+	loop_run(f->loop);
+	assert_string_equal(f->done, "g 10 20 30 ");
+	f->left = SIZE_MAX;
+	open_gate(f, taken);
+	assert_true(work_stop(f->loop, WAIT_MS));
 }
 
 static void test_a_cancelled_job_that_waits_never_runs(void **state)
@@ -240,10 +302,26 @@ static void test_stopping_cancels_and_awaits_what_runs(void **state)
 	task_start(&runs);
 	await_running(f, 1);
 	work_retire(f->loop, release, &retired);
-	work_stop(f->loop);
+	assert_true(work_stop(f->loop, WAIT_MS));
 	assert_string_equal(f->done, "-r ");
 	assert_int_equal(retired, 1);
-	work_stop(f->loop); /* again is fine */
+	assert_true(work_stop(f->loop, WAIT_MS)); /* again is fine */
+}
+
+/* A job that does not ask whether it was cancelled. */
+static void test_stopping_has_a_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct task stubborn = { .fixture = f, .name = "s", .gated = true };
+
+	f->left = SIZE_MAX;
+	task_start(&stubborn);
+	await_running(f, 1);
+	assert_false(work_stop(f->loop, 10));
+	assert_string_equal(f->done, "");
+	open_gate(f, 1);
+	assert_true(work_stop(f->loop, WAIT_MS));
+	assert_string_equal(f->done, "-s ");
 }
 
 static void test_a_loop_is_freed_while_a_job_runs(void **state)
@@ -270,10 +348,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_job_runs_on_another_thread_and_ends_on_the_loop),
 		TEST(test_first_come_first_served),
+		TEST(test_slow_jobs_leave_threads_to_the_others),
+		TEST(test_slow_jobs_run_in_the_order_of_their_input),
 		TEST(test_a_cancelled_job_that_waits_never_runs),
 		TEST(test_a_cancelled_job_that_runs_is_dropped_when_it_ends),
 		TEST(test_memory_is_kept_while_an_earlier_job_runs),
 		TEST(test_stopping_cancels_and_awaits_what_runs),
+		TEST(test_stopping_has_a_limit),
 		TEST(test_a_loop_is_freed_while_a_job_runs),
 	};
 

@@ -209,7 +209,9 @@ static struct {
 	void (*on_view)(void);    /* likewise */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached, undecided;
-	char active[1024]; /* the message of ScalingActive */
+	enum pass_cost cost; /* of the last pass, for the next one */
+	int64_t quick_ms;    /* 0: as usual */
+	char active[1024];   /* the message of ScalingActive */
 	const char *ray_note;
 	struct pace_reading reading;
 	char memory[4096];
@@ -270,6 +272,7 @@ static void ended(void *context, const struct pass_result *result)
 	seen.endings++;
 	seen.patched = result->patched_body != NULL;
 	seen.undecided = result->undecided;
+	seen.cost = result->cost;
 	seen.reading = result->reading;
 	if (result->err)
 		seen.err = *result->err;
@@ -343,7 +346,9 @@ __attribute__((unused)) static void start_pass(const char *memory)
 				    .gcs = bench.client,
 				    .memory_json = text,
 				    .read_kv_requests = seen.kv,
-				    .ray_note = seen.ray_note };
+				    .ray_note = seen.ray_note,
+				    .cost = seen.cost,
+				    .quick_ms = seen.quick_ms ? seen.quick_ms : PASS_QUICK_MS };
 
 	seen.pass = pass_new(&pass, &callbacks);
 	memory_free(text);
