@@ -53,6 +53,7 @@ def group(index, cpus, gpus, gib):
         "name": f"group-{index}",
         "resources": resources,
         "labels": {},
+        "fromLimits": False,
         "min": 0,
         "max": 100000,
         "hosts": 1,
@@ -81,6 +82,7 @@ def node(pick, types, index, number):
         "available": type_["resources"],
         "state": "running" if index == 0 or pick.random() < 0.75 else "starting",
         "start": "running",
+        "unregisteredS": 0,
     }
     if made["state"] == "starting":
         return made
@@ -124,6 +126,8 @@ def problem(nodes, tasks, shapes, seed):
         "terminateOverMax": True,
         "maxNodes": 1 + 100000 * len(GROUPS),
         "groupMaxima": True,
+        "learns": False,
+        "whenIdle": False,
     }
 
 
