@@ -27,6 +27,7 @@ DOCUMENTS = sorted(
     for path in TOP.glob(pattern)
 )
 PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
+MAKEFILES = [TOP / "Makefile", *sorted((TOP / "mk").glob("*.mk"))]
 SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "help")
 
 # (regular expression of the whole command, what runs it)
@@ -140,7 +141,7 @@ def test_no_entry_is_left_over():
 
 
 def test_what_is_named_exists():
-    makefile = (TOP / "Makefile").read_text()
+    makefile = "\n".join(path.read_text() for path in MAKEFILES)
     for _, shown in SHOWN:
         if shown.startswith("stage "):
             assert re.search(rf"^TEST_STAGES (\+|:)= .*\b{shown[6:]}\b", makefile, re.MULTILINE), shown
@@ -149,6 +150,16 @@ def test_what_is_named_exists():
             assert re.search(rf"def {test}", (TOP / "e2e/tests" / path).read_text()), shown
         else:
             assert shown in ("here", "dry", "ci") or shown.startswith("not run: "), shown
+
+
+def test_help_is_complete():
+    shown = subprocess.run(["make", "help"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+    text = "\n".join(path.read_text() for path in MAKEFILES)
+    targets = {name for line in re.findall(r"^\.PHONY: (.*)", text, re.MULTILINE) for name in line.split()}
+    named = {name for name in targets if re.fullmatch(r"[\w-]+", name) and not name.startswith("test-")}
+    assert len(named) > 40
+    missing = sorted(name for name in named if not re.search(rf"(?<![\w-]){name}(?![\w-])", shown))
+    assert not missing, f"make help does not name {missing}"
 
 
 @pytest.mark.parametrize("kind", ["here", "dry"])

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../../.."
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/src/test" "$tree/e2e" "$tree/.ci"
-cp -r Makefile .clang-format .clang-tidy "$tree"
+cp -r Makefile mk .clang-format .clang-tidy "$tree"
 cp -r src/base "$tree/src/base"
 cp -r src/test/lint "$tree/src/test/lint"
 cp .ci/run "$tree/.ci/run"

@@ -1,0 +1,40 @@
+# The image, manifests, and documents that are made from the source.
+
+# What is in the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
+# stage, `make rootfs` on this machine without a container engine.
+IMAGE ?= rayscaler:$(VERSION)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+## image: the container image IMAGE, with buildah, podman or docker
+image:
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
+## rootfs: the same root file system in $(BUILD)/rootfs and as a tar, with none of them
+rootfs: $(BUILD)/rayscaler
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/rootfs.sh $< $(BUILD)/rootfs \
+		$(BUILD)/rayscaler-rootfs.tar.gz
+.PHONY: image rootfs
+
+## manifests: charts/manifests and the chart's copy of the CRD, made from the chart and crd/; the
+##   table of values in docs/INSTALL.md
+manifests:
+	@charts/make-manifests.sh "$$(e2e/setup-apiserver.sh helm | awk '{ print $$2 }')"
+	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.chart_docs
+
+## docs: the documents that are made from tables of the source; unit tests compare
+DOCS := docs/REASONS.md docs/METRICS.md docs/LINT.md docs/internals/hostile-objects.md
+docs: $(DOCS)
+docs/REASONS.md: $(BUILD)/tools/core_reasons
+docs/METRICS.md: $(BUILD)/tools/ctl_metrics
+docs/REASONS.md docs/METRICS.md:
+	$< > $@
+# Only the part behind a line.
+docs/LINT.md: $(BUILD)/tools/core_lint_rules
+docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields
+docs/LINT.md docs/internals/hostile-objects.md:
+	sed -E '/^<!-- (rules|readers)/q' $@ > $(BUILD)/$(@F)
+	$< >> $(BUILD)/$(@F)
+	cp $(BUILD)/$(@F) $@
+## dashboard-picture: docs/pictures/dashboard.png, from a scenario with a real Prometheus
+dashboard-picture: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/plot_dashboard.py
+.PHONY: manifests docs dashboard-picture

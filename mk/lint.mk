@@ -1,0 +1,115 @@
+# Static checks. Each is a target of its own: lint-layers, lint-format, ...
+
+LINTS := layers symbols banned size format scripts cppcheck tidy analyzer
+LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch])))
+
+# How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
+VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec yaml.h:codec \
+	openssl/:codec,net,kube protobuf-c/:gcs .pb-c.h:gcs cmocka.h:test
+
+# Base and core do no I/O and read no clock: their headers of the C library, and the functions that
+# their archives may call. What is missing here has to be pure before it is added.
+PURE_LAYERS := $(filter base core core/%,$(LAYERS))
+PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
+	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
+PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
+	memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
+	strspn strstr snprintf vsnprintf _setjmp longjmp __longjmp_chk \
+	__divti3 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
+	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
+
+BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
+	alloca sleep usleep nanosleep
+FILE_LINES := 500
+# Longer files that are one table.
+TABLES :=
+
+## lint: every check lint-NAME: layers symbols banned size format scripts cppcheck tidy analyzer
+lint:
+	@$(MAKE) --no-print-directory -k -Otarget -j$(JOBS) $(LINTS:%=lint-%) && echo 'lint: all passed'
+
+empty :=
+comma := ,
+with_commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
+
+lint-layers:
+	@awk -v layers='$(foreach l,$(LAYERS),$(l):$(call with_commas,$(l) $(USES_$(l))))' \
+		-v groups='$(foreach g,$(GROUPS),$(g):$(call with_commas,$(LINKS_$(g))))' \
+		-v vendors='$(VENDOR_HEADERS)' -v pure='$(call with_commas,$(PURE_LAYERS))' \
+		-v pure_headers='$(call with_commas,$(PURE_HEADERS))' \
+		-f src/test/lint/includes.awk $(LINT_C)
+	@echo 'ok      $@'
+
+lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l)))
+	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $^
+	@echo 'ok      $@'
+
+lint-banned:
+	@src/test/lint/banned.sh '$(BANNED)' $(LINT_C)
+	@echo 'ok      $@'
+
+# Files; functions are measured by lint-tidy.
+lint-size:
+	@awk -v limit=$(FILE_LINES) -v tables='$(call with_commas,$(TABLES))' \
+		-f src/test/lint/size.awk $(LINT_C)
+	@echo 'ok      $@'
+
+lint-format:
+	@bad=0; for f in $(LINT_C); do clang-format "$$f" | cmp -s - "$$f" || \
+		{ echo "$$f: not in the form of .clang-format, run make format"; bad=1; }; done; \
+		exit $$bad
+	@echo 'ok      $@'
+
+## format: clang-format on all sources
+format:
+	clang-format -i $(LINT_C)
+
+lint-scripts:
+	@for f in $(wildcard src/test/*.sh src/test/*/*.sh e2e/*.sh charts/*.sh .ci/run); do bash -n $$f || exit 1; done
+	@find e2e -name '*.py' -print0 | xargs -0 python3 -c \
+		'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+	@echo 'ok      $@'
+
+# varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is taken back, one that
+# moves within an array, and take the member of a designator for a variable of that name.
+lint-cppcheck:
+	@cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 -Isrc \
+		--enable=warning,performance,portability --suppress=varFuncNullUB \
+		--suppress=autoVariables --suppress=objectIndex \
+		--suppress=unknownEvaluationOrder \
+		$(filter-out src/test/%,$(LINT_C))
+	@echo 'ok      $@'
+
+# Slow, so only for what changed: the object carries the dependencies.
+LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
+lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok) \
+		$(SUPPORT:%=$(BUILD)/lint/tidy/%.ok)
+	@echo 'ok      $@'
+lint-analyzer: $(LINT_NAMES:%=$(BUILD)/lint/analyzer/%.ok)
+	@echo 'ok      $@'
+
+ANALYZER_CFLAGS := $(CFLAGS_cli) $(call vendor_flags,--cflags,$(PACKAGES))
+TIDY = clang-tidy --quiet $(1) $< -- $(LANGUAGE) $(CFLAGS_$(word 2,$(subst /, ,$<))) 2>/dev/null
+# Tests may repeat themselves, but their functions stay short as well.
+$(BUILD)/lint/tidy/test/%.ok: src/test/%.c .clang-tidy $(BUILD)/asan/obj/test/%.o
+	@mkdir -p $(@D)
+	$(call say,TIDY  ,$<)
+	$(Q)$(call TIDY,--checks='-*$(comma)readability-function-*')
+	@touch $@
+$(BUILD)/lint/tidy/%.ok: src/%.c .clang-tidy $(BUILD)/obj/%.o
+	@mkdir -p $(@D)
+	$(call say,TIDY  ,$<)
+	$(Q)$(call TIDY,)
+	@touch $@
+$(BUILD)/lint/analyzer/%.ok: src/%.c $(BUILD)/obj/%.o
+	@mkdir -p $(@D)
+	$(call say,ANALYZ,$<)
+	$(Q)gcc $(LANGUAGE) $(ANALYZER_CFLAGS) -O1 -fanalyzer -Werror -c -o /dev/null $<
+	@touch $@
+
+## lint-selftest: plants a fault for each check and sees it fail
+lint-selftest:
+	@src/test/lint/selftest.sh
+
+.PHONY: lint lint-selftest format $(LINTS:%=lint-%)
+

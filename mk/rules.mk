@@ -1,0 +1,146 @@
+# From sources to archives and programs, each rule once for all variants: a variant is a directory, a
+# compiler and its flags. Further ones are another BUILD (`clang`, `tsan` in mk/test.mk).
+
+# ---- layers and libraries -----------------------------------------------------------------
+
+# $(call group_of,layers)
+group_of = $(sort $(foreach l,$(1),$(firstword $(subst /, ,$(l)))))
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+# CLOSURE_<layer>: it and what it uses, directly or not. LINKS_<group>: what a program of the group links,
+# highest first (an archive needs those after it).
+$(foreach l,$(LAYERS),$(eval CLOSURE_$(l) := $(sort $(l) $(foreach u,$(USES_$(l)),$(CLOSURE_$(u))))))
+$(foreach g,$(GROUPS),$(eval LINKS_$(g) := $(filter \
+	$(foreach l,$(filter $(g) $(g)/%,$(LAYERS)),$(CLOSURE_$(l))),$(call reverse,$(LAYERS)))))
+
+PACKAGES := $(sort $(foreach g,$(GROUPS),$(VENDOR_$(g))))
+ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
+TOOLS_MISSING := $(shell for t in $(CC) $(PKG_CONFIG) $(PROTOC_C); do \
+	command -v $$t >/dev/null || echo $$t; done)
+ifneq ($(TOOLS_MISSING),)
+$(error missing tools: $(TOOLS_MISSING) -- run "make setup" (as root or with sudo) to install \
+	what the build needs)
+endif
+PACKAGES_MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p || echo $$p; done)
+ifneq ($(PACKAGES_MISSING),)
+$(error missing libraries (pkg-config names): $(PACKAGES_MISSING) -- run "make setup" (as root or \
+	with sudo) to install what the build needs)
+endif
+endif
+
+# $(call vendor_flags,--cflags or --libs,packages)
+vendor_flags = $(if $(2),$(shell $(PKG_CONFIG) $(1) $(2)))
+# All packages that the layers of a list use.
+vendor_of = $(sort $(foreach g,$(call group_of,$(1)),$(VENDOR_$(g))))
+
+# ---- variants -----------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wpointer-arith -Wundef -Wvla -Wformat=2 $(WERROR)
+ifneq ($(findstring clang,$(CC)),)
+WARNINGS += -Wno-string-conversion # CHECK(!"what cannot happen")
+endif
+LANGUAGE := -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen
+HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+FOR_SANITIZERS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE
+# gcc sees uninitialized variables that are not there in what the sanitizers add.
+NO_MAYBE := $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
+FUZZ_CC ?= clang
+
+CFLAGS_ctl := -DRAYSCALER_VERSION='"$(VERSION)"'
+CFLAGS_cli := $(CFLAGS_ctl)
+
+# release: the program, tools and benches. asan: unit tests. fuzz: libFuzzer.
+VARIANTS := release asan fuzz
+
+DIR_release     := $(BUILD)
+CC_release      := $(CC)
+COMPILE_release := -O2 -g $(HARDENING) $(EXTRA_CFLAGS)
+LINK_release    := -O2 -g $(HARDENING) -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(EXTRA_CFLAGS)
+
+DIR_asan     := $(BUILD)/asan
+CC_asan      := $(CC)
+COMPILE_asan := $(FOR_SANITIZERS) $(NO_MAYBE) $(SANITIZE) $(EXTRA_CFLAGS)
+LINK_asan    := $(SANITIZE) -Wl,--as-needed $(EXTRA_CFLAGS)
+
+DIR_fuzz     := $(BUILD)/fuzz
+CC_fuzz      := $(FUZZ_CC)
+COMPILE_fuzz := $(FOR_SANITIZERS) -fsanitize=fuzzer-no-link $(SANITIZE)
+LINK_fuzz    := -fsanitize=fuzzer,address,undefined
+
+# Objects are built again when a compiler or its flags change.
+FLAGS_NOW := $(WARNINGS) $(LANGUAGE) $(EXTRA_LDFLAGS) $(VERSION) \
+	$(foreach v,$(VARIANTS),$(CC_$(v)) $(COMPILE_$(v)) $(LINK_$(v)))
+FLAGS_FILE := $(BUILD)/flags
+$(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | \
+	cmp -s - $(FLAGS_FILE) || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(FLAGS_FILE))
+
+# ---- rules --------------------------------------------------------------------------------
+
+ifneq ($(V),1)
+Q := @
+say = @echo '$(1)  $(2)'
+endif
+
+PROTOS := $(wildcard src/gcs/*.proto)
+GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
+GEN_H := $(GEN_C:.c=.h)
+.SECONDARY: $(GEN_C) $(GEN_H)
+
+$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC,$<)
+	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
+
+# NAMES_<layer>: its objects below a variant's obj/, without ".o".
+$(foreach l,$(LAYERS),$(eval NAMES_$(l) := $(patsubst src/%.c,%,$(sort $(wildcard src/$(l)/*.c)))))
+GEN_NAMES_gcs := $(GEN_C:$(BUILD)/gen/%.c=gen/%)
+
+# $(call objects,variant,layer)
+objects = $(patsubst %,$(DIR_$(1))/obj/%.o,$(NAMES_$(2)) $(GEN_NAMES_$(2)))
+OBJECTS_cli := $(call objects,release,cli)
+# $(call archive,variant,layer); $(call archives,variant,group): what a program of the group links, in order
+archive = $(DIR_$(1))/lib$(subst /,_,$(2)).a
+archives = $(foreach l,$(LINKS_$(2)),$(call archive,$(1),$(l)))
+libraries = $(call vendor_flags,--libs,$(call vendor_of,$(LINKS_$(1)))) -lm
+
+# The last lines of the rule of a program: $(call link,variant,group,further libraries)
+define link
+@mkdir -p $(@D)
+$(call say,LINK  ,$@)
+$(Q)$(CC_$(1)) $(LINK_$(1)) -o $@ $(filter %.o %.a,$^) $(call libraries,$(2)) $(3) $(EXTRA_LDFLAGS)
+endef
+
+# $(call compile,variant,flags)
+define compile
+@mkdir -p $(@D)
+$(call say,CC $(1),$<)
+$(Q)$(CC_$(1)) $(LANGUAGE) $(2) $(COMPILE_$(1)) -MMD -MP -c -o $@ $<
+endef
+
+# Generated code is not ours to keep free of warnings.
+define variant_rules
+$(DIR_$(1))/obj/gen/%.o: $(BUILD)/gen/%.c $(FLAGS_FILE)
+	$$(call compile,$(1),-w)
+$(DIR_$(1))/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
+	$$(call compile,$(1),$$(WARNINGS) $$(PRIVATE_CFLAGS))
+endef
+$(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
+
+# An archive is made from nothing, so that an object of a deleted source does not stay in it; without
+# sources it is an empty archive.
+define pack
+@mkdir -p $(@D)
+@rm -f $@
+@$(AR) rcsD $@ $(filter %.o,$^)
+endef
+
+define layer_rules
+$(call objects,$(1),$(2)): PRIVATE_CFLAGS = $$(CFLAGS_$(call group_of,$(2))) \
+	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(CLOSURE_$(2))))
+$(call archive,$(1),$(2)): $(call objects,$(1),$(2)) $(wildcard src/$(2))
+	$$(pack)
+endef
+$(foreach v,$(VARIANTS),$(foreach l,$(LAYERS),$(eval $(call layer_rules,$(v),$(l)))))
+
+-include $(shell find $(foreach v,$(VARIANTS),$(DIR_$(v))/obj) -name '*.d' 2>/dev/null)

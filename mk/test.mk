@@ -1,0 +1,281 @@
+# Unit tests, laws, e2e and conformance, and the stages of `make test`.
+
+RESULTS := $(BUILD)/test-results
+# A script of e2e/ in the Python environment of the tests, which is made if it is not there.
+PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-python.sh)"
+
+# ---- all of it ----------------------------------------------------------------------------
+# A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
+# skipped". They run in this order.
+
+TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
+
+# The API server of the e2e tests: real or embedded.
+APISERVER ?= real
+export RAYSCALER_APISERVER := $(APISERVER)
+# KubeRay's operator of the e2e tests: standin or real (e2e/setup-kuberay.sh says from where).
+KUBERAY ?= standin
+export KUBERAY
+
+## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
+##   unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
+##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
+test:
+	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(TEST_STAGES)
+
+# AHEAD: further targets (.ci/run adds those of lint).
+AHEAD ?=
+export AHEAD
+## ahead: what later stages need, and AHEAD; make test compiles it beside the stage e2e
+ahead: tsan-programs clang-programs fuzz-programs $(AHEAD)
+
+.PHONY: test ahead $(TEST_STAGES:%=test-%)
+
+# ---- unit tests ---------------------------------------------------------------------------
+# src/test/<group>/<group>_<module>_test.c is one program, built with sanitizers and linked with the
+# archives of its group and of what that uses, and with nothing else but cmocka and libm.
+
+TEST_PATHS := $(sort $(foreach g,$(GROUPS),$(patsubst src/test/%.c,%,$(wildcard src/test/$(g)/*_test.c))))
+TESTS := $(notdir $(TEST_PATHS))
+TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
+
+# Code that tests and their tools share, src/test/support/*.c: an archive, from which a program takes only
+# what it uses.
+SUPPORT := $(patsubst src/%.c,%,$(wildcard src/test/support/*.c))
+support = $(DIR_$(1))/libtest_support.a
+define support_rules
+$(SUPPORT:%=$(DIR_$(1))/obj/%.o): PRIVATE_CFLAGS = \
+	-Wno-missing-field-initializers $$(call vendor_flags,--cflags,cmocka $(PACKAGES))
+$(call support,$(1)): $(SUPPORT:%=$(DIR_$(1))/obj/%.o) $(wildcard src/test/support)
+	$$(pack)
+endef
+$(foreach v,release asan,$(eval $(call support_rules,$(v))))
+
+# The group of a test, a tool or a fuzz target: the first word of its name.
+name_group = $(firstword $(subst _, ,$(notdir $(1))))
+
+# $(1): group, $(2): name
+define test_rules
+$(BUILD)/asan/obj/test/$(1)/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers \
+	$$(call vendor_flags,--cflags,cmocka $$(call vendor_of,$$(LINKS_$(1))))
+$(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $(call support,asan) $(call archives,asan,$(1))
+	$$(call link,asan,$(1),$$(call vendor_flags,--libs,cmocka))
+unit-$(2) unit-$(2:_test=): $(BUILD)/test/$(2)
+	$$<
+.PHONY: unit-$(2) unit-$(2:_test=)
+endef
+$(foreach t,$(TESTS),$(eval $(call test_rules,$(call name_group,$(t)),$(t))))
+.SECONDARY: $(TEST_PATHS:%=$(BUILD)/asan/obj/test/%.o)
+
+## unit: all unit tests, with ASan and UBSan; unit-<layer>_<module>: one; unit-programs: build them
+# Honest counts: see the head of the script.
+unit: $(TEST_PROGRAMS)
+	@src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS)
+unit-programs: $(TEST_PROGRAMS)
+# What does not compile is a failed test; the others run.
+test-unit:
+	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
+		src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS) || status=1; exit $$status
+
+## golden: the golden decisions alone; GOLDEN_ONLY=0012 selects, UPDATE=1 rewrites the wanted members
+golden: $(BUILD)/test/codec_golden_test
+	$<
+# Their snapshots without bases and templates.
+$(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml src/test/golden/base/*.yaml)
+	@rm -rf $@
+	@mkdir -p $@
+	@$< --all $@
+.PHONY: unit unit-programs golden
+
+# ---- tools --------------------------------------------------------------------------------
+# Programs that tests run and that are not installed: src/test/tools/<group>_<name>.c.
+
+TOOLS := $(patsubst src/test/tools/%.c,%,$(foreach g,$(GROUPS),$(wildcard src/test/tools/$(g)_*.c)))
+
+define tool_rules
+$(BUILD)/obj/test/tools/$(2).o: PRIVATE_CFLAGS = \
+	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(LINKS_$(1))))
+$(BUILD)/tools/$(2): $(BUILD)/obj/test/tools/$(2).o $(call support,release) $(call archives,release,$(1))
+	$$(call link,release,$(1))
+endef
+$(foreach t,$(TOOLS),$(eval $(call tool_rules,$(call name_group,$(t)),$(t))))
+.SECONDARY: $(TOOLS:%=$(BUILD)/obj/test/tools/%.o)
+## tools: the programs that tests and benches run, in $(BUILD)/tools
+tools: $(TOOLS:%=$(BUILD)/tools/%)
+.PHONY: tools
+
+# ---- laws ---------------------------------------------------------------------------------
+# src/test/laws, built as the program is, so that many snapshots can be tried.
+
+LAWS_SEED ?= 1
+LAWS_COUNT ?= 100000
+LAWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/test/laws/*.c))
+$(LAWS_OBJECTS): PRIVATE_CFLAGS = -Isrc/test/laws $(call vendor_flags,--cflags,$(VENDOR_codec))
+$(BUILD)/tools/laws: $(LAWS_OBJECTS) $(call archives,release,codec)
+	$(call link,release,codec,-Wl,--wrap=schedule)
+
+## laws: the laws of the decision on random snapshots; a broken one is shrunk to $(BUILD)/laws
+##   LAWS_COUNT (100000), LAWS_SEED: the first, or random, which is printed
+RUN_LAWS = $(BUILD)/tools/laws --jobs $(JOBS) --out $(BUILD)/laws --count $(LAWS_COUNT) \
+	--seed $(if $(filter random,$(LAWS_SEED)),$$(date +%s),$(LAWS_SEED))
+laws: $(BUILD)/tools/laws
+	@mkdir -p $(BUILD)/laws
+	@$(RUN_LAWS)
+# The faults that are planted must be found, and the files they leave must be golden cases. Half of the
+# default number, for the time of make test.
+test-laws: LAWS_COUNT = 50000
+test-laws: $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
+	@mkdir -p $(RESULTS) $(BUILD)/laws
+	@rm -rf $(BUILD)/laws/selftest $(RESULTS)/laws.count; mkdir $(BUILD)/laws/selftest
+	@$(BUILD)/tools/laws --selftest $(BUILD)/laws/selftest --result $(RESULTS)/laws.count || true
+	@GOLDEN_DIR=$(BUILD)/laws/selftest $(BUILD)/test/codec_golden_test \
+		> $(BUILD)/laws/selftest.log 2>&1 || { cat $(BUILD)/laws/selftest.log; \
+		echo 'laws:selftest-golden 0 1 0' >> $(RESULTS)/laws.count; }
+	@$(RUN_LAWS) --result $(RESULTS)/laws.count
+.PHONY: laws
+
+# ---- e2e ----------------------------------------------------------------------------------
+
+## test-e2e: the tests in e2e/tests; PYTEST="-k name" chooses
+PYTEST ?=
+test-e2e: $(BUILD)/rayscaler tools
+	@BUILD='$(BUILD)' e2e/run-pytest.sh e2e $(PYTEST)
+# The quickstart of the README, as a test.
+test-quickstart: $(BUILD)/rayscaler
+	@BUILD='$(BUILD)' e2e/run-quickstart.sh
+
+## demo: a cluster that scales up and down on this machine, in half a minute
+demo: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(PYTHON) e2e/demo.py
+## dev-cluster: API server, operator, kubelet, controller and a RayCluster, until Ctrl-C
+##   APISERVER=real or embedded; RUN_FLAGS: flags of `rayscaler run`
+RUN_FLAGS ?=
+dev-cluster: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@BUILD='$(BUILD)' e2e/dev-cluster.sh -- $(RUN_FLAGS)
+.PHONY: demo dev-cluster
+
+# ---- conformance --------------------------------------------------------------------------
+# e2e/conformance/README.md. Stages run a part: Ray's own scheduler takes most of the time.
+
+## conformance: random problems to rayscaler and to Ray's own scheduler
+##   PROBLEMS (10000) of packing and of whole snapshots each, RAYCLUSTERS (2000), SEED: the first
+PROBLEMS ?= 10000
+RAYCLUSTERS ?= 2000
+SEED ?= 1
+CONFORMANCE_PROGRAMS := $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_capacity
+CONFORMANCE = BUILD='$(BUILD)' JOBS='$(JOBS)' \
+	e2e/conformance/run.sh '$(PROBLEMS)' '$(RAYCLUSTERS)' '$(SEED)'
+conformance: $(CONFORMANCE_PROGRAMS)
+	@$(CONFORMANCE)
+test-conformance: PROBLEMS = 2000
+test-conformance: RAYCLUSTERS = 500
+test-conformance: $(CONFORMANCE_PROGRAMS)
+	@$(CONFORMANCE) $(RESULTS)/conformance.count
+# What bench-schedule-ray compares, at sizes that take a second: that both answer the same. And that
+# bench-decide still runs.
+test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_bench
+	@mkdir -p $(RESULTS)
+	@$(PYTHON) e2e/conformance/bench_ray.py --check \
+		--tool $< --result $(RESULTS)/schedule-ray.count 20x100x8 40x200x20 60x900x12 5x2000x20
+	@$(PYTHON) e2e/conformance/bench_decide.py --tool $(BUILD)/tools/codec_decide_bench 20x100x8
+.PHONY: conformance
+
+# ---- other compilers and sanitizers -------------------------------------------------------
+# Unit tests once more, in a build of their own.
+
+# $(call unit_again,name,its build,its target): that target, and its count as one of the stage `name`
+define unit_again
+@mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).count $(2)/test-results/unit.count; status=0; \
+	$(MAKE) --no-print-directory $(3) || status=1; \
+	sed 's/^unit /$(1):unit /' $(2)/test-results/unit.count > $(RESULTS)/$(1).count || status=1; \
+	exit $$status
+endef
+
+## tsan: unit tests with threads under ThreadSanitizer; tsan-programs: build them
+# Those in which decisions run on other threads; without the one that reads a reply of 100 MiB, which takes
+# too long.
+TSAN_BUILD ?= $(BUILD)/tsan
+TSAN_TESTS := $(filter-out ctl_pass_ray_test,$(filter net_work_test net_loop_test net_loop_thread_test \
+	ctl_pass_% ctl_cluster_% ctl_leader_test kube_informer_% kube_lease_%,$(TESTS)))
+TSAN_MAKE = $(MAKE) --no-print-directory BUILD='$(TSAN_BUILD)' SANITIZE=-fsanitize=thread
+tsan-programs:
+	@$(TSAN_MAKE) -k -j$(JOBS) $(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)
+tsan: tsan-programs
+	@TSAN_OPTIONS=halt_on_error=1 src/test/run_unit.sh $(TSAN_BUILD)/test-results \
+		$(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)
+test-tsan:
+	$(call unit_again,tsan,$(TSAN_BUILD),tsan)
+.PHONY: tsan tsan-programs
+
+## clang: program, tools and tests built by clang; clang-unit: run these tests; clang-programs: build
+##   what it runs
+## coverage: clang-unit, the laws, and which branches of core they took (COVERAGE_PERCENT);
+##   clang-coverage: on what clang-unit left
+# With counters: with the laws of COVERAGE_LAWS random snapshots they say which branches were taken. What
+# counts is said in src/test/coverage.py.
+CLANG_BUILD ?= $(BUILD)/clang
+COVERAGE_PERCENT ?= 95
+COVERAGE_LAWS ?= 10000
+COUNTERS := -fprofile-instr-generate
+CLANG_MAKE = $(MAKE) --no-print-directory BUILD='$(CLANG_BUILD)' CC=clang \
+	EXTRA_CFLAGS='$(COUNTERS) -fcoverage-mapping' EXTRA_LDFLAGS='$(COUNTERS)'
+COVERAGE_ENVIRONMENT = LLVM_PROFILE_FILE='$(abspath $(CLANG_BUILD))/profile/%m.profraw'
+clang:
+	@$(CLANG_MAKE) -k -j$(JOBS) all tools unit-programs $(CLANG_BUILD)/tools/laws
+clang-programs:
+	@$(CLANG_MAKE) -k -j$(JOBS) unit-programs $(CLANG_BUILD)/tools/laws
+clang-unit: clang-programs
+	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
+	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_BUILD)/test-results \
+		$(TESTS:%=$(CLANG_BUILD)/test/%)
+# What links core and runs here.
+COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
+	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
+# Behind clang-unit or by itself, on what that left.
+clang-coverage:
+	@mkdir -p $(CLANG_BUILD)/laws
+	@$(COVERAGE_ENVIRONMENT) $(CLANG_BUILD)/tools/laws --jobs $(JOBS) --out $(CLANG_BUILD)/laws \
+		--count $(COVERAGE_LAWS) --seed 1
+	@llvm-profdata merge -sparse -o $(CLANG_BUILD)/all.profdata $(CLANG_BUILD)/profile/*.profraw
+	@llvm-cov export -instr-profile=$(CLANG_BUILD)/all.profdata $(firstword $(COVERAGE_OBJECTS)) \
+		$(patsubst %,-object %,$(wordlist 2,$(words $(COVERAGE_OBJECTS)),$(COVERAGE_OBJECTS))) \
+		src/core > $(CLANG_BUILD)/coverage.json
+	@python3 src/test/coverage.py src/core $(COVERAGE_PERCENT) $(CLANG_BUILD)/coverage.json
+coverage:
+	@$(MAKE) --no-print-directory clang-unit
+	@$(MAKE) --no-print-directory clang-coverage
+test-clang-unit:
+	$(call unit_again,clang,$(CLANG_BUILD),clang-unit)
+test-clang:
+	@status=0; $(MAKE) --no-print-directory test-clang-unit || status=1; \
+		if $(MAKE) --no-print-directory clang-coverage > $(CLANG_BUILD)/coverage.txt; \
+		then line='1 0'; else line='0 1'; status=1; fi; \
+		echo "clang:coverage-of-core $$line 0" >> $(RESULTS)/clang.count; \
+		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
+.PHONY: clang clang-programs clang-unit clang-coverage coverage test-clang-unit
+
+# ---- valgrind and confinement -------------------------------------------------------------
+# src/test/run_commands.sh, run_controller.sh. With real Ray: e2e/tests/test_hardened.py and valgrind-e2e.
+# Any other test of e2e runs so with RAYSCALER=src/test/under_valgrind.sh and what that script reads.
+
+## valgrind: commands and controller under valgrind; valgrind-e2e: with real Ray
+## confined: the same confined to their system calls (src/test/tools/net_confine.c), writing no file
+valgrind: UNDER := under_valgrind.sh
+confined: UNDER := under_confinement.sh
+confined: $(BUILD)/tools/net_confine
+# $(call run_under,script and its first arguments)
+run_under = $(1) $(abspath src/test/$(UNDER)) $(abspath $(BUILD)/rayscaler) \
+	$(abspath $(BUILD)/$(UNDER:under_%.sh=%)) $(abspath $(RESULTS)/$@.count)
+valgrind confined: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+	@mkdir -p $(RESULTS)
+	@export BUILD='$(abspath $(BUILD))'; status=0; \
+		$(call run_under,src/test/run_commands.sh $@) || status=1; \
+		$(call run_under,src/test/run_controller.sh $@) || status=1; exit $$status
+valgrind-e2e: $(BUILD)/rayscaler tools
+	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
+test-valgrind: valgrind
+test-confined: confined
+test-valgrind-e2e: valgrind-e2e
+.PHONY: valgrind confined valgrind-e2e
