@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "core/model/cpu_budget.h"
+#include "core/schedule/schedule_requests.h"
 #include "core/schedule/schedule_run.h"
 #include "core/schedule/schedule_terminate.h"
 #include "core/schedule/schedule_try.h"
@@ -86,6 +87,21 @@ struct lists {
 	struct schedule_list demands;
 };
 
+/* One list, from Ray's order to Ray's order. */
+static struct schedule_try_left try_alone(struct schedule_run *run,
+					  const struct schedule_list *list,
+					  const struct schedule_try_source *source)
+{
+	const struct schedule_requests *requests = schedule_requests_new(run, list);
+	struct schedule_try_left left;
+
+	schedule_order_begin(run);
+	schedule_classes_make(run, &requests, 1);
+	left = schedule_try(run, requests, source);
+	schedule_order_settle(run);
+	return left;
+}
+
 static void place_constraints(struct schedule_run *run, const struct lists *lists,
 			      struct schedule_result *result)
 {
@@ -107,7 +123,7 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 		if (!list->count)
 			continue;
 		schedule_run_set_source(run, true);
-		left = schedule_try(run, list, &source);
+		left = try_alone(run, list, &source);
 		share_left(result->constraints[i], list, &left);
 	}
 }
@@ -115,8 +131,9 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 struct gang {
 	const struct ray_gang *gang;
 	size_t index;
-	size_t placement_count;      /* of the deprecated list, as Ray counts */
-	struct schedule_list *lists; /* one for each choice, in their order */
+	size_t placement_count;                    /* of the deprecated list, as Ray counts */
+	struct schedule_list *lists;               /* one for each choice, in their order */
+	const struct schedule_requests **requests; /* the same; set by place_gangs */
 };
 
 /* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
@@ -184,7 +201,7 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 
 		if (!gang->lists[i].count)
 			continue;
-		left = schedule_try(run, &gang->lists[i], &source);
+		left = schedule_try(run, gang->requests[i], &source);
 		if (!left.any) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
@@ -193,14 +210,37 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 	}
 }
 
+/* What the gangs ask for, all together. */
+static void make_classes(struct schedule_run *run, struct gang *gangs)
+{
+	size_t count = run->problem->gang_count;
+	VEC(const struct schedule_requests *) all = { .at = NULL };
+
+	for (size_t i = 0; i < count; i++) {
+		size_t choices = schedule_gang_choices(gangs[i].gang);
+
+		gangs[i].requests = arena_array(run->scratch, choices, sizeof(*gangs[i].requests));
+		for (size_t j = 0; j < choices; j++) {
+			gangs[i].requests[j] = schedule_requests_new(run, &gangs[i].lists[j]);
+			VEC_PUSH(run->scratch, &all, gangs[i].requests[j]);
+		}
+	}
+	schedule_classes_make(run, all.at, all.count);
+}
+
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	const struct gang *gangs = lists->gangs;
+	struct gang *gangs = lists->gangs;
 
 	result->gangs = leftovers_new(run, run->problem->gang_count);
+	if (!run->problem->gang_count)
+		return;
+	schedule_order_begin(run);
+	make_classes(run, gangs);
 	for (size_t i = 0; i < run->problem->gang_count; i++)
 		place_gang(run, &gangs[i], &result->gangs[gangs[i].index]);
+	schedule_order_settle(run);
 }
 
 static void place_demands(struct schedule_run *run, const struct lists *lists,
@@ -212,7 +252,7 @@ static void place_demands(struct schedule_run *run, const struct lists *lists,
 	result->demands = leftovers_new(run, run->problem->demand_count);
 	if (!lists->demands.count)
 		return;
-	left = schedule_try(run, &lists->demands, &source);
+	left = try_alone(run, &lists->demands, &source);
 	share_left(result->demands, &lists->demands, &left);
 }
 

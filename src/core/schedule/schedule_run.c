@@ -1,5 +1,7 @@
 #include "core/schedule/schedule_run.h"
 
+#include <string.h>
+
 static const struct resources NO_RESOURCES = { .at = NULL };
 
 static void add_given(struct schedule_run *run, size_t index)
@@ -24,7 +26,7 @@ static void add_given(struct schedule_run *run, size_t index)
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt)
 {
-	size_t types = problem->type_count + 1;
+	size_t types = problem->type_count + 1, names;
 
 	*run = (struct schedule_run){
 		.problem = problem,
@@ -36,8 +38,11 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_vocabulary_init(&run->words, problem, scratch);
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
-	schedule_index_scratch_init(&run->index_scratch, schedule_words_count(&run->words.names),
-				    scratch);
+	schedule_intern_init(&run->needs, scratch);
+	names = schedule_words_count(&run->words.names) + 1;
+	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
+	run->ratios = arena_array(scratch, names, sizeof(*run->ratios));
+	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
 	run->template_labels = arena_array(scratch, types, sizeof(*run->template_labels));
 	run->template_state = arena_array(scratch, types, sizeof(*run->template_state));
 	run->template_rest = arena_array(scratch, types, sizeof(*run->template_rest));
@@ -90,6 +95,11 @@ static void set_node(struct schedule_run *run, size_t index, bool totals)
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
 {
+	struct schedule_classes *classes = &run->classes;
+
+	memset(classes->placed_names, 0, schedule_words_count(&run->words.names));
+	classes->placed_name_count = 0;
+	classes->placed_selectors = false;
 	for (size_t i = 0; i < run->problem->type_count; i++)
 		set_template(run, i);
 	for (size_t i = 0; i < run->nodes.count; i++)

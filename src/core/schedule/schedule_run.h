@@ -1,10 +1,11 @@
 /* One run of schedule(): the nodes it works on, in Ray's order, and what is left of the limits.
  * The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the stack
  * of schedule(); its memory is the scratch arena, results go to the caller's arena. */
-#ifndef CORE_SCHEDULE_SCHEDULE_RUN_H
-#define CORE_SCHEDULE_SCHEDULE_RUN_H
+#ifndef CORE_SCHEDULE_RUN_H
+#define CORE_SCHEDULE_RUN_H
 
-#include "core/schedule/schedule_index.h"
+#include "core/schedule/schedule_class.h"
+#include "core/schedule/schedule_order.h"
 #include "core/schedule/schedule_room.h"
 
 /* Placements of one phase; shared by nodes that got the same. */
@@ -24,6 +25,17 @@ struct schedule_work {
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed; /* of the source that is placed now; more of it: states_of, rests_of */
 	const struct schedule_chunk *placements;
+};
+
+/* What a shape needs of a name for each unit of the pivot of its list. */
+struct schedule_ratio {
+	double ratio;
+	uint32_t shape;
+};
+
+struct schedule_ratios {
+	struct schedule_ratio *at;
+	uint32_t count;
 };
 
 /* What is done unlike Ray to launch fewer GPUs. */
@@ -48,13 +60,16 @@ struct schedule_run {
 	struct schedule_vocabulary words;
 	struct schedule_states states;
 	struct schedule_room room;
-	struct schedule_index_scratch index_scratch;
-	struct schedule_candidate *candidates; /* storage of the pools, one after the other */
-	size_t candidate_capacity;
+	struct schedule_intern needs; /* of short lists: see schedule_requests */
+	size_t *name_counts;          /* by name, 0 between uses */
+	struct schedule_ratios
+		*ratios; /* by name: of the try; empty of names that it does not need */
+	struct schedule_classes classes;
 	VEC(struct schedule_work) nodes;   /* the given ones in their order, then the new ones */
 	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
-	VEC(uint32_t) order;               /* of nodes, in the order of Ray's list */
-	uint32_t *template_labels;         /* by type */
+	VEC(uint32_t) new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
+	struct schedule_order order;
+	uint32_t *template_labels;                /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */
 	int64_t *launches;   /* by type */
@@ -70,6 +85,26 @@ static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 	mixed = (mixed ^ (mixed >> 31)) * UINT64_C(0xbf58476d1ce4e5b9);
 	mixed = (mixed ^ (mixed >> 29)) * UINT64_C(0x94d049bb133111eb);
 	return (uint32_t)(mixed >> 32);
+}
+
+/* Of a node, or of one that a try is to launch. */
+static inline uint64_t schedule_run_place(const struct schedule_run *run, uint32_t node)
+{
+	if (node < run->nodes.count)
+		return run->order.places.at[node];
+	return (uint64_t)UINT32_MAX + node;
+}
+
+static inline uint32_t schedule_run_rest(const struct schedule_run *run, uint32_t node)
+{
+	if (node < run->nodes.count)
+		return run->rests_of.at[node];
+	return run->template_rest[run->new_types.at[node - run->nodes.count]];
+}
+
+static inline uint32_t schedule_run_placed(const struct schedule_run *run, uint32_t node)
+{
+	return node < run->nodes.count ? run->nodes.at[node].placed : 0;
 }
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,

@@ -48,6 +48,15 @@ struct schedule_list {
 	size_t count;
 };
 
+/* How much of a name one unit needs. */
+static inline int64_t schedule_shape_need(const struct schedule_shape *shape, uint32_t name)
+{
+	for (uint32_t i = 0; i < shape->need_count; i++)
+		if (shape->needs[i].name == name)
+			return shape->needs[i].amount;
+	return 0;
+}
+
 /* Of a constraint or of the demands. */
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count);

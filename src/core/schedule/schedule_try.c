@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/model/cpu_budget.h"
+#include "core/schedule/schedule_candidate.h"
 #include "core/schedule/schedule_exact.h"
-#include "core/schedule/schedule_pool.h"
 
 /* Nodes that got the same fill one after the other. */
 struct batch {
@@ -18,99 +18,94 @@ struct attempt {
 	struct schedule_run *run;
 	const struct schedule_list *list;
 	const struct schedule_try_source *source;
-	struct schedule_pool pool;
+	struct schedule_try try;
 	VEC(struct batch) batches;
 	VEC(uint32_t) chosen;
-	VEC(uint32_t) new_types; /* of the nodes to be launched: numbers from nodes.count on */
 	struct {
 		const struct schedule_entry *entry;
 		int64_t left; /* of it */
 	} * cursors;          /* by shape: where the next unit comes from */
 };
 
-static void note_batch(struct attempt *attempt, uint32_t candidate, size_t first)
+static bool is_like(const struct batch *batch, const struct schedule_candidate *c)
 {
-	const struct schedule_candidate *c = &attempt->pool.candidates.at[candidate];
-	struct arena *arena = attempt->run->attempt;
-	struct schedule_fill *fill = arena_array(arena, c->fill.count, sizeof(*fill));
+	return batch->state == c->state && batch->placed == c->placed &&
+	       batch->fill_count == c->fill.count &&
+	       !memcmp(batch->fill, c->fill.at, c->fill.count * sizeof(*batch->fill));
+}
 
+static void note_chosen(struct attempt *attempt, const struct schedule_candidate *c, uint32_t node)
+{
+	struct arena *arena = attempt->run->attempt;
+	size_t count = attempt->batches.count;
+	struct schedule_fill *fill;
+
+	VEC_PUSH(arena, &attempt->chosen, node);
+	if (count && is_like(&attempt->batches.at[count - 1], c)) {
+		attempt->batches.at[count - 1].count++;
+		return;
+	}
+	fill = arena_array(arena, c->fill.count, sizeof(*fill));
 	memcpy(fill, c->fill.at, c->fill.count * sizeof(*fill));
 	VEC_PUSH(arena, &attempt->batches,
 		 ((struct batch){ .state = c->state,
 				  .placed = c->placed,
 				  .fill = fill,
 				  .fill_count = c->fill.count,
-				  .first = first,
-				  .count = attempt->chosen.count - first }));
+				  .first = attempt->chosen.count - 1,
+				  .count = 1 }));
 }
 
 /* Fills nodes that are there, best first, until none takes anything. */
 static void fill_nodes(struct attempt *attempt)
 {
-	struct schedule_pool *pool = &attempt->pool;
-	uint32_t best;
+	struct schedule_try *try = &attempt->try;
+	struct schedule_candidate *best;
 
-	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_NODES)) != SCHEDULE_ID_NONE) {
-		size_t first = attempt->chosen.count;
-		int64_t count;
-
+	while ((best = schedule_try_best(try, SCHEDULE_HEAP_NODES))) {
 		cpu_budget_step(attempt->run->problem->cpu_budget);
-		count = schedule_pool_row(pool, best, INT64_MAX);
-
-		for (int64_t i = 0; i < count; i++)
-			VEC_PUSH(attempt->run->attempt, &attempt->chosen,
-				 schedule_pool_pop_member(pool, best));
-		note_batch(attempt, best, first);
-		schedule_pool_book(pool, best, count);
+		note_chosen(attempt, best, schedule_class_take(attempt->run, best->state));
+		schedule_try_book(try, best);
 	}
 }
 
-static uint32_t new_node(struct attempt *attempt, size_t type)
+static uint32_t new_node(struct schedule_run *run, size_t type)
 {
-	VEC_PUSH(attempt->run->attempt, &attempt->new_types, (uint32_t)type);
-	return (uint32_t)(attempt->run->nodes.count + attempt->new_types.count - 1);
+	VEC_PUSH(run->scratch, &run->new_types, (uint32_t)type);
+	return (uint32_t)(run->nodes.count + run->new_types.count - 1);
 }
 
 /* Launches what Ray would launch next of one type; the nodes of a replica that stay empty are
  * filled before anything else is launched. */
-static void launch_best(struct attempt *attempt, uint32_t best)
+static void launch_best(struct attempt *attempt, struct schedule_candidate *best)
 {
-	struct schedule_pool *pool = &attempt->pool;
 	struct schedule_run *run = attempt->run;
-	size_t type = pool->candidates.at[best].template_type, first = attempt->chosen.count;
-	int64_t hosts = run->problem->types[type].hosts, replicas;
+	uint32_t state = run->template_state[best->type];
 	enum schedule_limit limit;
 
-	replicas = schedule_run_permits(run, type, &limit);
-	if (!replicas) {
-		schedule_pool_drop(pool, best);
+	if (!schedule_run_permits(run, best->type, &limit)) {
+		schedule_try_drop(&attempt->try, best);
 		return;
 	}
-	replicas = schedule_pool_row(pool, best, hosts > 1 ? 1 : replicas);
-	for (int64_t i = 0; i < replicas; i++)
-		VEC_PUSH(run->attempt, &attempt->chosen, new_node(attempt, type));
-	note_batch(attempt, best, first);
-	schedule_run_count(run, type, replicas);
-	schedule_pool_book(pool, best, replicas);
-	if (hosts > 1) {
-		uint32_t empty = new_node(attempt, type);
-
-		for (int64_t i = 2; i < hosts; i++)
-			new_node(attempt, type);
-		schedule_pool_add_empty(pool, type, empty, hosts - 1);
-	}
+	note_chosen(attempt, best, new_node(run, best->type));
+	schedule_run_count(run, best->type, 1);
+	for (int64_t i = 1; i < run->problem->types[best->type].hosts; i++)
+		schedule_class_add(run, state, new_node(run, best->type));
+	schedule_try_book(&attempt->try, best);
+	if (run->problem->types[best->type].hosts > 1)
+		schedule_try_add_class(&attempt->try, state);
 }
 
 static void launch_nodes(struct attempt *attempt)
 {
-	struct schedule_pool *pool = &attempt->pool;
+	struct schedule_try *try = &attempt->try;
+	struct schedule_candidate *best;
 	enum schedule_limit limit;
-	uint32_t best;
 
 	for (size_t type = 1; type < attempt->run->problem->type_count; type++)
 		if (schedule_run_permits(attempt->run, type, &limit))
-			schedule_pool_add_type(pool, type);
-	while ((best = schedule_pool_best(pool, SCHEDULE_HEAP_TYPES)) != SCHEDULE_ID_NONE) {
+			schedule_try_add_type(try, type);
+	while ((best = schedule_try_best(try, SCHEDULE_HEAP_TYPES))) {
 		cpu_budget_step(attempt->run->problem->cpu_budget);
 		launch_best(attempt, best);
 		fill_nodes(attempt);
@@ -156,6 +151,7 @@ static bool fill_exactly(struct attempt *attempt)
 
 	if (!run->policy.exact)
 		return false;
+	schedule_order_settle(run);
 	wanted = arena_array(run->attempt, attempt->list->count + 1, sizeof(*wanted));
 	for (size_t i = 0; i < attempt->list->count; i++)
 		wanted[i] = served_units(attempt, &attempt->list->shapes[i]);
@@ -165,6 +161,7 @@ static bool fill_exactly(struct attempt *attempt)
 		const struct schedule_exact_node *node = &exact.nodes[i];
 		const struct schedule_work *work = &run->nodes.at[node->node];
 
+		schedule_class_remove(run, run->states_of.at[node->node], node->node);
 		VEC_PUSH(run->attempt, &attempt->chosen, node->node);
 		VEC_PUSH(run->attempt, &attempt->batches,
 			 ((struct batch){ .state = run->states_of.at[node->node],
@@ -175,7 +172,7 @@ static bool fill_exactly(struct attempt *attempt)
 					  .count = 1 }));
 	}
 	for (size_t i = 0; i < attempt->list->count; i++)
-		attempt->pool.left[i] -= wanted[i];
+		attempt->try.left[i] -= wanted[i];
 	return true;
 }
 
@@ -290,85 +287,46 @@ static void keep_batch(struct attempt *attempt, const struct batch *batch)
 			run->states_of.at[node] = state;
 			work->placed = placed;
 			work->labels = run->room.labels;
+			if (run->classes.lasting)
+				schedule_class_add(run, state, node);
 		}
 	}
 	schedule_room_unload(&run->room);
+	schedule_class_rank(run, batch->state);
+	schedule_class_rank(run, state);
 }
 
-/* Running nodes that could not take any of the requests go behind the others. */
-static bool is_exhausted(struct attempt *attempt, uint32_t state)
+/* What the requests ask for counts in the scores of later ones. */
+static void keep_names(struct schedule_run *run, const struct schedule_requests *requests)
 {
-	struct schedule_run *run = attempt->run;
-	const struct schedule_index *index = &attempt->pool.index;
-	uint64_t *may = arena_array(run->attempt, index->word_count + 1, sizeof(*may));
-	bool fits = !attempt->list->count;
+	struct schedule_classes *classes = &run->classes;
 
-	if (!run->states.states.at[state].running)
-		return false;
-	if (attempt->pool.sums)
-		return attempt->pool.sums[state] == SCHEDULE_SUMS_NONE;
-	schedule_room_load(&run->room, state);
-	schedule_index_set(&attempt->pool.index, &run->room);
-	for (size_t word = 0; word < index->word_count; word++)
-		may[word] = schedule_index_word(index, word);
-	schedule_index_anchor(index, &run->states, &run->room.state, false, may,
-			      attempt->pool.anchored);
-	for (size_t word = 0; word < index->word_count && !fits; word++)
-		for (uint64_t bits = may[word]; bits && !fits; bits &= bits - 1)
-			fits = schedule_room_fits(
-				&run->room,
-				&attempt->list->shapes[word * 64 + (size_t)__builtin_ctzll(bits)]);
-	schedule_room_unload(&run->room);
-	return !fits;
+	for (size_t i = 0; i < requests->names.count; i++) {
+		uint32_t name = requests->names.at[i];
+
+		classes->placed_name_count += !classes->placed_names[name];
+		classes->placed_names[name] = true;
+	}
+	classes->placed_selectors = classes->placed_selectors || requests->selecting.count;
 }
 
-enum sort { SORT_UNKNOWN = 0, SORT_USUAL, SORT_EXHAUSTED };
-
-/* Ray's list afterwards: the chosen ones, the untouched ones, the exhausted ones, the new ones. */
-static void keep_order(struct attempt *attempt, size_t old_nodes)
+/* The chosen nodes that are there: Ray's list begins with them. */
+static void keep_order(struct attempt *attempt, uint32_t first_new)
 {
-	struct schedule_run *run = attempt->run;
-	size_t count = run->order.count, exhausted_count = 0, kept = 0;
-	uint32_t *exhausted = arena_array(run->attempt, count + 1, sizeof(*exhausted));
-	uint32_t *chosen = arena_array(run->attempt, attempt->chosen.count + 1, sizeof(*chosen));
-	size_t chosen_count = 0;
-	bool *touched = arena_array(run->attempt, run->nodes.count + 1, sizeof(*touched));
-	enum sort *sorts = arena_array(run->attempt, run->states.states.count + 1, sizeof(*sorts));
+	uint32_t *chosen =
+		arena_array(attempt->run->attempt, attempt->chosen.count + 1, sizeof(*chosen));
+	size_t count = 0;
 
-	for (size_t i = 0; i < attempt->chosen.count; i++) {
-		uint32_t node = attempt->chosen.at[i];
-
-		touched[node] = true;
-		if (node < old_nodes)
-			chosen[chosen_count++] = node;
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint32_t node = run->order.at[i], state = run->states_of.at[node];
-
-		if (touched[node])
-			continue;
-		if (sorts[state] == SORT_UNKNOWN)
-			sorts[state] = is_exhausted(attempt, state) ? SORT_EXHAUSTED : SORT_USUAL;
-		if (sorts[state] == SORT_EXHAUSTED)
-			exhausted[exhausted_count++] = node;
-		else
-			run->order.at[kept++] = node;
-	}
-	if (count > 0) {
-		size_t size = sizeof(*chosen);
-
-		memmove(&run->order.at[chosen_count], run->order.at, kept * size);
-		memcpy(run->order.at, chosen, chosen_count * size);
-		memcpy(&run->order.at[chosen_count + kept], exhausted, exhausted_count * size);
-	}
-	for (size_t node = old_nodes; node < run->nodes.count; node++)
-		VEC_PUSH(run->scratch, &run->order, (uint32_t)node);
+	for (size_t i = 0; i < attempt->chosen.count; i++)
+		if (attempt->chosen.at[i] < first_new)
+			chosen[count++] = attempt->chosen.at[i];
+	schedule_order_keep(attempt->run, attempt->try.requests, chosen, count, first_new);
 }
 
 static void keep(struct attempt *attempt)
 {
 	struct schedule_run *run = attempt->run;
-	size_t old_nodes = run->nodes.count;
+	uint32_t first_new = (uint32_t)run->nodes.count;
 
 	attempt->cursors =
 		arena_array(run->attempt, attempt->list->count + 1, sizeof(*attempt->cursors));
@@ -376,11 +334,35 @@ static void keep(struct attempt *attempt)
 		attempt->cursors[i].entry = attempt->list->shapes[i].entries.at;
 		attempt->cursors[i].left = attempt->list->shapes[i].entries.at[0].count;
 	}
-	for (size_t i = 0; i < attempt->new_types.count; i++)
-		schedule_run_launch(run, attempt->new_types.at[i], attempt->source->phase);
+	for (size_t i = 0; i < run->new_types.count; i++)
+		schedule_run_launch(run, run->new_types.at[i], attempt->source->phase);
+	keep_order(attempt, first_new);
+	keep_names(run, attempt->try.requests);
 	for (size_t i = 0; i < attempt->batches.count; i++)
 		keep_batch(attempt, &attempt->batches.at[i]);
-	keep_order(attempt, old_nodes);
+	for (size_t i = 0; i < run->new_types.count; i++)
+		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
+			schedule_class_rank(run, run->template_state[run->new_types.at[i]]);
+}
+
+/* Gives the chosen nodes back to their classes. */
+static void undo(struct attempt *attempt)
+{
+	struct schedule_run *run = attempt->run;
+
+	if (!run->classes.lasting)
+		return;
+	for (size_t i = 0; i < run->new_types.count; i++)
+		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
+			schedule_class_remove_from(run, run->template_state[run->new_types.at[i]],
+						   (uint32_t)run->nodes.count);
+	for (size_t i = 0; i < attempt->batches.count; i++)
+		for (size_t j = 0; j < attempt->batches.at[i].count; j++) {
+			uint32_t node = attempt->chosen.at[attempt->batches.at[i].first + j];
+
+			if (node < run->nodes.count)
+				schedule_class_add(run, attempt->batches.at[i].state, node);
+		}
 }
 
 /* ---- what is left ---- */
@@ -435,7 +417,7 @@ static struct schedule_try_left find_left(struct attempt *attempt)
 	};
 
 	for (size_t i = 0; i < count; i++) {
-		left.counts[i] = attempt->pool.left[i];
+		left.counts[i] = attempt->try.left[i];
 		left.limit_types[i] = SCHEDULE_NO_INDEX;
 		if (!left.counts[i])
 			continue;
@@ -449,10 +431,11 @@ static struct schedule_try_left find_left(struct attempt *attempt)
 	return left;
 }
 
-struct schedule_try_left schedule_try(struct schedule_run *run, const struct schedule_list *list,
+struct schedule_try_left schedule_try(struct schedule_run *run,
+				      const struct schedule_requests *requests,
 				      const struct schedule_try_source *source)
 {
-	struct attempt attempt = { .run = run, .list = list, .source = source };
+	struct attempt attempt = { .run = run, .list = requests->list, .source = source };
 	size_t types = run->problem->type_count;
 	int64_t budget = run->budget, list_nodes = run->list_nodes, new_nodes = run->new_nodes;
 	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
@@ -460,11 +443,12 @@ struct schedule_try_left schedule_try(struct schedule_run *run, const struct sch
 
 	cpu_budget_step(run->problem->cpu_budget);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
-	schedule_pool_init(&attempt.pool, run, list);
+	run->new_types.count = 0;
+	schedule_order_prepare(run, requests);
+	schedule_try_init(&attempt.try, run, requests);
 	if (!fill_exactly(&attempt)) {
-		schedule_pool_add_nodes(&attempt.pool);
 		fill_nodes(&attempt);
-		if (attempt.pool.active_count)
+		if (attempt.try.active_count)
 			launch_nodes(&attempt);
 	}
 	left = find_left(&attempt);
@@ -473,9 +457,13 @@ struct schedule_try_left schedule_try(struct schedule_run *run, const struct sch
 		run->budget = budget;
 		run->list_nodes = list_nodes;
 		run->new_nodes = new_nodes;
+		undo(&attempt);
 	} else {
 		keep(&attempt);
 	}
+	run->new_types.count = 0;
+	for (size_t i = 0; i < requests->names.count; i++)
+		run->ratios[requests->names.at[i]].count = 0;
 	arena_reset(run->attempt);
 	return left;
 }

@@ -5,6 +5,8 @@
 
 #include "core/schedule/schedule_run.h"
 
+struct schedule_requests;
+
 struct schedule_try_source {
 	enum schedule_phase phase;
 	size_t list_index; /* of the constraint */
@@ -19,9 +21,10 @@ struct schedule_try_left {
 	bool any;
 };
 
-/* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic
+/* Makes the classes before the first try of a kind: schedule_classes_make. Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic
  * try that leaves something changes nothing. */
-struct schedule_try_left schedule_try(struct schedule_run *run, const struct schedule_list *list,
+struct schedule_try_left schedule_try(struct schedule_run *run,
+				      const struct schedule_requests *requests,
 				      const struct schedule_try_source *source);
 
 #endif

@@ -1,0 +1,303 @@
+#include "core/schedule/schedule_class.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "core/schedule/schedule_requests.h"
+#include "core/schedule/schedule_run.h"
+
+/* Above what rounding can do to a score. */
+#define SLACK (1 + 1e-9)
+
+/* ---- members ---- */
+
+static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b, bool running)
+{
+	if (running) {
+		double first = run->states.rests.at[run->rests_of.at[a]].sum;
+		double second = run->states.rests.at[run->rests_of.at[b]].sum;
+
+		/* With the same fill the larger sum of the rest gives the larger average. */
+		if (first > second || first < second)
+			return first > second;
+	}
+	return schedule_run_place(run, a) < schedule_run_place(run, b);
+}
+
+static void sink(const struct schedule_run *run, struct schedule_class *class, bool running,
+		 size_t at)
+{
+	uint32_t *members = class->members.at, member = members[at];
+
+	for (size_t child = 2 * at + 1; child < class->members.count; child = 2 * at + 1) {
+		if (child + 1 < class->members.count &&
+		    member_before(run, members[child + 1], members[child], running))
+			child++;
+		if (!member_before(run, members[child], member, running))
+			break;
+		members[at] = members[child];
+		at = child;
+	}
+	members[at] = member;
+}
+
+static void make_heap(const struct schedule_run *run, uint32_t state)
+{
+	struct schedule_class *class = &run->classes.at.at[state];
+
+	for (size_t i = class->members.count / 2; i-- > 0;)
+		sink(run, class, run->states.states.at[state].running, i);
+}
+
+static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
+{
+	while (run->classes.at.count <= state)
+		VEC_ADD(run->scratch, &run->classes.at);
+	return &run->classes.at.at[state];
+}
+
+void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
+{
+	struct schedule_class *class = class_of(run, state);
+	bool running = run->states.states.at[state].running;
+	size_t at = class->members.count;
+	uint32_t *members;
+
+	if (!at)
+		class->rest = schedule_run_rest(run, node);
+	class->mixed = class->mixed || class->rest != schedule_run_rest(run, node);
+	VEC_PUSH(run->scratch, &class->members, node);
+	members = class->members.at;
+	for (; at && member_before(run, node, members[(at - 1) / 2], running); at = (at - 1) / 2)
+		members[at] = members[(at - 1) / 2];
+	members[at] = node;
+}
+
+uint32_t schedule_class_take(struct schedule_run *run, uint32_t state)
+{
+	struct schedule_class *class = &run->classes.at.at[state];
+	uint32_t member = class->members.at[0];
+
+	CHECK(class->members.count);
+	class->members.at[0] = class->members.at[--class->members.count];
+	if (class->members.count)
+		sink(run, class, run->states.states.at[state].running, 0);
+	return member;
+}
+
+void schedule_class_remove_from(struct schedule_run *run, uint32_t state, uint32_t first)
+{
+	struct schedule_class *class = class_of(run, state);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < class->members.count; i++)
+		if (class->members.at[i] < first)
+			class->members.at[kept++] = class->members.at[i];
+	class->members.count = kept;
+	make_heap(run, state);
+}
+
+void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t node)
+{
+	struct schedule_class *class = class_of(run, state);
+	size_t at = 0;
+
+	while (class->members.at[at] != node)
+		CHECK(++at < class->members.count);
+	class->members.at[at] = class->members.at[--class->members.count];
+	make_heap(run, state);
+}
+
+/* ---- the ranking ---- */
+
+static bool ranks_before(const struct schedule_run *run, uint32_t a, uint32_t b)
+{
+	const struct schedule_class *first = &run->classes.at.at[a];
+	const struct schedule_class *second = &run->classes.at.at[b];
+
+	if (first->minimum > second->minimum || first->minimum < second->minimum)
+		return first->minimum > second->minimum;
+	if (first->average > second->average || first->average < second->average)
+		return first->average > second->average;
+	return a < b;
+}
+
+static int compare_classes(const void *a, const void *b, void *context)
+{
+	return ranks_before(context, *(const uint32_t *)a, *(const uint32_t *)b) ? -1 : 1;
+}
+
+/* How many classes rank before it. */
+static size_t ranking_place(const struct schedule_run *run, uint32_t state)
+{
+	size_t low = 0, high = run->classes.ranking.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranks_before(run, run->classes.ranking.at[middle], state))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* With everything that the gangs ask for used up. */
+static void find_bound(struct schedule_run *run, uint32_t id)
+{
+	const struct schedule_state *state = &run->states.states.at[id];
+	struct schedule_class *class = &run->classes.at.at[id];
+	const struct schedule_rest *rest =
+		&run->states.rests.at[schedule_run_rest(run, class->members.at[0])];
+	double minimum = rest->minimum, sum = rest->sum;
+	bool known = state->running || !class->mixed;
+	uint32_t count = rest->count;
+
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		const struct schedule_amount *amount = &state->amounts[i];
+		double term = state->terms[i];
+
+		/* What is used of an implicit resource counts from then on. */
+		known = known && (amount->available >= 0 || amount->total <= 0);
+		if (term < 0)
+			continue;
+		if (run->classes.asked[amount->name])
+			term = (double)amount->total / (double)RESOURCE_UNIT;
+		if (term < minimum)
+			minimum = term;
+		sum += term;
+		count++;
+	}
+	class->minimum = count ? minimum * SLACK : 0;
+	class->average = count ? sum / count * SLACK : 0;
+	if (!known)
+		class->minimum = class->average = INFINITY;
+}
+
+/* False when no shape of the gangs fits any more. */
+static bool may_take(const struct schedule_run *run, uint32_t id)
+{
+	const struct schedule_state *state = &run->states.states.at[id];
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < run->classes.common.count; i++) {
+		const struct schedule_need *need = &run->classes.common.at[i];
+		int64_t available = -1;
+
+		while (at < state->amount_count && state->amounts[at].name < need->name)
+			at++;
+		if (at < state->amount_count && state->amounts[at].name == need->name)
+			available = state->amounts[at].available;
+		if (available < 0)
+			available = run->words.is_implicit[need->name] ? RESOURCE_UNIT : 0;
+		if (available < need->amount)
+			return false;
+	}
+	return true;
+}
+
+void schedule_class_rank(struct schedule_run *run, uint32_t state)
+{
+	struct schedule_class *class;
+	size_t at;
+
+	if (!run->classes.lasting)
+		return;
+	class = class_of(run, state);
+	if (class->ranked) {
+		at = ranking_place(run, state);
+		CHECK(run->classes.ranking.at[at] == state);
+		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
+			(--run->classes.ranking.count - at) * sizeof(state));
+	}
+	class->ranked = class->members.count && may_take(run, state);
+	if (!class->ranked)
+		return;
+	find_bound(run, state);
+	at = ranking_place(run, state);
+	VEC_PUSH(run->scratch, &run->classes.ranking, state);
+	memmove(&run->classes.ranking.at[at + 1], &run->classes.ranking.at[at],
+		(run->classes.ranking.count - 1 - at) * sizeof(state));
+	run->classes.ranking.at[at] = state;
+}
+
+/* ---- making them ---- */
+
+static void add_common(struct schedule_run *run, const struct schedule_shape *shape, bool first)
+{
+	struct schedule_classes *classes = &run->classes;
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		classes->asked[shape->needs[i].name] = true;
+		if (first)
+			VEC_PUSH(run->scratch, &classes->common, shape->needs[i]);
+	}
+	for (size_t i = 0; i < classes->common.count; i++) {
+		struct schedule_need need = classes->common.at[i];
+		int64_t amount = schedule_shape_need(shape, need.name);
+
+		if (amount < need.amount)
+			need.amount = amount;
+		if (amount)
+			classes->common.at[kept++] = need;
+	}
+	classes->common.count = kept;
+}
+
+static void add_members(struct schedule_run *run)
+{
+	uint32_t *cells = arena_array(run->scratch, run->order.count + 1, sizeof(*cells));
+
+	for (size_t i = 0; i < run->order.count; i++)
+		class_of(run, run->states_of.at[run->order.at[i]])->members.capacity++;
+	for (size_t i = 0; i < run->classes.at.count; i++) {
+		run->classes.at.at[i].members.at = cells;
+		cells += run->classes.at.at[i].members.capacity;
+	}
+	for (size_t i = 0; i < run->order.count; i++) {
+		uint32_t node = run->order.at[i];
+		struct schedule_class *class = &run->classes.at.at[run->states_of.at[node]];
+
+		if (!class->members.count)
+			class->rest = run->rests_of.at[node];
+		class->mixed = class->mixed || class->rest != run->rests_of.at[node];
+		class->members.at[class->members.count++] = node;
+	}
+	for (uint32_t i = 0; i < run->classes.at.count; i++)
+		make_heap(run, i);
+}
+
+void schedule_classes_make(struct schedule_run *run,
+			   const struct schedule_requests *const *requests, size_t count)
+{
+	struct schedule_classes *classes = &run->classes;
+	size_t names = schedule_words_count(&run->words.names) + 1;
+	bool first = true;
+
+	classes->at.count = classes->ranking.count = classes->common.count = 0;
+	classes->asked = arena_array(run->scratch, names, sizeof(*classes->asked));
+	classes->lasting = count > 1;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < requests[i]->list->count; j++) {
+			if (requests[i]->list->shapes[j].impossible)
+				continue;
+			add_common(run, &requests[i]->list->shapes[j], first);
+			first = false;
+		}
+	add_members(run);
+	for (uint32_t i = 0; i < classes->at.count; i++) {
+		if (!classes->at.at[i].members.count || !may_take(run, i))
+			continue;
+		classes->at.at[i].ranked = true;
+		VEC_PUSH(run->scratch, &classes->ranking, i);
+		if (classes->lasting)
+			find_bound(run, i);
+	}
+	if (classes->lasting && classes->ranking.count)
+		qsort_r(classes->ranking.at, classes->ranking.count, sizeof(*classes->ranking.at),
+			compare_classes, run);
+}
