@@ -21,15 +21,15 @@ PATTERNS = {
     "wish": r"\bwish(?:es|ed)?\b",
     "stands": r"\bstands?\b(?!-in)",
     "told": r"\btold\b",
-    "goes": r"\b(?:goes|gone)\b",
+    "goes": r"(?<![-`/])\b(?:goes|gone)\b(?![-`]|\.h)",
     "is no": r"(?<![Tt]here )\bis no\b(?! longer)",
     # A free relative clause as the subject: "What it holds is freed."
     "what": r"(?:^|[.;:|] |/\* |\* )(?:What|Who|Whoever|Whatever)\b(?![^.?]*\?)",
 }
 CEILINGS = {
-    "user documents": {},
-    "documents": {},
-    "comments": {},
+    "user documents": {"person": 3, "anew": 3, "mend": 3, "wish": 3, "stands": 5, "told": 4, "goes": 5, "is no": 3, "what": 4},
+    "documents": {"person": 7, "anew": 6, "mend": 6, "wish": 6, "stands": 8, "told": 6, "goes": 11, "is no": 6, "what": 10},
+    "comments": {"person": 117, "anew": 51, "mend": 14, "wish": 13, "stands": 123, "told": 92, "goes": 169, "is no": 73, "what": 292},
 }
 
 
@@ -38,14 +38,14 @@ def user_documents() -> List[Path]:
 
 
 def texts(kind: str) -> Iterator[str]:
-    """Whole documents, or the comments of C files."""
+    """Whole documents but the one made from golden cases, or the comments of C files."""
     if kind == "comments":
         for path in sorted((TOP / "src").rglob("*.[ch]")):
             yield from re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL)
     else:
         user = set(user_documents())
         every = {*user, *TOP.glob("docs/**/*.md"), *TOP.glob("e2e/**/*.md"), *TOP.glob("charts/**/*.md"), *TOP.glob("examples/*.md")}
-        for path in sorted(user if kind == "user documents" else every - user):
+        for path in sorted(user if kind == "user documents" else every - user - {TOP / "docs/DECISIONS.md"}):
             yield path.read_text()
 
 
