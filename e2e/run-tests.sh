@@ -5,8 +5,9 @@
 # stage that fails does not keep later ones from running. A stage that ends badly without a failed
 # test in its count, or without a count, is one failed test.
 #
-# e2e waits for Ray most of the time: beside it runs `make ahead`, at the lowest priority, which compiles
-# what later stages need. What does not compile is told by them.
+# e2e waits for Ray most of the time. Beside it run, one after the other at the lowest priority: `make ahead`,
+# which compiles what later stages need (what does not compile fails again there), and the stages in BESIDE_E2E,
+# which use only the CPU and have no deadlines. Their output follows that of e2e.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,6 +15,10 @@ results=$1
 shift
 make=${MAKE:-make}
 jobs=${JOBS:-$(nproc)}
+beside=
+for stage; do
+	[ "$stage" != e2e ] || beside=" ${BESIDE_E2E:-} "
+done
 
 mkdir -p "$results"
 rm -f "$results"/*.count "$results"/*.seconds
@@ -46,24 +51,42 @@ must() {
 must setup "$make" --no-print-directory setup
 must build "$make" --no-print-directory -j"$jobs" all
 
-ahead=
-trap '[ -z "$ahead" ] || kill "$ahead" 2>/dev/null || true' EXIT
-for stage; do
+# $1: stage; the rest: what runs its command
+run_stage() {
+	local stage=$1 started=$SECONDS status=0
+	shift
 	echo
 	echo "== $stage"
-	started=$SECONDS
-	status=0
-	if [ "$stage" = e2e ]; then
-		nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 &
-		ahead=$!
-	fi
-	"$make" --no-print-directory "test-$stage" || status=$?
-	if [ -n "$ahead" ]; then
-		wait "$ahead" || true
-		ahead=
-	fi
+	"$@" "$make" --no-print-directory "test-$stage" || status=$?
 	echo "$((SECONDS - started))" >"$results/$stage.seconds"
 	settle "$stage" "$status"
+}
+
+# What two of these need is there before they begin.
+run_beside() {
+	nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 || true
+	for stage in $beside; do
+		run_stage "$stage" nice -n 19
+	done >"$results/beside.log" 2>&1
+}
+
+group=
+trap '[ -z "$group" ] || kill -- "-$group" 2>/dev/null || true' EXIT
+for stage; do
+	case "$beside" in *" $stage "*) continue ;; esac
+	if [ "$stage" = e2e ]; then
+		"$make" --no-print-directory -k -j"$jobs" beside-programs || true
+		set -m
+		run_beside &
+		group=$!
+		set +m
+	fi
+	run_stage "$stage" env
+	if [ -n "$group" ]; then
+		wait "$group" || true
+		group=
+		cat "$results/beside.log"
+	fi
 done
 
 "$here/summary.sh" "$results"

@@ -72,13 +72,16 @@ lint-scripts:
 
 # varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is taken back, one that
 # moves within an array, and take the member of a designator for a variable of that name.
-lint-cppcheck:
+lint-cppcheck: $(BUILD)/lint/cppcheck.ok
+	@echo 'ok      $@'
+$(BUILD)/lint/cppcheck.ok: $(filter-out src/test/%,$(LINT_C))
+	@mkdir -p $(@D)
 	@cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 -Isrc \
 		--enable=warning,performance,portability --suppress=varFuncNullUB \
 		--suppress=autoVariables --suppress=objectIndex \
 		--suppress=unknownEvaluationOrder \
-		$(filter-out src/test/%,$(LINT_C))
-	@echo 'ok      $@'
+		$^
+	@touch $@
 
 # Slow, so only for what changed: the object carries the dependencies.
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))

@@ -6,9 +6,12 @@ PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-pyt
 
 # ---- all of it ----------------------------------------------------------------------------
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
-# skipped". They run in this order.
+# skipped". They run in this order, apart from BESIDE_E2E.
 
 TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
+# Those that run beside e2e, at the lowest priority: they have no deadlines.
+BESIDE_E2E ?= laws conformance schedule-ray
+export BESIDE_E2E
 
 # The API server of the e2e tests: real or embedded.
 APISERVER ?= real
@@ -28,8 +31,10 @@ AHEAD ?=
 export AHEAD
 ## ahead: what later stages need, and AHEAD; make test compiles it beside the stage e2e
 ahead: tsan-programs clang-programs fuzz-programs $(AHEAD)
+## beside-programs: what e2e and the stages beside it both need
+beside-programs: $(BUILD)/rayscaler tools $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 
-.PHONY: test ahead $(TEST_STAGES:%=test-%)
+.PHONY: test ahead beside-programs $(TEST_STAGES:%=test-%)
 
 # ---- unit tests ---------------------------------------------------------------------------
 # src/test/<group>/<group>_<module>_test.c is one program, built with sanitizers and linked with the
