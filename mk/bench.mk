@@ -56,6 +56,13 @@ fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 HOSTILE ?=
 hostile: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/hostile.py $(HOSTILE)
+	@$(if $(HOSTILE),,$(MAKE) --no-print-directory hostile-fields)
+## hostile-fields: each decoded field with each hostile value on a real kube-apiserver; part of hostile
+##   HOSTILE_FIELDS="--only 'Pod status' --parts 6"; --update writes docs/internals/hostile-objects.md
+HOSTILE_FIELDS ?=
+hostile-fields: $(BUILD)/rayscaler $(BUILD)/tools/kube_hostile_fields
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/hostile_fields.py $(HOSTILE_FIELDS)
 ## torture: every request of a scenario fails once, in each way; a sample is in make test
 ##   SEED, SHARD=2/5: the second of five parts, TORTURE="--slots 2 --minutes 30 --only DrainNode"
 SHARD ?= 1/1
@@ -70,4 +77,4 @@ KILL_FLAGS ?=
 torture-kill: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/torture_kill.py --kills $(KILLS) $(KILL_FLAGS)
-.PHONY: fleet hostile torture torture-kill
+.PHONY: fleet hostile hostile-fields torture torture-kill

@@ -111,6 +111,13 @@ class KubeClient:
         answer = self._send(method, path, body, params, content_type, headers, stream=False)
         return Response(answer.status, _decode(answer.headers, answer.data), dict(answer.headers))
 
+    def raw(
+        self, method: str, path: str, body: Optional[bytes] = None, content_type: str = "application/json"
+    ) -> Tuple[int, bytes]:
+        """One request; HTTP status and the body as it came."""
+        answer = self._send(method, path, body, None, content_type, None, stream=False)
+        return answer.status, answer.data
+
     def call(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         """As ``request``, but returns the body and raises ``ApiError`` from 400 on."""
         response = self.request(method, path, body, **more)

@@ -2,20 +2,15 @@
 honest RayCluster that is scaled up and down. The controller runs with the chart's memory limit and holds a Lease; it
 is one process from the first test to the last."""
 
-import itertools
-from typing import Any, List
+from typing import List
 
 import pytest
 
 from rayscaler_e2e import paths
-from rayscaler_e2e.faults import ProxyLoop
-from rayscaler_e2e.fleet import status_mib
+from rayscaler_e2e.hostile import fields
 from rayscaler_e2e.hostile import kinds as hostile
+from rayscaler_e2e.hostile.bench import Bench
 from rayscaler_e2e.hostile.honest import Honest
-from rayscaler_e2e.hostile.objects import RealApi
-from rayscaler_e2e.memory_limit import MemoryLimit, chart_limit_mib
-from rayscaler_e2e.program import Controller
-from rayscaler_e2e.ray_manifests import gcs_port
 
 GROUPS = {
     "nul": [kind for kind in hostile.OBJECTS if kind.name.startswith("nul-")],
@@ -25,45 +20,6 @@ GROUPS = {
     "costly-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-100k", "shapes-8k", "gangs-1k", "numbers")],
     "floods": hostile.FLOODS,
 }
-
-
-class Bench:
-    """One controller in one namespace, and honest clusters on request."""
-
-    def __init__(self, server: Any, directory: Any):
-        self.namespace = server.create_namespace("hostile")
-        server.ensure_service_account(self.namespace, "hostile")
-        server.allow_leader_election(self.namespace, "hostile")
-        self.server, self.directory = server, directory
-        self.api, self.loop = RealApi(server), ProxyLoop()
-        self.limit = MemoryLimit(chart_limit_mib())
-        flags = ["--leader-elect", "--leader-elect-resource-namespace", self.namespace]
-        self.controller = Controller(
-            server, self.namespace, directory, *flags, account="hostile", env={"POD_NAME": "hostile"}, limit=self.limit
-        )
-        self.controller.wait_for("deciding starts", seconds=30)
-        self.pid = self.controller.process.pid
-        self._numbers = itertools.count(1)
-
-    def honest(self) -> Honest:
-        clusters = self.server.admin.of("rayclusters", self.namespace)
-        return Honest(self.api, clusters, self.loop, self.namespace, next(self._numbers), gcs_port())
-
-    def attack(self, kinds: List[hostile.Kind]) -> hostile.Attack:
-        return hostile.Attack(self.api, kinds, 1, self.directory, self.namespace)
-
-    def check(self) -> None:
-        """The same process, within its memory, with the Lease that it began with."""
-        assert self.controller.process.running() and self.controller.process.pid == self.pid
-        assert status_mib(self.pid, "VmHWM") < self.limit.mib
-        lease = self.server.admin.of("leases", self.namespace).get("rayscaler")["spec"]
-        assert lease["holderIdentity"] == "hostile" and lease["leaseTransitions"] == 0
-
-    def stop(self) -> None:
-        self.controller.process.kill()
-        self.limit.remove()
-        self.loop.stop()
-        self.server.empty_namespace(self.namespace)
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +61,16 @@ def test_forged_pods_take_no_worker_and_stop_no_demand(bench: Bench, honest: Lis
         assert victim.named() == [] and victim.group()["replicas"] == 2
         bench.check()
     victim.scale_down()
+
+
+PARTS = 10
+"""Of the values of each field; `make hostile` tries all (e2e/hostile_fields.py)."""
+
+
+def test_each_field_with_hostile_values(bench: Bench, honest: List[Honest]):
+    """While the objects come and go, an honest cluster is scaled up and down again and again."""
+    run = fields.beside(bench, honest[0], 0, PARTS)
+    print(run.text())
+    assert run.rounds
+    if paths.chosen_api_server() == "real" and not paths.kuberay_operator():
+        assert fields.differences(run.results) == []

@@ -68,13 +68,13 @@ struct loop_port *loop_port_new(struct loop *loop, loop_receive *receive, void *
 	return port;
 }
 
-void loop_port_send(struct loop_port *port, void *message)
+void loop_port_send(struct loop_port *port, void *content)
 {
-	struct loop_message *sent = memory_alloc(sizeof(*sent));
+	struct loop_message *message = memory_alloc(sizeof(*message));
 
-	sent->content = message;
+	message->content = content;
 	uv_mutex_lock(&port->lock);
-	list_add(&port->messages, &sent->item);
+	list_add(&port->messages, &message->item);
 	uv_mutex_unlock(&port->lock);
 	CHECK(uv_async_send(&port->uv) == 0);
 }
