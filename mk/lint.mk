@@ -18,6 +18,14 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 	__divti3 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
+# Functions that only tests call from another file: what they look at, and parsers and rules by themselves.
+FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_client_check_alive \
+	gcs_client_kv_get gcs_state_decode grpc_reader_is_empty h2_session_state_name identity_is_foreign \
+	kube_informer_counters kube_informer_state kube_lease_held leader_identity lint_limits linted_runs \
+	metrics_duration metrics_write options_print_markdown pass_step_name registration_address remote_url \
+	resources_equal snapshot_decode snapshot_limits status_parse_path status_text_age turns_waiting words_count \
+	work_at_once work_count work_slow_at_once yaml_parse
+
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
 	alloca sleep usleep nanosleep
 FILE_LINES := 500
@@ -40,8 +48,10 @@ lint-layers:
 		-f src/test/lint/includes.awk $(LINT_C)
 	@echo 'ok      $@'
 
-lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l)))
+PROGRAM_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(foreach l,$(LAYERS),$(NAMES_$(l))))
+lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l))) | $(PROGRAM_OBJECTS)
 	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $^
+	@$(if $(wildcard src/cli/main.c),src/test/lint/exports.sh '$(FOR_TESTS)' $(PROGRAM_OBJECTS))
 	@echo 'ok      $@'
 
 lint-banned:

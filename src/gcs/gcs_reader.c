@@ -34,8 +34,8 @@ const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, co
 	return text;
 }
 
-void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
-		      const char *unit)
+static void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figure,
+			     size_t limit, const char *unit)
 {
 	if (reader->failed)
 		return;

@@ -42,10 +42,7 @@ struct gcs_reader {
 const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, const char *key,
 			       const char *problem);
 
-/* The reply is above a limit. Only the first failure counts. */
-void gcs_reader_limit(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
-		      const char *unit);
-/* The same when figure > limit; true then. */
+/* Is figure > limit? Then the reading fails: the reply is above a limit. Only the first failure counts. */
 bool gcs_reader_is_above(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
 			 const char *unit);
 /* -1 when the reading has failed, its memory is used up, or its job was cancelled; *err says so. */

@@ -105,7 +105,7 @@ struct place place_member(const struct positions *positions, struct place parent
 	return member;
 }
 
-struct position place_position(const struct positions *positions, struct place place)
+static struct position place_position(const struct positions *positions, struct place place)
 {
 	if (!place.json || place.entry >= positions->list.count)
 		return (struct position){ .line = 0 };

@@ -72,7 +72,6 @@ struct place place_next(const struct positions *positions, struct place place);
 /* The member of an object; json NULL: there is none. */
 struct place place_member(const struct positions *positions, struct place parent, const char *name);
 
-struct position place_position(const struct positions *positions, struct place place);
 /* What a path such as spec.workerGroupSpecs[0].limits["nvidia.com/gpu"] leads to from `from` on, or
  * the nearest value before it that exists, or that can be found in POSITION_STEPS_MAX: a text that is
  * made to be slow costs a second, not hours. */

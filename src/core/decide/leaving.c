@@ -11,7 +11,10 @@
 #define TEXT_MAX 256
 #define KEEP_MS (30 * MS_PER_SECOND)
 
-const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
+/* Why the Pod is about to go, NULL: it is not. `node`: its Node, NULL when not known. A Pod that
+ * tolerates the taint may be put on such a Node anew, so it does not go for it: its replacement could
+ * come there as well, and the next one. */
+static const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
 {
 	const struct condition *target =
 		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");

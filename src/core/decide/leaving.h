@@ -11,10 +11,6 @@
 
 #include "core/decide/situation.h"
 
-/* Why the Pod is about to go, NULL: it is not. `node`: its Node, NULL when not known. A Pod that
- * tolerates the taint may be put on such a Node anew, so it does not go for it: its replacement could
- * come there as well, and the next one. */
-const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node);
 /* Marks the workers; before they are counted. Only while Ray is reachable and nothing is malformed. */
 void leaving_mark(struct situation *situation, struct worker *workers, size_t count);
 /* A replica is whole or nothing: the other hosts of one that goes go with it. */

@@ -110,12 +110,13 @@ static const struct ray_node *find_by_address(const struct node_index *index, co
 	return NULL;
 }
 
-bool worker_pod_finished(const struct pod *pod)
+static bool worker_pod_finished(const struct pod *pod)
 {
 	return strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0;
 }
 
-bool worker_pod_never_started(const struct pod *pod)
+/* The Ray container of the Pod has not run: said by its status, or by the Pod's phase. */
+static bool worker_pod_never_started(const struct pod *pod)
 {
 	if (worker_pod_finished(pod))
 		return false;

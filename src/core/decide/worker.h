@@ -11,9 +11,6 @@
  * the replica without a Pod are one, counted by `missing`. */
 void worker_join(struct situation *situation);
 
-/* The Ray container of the Pod has not run: said by its status, or by the Pod's phase. */
-bool worker_pod_never_started(const struct pod *pod);
-bool worker_pod_finished(const struct pod *pod); /* phase Failed or Succeeded */
 /* "2 nodes", "1 node". */
 const char *worker_count_text(struct arena *arena, int64_t count, const char *singular);
 

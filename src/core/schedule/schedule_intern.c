@@ -95,7 +95,9 @@ uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, 
 	return *slot - 1;
 }
 
-uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size)
+/* SCHEDULE_ID_NONE when they were never added. */
+static uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes,
+				     size_t size)
 {
 	uint32_t slot;
 

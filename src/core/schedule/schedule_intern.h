@@ -27,8 +27,6 @@ struct schedule_intern {
 void schedule_intern_init(struct schedule_intern *intern, struct arena *arena);
 /* The id of these bytes; they are copied when they are new. */
 uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, size_t size);
-/* SCHEDULE_ID_NONE when they were never added. */
-uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size);
 
 /* Byte strings whose ids are their places in memcmp order, so that ids may decide an order. Add
  * all, then sort once; ids exist from then on. */

@@ -188,7 +188,8 @@ static bool labels_allow(struct schedule_room *room, const struct schedule_shape
 	return true;
 }
 
-int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
+/* What is left of a name; an implicit resource that was never taken is 1. */
+static int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
 {
 	int64_t available = room->available[name];
 
@@ -225,11 +226,6 @@ static void subtract(struct schedule_room *room, const struct schedule_shape *sh
 		}
 		room->available[name] -= shape->needs[i].amount * count;
 	}
-}
-
-bool schedule_room_fits(const struct schedule_room *room, const struct schedule_shape *shape)
-{
-	return !shape->impossible && room_of(room, shape, 1);
 }
 
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,

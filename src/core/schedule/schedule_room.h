@@ -42,10 +42,6 @@ struct schedule_room {
 
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
 void schedule_room_load(struct schedule_room *room, uint32_t id);
-/* Would one unit find room as it was loaded, by the sums alone? */
-bool schedule_room_fits(const struct schedule_room *room, const struct schedule_shape *shape);
-/* What is left of a name; an implicit resource that was never taken is 1. */
-int64_t schedule_room_available(const struct schedule_room *room, uint32_t name);
 /* Places up to `want` units and returns how many found room. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);

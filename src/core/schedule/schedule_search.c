@@ -155,7 +155,8 @@ static bool serves_enough(const struct schedule_search *search,
 		leaves_no_more_in_all(problem, result, ray));
 }
 
-bool schedule_search_launches(const struct schedule_problem *problem, const int64_t *launches)
+static bool schedule_search_launches(const struct schedule_problem *problem,
+				     const int64_t *launches)
 {
 	for (size_t i = 0; i < problem->type_count; i++)
 		if (launches[i])

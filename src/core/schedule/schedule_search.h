@@ -36,7 +36,6 @@ size_t schedule_search_policies(size_t nodes);
 void schedule_search_init(struct schedule_search *search);
 
 __int128 schedule_search_gpus(const struct schedule_problem *problem, const int64_t *launches);
-bool schedule_search_launches(const struct schedule_problem *problem, const int64_t *launches);
 /* Is no more left over in a than in b, of anything? */
 bool schedule_search_serves(const struct schedule_problem *problem, const struct schedule_result *a,
 			    const struct schedule_result *b);

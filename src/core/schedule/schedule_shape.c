@@ -126,7 +126,8 @@ static size_t first_selector_count(const struct ray_request *request)
 	return request->selector_count ? request->selectors[0].count : 0;
 }
 
-int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b)
+/* Ray's order of trying, descending: negative when a comes first. */
+static int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b)
 {
 	size_t first, second;
 	int order;

@@ -64,7 +64,5 @@ struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
  * combined into one (utils.py combine_requests_with_affinity). */
 struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
 					   size_t choice);
-/* Ray's order of trying, descending: negative when a comes first. */
-int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b);
 
 #endif

@@ -109,6 +109,8 @@ sees lint-symbols $c 'calls clock_gettime,' 'int clock_gettime(int, void *);' 'i
 sees lint-symbols $c 'calls puts,' 'int puts(const char *);' 'int planted(void);' \
 	'int planted(void)' '{' '	return puts("x");' '}'
 
+sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int planted(void);' 'int planted(void)' '{' \
+	'	return 0;' '}'
 sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'
 sees lint-banned $c 'banned function: line 1' 'sleep(1);'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
