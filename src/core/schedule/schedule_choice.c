@@ -1,6 +1,7 @@
 /* Which candidate is the best, and what a choice changes: the second half of schedule_candidate.h. */
 #include <limits.h>
 
+#include "base/check.h"
 #include "core/schedule/schedule_candidate.h"
 
 static struct arena *arena_of(const struct schedule_try *try)
@@ -263,6 +264,7 @@ void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
 		uint32_t shape = c->fill.at[i].shape;
 
 		try->left[shape] -= c->fill.at[i].count;
+		CHECK(try->left[shape] >= 0);
 		if (!try->left[shape]) {
 			try->active[shape / 64] &= ~(UINT64_C(1) << (shape % 64));
 			try->active_count--;

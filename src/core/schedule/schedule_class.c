@@ -9,7 +9,7 @@
 #include "core/schedule/schedule_run.h"
 
 /* Above what rounding can do to a score. */
-#define SLACK (1 + 1e-9)
+#define SLACK (1 + 1e-13)
 
 /* ---- members ---- */
 
@@ -145,7 +145,7 @@ static size_t ranking_place(const struct schedule_run *run, uint32_t state)
 	return low;
 }
 
-/* With everything that the gangs ask for used up. */
+/* As if it took the most that any list of the gangs asks for, name by name. */
 static void find_bound(struct schedule_run *run, uint32_t id)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
@@ -159,13 +159,17 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		const struct schedule_amount *amount = &state->amounts[i];
 		double term = state->terms[i];
+		int64_t most;
 
 		/* What is used of an implicit resource counts from then on. */
 		known = known && (amount->available >= 0 || amount->total <= 0);
 		if (term < 0)
 			continue;
-		if (run->classes.asked[amount->name])
-			term = (double)amount->total / (double)RESOURCE_UNIT;
+		most = run->classes.most[amount->name];
+		if (most)
+			term = schedule_term(amount->total, amount->available > most ?
+								    amount->available - most :
+								    0);
 		if (term < minimum)
 			minimum = term;
 		sum += term;
@@ -213,7 +217,8 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
 			(--run->classes.ranking.count - at) * sizeof(state));
 	}
-	class->ranked = class->members.count && may_take(run, state);
+	class->spent = !may_take(run, state);
+	class->ranked = class->members.count && !class->spent;
 	if (!class->ranked)
 		return;
 	find_bound(run, state);
@@ -226,16 +231,14 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 
 /* ---- making them ---- */
 
+/* What every shape needs. */
 static void add_common(struct schedule_run *run, const struct schedule_shape *shape, bool first)
 {
 	struct schedule_classes *classes = &run->classes;
 	size_t kept = 0;
 
-	for (uint32_t i = 0; i < shape->need_count; i++) {
-		classes->asked[shape->needs[i].name] = true;
-		if (first)
-			VEC_PUSH(run->scratch, &classes->common, shape->needs[i]);
-	}
+	for (uint32_t i = 0; i < shape->need_count && first; i++)
+		VEC_PUSH(run->scratch, &classes->common, shape->needs[i]);
 	for (size_t i = 0; i < classes->common.count; i++) {
 		struct schedule_need need = classes->common.at[i];
 		int64_t amount = schedule_shape_need(shape, need.name);
@@ -246,6 +249,30 @@ static void add_common(struct schedule_run *run, const struct schedule_shape *sh
 			classes->common.at[kept++] = need;
 	}
 	classes->common.count = kept;
+}
+
+/* How much a list asks for of each name, all its units together. */
+static void add_most(struct schedule_run *run, const struct schedule_requests *requests,
+		     int64_t *sums)
+{
+	for (size_t i = 0; i < requests->list->count; i++) {
+		const struct schedule_shape *shape = &requests->list->shapes[i];
+
+		for (uint32_t j = 0; j < shape->need_count; j++) {
+			int64_t *sum = &sums[shape->needs[j].name], units;
+
+			if (__builtin_mul_overflow(shape->needs[j].amount, shape->count, &units) ||
+			    __builtin_add_overflow(*sum, units, sum))
+				*sum = INT64_MAX;
+		}
+	}
+	for (size_t i = 0; i < requests->names.count; i++) {
+		uint32_t name = requests->names.at[i];
+
+		if (sums[name] > run->classes.most[name])
+			run->classes.most[name] = sums[name];
+		sums[name] = 0;
+	}
 }
 
 static void add_members(struct schedule_run *run)
@@ -276,21 +303,25 @@ void schedule_classes_make(struct schedule_run *run,
 {
 	struct schedule_classes *classes = &run->classes;
 	size_t names = schedule_words_count(&run->words.names) + 1;
+	int64_t *sums = arena_array(run->scratch, names, sizeof(*sums));
 	bool first = true;
 
 	classes->at.count = classes->ranking.count = classes->common.count = 0;
-	classes->asked = arena_array(run->scratch, names, sizeof(*classes->asked));
+	classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
 	classes->lasting = count > 1;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		add_most(run, requests[i], sums);
 		for (size_t j = 0; j < requests[i]->list->count; j++) {
 			if (requests[i]->list->shapes[j].impossible)
 				continue;
 			add_common(run, &requests[i]->list->shapes[j], first);
 			first = false;
 		}
+	}
 	add_members(run);
 	for (uint32_t i = 0; i < classes->at.count; i++) {
-		if (!classes->at.at[i].members.count || !may_take(run, i))
+		classes->at.at[i].spent = !may_take(run, i);
+		if (!classes->at.at[i].members.count || classes->at.at[i].spent)
 			continue;
 		classes->at.at[i].ranked = true;
 		VEC_PUSH(run->scratch, &classes->ranking, i);

@@ -24,6 +24,7 @@ struct schedule_class {
 	uint32_t rest;
 	bool mixed; /* nodes that are not running have different rests */
 	bool ranked;
+	bool spent;                           /* no shape of the gangs fits any more */
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
 };
@@ -33,7 +34,7 @@ struct schedule_classes {
 	VEC(uint32_t) ranking;            /* classes that may be tried, the best first */
 	bool lasting;                     /* they are kept up to date from try to try */
 	VEC(struct schedule_need) common; /* what every shape of the gangs needs, at least */
-	bool *asked;                      /* by name: the gangs ask for it */
+	int64_t *most;                    /* by name: what a list of the gangs asks for, at most */
 	bool *placed_names;               /* by name: something placed asked for it */
 	size_t placed_name_count;
 	bool placed_selectors;

@@ -15,6 +15,8 @@ static bool is_exhausted(struct schedule_run *run, const struct schedule_request
 {
 	if (!run->states.states.at[state].running)
 		return false;
+	if (state < run->classes.at.count && run->classes.at.at[state].spent)
+		return true;
 	if (!sorts[state])
 		sorts[state] = schedule_requests_fit(requests, run, state) ? 1 : 2;
 	return sorts[state] == 2;

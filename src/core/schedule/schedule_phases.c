@@ -379,6 +379,24 @@ static void fill_result(struct schedule_run *run, struct schedule_result *result
 	result->launches = run->launches;
 }
 
+/* What a result promises, whatever the problem was. */
+static void check_result(const struct schedule_problem *problem,
+			 const struct schedule_result *result)
+{
+	size_t nodes = problem->node_count;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		CHECK(result->launches[i] >= 0);
+		nodes += (size_t)result->launches[i];
+	}
+	CHECK(result->node_count == nodes);
+	for (size_t i = 0; i < problem->gang_count; i++)
+		CHECK(result->gangs[i].count == 0 || result->gangs[i].count == 1);
+	for (size_t i = 0; i < problem->demand_count; i++)
+		CHECK(result->demands[i].count <=
+		      (problem->demands[i].count > 0 ? problem->demands[i].count : 0));
+}
+
 struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 					const struct schedule_policy *policy, struct arena *arena)
 {
@@ -408,6 +426,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 		place_demands(&run, &lists, result);
 	schedule_terminate_idle(&run);
 	fill_result(&run, result);
+	check_result(problem, result);
 	cpu_budget_done(problem->cpu_budget, &attempt);
 	cpu_budget_done(problem->cpu_budget, &scratch);
 	return result;
