@@ -1,9 +1,6 @@
 #include "net/h2_frames.h"
 
-#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/memory.h"
@@ -11,7 +8,6 @@
 #define H2_WINDOW_BYTES (1 << 20)
 #define H2_HEADER_LIST_BYTES 16384
 #define H2_WHY_BYTES 200
-#define H2_FRAME_BUFFER_BYTES 16384 /* NGHTTP2_MAX_PAYLOADLEN */
 
 static void h2_frames_reset(nghttp2_session *session, int32_t stream_id)
 {
@@ -112,48 +108,9 @@ static int h2_on_error(nghttp2_session *session, int code, const char *text, siz
 	return 0;
 }
 
-/* nghttp2 allocates 16 KiB for the frame that it sends, and our frames have some 200 bytes. The pages behind
- * the first one go back to the system until they are written, if ever: 10,000 sessions save 40 MiB or more. */
-static void *h2_on_malloc(size_t size, void *context)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
-	char *memory = memory_resize(NULL, 1, size);
-
-	(void)context;
-	if (size < H2_FRAME_BUFFER_BYTES)
-		return memory;
-	from = ((uintptr_t)memory + 2 * page - 1) / page * page;
-	to = ((uintptr_t)memory + size) / page * page;
-	if (from < to)
-		(void)madvise(memory + (from - (uintptr_t)memory), to - from, MADV_DONTNEED);
-	return memory;
-}
-
-static void h2_on_free(void *memory, void *context)
-{
-	(void)context;
-	memory_free(memory);
-}
-
-static void *h2_on_calloc(size_t count, size_t size, void *context)
-{
-	(void)context;
-	return memory_array(count, size);
-}
-
-static void *h2_on_realloc(void *memory, size_t size, void *context)
-{
-	(void)context;
-	return memory_resize(memory, 1, size);
-}
-
 void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events *events,
 		    void *owner)
 {
-	nghttp2_mem memory = { .malloc = h2_on_malloc,
-			       .free = h2_on_free,
-			       .calloc = h2_on_calloc,
-			       .realloc = h2_on_realloc };
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 
@@ -168,8 +125,7 @@ void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events 
 								     h2_on_invalid_frame);
 	nghttp2_session_callbacks_set_error_callback2(callbacks, h2_on_error);
 	nghttp2_option_set_no_closed_streams(option, 1);
-	CHECK(nghttp2_session_client_new3(&frames->session, callbacks, frames, option, &memory) ==
-	      0);
+	CHECK(nghttp2_session_client_new2(&frames->session, callbacks, frames, option) == 0);
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(callbacks);
 }
