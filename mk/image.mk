@@ -20,12 +20,16 @@ manifests:
 	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.chart_docs
 
 ## docs: the documents that are made from tables of the source; unit tests compare
-DOCS := docs/REASONS.md docs/METRICS.md docs/LINT.md docs/internals/hostile-objects.md
+DOCS := docs/REASONS.md docs/METRICS.md docs/LINT.md docs/internals/hostile-objects.md \
+	docs/internals/rules.md
 docs: $(DOCS)
 docs/REASONS.md: $(BUILD)/tools/core_reasons
 docs/METRICS.md: $(BUILD)/tools/ctl_metrics
 docs/REASONS.md docs/METRICS.md:
 	$< > $@
+docs/internals/rules.md: $(BUILD)/tools/codec_golden src/test/golden/subjects.txt $(wildcard src/test/golden/*.yaml)
+	$< --rules > $(BUILD)/$(@F)
+	cp $(BUILD)/$(@F) $@
 # Only the part behind a line.
 docs/LINT.md: $(BUILD)/tools/core_lint_rules
 docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields

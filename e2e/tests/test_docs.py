@@ -1,7 +1,10 @@
 """docs/DECISIONS.md: a row for every trap of Ray, and everything that it names as a proof exists."""
 
 import re
+import subprocess
 from pathlib import Path
+
+from rayscaler_e2e import paths
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = (TOP / "docs" / "DECISIONS.md").read_text()
@@ -26,6 +29,13 @@ def test_golden_cases_exist():
     assert len(numbers) == len(there), sorted(number for number in there if numbers.count(number) > 1)
     named = set(re.findall(r"\b0\d{3}\b", TEXT))
     assert named and named <= there, sorted(named - there)
+
+
+def test_rules_are_those_of_the_cases():
+    rules = subprocess.run([paths.build_dir() / "tools/codec_golden", "--rules"], cwd=TOP, capture_output=True, timeout=60, check=True)
+    made = (TOP / "docs/internals/rules.md").read_bytes()
+    assert rules.stdout == made, "make docs, and commit docs/internals/rules.md"
+    assert made.count(b"\n* 0") == len(list((TOP / "src/test/golden").glob("*.yaml")))
 
 
 def test_other_tests_exist():

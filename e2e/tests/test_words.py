@@ -32,20 +32,22 @@ CEILINGS = {
     "comments": {"person": 117, "anew": 51, "mend": 14, "wish": 13, "stands": 123, "told": 92, "goes": 169, "is no": 73, "what": 292},
 }
 
+RULES = {TOP / "docs/DECISIONS.md", TOP / "docs/internals/rules.md"}
+
 
 def user_documents() -> List[Path]:
     return [TOP / "README.md", *(path for path in sorted((TOP / "docs").glob("*.md")) if path.name not in DEVELOPERS)]
 
 
 def texts(kind: str) -> Iterator[str]:
-    """Whole documents but the one made from golden cases, or the comments of C files."""
+    """Whole documents but those of the rules of golden cases, or the comments of C files."""
     if kind == "comments":
         for path in sorted((TOP / "src").rglob("*.[ch]")):
             yield from re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL)
     else:
         user = set(user_documents())
         every = {*user, *TOP.glob("docs/**/*.md"), *TOP.glob("e2e/**/*.md"), *TOP.glob("charts/**/*.md"), *TOP.glob("examples/*.md")}
-        for path in sorted(user if kind == "user documents" else every - user - {TOP / "docs/DECISIONS.md"}):
+        for path in sorted(user if kind == "user documents" else every - user - RULES):
             yield path.read_text()
 
 

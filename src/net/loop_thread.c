@@ -68,13 +68,13 @@ struct loop_port *loop_port_new(struct loop *loop, loop_receive *receive, void *
 	return port;
 }
 
-void loop_port_send(struct loop_port *port, void *content)
+void loop_port_send(struct loop_port *port, void *message)
 {
-	struct loop_message *message = memory_alloc(sizeof(*message));
+	struct loop_message *sent = memory_alloc(sizeof(*sent));
 
-	message->content = content;
+	sent->content = message;
 	uv_mutex_lock(&port->lock);
-	list_add(&port->messages, &message->item);
+	list_add(&port->messages, &sent->item);
 	uv_mutex_unlock(&port->lock);
 	CHECK(uv_async_send(&port->uv) == 0);
 }

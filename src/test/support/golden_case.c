@@ -134,7 +134,7 @@ static int add_lists(const struct cJSON *document, struct cJSON *snapshot, struc
 		const struct cJSON *list = member(document, lists[i].name), *item;
 		struct cJSON *array, *made;
 
-		/* Without templates the list is as it stands. */
+		/* Without templates the list is that of the snapshot. */
 		if (!cJSON_IsArray(list) || member(document, "templates") == NULL)
 			continue;
 		if (object == NULL)

@@ -13,7 +13,7 @@ struct cJSON;
  * null stays, so that the result is a patch for a later merge. Takes `target`, which may be NULL. */
 struct cJSON *golden_merge(struct cJSON *target, const struct cJSON *patch, bool nulls);
 
-/* Makes what an element stands for: the form of its template (`like`, else `kind`) with its parameters,
+/* Makes the value of an element: the form of its template (`like`, else `kind`) with its parameters,
  * merged with its other members. An element of a map is number `number` from 1, which gives the parameters
  * name and id; an element of a list has number 0. The caller deletes *ret_made. */
 int golden_make(const struct cJSON *templates, const char *kind, const struct cJSON *element,

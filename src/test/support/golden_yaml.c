@@ -95,7 +95,7 @@ static size_t column(const struct buf *buf)
 	return size;
 }
 
-/* After "name:" or "-", which stands at `indent`. `on_lines`: the members each on lines of their own. */
+/* After "name:" or "-" at column `indent`. `on_lines`: the members each on lines of their own. */
 static void write_value(struct buf *buf, const struct cJSON *value, size_t indent, bool in_list,
 			bool on_lines)
 {
