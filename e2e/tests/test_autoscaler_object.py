@@ -10,6 +10,7 @@ import yaml
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import ApiServer, load_yaml
+from rayscaler_e2e.cli import Cli
 from rayscaler_e2e.kubeclient import ApiError
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import hold
@@ -214,6 +215,42 @@ def test_wishes_are_obeyed(shared, controller):
 
 def lint_events(server: Any) -> List[Object]:
     return [e for e in server("events").items() if e["reason"] == "LintFindings"]
+
+
+def test_a_cluster_that_cannot_be_read(api_server, server, namespace, controller, work_dir, artefacts):
+    """Its user reads the reason and the field where its decisions are reported, and when it is corrected it is scaled."""
+    clusters, autoscalers = server("rayclusters"), server(RCA)
+    control = controller(namespace)
+    clusters.create(headless("demo", rayclusters.group("cpu")))
+
+    def reason(status: Object) -> str:
+        found = [c for c in status.get("conditions", []) if c["type"] == "ScalingActive"]
+        return found[0]["reason"] if found else ""
+
+    def name_group(name: str) -> None:
+        clusters.patch_merge("demo", {"spec": {"workerGroupSpecs": [rayclusters.group(name)]}})
+
+    wait_status(lambda: autoscalers.find("demo"), lambda status: reason(status) == "DemandUnavailable", "a decision")
+    for name in ("g\0", "h\0"):
+        name_group(name)
+    unreadable = wait_status(lambda: autoscalers.find("demo"), lambda status: reason(status) == "RayClusterUnreadable", "the reason")
+    field = "spec.workerGroupSpecs[0].groupName: must be a string, is unreadable"
+    assert field in condition(unreadable, "ScalingActive")["message"]
+
+    def sent() -> List[Object]:
+        return [e for e in server("events").items() if e["reason"] == "RayClusterUnreadable"]
+
+    (event,) = wait_until(sent, 20, "an Event")
+    assert event["type"] == "Warning" and field in event["message"]
+    assert event["involvedObject"]["uid"] == clusters.get("demo")["metadata"]["uid"]
+    cli = Cli(api_server, namespace, work_dir, system=namespace)
+    artefacts.log("cli", cli.log)
+    text = cli.run("status").stdout
+    assert re.search(r"^demo +- .* RayClusterUnreadable$", text, re.MULTILINE), text
+    assert len([line for line in control.find("condition") if "RayClusterUnreadable" in line.get("error", "")]) == 1
+    name_group("cpu")
+    wait_status(lambda: autoscalers.find("demo"), lambda status: reason(status) == "DemandUnavailable", "the next decision")
+    assert control.process.running()
 
 
 def test_what_lint_finds(server, namespace, controller):

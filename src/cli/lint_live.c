@@ -121,7 +121,8 @@ static void add_clusters(const struct lists *lists, const struct lint_context *c
 	const struct ray_cluster *cluster;
 
 	while (found < count && (cluster = kube_informer_next(lists->ray_clusters, &at)))
-		clusters[found++] = cluster;
+		if (!cluster->unreadable)
+			clusters[found++] = cluster;
 	sort_stable(clusters, found, sizeof(struct ray_cluster *), compare);
 	for (size_t i = 0; i < found; i++)
 		lint_live_add(lists->report, clusters[i], context);

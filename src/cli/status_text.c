@@ -30,6 +30,13 @@ const char *status_text_age(struct arena *arena, int64_t seconds)
 
 /* ---- the table ---- */
 
+static const struct table_column columns[] = {
+	{ "NAMESPACE", false }, { "CLUSTER", false },    { "GROUP", false },  { "MIN", true },
+	{ "NOW", true },        { "TARGET", true },      { "MAX", true },     { "GPUS", true },
+	{ "PENDING", true },    { "IDLE SINCE", false }, { "REASON", false },
+};
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+
 static void add_number(struct table *table, enum table_colour colour, int64_t number)
 {
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
@@ -110,6 +117,20 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 						       (cluster->snapshot.now - group->idle_since) /
 							       MS_PER_SECOND)));
 	add_reason(table, cluster, summary, group);
+}
+
+/* A RayCluster without groups, or one that cannot be read. */
+static void add_no_groups(struct table *table, bool all, const struct view_cluster *cluster,
+			  const struct summary *summary)
+{
+	static const struct summary_group none = { .reason = "" };
+
+	if (all)
+		table_add(table, TABLE_PLAIN, cluster->namespace_);
+	table_add(table, TABLE_PLAIN, cluster->name);
+	for (size_t i = 2; i < COLUMN_COUNT - 1; i++)
+		table_add(table, TABLE_FAINT, "-");
+	add_reason(table, cluster, summary, &none);
 }
 
 /* ---- the lines below ---- */
@@ -233,7 +254,7 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 {
 	if (answer->remote->found && !cluster->from_controller)
 		add_line(footer, cluster->problem);
-	if (cluster->from_controller)
+	if (cluster->from_controller || cluster->snapshot.cluster.unreadable)
 		add_conditions(footer, cluster);
 	else
 		add_last_word(footer, cluster->last_word);
@@ -244,13 +265,6 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 }
 
 /* ---- the whole ---- */
-
-static const struct table_column columns[] = {
-	{ "NAMESPACE", false }, { "CLUSTER", false },    { "GROUP", false },  { "MIN", true },
-	{ "NOW", true },        { "TARGET", true },      { "MAX", true },     { "GPUS", true },
-	{ "PENDING", true },    { "IDLE SINCE", false }, { "REASON", false },
-};
-#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
 /* Some cluster is shown from the API objects alone. */
 static bool any_unknown(const struct view_clusters *clusters)
@@ -293,12 +307,6 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 	const struct footer footer = { arena, buf, "" };
 	const struct view_clusters *clusters = answer->clusters;
 
-	if (clusters->unreadable > 0)
-		add_line(&footer,
-			 arena_printf(arena,
-				      "%zu RayCluster%s cannot be read: see the log "
-				      "of the controller",
-				      clusters->unreadable, clusters->unreadable == 1 ? "" : "s"));
 	if (*clusters->outdated != '\0')
 		add_line(&footer,
 			 arena_printf(arena, "not the newest state: %s", clusters->outdated));
@@ -330,6 +338,8 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 		const struct view_cluster *cluster = &clusters->at[i];
 
 		summaries[i] = summary_of(&cluster->snapshot, cluster->plan, arena);
+		if (summaries[i]->group_count == 0)
+			add_no_groups(&table, all, cluster, summaries[i]);
 		for (size_t g = 0; g < summaries[i]->group_count; g++)
 			add_group(&table, all, cluster, summaries[i], &summaries[i]->groups[g]);
 	}

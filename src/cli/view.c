@@ -115,14 +115,8 @@ static bool filled_or_failed(void *context)
 
 static int check_named(const struct view *view, struct err *err)
 {
-	const char *bad;
-
 	if (!view->name || kube_informer_get(view->ray_clusters, view->namespace_, view->name))
 		return 0;
-	bad = kube_informer_bad(view->ray_clusters, view->namespace_, view->name);
-	if (bad)
-		return err_set(err, ERR_INPUT, "RayCluster %s/%s cannot be read: %s",
-			       view->namespace_, view->name, bad);
 	return err_set(err, ERR_NOT_FOUND,
 		       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
 		       view->namespace_, view->name);
@@ -159,7 +153,10 @@ static int compare(const void *a, const void *b)
 static struct view_cluster *list_clusters(struct view *view, struct arena *arena, size_t *ret_count)
 {
 	struct view_cluster *clusters =
-		arena_array(arena, kube_informer_count(view->ray_clusters), sizeof(*clusters));
+		arena_array(arena,
+			    kube_informer_count(view->ray_clusters) +
+				    kube_informer_bad_count(view->ray_clusters),
+			    sizeof(*clusters));
 	const struct ray_cluster *object;
 	size_t at = 0, count = 0;
 

@@ -36,7 +36,7 @@ struct view_cluster {
 struct view_clusters {
 	const struct view_cluster *at; /* by namespace and name */
 	size_t count;
-	size_t unreadable;    /* RayClusters that cannot be decoded */
+	size_t unreadable;    /* of them, RayClusters that cannot be read */
 	const char *outdated; /* "" or why the API server's view is not the newest */
 };
 
@@ -46,7 +46,7 @@ void view_free(struct view *view); /* NULL is fine */
 
 /* Until all lists are there. With `patient` failures are tried again until a signal comes, and told
  * on standard error; else the first one is returned. ERR_NOT_FOUND when the one RayCluster is not
- * there, ERR_INPUT when it cannot be read. */
+ * there. */
 int view_wait(struct view *view, bool patient, struct err *err);
 
 /* What there is now. Asks the controller for each cluster that it may know (`remote` found). All in

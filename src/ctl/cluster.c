@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "base/token_bucket.h"
 #include "core/decide/calm.h"
 #include "core/decide/gate.h"
 #include "core/model/kubernetes.h"
@@ -37,6 +38,9 @@
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* nothing is read of a cluster that is not ours to scale */
 #define NEVER_MS (INT64_MIN / 2)
+#define CONDITION_LINE_TOKENS 10 /* of the log: 10 lines at once, then one every ten seconds */
+#define CONDITION_LINES_BURST 100
+#define CONDITION_LINES_PER_SECOND 1
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
 
 struct cluster {
@@ -65,6 +69,7 @@ struct cluster {
 	uint64_t calm_digest;
 	int64_t calm_until_ms;
 	struct log_repeat conditions, patch;
+	struct token_bucket condition_lines; /* of the log */
 };
 
 static void pass_is_due(void *context);
@@ -88,6 +93,8 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
 	pace_init(&cluster->pace, loop_monotonic_ms(control->loop));
+	token_bucket_init(&cluster->condition_lines, CONDITION_LINES_PER_SECOND,
+			  CONDITION_LINES_BURST, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
 	kube_backoff_init(&cluster->backoff);
@@ -179,7 +186,7 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
 		      &ret_view->nodes, &ret_view->node_count);
 	room_view(cluster->control->room, arena, ret_view);
-	if (!ret_view->cluster)
+	if (!ret_view->cluster || ret_view->cluster->unreadable)
 		return;
 	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
 				   &cluster->control->options->settings,
@@ -218,11 +225,17 @@ static const char *trouble(const struct plan *plan, struct arena *arena)
 	return text;
 }
 
+/* A text that changes with each pass is logged only so often; the last one with a later pass. */
 static void log_conditions(struct cluster *cluster, const struct plan *plan)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *text = trouble(plan, &scratch);
+	const char *last = cluster->conditions.text ? cluster->conditions.text : "";
+	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
 
+	if (strcmp(text, last) != 0 &&
+	    !token_bucket_take(&cluster->condition_lines, CONDITION_LINE_TOKENS, now_ms))
+		return;
 	if (text[0])
 		log_repeat_error(&cluster->conditions, "condition", cluster->key, text);
 	else

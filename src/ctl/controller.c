@@ -48,19 +48,6 @@ struct controller {
 	struct loop_signal *terminate, *interrupt;
 };
 
-/* Why the object "namespace/name" cannot be decoded. */
-static const char *bad_text(const struct kube_informer *informer, const char *key)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *slash = strchr(key, '/');
-	const char *text = NULL;
-
-	if (slash)
-		text = kube_informer_bad(
-			informer, arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
-	return text ? text : "";
-}
-
 static void add_cluster(struct controller *controller, const struct ray_cluster *object,
 			const char *key)
 {
@@ -122,8 +109,9 @@ static void look(void *context, const char *namespace_, const char *name,
 
 	if (!control->ray_clusters || !control->pods)
 		return;
-	ret_objects->cluster = kube_informer_get(control->ray_clusters, namespace_, name);
 	ret_objects->unreadable = kube_informer_bad(control->ray_clusters, namespace_, name);
+	if (!ret_objects->unreadable)
+		ret_objects->cluster = kube_informer_get(control->ray_clusters, namespace_, name);
 	pods = kube_informer_indexed(control->pods,
 				     arena_printf(&scratch, "%s/%s", namespace_, name),
 				     &ret_objects->pod_count);
@@ -154,9 +142,6 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 	struct controller *controller = context;
 
 	count_anew(controller, key);
-	if (change == KUBE_BAD)
-		log_error("RayCluster cannot be read, hands off", "cluster", key, "error",
-			  bad_text(controller->control.ray_clusters, key), NULL);
 	if (change == KUBE_DELETED && old && controller->control.events)
 		events_forget(controller->control.events, "RayCluster",
 			      ((const struct ray_cluster *)old)->namespace_,
@@ -167,9 +152,9 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 		autoscaler_objects_forget(controller->control.autoscalers,
 					  ((const struct ray_cluster *)old)->namespace_,
 					  ((const struct ray_cluster *)old)->name);
-	if (change == KUBE_DELETED || change == KUBE_BAD)
+	if (change == KUBE_DELETED)
 		cluster_free(map_remove(&controller->clusters, key));
-	else if (change == KUBE_ADDED || object_change_decides(old, new_object))
+	else if (new_object && object_change_decides(old, new_object))
 		add_cluster(controller, new_object, key);
 }
 

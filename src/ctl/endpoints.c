@@ -9,7 +9,6 @@
 #include "ctl/report/status.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
-#include "kube/kube_informer.h"
 #include "net/log.h"
 #include "net/loop.h"
 #include "net/serve.h"
@@ -80,8 +79,6 @@ static struct metrics_now metrics_now(const struct control *control)
 		.fuse = control->fuse,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.longest_turn_cpu_us = loop_longest_turn_cpu_us(control->loop),
-		.unreadable =
-			control->ray_clusters ? kube_informer_bad_count(control->ray_clusters) : 0,
 	};
 }
 

@@ -17,6 +17,9 @@ int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, 
 {
 	const struct container_port *port = NULL;
 
+	if (head->unreadable)
+		return err_set(err, ERR_INPUT, "head Pod %s/%s cannot be read: %s",
+			       head->namespace_, head->name, head->unreadable);
 	if (!*head->pod_ip)
 		return err_set(err, ERR_RETRY, "head Pod %s/%s has no IP address yet",
 			       head->namespace_, head->name);

@@ -52,7 +52,8 @@ struct kube_type {
 	void (*index)(const void *object, struct buf *ret_key);
 };
 
-extern const struct kube_type kube_type_ray_cluster; /* struct ray_cluster; v1, else v1alpha1 */
+/* struct ray_cluster; v1, else v1alpha1; a bad one is `unreadable`, as a bad Pod is. */
+extern const struct kube_type kube_type_ray_cluster;
 extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/cluster" by label */
 extern const struct kube_type kube_type_node;  /* struct node */
 extern const struct kube_type kube_type_event; /* struct event */

@@ -14,6 +14,12 @@ static int kube_decode_ray_cluster(const struct cJSON *json, const char *path, s
 	return ray_cluster_decode(json, path, arena, ret_object, err);
 }
 
+static int kube_decode_bad_ray_cluster(const struct cJSON *json, const char *problem,
+				       struct arena *arena, void *ret_object)
+{
+	return ray_cluster_decode_unreadable(json, problem, arena, ret_object, NULL);
+}
+
 static int kube_decode_pod(const struct cJSON *json, const char *path, struct arena *arena,
 			   void *ret_object, struct err *err)
 {
@@ -62,6 +68,7 @@ const struct kube_type kube_type_ray_cluster = {
 	.install = "install KubeRay, or our own definition from crd/",
 	.object_size = sizeof(struct ray_cluster),
 	.decode = kube_decode_ray_cluster,
+	.decode_bad = kube_decode_bad_ray_cluster,
 };
 
 const struct kube_type kube_type_pod = {

@@ -43,6 +43,15 @@ int object_annotations_decode(const struct json_at *at, struct labels *ret_annot
 	return text_map_decode(at, "annotations", true, ret_annotations);
 }
 
+const char *object_text_or_none(const struct json_at *at, const char *name)
+{
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ?
+		       arena_text(at->reader->arena, json_text_value(&member)) :
+		       "";
+}
+
 int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings)
 {
 	struct arena *arena = at->reader->arena;

@@ -14,6 +14,9 @@ struct object_metadata {
 	struct labels labels, annotations;
 };
 
+/* Not a member of a Kubernetes object: why it could not be read, in the file form. */
+#define OBJECT_UNREADABLE "unreadable"
+
 /* Kubernetes allows no longer name, of whatever kind. */
 #define OBJECT_NAME_SIZE_MAX 253
 
@@ -32,6 +35,9 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 /* A member that is a list of conditions; empty when missing. */
 int object_conditions_decode(const struct json_at *at, const char *name,
 			     const struct condition **ret_conditions, size_t *ret_count);
+/* A member that is text, "" when it is missing or anything else: for what only identifies an object, and
+ * for objects that cannot be read as a whole. */
+const char *object_text_or_none(const struct json_at *at, const char *name);
 /* The problems that the reader noted. */
 struct strings object_problems(const struct json_reader *reader);
 

@@ -140,7 +140,7 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	pod.created = metadata.created;
 	pod.deleting = metadata.deleting;
 	pod.deletion_time = metadata.deletion_time;
-	if (json_text(&root, POD_UNREADABLE, &unreadable))
+	if (json_text(&root, OBJECT_UNREADABLE, &unreadable))
 		return -1;
 	if (*unreadable)
 		pod.unreadable = unreadable;
@@ -148,15 +148,6 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 	pod.problems = object_problems(&reader);
 	*ret_pod = pod;
 	return 0;
-}
-
-static const char *text_of(const struct json_at *at, const char *name)
-{
-	struct json_at member = json_member(at, name);
-
-	return json_type(&member) == JSON_STRING ?
-		       arena_text(at->reader->arena, json_text_value(&member)) :
-		       "";
 }
 
 static void labels_of(const struct json_at *metadata, struct labels *ret_labels)
@@ -172,8 +163,9 @@ static void labels_of(const struct json_at *metadata, struct labels *ret_labels)
 
 		if (json_type(&label) == JSON_STRING)
 			VEC_PUSH(metadata->reader->arena, &found,
-				 ((struct label){ .key = names[i],
-						  .value = text_of(&labels, names[i]) }));
+				 ((struct label){
+					 .key = names[i],
+					 .value = object_text_or_none(&labels, names[i]) }));
 	}
 	*ret_labels = labels_sort(found.at, found.count);
 }
@@ -186,18 +178,18 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	struct json_at metadata = json_member(&root, "metadata");
 	struct pod pod = { .created = TIME_NONE, .deletion_time = TIME_NONE };
 
-	pod.namespace_ = text_of(&metadata, "namespace");
-	pod.name = text_of(&metadata, "name");
+	pod.namespace_ = object_text_or_none(&metadata, "namespace");
+	pod.name = object_text_or_none(&metadata, "name");
 	if (*pod.name == '\0')
 		return err_set(err, ERR_INPUT, "metadata.name is missing");
-	pod.uid = text_of(&metadata, "uid");
-	pod.resource_version = text_of(&metadata, "resourceVersion");
+	pod.uid = object_text_or_none(&metadata, "uid");
+	pod.resource_version = object_text_or_none(&metadata, "resourceVersion");
 	labels_of(&metadata, &pod.labels);
 	reader.err = NULL;
 	(void)owners_decode(&root, &pod);
 	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
 	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
-	pod.deleting = *text_of(&metadata, "deletionTimestamp") != '\0';
+	pod.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';
 	pod.phase = pod.pod_ip = pod.reason = pod.message = "";
 	pod.spec.node_name = pod.spec.restart_policy = pod.spec.scheduler_name = "";
 	pod.unreadable = arena_text(arena, why);

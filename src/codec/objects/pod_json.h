@@ -8,9 +8,6 @@
 
 struct cJSON;
 
-/* Not a member of a v1 Pod: how the file form says that the Pod could not be read. */
-#define POD_UNREADABLE "unreadable"
-
 /* As ray_cluster_decode: ERR_INPUT with the path for a wrong JSON type or a missing metadata.name,
  * problems for bad values. */
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/object_json.h"
 #include "codec/objects/object_write.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/redact.h"
@@ -204,7 +205,7 @@ static void write_pod(struct json_writer *writer, const char *name, const struct
 
 	json_write_object(writer, name);
 	if (pod->unreadable)
-		json_write_text(writer, POD_UNREADABLE, pod->unreadable);
+		json_write_text(writer, OBJECT_UNREADABLE, pod->unreadable);
 	object_write_metadata(writer, &metadata);
 	pod_write_spec(writer, "spec", &pod->spec);
 	json_write_object(writer, "status");

@@ -196,16 +196,6 @@ static int spec_decode(const struct json_at *root, struct ray_cluster *ret)
 	       groups_decode(&spec, ret);
 }
 
-/* A value that is not a string names nothing. */
-static const char *text_or_none(const struct json_at *at, const char *name)
-{
-	struct json_at member = json_member(at, name);
-
-	return json_type(&member) == JSON_STRING ?
-		       arena_text(at->reader->arena, json_text_value(&member)) :
-		       "";
-}
-
 static int status_decode(const struct json_at *root, struct ray_cluster *ret)
 {
 	struct json_at status, head;
@@ -215,8 +205,8 @@ static int status_decode(const struct json_at *root, struct ray_cluster *ret)
 				     &ret->condition_count))
 		return -1;
 	head = json_member(&status, "head");
-	ret->head_pod_name = text_or_none(&head, "podName");
-	ret->head_pod_ip = text_or_none(&head, "podIP");
+	ret->head_pod_name = object_text_or_none(&head, "podName");
+	ret->head_pod_ip = object_text_or_none(&head, "podIP");
 	return 0;
 }
 
@@ -274,11 +264,12 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	struct json_at root = json_root(json, path, &reader);
 	struct object_metadata metadata;
 	struct ray_cluster cluster = { .suspend = false };
+	const char *unreadable;
 
 	if (json_expect(&root, JSON_OBJECT) || kind_check(&root) ||
 	    object_metadata_decode(&root, true, &metadata) ||
 	    json_text(&root, "apiVersion", &cluster.api_version) || spec_decode(&root, &cluster) ||
-	    status_decode(&root, &cluster))
+	    status_decode(&root, &cluster) || json_text(&root, OBJECT_UNREADABLE, &unreadable))
 		return -1;
 	cluster.namespace_ = metadata.namespace_;
 	cluster.name = metadata.name;
@@ -290,6 +281,57 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	cluster.annotations = metadata.annotations;
 	cluster.groups_manager = groups_manager(&root);
 	cluster.problems = object_problems(&reader);
+	if (*unreadable)
+		cluster.unreadable = unreadable;
+	*ret_cluster = cluster;
+	return 0;
+}
+
+/* Whose it is to scale. What the object does not say, because a skeleton has no spec, is taken for
+ * ours: its user then reads why nothing is scaled. */
+static void unreadable_owner(const struct json_at *root, const struct json_at *metadata,
+			     struct ray_cluster *cluster)
+{
+	struct json_at spec = json_member(root, "spec");
+	struct json_at annotations = json_member(metadata, "annotations");
+	const char *managed = object_text_or_none(&annotations, ANNOTATION_MANAGED);
+	VEC(struct label) found = { .at = NULL };
+
+	cluster->enable_in_tree_autoscaling = true;
+	if (json_type(&spec) == JSON_OBJECT)
+		(void)json_boolean(&spec, "enableInTreeAutoscaling",
+				   &cluster->enable_in_tree_autoscaling);
+	cluster->managed_by = object_text_or_none(&spec, "managedBy");
+	if (*managed)
+		VEC_PUSH(root->reader->arena, &found,
+			 ((struct label){ .key = ANNOTATION_MANAGED, .value = managed }));
+	cluster->annotations = labels_sort(found.at, found.count);
+}
+
+int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
+				  struct ray_cluster *ret_cluster, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = NULL };
+	struct json_at root = json_root(json, "", &reader);
+	struct json_at metadata = json_member(&root, "metadata");
+	struct ray_cluster cluster = { .suspend = false };
+
+	cluster.namespace_ = object_text_or_none(&metadata, "namespace");
+	cluster.name = object_text_or_none(&metadata, "name");
+	if (*cluster.name == '\0')
+		return err_set(err, ERR_INPUT, "metadata.name is missing");
+	cluster.api_version = object_text_or_none(&root, "apiVersion");
+	cluster.uid = object_text_or_none(&metadata, "uid");
+	cluster.resource_version = object_text_or_none(&metadata, "resourceVersion");
+	(void)json_integer(&metadata, "generation", NULL, &cluster.generation);
+	cluster.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';
+	unreadable_owner(&root, &metadata, &cluster);
+	cluster.ray_version = cluster.upscaling_mode = cluster.autoscaler_version = "";
+	cluster.auth_mode = cluster.auth_secret_name = cluster.groups_manager = "";
+	cluster.head_pod_name = cluster.head_pod_ip = "";
+	cluster.head_template.spec.node_name = cluster.head_template.spec.restart_policy =
+		cluster.head_template.spec.scheduler_name = "";
+	cluster.unreadable = arena_text(arena, why);
 	*ret_cluster = cluster;
 	return 0;
 }

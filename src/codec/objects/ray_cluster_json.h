@@ -15,5 +15,9 @@ struct cJSON;
  * the CRD's defaults. A missing metadata.name is an error. */
 int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
+/* A RayCluster of which `why` says that it cannot be read (`unreadable`): only what its metadata have,
+ * and whose it is to scale. ERR_INPUT when it has no name. */
+int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
+				  struct ray_cluster *ret_cluster, struct err *err);
 
 #endif

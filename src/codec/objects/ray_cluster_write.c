@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/objects/object_json.h"
 #include "codec/objects/object_write.h"
 #include "codec/objects/pod_write.h"
 #include "codec/objects/redact.h"
@@ -152,6 +153,8 @@ void ray_cluster_write(struct json_writer *writer, const char *name,
 	json_write_object(writer, name);
 	object_write_text(writer, "apiVersion", cluster->api_version);
 	json_write_text(writer, "kind", "RayCluster");
+	if (cluster->unreadable)
+		json_write_text(writer, OBJECT_UNREADABLE, cluster->unreadable);
 	object_write_metadata(writer, &metadata);
 	write_spec(writer, cluster);
 	json_write_object(writer, "status");

@@ -86,6 +86,8 @@ struct gate gate_check(const struct snapshot *snapshot)
 	if (cluster->managed_by[0] != '\0' && strcmp(cluster->managed_by, KUBERAY_MANAGER) != 0)
 		return (struct gate){ REASON_MANAGED_ELSEWHERE,
 				      "spec.managedBy names another manager than " KUBERAY_MANAGER };
+	if (cluster->unreadable != NULL)
+		return (struct gate){ REASON_CLUSTER_UNREADABLE, cluster->unreadable };
 	if (cluster->suspend)
 		return (struct gate){ REASON_SUSPENDED, "spec.suspend is true" };
 	if (cluster->deleting)

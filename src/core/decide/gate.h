@@ -10,7 +10,7 @@ struct gate {
 	const char *message; /* what is set and how to change it */
 };
 
-/* The first that holds, in the order of docs/SNAPSHOT.md. Messages are static. */
+/* The first that holds, in the order of docs/SNAPSHOT.md. Messages are static, or of the snapshot. */
 struct gate gate_check(const struct snapshot *snapshot);
 
 #endif

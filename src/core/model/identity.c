@@ -166,7 +166,10 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 				     heads->first->name, heads->second->name, cure);
 		return NULL;
 	}
-	if (heads->named == NULL)
+	if (heads->named == NULL && heads->first->unreadable != NULL)
+		*ret_problem = arena_printf(arena, "the head Pod %s cannot be read: %s",
+					    heads->first->name, heads->first->unreadable);
+	else if (heads->named == NULL)
 		*ret_problem = arena_printf(
 			arena,
 			"the head Pod %s is not the one that status.head.%s of the RayCluster "

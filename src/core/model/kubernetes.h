@@ -156,6 +156,9 @@ struct ray_cluster {
 	size_t condition_count;
 	const char *head_pod_name, *head_pod_ip; /* of status.head: the operator's word */
 	struct strings problems;
+	/* Why the object cannot be read, NULL: it can. Then only the metadata are known, and whether
+	 * it is ours to scale; there are no groups. */
+	const char *unreadable;
 };
 
 enum container_state {

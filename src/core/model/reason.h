@@ -166,6 +166,9 @@
 	  "remove the annotation to have it scaled")                                                        \
 	X(MANAGED_ELSEWHERE, "ManagedElsewhere", "ScalingActive: spec.managedBy",                           \
 	  "nothing: another cluster runs it")                                                               \
+	X(CLUSTER_UNREADABLE, "RayClusterUnreadable",                                                       \
+	  "ScalingActive: the RayCluster cannot be read, nothing is changed",                               \
+	  "correct the field that the message names")                                                       \
 	X(SUSPENDED, "Suspended", "ScalingActive: spec.suspend", "set spec.suspend to false")               \
 	X(DELETING, "Deleting", "ScalingActive: the RayCluster is being deleted", "nothing")                \
 	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                            \
@@ -239,6 +242,9 @@
 	  "fix the template: the message has both figures")                                            \
 	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",          \
 	  "correct or delete the Pod; the message names it and the field")                             \
+	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                         \
+	  "the RayCluster cannot be read, so it is not scaled",                                        \
+	  "correct the field that the message names")                                                  \
 	X(REVERTED, WARNING, "ReplicasReverted",                                                       \
 	  "another writer reverted replicas three times, so rayscaler changes it less and less often", \
 	  "let one program own replicas: keep it out of GitOps and of scripts")                        \

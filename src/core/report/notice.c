@@ -263,6 +263,9 @@ static void say_conditions(struct maker *m)
 			add(m, NOTICE_TEMPLATE_BROKEN, message, message);
 		else if (strcmp(reason, REASON_PODS_UNREADABLE) == 0)
 			add(m, NOTICE_UNREADABLE, message, message);
+		else if (strcmp(reason, REASON_CLUSTER_UNREADABLE) == 0)
+			add(m, NOTICE_CLUSTER_UNREADABLE, "",
+			    arena_printf(m->arena, "The RayCluster is not scaled: %s", message));
 		else if (strcmp(condition->type, "ReplicasReverted") == 0)
 			add(m, NOTICE_REVERTED, "", message);
 	}

@@ -149,6 +149,7 @@ bool pass_decide_is_overtaken(struct pass *pass)
 	const struct ray_cluster *now = pass->callbacks.current(pass->callbacks.context);
 
 	if (!now || (now->generation <= objects.cluster->generation &&
+		     !now->unreadable == !objects.cluster->unreadable &&
 		     !strcmp(now->uid, objects.cluster->uid)))
 		return !now;
 	return ++pass->overtaken <= OVERTAKEN_MAX;

@@ -333,7 +333,8 @@ static void sweep(void *context)
 static bool is_managed(const struct plan *plan)
 {
 	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
-					       REASON_MANAGED_ELSEWHERE, REASON_DELETING };
+					       REASON_MANAGED_ELSEWHERE, REASON_DELETING,
+					       REASON_CLUSTER_UNREADABLE };
 	const struct plan_condition *active = summary_condition(plan, "ScalingActive");
 
 	for (size_t i = 0; active && i < sizeof(reasons) / sizeof(reasons[0]); i++)

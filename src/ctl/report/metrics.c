@@ -306,11 +306,10 @@ static void write_gauge(struct buf *buf, enum metrics_id id, const char *label, 
 	metrics_text_double(&family, &label, value);
 }
 
-static void write_cluster_counts(const struct metrics *metrics, const struct metrics_now *now,
-				 struct buf *buf)
+static void write_cluster_counts(const struct metrics *metrics, struct buf *buf)
 {
 	struct metrics_family family = METRICS_FAMILY(buf, METRICS_CLUSTERS);
-	size_t hands_off = now->unreadable;
+	size_t hands_off = 0;
 
 	for (size_t i = 0; i < metrics->clusters.count; i++) {
 		const struct metrics_cluster *cluster = metrics->clusters.entries[i].value;
@@ -318,7 +317,7 @@ static void write_cluster_counts(const struct metrics *metrics, const struct met
 		hands_off += cluster->figures->hands_off;
 	}
 	metrics_text_integer(&family, (const char *const[]){ "managed" },
-			     (int64_t)(metrics->clusters.count + now->unreadable - hands_off));
+			     (int64_t)(metrics->clusters.count - hands_off));
 	metrics_text_integer(&family, (const char *const[]){ "hands_off" }, (int64_t)hands_off);
 }
 
@@ -356,7 +355,7 @@ bool metrics_write_part(const struct metrics *metrics, const struct metrics_now 
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
 	write_gauge(buf, METRICS_LONGEST_TURN, "", (double)now->longest_turn_us / 1e6);
 	write_gauge(buf, METRICS_LONGEST_TURN_CPU, "", (double)now->longest_turn_cpu_us / 1e6);
-	write_cluster_counts(metrics, now, buf);
+	write_cluster_counts(metrics, buf);
 	write_ceilings(now, METRICS_GPUS_CEILING, buf);
 	write_ceilings(now, METRICS_GPUS_COUNTED, buf);
 	for (size_t id = 0; id < METRICS_COUNT; id++)

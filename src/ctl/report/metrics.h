@@ -24,8 +24,7 @@ struct metrics;
 struct metrics_now {
 	bool leader;
 	bool view_stale; /* of the API server: nothing is removed, whatever the last pass might have */
-	size_t unreadable; /* RayClusters that cannot be decoded: hands off */
-	struct fuse *fuse; /* NULL: no ceiling over several clusters */
+	struct fuse *fuse;                            /* NULL: no ceiling over several clusters */
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };
 

@@ -257,17 +257,9 @@ void status_decided(struct status *status, const struct pass_decision *decision)
 static void answer_unknown(const struct status *status, const struct status_path *path,
 			   struct serve_request *request)
 {
-	const struct kube_informer *informer = status->control->ray_clusters;
-	const char *bad = informer ? kube_informer_bad(informer, path->namespace_, path->name) :
-				     NULL;
-
-	if (!informer || !kube_informer_synced(informer) ||
-	    !kube_informer_synced(status->control->pods))
+	if (!control_synced(status->control))
 		answer_text(request, 503,
 			    "the API server has not told of all RayClusters and Pods yet");
-	else if (bad)
-		answer_text(request, 422, "RayCluster %s/%s cannot be read: %s", path->namespace_,
-			    path->name, bad);
 	else
 		answer_text(request, 404, "no RayCluster %s/%s is seen here", path->namespace_,
 			    path->name);

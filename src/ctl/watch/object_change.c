@@ -15,7 +15,7 @@ bool object_change_decides(const struct ray_cluster *old, const struct ray_clust
 						   ANNOTATION_MANAGED };
 
 	if (!old || old->generation != new_object->generation ||
-	    old->deleting != new_object->deleting)
+	    old->deleting != new_object->deleting || old->unreadable || new_object->unreadable)
 		return true;
 	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
 		if (!object_change_same_text(labels_value(&old->annotations, annotations[i]),

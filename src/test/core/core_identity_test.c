@@ -35,6 +35,23 @@ static struct ray_cluster cluster_of(const char *uid, const char *pod_name, cons
 	};
 }
 
+/* Its address cannot be read, so it cannot be compared. */
+static void test_an_unreadable_head_is_named(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct ray_cluster cluster = cluster_of("u-1", "", "10.0.0.1");
+	struct pod pod = pod_of("demo-head", head_labels, &own);
+	struct identity_heads heads = { .named = NULL };
+	const char *problem;
+
+	(void)state;
+	pod.unreadable = "spec.nodeName: must be a string";
+	identity_heads_add(&heads, &cluster, &pod);
+	assert_null(identity_head_of(&heads, &cluster, &arena, &problem));
+	assert_string_equal(problem, "the head Pod demo-head cannot be read: "
+				     "spec.nodeName: must be a string");
+}
+
 static void test_whose_pod(void **state)
 {
 	static const struct {
@@ -159,6 +176,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(test_whose_pod),
+		TEST(test_an_unreadable_head_is_named),
 		TEST(test_foreign_ones_are_moved_behind),
 		TEST(test_the_head),
 	};

@@ -74,17 +74,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A decision on a cluster with this many replicas, of which at least `minimum` are wanted. */
-static struct pass_decision *decision(int replicas, int minimum, const char *more)
+/* A decision on a cluster with these members. */
+static struct pass_decision *decision_on(const char *members)
 {
 	const char *text = arena_printf(
 		&arena,
 		"{apiVersion: rayscaler.dev/v1alpha1, kind: Snapshot, now: '2026-11-20T10:00:00Z', "
-		"rayCluster: {metadata: {namespace: a, name: demo}, spec: {%s "
-		"headGroupSpec: {template: {spec: {containers: [{name: h}]}}}, workerGroupSpecs: "
-		"[{groupName: g, replicas: %d, minReplicas: %d, template: {spec: {containers: "
-		"[{name: w, resources: {limits: {cpu: 1}}}]}}}]}}}",
-		more, replicas, minimum);
+		"rayCluster: {metadata: {namespace: a, name: demo}, %s}}",
+		members);
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
 	struct pass_decision *made = ARENA_NEW(&arena, struct pass_decision);
 	struct err err;
@@ -97,6 +94,17 @@ static struct pass_decision *decision(int replicas, int minimum, const char *mor
 	made->summary = summary_of(snapshot, made->plan, &arena);
 	made->now = snapshot->now;
 	return made;
+}
+
+/* On a cluster with this many replicas, of which at least `minimum` are wanted. */
+static struct pass_decision *decision(int replicas, int minimum, const char *more)
+{
+	return decision_on(arena_printf(
+		&arena,
+		"spec: {%s headGroupSpec: {template: {spec: {containers: [{name: h}]}}}, "
+		"workerGroupSpecs: [{groupName: g, replicas: %d, minReplicas: %d, template: {spec: "
+		"{containers: [{name: w, resources: {limits: {cpu: 1}}}]}}}]}",
+		more, replicas, minimum));
 }
 
 #define MANAGED "enableInTreeAutoscaling: true,"
@@ -182,6 +190,28 @@ static void test_made_and_told_once(void **state)
 	autoscaler_objects_forget(objects, "a", "demo");
 	rest(1500);
 	assert_int_equal(count_of(&store.patches), 2);
+}
+
+static bool tells_unreadable(void *context)
+{
+	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+
+	(void)context;
+	autoscaler_objects_decided(objects, decision_on("unreadable: 'spec.a: must be a string', "
+							"spec: {enableInTreeAutoscaling: true}"));
+	return object && strstr(object->status_text, "\"reason\":\"RayClusterUnreadable\"") &&
+	       strstr(object->status_text, "spec.a: must be a string");
+}
+
+/* Its object says why nothing is scaled; one that is not there is not made. */
+static void test_an_unreadable_cluster_is_told(void **state)
+{
+	(void)state;
+	start();
+	assert_false(loop_wait_until(script.loop, tells_unreadable, NULL, 300));
+	assert_int_equal(count_of(&store.creates), 0);
+	settle(0, 0, "\"replicas\":0");
+	assert_true(loop_wait_until(script.loop, tells_unreadable, NULL, WAIT_MS));
 }
 
 static void test_at_most_once_a_second(void **state)
@@ -370,6 +400,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_made_and_told_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_told, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_at_most_once_a_second, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_conflict_is_tried_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_server_that_keeps_nothing, setup, teardown),

@@ -3,6 +3,7 @@
 #include "ctl/cluster.h"
 
 #include "ctl/queue/turns.h"
+#include "ctl/report/notices.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/events.h"
@@ -13,12 +14,14 @@
 #define REST_S 3
 #define ROUNDING_MS 5
 
-#define OBJECT(replicas)                                                                           \
+#define OBJECT(replicas) OBJECT_OF("cpu", replicas)
+#define OBJECT_OF(group, replicas)                                                                 \
 	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
 	" 'namespace': 'a', 'uid': 'u', 'resourceVersion': '5', 'generation': 1}, 'spec':"         \
 	" {'enableInTreeAutoscaling': true, 'headGroupSpec': {'rayStartParams': {}, 'template':"   \
 	" {'spec': {'containers': [{'name': 'ray-head'}]}}}, 'workerGroupSpecs': [{'groupName':"   \
-	" 'cpu', 'replicas': " replicas ", 'minReplicas': 2, 'maxReplicas': 5, 'rayStartParams':"  \
+	" '" group "', 'replicas': " replicas                                                      \
+	", 'minReplicas': 2, 'maxReplicas': 5, 'rayStartParams':"                                  \
 	" {}, 'template': {'spec': {'containers': [{'name': 'ray-worker', 'resources':"            \
 	" {'limits': {'cpu': '1'}}}]}}}]}}"
 #define LIST(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
@@ -33,6 +36,9 @@ static struct {
 	_Atomic int64_t at_ms[PATCHES_MAX];
 	const char *headers; /* of the first answer; the others have none */
 	int status;
+	const char *list; /* of RayClusters */
+	char event[4096]; /* the last that was sent */
+	_Atomic int events;
 } api;
 
 static void answer(struct exchange *exchange, void *context)
@@ -50,10 +56,16 @@ static void answer(struct exchange *exchange, void *context)
 				"{\"kind\": \"Status\", \"message\": \"later\"}");
 		return;
 	}
+	if (strcmp(exchange->method, "POST") == 0) {
+		(void)snprintf(api.event, sizeof(api.event), "%s", exchange->body);
+		api.events++;
+		exchange_answer(exchange, 201, "", "{}");
+		return;
+	}
 	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
 		text = "{'resources': [{'name': 'rayclusters'}]}";
 	else if (strstr(exchange->path, "/rayclusters?limit"))
-		text = LIST(OBJECT("0"));
+		text = api.list;
 	else if (strstr(exchange->path, "/pods?limit"))
 		text = LIST("");
 	if (!text && strstr(exchange->path, "watch=true"))
@@ -81,12 +93,12 @@ static void on_news(void *context, const char *namespace_, const char *name)
 	(void)name;
 }
 
-static int setup(void **state)
+static int start(const char *list)
 {
 	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
 
-	(void)state;
-	memset((void *)&api, 0, sizeof(api));
+	api.list = list;
+	api.patches = api.events = 0;
 	api.headers = "";
 	script = (struct kube_script){ .loop = NULL };
 	script_start(&script, answer, &KUBE_CLIENT_OPTIONS_INIT);
@@ -99,8 +111,21 @@ static int setup(void **state)
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
 	control.events = events_new(&control, on_news, NULL);
+	control.notices = notices_new(&control);
 	assert_true(loop_wait_until(script.loop, is_synced, NULL, WAIT_MS));
 	return 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return start(LIST(OBJECT("0")));
+}
+
+static int setup_unreadable(void **state)
+{
+	(void)state;
+	return start(LIST(OBJECT_OF("c\\u0000pu", "0")));
 }
 
 static int teardown(void **state)
@@ -108,6 +133,7 @@ static int teardown(void **state)
 	(void)state;
 	cluster_free(cluster);
 	turns_free(control.turns);
+	notices_free(control.notices);
 	events_free(control.events);
 	kube_informer_free(control.ray_clusters);
 	kube_informer_free(control.pods);
@@ -149,6 +175,25 @@ static void test_a_server_that_fails_is_asked_less_often(void **state)
 	assert_true(api.at_ms[3] - api.at_ms[2] >= 1000 - ROUNDING_MS);
 }
 
+static bool has_event(void *context)
+{
+	(void)context;
+	return api.events > 0;
+}
+
+/* Its user reads why in an Event on it; nothing is changed. */
+static void test_an_unreadable_cluster_is_reported(void **state)
+{
+	(void)state;
+	cluster = cluster_new(&control, "a", "demo");
+	assert_true(loop_wait_until(script.loop, has_event, NULL, WAIT_MS));
+	assert_non_null(strstr(api.event, "\"reason\": \"RayClusterUnreadable\""));
+	assert_non_null(strstr(api.event, "\"uid\": \"u\""));
+	assert_non_null(strstr(api.event, "The RayCluster is not scaled: "
+					  "spec.workerGroupSpecs[0].groupName: must be a string"));
+	assert_int_equal(api.patches, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -156,6 +201,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_retry_after_is_obeyed),
 		TEST(test_a_server_that_fails_is_asked_less_often),
+		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_reported,
+						setup_unreadable, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

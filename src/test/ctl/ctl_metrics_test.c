@@ -36,7 +36,7 @@ static int teardown(void **state)
 
 static void expose(struct fixture *fixture)
 {
-	const struct metrics_now now = { .leader = true, .unreadable = 2 };
+	const struct metrics_now now = { .leader = true };
 
 	buf_clear(&fixture->text);
 	metrics_write(fixture->metrics, &now, &fixture->text);
@@ -59,7 +59,7 @@ static void test_program(void **state)
 	expect_line(fixture, "# TYPE rayscaler_leader gauge");
 	expect_line(fixture, "rayscaler_leader 1");
 	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
-	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 2");
+	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 0");
 	expect_line(fixture, "process_start_time_seconds 1700000000.5");
 	assert_non_null(strstr(buf_string(&fixture->text), "\nprocess_resident_memory_bytes "));
 	/* A family that was never used has no head either. */

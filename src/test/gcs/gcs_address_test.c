@@ -61,6 +61,11 @@ static void test_refusals(void **state)
 	pod.pod_ip = "";
 	assert_int_equal(gcs_address_of_pod(&pod, &address, &err), -1);
 	assert_int_equal(err.kind, ERR_RETRY);
+	/* Its address is not known either, and that is not the reason. */
+	pod.unreadable = "spec.nodeName: must be a string";
+	assert_int_equal(gcs_address_of_pod(&pod, &address, &err), -1);
+	assert_string_equal(err.text, "head Pod default/demo-head cannot be read: "
+				      "spec.nodeName: must be a string");
 }
 
 static void test_pod_without_containers(void **state)

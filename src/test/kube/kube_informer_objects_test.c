@@ -71,6 +71,60 @@ static void test_unreadable_strings_cost_their_own_object(void **state)
 	stop();
 }
 
+#define RAY_CLUSTER(name, rv, members, spec)                                                       \
+	"{'apiVersion':'ray.io/v1','kind':'RayCluster','metadata':{'namespace':'a','name':'" name  \
+	"','uid':'u-" name "','resourceVersion':'" rv "','generation':3" members "},'spec':" spec  \
+	"}"
+#define NUL_GROUP "'workerGroupSpecs':[{'groupName':'g\\u0000'}]"
+
+static const struct ray_cluster *cluster_of(const char *name)
+{
+	const struct ray_cluster *cluster = kube_informer_get(informer, "a", name);
+
+	assert_non_null(cluster);
+	return cluster;
+}
+
+/* It is there with its names, its reason, and whose it is to scale. */
+static void test_an_unreadable_ray_cluster_is_kept(void **state)
+{
+	static const struct step steps[] = {
+		{ NULL, .text = "{'resources':[{'name':'rayclusters'}]}" },
+		{ NULL,
+		  .text = LIST(
+			  "10", "",
+			  RAY_CLUSTER("c1", "1", "", "{'enableInTreeAutoscaling':true," NUL_GROUP "}") "," RAY_CLUSTER(
+				  "c2", "2", "",
+				  "{" NUL_GROUP
+				  "}") "," RAY_CLUSTER("c3", "3",
+						       ",'annotations':{'rayscaler.dev/managed':'false'}",
+						       "{'enableInTreeAutoscaling':true," NUL_GROUP
+						       "}") "," RAY_CLUSTER("c4", "4", "",
+									    "{'x':01}")) },
+		{ NULL, .kind = STEP_STREAM_HOLD },
+	};
+	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
+						       .callbacks = { .on_live = on_live } };
+	const struct ray_cluster *cluster;
+
+	(void)state;
+	start_with(steps, SUPPORT_COUNT(steps), &options);
+	wait_seen("live;");
+	assert_int_equal(kube_informer_bad_count(informer), 4);
+	cluster = cluster_of("c1");
+	assert_string_equal(cluster->uid, "u-c1");
+	assert_string_equal(cluster->api_version, "ray.io/v1");
+	assert_int_equal(cluster->generation, 3);
+	assert_true(cluster->enable_in_tree_autoscaling);
+	assert_non_null(strstr(cluster->unreadable, "spec.workerGroupSpecs[0].groupName: "));
+	assert_false(cluster_of("c2")->enable_in_tree_autoscaling);
+	assert_string_equal(labels_value(&cluster_of("c3")->annotations, ANNOTATION_MANAGED),
+			    "false");
+	assert_true(
+		cluster_of("c4")->enable_in_tree_autoscaling); /* nothing is known of its spec */
+	stop();
+}
+
 /* A field that is not read does not matter. */
 static void test_unreadable_strings_that_are_not_read(void **state)
 {
@@ -379,6 +433,7 @@ int main(void)
 		TEST(test_bad_object_in_a_list),
 		TEST(test_bad_objects_in_a_watch),
 		TEST(test_unreadable_strings_cost_their_own_object),
+		TEST(test_an_unreadable_ray_cluster_is_kept),
 		TEST(test_unreadable_strings_that_are_not_read),
 		TEST(test_objects_that_do_not_parse),
 		TEST(test_index_follows),
