@@ -38,6 +38,6 @@ bool schedule_requests_fit(const struct schedule_requests *requests, const struc
 			   uint32_t state);
 /* The bits of those that may fit. */
 void schedule_requests_may(const struct schedule_requests *requests, const struct schedule_run *run,
-			   uint32_t state, uint64_t *ret_bits);
+			   uint32_t id, uint64_t *ret_bits);
 
 #endif
