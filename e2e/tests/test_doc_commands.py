@@ -59,7 +59,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make torture( .*)?", "test_torture.py::test_"),
     (r"make torture-kill( .*)?", "test_kill.py::test_"),
     (r"make fleet", "test_fleet.py::test_"),
-    (r"make hostile-fields", "test_hostile.py::test_each_field"),
+    (r"make hostile-fields( .*)?", "test_hostile.py::test_each_field"),
     (r"make hostile( .*)?", "test_hostile.py::test_"),
     (r"make bench-list", "test_fleet.py::test_"),
     (r"make bench(-\w+)*", "dry"),
