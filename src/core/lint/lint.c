@@ -182,7 +182,7 @@ bool lint_is_nvidia(const struct device_row *row)
 {
 	static const char *const vendors[] = { "NVIDIA", "HAMi", "Alibaba gpushare", "Volcano" };
 	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (strcmp(row->vendor, vendors[i]) == 0)
+		if (row != NULL && strcmp(row->vendor, vendors[i]) == 0)
 			return true;
 	return false;
 }

@@ -125,7 +125,7 @@ static bool node_has_nvidia(const struct lint_subject *subject, const struct nod
 {
 	for (size_t i = 0; i < lint_amount_count(&node->capacity); i++) {
 		const struct device_row *row = lint_device(subject, &node->capacity.at[i]);
-		if (row != NULL && lint_is_nvidia(row))
+		if (lint_is_nvidia(row))
 			return true;
 	}
 	return false;

@@ -44,7 +44,7 @@ const struct quantity *lint_quantity(const struct quantities *quantities, const 
 /* The accelerator of a quantity that is above 0; NULL: it is none, or only says more of another. */
 const struct device_row *lint_device(const struct lint_subject *subject,
 				     const struct quantity *quantity);
-bool lint_is_nvidia(const struct device_row *row);
+bool lint_is_nvidia(const struct device_row *row); /* NULL: no */
 /* What the Ray container of a Pod has of accelerators: its limits, and requests that limits lack. */
 struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
 /* Whole units, rounded up, at least 1. */
