@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 
-/* Under AddressSanitizer what is not handed out is poisoned, so that use after a reset and
- * writing past an allocation are found as on the heap. */
+/* Under AddressSanitizer, memory that is not allocated is poisoned, so that use after a reset and
+ * writes past an allocation are detected as on the heap. */
 #if defined(__SANITIZE_ADDRESS__)
 #define ARENA_POISONS 1
 #elif defined(__has_feature)
@@ -32,8 +32,8 @@
 #define ALIGNMENT ((size_t)16)
 #define FIRST_BLOCK_BYTES ((size_t)4 << 10)
 #define LARGEST_BLOCK_BYTES ((size_t)64 << 10)
-/* Of an arena that is large already: malloc maps such blocks one by one (net/process), so that they go
- * back to the system with the arena, whatever lies between them. */
+/* For an arena that is large already: malloc maps such blocks one by one (net/process), so that
+ * they return to the system with the arena regardless of later allocations. */
 #define LARGE_ARENA_BYTES ((size_t)1 << 20)
 #define LARGE_ARENA_BLOCK_BYTES ((size_t)512 << 10)
 #define FIRST_ARRAY_ELEMENTS ((size_t)4)
@@ -41,7 +41,7 @@
 struct arena_block {
 	struct arena_block *next; /* older */
 	size_t capacity, used;    /* bytes of data[] */
-	char *latest;             /* what the arena handed out last, if it is in this block */
+	char *latest;             /* the latest allocation of the arena, if it is in this block */
 	_Alignas(16) char data[];
 };
 
@@ -95,7 +95,7 @@ void arena_reset(struct arena *arena)
 		return;
 	free_blocks_after(arena, kept);
 	if (kept->capacity > LARGEST_BLOCK_BYTES) {
-		/* One huge pass must not hold its memory for ever. */
+		/* A very large pass must not keep its memory. */
 		arena_done(arena);
 		return;
 	}
@@ -141,8 +141,8 @@ static size_t next_block_bytes(const struct arena *arena)
 	return bytes < LARGEST_BLOCK_BYTES ? bytes : LARGEST_BLOCK_BYTES;
 }
 
-/* A block with room for `bytes`. A big request gets its own block behind the head, so that
- * what is left of the head still serves small ones. */
+/* A block with at least `bytes` free. A large request gets a separate block behind the head, so
+ * that the rest of the head still serves small ones. */
 static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 {
 	struct arena_block *head = arena->head;
@@ -168,8 +168,8 @@ static size_t padding(size_t used)
 	return -used & (ALIGNMENT - 1);
 }
 
-/* `taken` bytes, of which the first `bytes` are zeroed and given out. used_bytes counts as if all
- * stood in one block, so that arena_reserve can make that block. */
+/* `taken` bytes, of which the first `bytes` are zeroed and returned. used_bytes counts as if all
+ * allocations were in one block, so that arena_reserve can make that block. */
 static char *take(struct arena *arena, size_t bytes, size_t taken, bool aligned)
 {
 	size_t before = arena->head != NULL && aligned ? padding(arena->head->used) : 0;
@@ -253,7 +253,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	return text;
 }
 
-/* Makes the arena's latest allocation longer where it stands, if it can. */
+/* Extends the arena's latest allocation in place, if possible. */
 static bool extend(struct arena *arena, const void *array, size_t old_bytes, size_t new_bytes)
 {
 	struct arena_block *head = arena->head;

@@ -1,10 +1,11 @@
-/* How much memory may be used for one purpose, and for several purposes that share a larger budget:
- * one pass, and all passes. Counts only; the memory belongs to arenas and buffers that are attached to
- * a budget. Any thread may charge and release at any time.
+/* A memory limit for one purpose, and for several purposes that share a larger budget: one pass,
+ * and all passes. Counts only; the memory belongs to arenas and buffers that are attached to a
+ * budget. Any thread may charge and release at any time.
  *
  * Budgets that share one get fair parts of it without a fixed share: a charge is refused when the
- * budget would have more than BUDGET_SHARES times what is left for all. So one alone gets 2/3, of n that
- * want all each gets 2/(2n + 1), and what is small passes as long as anything is left. */
+ * budget would have more than BUDGET_SHARES times the rest that is left for all. So a single budget
+ * gets 2/3, each of n large ones gets 2/(2n + 1), and small charges succeed as long as anything is
+ * left. */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 
@@ -21,26 +22,26 @@ struct budget {
 	struct budget *shared; /* charged too; NULL: none */
 	size_t used_bytes;     /* in use now; all access is atomic */
 	size_t peak_bytes;     /* the most that was in use */
-	unsigned references; /* 0: not on the heap, the owner lets it outlive all that is charged */
+	unsigned references;   /* 0: not on the heap, the owner keeps it longer than all charges */
 };
 
-/* With one reference; it takes one of `shared`, which may be NULL. The name is borrowed. */
+/* With one reference; it holds one of `shared`, which may be NULL. The name is borrowed. */
 struct budget *budget_new(const char *name, size_t limit_bytes, struct budget *shared);
-struct budget *budget_reference(struct budget *budget); /* NULL gives NULL */
-void budget_free(struct budget *budget);                /* gives one reference back; NULL is fine */
+struct budget *budget_reference(struct budget *budget); /* NULL returns NULL */
+void budget_free(struct budget *budget);                /* drops one reference; NULL is allowed */
 
-/* False when the limit, or the fair part of the shared budget, is passed: nothing is charged then. A
- * budget of NULL has no limit. */
+/* False when the limit, or the fair part of the shared budget, would be exceeded; then nothing is
+ * charged. A NULL budget has no limit. */
 bool budget_charge(struct budget *budget, size_t bytes);
 /* Charges in any case, for memory that is in use already; false as above. */
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_release(struct budget *budget, size_t bytes);
 
-/* More is in use than is allowed: some of it was taken. */
+/* More is in use than is allowed, because of budget_take. */
 bool budget_is_over(const struct budget *budget);
 
-/* Why `bytes` more were refused; -1. ERR_LIMIT: the budget's own limit, the same again would fail
- * again. ERR_RETRY: others use up the shared one. */
+/* Sets the reason why `bytes` more were refused; -1. ERR_LIMIT: the budget's own limit, the same
+ * charge would fail again. ERR_RETRY: others use up the shared budget. */
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err);
 
 #endif

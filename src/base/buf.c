@@ -32,7 +32,7 @@ void buf_clear(struct buf *buf)
 		buf->data[0] = '\0';
 }
 
-/* Room for `more` bytes and the NUL, or the refusal. */
+/* Ensures capacity for `more` bytes and the NUL, or returns the error. */
 static int make_room(struct buf *buf, size_t more)
 {
 	size_t capacity = buf->capacity > 0 ? buf->capacity : FIRST_CAPACITY;
@@ -44,7 +44,7 @@ static int make_room(struct buf *buf, size_t more)
 	if (buf->size + more < buf->capacity)
 		return 0;
 	while (capacity <= buf->size + more)
-		capacity *= 2; /* cannot wrap: the ceiling is below PTRDIFF_MAX */
+		capacity *= 2; /* cannot wrap: the limit is below PTRDIFF_MAX */
 	if (capacity > buf->ceiling_bytes + 1)
 		capacity = buf->ceiling_bytes + 1;
 	if (!budget_charge(buf->budget, capacity - buf->capacity)) {

@@ -1,6 +1,6 @@
-/* A growable byte buffer with a mandatory ceiling.
- * The caller owns struct buf; buf_done frees its bytes. The bytes are always followed by NUL.
- * Going over the ceiling is an error value, never an abort: a peer may cause it. */
+/* A growable byte buffer with a mandatory limit. The caller owns struct buf; buf_done frees its
+ * bytes. The bytes are always followed by NUL. Exceeding the limit is an error value, never an
+ * abort: a peer may cause it. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
@@ -22,7 +22,8 @@ void buf_init(struct buf *buf, size_t ceiling_bytes);
 void buf_done(struct buf *buf);  /* the budget is forgotten, here and by buf_steal */
 void buf_clear(struct buf *buf); /* size 0, overflowed false, memory kept */
 
-/* Each returns 0, or -1 when the ceiling or the budget would be passed (nothing is appended, overflowed is set). */
+/* Each returns 0, or -1 when the limit or the budget would be exceeded (nothing is appended,
+ * overflowed is set). */
 int buf_add(struct buf *buf, const void *data, size_t size);
 int buf_add_string(struct buf *buf, const char *text);
 int buf_add_char(struct buf *buf, char c);
@@ -34,7 +35,7 @@ void buf_consume(struct buf *buf, size_t bytes);
 /* The bytes as a NUL-terminated string, "" when empty; valid until the next change. */
 const char *buf_string(const struct buf *buf);
 
-/* Hands the bytes over to the caller (memory_free) and leaves an empty buffer; never NULL. */
+/* Passes the bytes to the caller (memory_free) and leaves an empty buffer; never NULL. */
 char *buf_steal(struct buf *buf);
 
 #endif

@@ -1,6 +1,6 @@
-/* Assertions for what cannot happen. Always on: a wrong program must not scale GPUs.
- * A failed CHECK calls the hook that cli installs (it prints), then aborts.
- * Never used on input from outside: that is an error value (err.h). */
+/* Assertions for states that cannot occur. Always on: a wrong program must not scale GPUs. A failed
+ * CHECK calls the hook that cli installs (it prints), then aborts. Never used on input from
+ * outside: that is an error value (err.h). */
 #ifndef BASE_CHECK_H
 #define BASE_CHECK_H
 
@@ -17,7 +17,8 @@ typedef void check_hook(const char *condition, const char *file, int line, const
 
 void check_hook_set(check_hook *hook);
 
-/* The key ("namespace/name") that the next failure on this thread should name; copied, cut at 255 bytes. */
+/* The key ("namespace/name") that the next failure on this thread should name; copied, cut at 255
+ * bytes. */
 void check_key_set(const char *key);
 
 _Noreturn void check_failed(const char *condition, const char *file, int line,

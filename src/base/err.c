@@ -7,7 +7,7 @@
 #undef err_set
 #undef err_prefix
 
-/* Bytes of the UTF-8 sequence that starts with `lead`; 1 for what starts none. */
+/* Bytes of the UTF-8 sequence that starts with `lead`; 1 for an invalid lead byte. */
 static size_t sequence_size(unsigned char lead)
 {
 	if (lead >= 0xf0 && lead < 0xf8)

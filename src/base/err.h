@@ -4,30 +4,29 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-/* What the caller should do, not what went wrong: the text says that. */
+/* Defines the caller's reaction; the text has the cause. */
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_INPUT, /* bad input of a user: drop it and report; the same bytes fail again */
-	ERR_RETRY, /* passing fault: try again with back-off */
-	ERR_CONFLICT, /* somebody else wrote (409, failed JSON Patch test): read afresh, decide again */
-	ERR_GONE,     /* resource version too old (410): list again */
+	ERR_INPUT,     /* bad input of a user: drop it and report; the same bytes fail again */
+	ERR_RETRY,     /* passing fault: try again with back-off */
+	ERR_CONFLICT,  /* concurrent write (409, failed JSON Patch test): read and decide again */
+	ERR_GONE,      /* resource version too old (410): list again */
 	ERR_NOT_FOUND, /* the object does not exist (404) */
 	ERR_DENIED,    /* credentials or rights are missing (401, 403) */
-	ERR_LIMIT,     /* a peer sent more than a ceiling allows */
+	ERR_LIMIT,     /* a peer exceeded a limit */
 	ERR_TIMEOUT,   /* a deadline passed */
-	ERR_FATAL,     /* give up: wrong usage or configuration */
+	ERR_FATAL,     /* wrong usage or configuration: exit */
 };
 
 #define ERR_TEXT_SIZE 1024
 
 struct err {
 	enum err_kind kind;
-	char text[ERR_TEXT_SIZE]; /* one line, names the object, the field and the cure; UTF-8 safe cut */
+	char text[ERR_TEXT_SIZE]; /* one line: object, field and fix; UTF-8 safe cut */
 };
 
-/* Sets *err and returns -1, so that a failure is one line: return err_set(err, ...).
- * err may be NULL (the caller does not want to know). Control characters of the
- * text become spaces. */
+/* Sets *err and returns -1, so that a failure is one line: return err_set(err, ...). err may be
+ * NULL (the caller ignores the error). Control characters of the text become spaces. */
 int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,6 +1,6 @@
-/* A list in the order of arrival, with its links in the members: no memory of its own, every operation
- * takes constant time. A member has one struct list_item for each list that it may be in at a time.
- * All zero: an empty list, an item that is in none. */
+/* A list in the order of arrival, with its links in the members: no separate memory, and every
+ * operation takes constant time. A member has one struct list_item for each list that it may be in
+ * at a time. All zero: an empty list, an item that is in none. */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 

@@ -17,7 +17,7 @@ static size_t hash(const char *key)
 	return (size_t)(value ^ (value >> 32));
 }
 
-/* The slot of the key, or the free slot where it would go. The table is never full. */
+/* The slot of the key, or the free slot for it. The table is never full. */
 static size_t slot_of(const struct map *map, const char *key)
 {
 	size_t mask = map->slot_count - 1;
@@ -76,7 +76,7 @@ void map_set(struct map *map, const char *key, void *value)
 	map->slots[slot] = ++map->count;
 }
 
-/* Frees a slot. Later slots of the same run move up, or a look-up would stop at the gap. */
+/* Frees a slot. Later slots of the same run move up; otherwise a look-up would stop at the gap. */
 static void free_slot(struct map *map, size_t gap)
 {
 	size_t mask = map->slot_count - 1;

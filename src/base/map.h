@@ -1,7 +1,6 @@
-/* A hash map from strings to pointers, on the heap, with its keys copied.
- * The caller owns the map and whatever the values point to.
- * Iteration follows insertion order, so that output made from it is stable; removing
- * moves the last entry into the gap. */
+/* A hash map from strings to pointers, on the heap, with its keys copied. The caller owns the map
+ * and the objects that the values point to. Iteration follows insertion order, so that output made
+ * from it is stable; removing moves the last entry into the gap. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 

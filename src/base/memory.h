@@ -6,20 +6,20 @@
 
 #include <stddef.h>
 
-void *memory_alloc(size_t bytes);              /* zeroed; bytes 0 gives a unique pointer */
+void *memory_alloc(size_t bytes);              /* zeroed; bytes 0 returns a unique pointer */
 void *memory_array(size_t count, size_t size); /* zeroed; CHECKs the product */
 void *memory_resize(void *old, size_t count, size_t size); /* grown part is not zeroed */
 char *memory_strdup(const char *text);
 char *memory_strndup(const char *text, size_t size);
 void memory_free(void *pointer); /* NULL is fine */
 
-/* AUTO(buf_done) struct buf b = ...; the destructor gets &b when the scope ends. */
+/* AUTO(buf_done) struct buf b = ...; the destructor is called with &b when the scope ends. */
 #define AUTO(destructor) __attribute__((cleanup(destructor)))
 
 /* For char *: AUTO(memory_free_string) char *text = memory_strdup(...). */
 void memory_free_string(char **text);
 
-/* Takes the value of *(T *)slot and leaves NULL there. */
+/* Returns the value of *(T *)slot and sets it to NULL. */
 #define steal(slot)                                                                                \
 	({                                                                                         \
 		__typeof__(*(slot)) stolen_ = *(slot);                                             \

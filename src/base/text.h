@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 
-/* The text, or its beginning and "..." when it has more than max_bytes (at least 3) bytes; never half a
- * character. The result is the text itself or in the arena. */
+/* The text, or its beginning and "..." when it has more than max_bytes (at least 3) bytes; never
+ * half a character. The result is the text itself or in the arena. */
 const char *text_cut(struct arena *arena, const char *text, size_t max_bytes);
 
 #endif

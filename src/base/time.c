@@ -48,7 +48,7 @@ void time_to_civil(time_ms time, struct civil_time *ret_civil)
 	CHECK(time != TIME_NONE);
 	cycle = floor_divide(days, DAYS_PER_CYCLE);
 	day = days - cycle * DAYS_PER_CYCLE;
-	/* Leap days passed so far in the cycle taken out, what is left is years of 365 days. */
+	/* Removes the leap days passed so far in the cycle; the rest is years of 365 days. */
 	year = (day - day / 1460 + day / 36524 - day / (DAYS_PER_CYCLE - 1)) / 365;
 	day -= year * 365 + year / 4 - year / 100;
 	month = (5 * day + 2) / 153;

@@ -1,11 +1,11 @@
-/* Points in time and spans as plain integers in milliseconds; no clock is read here.
- * The clock is net/clock.h; "now" is read once per turn of the loop and passed down. */
+/* Points in time and spans as plain integers in milliseconds; no clock is read here. The clock is
+ * net/clock.h; "now" is read once per iteration of the loop and passed down. */
 #ifndef BASE_TIME_H
 #define BASE_TIME_H
 
 #include <stdint.h>
 
-/* Milliseconds since 1970-01-01T00:00:00Z (wall clock). TIME_NONE: not known. */
+/* Milliseconds since 1970-01-01T00:00:00Z (wall clock). TIME_NONE: unknown. */
 typedef int64_t time_ms;
 
 #define TIME_NONE INT64_MIN

@@ -1,5 +1,6 @@
-/* A token bucket: how much may pass at once and in the long run, and when more may. Plain data of the
- * caller, who also reads the clock (monotonic ms); nothing waits here. */
+/* A token bucket: limits bursts and the average rate, and computes when the next token is
+ * available. Plain data of the caller, who also reads the clock (monotonic ms); nothing waits
+ * here. */
 #ifndef BASE_TOKEN_BUCKET_H
 #define BASE_TOKEN_BUCKET_H
 
@@ -13,13 +14,13 @@ struct token_bucket {
 	int64_t counted_ms;   /* when they were counted */
 };
 
-/* It starts full. */
+/* The bucket starts full. */
 void token_bucket_init(struct token_bucket *bucket, int64_t per_second, int64_t burst,
 		       int64_t now_ms);
 bool token_bucket_has(struct token_bucket *bucket, int64_t count, int64_t now_ms);
-/* Takes `count` tokens, or none and returns false when there are fewer. */
+/* Takes `count` tokens, or takes none and returns false when there are fewer. */
 bool token_bucket_take(struct token_bucket *bucket, int64_t count, int64_t now_ms);
-/* Until there is one token, as of the last take; 0 without a limit. */
+/* Time until one token is available, counted from the last take; 0 without a limit. */
 int64_t token_bucket_wait_ms(const struct token_bucket *bucket);
 
 #endif

@@ -6,13 +6,13 @@
 #include "base/memory.h"
 
 #define SLOTS_FIRST ((size_t)256)
-#define PROBES_MAX ((size_t)16) /* a table made to collide costs so many comparisons */
+#define PROBES_MAX ((size_t)16) /* limits the comparisons under forged collisions */
 #define SEEN_SLOTS ((size_t)4096)
 
 struct words {
 	char **slots; /* a power of two of them, at most half of them used */
 	size_t slot_count, count, bytes;
-	uint32_t seen[SEEN_SLOTS]; /* what was seen last, by hash */
+	uint32_t seen[SEEN_SLOTS]; /* hashes of recently seen strings */
 };
 
 static uint64_t hash_of(const char *text, size_t size)
@@ -43,7 +43,7 @@ void words_free(struct words *words)
 	memory_free(words);
 }
 
-/* Where the text is, or could be; NULL: there is no room near its place. */
+/* The slot that holds the text or is free for it; NULL: none near its hash. */
 static char **slot_of(const struct words *words, const char *text, uint64_t hash)
 {
 	for (size_t i = 0; i < PROBES_MAX; i++) {

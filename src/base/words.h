@@ -1,7 +1,7 @@
-/* One copy of each string that is seen again and again: objects of Kubernetes are made of the same words.
- * On the heap; owned by who made it, and so are the strings in it. They live as long as it does: nothing
- * is ever taken out, so what it may hold has a ceiling, and a string that is seen only once (a name, an
- * address) does not get in. Who fills it with junk makes it useless, not large. */
+/* One copy of each string that occurs often: Kubernetes objects consist of the same words. On the
+ * heap; the creator owns the table and the strings in it. Strings are never removed before the
+ * table is freed, so it has a size limit, and a string that is seen only once (a name, an address)
+ * is not added. A peer that fills it with useless strings makes it ineffective, not large. */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 
@@ -17,8 +17,8 @@ struct words;
 struct words *words_new(void);
 void words_free(struct words *words); /* NULL is fine */
 
-/* The copy of the text; NULL: there is none. learn: this is one more time that it was seen; the second
- * time in a while makes the copy. */
+/* The copy of the text; NULL: there is none. learn: counts the text as seen; a second time within a
+ * short period makes the copy. */
 const char *words_find(struct words *words, const char *text, bool learn);
 size_t words_count(const struct words *words);
 
