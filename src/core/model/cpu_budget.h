@@ -1,11 +1,11 @@
-/* A limit on the work of one decision, so that a forged or a huge cluster ends with "undecided" instead of
- * hours of packing. Core reads no clock: it counts steps, and asks the owner from time to time.
- * The owner (ctl/pass/pass) sets `exceeded`, `context` and `ms`; decide() does the rest. Every function takes NULL
- * for no budget (plan, tests: a decision depends on its snapshot alone).
+/* A limit on the work of one decision, so that a forged or very large cluster ends with "undecided"
+ * instead of hours of packing. Core reads no clock: it counts steps and calls `exceeded` from time
+ * to time. The owner (ctl/pass/pass) sets `exceeded`, `context` and `ms`; decide() does the rest.
+ * Every function accepts NULL for no budget (plan, tests: a decision depends only on its snapshot).
  *
- * Where the budget is exceeded, cpu_budget_step does not return: it frees the registered arenas and jumps back
- * to decide(), so that the packing needs no half-made results. Between two calls a caller owns no memory
- * but that of arenas which are registered, or are the decision's own. */
+ * When the budget is exceeded, cpu_budget_step does not return: it frees the registered arenas and
+ * jumps back to decide(), so the packing has no partial results to clean up. Between two calls a
+ * caller owns no memory except arenas that are registered or belong to the decision. */
 #ifndef CORE_MODEL_CPU_BUDGET_H
 #define CORE_MODEL_CPU_BUDGET_H
 
@@ -17,7 +17,7 @@
 #include "base/arena.h"
 
 #define CPU_BUDGET_ARENAS_MAX 8 /* of functions that call each other */
-#define CPU_BUDGET_STEPS 16     /* between two questions: a step takes 0.1 to 100 us */
+#define CPU_BUDGET_STEPS 16     /* between two calls of exceeded: a step takes 0.1 to 100 us */
 
 struct cpu_budget {
 	bool (*exceeded)(void *context);
@@ -33,9 +33,11 @@ struct cpu_budget {
 	jmp_buf out;
 };
 
-/* One turn of a loop that a peer can make long. Called on the thread of decide(), and only within it. */
+/* One iteration of a loop whose length a peer controls. Called only within decide(), on its
+ * thread. */
 void cpu_budget_step(struct cpu_budget *budget);
-/* Registers an empty arena of the caller until cpu_budget_done, which frees it; in reverse order. */
+/* Registers an empty arena of the caller until cpu_budget_done, which frees it; in reverse
+ * order. */
 void cpu_budget_own(struct cpu_budget *budget, struct arena *arena);
 void cpu_budget_done(struct cpu_budget *budget, struct arena *arena);
 

@@ -6,8 +6,9 @@
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
 
-/* Sources: the device plugins' own documents (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi, AWS Neuron,
- * GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar, Kunlunxin). */
+/* Sources: the documentation of the device plugins (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi,
+ * AWS Neuron, GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar,
+ * Kunlunxin). */
 static const struct device_row builtin_rows[] = {
 	{ "nvidia.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "NVIDIA" },
 	{ "nvidia.com/gpu.shared", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "NVIDIA" },
@@ -56,7 +57,7 @@ const struct device_table *device_table_builtin(void)
 	return &table;
 }
 
-/* Resources that Ray has for accelerators of its own (ray 2.60, _private/accelerators). */
+/* Ray's own accelerator resources (ray 2.60, _private/accelerators). */
 static const char *const ray_names[] = {
 	"GPU", "TPU", "neuron_cores", "NPU", "HPU", "RBLN", "FPGA"
 };
@@ -109,7 +110,7 @@ static bool ends_with_gpu(const char *name)
 	return size >= 3 && strcmp(name + size - 3, "gpu") == 0;
 }
 
-/* How well a row fits: 0 not, a prefix by its length, the name itself best. */
+/* Rank of a match: 0 none, a prefix by its length, the full name highest. */
 static size_t fit(const char *pattern, const char *resource)
 {
 	size_t size = strlen(pattern);

@@ -1,8 +1,8 @@
-/* What the resource names of accelerators mean: kind of device, how one is shared, the unit of a
- * share of memory. The built-in table knows the names of the common device plugins; a file of the
- * user adds rows or replaces them by name (codec/objects/device_table_json, docs/DEVICES.md).
- * Must not say what Ray counts of a name: that is KubeRay's own rule, device_ray_resource(), which no
- * table can change. Plain data; rows live in static memory or in the arena of who made the table. */
+/* The meaning of accelerator resource names: kind of device, how one is shared, and the unit of a
+ * share of memory. The built-in table contains the names of the common device plugins; a user's
+ * file adds rows or replaces them by name (codec/objects/device_table_json, docs/DEVICES.md). Must
+ * not define how Ray counts a name: that is KubeRay's rule, device_ray_resource(), which no table
+ * can change. Plain data; rows are in static memory or in the arena of the table's creator. */
 #ifndef CORE_MODEL_DEVICE_H
 #define CORE_MODEL_DEVICE_H
 
@@ -22,13 +22,13 @@ enum device_kind {
 	DEVICE_NPU, /* Ascend, MLU and the like */
 };
 
-/* What an amount of 1 is. */
+/* The meaning of an amount of 1. */
 enum device_share {
-	DEVICE_WHOLE = 0, /* a device of the container's own */
+	DEVICE_WHOLE = 0, /* a device that the container has alone */
 	DEVICE_SLICE,     /* a fixed partition: a MIG profile, a Neuron core */
-	DEVICE_TURN,      /* a turn on a device that others use too: time-slicing, MPS, vGPU */
+	DEVICE_TURN,      /* a time slice of a shared device: time-slicing, MPS, vGPU */
 	DEVICE_MEMORY,    /* a unit of memory of one device; a container's amount fits one device */
-	DEVICE_QUALIFIER, /* no device: says more of another resource beside it, or counts devices */
+	DEVICE_QUALIFIER, /* not a device: qualifies another resource or counts devices */
 };
 
 struct device_row {
@@ -36,16 +36,16 @@ struct device_row {
 	enum device_kind kind;
 	enum device_share share;
 	int64_t memory_unit_bytes;  /* MEMORY, and QUALIFIER of memory: bytes of 1; else 0 */
-	const char *count_resource; /* MEMORY: how many devices a Node has; "" where none says it */
-	const char *instead;        /* the name to use today; "" when this one is current */
+	const char *count_resource; /* MEMORY: how many devices a Node has; "" if none */
+	const char *instead;        /* the current name for a deprecated one; else "" */
 	const char *
 		ray_resource; /* Ray's resource for it, "GPU", "HPU", for a group that declares it; ""
 				   * for a QUALIFIER */
 	const char *vendor;   /* "NVIDIA", for messages and `rayscaler devices` */
 };
 
-/* A name beats a prefix, a longer prefix a shorter one, a later row an equal one. The rows of a user's
- * file stand after the built-in ones. */
+/* A full name takes precedence over a prefix, a longer prefix over a shorter one, and a later row
+ * over an earlier one with the same name. The rows of a user's file are after the built-in ones. */
 struct device_table {
 	const struct device_row *rows;
 	size_t count;
@@ -55,20 +55,22 @@ struct device_table {
 const struct device_table *device_table_builtin(void);
 /* The rows that are not built in. */
 struct device_table device_table_own(const struct device_table *table);
-/* The names of Ray's resources that count as accelerators: Ray's own (ray 2.60, _private/accelerators),
- * those of the table, and `more`. Ascending, without doubles. */
+/* The names of Ray's resources that count as accelerators: Ray's own (ray 2.60,
+ * _private/accelerators), those of the table, and `more`. Ascending, without duplicates. */
 struct strings device_ray_names(const struct device_table *table, const struct strings *more,
 				struct arena *arena);
-/* The row of a resource name; NULL: no accelerator that is known, or one of kind DEVICE_NONE. A name that ends in "gpu" and has no
- * row of its own is one, of kind GPU, because KubeRay takes it for one. */
+/* The row of a resource name; NULL: an unknown name, or one of kind DEVICE_NONE. A name that ends
+ * in "gpu" and has no row is of kind GPU, because KubeRay counts it as one. */
 const struct device_row *device_find(const struct device_table *table, const char *resource);
-/* What KubeRay makes of a name in a container's limits for `ray start` (kuberay 1.7,
- * utils/resources.go IsGPUResourceKey and its table of custom accelerators): "GPU" for names that end in
- * "gpu" and for nvidia.com/mig-<n>g.<n>gb, "neuron_cores", "TPU"; NULL: Ray is not told of it. */
+/* The Ray resource that KubeRay passes to `ray start` for a name in a container's limits (kuberay
+ * 1.7, utils/resources.go IsGPUResourceKey and its table of custom accelerators): "GPU" for names
+ * that end in "gpu" and for nvidia.com/mig-<n>g.<n>gb, "neuron_cores", "TPU"; NULL: KubeRay passes
+ * nothing. */
 const char *device_ray_resource(const char *resource);
-/* The same for a worker whose `ray start` is told nothing of its limits (start_params_kuberay_reads): what
- * Ray's own configuration counts, because the raylet finds it by itself: "GPU" for names that end in
- * "gpu", "TPU" (ray 2.60, kuberay/autoscaling_config.py _get_num_gpus, _get_num_tpus). */
+/* The same for a worker whose limits KubeRay does not pass to `ray start`
+ * (start_params_kuberay_reads): the resources that Ray's own configuration counts, because the
+ * raylet detects them: "GPU" for names that end in "gpu", "TPU" (ray 2.60,
+ * kuberay/autoscaling_config.py _get_num_gpus, _get_num_tpus). */
 const char *device_found_resource(const char *resource);
 
 const char *device_kind_name(enum device_kind kind); /* "GPU", "Neuron", "TPU", "HPU", "NPU", "" */

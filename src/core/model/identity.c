@@ -9,7 +9,7 @@
 
 static const char ray_group[] = "ray.io/";
 
-/* ---- whose Pod it is ---- */
+/* ---- owner of a Pod ---- */
 
 static bool is_given(const char *text)
 {

@@ -1,15 +1,15 @@
-/* Which Pods a RayCluster has, and which of them is its head. A label is only a claim: everyone who may
+/* The Pods of a RayCluster, and the head among them. A label is only a claim: everyone who may
  * create Pods in the namespace can set it. The rule, for the live form and the file form alike:
- *
- * - A Pod that claims to be head or worker of a RayCluster is its own when its controller owner reference
- *   has kind RayCluster, a version of group ray.io, and the uid of the RayCluster. Otherwise it is foreign:
- *   neither worker nor head nor capacity, never named in a patch, only reported. So is a Pod of a deleted
- *   RayCluster of the same name. A RayCluster without a uid (sparse files; an API server always sets one)
- *   goes by the label alone.
- * - The head is the own Pod of type head that `status.head.podName` of the RayCluster names; where that is
- *   "" (KubeRay before 1.2) the one with `status.head.podIP`; where that is "" too, the only one there is.
- *   A second one that is not being deleted, or a head that the status does not name, leaves it open whose
- *   GCS is believed: nothing is terminated until it is settled.
+ * - A Pod that claims to be head or worker of a RayCluster belongs to it when its controller owner
+ *   reference has kind RayCluster, a version of group ray.io, and the uid of the RayCluster.
+ *   Otherwise it is foreign: neither worker nor head nor capacity, never named in a patch, only
+ *   reported. The same holds for a Pod of a deleted RayCluster of the same name. A RayCluster
+ *   without a uid (sparse files; an API server always sets one) is matched by label only.
+ * - The head is the Pod of type head that belongs to the cluster and that `status.head.podName` of
+ *   the RayCluster names; where that is "" (KubeRay before 1.2), the one with `status.head.podIP`;
+ *   where that is "" too, the only one. With a second head that is not being deleted, or with a
+ *   head that the status does not name, it is unclear which GCS to trust: no worker is terminated
+ *   until that changes.
  *
  * KubeRay's operator itself counts Pods by label alone. */
 #ifndef CORE_MODEL_IDENTITY_H
@@ -31,16 +31,16 @@ const char *identity_foreign_text(const struct snapshot *snapshot, struct arena 
 /* The candidates for the head: a fold over the Pods of a cluster, in any order. Starts zeroed. */
 struct identity_heads {
 	const struct pod *named; /* by status.head */
-	/* Of the own head Pods, those that stay before those being deleted, then by name. */
+	/* The cluster's head Pods: those not being deleted first, then by name. */
 	const struct pod *first, *second;
 };
 
-/* Foreign Pods and others than heads add nothing. */
+/* Adds a Pod of the cluster of type head; other Pods are ignored. */
 void identity_heads_add(struct identity_heads *heads, const struct ray_cluster *cluster,
 			const struct pod *pod);
-/* The head, NULL: there is none, or none that is believed. *ret_problem: NULL, or why nothing may be
- * terminated on what its GCS says, with the names of the Pods; it is set too when there is a head and
- * another Pod claims to be it. */
+/* The head; NULL: there is none, or none that is trusted. *ret_problem: NULL, or why the reply of
+ * its GCS does not allow terminations, with the names of the Pods; it is also set when there is a
+ * head and another Pod claims to be it. */
 const struct pod *identity_head_of(const struct identity_heads *heads,
 				   const struct ray_cluster *cluster, struct arena *arena,
 				   const char **ret_problem);

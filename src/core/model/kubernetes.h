@@ -1,10 +1,10 @@
-/* The few fields of Kubernetes and KubeRay objects that this program uses, as plain data.
- * Made only by codec (one decoder per object); owned by the arena of the decoder's caller.
- * Must not be sent back: a foreign object is never round-tripped, only patched.
+/* The few fields of Kubernetes and KubeRay objects that this program uses, as plain data. Made only
+ * by codec (one decoder per object); owned by the arena of the decoder's caller. Must not be sent
+ * back: a foreign object is never round-tripped, only patched.
  *
- * Strings are never NULL: "" stands for absent, unless a has_ member or a comment says otherwise.
- * Objects arrive with any content: `problems` lists what is wrong in a field of the right JSON
- * type ("spec.workerGroupSpecs[0].maxReplicas: ..."); a wrong JSON type does not get this far. */
+ * Strings are never NULL: an absent one is "", unless a has_ member or a comment states otherwise.
+ * Objects arrive with any content: `problems` lists the errors in fields of the right JSON type
+ * ("spec.workerGroupSpecs[0].maxReplicas: ..."); the decoder rejects a wrong JSON type. */
 #ifndef CORE_MODEL_KUBERNETES_H
 #define CORE_MODEL_KUBERNETES_H
 
@@ -22,7 +22,7 @@ struct quantity {
 	const char *name;
 	const char *text; /* as received; a JSON number in its shortest form */
 	bool valid;       /* parsed, not negative, not above RESOURCE_AMOUNT_MAX */
-	int64_t amount;   /* 1/10000 units, rounded up; 0 when not valid */
+	int64_t amount;   /* 1/10000 units, rounded up; 0 when invalid */
 };
 
 struct quantities {
@@ -42,7 +42,7 @@ struct container_port {
 
 struct env_variable {
 	const char *name;
-	const char *value; /* "" when it comes from somewhere else (valueFrom) */
+	const char *value; /* "" with valueFrom */
 };
 
 struct container {
@@ -112,12 +112,13 @@ struct worker_group {
 	bool has_scale_strategy, has_workers_to_delete;
 	struct strings workers_to_delete;
 	const char *scale_gate; /* scaleStrategy.scaleGate as JSON text, "" when absent */
-	/* NULL, or the first number or name of this group that is of the right type and no good
+	/* NULL, or the first invalid number or name of this group that is of the right type
 	 * (negative, above int32, no groupName, a groupName that an earlier group has): the group
-	 * stays where it is; the numbers here are clamped into their range. Also in the cluster's
+	 * is left unchanged, and the numbers here are clamped to their range. Also in the cluster's
 	 * problems. Quantities are not in it: they have their own `valid`. */
 	const char *problem;
-	/* The first of those numbers, as it was given; member NULL: none. Kept for the file form. */
+	/* The first of those numbers, as it was given; member NULL: none. Kept for the file
+	 * form. */
 	const char *bad_member;
 	int64_t bad_value;
 };
@@ -150,14 +151,15 @@ struct ray_cluster {
 	struct pod_template head_template;
 	const struct worker_group *groups;
 	size_t group_count;
-	/* Who of metadata.managedFields wrote workerGroupSpecs last, ourselves aside; "" unknown */
+	/* The last writer of workerGroupSpecs in metadata.managedFields other than this program; ""
+	 * unknown */
 	const char *groups_manager;
 	const struct condition *conditions; /* status.conditions */
 	size_t condition_count;
-	const char *head_pod_name, *head_pod_ip; /* of status.head: the operator's word */
+	const char *head_pod_name, *head_pod_ip; /* of status.head, as the operator wrote it */
 	struct strings problems;
-	/* Why the object cannot be read, NULL: it can. Then only the metadata are known, and whether
-	 * it is ours to scale; there are no groups. */
+	/* Why the object cannot be read; NULL: it can. If set, there are only the metadata, whether
+	 * this program scales it, and no groups. */
 	const char *unreadable;
 };
 
@@ -174,13 +176,14 @@ struct container_status {
 	const char *reason, *message; /* of waiting or terminated */
 	time_ms started_at;           /* of running, else of terminated; TIME_NONE when absent */
 	int64_t restart_count;
-	bool started_before; /* running or terminated now, or lastState or restartCount tell of a run */
+	bool started_before; /* it has run, by its state, lastState or restartCount */
 };
 
-/* A share of a device that a scheduler for shared GPUs has given to a Pod (codec/objects/gpushare_json). */
+/* A share of a device that a scheduler for shared GPUs assigned to a Pod
+ * (codec/objects/gpushare_json). */
 struct device_use {
 	int64_t device; /* its index on the Node, 0 and above */
-	int64_t amount; /* 1/10000 of the resource's unit; 0: all that the Pod requests */
+	int64_t amount; /* 1/10000 of the resource's unit; 0: the Pod's whole request */
 };
 
 /* The controller among metadata.ownerReferences. */
@@ -205,8 +208,9 @@ struct pod {
 	size_t container_status_count;
 	const struct device_use *device_uses;
 	size_t device_use_count;
-	/* Why the object cannot be read, NULL: it can. Then only names, uid, times of creation and
-	 * deletion and the labels of KubeRay are known, and the Pod counts as present and busy. */
+	/* Why the object cannot be read; NULL: it can. If set, there are only names, uid, times of
+	 * creation and deletion and the labels of KubeRay, and the Pod counts as present and
+	 * busy. */
 	const char *unreadable;
 	struct strings problems;
 };
@@ -237,14 +241,14 @@ struct event {
 	time_ms first_time, last_time; /* TIME_NONE when absent */
 };
 
-/* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's wishes. */
+/* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's settings. */
 struct autoscaler_group {
 	const char *name;
 	bool has_idle_timeout_seconds;
 	int64_t idle_timeout_seconds;
 };
 
-/* A change of a group that the autoscaler has made. */
+/* A change of a group by the autoscaler. */
 struct autoscaler_scale {
 	const char *group;
 	time_ms time; /* TIME_NONE when absent */
@@ -261,12 +265,12 @@ struct autoscaler_object {
 	const char *upscaling_mode;
 	bool has_max_gpus;
 	int64_t max_gpus;         /* 1/10000 GPU; 0 when it does not parse */
-	const char *bad_max_gpus; /* then: as it was given, kept for the file form; else NULL */
+	const char *bad_max_gpus; /* then: the given text, kept for the file form; else NULL */
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	struct strings problems;
-	/* What was said last in its status (codec/objects/autoscaler_status_json); never decided upon, but
-	 * for the templates. */
+	/* Its last status (codec/objects/autoscaler_status_json). Decisions use only the
+	 * templates. */
 	const char *status_text; /* JSON; "" when absent or too long */
 	const struct condition *conditions;
 	size_t condition_count;
@@ -274,7 +278,7 @@ struct autoscaler_object {
 	size_t scale_count;
 	time_ms last_scale_time;
 	struct strings messages; /* all of them */
-	/* What is remembered there of workers seen alive; core/decide/template_seen.h. */
+	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;
 };

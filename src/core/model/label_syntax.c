@@ -23,7 +23,7 @@ static bool is_name(const char *text, size_t size)
 	return true;
 }
 
-/* Names between dots; Ray lets a part be empty. */
+/* Names separated by dots; Ray allows empty ones. */
 static bool is_prefix(const char *text, size_t size)
 {
 	size_t start = 0;

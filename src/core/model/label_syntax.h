@@ -1,4 +1,5 @@
-/* The syntax of Ray's node labels, which is that of Kubernetes labels (ray 2.60, label_utils.py). */
+/* The syntax of Ray's node labels, which is that of Kubernetes labels (ray 2.60,
+ * label_utils.py). */
 #ifndef CORE_MODEL_LABEL_SYNTAX_H
 #define CORE_MODEL_LABEL_SYNTAX_H
 

@@ -1,13 +1,14 @@
-/* The findings of a RayCluster that is scaled, in the two sentences that its condition and its Event
- * show. What a decision says by itself (condition InvalidRequest) is left out: nothing is said twice.
- * Made by lint_digest_make (core/lint/lint.h) once for each generation of a RayCluster (ctl/watch/linted), so nothing in
- * it may depend on Nodes or on the time. */
+/* The lint findings of a RayCluster in scaling, as the two sentences of its condition and its
+ * Event. Findings that a decision reports itself (condition InvalidRequest) are omitted, so that
+ * each is reported once. lint_digest_make (core/lint/lint.h) makes it once for each generation of a
+ * RayCluster (ctl/watch/linted), so it must not depend on Nodes or on the time. */
 #ifndef CORE_MODEL_LINT_DIGEST_H
 #define CORE_MODEL_LINT_DIGEST_H
 
 #include <stddef.h>
 
-/* Fits what a status shows of a message, so that what was said can be found again there. */
+/* Fits the length of a message in a status, so that a reported text can be compared with it
+ * there. */
 #define LINT_DIGEST_TOLD_MAX 440
 
 enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
@@ -16,7 +17,7 @@ struct lint_digest {
 	size_t counts[LINT_ERROR + 1]; /* by severity */
 	/* Errors and warnings: how many, of which rules, the first of the worst; "" for none. */
 	const char *told;
-	const char *message; /* told, and how many notes there are; "" for no finding at all */
+	const char *message; /* told, and the number of notes; "" without findings */
 };
 
 #endif

@@ -1,6 +1,7 @@
-/* What one decision tells the next one (the plan's `memory`). Small; may be dropped without harm:
- * a lost memory only forgets back-offs and "since when". Decoded from untrusted JSON with ceilings;
- * what does not parse is dropped, never an error. Owned by the arena it was made in. */
+/* The state that one decision passes to the next (the plan's `memory`). Small; it may be dropped
+ * without harm: only back-offs and start times are then lost. Decoded from untrusted JSON with
+ * limits; an entry that does not parse is dropped, never an error. Owned by the arena it was made
+ * in. */
 #ifndef CORE_MODEL_MEMORY_STATE_H
 #define CORE_MODEL_MEMORY_STATE_H
 
@@ -11,7 +12,7 @@
 #include "base/time.h"
 #include "core/model/resources.h"
 
-/* A group that brought no capacity. */
+/* A back-off of a group, kept for some time after its end. */
 struct memory_backoff {
 	const char *group;
 	time_ms until;   /* launches to it are held until then; the end is the probe */
@@ -19,15 +20,15 @@ struct memory_backoff {
 	const char *cause, *message;
 };
 
-/* Launches that this program asked for: replicas it added that have not joined yet. */
+/* Launches of this program: replicas that it added and that have not registered yet. */
 struct memory_launch {
 	const char *group;
-	int64_t replicas;      /* how many of the present replicas are ours and have not joined */
-	int64_t base_replicas; /* the value of spec replicas after our patch */
-	int64_t unjoined; /* replicas of the group that had not joined then, ours and others' */
-	int64_t unneeded; /* the fewest of ours that nothing needed since unneeded_since */
+	int64_t replicas;       /* this program's replicas that are not registered */
+	int64_t base_replicas;  /* the value of spec.replicas after this program's patch */
+	int64_t unjoined;       /* the group's replicas not registered then, of all writers */
+	int64_t unneeded;       /* lowest number of its replicas unneeded since unneeded_since */
 	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
-	time_ms round;          /* of Conservative: when it began; TIME_NONE: it is over */
+	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
 /* "Since when" marks, by a stable key of their kind. */
@@ -45,8 +46,8 @@ struct memory_template {
 	const char *group;
 	const char *fingerprint; /* of the template that it was made from */
 	time_ms since; /* TIME_NONE, or when the template was edited: Pods from before are others */
-	const char *pod;            /* that lacks something; "" */
-	struct resources resources; /* that differ from what the template promises; 0: not there */
+	const char *pod;            /* lacks a resource; "" */
+	struct resources resources; /* those that differ from the template's; 0: absent */
 	struct labels labels;       /* of Ray, that every worker of the template has */
 };
 
@@ -59,11 +60,11 @@ struct memory_state {
 	VEC(struct memory_since) settling;       /* key: Pod name; count: see settling.c */
 	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
 	VEC(struct memory_since) replica_fights; /* key: the group's name */
-	VEC(struct memory_since) replica_raises; /* the same, after ours had lowered it */
-	VEC(struct memory_since) lowered;        /* key: the group's name; since: our patch */
+	VEC(struct memory_since) replica_raises; /* the same, after this program lowered it */
+	VEC(struct memory_since) lowered;        /* key: the group's name; since: last patch */
 	VEC(struct memory_since) leaving; /* key: the group's name; since: last seen in use */
-	/* The believed one, and one that is not yet; key: cluster_session_name; who: the run of the
-	 * head's container. See ray_session.c. */
+	/* The accepted session, and one that is not accepted yet; key: cluster_session_name; who:
+	 * the run of the head's container. See ray_session.c. */
 	VEC(struct memory_since) ray_sessions;
 };
 

@@ -1,4 +1,4 @@
-/* The answer of one decision: what every group should be, why, and the one patch that says so.
+/* The result of one decision: the target of every group, the reasons, and the one patch for it.
  * Made only by decide(); owned by the arena passed to it. codec/objects/plan_json writes it,
  * ctl/pass/act turns it into requests. Strings are never NULL. */
 #ifndef CORE_MODEL_PLAN_H
@@ -16,7 +16,7 @@
 
 enum terminate_action {
 	TERMINATE_NONE = 0,
-	TERMINATE_DRAIN,  /* ask Ray (rejectable); never in the patch of the same plan */
+	TERMINATE_DRAIN,  /* through Ray, which may refuse; never in the patch of the same plan */
 	TERMINATE_DELETE, /* in the patch */
 	TERMINATE_STOP,   /* in the patch although busy; only with enforce-max: now */
 };
@@ -47,13 +47,13 @@ struct plan_group {
 	const char *reason, *message;       /* "" for no change */
 	/* For core/report/summary; not printed. */
 	int64_t worker_gpus; /* 1/10000 GPU that Ray counts on one worker, by the template */
-	int64_t missing;     /* Pods that replicas asks for and that do not exist yet */
+	int64_t missing;     /* Pods that replicas requests and that do not exist yet */
 };
 
 enum worker_state {
 	WORKER_NONE = 0,
 	WORKER_PENDING,  /* Pod not yet scheduled or its Ray container has not started */
-	WORKER_STARTING, /* Ray container runs, raylet not joined */
+	WORKER_STARTING, /* Ray container runs, raylet not registered */
 	WORKER_RUNNING,
 	WORKER_IDLE,
 	WORKER_DRAINING,
@@ -63,8 +63,8 @@ enum worker_state {
 struct plan_worker {
 	const char *pod, *group;
 	enum worker_state state;
-	const char *reason, *message; /* why it stays or goes */
-	const struct ray_node *node;  /* its living node; NULL: not known to Ray. Not printed */
+	const char *reason, *message; /* why it stays or is terminated */
+	const struct ray_node *node;  /* its living node; NULL: unknown to Ray. Not printed */
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };

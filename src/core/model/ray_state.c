@@ -20,7 +20,8 @@ bool ray_node_is_alive(const struct ray_node *node)
 	       node->status == RAY_NODE_DRAINING;
 }
 
-/* A resource that is in no total and that every node has one of until something takes it. */
+/* Whether the resource is implicit: it is in no total, and every node has 1 of it until it is
+ * used. */
 static bool is_implicit(const char *name)
 {
 	return strncmp(name, RAY_IMPLICIT_RESOURCE_PREFIX,

@@ -1,7 +1,7 @@
-/* ray.rpc.autoscaler.ClusterResourceState as plain data: what a Ray GCS says of its cluster.
- * Made by codec (proto3 JSON) and gcs (protobuf), both into these structs; owned by the arena.
- * Strings are never NULL. Amounts are fixed point; what was received stays beside them, because
- * a report to Ray must carry the exact bundle (Ray cancels what it is told is infeasible). */
+/* ray.rpc.autoscaler.ClusterResourceState as plain data: a Ray GCS's report of its cluster. Made by
+ * codec (proto3 JSON) and gcs (protobuf), both into these structs; owned by the arena. Strings are
+ * never NULL. Amounts are fixed point, and the received value is kept beside them, because a report
+ * to Ray must carry the exact bundle (Ray cancels demand that is reported as infeasible). */
 #ifndef CORE_MODEL_RAY_STATE_H
 #define CORE_MODEL_RAY_STATE_H
 
@@ -35,14 +35,14 @@ struct ray_node {
 	int64_t idle_duration_ms; /* of ray_idle_duration_ms */
 	const char *ip_address;
 	struct strings activity; /* node_activity: why Ray calls it busy */
-	/* NULL, or an amount that is no number: such a node never counts as unused. */
+	/* NULL, or an amount that is not a number: such a node never counts as unused. */
 	const char *problem;
 };
 
-/* Longer than any Ray cluster runs; sums and differences with a time stay far from overflow. */
+/* Longer than any Ray cluster runs; sums and differences with a time do not overflow. */
 #define RAY_IDLE_DURATION_MAX_MS (INT64_C(100) * 366 * 86400 * 1000)
 
-/* An idle duration as a GCS reports it, whatever it says: 0 to RAY_IDLE_DURATION_MAX_MS. */
+/* An idle duration of a GCS's report, clamped to 0 ... RAY_IDLE_DURATION_MAX_MS. */
 int64_t ray_idle_duration_ms(int64_t reported_ms);
 
 /* Numbers of ray.rpc.LabelSelectorOperator. */
@@ -121,13 +121,13 @@ struct ray_state {
 	size_t constraint_count;
 	const char *session_name;
 	int64_t received_ms;     /* of a live reply: the loop_boot_ms of its arrival */
-	size_t reply_bytes;      /* of the message that it came in; 0: from a file */
+	size_t reply_bytes;      /* size of the reply message; 0: from a file */
 	struct strings problems; /* "pendingResourceRequests[3].request.resourcesBundle.CPU: NaN" */
 };
 
 bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */
-/* Nothing of its total is taken and node_activity is empty. */
+/* Nothing of its total is in use and node_activity is empty. */
 bool ray_node_is_unused(const struct ray_node *node);
 
 #endif

@@ -1,8 +1,8 @@
 /* Every reason that a plan can give, in one place: groups, terminations, workers, demand that is
- * not served, causes of a backoff, conditions and Events. The log, metrics and docs/REASONS.md (made
- * from these tables: make docs) use the same words; users search for them, so a name is
- * never changed, only added.
- * Must not hold messages: those are made by explain and notice, with the figures of the case. */
+ * not served, causes of a backoff, conditions and Events. The log, metrics and docs/REASONS.md
+ * (made from these tables: make docs) use the same words; users search for them, so a name is never
+ * changed, only added. Must not contain messages: explain and notice write those with the values of
+ * the case. */
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H
 

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 
 #define RESOURCE_UNIT INT64_C(10000)
-/* Ceiling of one amount (9e13 units): ten of them still add up within int64. */
+/* Limit of one amount (9e13 units): the sum of ten of them fits int64. */
 #define RESOURCE_AMOUNT_MAX INT64_C(900000000000000000)
 
 struct resource {
@@ -44,10 +44,11 @@ int64_t resources_amount(const struct resources *resources, const char *name, in
 /* A copy with one amount set (added or replaced). */
 struct resources resources_with(struct arena *arena, const struct resources *resources,
 				const char *name, int64_t amount);
-/* Sorts in place by name; of equal names the last one stays. Returns the view. */
+/* Sorts in place by name; of equal names the last one is kept. Returns the view. */
 struct resources resources_sort(struct resource *items, size_t count);
 bool resources_equal(const struct resources *a, const struct resources *b);
-/* A longer name is cut in messages: they must not grow with what a peer calls its resources. */
+/* Longer names are cut in messages: the name's length, which a peer controls, must not set
+ * theirs. */
 #define RESOURCE_NAME_SHOWN_MAX 64
 /* The name as messages show it; itself when it is short. */
 const char *resource_name_text(struct arena *arena, const char *name);

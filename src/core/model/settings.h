@@ -1,6 +1,6 @@
-/* The options that influence a decision. One table makes the members of `settings` in a
- * Snapshot, the long flags of `run`, the help text and docs/OPTIONS.md.
- * Plain data, owned by whoever declares it; accelerators points into an arena or static memory. */
+/* The options that influence a decision. One table makes the members of `settings` in a Snapshot,
+ * the long flags of `run`, the help text and docs/OPTIONS.md. Plain data of its declarer;
+ * accelerators points into an arena or static memory. */
 #ifndef CORE_MODEL_SETTINGS_H
 #define CORE_MODEL_SETTINGS_H
 
@@ -13,8 +13,8 @@ enum settings_mode { MODE_CONTROLLER = 0, MODE_SIDECAR };
 enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS };
 enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 
-/* X(kind, member, name, default, minimum, maximum, unit, help)
- * kind: INTEGER (int64_t), BOOLEAN, CHOICE (enum, its words in settings.c), LIST (struct strings) */
+/* X(kind, member, name, default, minimum, maximum, unit, help) kind: INTEGER (int64_t), BOOLEAN,
+ * CHOICE (enum, its words in settings.c), LIST (struct strings) */
 #define SETTINGS_TABLE(X)                                                                          \
 	X(INTEGER, idle_timeout_seconds, "idle-timeout-seconds", 60, 0, 31536000, "seconds",       \
 	  "a worker is terminated when it is idle longer than this")                               \
@@ -77,7 +77,7 @@ struct settings_row {
 void settings_init(struct settings *settings); /* the defaults */
 const struct settings_row *settings_rows(size_t *ret_count);
 const struct settings_row *settings_row_find(const char *name); /* NULL when unknown */
-/* The value of a word of a CHOICE row, -1 when it is none of its words. */
+/* The value of a word of a CHOICE row; -1 for other words. */
 int settings_choice_value(const struct settings_row *row, const char *word);
 
 #endif

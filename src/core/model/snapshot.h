@@ -1,6 +1,6 @@
-/* Everything that one decision depends on (docs/SNAPSHOT.md is its file form).
- * Made by codec/objects/snapshot_json (file) and ctl/pass/observe (live); owned by the arena of the pass.
- * A snapshot is never changed by decide(). */
+/* Everything that one decision depends on (docs/SNAPSHOT.md is its file form). Made by
+ * codec/objects/snapshot_json (file) and ctl/pass/observe (live); owned by the arena of the pass. A
+ * snapshot is never changed by decide(). */
 #ifndef CORE_MODEL_SNAPSHOT_H
 #define CORE_MODEL_SNAPSHOT_H
 
@@ -26,11 +26,11 @@ struct snapshot {
 	size_t foreign_pod_count;
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
-	/* Why the view of the API server is not live: more is launched on what is known, nothing is
-	 * terminated. NULL or "": it is live. */
+	/* Why the watch cache of the API server is not current: launches continue on the last
+	 * state, and nothing is terminated. NULL or "": it is current. */
 	const char *view_problem;
-	/* How Ray is asked, where that is worth telling ("it is read every 8 s, because ..."); "" and
-	 * NULL: nothing. Never part of the file, and nothing but a message is made of it. */
+	/* How Ray is polled, where a message should say so ("it is read every 8 s, because ...");
+	 * "" and NULL: nothing. Never part of the file, and used only in a message. */
 	const char *ray_note;
 	time_ms ray_state_time; /* when the reply was received */
 	bool events_known;      /* false: the mode has no events, timeouts decide */
@@ -44,7 +44,7 @@ struct snapshot {
 	 * codec/objects/request_resources (core cannot read JSON). */
 	bool has_annotation_request;
 	const struct ray_constraint *annotation_request; /* NULL with has_: it is malformed */
-	const char *annotation_problem; /* what is malformed, names the annotation; "" for nothing */
+	const char *annotation_problem; /* error in it, with the annotation's name; "" for none */
 	bool nodes_known;
 	const struct node *nodes;
 	size_t node_count;
@@ -53,11 +53,11 @@ struct snapshot {
 	size_t other_pod_count;
 	bool has_gpu_budget;
 	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
-	const char *gpu_budget_of;         /* the ceiling that it is left of; NULL or "": unknown */
+	const char *gpu_budget_of;         /* the limit whose rest it is; NULL or "": unknown */
 	const struct memory_state *memory; /* NULL: a fresh start */
-	/* NULL: nobody looked. Never part of the file, and nothing but a condition is made of it. */
+	/* NULL: lint did not run. Never part of the file, and used only in a condition. */
 	const struct lint_digest *lint;
-	/* NULL: none. Never part of the file; a snapshot whose decision exceeds it gives another plan. */
+	/* NULL: none. Never part of the file; a decision that exceeds it makes another plan. */
 	struct cpu_budget *cpu_budget;
 };
 
