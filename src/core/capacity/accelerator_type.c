@@ -4,7 +4,7 @@
 
 #define NAME_SIZE_MAX 63 /* of a label's value */
 
-/* How the value of a label tells the model. */
+/* How the value of a label names the model. */
 enum reading {
 	READING_NAME = 1, /* the device's name with '-' for blanks */
 	READING_TABLE,    /* a word of the cloud */
@@ -92,7 +92,7 @@ static const char *joined(const char *text, size_t size, struct arena *arena)
 	return copy;
 }
 
-/* The end of the first word and the blanks behind it; NULL: there is none. */
+/* The start of the second word; NULL: there is only one word. */
 static const char *after_brand(const char *name)
 {
 	const char *at = name;
@@ -145,7 +145,8 @@ const char *accelerator_type_of_name(const char *name, struct arena *arena)
 	return *blanks != '\0' ? joined(blanks, strlen(blanks), arena) : NULL;
 }
 
-/* The rule of Ray before 2.60: \w+\s+([A-Z0-9]+), one letter is none. NULL: nothing. */
+/* The rule of Ray before 2.60: \w+\s+([A-Z0-9]+), where one letter is not enough. NULL: no
+ * match. */
 static const char *older_type_of_name(const char *name, struct arena *arena)
 {
 	const char *start = after_brand(with_blanks(name, '-', arena));
@@ -166,7 +167,7 @@ static int number_at(const char **at)
 	return digits > 0 ? value : -1;
 }
 
-/* Is this version known to have the rule of today? */
+/* Whether this version is known to use the current rule. */
 static bool names_as_today(const char *ray_version)
 {
 	int major = number_at(&ray_version);
@@ -203,7 +204,7 @@ static const char *without(const char *text, const char *prefix)
 	return strncmp(text, prefix, size) == 0 ? text + size : text;
 }
 
-/* The name without what the device plugin adds where it shares the device. */
+/* The name without the suffix that the device plugin adds to a shared device. */
 static const char *without_sharing(const char *name, struct arena *arena)
 {
 	const char *mig = strstr(name, "-MIG-");
@@ -291,9 +292,9 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 
 /* --- a Pod's spec --- */
 
-/* What is known so far of models that must all hold, or must all be the same. */
+/* The model found so far, when several labels or terms must agree. */
 struct finding {
-	struct accelerator_type type; /* type NULL: nothing */
+	struct accelerator_type type; /* type NULL: none */
 	bool contradicts;
 };
 
@@ -344,7 +345,7 @@ static bool of_term(const struct node_term *term, const char *ray_version, struc
 	return settled(&finding);
 }
 
-/* Terms are alternatives: all of them must say the same. */
+/* Terms are alternatives, so all of them must name the same model. */
 static bool of_affinity(const struct pod_spec *spec, const char *ray_version, struct arena *arena,
 			struct accelerator_type *ret_type)
 {
@@ -381,7 +382,7 @@ bool accelerator_type_of_pod(const struct pod_spec *spec, const char *ray_versio
 
 /* --- a group --- */
 
-/* Whose driver the container sees: sharing systems put NVIDIA's devices into it. */
+/* The vendor of the driver in the container: sharing systems expose NVIDIA devices there. */
 static const char *vendor_of(const struct device_row *row)
 {
 	static const char *const on_nvidia[] = { "Alibaba gpushare", "Volcano", "HAMi" };

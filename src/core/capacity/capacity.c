@@ -7,8 +7,8 @@
 #include "core/capacity/tpu.h"
 #include "core/model/label_syntax.h"
 
-/* What KubeRay tells `ray start` of an accelerator in the container's limits beside GPUs, one of them, in
- * the order of the limits' names, as it goes through them. */
+/* Accelerators other than GPUs that KubeRay passes from a container's limits to `ray start`. It
+ * passes only one of them, the first in the order of the limits' names. */
 static const char *const custom_limits[] = { "aws.amazon.com/neuroncore", "google.com/tpu" };
 
 /* A head or worker group, in one form. */
@@ -28,7 +28,7 @@ struct builder {
 	struct resources custom; /* merged last, overrides */
 	VEC(struct resource) entries;
 	VEC(const char *) warnings;
-	bool limits_told; /* KubeRay tells `ray start` of accelerators in the limits */
+	bool limits_told; /* KubeRay passes accelerators in the limits to `ray start` */
 	const char *problem;
 };
 
@@ -93,8 +93,8 @@ static bool is_gpu(const char *resource)
 	return resource != NULL && strcmp(resource, "GPU") == 0;
 }
 
-/* KubeRay reads the names of the group's own resources in any case; those of a container are names of
- * Kubernetes and taken as they are. */
+/* KubeRay reads the names of the group's own resources in any case; those of a container are
+ * Kubernetes names and case-sensitive. */
 static const char *lowered(struct arena *arena, const char *name)
 {
 	char *small = arena_strdup(arena, name);
@@ -136,8 +136,8 @@ static void warn_twice(struct builder *b, const char *name, const struct quantit
 				 name, quantity->text));
 }
 
-/* The entry of the group's own resources for a standard resource: by its name, else as KubeRay reads
- * it, in any case. */
+/* The entry of the group's own resources for a standard resource: by its exact name, else, as
+ * KubeRay reads it, in any case. */
 static const struct quantity *own_resource(const struct source *source, const char *name)
 {
 	const struct quantity *found = find(source->resources, name);
@@ -175,7 +175,8 @@ static bool is_own_gpu(const struct builder *b, const char *name)
 	return is_gpu(device_ray_resource(lowered(b->arena, name)));
 }
 
-/* Nobody tells Ray of requests: what it counts of them it finds by itself. */
+/* Whether Ray counts this resource of the container as GPUs. KubeRay does not pass requests to `ray
+ * start`; of those, Ray counts what the raylet detects. */
 static bool is_container_gpu(const struct builder *b, const struct quantities *quantities,
 			     const char *name)
 {
@@ -226,7 +227,7 @@ static bool is_standard(const struct builder *b, const char *name)
 	       is_own_gpu(b, name);
 }
 
-/* KubeRay gives up on all limits where it cannot read rayStartParams.resources, unless the group's own
+/* KubeRay ignores all limits when it cannot read rayStartParams.resources, unless the group's own
  * resources replace them. */
 static bool are_limits_told(struct builder *b)
 {
@@ -253,7 +254,8 @@ static void custom_of_resources(struct builder *b)
 	b->custom = resources_sort(entries, count);
 }
 
-/* The group's own resources replace those of rayStartParams wholly, if they have custom ones. */
+/* If the group's own resources have custom ones, they replace rayStartParams.resources
+ * completely. */
 static void read_custom(struct builder *b)
 {
 	const char *text = labels_value(b->source->start_params, "resources");
@@ -283,7 +285,7 @@ static bool has_custom_accelerator(const struct resources *resources)
 	return false;
 }
 
-/* Of what Ray is not told for that reason, and does not find either. */
+/* Warns of accelerators that KubeRay does not pass for that reason and that Ray does not detect. */
 static void warn_untold(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
@@ -324,7 +326,7 @@ static void add_accelerator(struct builder *b)
 					   amount_of(b, quantity, PLACE_REQUESTS));
 }
 
-/* Worker 0 of a slice has the head resource; Ray's configuration gives it to every node (T29). */
+/* Worker 0 of a slice has the head resource; Ray's configuration adds it to every node (T29). */
 static void add_tpu_head(struct builder *b)
 {
 	const struct labels *selector = &b->source->pod->node_selector;
@@ -373,7 +375,7 @@ static bool has_accelerator(const struct resources *resources, const struct stri
 	return false;
 }
 
-/* A name of the settings may be one of Kubernetes as well, which no table knows. */
+/* A name in the settings may also be a Kubernetes name that the device table does not contain. */
 static bool holds_named(const struct container *container, const struct strings *names)
 {
 	const struct quantities *lists[] = { &container->limits, &container->requests };
@@ -388,7 +390,7 @@ static bool holds_named(const struct container *container, const struct strings 
 	return false;
 }
 
-/* Does its Ray container hold an accelerator, whatever Ray is told? */
+/* Whether its Ray container holds an accelerator, also one that Ray does not count. */
 static bool holds_device(const struct source *source, const struct device_model *device,
 			 const struct strings *names)
 {
@@ -397,6 +399,9 @@ static bool holds_device(const struct source *source, const struct device_model 
 	return device->held_count > 0 || (container != NULL && holds_named(container, names));
 }
 
+/* Builds the capacity in the order of Ray's autoscaling_config: CPU and memory, GPUs, custom
+ * resources, one other accelerator, the TPU head resource. A missing number of CPUs is a problem
+ * for workers only. The device model and the accelerator flag are derived from the result. */
 static void build(const struct source *source, const struct settings *settings,
 		  const struct device_table *devices, struct arena *arena,
 		  struct capacity *ret_capacity)

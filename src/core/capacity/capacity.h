@@ -1,6 +1,6 @@
-/* What one worker of a group brings to Ray, read from the RayCluster alone: the precedence of
- * Ray's autoscaling_config (ray 2.60) corrected by what `ray start` under KubeRay is told.
- * Pure; results live in the arena. Must not look at live nodes: decide compares those. */
+/* The capacity of one worker of a group in Ray, from the RayCluster alone: the precedence of Ray's
+ * autoscaling_config (ray 2.60), corrected by the arguments that KubeRay passes to `ray start`.
+ * Pure; results live in the arena. Must not read live nodes: decide compares those. */
 #ifndef CORE_CAPACITY_CAPACITY_H
 #define CORE_CAPACITY_CAPACITY_H
 
@@ -14,14 +14,14 @@ struct capacity {
 	struct resources resources;
 	struct labels labels;
 	int64_t gpu_amount; /* 1/10000 GPU */
-	bool accelerator; /* any accelerator resource above 0, or a device that Ray is not told of */
-	struct device_model device; /* of its main accelerator, whatever Ray counts */
-	const char *problem; /* NULL, or field and cure: the group then launches and loses nothing */
+	bool accelerator;   /* any accelerator resource above 0, or a device unknown to Ray */
+	struct device_model device; /* of its main accelerator, whether or not Ray counts it */
+	const char *problem;        /* NULL, or field and fix: the group then does not scale */
 	struct strings warnings;
 };
 
 /* The resource names that count as accelerators: Ray's own and those of the settings; without
- * doubles. */
+ * duplicates. */
 struct strings capacity_accelerators(const struct settings *settings,
 				     const struct device_table *devices, struct arena *arena);
 
@@ -29,7 +29,7 @@ struct strings capacity_accelerators(const struct settings *settings,
 void capacity_of_group(const struct ray_cluster *cluster, size_t index,
 		       const struct settings *settings, const struct device_table *devices,
 		       struct arena *arena, struct capacity *ret_capacity);
-/* Of the head group; a head without a CPU figure is no problem. */
+/* Of the head group; a head without a number of CPUs is valid. */
 void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
 		      const struct device_table *devices, struct arena *arena,
 		      struct capacity *ret_capacity);

@@ -43,7 +43,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->resource, b->resource);
 }
 
-/* What stands for devices comes before what only says more of them; among those what Ray counts. */
+/* Devices rank before qualifiers; among devices, those that Ray counts rank first. */
 static int rank(const struct device_held *held)
 {
 	if (held->row->share == DEVICE_QUALIFIER)
@@ -79,7 +79,8 @@ static int64_t bytes_of(const struct device_held *held)
 	return (int64_t)((__int128)held->amount * held->row->memory_unit_bytes / RESOURCE_UNIT);
 }
 
-/* HAMi and Volcano say the memory of each device that a container gets a share of in a name of its own. */
+/* HAMi and Volcano use a separate resource name for the memory of each device that a container
+ * shares. */
 static int64_t qualified_memory_bytes(const struct held_list *list, const struct device_held *main)
 {
 	for (size_t i = 0; i < list->at.count; i++) {

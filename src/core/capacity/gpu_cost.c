@@ -13,9 +13,9 @@
 static const char *const quarter_profiles[] = { "1g.6gb",  "2g.12gb", "4g.24gb",
 						"1g.24gb", "2g.48gb", "4g.96gb" };
 
-/* What one container has. */
+/* The GPUs of one container. */
 struct sum {
-	__int128 whole, shares; /* 1/10000 GPU, of which the size is known */
+	__int128 whole, shares; /* 1/10000 GPU of known size */
 	__int128 vague;         /* as whole GPUs */
 };
 
@@ -34,7 +34,8 @@ static int64_t number_of(const char *text)
 	return *text == '\0' || strcmp(text, "MiB") == 0 ? number : 0;
 }
 
-/* How many of this MIG profile make a GPU, times its slices: 7 for 1g; 0: no profile. */
+/* Slices of a GPU for this MIG profile, 7 or 4; 0: not a profile. *ret_slices: those of one
+ * instance. */
 static int64_t mig_parts(const char *resource, int64_t *ret_slices)
 {
 	const char *profile = resource + strlen(MIG_PREFIX);

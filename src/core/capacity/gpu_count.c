@@ -57,8 +57,8 @@ static struct tally *tally_of(const struct counting *c, const struct pod *pod)
 	return NULL;
 }
 
-/* A Pod made before the template was edited holds what it was given then; what `ray start` was told
- * beside its limits only the template says. */
+/* Counts a Pod by its own spec, because the template may have been edited since, but at least by
+ * the template: arguments of `ray start` beside the limits are only there. */
 static void count_pod(struct counting *c, const struct pod *pod)
 {
 	struct tally *tally = tally_of(c, pod);
@@ -85,7 +85,7 @@ static bool is_made(const struct ray_cluster *cluster)
 	return !cluster->suspend && !cluster->deleting;
 }
 
-/* The Pods of the group that are asked for and are not there. */
+/* The requested Pods of the group that do not exist. */
 static void count_missing(struct counting *c, size_t index, const int64_t *replicas)
 {
 	const struct worker_group *group = &c->cluster->groups[index];

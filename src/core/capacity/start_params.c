@@ -19,7 +19,7 @@ static const char *skip_spaces(const char *at)
 	return at;
 }
 
-/* Appends one decimal digit to a number of units; false above the ceiling. */
+/* Appends one decimal digit to a number of units; false above the limit. */
 static bool add_digit(int64_t *value, char digit)
 {
 	*value = *value * 10 + (digit - '0');
@@ -87,7 +87,7 @@ static int64_t read_fraction(const char **at)
 	return value;
 }
 
-/* As JSON has numbers: no leading zeros. */
+/* Numbers as in JSON: no leading zeros. */
 static bool read_amount(const char **at, int64_t *ret_amount)
 {
 	int64_t value = 0;

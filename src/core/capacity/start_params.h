@@ -1,6 +1,6 @@
-/* The values of rayStartParams as `ray start` reads them: whole numbers, and the flat object of custom
- * resources in its quotes and backslashes (ray 2.60, kuberay/autoscaling_config.py; trap T28).
- * Must not be used for JSON documents: those belong to codec. */
+/* The values of rayStartParams as `ray start` reads them: whole numbers, and the flat object of
+ * custom resources in its quotes and backslashes (ray 2.60, kuberay/autoscaling_config.py; trap
+ * T28). Must not be used for JSON documents: those belong to codec. */
 #ifndef CORE_CAPACITY_START_PARAMS_H
 #define CORE_CAPACITY_START_PARAMS_H
 
@@ -16,14 +16,15 @@
  * False: not one, negative, or above RESOURCE_AMOUNT_MAX. */
 bool start_params_number(const char *text, int64_t *ret_amount);
 
-/* '"{\"A\": 1, \"B\": 0.5}"' to amounts: the first and the last character go, all backslashes
- * go, the rest is one object of numbers. False: not that, a negative or too large amount, more
- * than START_PARAMS_RESOURCES_MAX entries. */
+/* '"{\"A\": 1, \"B\": 0.5}"' to amounts: the first and the last character and all backslashes are
+ * removed; the rest is one object of numbers. False: another form, a negative or too large amount,
+ * more than START_PARAMS_RESOURCES_MAX entries. */
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources);
 
-/* Can KubeRay read it? It takes surrounding quotes and spaces off and wants JSON; the form with
- * backslashes, which Ray's documents show, is none (kuberay 1.7, common/pod.go, getResourcesMap).
- * Then it tells `ray start` of no accelerator in the limits, GPUs included. `text` as above. */
+/* Whether KubeRay can parse it. KubeRay strips surrounding quotes and spaces and expects JSON, so
+ * the form with backslashes in Ray's documentation fails (kuberay 1.7, common/pod.go,
+ * getResourcesMap). Then it passes no accelerator in the limits to `ray start`, GPUs included.
+ * `text` as above. */
 bool start_params_kuberay_reads(const char *text);
 
 #endif

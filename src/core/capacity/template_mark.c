@@ -14,7 +14,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return (hash ^ 0xff) * UINT64_C(1099511628211);
 }
 
-/* FNV alone spreads the last bytes badly, and what is added up must be spread well. */
+/* Mixes the bits: FNV mixes the last bytes poorly, and sums of hashes need well-mixed values. */
 static uint64_t spread(uint64_t hash)
 {
 	hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
@@ -139,7 +139,7 @@ static bool same(const struct quantity *a, const struct quantity *b)
 	return a->valid == b->valid && strcmp(a->text, b->text) == 0;
 }
 
-/* Is all that `a` asks for the same in `b`? */
+/* Whether all requests and limits of `a` are the same in `b`. */
 static bool covered(const struct container *a, const struct container *b)
 {
 	for (size_t i = 0; i < a->limits.count; i++) {
