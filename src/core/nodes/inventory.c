@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "core/nodes/pod_request.h"
 
-/* What decides whether a Pod of the yardstick finds a place beside its devices. */
+/* The other resources that limit how many measuring Pods fit beside the devices. */
 static const char *const companions[] = { "cpu", "memory", POD_REQUEST_PODS };
 
 struct maker {
@@ -93,7 +93,7 @@ static struct inventory_user user_of(const struct pod *pod, int64_t amount, size
 					.device = device };
 }
 
-/* As node_room counts it: device by device, and the rest on none that is known. */
+/* Adds the Pod as node_room counts it: device by device, and the rest on no known device. */
 static void add_user(const struct maker *m, struct inventory_resource *resource,
 		     const struct pod *pod, int64_t wanted)
 {
@@ -155,7 +155,7 @@ static int compare_totals(const void *a, const void *b)
 		      ((const struct inventory_total *)b)->resource);
 }
 
-/* It has no Node and may still get one. */
+/* Whether the Pod has no Node and may still be scheduled. */
 static bool waits(const struct pod *pod)
 {
 	return pod->spec.node_name[0] == '\0' && !pod->deleting &&
@@ -219,10 +219,11 @@ static void make_totals(const struct maker *m, const struct pod *pods, size_t po
 	inventory->total_count = totals.list.count;
 }
 
-/* ---- what is stranded ---- */
+/* ---- stranded devices ---- */
 
-/* The Pod that free devices are measured by: one that waits before one that runs, the smaller one (what
- * not even that can use is of use to nobody), then by name, so that the order of the Pods changes nothing. */
+/* Selects the Pod that measures free devices: a waiting one before a running one, then the smaller
+ * one (devices that even it cannot use are useless to all), then by name, so that the order of the
+ * Pods does not matter. */
 static bool is_better_yardstick(const struct inventory_total *total, const struct pod *old,
 				const struct pod *pod, int64_t amount)
 {
@@ -256,7 +257,7 @@ static void measure(const struct maker *m, const struct pod *pod)
 	}
 }
 
-/* How many Pods of this size the devices still take, device by device. */
+/* The number of Pods of this size that still fit the devices, device by device. */
 static int64_t places_of(const struct node_amount *amount, int64_t size)
 {
 	int64_t places = 0;
@@ -268,8 +269,8 @@ static int64_t places_of(const struct node_amount *amount, int64_t size)
 	return places;
 }
 
-/* ... and of its CPU, its memory and its places for Pods; *ret_scarce: what limits it, NULL: the
- * devices. */
+/* Limits `places` by CPU, memory and the number of Pods; *ret_scarce: the resource that limits it,
+ * NULL: the devices. */
 static int64_t places_beside(const struct maker *m, const struct node_room *room,
 			     const struct pod *yardstick, int64_t parts, int64_t places,
 			     const char **ret_scarce)
@@ -310,7 +311,8 @@ static const char *stranded_why(const struct maker *m, const struct inventory_to
 	return arena_printf(m->arena, "a Pod as %s needs %s on one Node", name, size);
 }
 
-/* Free partitions of another profile than the one that Pods wait for (a MIG instance is what it is). */
+/* Free partitions of another profile than the one that Pods wait for: a MIG instance cannot change
+ * its profile. */
 static const struct inventory_total *waiting_for_other_profile(const struct maker *m,
 							       const struct inventory_total *total)
 {
@@ -329,6 +331,9 @@ static const struct inventory_total *waiting_for_other_profile(const struct make
 	return NULL;
 }
 
+/* Computes the stranded amount of a resource on one Node: all of it when Pods wait for another
+ * profile, else the free amount that remains after as many measuring Pods as fit. Without waiting
+ * Pods, whole devices are measured one by one. */
 static void judge(const struct maker *m, const struct inventory_node *node,
 		  struct inventory_resource *resource)
 {
@@ -350,7 +355,7 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 			arena_printf(m->arena, "Pods wait for %s, and partitions are fixed",
 				     resource_name_text(m->arena, other->resource));
 	} else if (yardstick != NULL) {
-		/* Where nobody waits, a single device that is free is of use. */
+		/* Without waiting Pods, a single free device counts as usable. */
 		int64_t parts = total->yardstick_waits || amount->device_count > 0 ||
 						total->yardstick < RESOURCE_UNIT ?
 					1 :

@@ -1,8 +1,8 @@
-/* Who has which accelerators of which Node: whole GPUs, partitions and shared memory alike, with the
- * worker group of each user, totals, and what is free and of no use for the Pods that are there: the
- * inventory that `rayscaler status --gpus` shows. Made from Nodes and their Pods; pure; lives in the
- * arena, as its sources must.
- * Which whole GPU or partition a Pod has is not known to Kubernetes: those are counted (node_room.h). */
+/* The users of the accelerators of each Node: whole GPUs, partitions and shared memory alike, with
+ * the worker group of each user, totals, and free devices that the existing Pods cannot use: the
+ * inventory that `rayscaler status --gpus` shows. Made from Nodes and their Pods; pure; lives in
+ * the arena, as its sources must. Kubernetes does not expose which whole GPU or partition a Pod
+ * has, so those are only counted (node_room.h). */
 #ifndef CORE_NODES_INVENTORY_H
 #define CORE_NODES_INVENTORY_H
 
@@ -17,15 +17,15 @@
 /* A Pod's part of a resource, on one device where that is known. */
 struct inventory_user {
 	const struct pod *pod;
-	const char *cluster, *group; /* of Ray; "" where the Pod is none of a RayCluster */
+	const char *cluster, *group; /* of Ray; "" for a Pod without a RayCluster */
 	int64_t amount;
-	size_t device; /* INVENTORY_NO_DEVICE: which one is not known */
+	size_t device; /* INVENTORY_NO_DEVICE: unknown */
 };
 
 struct inventory_resource {
 	const struct node_amount *amount;
 	VEC(struct inventory_user) users; /* by namespace, name and device */
-	/* Free here, and nothing that is needed can use it; why is "" for 0. */
+	/* Free here, but not usable by the measuring Pod; stranded_why is "" for 0. */
 	int64_t stranded;
 	const char *stranded_why;
 };
@@ -37,18 +37,18 @@ struct inventory_node {
 	size_t count;
 };
 
-/* Of one resource name in the whole cluster. */
+/* The totals of one resource name in the whole Kubernetes cluster. */
 struct inventory_total {
 	const char *resource;
 	const struct device_row *row;
 	int64_t allocatable, used, stranded;
 	size_t nodes;
-	/* The request that stranded is judged by: the smallest that waits, else the smallest there
-	 * is; 0: nobody asks for it. */
+	/* The request that measures stranded devices: the smallest waiting one, else the smallest
+	 * one; 0: no Pod requests the resource. */
 	int64_t yardstick;
 	bool yardstick_waits;
 	const char *yardstick_pod; /* "namespace/name"; "" with 0 */
-	/* Pods without a Node that ask for it. */
+	/* Pods without a Node that request it. */
 	size_t waiting_pods;
 	int64_t waiting;
 };
@@ -62,8 +62,8 @@ struct inventory {
 	size_t other_nodes; /* without accelerators */
 };
 
-/* pods: all that stand on Nodes, and those that wait for one; sums of several (core/nodes/pod_digest) are
- * fine for those without accelerators. */
+/* pods: all that are scheduled to Nodes, and those that wait for one; Pods without accelerators may
+ * be summed (core/nodes/pod_digest). */
 void inventory_make(struct inventory *ret, const struct node *nodes, size_t node_count,
 		    const struct pod *pods, size_t pod_count, const struct device_table *devices,
 		    struct arena *arena);

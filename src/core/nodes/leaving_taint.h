@@ -6,7 +6,7 @@
 
 #include "core/model/kubernetes.h"
 
-/* What says of a Node that it goes. X(key, prefix: keys that begin so, source) */
+/* Taints that announce the end of a Node. X(key, prefix: keys that begin so, source) */
 #define LEAVING_TAINT_TABLE(X)                                                                     \
 	X("node.kubernetes.io/out-of-service", false,                                              \
 	  "https://kubernetes.io/docs/reference/labels-annotations-taints/")                       \

@@ -8,8 +8,8 @@
 
 #define OBSTACLES_SHOWN 4
 
-/* How far a Node is from holding the Pod, to name the closest one: a Node with the right devices and
- * the wrong label is closer than one without devices. */
+/* Distance of a Node from fitting the Pod, to report the closest one: a Node with the right devices
+ * and the wrong label is closer than one without devices. */
 enum cost {
 	COST_BUSY = 1,
 	COST_PASSING = 2,
@@ -58,7 +58,8 @@ static const char *name_text(struct arena *arena, const char *resource)
 
 /* ---- devices that are not there ---- */
 
-/* Labels that only a Node with accelerators has (NVIDIA and AMD node labellers, GKE, EKS, gpushare). */
+/* Labels that only a Node with accelerators has (NVIDIA and AMD node labellers, GKE, EKS,
+ * gpushare). */
 static bool has_device_label(const struct node *node)
 {
 	static const char *const prefixes[] = {
@@ -78,7 +79,7 @@ static bool has_device_label(const struct node *node)
 	return false;
 }
 
-/* The group names Nodes by label, so one that matches is meant to hold its Pods. */
+/* The group selects Nodes by label, so a matching Node is intended for its Pods. */
 static bool names_nodes(const struct pod_spec *spec)
 {
 	return spec->node_selector.count > 0 || spec->required_node_term_count > 0;
@@ -120,7 +121,7 @@ static void judge_absent(const struct node_demand *demand, const struct node_roo
 		return;
 	}
 	if (judgement->passing)
-		return; /* its devices may come when it is ready */
+		return; /* its devices may appear when it is ready */
 	if (others[0] != '\0')
 		why = arena_printf(judgement->arena, "it has no %s, but %s", name, others);
 	else if (amount != NULL && amount->capacity > 0)
@@ -245,7 +246,7 @@ void node_fit_check(const struct node_demand *demand, const struct node_room *ro
 void node_fit_best(const struct node_demand *demand, const struct node_rooms *rooms,
 		   struct arena *arena, struct node_fit *ret_fit)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* of texts that nobody will read */
+	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 	struct node_fit best = { .why = "" };
 
 	for (size_t i = 0; i < rooms->count; i++) {
@@ -264,7 +265,7 @@ void node_fit_best(const struct node_demand *demand, const struct node_rooms *ro
 
 /* ---- in words ---- */
 
-/* What a Node that matches has of the resource; NULL: nothing for this Pod. */
+/* The Node's amount of the resource; NULL when the Node does not match the Pod, or lacks it. */
 static const struct node_amount *open_amount(const struct node_demand *demand,
 					     const struct node_room *room, const char *resource)
 {
@@ -274,8 +275,8 @@ static const struct node_amount *open_amount(const struct node_demand *demand,
 	return node_room_amount(room, resource);
 }
 
-/* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": what fragmentation keeps from
- * being used. */
+/* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": free devices that
+ * fragmentation makes unusable. */
 static const char *fragments_text(const struct node_demand *demand, const struct node_rooms *rooms,
 				  struct arena *arena)
 {

@@ -66,7 +66,7 @@ static const char *selector_why(const struct pod_spec *spec, const struct node *
 	return "";
 }
 
-/* Of several terms, of which one would do, the first is named. */
+/* Of several alternative terms, the first is reported. */
 static const char *affinity_why(const struct pod_spec *spec, const struct node *node,
 				struct arena *arena)
 {

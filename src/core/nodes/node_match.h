@@ -1,6 +1,6 @@
-/* May a Pod's spec be put on a Node, as the scheduler reads node selectors, required node affinity,
- * taints and tolerations (kubernetes.io/docs/concepts/scheduling-eviction). Pure.
- * Must not say whether there is room: sizes are the inventory's. */
+/* Whether a Pod's spec matches a Node, as the scheduler reads node selectors, required node
+ * affinity, taints and tolerations (kubernetes.io/docs/concepts/scheduling-eviction). Pure. Must
+ * not check free capacity: that is node_fit. */
 #ifndef CORE_NODES_NODE_MATCH_H
 #define CORE_NODES_NODE_MATCH_H
 
@@ -8,8 +8,8 @@
 
 #include "core/model/kubernetes.h"
 
-/* nodeSelector, and one term of the required node affinity (where there are terms). An operator that
- * is not known, or Gt and Lt without one whole number, match nothing. */
+/* nodeSelector, and one term of the required node affinity (where there are terms). An unknown
+ * operator, or Gt and Lt without one whole number, match nothing. */
 bool node_match_selects(const struct pod_spec *spec, const struct node *node);
 bool node_match_selector(const struct labels *selector, const struct node *node);
 bool node_match_affinity(const struct pod_spec *spec, const struct node *node);

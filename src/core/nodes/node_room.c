@@ -52,7 +52,8 @@ static bool is_in(const struct quantities *quantities, const char *name)
 	return false;
 }
 
-/* Equal devices: a Node says only their number and the sum (aliyun.com/gpu-count and gpu-mem). */
+/* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
+ * gpu-mem). */
 static void make_devices(const struct node_rooms *rooms, const struct node *node,
 			 struct node_amount *amount)
 {
@@ -185,8 +186,8 @@ static int compare_descending(const void *a, const void *b)
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* As the extender does it: on the device with the least room that is enough. One that fits nowhere is
- * more than there is: the emptiest device is full then. */
+/* Places an amount as the gpushare extender does: on the device with the smallest sufficient free
+ * amount. An amount that fits no device fills the emptiest one. */
 static void place(struct node_amount *amount, int64_t wanted)
 {
 	struct node_device *best = NULL, *most = &amount->devices[0];
@@ -211,7 +212,7 @@ void node_rooms_finish(struct node_rooms *rooms)
 		for (size_t i = 0; i < rooms->at[r].count; i++) {
 			struct node_amount *amount = &rooms->at[r].at[i];
 
-			/* The largest first, so that the order of the Pods changes nothing. */
+			/* The largest first, so that the order of the Pods does not matter. */
 			sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
 				    compare_descending);
 			for (size_t w = 0; w < amount->waiting.count; w++)

@@ -1,8 +1,8 @@
-/* What each Node has of each resource and how much of it is taken, device by device where a device's
- * memory is shared. Made from Nodes and the Pods on them; lives in the arena, and so do its sources.
- * Kubernetes does not say which whole GPU or which partition a Pod has, so those are only counted.
- * Of shared memory (device_share MEMORY) the device stands in the Pod's annotations; a Pod that has
- * none yet is put where it fits best, for the forecast. Pure. Must not decide: node_fit does. */
+/* The capacity of each Node by resource and its used part, device by device where a device's memory
+ * is shared. Made from Nodes and the Pods on them; lives in the arena, and so do its sources.
+ * Kubernetes does not expose which whole GPU or partition a Pod has, so those are only counted. For
+ * shared memory (device_share MEMORY), the Pod's annotations name the device; a Pod without them is
+ * placed by best fit, for the forecast. Pure. Must not decide: node_fit does. */
 #ifndef CORE_NODES_NODE_ROOM_H
 #define CORE_NODES_NODE_ROOM_H
 
@@ -14,26 +14,26 @@
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
 
-/* Devices of a Node that are told apart. */
+/* Limit of the devices of a Node that are counted separately. */
 #define NODE_ROOM_DEVICES_MAX 256
 
 struct node_device {
 	int64_t total;
-	int64_t used;     /* as annotations say */
-	int64_t forecast; /* of Pods whose device is not known, by best fit */
+	int64_t used;     /* by annotations */
+	int64_t forecast; /* by Pods whose device is unknown, placed by best fit */
 };
 
-/* All amounts in 1/10000; sums do not go beyond RESOURCE_AMOUNT_MAX. */
+/* All amounts in 1/10000; sums saturate at RESOURCE_AMOUNT_MAX. */
 struct node_amount {
 	const char *resource;
-	const struct device_row *row; /* NULL: no accelerator */
+	const struct device_row *row; /* NULL: not an accelerator */
 	int64_t capacity, allocatable, used;
 	bool has_allocatable; /* the Node names it in allocatable (it may be 0) */
-	/* Only of a device's memory, and where the Node says how many devices it has. */
+	/* Only for a device's memory, where the Node has the number of its devices. */
 	struct node_device *devices;
 	size_t device_count;
-	int64_t unplaced; /* used by Pods whose device is not known */
-	/* Inside: what unplaced is made of. */
+	int64_t unplaced; /* used by Pods whose device is unknown */
+	/* Internal: the parts of unplaced. */
 	VEC(int64_t) waiting;
 };
 
@@ -43,19 +43,19 @@ struct node_room {
 	size_t count;
 };
 
-/* Sorted by the Node's name. A Node that names nothing allocatable is left out: nothing is known of
- * it (the controller keeps only name and taint of those that end). */
+/* Sorted by the Node's name. A Node without allocatable is omitted: its capacity is unknown (the
+ * controller keeps only name and taint of Nodes that end). */
 struct node_rooms {
 	struct node_room *at;
 	size_t count;
 	const struct device_table *devices;
 	struct arena *arena;
-	bool partial; /* not all Pods on the Nodes are known: they have at most so much free */
+	bool partial; /* not all Pods on the Nodes are known: free amounts are upper bounds */
 };
 
 void node_rooms_init(struct node_rooms *rooms, const struct node *nodes, size_t count,
 		     const struct device_table *devices, struct arena *arena);
-/* Counts the Pod on its Node, when it holds something there; NULL when not. In any order. */
+/* Counts the Pod on its Node if it uses capacity there; NULL if not. In any order. */
 struct node_room *node_rooms_add(struct node_rooms *rooms, const struct pod *pod);
 /* After the last Pod: the forecast. */
 void node_rooms_finish(struct node_rooms *rooms);

@@ -28,7 +28,7 @@ bool node_sample_unschedulable(const struct pod *pod)
 	       strcmp(scheduled->reason, "SchedulingGated") != 0;
 }
 
-/* The one that outlook.h looks at: the first by name. */
+/* The Pod that outlook.h uses: the first by name. */
 static const struct pod *waiting_pod(const struct worker_group *group,
 				     const struct pod *const *pods, size_t pod_count)
 {
@@ -45,7 +45,8 @@ static const struct pod *waiting_pod(const struct worker_group *group,
 	return first;
 }
 
-/* Rooms come by name, so of equal ones the first stays first, as in node_fit_best. */
+/* Inserts by level, then cost. The input is sorted by name, so of equal ones the first stays first,
+ * as in node_fit_best. */
 static void rank(struct ranking *ranking, const struct ranked *new)
 {
 	size_t at = ranking->count;
@@ -66,7 +67,7 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 static void rank_all(const struct node_rooms *rooms, const struct node_demand *demand,
 		     struct ranking *ret)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* of texts that nobody reads */
+	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 
 	*ret = (struct ranking){ .count = 0 };
 	for (size_t i = 0; i < rooms->count; i++) {

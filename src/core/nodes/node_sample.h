@@ -1,5 +1,5 @@
-/* The few Nodes of many that matter to the groups of one RayCluster: those closest to holding one of
- * its Pods. What outlook.h says of the sample is what it would say of all. Pure. */
+/* The few Nodes that matter to the groups of one RayCluster: those closest to fitting one of its
+ * Pods. The messages of outlook.h are the same for the sample as for all Nodes. Pure. */
 #ifndef CORE_NODES_NODE_SAMPLE_H
 #define CORE_NODES_NODE_SAMPLE_H
 
@@ -11,12 +11,13 @@
 #define NODE_SAMPLE_NODES_MAX 8
 #define NODE_SAMPLE_GROUPS_MAX 32
 
-/* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end (core/decide/leaving) are
- * not in it: they are told of by who watches them. pods: of the RayCluster, in any order. */
+/* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end
+ * (core/decide/leaving) are not in it: the watch of such Nodes reports them. pods: of the
+ * RayCluster, in any order. */
 size_t node_sample(const struct node_rooms *rooms, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
 		   const struct node_room ***ret_rooms);
-/* The Pod is there and the scheduler found no Node for it. */
+/* The Pod exists and the scheduler found no Node for it. */
 bool node_sample_unschedulable(const struct pod *pod);
 
 #endif

@@ -47,7 +47,7 @@ static struct labels copy_labels(struct arena *arena, const char *cluster, const
 	return (struct labels){ labels, count };
 }
 
-/* One container that asks for it all. */
+/* Gives the Pod one container with all requests. */
 static void set_request(struct arena *arena, struct pod *pod, const struct resource *items,
 			size_t count)
 {

@@ -1,7 +1,8 @@
-/* All Pods of a cluster in little memory, for what they take of their Nodes: each Pod that asks for an
- * accelerator is kept in short (names, labels of Ray, Node, requests, its devices), and the others are
- * added up, one sum for each Node and RayCluster. A sum is a Pod that counts as many (POD_REQUEST_PODS).
- * The caller owns struct pod_digest; what is added is copied. Must not be used for anything but room. */
+/* All Pods of a Kubernetes cluster in little memory, for their use of Nodes: each Pod that requests
+ * an accelerator is kept with a few fields (names, labels of Ray, Node, requests, its devices), and
+ * the others are summed, one sum for each Node and RayCluster. A sum is a Pod that counts as
+ * several (POD_REQUEST_PODS). The caller owns struct pod_digest; added Pods are copied. Must be
+ * used only for node capacity. */
 #ifndef CORE_NODES_POD_DIGEST_H
 #define CORE_NODES_POD_DIGEST_H
 
@@ -23,7 +24,7 @@ struct pod_digest {
 	bool overflowed; /* there were more: the digest is of no use */
 };
 
-/* most: ceiling of entries, 1 and above. */
+/* most: limit of entries, 1 and above. */
 void pod_digest_init(struct pod_digest *digest, const struct device_table *devices, size_t most);
 void pod_digest_done(struct pod_digest *digest);
 void pod_digest_add(struct pod_digest *digest, const struct pod *pod);

@@ -75,7 +75,7 @@ const char *pod_request_text(struct arena *arena, const char *resource, int64_t 
 		amount /= 1024;
 		unit++;
 	}
-	/* One digit is enough to compare by eye. */
+	/* One decimal is enough in messages. */
 	amount -= amount % (RESOURCE_UNIT / 10);
 	return arena_printf(arena, "%s%s", resource_amount_text(arena, amount), units[unit]);
 }
