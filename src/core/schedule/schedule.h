@@ -1,6 +1,6 @@
 /* The packing of demand on nodes: the phases of Ray's v2 ResourceDemandScheduler (ray 2.60,
- * autoscaler/v2/scheduler.py) on plain data, done arithmetically for runs of equal requests and
- * equal nodes. Pure. Knows nothing of Pods, replicas, drains or patches: that is decide.
+ * autoscaler/v2/scheduler.py) on plain data, computed arithmetically for runs of equal requests and
+ * equal nodes. Pure. Independent of Pods, replicas, drains and patches: those belong to decide.
  * Inputs are borrowed; the result lives in the arena. */
 #ifndef CORE_SCHEDULE_SCHEDULE_H
 #define CORE_SCHEDULE_SCHEDULE_H
@@ -14,7 +14,7 @@
 #include "core/model/resources.h"
 
 #define SCHEDULE_NO_INDEX SIZE_MAX
-/* Ceiling of new nodes in one run; what needs more is left over and comes with the next run. */
+/* Limit of new nodes in one run; the next run launches the rest. */
 #define SCHEDULE_NEW_NODES_MAX 100000
 
 /* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster.
@@ -24,22 +24,22 @@ struct schedule_type {
 	struct resources resources; /* of an empty new node */
 	struct labels labels;
 	int64_t min_nodes, max_nodes;
-	int64_t hosts; /* numOfHosts: new nodes come in whole multiples, 1 and above */
+	int64_t hosts; /* numOfHosts: nodes are launched in multiples of it, 1 and above */
 	int64_t priority;
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
 	double failure_recency;          /* 1.0: never failed; 0.0: the latest to fail */
-	bool accelerator;                /* has an accelerator: kept for demand that asks for one */
-	bool launch_held;   /* no new nodes now (back-off, suspended, no CPU figure, ...) */
+	bool accelerator;                /* kept for demand that requests an accelerator */
+	bool launch_held;   /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
 	int64_t gpu_amount; /* GPU capacity of one node, 1/10000, for the budget */
 };
 
 struct schedule_node {
-	size_t type;   /* index into types; SCHEDULE_NO_INDEX: its group is gone (T17) */
-	size_t worker; /* the caller's own index, handed back */
+	size_t type;   /* index into types; SCHEDULE_NO_INDEX: group removed (T17) */
+	size_t worker; /* the caller's index, returned unchanged */
 	bool head;
 	bool running; /* Ray reports it alive and not draining: total and available are Ray's */
 	bool joined;  /* has a Ray node id */
-	bool leaving; /* TO_TERMINATE from the start; counted as Ray counts such nodes (T6) */
+	bool leaving; /* TO_TERMINATE at the start; counted as Ray counts such nodes (T6) */
 	bool may_terminate; /* idle termination and max enforcement may choose it */
 	struct resources total, available;
 	struct labels labels; /* static and dynamic merged */
@@ -50,7 +50,7 @@ struct schedule_node {
 struct schedule_demand {
 	const struct ray_request *request;
 	int64_t count;
-	/* NEW_ONLY: stuck, not on joined nodes. */
+	/* NEW_ONLY: starved, not on joined nodes. */
 	enum { SCHEDULE_DEMAND_NORMAL = 0, SCHEDULE_DEMAND_NEW_ONLY } place;
 };
 
@@ -58,7 +58,7 @@ struct schedule_constraint {
 	/* One request_resources call; checked against totals. */
 	const struct schedule_demand *demands;
 	size_t count;
-	bool atomic; /* Ray's rule: all or nothing. False: what fits is kept, the rest is left (T13) */
+	bool atomic; /* Ray's rule: all or nothing. False: place as much as fits (T13) */
 };
 
 struct cpu_budget;
@@ -71,20 +71,20 @@ struct schedule_problem {
 	size_t node_count;
 	const struct schedule_constraint *constraints; /* each by itself, they do not add up */
 	size_t constraint_count;
-	const struct ray_gang *gangs; /* of several bundle selectors the first that fits is taken */
+	const struct ray_gang *gangs; /* of several bundle selectors the first that fits is used */
 	size_t gang_count;
-	const bool *gangs_new_only; /* parallel to gangs: stuck, not on joined nodes; NULL: none */
+	const bool *gangs_new_only; /* parallel to gangs: starved, new nodes only; NULL: none */
 	const struct schedule_demand *demands;
 	size_t demand_count;
 	bool has_max_nodes;
-	int64_t max_nodes; /* with the head; T15: 0 launches nothing and terminates nothing */
+	int64_t max_nodes; /* including the head; T15: 0 launches nothing and terminates nothing */
 	bool conserve_accelerators;
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
 	int64_t gpu_budget;         /* 1/10000 GPU that may still be added */
 	bool fewest_gpus;           /* --packing=fewest-gpus */
 	bool terminate_over_max;    /* phases 3 and 4 (max per type, global max) choose nodes */
-	bool leaving_takes_nothing; /* what they choose is no capacity; for Ray it is (T6) */
+	bool leaving_takes_nothing; /* chosen nodes have no capacity; in Ray they do (T6) */
 };
 
 enum schedule_status { SCHEDULE_KEEP = 0, SCHEDULE_LAUNCH, SCHEDULE_TERMINATE };
@@ -101,7 +101,7 @@ enum schedule_phase {
 	SCHEDULE_PHASE_DEMAND
 };
 
-/* `count` times the bundle of demand `index` stands on the node. */
+/* `count` times the bundle of demand `index` is placed on the node. */
 struct schedule_placement {
 	enum schedule_phase phase;
 	size_t list;  /* constraint number; 0 otherwise */
@@ -114,13 +114,13 @@ struct schedule_node_result {
 	size_t type, worker; /* worker: SCHEDULE_NO_INDEX for a new node */
 	enum schedule_status status;
 	enum schedule_cause cause;        /* of SCHEDULE_TERMINATE */
-	enum schedule_phase launch_phase; /* of SCHEDULE_LAUNCH: what first wanted it */
-	bool needed;                      /* something of this run was placed on it */
+	enum schedule_phase launch_phase; /* of SCHEDULE_LAUNCH: the phase that launched it */
+	bool needed;                      /* this run placed a request on it */
 	const struct schedule_placement *placements;
 	size_t placement_count;
 };
 
-/* What kept a new node from being launched. NONE: no limit did, no empty node serves it. */
+/* The limit that prevented a new node. NONE: no limit did, no empty node serves it. */
 enum schedule_limit {
 	SCHEDULE_LIMIT_NONE = 0,
 	SCHEDULE_LIMIT_MAX_NODES, /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
@@ -131,7 +131,7 @@ enum schedule_limit {
 
 struct schedule_leftover {
 	int64_t count;             /* bundles (or 1 for a gang) that found no place */
-	enum schedule_limit limit; /* what stood in the way of a new node that would have served it */
+	enum schedule_limit limit; /* the limit that prevented a new node for it */
 	size_t limit_type;         /* the type that would have served, SCHEDULE_NO_INDEX for none */
 };
 
@@ -146,12 +146,13 @@ struct schedule_result {
 
 struct schedule_result *schedule(const struct schedule_problem *problem, struct arena *arena);
 
-/* One bundle on one empty node: resources and selectors. Used for "infeasible or only unserved". */
+/* Whether one bundle fits an empty node: resources and selectors. Separates infeasible from
+ * unserved. */
 bool schedule_fits_empty(const struct ray_request *request, const struct resources *total,
 			 const struct labels *labels);
 
-/* Would the gang fit on an empty cluster: the head (if any) and every type at its maximum,
- * no hold, no budget? */
+/* Whether the gang would fit an empty cluster: the head (if any) and every type at its maximum,
+ * without holds and budget. */
 bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,
 			    struct arena *arena);
 

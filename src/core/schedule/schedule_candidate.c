@@ -5,7 +5,7 @@
 
 #include "base/sort.h"
 
-/* Above what rounding can do to a score. */
+/* Exceeds any rounding error of a score. */
 #define SLACK (1 + 1e-9)
 /* The ratios are trimmed when one in so many shapes has been used up. */
 #define TRIM_EACH 16
@@ -25,7 +25,7 @@ void schedule_candidate_read_first(struct schedule_try *try, struct schedule_can
 	c->rank = schedule_run_place(run, node);
 	if (c->fresh && rest != c->rest && placed == c->placed &&
 	    run->states.states.at[c->state].running) {
-		/* The next member gets the same and has a lower score. */
+		/* The next member takes the same fill and has a lower score. */
 		c->rest = rest;
 		schedule_key_rest(&run->states, &run->states.states.at[c->state], c->terms, rest,
 				  &c->key);
@@ -129,7 +129,7 @@ static double term_bound(int64_t total, int64_t available)
 	return (double)total / (double)RESOURCE_UNIT * share * share * share;
 }
 
-/* The best label rank that any of the shapes could bring. */
+/* An upper bound of the label rank over the shapes that fit. */
 static int labels_max(struct schedule_try *try, const struct schedule_candidate *c)
 {
 	struct schedule_states *states = &try->run->states;
@@ -166,6 +166,10 @@ static bool is_first(const struct schedule_try *try, const struct schedule_state
 	return try->run->policy.starting_last && state->running;
 }
 
+/* Upper bound of the key over all fills of the candidate. Each score term is bounded on its own: a
+ * fill uses at most the free amount of the pivot (the name that most shapes need), so of any other
+ * name at most that amount times its best ratio to the pivot. SLACK covers rounding, so the bound
+ * never excludes the best candidate. */
 bool schedule_candidate_bound(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
@@ -227,7 +231,8 @@ static void fill_room(struct schedule_try *try, struct schedule_candidate *c)
 		}
 }
 
-/* What a launch for this fill would waste; nothing used of some GPUs is the worst. */
+/* The ratio of unused to used GPUs of a new node after this fill, negated so that larger is better;
+ * -infinity when the fill uses none of its GPUs. */
 static double spared_gpus(const struct schedule_run *run, const struct schedule_candidate *c)
 {
 	int64_t total = run->problem->types[c->type].gpu_amount, used = 0;

@@ -1,4 +1,5 @@
-/* Which candidate is the best, and what a choice changes: the second half of schedule_candidate.h. */
+/* Selection of the best candidate, and the effects of a choice: the second part of
+ * schedule_candidate.h. */
 #include <limits.h>
 
 #include "base/check.h"
@@ -130,7 +131,7 @@ void schedule_try_add_class(struct schedule_try *try, uint32_t state)
 	}
 	if (!class->members.count)
 		return;
-	/* A fill that was given up is not reviewed. */
+	/* A candidate that was removed from its heap is not reviewed. */
 	if (!class->candidate->listed)
 		class->candidate->fresh = false;
 	schedule_candidate_read_first(try, class->candidate);
@@ -140,7 +141,7 @@ void schedule_try_add_class(struct schedule_try *try, uint32_t state)
 		heap_add(try, class->candidate);
 }
 
-/* Could a class that is no candidate yet be better than this one? */
+/* Whether a class that is not a candidate yet could be better than this one. */
 static bool may_be_better(const struct schedule_try *try, const struct schedule_class *class,
 			  const struct schedule_candidate *c)
 {
@@ -152,7 +153,7 @@ static bool may_be_better(const struct schedule_try *try, const struct schedule_
 	return class->average >= c->key.average;
 }
 
-/* The classes come in by their ranking until none of the others can be the best. */
+/* Adds classes in the order of their ranking until none of the rest can be the best. */
 static bool add_next_class(struct schedule_try *try, const struct schedule_candidate *best)
 {
 	struct schedule_classes *classes = &try->run->classes;
@@ -219,7 +220,8 @@ static int64_t held_units(const struct schedule_candidate *c, uint32_t shape)
 	return 0;
 }
 
-/* Fewer units are left than some fill holds: the candidates with such a fill get their bounds. */
+/* Fewer units are left than some fill contains: candidates with such a fill return to their
+ * bounds. */
 static void review_users(struct schedule_try *try, uint32_t shape)
 {
 	struct schedule_use *use = &try->uses[shape];

@@ -8,7 +8,7 @@
 #include "core/schedule/schedule_requests.h"
 #include "core/schedule/schedule_run.h"
 
-/* Above what rounding can do to a score. */
+/* Exceeds any rounding error of a score. */
 #define SLACK (1 + 1e-13)
 
 /* ---- members ---- */
@@ -19,7 +19,7 @@ static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b
 		double first = run->states.rests.at[run->rests_of.at[a]].sum;
 		double second = run->states.rests.at[run->rests_of.at[b]].sum;
 
-		/* With the same fill the larger sum of the rest gives the larger average. */
+		/* With the same fill, the larger sum of the rest results in the larger average. */
 		if (first > second || first < second)
 			return first > second;
 	}
@@ -129,7 +129,7 @@ static int compare_classes(const void *a, const void *b, void *context)
 	return ranks_before(context, *(const uint32_t *)a, *(const uint32_t *)b) ? -1 : 1;
 }
 
-/* How many classes rank before it. */
+/* The number of classes that rank before it. */
 static size_t ranking_place(const struct schedule_run *run, uint32_t state)
 {
 	size_t low = 0, high = run->classes.ranking.count;
@@ -145,7 +145,8 @@ static size_t ranking_place(const struct schedule_run *run, uint32_t state)
 	return low;
 }
 
-/* As if it took the most that any list of the gangs asks for, name by name. */
+/* Bounds the scores of the class: assumes that it takes the maximum that any list of the gangs
+ * needs, name by name. */
 static void find_bound(struct schedule_run *run, uint32_t id)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
@@ -161,7 +162,7 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 		double term = state->terms[i];
 		int64_t most;
 
-		/* What is used of an implicit resource counts from then on. */
+		/* The used part of an implicit resource counts after the first use. */
 		known = known && (amount->available >= 0 || amount->total <= 0);
 		if (term < 0)
 			continue;
@@ -231,7 +232,7 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 
 /* ---- making them ---- */
 
-/* What every shape needs. */
+/* Restricts `common` to the needs of every shape. */
 static void add_common(struct schedule_run *run, const struct schedule_shape *shape, bool first)
 {
 	struct schedule_classes *classes = &run->classes;
@@ -251,7 +252,7 @@ static void add_common(struct schedule_run *run, const struct schedule_shape *sh
 	classes->common.count = kept;
 }
 
-/* How much a list asks for of each name, all its units together. */
+/* Updates `most` by the total need of a list for each name. */
 static void add_most(struct schedule_run *run, const struct schedule_requests *requests,
 		     int64_t *sums)
 {
@@ -298,6 +299,9 @@ static void add_members(struct schedule_run *run)
 		make_heap(run, i);
 }
 
+/* Groups the nodes of the run by state and ranks the groups. With several lists, the ranking uses
+ * the best score that any list could reach, so that it stays valid from gang to gang. Classes into
+ * which no shape fits are left out. */
 void schedule_classes_make(struct schedule_run *run,
 			   const struct schedule_requests *const *requests, size_t count)
 {

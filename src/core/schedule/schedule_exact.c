@@ -4,7 +4,7 @@
 
 struct token {
 	uint32_t node, state;
-	bool last; /* starts and has no GPU: used when nothing else has room */
+	bool last; /* starts and has no GPU: used last */
 	int64_t gpus;
 };
 
@@ -15,8 +15,8 @@ struct search {
 	struct token *tokens;
 	size_t token_count;
 	size_t *orders[2];    /* of tokens: for requests with and without GPUs */
-	int64_t *taken;       /* by token and shape: units */
-	int64_t *free, *need; /* by name: of all nodes, of what is still to be placed */
+	int64_t *taken;       /* by token and shape: placed units */
+	int64_t *free, *need; /* by name: of all nodes, and of the units still to be placed */
 	size_t name_count;
 	struct schedule_intern steps; /* (state, shape) */
 	VEC(uint32_t) next;           /* by step: the state after it */
@@ -70,8 +70,8 @@ static void list_tokens(struct search *search)
 	sort_stable(search->tokens, search->token_count, sizeof(*search->tokens), compare_tokens);
 }
 
-/* With policy.spare_gpus requests without GPUs go to nodes without GPUs, also to those that start,
- * then to those with the most of them. */
+/* With policy.spare_gpus, requests without GPUs prefer nodes without GPUs, also starting ones, then
+ * those with the most GPUs. */
 static void make_orders(struct search *search)
 {
 	size_t count = search->token_count, placed = 0;
@@ -118,7 +118,7 @@ static bool could_fit(const struct search *search, const struct schedule_shape *
 	return true;
 }
 
-/* The state of a node that takes one more unit; SCHEDULE_ID_NONE: it does not. */
+/* The state of a node after one more unit; SCHEDULE_ID_NONE: it does not fit. */
 static uint32_t next_state(struct search *search, uint32_t state, uint32_t shape)
 {
 	struct schedule_room *room = &search->run->room;
@@ -144,8 +144,10 @@ static bool was_tried(const struct search *search, const size_t *order, size_t f
 	return false;
 }
 
-/* Places `units` of the shape and all shapes behind it. Units of one shape go to nodes in ascending
- * order: which of them is where makes no difference. */
+/* Places `units` of the shape and all later shapes by backtracking. Units of one shape are placed
+ * on nodes in ascending order, because they are interchangeable; of nodes in the same state only
+ * the first is tried. A branch ends when the total free amount of a name is below the need. Stops
+ * after steps_left steps. */
 static bool place(struct search *search, uint32_t shape, int64_t units, size_t first)
 {
 	const struct schedule_shape *wanted;

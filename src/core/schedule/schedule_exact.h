@@ -1,6 +1,6 @@
-/* Places so many units of each shape of a list on the nodes of a run, or nothing: unlike Ray's loop it goes back when what it
- * placed leaves no room for the rest. For small cases, with a ceiling of steps. Nothing is launched.
- * Lives in the run's attempt arena. */
+/* Places a number of units of each shape of a list on the nodes of a run, or nothing: unlike Ray's
+ * loop it backtracks when earlier placements leave no capacity for the rest. For small cases, with
+ * a limit of steps. Launches nothing. Lives in the run's attempt arena. */
 #ifndef CORE_SCHEDULE_SCHEDULE_EXACT_H
 #define CORE_SCHEDULE_SCHEDULE_EXACT_H
 
@@ -11,7 +11,7 @@
 #define SCHEDULE_EXACT_UNITS_MAX 128
 #define SCHEDULE_EXACT_STEPS_MAX ((size_t)10000)
 
-/* What one node takes, in the order of the list. */
+/* The units of one node, in the order of the list. */
 struct schedule_exact_node {
 	uint32_t node;
 	const struct schedule_fill *fill;
@@ -19,13 +19,13 @@ struct schedule_exact_node {
 };
 
 struct schedule_exact {
-	struct schedule_exact_node *nodes; /* those that take something */
+	struct schedule_exact_node *nodes; /* those with units */
 	size_t node_count;
 };
 
-/* `wanted`: units by shape, the shape's count at most. False when no place for all of them was
- * found in so many steps, or fewer when run->policy.steps_left has fewer; these are counted there.
- * ret_exact is then untouched. */
+/* `wanted`: units by shape, at most the shape's count. False when no placement of all of them was
+ * found within the limit of steps, or of run->policy.steps_left if that is lower, which is reduced
+ * by the steps used. ret_exact is then unchanged. */
 bool schedule_exact_place(struct schedule_run *run, const struct schedule_list *list,
 			  const int64_t *wanted, struct schedule_exact *ret_exact);
 

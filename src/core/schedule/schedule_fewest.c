@@ -88,7 +88,7 @@ static bool consider_fewer(struct schedule_search *search, size_t type, int64_t 
 	return consider_caps(search);
 }
 
-/* Without any node of one type, with half of them, with one replica less. */
+/* Tries the best choice without one type, with half of its nodes, and with one replica less. */
 static bool improve(struct schedule_search *search)
 {
 	const struct schedule_problem *problem = search->problem;
@@ -115,7 +115,7 @@ static __int128 replica_gpus(const struct schedule_search *search, size_t type)
 	return (__int128)kind->gpu_amount * kind->hosts;
 }
 
-/* Could some cap be raised and all still cost less than the best? */
+/* Whether some cap could be raised while the total stays below the best's. */
 static bool could_be_raised(const struct schedule_search *search, __int128 room)
 {
 	for (size_t i = 1; i < search->problem->type_count; i++) {
@@ -135,7 +135,7 @@ static size_t next_gpu_type(const struct schedule_search *search, size_t type)
 	return type;
 }
 
-/* How many times so many GPUs are less than `room`. */
+/* The largest n with n * gpus < room. */
 static int64_t below(__int128 room, __int128 gpus)
 {
 	if (room > INT64_MAX)
@@ -143,8 +143,8 @@ static int64_t below(__int128 room, __int128 gpus)
 	return gpus < room ? ((int64_t)room - 1) / (int64_t)gpus : 0;
 }
 
-/* Goes through the caps that cost less than the best and cannot be raised: those below take no
- * more. `room`: GPUs below the best's. */
+/* Enumerates the caps that cost fewer GPUs than the best and cannot be raised; smaller caps would
+ * allow less. `room`: GPUs below the best's. */
 static bool consider_cheaper(struct schedule_search *search, size_t type, __int128 room)
 {
 	const struct schedule_problem *problem = search->problem;
@@ -181,8 +181,8 @@ static bool improve_by_all(struct schedule_search *search)
 
 /* ---- the search ---- */
 
-/* What needs no launch, and what Ray's policy launches: these trials are made in full, whatever they
- * cost, because the next decision relies on finding again what this one found. */
+/* Confirms the minimum launches and those of Ray's policy in complete trials, without a limit of
+ * runs, because the next decision must find the same result. */
 static void confirm_without_ceiling(struct schedule_search *search, const int64_t *launches)
 {
 	size_t runs = search->runs_left;
@@ -215,8 +215,8 @@ static void search_best(struct schedule_search *search)
 			break;
 }
 
-/* A limit that the search set itself says nothing to a user: what stands in the way is what stood
- * in the way of Ray's policy. */
+/* A limit set by the search itself does not help a user, so the limits under Ray's policy are
+ * reported. */
 static void take_limits(struct schedule_leftover *leftovers, const struct schedule_leftover *ray,
 			size_t count)
 {

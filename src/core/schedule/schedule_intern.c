@@ -37,7 +37,7 @@ void schedule_intern_init(struct schedule_intern *intern, struct arena *arena)
 	*intern = (struct schedule_intern){ .arena = arena };
 }
 
-/* The slot that holds these bytes, or the free slot where they belong. */
+/* The slot that contains these bytes, or the free slot for them. */
 static uint32_t *slot_of(const struct schedule_intern *intern, const void *bytes, size_t size,
 			 uint32_t hash)
 {

@@ -1,7 +1,7 @@
 /* Small dense ids for byte strings: equal bytes, equal id, the first id is 0. The packing compares
- * ids where Ray compares strings and maps. The table and the copies of the bytes live in the
- * arena it was made with. Ids follow the order of first use, so they must not decide an order
- * that is seen outside: see schedule_words for that. */
+ * ids where Ray compares strings and maps. The table and the copies of the bytes live in the arena
+ * it was made with. Ids follow the order of first use, so they must not define an order that is
+ * visible outside: see schedule_words for that. */
 #ifndef CORE_SCHEDULE_SCHEDULE_INTERN_H
 #define CORE_SCHEDULE_SCHEDULE_INTERN_H
 
@@ -28,8 +28,8 @@ void schedule_intern_init(struct schedule_intern *intern, struct arena *arena);
 /* The id of these bytes; they are copied when they are new. */
 uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, size_t size);
 
-/* Byte strings whose ids are their places in memcmp order, so that ids may decide an order. Add
- * all, then sort once; ids exist from then on. */
+/* Byte strings whose ids are their positions in memcmp order, so that ids may define an order. Add
+ * all, then sort once; ids are valid from then on. */
 struct schedule_words {
 	struct schedule_intern intern;
 	uint32_t *places; /* by id of the intern: place in the order; NULL before the sort */
@@ -42,7 +42,7 @@ void schedule_words_sort(struct schedule_words *words);
 size_t schedule_words_count(const struct schedule_words *words);
 /* SCHEDULE_ID_NONE for a word that was never added. */
 uint32_t schedule_words_find(const struct schedule_words *words, const void *bytes, size_t size);
-/* How many words stand before these bytes in the order. */
+/* The number of words before these bytes in the order. */
 uint32_t schedule_words_before(const struct schedule_words *words, const void *bytes, size_t size);
 
 #endif

@@ -9,7 +9,7 @@ static void put(struct schedule_order *order, uint32_t node)
 	order->at[order->count++] = node;
 }
 
-/* Does the node move behind the others? sorts: by state, 0 not known, 1 stays, 2 moves. */
+/* Whether the node moves behind the others. sorts: by state, 0 unknown, 1 stays, 2 moves. */
 static bool is_exhausted(struct schedule_run *run, const struct schedule_requests *requests,
 			 uint32_t state, uint8_t *sorts)
 {
@@ -22,8 +22,8 @@ static bool is_exhausted(struct schedule_run *run, const struct schedule_request
 	return sorts[state] == 2;
 }
 
-/* Copies the list without holes and with room at both ends; what is exhausted moves behind the rest,
- * before the nodes that the same requests added. */
+/* Copies the list without holes and with free cells at both ends. Exhausted nodes move behind the
+ * rest, before the nodes that the same requests added. */
 static void copy(struct schedule_run *run, size_t room)
 {
 	struct schedule_order *order = &run->order, old = *order;

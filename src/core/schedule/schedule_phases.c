@@ -12,6 +12,8 @@
 
 /* ---- phase: minimum per type ---- */
 
+/* Launches the nodes that each worker type lacks to min_nodes, in whole replicas within the limits.
+ * Nodes to be terminated do not count. The new nodes are inserted at the front of the list. */
 static void launch_minimum(struct schedule_run *run)
 {
 	const struct schedule_problem *problem = run->problem;
@@ -50,7 +52,7 @@ static void launch_minimum(struct schedule_run *run)
 
 /* ---- phases that place ---- */
 
-/* What is left of a shape belongs to the last of its entries. */
+/* Assigns the rest of a shape to the last of its entries. */
 static void share_left(struct schedule_leftover *leftovers, const struct schedule_list *list,
 		       const struct schedule_try_left *left)
 {
@@ -176,7 +178,7 @@ static struct gang *sort_gangs(struct schedule_run *run)
 	return gangs;
 }
 
-/* What stood in the way of the first choice that something stood in the way of. */
+/* Reports the limit of the first choice that has one. */
 static void note_gang_left(struct schedule_leftover *leftover, const struct schedule_list *list,
 			   const struct schedule_try_left *left)
 {
@@ -210,7 +212,7 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 	}
 }
 
-/* What the gangs ask for, all together. */
+/* Makes the classes for the lists of all gangs together. */
 static void make_classes(struct schedule_run *run, struct gang *gangs)
 {
 	size_t count = run->problem->gang_count;
@@ -379,7 +381,7 @@ static void fill_result(struct schedule_run *run, struct schedule_result *result
 	result->launches = run->launches;
 }
 
-/* What a result promises, whatever the problem was. */
+/* Invariants of every result. */
 static void check_result(const struct schedule_problem *problem,
 			 const struct schedule_result *result)
 {
@@ -397,6 +399,9 @@ static void check_result(const struct schedule_problem *problem,
 		      (problem->demands[i].count > 0 ? problem->demands[i].count : 0));
 }
 
+/* The phases in Ray's order: minimum launches, maxima per type and in total, cluster constraints,
+ * gangs, demands, idle termination. Constraints are packed on totals, and the source is then set to
+ * available amounts for gangs and demands. */
 struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 					const struct schedule_policy *policy, struct arena *arena)
 {

@@ -1,12 +1,12 @@
-/* One run of all phases of a problem, under a policy. schedule() decides which policies are run;
- * nobody else calls this. */
+/* One run of all phases of a problem, under a policy. Only schedule() and its search call this:
+ * they choose the policies. */
 #ifndef CORE_SCHEDULE_SCHEDULE_PHASES_H
 #define CORE_SCHEDULE_SCHEDULE_PHASES_H
 
 #include "core/schedule/schedule.h"
 #include "core/schedule/schedule_run.h"
 
-/* The result lives in the arena. The members all false: Ray's policy. */
+/* The result lives in the arena. A policy with all members false is Ray's. */
 struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 					const struct schedule_policy *policy, struct arena *arena);
 

@@ -1,4 +1,5 @@
-/* What could be served at all: tells infeasible from unserved. Declared in schedule.h. */
+/* Whether any node could ever serve a request: separates infeasible from unserved. Declared in
+ * schedule.h. */
 #include <string.h>
 
 #include "core/schedule/schedule.h"

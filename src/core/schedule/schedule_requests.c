@@ -4,7 +4,7 @@
 
 #include "core/schedule/schedule_run.h"
 
-/* Shorter lists are gone through as they are. */
+/* Shorter lists are scanned completely. */
 #define LONG_LIST 16
 /* A name is rare when fewer than one in so many shapes need it. */
 #define RARE 8
@@ -154,6 +154,9 @@ static uint32_t needs_of(struct schedule_run *run, const struct schedule_list *l
 	return schedule_intern_add(&run->needs, key.at, key.count * sizeof(*key.at));
 }
 
+/* Indexes a list of shapes: the names and labels that it needs, and in a long list an anchor for
+ * each shape that has one (see schedule_requests.h). The counters of the run that find_names used
+ * are reset. */
 const struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 						      const struct schedule_list *list)
 {

@@ -49,7 +49,7 @@ void schedule_room_unload(struct schedule_room *room)
 
 /* ---- parts of GPUs ---- */
 
-/* How many parts of `amount`, below one GPU, the open and the whole GPUs take. */
+/* The number of parts of `amount`, below one GPU, that fit the open and the whole GPUs. */
 static int64_t parts_room(const struct schedule_room *room, int64_t amount)
 {
 	int64_t count = room->whole_gpus * (RESOURCE_UNIT / amount);
@@ -59,7 +59,7 @@ static int64_t parts_room(const struct schedule_room *room, int64_t amount)
 	return count;
 }
 
-/* Puts `count` GPUs with `left` free beside the others of that kind, the least free first. */
+/* Adds `count` GPUs with `left` free to the list of open GPUs, sorted by free amount. */
 static void open_add(struct schedule_room *room, int64_t left, int64_t count)
 {
 	size_t at = 0;
@@ -96,7 +96,8 @@ static int64_t parts_put(struct schedule_room *room, int64_t left, int64_t gpus,
 	return full + 1;
 }
 
-/* Ray's raylet fills the GPU with the least room that suffices. There is room for `count`. */
+/* Takes parts of GPUs as Ray's raylet does: from the GPU with the smallest sufficient free part.
+ * The caller ensures capacity for `count`. */
 static void parts_take(struct schedule_room *room, int64_t amount, int64_t count)
 {
 	while (count > 0) {
@@ -121,7 +122,7 @@ static void parts_take(struct schedule_room *room, int64_t amount, int64_t count
 	}
 }
 
-/* How many of one piece fit by whole GPUs and parts. */
+/* The number of units of one piece that fit by whole GPUs and parts. */
 static int64_t piece_room(const struct schedule_room *room, int64_t amount)
 {
 	int64_t whole = amount / RESOURCE_UNIT, part = amount % RESOURCE_UNIT;
@@ -145,7 +146,8 @@ static void piece_take(struct schedule_room *room, int64_t amount, int64_t count
 		parts_take(room, amount % RESOURCE_UNIT, count);
 }
 
-/* All bundles of a combined shape, in their order; nothing is changed when one finds no room. */
+/* Takes all bundles of a combined shape, in their order; changes nothing when one of them does not
+ * fit. */
 static bool pieces_take(struct schedule_room *room, const struct schedule_shape *shape)
 {
 	int64_t whole = room->whole_gpus;
@@ -188,7 +190,7 @@ static bool labels_allow(struct schedule_room *room, const struct schedule_shape
 	return true;
 }
 
-/* What is left of a name; an implicit resource that was never taken is 1. */
+/* The free amount of a name; an implicit resource that was never used has 1. */
 static int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
 {
 	int64_t available = room->available[name];
@@ -198,7 +200,7 @@ static int64_t schedule_room_available(const struct schedule_room *room, uint32_
 	return room->states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
 }
 
-/* How many units fit by the sums. */
+/* The number of units that fit by the sums. */
 static int64_t room_of(const struct schedule_room *room, const struct schedule_shape *shape,
 		       int64_t want)
 {
@@ -255,7 +257,7 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	return count;
 }
 
-/* ---- what it has become ---- */
+/* ---- the resulting state ---- */
 
 void schedule_room_terms(const struct schedule_room *room, double *ret_terms)
 {
@@ -279,6 +281,9 @@ static int compare_amounts(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
+/* Builds the state from the room: amounts with their new free values, implicit resources that were
+ * used for the first time, labels and open GPUs. Amounts are sorted by name, so that equal states
+ * get the same id. */
 uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
 {
 	struct schedule_state state = room->state;

@@ -1,7 +1,7 @@
-/* One node being filled: the room left on it, request kind by request kind, counted and not
- * stepped through. A room is loaded from a state, takes units, tells the score, and is unloaded
- * (or saved as the state that it has become). One room serves a whole run.
- * Follows Ray's SchedulingNode._try_schedule_one and _compute_score (autoscaler/v2/scheduler.py). */
+/* One node being filled: its free capacity, with units of equal requests placed arithmetically
+ * instead of one by one. A room is loaded from a state, takes units, computes the score, and is
+ * unloaded (or saved as a new state). One room serves a whole run. Follows Ray's
+ * SchedulingNode._try_schedule_one and _compute_score (autoscaler/v2/scheduler.py). */
 #ifndef CORE_SCHEDULE_SCHEDULE_ROOM_H
 #define CORE_SCHEDULE_SCHEDULE_ROOM_H
 
@@ -27,7 +27,7 @@ struct schedule_key {
 
 struct schedule_room {
 	struct schedule_states *states;
-	struct schedule_state state; /* what was loaded; its arrays are the states' */
+	struct schedule_state state; /* the loaded state; its arrays belong to the states */
 	bool loaded;
 	int64_t *total, *available; /* by name; -1: not there */
 	uint32_t *seen;             /* by name: stamp of the last count */
@@ -42,7 +42,7 @@ struct schedule_room {
 
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
 void schedule_room_load(struct schedule_room *room, uint32_t id);
-/* Places up to `want` units and returns how many found room. */
+/* Places up to `want` units and returns the number that fit. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);
 /* The terms of the amounts of the loaded state, in their order; -1: not counted. */
@@ -51,14 +51,14 @@ void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
 uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed);
 void schedule_room_unload(struct schedule_room *room);
 
-/* What stands on a node after `fill`. */
+/* The set of names and selectors placed on a node after `fill`. */
 uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,
 			      size_t fill_count);
-/* A key of which only what the node's type brings is set. */
+/* Sets the part of the key that the node's type defines, and clears the rest. */
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       struct schedule_key *key);
-/* The part of the key that the fill decides; minimum and average come with the rest. */
+/* Sets the part of the key that the fill defines; schedule_key_rest sets minimum and average. */
 void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 		       const struct schedule_list *list, const struct schedule_fill *fill,
 		       size_t fill_count, struct schedule_key *key);

@@ -126,7 +126,7 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
 
 	*ret_limit = SCHEDULE_LIMIT_NONE;
 	if (index == 0)
-		return 0; /* nobody launches heads */
+		return 0; /* heads are never launched */
 	bound(&permits, type->max_nodes - run->type_nodes[index], type->hosts,
 	      SCHEDULE_LIMIT_MAX_PER_TYPE, ret_limit);
 	bound(&permits, SCHEDULE_NEW_NODES_MAX - run->new_nodes, type->hosts,

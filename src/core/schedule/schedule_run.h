@@ -1,6 +1,6 @@
-/* One run of schedule(): the nodes it works on, in Ray's order, and what is left of the limits.
- * The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the stack
- * of schedule(); its memory is the scratch arena, results go to the caller's arena. */
+/* One run of schedule(): its nodes in Ray's order, and the remaining limits. The phases
+ * (schedule.c) change it; schedule_try does so only by committing. Lives on the stack of
+ * schedule(); its memory is the scratch arena, results are in the caller's arena. */
 #ifndef CORE_SCHEDULE_RUN_H
 #define CORE_SCHEDULE_RUN_H
 
@@ -8,7 +8,7 @@
 #include "core/schedule/schedule_order.h"
 #include "core/schedule/schedule_room.h"
 
-/* Placements of one phase; shared by nodes that got the same. */
+/* Placements of one phase; shared by nodes with the same ones. */
 struct schedule_chunk {
 	const struct schedule_chunk *before; /* of an earlier phase */
 	const struct schedule_placement *at;
@@ -20,14 +20,14 @@ struct schedule_work {
 	enum schedule_status status;
 	enum schedule_cause cause;
 	enum schedule_phase launch_phase;
-	bool cancelled;  /* a launch taken back: no part of the run any more */
+	bool cancelled;  /* a cancelled launch: no longer part of the run */
 	bool sorted;     /* by the phase of the maxima per type */
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed; /* of the source that is placed now; more of it: states_of, rests_of */
 	const struct schedule_chunk *placements;
 };
 
-/* What a shape needs of a name for each unit of the pivot of its list. */
+/* The need of a shape for a name per unit of the pivot of its list. */
 struct schedule_ratio {
 	double ratio;
 	uint32_t shape;
@@ -38,17 +38,17 @@ struct schedule_ratios {
 	uint32_t count;
 };
 
-/* What is done unlike Ray to launch fewer GPUs. */
+/* Differences from Ray's policy that may launch fewer GPUs. */
 struct schedule_policy {
-	bool spare_gpus;    /* of new nodes the one that leaves the smallest share of GPUs unused */
-	bool starting_last; /* running nodes are filled before those that start */
-	bool gpus_first;    /* of a list the requests with the most GPUs first */
+	bool spare_gpus;    /* of new nodes, the one with the smallest unused share of GPUs */
+	bool starting_last; /* running nodes are filled before starting ones */
+	bool gpus_first;    /* of a list, the requests with the most GPUs first */
 	bool demands_first; /* tasks and actors before placement groups */
-	bool fill_gpus;     /* of all nodes first the one that leaves the fewest of its free GPUs */
+	bool fill_gpus;     /* of all nodes, first the one with the fewest free GPUs left */
 	bool exact;         /* on nodes that are there: see schedule_exact */
-	const struct schedule_result *served; /* with exact: what it serves is to be placed */
+	const struct schedule_result *served; /* with exact: the placements to reproduce */
 	size_t *steps_left;                   /* with exact: of the whole search */
-	uint32_t shuffle; /* not 0: requests, and the types of nodes, in an order of this number */
+	uint32_t shuffle; /* not 0: seed of the order of requests and of node types */
 };
 
 struct schedule_run {
@@ -65,19 +65,19 @@ struct schedule_run {
 	struct schedule_ratios
 		*ratios; /* by name: of the try; empty of names that it does not need */
 	struct schedule_classes classes;
-	VEC(struct schedule_work) nodes;   /* the given ones in their order, then the new ones */
+	VEC(struct schedule_work) nodes;   /* given nodes in their order, then new ones */
 	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
 	VEC(uint32_t) new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
 	struct schedule_order order;
 	uint32_t *template_labels;                /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
-	int64_t *type_nodes; /* by type: nodes in the list, leaving ones included (trap T6) */
+	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones (trap T6) */
 	int64_t *launches;   /* by type */
-	int64_t budget;      /* GPU that may still be added; INT64_MAX: no ceiling */
+	int64_t budget;      /* GPU capacity that may still be added; INT64_MAX: no limit */
 	int64_t list_nodes, new_nodes; /* all, and those of this run */
 };
 
-/* The place of an item in the order `shuffle`. */
+/* The position of an item in the order of the seed `shuffle`. */
 static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 {
 	uint64_t mixed = (shuffle * UINT64_C(0x9e3779b97f4a7c15)) ^ (item + 1);
@@ -87,7 +87,7 @@ static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 	return (uint32_t)(mixed >> 32);
 }
 
-/* Of a node, or of one that a try is to launch. */
+/* The position of a node; new nodes of a try follow all others. */
 static inline uint64_t schedule_run_place(const struct schedule_run *run, uint32_t node)
 {
 	if (node < run->nodes.count)
@@ -109,12 +109,12 @@ static inline uint32_t schedule_run_placed(const struct schedule_run *run, uint3
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);
-/* Starts a source: constraints see all of every node (totals), demands what is available. */
+/* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
-/* How many replicas of the type may be launched now, and what stands in the way of more. */
+/* The number of replicas of the type that may be launched now, and the limit that prevents more. */
 int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
 			     enum schedule_limit *ret_limit);
-/* The same for min_nodes, which Ray holds against no maximum. */
+/* The same for min_nodes, which Ray does not limit by any maximum. */
 int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index);
 /* Counts replicas against the limits. */
 void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);

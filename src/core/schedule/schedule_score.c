@@ -1,4 +1,4 @@
-/* How Ray compares the nodes that it could fill next: the second half of schedule_room.h. */
+/* Ray's comparison of the nodes that it could fill next: the second part of schedule_room.h. */
 #include "core/schedule/schedule_room.h"
 
 #include "base/sort.h"
@@ -10,7 +10,7 @@ static int compare_names(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* True for the first call of a round with this name. */
+/* True for the first call with this name since the stamp changed. */
 static bool first_seen(struct schedule_room *room, uint32_t name)
 {
 	if (room->seen[name] == room->stamp)

@@ -5,11 +5,11 @@
 #include "core/model/cpu_budget.h"
 #include "core/schedule/schedule_phases.h"
 
-/* What the packings of one search may cost together: about nodes times kinds of requests, by which a
- * packing's time goes. */
+/* Limit of the cost of all packings of one search, in nodes times kinds of requests, to which the
+ * time of a packing is proportional. */
 #define SEARCH_WORK_MAX ((size_t)200000)
 #define SEARCH_RUNS_MIN 4
-/* The same for steps of schedule_exact, and for choices of launches that are gone through. */
+/* The same for steps of schedule_exact, and for enumerated choices of launches. */
 #define SEARCH_STEPS_MAX ((size_t)200000)
 #define SEARCH_CHOICES_MAX ((size_t)20000)
 #define CONFIRM_ROUNDS 6
@@ -46,8 +46,8 @@ const struct schedule_policy SCHEDULE_SEARCH_POLICIES[] = {
 
 #define POLICY_COUNT (sizeof(SCHEDULE_SEARCH_POLICIES) / sizeof(*SCHEDULE_SEARCH_POLICIES))
 
-/* How many of them are worth their time, by nodes. The next decision has the launches among its
- * nodes: the same nodes in all, the same trials. */
+/* The number of policies to try, by nodes. The next decision counts the launches among its nodes:
+ * the same total of nodes, the same trials. */
 size_t schedule_search_policies(size_t nodes)
 {
 	if (nodes > 2000)
@@ -131,8 +131,8 @@ static __int128 gpus_left(const struct schedule_problem *problem,
 	return sum;
 }
 
-/* Is no more left over in a than in b, of gangs and constraints each by itself, of requests all
- * together, in number and in GPUs? */
+/* Whether `a` leaves at most as much over as `b`: of gangs and constraints one by one, of requests
+ * in total, by number and by GPUs. */
 static bool leaves_no_more_in_all(const struct schedule_problem *problem,
 				  const struct schedule_result *a, const struct schedule_result *b)
 {
@@ -142,8 +142,8 @@ static bool leaves_no_more_in_all(const struct schedule_problem *problem,
 	       gpus_left(problem, a) <= gpus_left(problem, b);
 }
 
-/* A result that launches only what minReplicas asks for need not serve the same requests as Ray's
- * policy, only as many: nothing is launched to serve others instead. */
+/* A result with only the launches of minReplicas need not serve the same requests as Ray's policy,
+ * only as many: other requests do not justify launches. */
 static bool serves_enough(const struct schedule_search *search,
 			  const struct schedule_result *result, const struct schedule_result *ray)
 {
@@ -166,9 +166,9 @@ static bool schedule_search_launches(const struct schedule_problem *problem,
 
 /* ---- confirming ---- */
 
-/* Will the next decision be content with this result? It compares with what Ray's policy serves
- * then, which can be more while maxima leave something over. If not, the launches become those that
- * the next decision would come to. */
+/* Whether the next decision keeps this result. It compares with the requests that Ray's policy
+ * serves then, which can be more while maxima leave some over. If not, the launches are set to
+ * those that the next decision would choose. */
 static bool lasts(struct schedule_search *search, const struct schedule_result *result,
 		  int64_t *launches, struct arena *arena)
 {
@@ -238,8 +238,8 @@ static void choose(struct schedule_search *search, const struct schedule_policy 
 	       search->problem->type_count * sizeof(*result->launches));
 }
 
-/* Tries the launches with one policy. A trial that needs fewer of them is tried with those alone, one
- * that does not last with those that the next decision would add. */
+/* Confirms the launches with one policy. If a trial needs fewer launches, those are tried next; if
+ * its result does not last, the launches that the next decision would add are included. */
 bool schedule_search_confirm_policy(struct schedule_search *search, const int64_t *launches,
 				    const struct schedule_policy *policy)
 {
@@ -311,7 +311,7 @@ static int64_t gpus_of_bundle(const struct ray_request *bundle)
 	return 0;
 }
 
-/* GPUs that Ray's policy hands out to demand, less those that are free: no packing adds fewer. */
+/* GPUs that Ray's policy allocates to demand, minus the free ones: no packing adds fewer. */
 static __int128 least_gpus(const struct schedule_search *search)
 {
 	const struct schedule_problem *problem = search->problem;

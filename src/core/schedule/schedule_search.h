@@ -1,5 +1,5 @@
-/* What a search for launches with fewer GPUs knows, and how it judges a choice of launches: see
- * schedule_fewest, which makes the search. A choice counts only when a trial has confirmed it.
+/* The state of a search for launches with fewer GPUs, and its rating of a choice of launches: see
+ * schedule_fewest, which performs the search. A choice counts only when a trial has confirmed it.
  * Lives in the scratch arena of one search. */
 #ifndef CORE_SCHEDULE_SCHEDULE_SEARCH_H
 #define CORE_SCHEDULE_SCHEDULE_SEARCH_H
@@ -17,7 +17,7 @@ struct schedule_choice {
 struct schedule_search {
 	const struct schedule_problem *problem;
 	struct arena *scratch;
-	const struct schedule_result *ray; /* what has to be served at least */
+	const struct schedule_result *ray; /* the result to reach at least */
 	struct schedule_trial trial;
 	struct schedule_choice best;
 	int64_t *most; /* by type: launches that the limits allow */
@@ -29,20 +29,20 @@ struct schedule_search {
 extern const struct schedule_policy SCHEDULE_SEARCH_RAY;
 extern const struct schedule_policy SCHEDULE_SEARCH_POLICIES[];
 
-/* How many of the policies are worth their time, by nodes of the problem and launches together. */
+/* The number of policies to try, by nodes of the problem and launches together. */
 size_t schedule_search_policies(size_t nodes);
 
 /* problem, scratch and ray are set. */
 void schedule_search_init(struct schedule_search *search);
 
 __int128 schedule_search_gpus(const struct schedule_problem *problem, const int64_t *launches);
-/* Is no more left over in a than in b, of anything? */
+/* Whether `a` leaves at most as much over as `b` of every request. */
 bool schedule_search_serves(const struct schedule_problem *problem, const struct schedule_result *a,
 			    const struct schedule_result *b);
-/* What is left over in all. */
+/* The number of units left over. */
 __int128 schedule_search_left(const struct schedule_problem *problem,
 			      const struct schedule_result *result);
-/* Would so many GPUs and so much left over be better than the best? */
+/* Whether this number of GPUs with this rest is better than the best. */
 bool schedule_search_is_better(const struct schedule_search *search, __int128 gpus, __int128 left);
 
 struct schedule_result *schedule_search_trial(struct schedule_search *search,

@@ -4,7 +4,7 @@
 
 #include "base/sort.h"
 
-/* Encodes what the request asks for: first what breaks ties of the sort, then the bundle. */
+/* Encodes the request: first the tie-breakers of the sort, then the bundle. */
 static void encode_shape(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	const struct ray_request *request = shape->request;
@@ -76,8 +76,8 @@ static const struct bundle_entry *find_gpu(const struct ray_request *request)
 	return NULL;
 }
 
-/* Those of a combined shape stay in the order of the bundles: a raylet prepares them in that order, and
- * takes 0.4, 0.4, 0.6, 0.6 on two GPUs for too much (seen with Ray 2.60). */
+/* The pieces of a combined shape stay in the order of the bundles: a raylet prepares them in that
+ * order, and rejects 0.4, 0.4, 0.6, 0.6 on two GPUs (seen with Ray 2.60). */
 static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	struct schedule_piece *pieces;
@@ -126,7 +126,7 @@ static size_t first_selector_count(const struct ray_request *request)
 	return request->selector_count ? request->selectors[0].count : 0;
 }
 
-/* Ray's order of trying, descending: negative when a comes first. */
+/* Ray's order of requests, descending: negative when a comes first. */
 static int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b)
 {
 	size_t first, second;
@@ -211,7 +211,7 @@ struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 	struct builder builder = { .words = words };
 
 	schedule_intern_init(&builder.identities, words->arena);
-	/* Growing would leave the smaller arrays behind in the arena. */
+	/* The size is known; growth would leave the smaller arrays in the arena. */
 	builder.shapes.at = arena_array(words->arena, count + 1, sizeof(*builder.shapes.at));
 	builder.shapes.capacity = count + 1;
 	for (size_t i = 0; i < count; i++) {

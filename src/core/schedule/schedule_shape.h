@@ -1,7 +1,7 @@
-/* Requests of a problem in canonical form: equal requests of a list are one shape with a count,
- * shapes stand in the order in which Ray tries them (scheduler.py _sort_resource_request, ties
- * broken by content and never by the position in the list). Live in the vocabulary's arena.
- * Must not be asked about nodes: see schedule_state. */
+/* Requests of a problem in canonical form: equal requests of a list are one shape with a count, and
+ * shapes are in the order in which Ray tries them (scheduler.py _sort_resource_request, ties broken
+ * by content and never by the position in the list). Live in the vocabulary's arena. Must not
+ * depend on nodes: see schedule_state. */
 #ifndef CORE_SCHEDULE_SCHEDULE_SHAPE_H
 #define CORE_SCHEDULE_SCHEDULE_SHAPE_H
 
@@ -12,12 +12,12 @@ struct schedule_need {
 	int64_t amount; /* above 0 */
 };
 
-/* A part of a GPU amount that one request brings: parts below 1 share a GPU, they never span two. */
+/* A part of a request's GPU amount: parts below 1 share a GPU and never span two. */
 struct schedule_piece {
 	int64_t amount, count;
 };
 
-/* Where the units of a shape come from. */
+/* The source of the units of a shape. */
 struct schedule_entry {
 	size_t index; /* into the received list; of gangs: the gang */
 	const struct ray_request *bundle;
@@ -29,7 +29,7 @@ struct schedule_shape {
 	const struct schedule_need *needs; /* ascending names */
 	uint32_t need_count;
 	uint32_t selector;           /* id of vocabulary.selectors, 0: none */
-	const uint32_t *anti_labels; /* ids of vocabulary.labels: not beside its own kind */
+	const uint32_t *anti_labels; /* ids of vocabulary.labels: not with its own kind */
 	uint32_t anti_label_count;
 	bool new_only, impossible;
 	bool combined; /* STRICT_PACK bundles summed to one request */
@@ -39,7 +39,7 @@ struct schedule_shape {
 	int64_t count;
 	VEC(struct schedule_entry) entries;
 	__int128 sum;            /* of the bundle's amounts: sort key */
-	const uint32_t *content; /* what breaks ties of the sort */
+	const uint32_t *content; /* tie-breakers of the sort */
 	uint32_t content_count;
 };
 
@@ -48,7 +48,7 @@ struct schedule_list {
 	size_t count;
 };
 
-/* How much of a name one unit needs. */
+/* The need of one unit for a name. */
 static inline int64_t schedule_shape_need(const struct schedule_shape *shape, uint32_t name)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++)
@@ -57,7 +57,7 @@ static inline int64_t schedule_shape_need(const struct schedule_shape *shape, ui
 	return 0;
 }
 
-/* Of a constraint or of the demands. */
+/* The list of a constraint or of the demands. */
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count);
 /* The bundles of gang `index` of the problem in one of its choices, those with the same affinity

@@ -31,7 +31,7 @@ static void key_add_double(struct schedule_states *states, double value)
 	key_add(states, bits);
 }
 
-/* Whole units are divided as such: that is exact where Ray's doubles are. */
+/* Divides whole units as such, which is exact where Ray's doubles are. */
 double schedule_term(int64_t total, int64_t available)
 {
 	int64_t used;
@@ -195,7 +195,7 @@ static uint32_t rest_add(struct reading *reading)
 	return id;
 }
 
-/* A worker whose GPUs are all free lays out parts GPU by GPU; of others only the sum is known. */
+/* A worker whose GPUs are all free assigns parts GPU by GPU; of others only the sum is known. */
 static void set_gpus(struct schedule_states *states, struct schedule_state *state,
 		     struct schedule_open_gpus *open)
 {
@@ -246,7 +246,7 @@ uint32_t schedule_state_of(struct schedule_states *states, const struct schedule
 	return schedule_state_add(states, &state);
 }
 
-/* ---- what was placed ---- */
+/* ---- placed names and selectors ---- */
 
 uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed)
 {

@@ -1,8 +1,8 @@
-/* What the packing knows of a node, as interned values: nodes in the same state take the same
- * requests, so a state is tried once for all of them. Only names and labels that some request
- * mentions tell states apart; of the other resources a short summary is kept for the score.
- * Made and owned by one run (its scratch arena); states never change, a placement leads to
- * another state. Placing itself is schedule_room, comparing candidates schedule_score. */
+/* A node in the packing, as interned values: nodes in the same state accept the same requests, so a
+ * state is tried once for all of them. Only names and labels that some request mentions distinguish
+ * states; the other resources are summarized for the score. Made and owned by one run (its scratch
+ * arena); states never change, a placement leads to another state. schedule_room places,
+ * schedule_score compares candidates. */
 #ifndef CORE_SCHEDULE_SCHEDULE_STATE_H
 #define CORE_SCHEDULE_SCHEDULE_STATE_H
 
@@ -13,15 +13,15 @@ struct schedule_amount {
 	int64_t total, available; /* -1: no such key, which is not 0 (trap T8) */
 };
 
-/* GPUs of which a part is taken: `count` of them have `free` left. */
+/* Partly used GPUs: `count` of them have `free` left. */
 struct schedule_open_gpus {
 	int64_t free, count;
 };
 
 struct schedule_state {
-	uint32_t type;   /* SCHEDULE_ID_NONE: its group is gone */
+	uint32_t type;   /* SCHEDULE_ID_NONE: its group was removed */
 	uint32_t labels; /* label set */
-	uint32_t placed; /* of running nodes; others are told apart by capacity alone, as in Ray's
+	uint32_t placed; /* of running nodes; others differ by capacity alone, as in Ray's
 			  * NodeStateCache */
 	bool running, head, joined, accelerator;
 	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus count */
@@ -35,9 +35,9 @@ struct schedule_state {
 	int64_t whole_gpus;
 };
 
-/* Resources of a node that nobody asks for: they count in the score and never change. */
+/* Resources of a node that no request mentions: they count in the score and never change. */
 struct schedule_rest_term {
-	uint32_t before; /* it stands before this name in the order of names */
+	uint32_t before; /* the first requested name after it in the order of names */
 	double term;
 };
 
@@ -49,9 +49,10 @@ struct schedule_rest {
 	double sum;
 };
 
-/* What stands on a node from earlier phases of the same source; it stays in the score. */
+/* Names and selectors placed on a node in earlier phases of the same source; they stay in the
+ * score. */
 struct schedule_placed {
-	const uint32_t *names; /* asked for with an amount above 0, ascending */
+	const uint32_t *names; /* requested with an amount above 0, ascending */
 	uint32_t name_count;
 	const uint32_t *selectors; /* in the order of placement, without repetition */
 	uint32_t selector_count;
@@ -64,23 +65,23 @@ struct schedule_states {
 	struct schedule_intern keys, label_sets, rest_keys, placed_keys;
 	VEC(struct schedule_state) states; /* by id */
 	VEC(struct schedule_rest) rests;
-	VEC(struct schedule_placed) placed; /* 0: nothing */
+	VEC(struct schedule_placed) placed; /* 0: none */
 	VEC(int16_t *) ranks; /* by label set: by selector, -1 unknown; see schedule_label_rank */
 	size_t rank_count;    /* cells in ranks */
-	size_t rank_width;    /* selector lists: all are known before the first rank is asked for */
+	size_t rank_width;    /* number of selector lists, complete before the first rank */
 	VEC(uint64_t) key;    /* scratch */
 };
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
 
-/* What makes a node: total and what is free of it for the source that is placed. */
+/* Input of a state: the total, and its free part for the current source. */
 struct schedule_node_view {
 	uint32_t type, labels;
 	bool running, head, joined;
 	const struct resources *total, *available;
 };
 
-/* The state of a node on which nothing was placed, and its rest. */
+/* The state of a node without placements, and its rest. */
 uint32_t schedule_state_of(struct schedule_states *states, const struct schedule_node_view *view,
 			   uint32_t *ret_rest);
 /* Interns a state; `state`'s arrays are copied when it is new. */

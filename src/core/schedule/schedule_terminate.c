@@ -4,7 +4,7 @@
 
 #include "base/sort.h"
 
-/* Nodes that go together. */
+/* Nodes that are terminated together. */
 struct replica {
 	VEC(uint32_t) nodes;
 };
@@ -36,7 +36,7 @@ static bool is_head(const struct schedule_run *run, uint32_t node)
 	return given && given->head;
 }
 
-/* The nodes of a launch go together as well: they stand one after the other. */
+/* The nodes of one launch, which are consecutive, also form replicas. */
 static bool replica_key(const struct schedule_run *run, uint32_t node, size_t *new_nodes,
 			size_t *ret_key)
 {
@@ -75,7 +75,7 @@ static void find_replicas(struct schedule_run *run, struct replicas *replicas)
 	}
 }
 
-/* The nodes that go with this one, itself included. `alone` is storage for one. */
+/* The nodes that are terminated with this one, itself included. `alone` is storage for one. */
 static const uint32_t *group_of(const struct replicas *replicas, uint32_t node, uint32_t *alone,
 				size_t *ret_count)
 {
@@ -136,7 +136,7 @@ static int compare_ranks(const void *a, const void *b)
 	return (first->used > second->used) - (first->used < second->used);
 }
 
-/* The first head goes to the end: it is never chosen. */
+/* The first head moves to the end: it is never chosen. */
 static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, bool head_last)
 {
 	struct rank *ranks = arena_array(run->scratch, count + 1, sizeof(*ranks));
@@ -158,7 +158,7 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
 
 /* ---- above a maximum ---- */
 
-/* What one phase makes of the list. */
+/* The list of nodes after one phase: chosen ones, then the rest. */
 struct sorting {
 	struct schedule_run *run;
 	struct replicas replicas;
@@ -242,7 +242,7 @@ static void choose(struct sorting *sorting, const uint32_t *nodes, size_t count,
 	}
 }
 
-/* Sorts out what choose left of these nodes. */
+/* Separates the nodes that were chosen from the rest; drops cancelled ones. */
 static void sort_out(struct sorting *sorting, const uint32_t *nodes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -352,7 +352,7 @@ static bool is_idle(const struct schedule_run *run, uint32_t index)
 	       node->idle_ms > node->idle_timeout_ms && !work->placements;
 }
 
-/* Nodes of each type that stay; the last cell is for types that are gone. */
+/* Kept nodes of each type; the last cell is for removed types. */
 static int64_t *count_staying(const struct schedule_run *run)
 {
 	size_t types = run->problem->type_count;

@@ -44,7 +44,7 @@ static struct schedule_node starting_node(const struct schedule_problem *problem
 		.total = kind->resources,
 		.available = kind->resources,
 		.labels = kind->labels,
-		/* Those of the problem are numbered from 0. */
+		/* Replicas of the problem are numbered from 0. */
 		.replica = SCHEDULE_NO_INDEX - (kind->hosts > 1 ? 1 + (size_t)replica : 0),
 	};
 }
@@ -113,7 +113,7 @@ static bool any_placed(const struct schedule_node_result *nodes, int64_t count)
 	return false;
 }
 
-/* One replica that is to be launched, after those that are there. */
+/* Adds one replica to launch, after the existing nodes. */
 static void add_launches(const struct schedule_trial *trial, struct schedule_result *result,
 			 const struct schedule_node_result *nodes, int64_t count)
 {

@@ -1,7 +1,7 @@
-/* Would so many new nodes of each type do? A trial packs a problem with a number of launches that is
- * given, with the new nodes among those that start, which is what the next decision will see: what a
- * trial finds good is found good again by that decision, which then launches nothing.
- * Made for schedule_fewest; lives in the caller's arena. */
+/* Whether a given number of new nodes of each type serves the demand. A trial packs the problem
+ * with these launches, with the new nodes among the starting ones, as the next decision will see
+ * them: a result that a trial confirms is confirmed again by that decision, which then launches
+ * nothing. Made for schedule_fewest; lives in the caller's arena. */
 #ifndef CORE_SCHEDULE_SCHEDULE_TRIAL_H
 #define CORE_SCHEDULE_SCHEDULE_TRIAL_H
 
@@ -11,14 +11,15 @@
 struct schedule_trial {
 	const struct schedule_problem *problem;
 	int64_t *given;   /* by type: nodes of the problem */
-	int64_t *minimum; /* by type: launches that minReplicas asks for */
+	int64_t *minimum; /* by type: launches required by minReplicas */
 };
 
-/* `ray` is the outcome under Ray's policy: it tells which launches the minimum needs. */
+/* `ray` is the result under Ray's policy: it contains the launches for the minimum. */
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena);
 /* Packs with exactly `launches` new nodes by type, at least trial->minimum and within the limits.
- * The result is one of the trial's problem; its launches are fewer where new nodes are of no use. */
+ * The result is one of the trial's problem; its launches are fewer where new nodes are of no
+ * use. */
 struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
 					   const int64_t *launches,
 					   const struct schedule_policy *policy,

@@ -6,7 +6,7 @@
 #include "core/schedule/schedule_candidate.h"
 #include "core/schedule/schedule_exact.h"
 
-/* Nodes that got the same fill one after the other. */
+/* Consecutive nodes with the same fill. */
 struct batch {
 	uint32_t state, placed; /* before */
 	const struct schedule_fill *fill;
@@ -24,7 +24,7 @@ struct attempt {
 	struct {
 		const struct schedule_entry *entry;
 		int64_t left; /* of it */
-	} * cursors;          /* by shape: where the next unit comes from */
+	} * cursors;          /* by shape: the entry of the next unit */
 };
 
 static bool is_like(const struct batch *batch, const struct schedule_candidate *c)
@@ -75,8 +75,8 @@ static uint32_t new_node(struct schedule_run *run, size_t type)
 	return (uint32_t)(run->nodes.count + run->new_types.count - 1);
 }
 
-/* Launches what Ray would launch next of one type; the nodes of a replica that stay empty are
- * filled before anything else is launched. */
+/* Launches the node that Ray would launch next of one type; the other nodes of its replica are
+ * filled before the next launch. */
 static void launch_best(struct attempt *attempt, struct schedule_candidate *best)
 {
 	struct schedule_run *run = attempt->run;
@@ -127,7 +127,7 @@ static int64_t left_in(const struct schedule_result *result,
 	return result->demands[index].count;
 }
 
-/* Units of the shape that policy.served has a place for. */
+/* Units of the shape that policy.served places. */
 static int64_t served_units(const struct attempt *attempt, const struct schedule_shape *shape)
 {
 	int64_t units = shape->count;
@@ -141,8 +141,8 @@ static int64_t served_units(const struct attempt *attempt, const struct schedule
 	return units;
 }
 
-/* What another packing serves, on nodes that are there, by going back where filling the best first
- * does not do. */
+/* Places the requests that another packing serves on existing nodes, by backtracking where filling
+ * the best node first fails. */
 static bool fill_exactly(struct attempt *attempt)
 {
 	struct schedule_run *run = attempt->run;
@@ -190,7 +190,7 @@ static void emit(struct attempt *attempt, struct schedule_placement *placement,
 	};
 }
 
-/* How many placements a node's fill makes at most, now. */
+/* An upper bound of the placements of a node's fill at this point. */
 static size_t placement_bound(const struct attempt *attempt, const struct batch *batch)
 {
 	size_t count = 0;
@@ -205,8 +205,8 @@ static size_t placement_bound(const struct attempt *attempt, const struct batch 
 	return count;
 }
 
-/* Hands out the units of one node; for the next `same` nodes as well, which needs all of them to
- * come from the same entries. */
+/* Assigns entries to the units of one node, and of the next `same` nodes if all units come from the
+ * same entries. */
 static struct schedule_chunk *hand_out(struct attempt *attempt, const struct batch *batch,
 				       int64_t same)
 {
@@ -242,7 +242,7 @@ static struct schedule_chunk *hand_out(struct attempt *attempt, const struct bat
 	return chunk;
 }
 
-/* How many nodes in a row get their units from the entries that are begun. */
+/* The number of consecutive nodes whose units come from the current entries. */
 static int64_t same_entries(const struct attempt *attempt, const struct batch *batch, int64_t limit)
 {
 	for (size_t i = 0; i < batch->fill_count; i++) {
@@ -257,6 +257,9 @@ static int64_t same_entries(const struct attempt *attempt, const struct batch *b
 	return limit > 1 ? limit : 1;
 }
 
+/* Commits a batch: nodes of one state with the same fill. The state after the fill is computed once
+ * for all of them; consecutive nodes whose units come from the same entries share one chunk of
+ * placements. */
 static void keep_batch(struct attempt *attempt, const struct batch *batch)
 {
 	struct schedule_run *run = attempt->run;
@@ -296,7 +299,7 @@ static void keep_batch(struct attempt *attempt, const struct batch *batch)
 	schedule_class_rank(run, state);
 }
 
-/* What the requests ask for counts in the scores of later ones. */
+/* Marks the names of the requests: they count in the scores of later ones. */
 static void keep_names(struct schedule_run *run, const struct schedule_requests *requests)
 {
 	struct schedule_classes *classes = &run->classes;
@@ -345,7 +348,7 @@ static void keep(struct attempt *attempt)
 			schedule_class_rank(run, run->template_state[run->new_types.at[i]]);
 }
 
-/* Gives the chosen nodes back to their classes. */
+/* Returns the chosen nodes to their classes. */
 static void undo(struct attempt *attempt)
 {
 	struct schedule_run *run = attempt->run;
@@ -365,7 +368,7 @@ static void undo(struct attempt *attempt)
 		}
 }
 
-/* ---- what is left ---- */
+/* ---- units left over ---- */
 
 static bool serves(struct schedule_run *run, size_t type, const struct schedule_shape *shape)
 {
@@ -377,7 +380,8 @@ static bool serves(struct schedule_run *run, size_t type, const struct schedule_
 	return taken;
 }
 
-/* Which of two limits a user would rather hear of: the one that passes by itself or by an option. */
+/* Rank of a limit for messages: the user sees the one that ends by itself or can be changed by an
+ * option. */
 static int limit_weight(enum schedule_limit limit)
 {
 	static const int WEIGHTS[] = {
@@ -431,6 +435,9 @@ static struct schedule_try_left find_left(struct attempt *attempt)
 	return left;
 }
 
+/* Places a list: first on existing nodes (exactly, if the policy asks for it), then on new ones.
+ * The limits are saved before; an atomic try with units left over restores them and undoes its
+ * launches and placements. */
 struct schedule_try_left schedule_try(struct schedule_run *run,
 				      const struct schedule_requests *requests,
 				      const struct schedule_try_source *source)

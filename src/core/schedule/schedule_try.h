@@ -15,14 +15,15 @@ struct schedule_try_source {
 
 /* Per shape of the list, in the run's scratch arena. */
 struct schedule_try_left {
-	int64_t *counts; /* units that found no place; of an atomic try all or none */
+	int64_t *counts; /* units not placed; of an atomic try all or none */
 	enum schedule_limit *limits;
 	size_t *limit_types;
 	bool any;
 };
 
-/* Makes the classes before the first try of a kind: schedule_classes_make. Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic
- * try that leaves something changes nothing. */
+/* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
+ * that leaves units over changes nothing. schedule_classes_make must be called before the first try
+ * of a kind. */
 struct schedule_try_left schedule_try(struct schedule_run *run,
 				      const struct schedule_requests *requests,
 				      const struct schedule_try_source *source);

@@ -64,6 +64,7 @@ bool schedule_is_accelerator(const struct schedule_problem *problem, const char 
 	return false;
 }
 
+/* Adds the names and labels that a request mentions, and records fractional GPU amounts. */
 static void collect_request(struct schedule_vocabulary *words, const struct ray_request *request)
 {
 	cpu_budget_step(words->problem->cpu_budget);
