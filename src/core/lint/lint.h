@@ -1,7 +1,7 @@
-/* What is wrong, or likely not meant, in one RayCluster: findings by rule, each with the line to write.
- * Pure; reads the decoded object, so a rule that needs the JSON itself (a number where a string belongs)
- * is the decoder's, codec/objects/lint_document. Everything lives in the arena.
- * Must not decide anything: what a decision makes of the same fields is capacity's. */
+/* Errors and likely mistakes in one RayCluster: findings by rule, each with the line to write.
+ * Pure; reads the decoded object, so a rule that needs the JSON itself (a number in place of a
+ * string) is in the decoder, codec/objects/lint_document. Everything lives in the arena. Must not
+ * decide anything: how a decision uses the same fields is defined by capacity. */
 #ifndef CORE_LINT_LINT_H
 #define CORE_LINT_LINT_H
 
@@ -18,12 +18,13 @@
 struct lint_finding {
 	enum lint_severity severity;
 	const char *rule; /* "gpu-toleration-missing": of core/lint/lint_rule.h */
-	/* From the RayCluster's root: "spec.workerGroupSpecs[0].template.spec.containers[0]
-	 * .resources.limits["nvidia.com/gpu"]"; names that are no plain words in ["..."], as
-	 * lint_path_member() writes them. What is missing: the path of the object that lacks it. */
+	/* From the RayCluster's root:
+	 * "spec.workerGroupSpecs[0].template.spec.containers[0].resources.limits["nvidia.com/gpu"]";
+	 * names that are not plain words are in ["..."], as lint_path_member() writes them. For a
+	 * missing field: the path of the object that lacks it. */
 	const char *path;
-	const char *message; /* what is wrong and what comes of it */
-	const char *fix; /* the line or lines of YAML to write; "" when there is none to write */
+	const char *message; /* the error and its effect */
+	const char *fix;     /* the line or lines of YAML to write; "" for none */
 };
 
 struct lint_findings {
@@ -33,19 +34,21 @@ struct lint_findings {
 struct lint_context {
 	const struct device_table *devices;
 	const struct settings *settings;
-	bool nodes_known; /* else selector-matches-no-node does not speak */
+	bool nodes_known; /* else selector-matches-no-node is not checked */
 	const struct node *nodes;
 	size_t node_count;
-	/* The annotation rayscaler.dev/request-resources as codec/objects/request_resources parses it (core
-	 * cannot read JSON). Both unset: there is none, or nobody looked. */
+	/* The annotation rayscaler.dev/request-resources as codec/objects/request_resources parses
+	 * it (core cannot read JSON). Both unset: there is none, or it was not checked. */
 	const struct ray_constraint *annotation_request;
-	const char *annotation_problem; /* why it cannot be parsed; NULL or "" for nothing */
+	const char *annotation_problem; /* why it cannot be parsed; NULL or "": it can */
 };
 
-/* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule table. */
+/* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule
+ * table. */
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
 		  struct arena *arena, struct lint_findings *findings);
-/* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the arena. */
+/* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the
+ * arena. */
 void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
 		      struct arena *arena, struct lint_digest *ret_digest);
 

@@ -53,7 +53,7 @@ static bool is_device(const struct lint_subject *subject, const struct quantity 
 	return device_find(subject->context->devices, quantity->name) != NULL;
 }
 
-/* The number and a unit that Kubernetes has, as far as the text lets one guess: "4GB" is 4G. */
+/* The number with the Kubernetes unit that was probably meant: 4G for "4GB". */
 static const char *guessed(struct arena *arena, const char *text)
 {
 	static const char units[] = "kKmMgGtTpPeE", meant[] = "kkMMGGTTPPEE";
@@ -142,7 +142,7 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 	fix = arena_printf(subject->arena, "%s: %s", quantity->name,
 			   quantity->valid ? quantity->text :
 					     guessed(subject->arena, quantity->text));
-	/* The finding stands at the request; the line to write is one of the limits. */
+	/* The finding is at the request; the line to write is one of the limits. */
 	if (limits->count == 0)
 		lint_place(subject, path, "limits", false, &fix);
 	lint_say(subject, LINT_RULE_GPU_REQUEST_WITHOUT_LIMIT, member(subject, list, quantity), fix,
@@ -195,7 +195,7 @@ void lint_gpu_obsolete_resource(struct lint_subject *subject)
 	each_amount(subject, look_for_obsolete);
 }
 
-/* Once for each container and name: requests are looked at where limits do not have it. */
+/* Reports once for each container and name: requests count where limits do not have the name. */
 static void look_for_second(struct lint_subject *subject, const struct list *list,
 			    const struct quantity *quantity)
 {

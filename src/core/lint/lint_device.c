@@ -5,7 +5,7 @@
 #include "core/capacity/start_params.h"
 #include "core/lint/lint_subject.h"
 
-/* Of one Inferentia2 or Trainium device. */
+/* Cores of one Inferentia2 or Trainium device. */
 #define CORES_OF_NEURON_DEVICE 2
 #define LINE_BYTES_MAX ((size_t)64 << 10)
 
@@ -14,7 +14,7 @@ static bool begins_with(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* A resource of the user's own name, such as a MIG profile or a share of memory. */
+/* A custom resource, such as a MIG profile or a share of memory. */
 static bool has_custom_resource(const struct lint_subject *subject)
 {
 	static const char *const others[] = {
@@ -34,7 +34,7 @@ static bool has_custom_resource(const struct lint_subject *subject)
 	return false;
 }
 
-/* Does the group itself say how many GPUs its workers have? */
+/* Whether the group itself declares the GPUs of its workers. */
 static bool declares_gpus(const struct lint_subject *subject)
 {
 	if (labels_value(subject->start_params, "num-gpus") != NULL)
@@ -48,8 +48,8 @@ static bool declares_gpus(const struct lint_subject *subject)
 	return false;
 }
 
-/* The custom resources as rayStartParams has them, with one more unless `name` is NULL; in the form that
- * KubeRay reads as well. */
+/* The custom resources as rayStartParams has them, with one more unless `name` is NULL; in the form
+ * that KubeRay reads as well. */
 static const char *custom_line(struct lint_subject *subject, const char *name, long long amount)
 {
 	const char *text = labels_value(subject->start_params, "resources");
@@ -68,7 +68,7 @@ static const char *custom_line(struct lint_subject *subject, const char *name, l
 		       arena_printf(subject->arena, "resources: \"'{%s}'\"", buf_string(&line));
 }
 
-/* Where the group declares `amount` of Ray's resource `name`, and the line for it. */
+/* The path at which the group declares `amount` of Ray's resource `name`, and the line for it. */
 static const char *declare(struct lint_subject *subject, const char *name, long long amount,
 			   const char **ret_fix)
 {
@@ -118,7 +118,7 @@ static void say_unknown(struct lint_subject *subject, const struct quantity *qua
 		 subject->title, quantity->text, quantity->name, ray, hint);
 }
 
-/* KubeRay would tell Ray of it, but gives up where it cannot read the custom resources. */
+/* KubeRay would pass it to Ray, but does not, because it cannot parse the custom resources. */
 static bool is_untold(const struct lint_subject *subject, const char *resource)
 {
 	const struct device_model *device = &subject->capacity.device;
@@ -140,7 +140,8 @@ static void say_untold(struct lint_subject *subject, const struct quantity *quan
 		quantity->name, subject->title, device_ray_resource(quantity->name));
 }
 
-/* Of each kind the first that it has, and the first that KubeRay knows. */
+/* Reports the first device of each kind that KubeRay does not count, and the first one that it
+ * counts and does not pass to Ray, or passes as a MIG profile. */
 void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
@@ -163,7 +164,7 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 	}
 }
 
-/* What KubeRay would count of the container: the first key by name that is a GPU's. */
+/* The limit that KubeRay would count for the container: the first GPU resource by name. */
 static const struct quantity *counted_gpu(struct lint_subject *subject, bool *ret_others)
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
@@ -202,7 +203,7 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 		 resource_amount_text(subject->arena, told), subject->title, has);
 }
 
-/* A group of its own for the Neuron devices, as far as this one says what it should have. */
+/* A group for the Neuron devices, as far as this group determines its fields. */
 static const char *neuron_group(struct lint_subject *subject, const struct quantity *neuron)
 {
 	return arena_printf(subject->arena,

@@ -16,7 +16,7 @@ static enum lint_rule_id rule_id(const struct lint_finding *finding)
 	return (enum lint_rule_id)id;
 }
 
-/* A decision that meets it says so itself. */
+/* Findings that a decision reports itself. */
 static bool is_said_already(const struct lint_finding *finding)
 {
 	switch (rule_id(finding)) {
@@ -26,7 +26,7 @@ static bool is_said_already(const struct lint_finding *finding)
 	case LINT_RULE_RAY_START_PARAM_INVALID:
 	case LINT_RULE_REQUEST_INVALID:
 		return true;
-	case LINT_RULE_LABEL_INVALID: /* of the parameter `labels` nobody else speaks */
+	case LINT_RULE_LABEL_INVALID: /* only lint reports the parameter `labels` */
 		return strstr(finding->path, ".rayStartParams.") == NULL;
 	default:
 		return false;

@@ -8,8 +8,8 @@
 #define MAX_SUGGESTED 10
 #define LINES_BYTES_MAX ((size_t)16 << 10)
 
-/* The line with the smallest value that "must be 0 to 2147483647, is -1" allows; "" when the text says
- * something else. */
+/* The line with the smallest value that "must be 0 to 2147483647, is -1" allows; "" for other
+ * texts. */
 static const char *smallest(struct arena *arena, const char *path, const char *what)
 {
 	static const char words[] = "must be ";
@@ -23,8 +23,8 @@ static const char *smallest(struct arena *arena, const char *path, const char *w
 	return arena_printf(arena, "%s: %.*s", member + 1, (int)digits, number);
 }
 
-/* The decoder writes "spec.workerGroupSpecs[0].maxReplicas: must be ...", with what its caller calls
- * the object before it. Amounts are quantity-invalid's. */
+/* The decoder writes "spec.workerGroupSpecs[0].maxReplicas: must be ...", prefixed with its
+ * caller's name for the object. Amounts belong to the rule quantity-invalid. */
 void lint_field_invalid(struct lint_subject *subject)
 {
 	const struct strings *problems = &subject->cluster->problems;
@@ -115,7 +115,7 @@ void lint_max_unset(struct lint_subject *subject)
 		 subject->title);
 }
 
-/* Said once for a cluster, because there is one line to write. */
+/* Reports once for a cluster, because there is one line to write. */
 void lint_autoscaling_off(struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
@@ -140,7 +140,7 @@ void lint_autoscaling_off(struct lint_subject *subject)
 		 more > 0 ? arena_printf(subject->arena, " (and %zu more)", more) : "");
 }
 
-/* With "-" for what a label's value cannot have. */
+/* Replaces characters that a label value cannot contain with "-". */
 static const char *label_line(struct arena *arena, const struct label *label)
 {
 	static const char allowed[] =
@@ -153,7 +153,7 @@ static const char *label_line(struct arena *arena, const struct label *label)
 		       "";
 }
 
-/* "a=1,b=2" as lines; "" when there are more than anybody writes. */
+/* "a=1,b=2" as lines; "" when they exceed LINES_BYTES_MAX. */
 static const char *label_lines(struct arena *arena, const char *params)
 {
 	AUTO(buf_done) struct buf lines;
@@ -194,7 +194,8 @@ void lint_label_invalid(struct lint_subject *subject)
 			params, subject->title);
 }
 
-/* The annotation's first bundle that asks for 1.5 GPU; once for a cluster. */
+/* Reports an annotation that does not parse, and its first bundle with a fractional GPU amount
+ * above 1, such as 1.5; once for a cluster. */
 void lint_request_invalid(struct lint_subject *subject)
 {
 	const struct lint_context *context = subject->context;

@@ -21,7 +21,7 @@ static const char *usual_taint(const char *resource)
 	return strcmp(resource, "amd.com/gpu") == 0 ? resource : NULL;
 }
 
-/* Whatever the value of the taint is. */
+/* Ignores the value of the taint. */
 static bool tolerates_key(const struct pod_spec *pod, const char *key)
 {
 	for (size_t i = 0; i < pod->toleration_count; i++) {
@@ -42,7 +42,7 @@ static bool node_has(const struct node *node, const char *resource)
 	       (allocatable != NULL && allocatable->amount > 0);
 }
 
-/* ExtendedResourceToleration tolerates the taint NoSchedule whose key is the resource's own name. */
+/* ExtendedResourceToleration tolerates the taint NoSchedule whose key is the resource's name. */
 static bool plugin_adds(const char *resource, const struct taint *taint)
 {
 	return strcmp(resource, taint->key) == 0 && strcmp(taint->effect, "NoSchedule") == 0;
@@ -61,8 +61,8 @@ static void say_toleration(struct lint_subject *subject, enum lint_severity seve
 	lint_say_as(subject, severity, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s", message);
 }
 
-/* By the Nodes that have the resource: the first taint that keeps the Pods off all of them. False: no
- * Node has it, so they say nothing. */
+/* Checks the Nodes that have the resource for the first taint that keeps the Pods off all of them.
+ * False: no Node has the resource, so nothing is known. */
 static bool judge_nodes(struct lint_subject *subject, const char *resource)
 {
 	const struct lint_context *context = subject->context;
@@ -119,7 +119,7 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 	}
 }
 
-/* --- A8: Pods that see GPUs which they did not ask for --- */
+/* --- A8: Pods that see GPUs which they did not request --- */
 
 static bool node_has_nvidia(const struct lint_subject *subject, const struct node *node)
 {
@@ -131,7 +131,7 @@ static bool node_has_nvidia(const struct lint_subject *subject, const struct nod
 	return false;
 }
 
-/* A GPU Node that takes the Pods; NULL with *ret_any false: no GPU Node is known. */
+/* A GPU Node that accepts the Pods; NULL with *ret_any false: no GPU Node is known. */
 static const struct node *open_gpu_node(const struct lint_subject *subject, bool *ret_any)
 {
 	const struct lint_context *context = subject->context;

@@ -1,6 +1,6 @@
-/* Every rule of lint, in one place: docs/LINT.md, `rayscaler lint --rules` and SARIF are made from this
- * table. Users write rule names into their own tools, so one is never changed, only added.
- * Must not hold messages: those are made with the figures of the case. */
+/* Every rule of lint, in one place: docs/LINT.md, `rayscaler lint --rules` and SARIF are made from
+ * this table. Users write rule names into their own tools, so one is never changed, only added.
+ * Must not contain messages: the rules write those with the values of the case. */
 #ifndef CORE_LINT_LINT_RULE_H
 #define CORE_LINT_LINT_RULE_H
 
@@ -8,10 +8,13 @@
 
 #include "core/lint/lint.h"
 
-/* X(identifier, severity, name, check, what is wrong, what to do)
- * severity: as it is mostly given; a rule that says otherwise says so in its words.
- * check: the function of core/lint/lint_subject.h, NULL for what only a decoder can see.
- * Findings of one group come in this order. */
+/* X(identifier, severity, name, check, error, what to do)
+ *
+ * severity: the usual one; a rule that can have another states so in its text.
+ *
+ * check: the function of core/lint/lint_subject.h, NULL for errors that only a decoder can see.
+ *
+ * Findings of one group are in this order. */
 #define LINT_RULE_TABLE(X)                                                                                                                                                                \
 	X(CANNOT_BE_READ, ERROR, "cannot-be-read", NULL,                                                                                                                                  \
 	  "a file is not YAML or JSON, has a duplicate member, or is too large",                                                                                                          \
@@ -134,7 +137,8 @@ struct lint_rule {
 
 /* LINT_RULE_COUNT rows in the order of the table. */
 const struct lint_rule *lint_rules(void);
-/* Appends a finding with the severity of its rule; the strings must live as long as the findings. */
+/* Appends a finding with the severity of its rule; the strings must live as long as the
+ * findings. */
 void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
 	      const char *path, const char *message, const char *fix);
 

@@ -15,7 +15,7 @@ static const struct {
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
 
-/* What the container has of it, as `ray start` takes it. */
+/* The container's limit as a value for `ray start`; without one, a value to suggest. */
 static long long container_has(const struct lint_subject *subject, size_t number)
 {
 	const struct quantity *quantity = NULL;

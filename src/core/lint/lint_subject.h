@@ -1,14 +1,14 @@
-/* What one rule of lint looks at: the head or one group of worker Pods. For the files core/lint_*.c
- * alone; a rule is one function here and one row in core/lint/lint_rule.h.
- * Plain data in the arena of the findings. */
+/* The object of one lint rule: the head or one group of worker Pods. Only for the files
+ * core/lint/lint_*.c; a rule is one function here and one row in core/lint/lint_rule.h. Plain data
+ * in the arena of the findings. */
 #ifndef CORE_LINT_LINT_SUBJECT_H
 #define CORE_LINT_LINT_SUBJECT_H
 
 #include "core/capacity/capacity.h"
 #include "core/lint/lint_rule.h"
 
-/* Of a longer list of limits, requests or resources the rest is not looked at: nobody writes one by hand,
- * and rules compare lists entry by entry. */
+/* Limit of a list of limits, requests or resources, because rules compare lists entry by entry.
+ * Longer ones do not occur in files written by hand; their rest is not checked. */
 #define LINT_AMOUNTS_MAX 256
 
 struct lint_subject {
@@ -23,10 +23,10 @@ struct lint_subject {
 	const struct labels *labels, *start_params;
 	const struct pod_template *template;
 	const struct pod_spec *pod;
-	const struct container *container; /* Ray's; NULL: the Pod has none, few rules look at it */
+	const struct container *container; /* Ray's; NULL: the Pod has none, few rules apply */
 	const char *container_path;
 	struct capacity capacity;
-	bool cluster_has_nvidia; /* some group or the head asks for an NVIDIA GPU or a share of one */
+	bool cluster_has_nvidia; /* a group or the head requests an NVIDIA GPU or a share */
 };
 
 /* Appends a finding. */
@@ -37,20 +37,22 @@ void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum
 		 const char *path, const char *fix, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
-/* How many of them are looked at. */
+/* How many of them are checked. */
 size_t lint_amount_count(const struct quantities *quantities);
 /* NULL when absent. */
 const struct quantity *lint_quantity(const struct quantities *quantities, const char *name);
-/* The accelerator of a quantity that is above 0; NULL: it is none, or only says more of another. */
+/* The accelerator of a quantity above 0; NULL: it is not one, or only qualifies another. */
 const struct device_row *lint_device(const struct lint_subject *subject,
 				     const struct quantity *quantity);
 bool lint_is_nvidia(const struct device_row *row); /* NULL: no */
-/* What the Ray container of a Pod has of accelerators: its limits, and requests that limits lack. */
+/* The accelerators of a Pod's Ray container: its limits, and requests that are not in the
+ * limits. */
 struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
 /* Whole units, rounded up, at least 1. */
 long long lint_whole(int64_t amount);
-/* The place and the lines that add `lines` to a mapping `name` of `path`: the mapping's own place when it
- * is there, else the place of what lacks it, and the lines below "name:". *fix comes out. */
+/* The path and the lines that add `lines` to a mapping `name` of `path`: the mapping's own path
+ * when it exists, else the path of the object that lacks it, with "name:" above the lines. Sets
+ * *fix. */
 const char *lint_place(struct lint_subject *subject, const char *path, const char *name,
 		       bool is_there, const char **fix);
 
