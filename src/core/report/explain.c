@@ -44,7 +44,8 @@ static void add_shape(struct shapes *shapes, const struct schedule_placement *it
 		shapes->more += item->count;
 }
 
-/* What stands on the new workers of the group: of requests or of demand. */
+/* The demand placed on the new workers of the group: `requests` selects request_resources or
+ * pending demand. */
 static struct shapes shapes_on_new(const struct situation *s, const struct group *group,
 				   bool requests)
 {
@@ -108,7 +109,7 @@ static const char *stuck_text(const struct situation *s)
 		(long long)s->stuck_seconds);
 }
 
-/* Why the first worker that leaves does. */
+/* The first disrupted worker of the group and its reason. */
 static const char *leaving_text(const struct situation *s, const struct group *group)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
@@ -121,6 +122,8 @@ static const char *leaving_text(const struct situation *s, const struct group *g
 	return "";
 }
 
+/* The reason when disrupted workers, bounds or repairs change replicas, in order of precedence; ""
+ * when they do not. */
 static struct words words_of_bounds(const struct situation *s, const struct group *group)
 {
 	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
@@ -170,7 +173,7 @@ static struct words words_of_replacement(const struct situation *s, const struct
 					    leaving_text(s, group)) };
 }
 
-/* New Pods that some Node could hold need no words. */
+/* Nodes are mentioned only when none of them can hold the new Pods now. */
 static const char *outlook_text(struct situation *s, struct group *group)
 {
 	const char *text = outlook_of_launch(s, group);
@@ -202,7 +205,7 @@ static struct words words_of_launch(struct situation *s, struct group *group)
 					    plural(launch), held, requests ? "" : stuck_text(s)) };
 }
 
-/* Of the drains: how many for this reason, and the shortest idleness among them. */
+/* The number of drains for this reason, and the shortest idle time among them. */
 static int64_t count_drains(const struct situation *s, const struct group *group,
 			    const char *reason, int64_t *ret_shortest_ms)
 {

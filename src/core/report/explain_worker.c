@@ -24,7 +24,7 @@ static const char *used_text(const struct situation *s, const struct ray_node *n
 	return count > 0 ? resources_text(s->arena, &resources) : "";
 }
 
-/* What Ray says of the work on a node. */
+/* The activity on a node as Ray reports it. */
 static const char *activity_text(const struct situation *s, const struct ray_node *node)
 {
 	const char *text = used_text(s, node);
@@ -36,6 +36,8 @@ static const char *activity_text(const struct situation *s, const struct ray_nod
 	return text;
 }
 
+/* Why an idle worker stays; the first reason that applies: needed, below its idle timeout,
+ * terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct situation *s, const struct worker *worker)
 {
 	const struct group *group =
@@ -147,6 +149,8 @@ static struct words words_of_running(const struct situation *s, const struct wor
 			       activity[0] != '\0' ? activity : "Ray does not report it as idle" };
 }
 
+/* The reason for a worker. Its termination, a disruption or deletion, an unreadable Pod and its
+ * group take precedence over its state. */
 static struct words words_of(const struct situation *s, const struct worker *worker)
 {
 	if (worker->action != TERMINATE_NONE)

@@ -12,8 +12,8 @@
 /* Shorter than this it may only be the time between two replies of Ray. */
 #define FLICKER_MS 5000
 #define UNREACHABLE_MS 10000
-#define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is made anew */
-#define UNSERVED_MS 10000    /* tasks that wait for tasks before them come and go */
+#define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is recreated */
+#define UNSERVED_MS 10000    /* tasks with dependencies are pending only briefly */
 #define DRAIN_REFUSED_MS 60000
 
 struct maker {
@@ -60,7 +60,7 @@ static struct notice *add(struct maker *m, enum notice_reason reason, const char
 	return notice;
 }
 
-/* --- what the patch does --- */
+/* --- effects of the patch --- */
 
 /* replicas of group `index` as the patch sets it; false: it does not. */
 static bool patched_replicas(const struct maker *m, size_t index, int64_t *ret_replicas)
@@ -76,7 +76,7 @@ static bool patched_replicas(const struct maker *m, size_t index, int64_t *ret_r
 	return false;
 }
 
-/* "demo-a, demo-b and 3 more", of those that the patch names. */
+/* "demo-a, demo-b and 3 more": the workers that the patch deletes. */
 static const char *deleted_text(const struct maker *m, const struct plan_group *group,
 				int64_t *ret_count)
 {
@@ -125,7 +125,7 @@ static void say_patch(struct maker *m, const struct plan_group *group, size_t in
 	add(m, reason, key, text)->deed = true;
 }
 
-/* --- what goes on --- */
+/* --- lasting states --- */
 
 static void say_backoff(struct maker *m, const struct plan_group *group)
 {
@@ -168,7 +168,7 @@ static void say_infeasible(struct maker *m)
 	}
 }
 
-/* Were the same reason and group said before entry `end`? */
+/* Whether an earlier entry than `end` has the same reason and group. */
 static bool is_repeated(const struct plan *plan, size_t end)
 {
 	const struct plan_demand *demand = &plan->unserved.at[end];
@@ -179,7 +179,8 @@ static bool is_repeated(const struct plan *plan, size_t end)
 	return false;
 }
 
-/* One for each reason and group: the first request, and how many other shapes wait for the same. */
+/* One Event for each reason and group: the first request, and the number of other shapes with the
+ * same reason. */
 static void say_unserved(struct maker *m)
 {
 	const struct plan *plan = m->plan;
@@ -223,7 +224,7 @@ static bool head_is_ready(const struct snapshot *snapshot)
 	return false;
 }
 
-/* Everybody who may look at the RayCluster reads Events; who may read a Secret is another question. */
+/* Every user who may read the RayCluster can read its Events; access to Secrets is separate. */
 static const char *without_secret(const char *message)
 {
 	if (strstr(message, "Secret ") == NULL && strstr(message, "secrets") == NULL)
@@ -232,8 +233,8 @@ static const char *without_secret(const char *message)
 	       "log of rayscaler says why";
 }
 
-/* How long Ray may be out of reach before it is worth an Event. What this mode cannot do will not mend
- * itself. */
+/* How long Ray may be unreachable before an Event is sent. A mode that does not support the
+ * cluster's authentication is reported sooner: the state does not resolve itself. */
 static int64_t unreachable_ms(const struct snapshot *snapshot)
 {
 	const struct ray_cluster *cluster = &snapshot->cluster;
@@ -271,7 +272,7 @@ static void say_conditions(struct maker *m)
 	}
 }
 
-/* --- workers that stay: docs/REASONS.md has the rule in words --- */
+/* --- workers that stay: docs/REASONS.md describes the rule --- */
 
 static const struct worker_group *find_spec(const struct snapshot *snapshot, const char *name,
 					    const struct plan *plan,
@@ -286,7 +287,8 @@ static const struct worker_group *find_spec(const struct snapshot *snapshot, con
 	return NULL;
 }
 
-/* Of its accelerators, or without any of its CPUs, nothing is in use; *ret_name says of which. */
+/* None of its accelerators, or, without any, none of its CPUs is in use; *ret_name: which of
+ * them. */
 static bool is_wasted(const struct maker *m, const struct ray_node *node, const char **ret_name)
 {
 	bool has = false;
@@ -344,7 +346,7 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 	} else if (idle_ms <= timeout_ms || !is_one_of(worker->reason, staying)) {
 		return;
 	}
-	/* A replica of several hosts that minReplicas keeps is as asked for. */
+	/* A multi-host replica that minReplicas keeps is as configured. */
 	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group != NULL &&
 	    spec != NULL && group->target_replicas <= spec->min_replicas)
 		return;
@@ -354,7 +356,7 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 			   worker->reason, why));
 }
 
-/* Does the group have more Pods than maxReplicas asks for, those on their way out aside? */
+/* Whether the group has more Pods than maxReplicas allows, without those being deleted. */
 static bool is_above_max(const struct maker *m, const struct plan_group *group,
 			 const struct worker_group *spec)
 {
@@ -418,7 +420,7 @@ static void say_workers(struct maker *m)
 	}
 }
 
-/* Who ran before us said it when it stands in the object's condition. */
+/* If the object's condition contains the text, an earlier process has already reported it. */
 static void say_lint(struct maker *m)
 {
 	const struct lint_digest *lint = m->snapshot->lint;
@@ -439,7 +441,7 @@ static void say_lint(struct maker *m)
 			strncmp(before->message, lint->told, strlen(lint->told)) == 0;
 }
 
-/* Was anything decided at all? A cluster that is not scaled has one condition and no more. */
+/* Whether the cluster was not scaled: then the plan has one condition only. */
 static bool is_gated(const struct plan *plan)
 {
 	return plan->conditions.count == 1;

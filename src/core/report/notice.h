@@ -1,7 +1,7 @@
-/* What of one decision is worth an Event on the RayCluster, in words for the user who looks at
- * `kubectl describe`. Pure: snapshot and plan in, notices out, in the arena; ctl/report/notices sends them.
- * Must not remember: whether something has gone on for long enough, or was said before, is for
- * ctl/report/notice_book. Messages name no Secret and have at most NOTICE_MESSAGE_MAX bytes of UTF-8. */
+/* The facts of one decision that become Events on the RayCluster, as messages for users of `kubectl
+ * describe`. Pure: snapshot and plan in, events out, in the arena; ctl/report/notices sends them.
+ * Must not remember: ctl/report/notice_book decides whether a state has lasted long enough or was
+ * already reported. Messages name no Secret and have at most NOTICE_MESSAGE_MAX bytes of UTF-8. */
 #ifndef CORE_REPORT_NOTICE_H
 #define CORE_REPORT_NOTICE_H
 
@@ -15,7 +15,7 @@
 
 #define NOTICE_MESSAGE_MAX 1024
 #define NOTICE_KIND_MAX 10    /* Events of one reason from one decision, where there may be many */
-#define NOTICE_BLOCKED_MAX 64 /* workers looked at that stay */
+#define NOTICE_BLOCKED_MAX 64 /* limit of workers that are reported as blocked */
 
 enum notice_reason {
 	NOTICE_NONE = 0,
@@ -29,14 +29,15 @@ struct notice {
 	enum notice_reason reason;
 	/* The same reason and key make one Event: a group's name, an infeasible request. */
 	const char *key;
-	/* What has to go on for hold_ms before it is said: a worker; "" for the key as a whole. */
+	/* A state must last hold_ms before it is reported: that of a worker; "" for the whole
+	 * key. */
 	const char *subject;
 	int64_t hold_ms;
-	/* Not a state but a deed: to be said once, when the patch of the plan was accepted. */
+	/* An action instead of a state: reported once, when the plan's patch was accepted. */
 	bool deed;
-	/* A state to be said once, and again only after it was away. */
+	/* A state that is reported once, and again only after it ended. */
 	bool once;
-	bool known; /* with once: it was said before this process began */
+	bool known; /* with once: an earlier process has reported it */
 	const char *message;
 };
 

@@ -1,5 +1,5 @@
-/* What was put where, for the reader of --debug: worker names and indices as received.
- * Must not be used to decide. */
+/* The placements of a packing, for --debug: worker names and indices as received. Must not be used
+ * to decide. */
 #ifndef CORE_REPORT_PLACEMENT_H
 #define CORE_REPORT_PLACEMENT_H
 

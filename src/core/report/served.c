@@ -15,7 +15,8 @@ struct verdict {
 	const char *group; /* that would serve it, NULL: none is to be named */
 };
 
-/* More of a resource than any living node has in all? Then none need be looked at. */
+/* Whether it requests more of a resource than any living node has; the nodes need no further
+ * check. */
 static bool is_beyond_living(const struct situation *s, const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->bundle_count; i++) {
@@ -64,7 +65,7 @@ static bool could_serve(const struct situation *s, const struct ray_request *req
 	return fits_any_group(s, request) || fits_head(s, request) || fits_living(s, request);
 }
 
-/* A group whose capacity cannot be read: nobody may say that it would not serve. */
+/* A group whose capacity is unknown: it might serve the request. */
 static const struct group *unreadable_group(const struct situation *s)
 {
 	for (size_t g = 0; g < s->group_count; g++)
@@ -89,7 +90,7 @@ static size_t count_lacks(const struct ray_request *request, const struct resour
 
 #define LABEL_SHOWN_MAX 63
 
-/* " where zone is a or b": the first constraint of what was asked for at last. */
+/* " where zone is a or b": the first constraint of the last selector. */
 static const char *selector_text(struct arena *arena, const struct ray_request *request)
 {
 	const struct label_selector *selector;
@@ -173,7 +174,7 @@ static struct verdict held_by(const struct situation *s, const struct group *gro
 				 name };
 }
 
-/* Of something that could be served, but is not now. */
+/* The reason for a request that could be served, but is not served now. */
 static struct verdict explain_unserved(const struct situation *s,
 				       const struct schedule_leftover *leftover)
 {
@@ -228,8 +229,8 @@ static struct verdict and_stuck(const struct situation *s, struct verdict verdic
 	return verdict;
 }
 
-/* What a template promises, and workers made from it lack, holds the request: it is not said to be
- * infeasible, because one worker may be wrong. */
+/* The request would fit a template whose workers lack a promised resource. It is not infeasible,
+ * because a single worker may be wrong. */
 static bool judge_lack(const struct situation *s, const struct ray_request *request,
 		       struct verdict *ret_verdict)
 {
@@ -316,7 +317,7 @@ static bool asks_part_of_gpu(const struct ray_request *request)
 	return false;
 }
 
-/* Which bundle is alone too much, or else how many are. */
+/* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
 static struct verdict explain_gang(const struct situation *s, const struct ray_gang *gang)
 {
 	size_t count;
@@ -366,7 +367,7 @@ static struct verdict judge_gang(const struct situation *s, const struct gang *g
 	return gang->stuck ? and_stuck(s, verdict) : verdict;
 }
 
-/* By content, so that equal ones are one entry. */
+/* Sorted by content, so that equal gangs are one entry. */
 static void report_gangs(struct situation *s)
 {
 	struct schedule_leftover *left = arena_array(s->arena, s->gang_count, sizeof(*left));

@@ -1,6 +1,6 @@
-/* What of the demand found no place, and why: infeasible (no group could ever serve it; only this is
- * reported to Ray, which may cancel it) or unserved (a maximum, a ceiling, a back-off).
- * Fills plan.infeasible and plan.unserved in canonical order. Must not pack. */
+/* Demand that was not placed, with the reason: infeasible (no group could ever serve it; only this
+ * is reported to Ray, which may cancel it) or unserved (a maximum, a limit, a back-off). Fills
+ * plan.infeasible and plan.unserved in canonical order. Must not pack. */
 #ifndef CORE_REPORT_SERVED_H
 #define CORE_REPORT_SERVED_H
 

@@ -39,7 +39,7 @@ static void add_gpus(struct summary_gpus *sum, const struct summary_gpus *gpus)
 static void add_node(struct summary_gpus *gpus, const struct ray_node *node, bool idle)
 {
 	int64_t total = resources_amount(&node->total, "GPU", 0);
-	/* What is used up has no key (T8). */
+	/* A resource that is used up has no key (T8). */
 	int64_t free = resources_amount(&node->available, "GPU", 0);
 
 	raise_by(&gpus->running, total);
@@ -113,7 +113,7 @@ static void end_group(struct summary *summary, const struct summary_group *group
 	add_gpus(&summary->gpus, &group->gpus);
 }
 
-/* The plan lists workers by group, in its order; those of removed groups come last. */
+/* The plan lists workers by group, in its order; those of removed groups are last. */
 static void sum_groups(const struct snapshot *snapshot, const struct plan *plan,
 		       struct arena *arena, struct summary *summary)
 {
@@ -136,7 +136,7 @@ static void sum_groups(const struct snapshot *snapshot, const struct plan *plan,
 	summary->group_count = plan->groups.count;
 }
 
-/* The head is there whatever is decided, so it is part of what is wanted and of the maximum. */
+/* The head exists whatever is decided, so it is part of wanted and maximum. */
 static void sum_head(const struct plan *plan, struct summary *summary)
 {
 	struct summary_gpus *gpus = &summary->head_gpus;
@@ -284,7 +284,7 @@ static void sum_requested(const struct snapshot *snapshot, struct arena *arena,
 	summary->requested_count = requested.count;
 }
 
-/* --- what is not served --- */
+/* --- unserved demand --- */
 
 static int64_t gpus_of_request(const struct ray_request *request)
 {

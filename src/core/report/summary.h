@@ -1,7 +1,7 @@
-/* The figures of one decision, as status, metrics and tables show them: workers and GPUs by group,
- * and what is pending. Computed from the snapshot and its plan whenever somebody asks; owned by the
- * arena, and points into snapshot and plan.
- * Must not decide anything, and nothing here may be decided upon: that is the plan. */
+/* The summary of one decision for status, metrics and tables: workers and GPUs by group, and
+ * pending demand. Computed from the snapshot and its plan on request; owned by the arena, and
+ * points into snapshot and plan. Must not decide, and decisions must not depend on it: that is the
+ * plan. */
 #ifndef CORE_REPORT_SUMMARY_H
 #define CORE_REPORT_SUMMARY_H
 
@@ -10,18 +10,18 @@
 #include "core/model/snapshot.h"
 
 #define SUMMARY_STATE_COUNT (WORKER_GONE + 1)
-/* GPUs at the maximum: there is none (maxReplicas has the CRD's default, or the sum overflows). */
+/* GPUs at the maximum are unlimited (maxReplicas has the CRD's default, or the sum overflows). */
 #define SUMMARY_UNLIMITED INT64_MAX
 
 /* 1/10000 GPU, as Ray counts them. */
 struct summary_gpus {
-	int64_t running; /* on workers (or the head) that Ray knows as living, by what they report */
-	int64_t in_use;  /* of running: taken by tasks, actors, placement groups */
-	int64_t idle;    /* of running: on workers in state Idle */
-	int64_t starting; /* on Pods that have not joined and are not on their way out, and on
-			   * replicas without a Pod, by the template */
+	int64_t running;  /* on workers (or the head) that Ray reports as alive, by their reports */
+	int64_t in_use;   /* of running: taken by tasks, actors, placement groups */
+	int64_t idle;     /* of running: on workers in state Idle */
+	int64_t starting; /* on Pods that are neither registered nor being deleted, and on replicas
+			   * without a Pod, by the template */
 	int64_t wanted;   /* at the target, by the template */
-	int64_t maximum;  /* at maxReplicas; of the cluster also under the ceilings */
+	int64_t maximum;  /* at maxReplicas; of the cluster also under the GPU limits */
 };
 
 struct summary_group {
@@ -30,18 +30,18 @@ struct summary_group {
 	int64_t hosts;                     /* Pods of one replica, 1 and above */
 	int64_t pods[SUMMARY_STATE_COUNT]; /* by enum worker_state */
 	int64_t pod_count;                 /* all of them */
-	int64_t missing;                   /* Pods asked for that do not exist */
-	int64_t joined;                    /* Pods whose raylet lives for Ray */
+	int64_t missing;                   /* requested Pods that do not exist */
+	int64_t joined;                    /* Pods whose raylet is alive in Ray */
 	int64_t worker_gpus;               /* of one worker, by the template, 1/10000 */
 	struct summary_gpus gpus;
 	const struct plan_backoff *backoff; /* NULL: none */
 	time_ms idle_since;                 /* of the worker that is idle longest; TIME_NONE */
 	const char *reason, *message;       /* of the plan; "" for no change */
-	/* Why its first Pod that has not joined does not run yet, a reason of a worker; "". */
+	/* Why its first Pod that is not registered does not run yet, a reason of a worker; "". */
 	const char *waiting_reason, *waiting_message;
 };
 
-/* What somebody asked to be kept, whether or not it is in use. */
+/* Resources that a user requested to keep, whether or not they are in use. */
 struct summary_request {
 	enum demand_source source;
 	const struct ray_request *bundle;
@@ -53,12 +53,12 @@ struct summary_unserved {
 	const char *reason;
 	bool infeasible;     /* no worker of any group could serve it; else: not now */
 	int64_t count;       /* bundles, gangs and requested bundles */
-	int64_t gpus;        /* 1/10000 that they ask for together */
+	int64_t gpus;        /* 1/10000 that they request together */
 	const char *message; /* of the first of them */
 };
 
 struct summary {
-	bool ray_reachable; /* false: nothing is known of running, in_use, idle and pending */
+	bool ray_reachable; /* false: running, in_use, idle and pending are unknown */
 	const struct summary_group *groups; /* as in the plan */
 	size_t group_count;
 	/* Sums over the groups and the workers of removed groups; gpus also with the head's. */
@@ -67,7 +67,7 @@ struct summary {
 	struct summary_gpus gpus;
 	struct summary_gpus head_gpus;
 	/* Pending requests and placement groups of Ray, summed by resource: accelerators first, GPU
-	 * first of these, then by name; without what has amount 0. Saturated at INT64_MAX. */
+	 * first of these, then by name; without zero amounts. Saturated at INT64_MAX. */
 	const struct resource *pending;
 	size_t pending_count;
 	int64_t pending_bundles; /* bundles of gangs each counted */
@@ -78,9 +78,9 @@ struct summary {
 	const struct summary_unserved *unserved;
 	size_t unserved_count;
 	int64_t infeasible_total, unserved_total; /* sums of count */
-	/* The one word for all of it, of core/model/reason.h: why nothing is done, else what is invalid,
-	 * a back-off's cause, why demand is not served, what this decision changes, what a Pod waits
-	 * for, "ReadyForNewScale". Never "". */
+	/* One reason for the whole decision, of core/model/reason.h: why it changes nothing, else
+	 * an invalid input, the cause of a back-off, why demand is not served, the change of this
+	 * decision, the obstacle of a Pod, "ReadyForNewScale". Never "". */
 	const char *reason, *message;
 };
 

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* Of one Inferentia2 or Trainium device. */
+/* Cores of one Inferentia2 or Trainium device. */
 #define CORES_OF_NEURON_DEVICE 2
 
-/* "mig-1g.5gb" of "nvidia.com/mig-1g.5gb": what users call a profile in Ray. */
+/* "mig-1g.5gb" of "nvidia.com/mig-1g.5gb": the name of a profile in Ray. */
 static const char *short_name(const char *resource)
 {
 	const char *slash = strchr(resource, '/');
@@ -13,7 +13,7 @@ static const char *short_name(const char *resource)
 	return slash != NULL ? slash + 1 : resource;
 }
 
-/* Would Ray have the wanted resource, if the group declared this device? */
+/* Whether Ray would have the wanted resource if the group declared this device. */
 static bool stands_for(const struct device_held *held, const char *wanted)
 {
 	if (strcmp(wanted, held->resource) == 0 || strcmp(wanted, short_name(held->resource)) == 0)
@@ -22,7 +22,7 @@ static bool stands_for(const struct device_held *held, const char *wanted)
 	       strcmp(wanted, held->row->ray_resource) == 0;
 }
 
-/* How many of `wanted` a worker then has; a share of one device's memory is one GPU. */
+/* The number of `wanted` that a worker then has; a share of one device's memory is one GPU. */
 static int64_t whole_count(const struct device_held *held, const char *wanted)
 {
 	int64_t count = (held->amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT;

@@ -146,7 +146,8 @@ static void write_reverted(struct situation *s)
 			     fight_raise_text);
 }
 
-/* A type that was only inferred is nobody's promise: it is told where demand asks for it. */
+/* Reports lacking resources. A type that was only inferred is reported only where demand requests
+ * it. */
 static void write_broken(struct situation *s)
 {
 	const char *text = "";
@@ -167,7 +168,8 @@ static void write_broken(struct situation *s)
 		add(s, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
 }
 
-/* Head first, then the workers in canonical order: the order of the Pods in the snapshot changes nothing. */
+/* Head first, then the workers in canonical order, so that the order of the Pods does not
+ * matter. */
 static void write_unreadable(struct situation *s)
 {
 	const char *text = "";
@@ -188,7 +190,7 @@ static void write_unreadable(struct situation *s)
 		    arena_printf(s->arena, "%s; a Pod that cannot be read counts as busy", text));
 }
 
-/* Only while there are findings, as of what is invalid. A snapshot in a file has none. */
+/* Written only while there are findings, as for invalid input. A snapshot in a file has none. */
 static void write_findings(struct situation *s)
 {
 	const struct lint_digest *lint = s->snapshot->lint;
