@@ -43,7 +43,8 @@ static const struct ray_node *find_head_node(const struct ray_state *state)
 	return found;
 }
 
-/* A stale, absent or headless reply is no reply: it never looks like an empty cluster. */
+/* A stale or absent reply, or one without a head, counts as no reply: it must never look like an
+ * empty cluster. */
 static void judge_ray(struct situation *s)
 {
 	const struct snapshot *snapshot = s->snapshot;
@@ -63,7 +64,8 @@ static void judge_ray(struct situation *s)
 	s->ray_reachable = s->head_node != NULL;
 }
 
-/* Do two problems speak of the same field? Codec writes the path from the top of its document. */
+/* Whether two problems concern the same field. Codec writes the path from the root of its
+ * document. */
 static bool same_field(const char *ours, const char *theirs)
 {
 	const char *end = strstr(ours, ": "), *their_end = strstr(theirs, ": ");
@@ -93,7 +95,8 @@ static void note_problems(struct situation *s)
 		note_problem(s, snapshot->autoscaler->problems.at[i]);
 }
 
-/* A Pod that is being deleted is asked as long as it is the only one, and is no proof of a restart. */
+/* A head Pod that is being deleted is used only while it is the only one, and does not prove a
+ * restart. */
 static void find_head(struct situation *s)
 {
 	s->head_pod = identity_head_in(s->snapshot, s->arena, &s->head_problem);
@@ -125,7 +128,7 @@ static void observe(struct situation *s)
 	s->plan->head_gpus = s->head_capacity.gpu_amount;
 }
 
-/* A pass in which nothing is done forgets nothing either. */
+/* A pass that changes nothing keeps the memory as it was. */
 static void write_gated(struct situation *s, const struct gate *gate)
 {
 	if (s->snapshot->memory != NULL)

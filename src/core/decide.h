@@ -1,8 +1,7 @@
 /* The decision: one snapshot in, one plan out. Pure: no I/O, no clock, no randomness; the same
- * snapshot gives the same plan, and of the order of Pods, nodes and demands only that among placement
- * groups that tie in Ray's order matters.
- * The daemon, `rayscaler plan` and every test call this one function.
- * Must not be asked about anything that is not in the snapshot. */
+ * snapshot gives the same plan. The order of Pods, nodes and demands does not matter, except among
+ * placement groups that tie in Ray's order. The daemon, `rayscaler plan` and every test call this
+ * one function. Must not read anything that is not in the snapshot. */
 #ifndef CORE_DECIDE_H
 #define CORE_DECIDE_H
 
@@ -11,7 +10,7 @@
 #include "core/model/snapshot.h"
 
 /* The plan and everything in it live in `arena` and may point into the snapshot. Never fails:
- * what is wrong in the snapshot becomes conditions of the plan. */
+ * errors in the snapshot become conditions of the plan. */
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena);
 
 #endif

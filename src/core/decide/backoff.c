@@ -7,7 +7,7 @@
 #include "core/model/event_meaning.h"
 #include "core/model/reason.h"
 
-/* Evidence that is older than the end of the last back-off is taken as fresh after this. */
+/* Evidence older than the end of the last back-off counts again this long after that end. */
 #define STALE_EVIDENCE_MS (30 * MS_PER_SECOND)
 /* An event of the operator counts this long; it repeats its tries more often. */
 #define OPERATOR_EVENT_MS (120 * MS_PER_SECOND)
@@ -50,8 +50,8 @@ static const char *cause_of(enum obstacle obstacle)
 	return NULL;
 }
 
-/* A Pod that failed before it joined and that the operator has already begun to delete: it makes it
- * anew, in vain, as long as nobody lowers replicas. Pods that we have named are not meant. */
+/* A Pod that failed before its raylet registered and that the operator deletes. The operator
+ * recreates it without success until replicas is lowered. Pods in workersToDelete are excluded. */
 static bool failed_and_replaced(const struct situation *s, const struct group *group,
 				const struct memory_backoff *old, const struct worker *worker)
 {
@@ -81,8 +81,9 @@ static struct evidence evidence_of_pods(const struct situation *s, const struct 
 	return (struct evidence){ NULL, "" };
 }
 
-/* Fresh enough to say something of the launches after the last back-off. Kubernetes cuts times to
- * seconds: what happened in the second of its end happened after it, for nothing was tried before. */
+/* Evidence is fresh when it is newer than the end of the last back-off, or when that end is more
+ * than STALE_EVIDENCE_MS ago. Kubernetes truncates times to seconds, so an event in the second in
+ * which the back-off ended counts as newer: no launch was tried before the end. */
 static bool is_fresh(const struct situation *s, const struct memory_backoff *old, time_ms at)
 {
 	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
@@ -90,8 +91,8 @@ static bool is_fresh(const struct situation *s, const struct memory_backoff *old
 	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
 }
 
-/* The group that the message names; of several names that it holds the longest is meant ("gpu" stands in
- * "gpu-large" as well). Looked for between `before` and `after`. NULL for none. */
+/* The group whose name, between `before` and `after`, occurs in the message; NULL for none. The
+ * longest name wins, because "gpu" is also found in "gpu-large". */
 static const struct group *named_group(const struct situation *s, const char *message,
 				       const char *before, const char *after)
 {
@@ -109,8 +110,9 @@ static const struct group *named_group(const struct situation *s, const char *me
 	return meant;
 }
 
-/* A message that names a group speaks of that group only. The name of a Pod (KubeRay:
- * <cluster>-<group>-worker-<random>) tells more than a word that may be a cluster or a resource. */
+/* A message that names a group concerns only that group. A Pod name (KubeRay:
+ * <cluster>-<group>-worker-<random>) is better evidence than a bare word, which may be a cluster or
+ * a resource. */
 static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
 {
 	const struct group *meant = named_group(s, message, "-", "-worker-");
@@ -120,7 +122,7 @@ static bool speaks_of(const struct situation *s, const struct group *group, cons
 	return meant == NULL || meant == group;
 }
 
-/* KubeRay tells of every failure by this condition; only some are of creating workers. */
+/* KubeRay reports every failure in this condition; only some concern the creation of workers. */
 static bool is_creation_failure(const struct condition *failure)
 {
 	return failure != NULL && strcmp(failure->status, "True") == 0 &&
@@ -167,7 +169,7 @@ static struct evidence evidence_of_operator(const struct situation *s, const str
 	return (struct evidence){ NULL, "" };
 }
 
-/* Somebody sets replicas back: raising it again and again would go on for ever. */
+/* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
 static struct evidence evidence_of_fight(const struct situation *s, const struct group *group)
 {
 	struct memory_since fight = { .key = group->spec->name,
@@ -192,7 +194,7 @@ static struct evidence find_evidence(const struct situation *s, const struct gro
 	return evidence;
 }
 
-/* A worker of the group has joined that was started after the failure. */
+/* A worker that was started after the failure has registered. */
 static bool has_recovered(const struct situation *s, const struct group *group, time_ms failed_at)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
@@ -221,14 +223,16 @@ static bool keep_old(const struct situation *s, const struct group *group,
 	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
 				      settings->start_timeout_seconds) *
 					     MS_PER_SECOND;
-	/* The clock has been set back: nobody knows how long it lasts. */
+	/* The clock was set back, so the end of the back-off is unknown. */
 	if (failed_at_of(old) > s->snapshot->now)
 		return false;
-	/* A worker that comes tells of capacity, and nothing of who sets replicas. */
+	/* A worker that registers shows that there is capacity. It does not end an ownership
+	 * conflict. */
 	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && s->ray_reachable &&
 	    has_recovered(s, group, failed_at_of(old)))
 		return false;
-	/* A lifted gate says by itself that Pods will come. */
+	/* When the scale gate is lifted, the operator creates Pods again: the back-off ends at
+	 * once. */
 	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
 		return false;
 	return s->snapshot->now < old->until || s->snapshot->now - old->until < forget;
@@ -281,7 +285,7 @@ static bool is_stuck(const struct worker *worker)
 {
 	if (worker->deleting || worker->joined)
 		return false;
-	/* What would have to be made anew does not come either. */
+	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
 		return worker->finished || worker->expired;
 	return worker->obstacle != OBSTACLE_NONE;
@@ -293,8 +297,8 @@ struct hosts {
 	bool stuck, started;
 };
 
-/* A replica is whole or nothing: while none of its hosts has started, what one of them lacks they all
- * lack, also when one cannot be created. */
+/* A replica starts or fails as a whole. While none of its hosts has started, an obstacle of one
+ * host, or a host that cannot be created, counts for all of them. */
 static void spread_over_replicas(struct situation *s, const struct group *group)
 {
 	struct hosts *replicas = arena_array(s->arena, s->worker_count, sizeof(*replicas));
@@ -339,7 +343,7 @@ void backoff_update(struct situation *s)
 {
 	for (size_t g = 0; g < s->group_count; g++)
 		update_group(s, &s->groups[g]);
-	/* The entries have stopped moving: only now may a group point to its own. */
+	/* The array no longer grows, so groups can now point into it. */
 	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
 		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
 		for (size_t g = 0; g < s->group_count; g++)

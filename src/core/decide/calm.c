@@ -4,7 +4,7 @@
 
 #include "core/decide/limits.h"
 
-/* All that is read is there, and nobody asks for anything. */
+/* All inputs are present, and there is no demand. */
 static bool facts_are_calm(const struct snapshot *snapshot, const struct plan *plan)
 {
 	const struct ray_state *state = snapshot->ray_state;
@@ -16,7 +16,7 @@ static bool facts_are_calm(const struct snapshot *snapshot, const struct plan *p
 	       (snapshot->view_problem == NULL || snapshot->view_problem[0] == '\0');
 }
 
-/* Memory of templates, of Ray's session and of what we lowered does not change with time. */
+/* The entries for templates, Ray sessions and lowered replicas do not depend on time. */
 static bool memory_is_calm(const struct memory_state *memory)
 {
 	return memory->backoffs.count == 0 && memory->launches.count == 0 &&
@@ -24,7 +24,7 @@ static bool memory_is_calm(const struct memory_state *memory)
 	       memory->settling.count == 0 && memory->stuck_demand.count == 0 &&
 	       memory->leaving.count == 0 && memory->replica_fights.count == 0 &&
 	       memory->replica_raises.count == 0 &&
-	       memory->ray_sessions.count <= 1; /* a second one is believed in a while */
+	       memory->ray_sessions.count <= 1; /* a second session is accepted after some time */
 }
 
 static bool plan_is_calm(const struct plan *plan)
@@ -61,8 +61,8 @@ time_ms calm_until(const struct snapshot *snapshot, const struct plan *plan)
 			return snapshot->now;
 		if (worker->state == WORKER_RUNNING && worker->node->idle_duration_ms == 0)
 			continue;
-		/* Its time is up once the duration is above the timeout. One whose time was up and
-		 * that stays, for the minimum of its group, stays for as long as that holds. */
+		/* The timeout has passed once the duration exceeds it. A worker that is past its
+		 * timeout and is kept by minReplicas stays as long as minReplicas keeps it. */
 		left = idle_timeout_ms(snapshot, worker) - worker->node->idle_duration_ms;
 		if (left >= 0 && left < until - snapshot->now)
 			until = snapshot->now + left;

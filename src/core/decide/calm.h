@@ -1,5 +1,5 @@
-/* How long a decision stands while nothing but the clock changes. Reads a snapshot and the plan that
- * was made from it. Must not decide: it only says that deciding anew would give the same. */
+/* How long a plan stays valid while only the clock changes. Reads a snapshot and its plan. Must not
+ * decide: it states only when a new decision could differ. */
 #ifndef CORE_DECIDE_CALM_H
 #define CORE_DECIDE_CALM_H
 
@@ -9,10 +9,10 @@
 
 #define CALM_FOR_EVER INT64_MAX
 
-/* Before this moment the same facts, with Ray's idle durations growing by themselves, give the same plan;
- * snapshot->now: not known. It is known of a cluster in which nothing is under way: all is in reach, no
- * demand, nothing to launch or to end, every worker joined and running or idle, nothing remembered
- * that runs out. There the first worker that becomes idle for too long ends it. */
+/* Until this moment, the same facts with Ray's growing idle durations give the same plan;
+ * snapshot->now: not known. It is known only of an unchanged cluster: all sources reachable, no
+ * demand, nothing to launch or terminate, every worker registered and running or idle, and no entry
+ * in memory that expires. The first worker to reach its idle timeout ends the period. */
 time_ms calm_until(const struct snapshot *snapshot, const struct plan *plan);
 
 #endif

@@ -33,7 +33,8 @@ static int compare_bundles(const struct ray_request *a, const struct ray_request
 		int order = strcmp(left->name, right->name);
 		if (order == 0)
 			order = compare_numbers(left->amount, right->amount);
-		/* What is reported to Ray is what was received. */
+		/* Ray receives the amounts as they were reported, so they decide among equal
+		 * ones. */
 		if (order == 0)
 			order = compare_doubles(left->received, right->received);
 		if (order != 0)
@@ -102,8 +103,8 @@ int demand_compare_requests(const struct ray_request *a, const struct ray_reques
 	return order;
 }
 
-/* The bundles of a gang: in its bundle selectors one list for each way to place it, in the older form
- * a single one. */
+/* The bundles of a gang: in its bundle selectors one list for each way to place it, in the older
+ * form a single one. */
 static size_t gang_choices(const struct ray_gang *gang)
 {
 	return gang->selector_count > 0 ? gang->selector_count : 1;
@@ -204,8 +205,8 @@ const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
 	return arena_printf(arena, "gang-%016llx", (unsigned long long)hash);
 }
 
-/* GPUs are shared in fractions or taken whole: Ray refuses 1.5 (gpu-facts B3). Only for
- * bundles as received: the sum that STRICT_PACK makes of them may well be 1.5. */
+/* Ray accepts fractions of one GPU or whole numbers and rejects 1.5 (gpu-facts B3). Only bundles as
+ * received are checked: the sum of a STRICT_PACK group may be 1.5. */
 static bool has_broken_gpu(const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->bundle_count; i++) {
@@ -288,7 +289,7 @@ static void collect_requests(struct situation *s, const struct ray_request_count
 	join_equal(s, received, used, source, ret_list);
 }
 
-/* One bad bundle makes the whole gang bad, in whichever choice it stands. */
+/* One invalid bundle makes the whole gang invalid, in whichever of its choices it is. */
 static void judge_gang(struct situation *s, struct gang *gang)
 {
 	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
@@ -317,7 +318,7 @@ static void sort_gangs(struct situation *s)
 			compare_gangs, s->gangs);
 }
 
-/* In the order of the list: among equal ones the GCS puts those that wait longest first. */
+/* In the order of the list: among equal ones, the GCS lists those that wait longest first. */
 static void collect_gangs(struct situation *s, const struct ray_state *state)
 {
 	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));

@@ -4,7 +4,7 @@
 
 #include "core/model/reason.h"
 
-/* Without another one for so long, and for as long as a back-off may hold us back, it is over. */
+/* A conflict ends when there is no revert for this time plus the longest back-off. */
 #define WINDOW_SECONDS 600
 #define DOUBLINGS_MAX 30
 
@@ -37,14 +37,14 @@ static void count_round(const struct situation *s, struct memory_since *mark)
 
 	mark->since = s->snapshot->now;
 	mark->count++;
-	/* After our next patch the API server's last writer is ourselves: the name stays here. */
+	/* After this program's next patch, it is the last writer itself: the name is kept. */
 	if (who != NULL && who[0] != '\0')
 		mark->who = who;
 }
 
 /* --- raises that are set back --- */
 
-/* Our last launch set replicas to more than stands there now. */
+/* The last launch of this program set replicas higher than the spec has it now. */
 static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
 {
 	for (size_t i = 0; memory != NULL && i < memory->launches.count; i++)
@@ -53,8 +53,9 @@ static bool is_launch_reverted(const struct memory_state *memory, const struct g
 	return false;
 }
 
-/* There are more workers, starting ones too, than replicas says, and none of them is on its way out: the
- * operator made no more than replicas once said. Above maxReplicas it is the maximum that was lowered. */
+/* More workers exist, including starting ones, than replicas asks for, and none of them is being
+ * deleted: the operator created only as many as replicas once asked for. Above maxReplicas, the
+ * lowered maximum explains the difference. */
 static bool is_below_workers(const struct group *group)
 {
 	int64_t living = group->kept / group->hosts;
@@ -73,7 +74,8 @@ static const struct memory_backoff *hold_of(const struct memory_state *memory, c
 	return NULL;
 }
 
-/* What is held back stays as it was set, which is no news; the first repair after that is the probe. */
+/* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is
+ * the probe. */
 static void count_revert(const struct situation *s, struct group *group, struct memory_since *mark)
 {
 	const struct memory_state *memory = s->snapshot->memory;

@@ -1,20 +1,23 @@
-/* Notices that somebody sets replicas back after our patches (a GitOps tool, a RayJob, a user), and counts in
- * memory: below what was launched or below the workers that are there, and up again after it was lowered. From
- * FIGHT_REVERTS_MIN rounds on it is told, with the name of who wrote the worker groups (verdict, notice), and
- * there is no endless patching: after raises that were set back, a back-off holds every raise; after
- * lowerings that were, the group's idle timeout is longer by as much, and replicas above maxReplicas stays.
- * Nothing is taken back for it, and what runs stays. */
+/* Detects an ownership conflict: another writer (a GitOps tool, a RayJob, a user) reverts the
+ * replicas that a patch set. Memory counts reverts in both directions: replicas below the launch or
+ * below the existing workers, and replicas raised again after a lowering.
+ *
+ * From FIGHT_REVERTS_MIN reverts on, the conflict is reported with the name of the field manager
+ * that wrote the worker groups (verdict, notice), and patching becomes rarer. After reverted
+ * raises, a back-off prevents further raises. After reverted lowerings, the group's idle timeout is
+ * extended by the same time, and replicas above maxReplicas is left as it is. No launch is
+ * cancelled and no worker is terminated because of a conflict. */
 #ifndef CORE_DECIDE_FIGHT_H
 #define CORE_DECIDE_FIGHT_H
 
 #include "core/decide/situation.h"
 
-#define FIGHT_REVERTS_MIN 3 /* from here on it is told */
+#define FIGHT_REVERTS_MIN 3 /* reverts from which on it is reported */
 
 /* Needs workers; sets reverts, reverts_by, lowers_held and idle_timeout_ms of the groups, writes
  * replica_fights and replica_raises of the new memory. */
 void fight_update(struct situation *situation);
-/* What the next decision has to know of the patch; needs target. Writes lowered of the new memory. */
+/* Records the patch for the next decision; needs target. Writes lowered of the new memory. */
 void fight_remember(struct situation *situation);
 
 typedef const char *fight_words(const struct situation *situation,

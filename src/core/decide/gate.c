@@ -26,7 +26,7 @@ static bool is_program(const char *word, size_t size)
 	return size == length || word[size - length - 1] == '/';
 }
 
-/* Walks the words of command and args; true when `rayscaler <command>` stands among them. */
+/* True when `rayscaler <command>` occurs among the words of command and args. */
 static bool runs_command(const struct container *container, const char *command)
 {
 	const struct strings *lists[] = { &container->command, &container->args };

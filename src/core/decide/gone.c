@@ -19,7 +19,8 @@ void gone_update(struct situation *s)
 {
 	int64_t limit = s->snapshot->settings.raylet_gone_seconds * MS_PER_SECOND;
 	if (!s->ray_reachable) {
-		/* Nothing is known of raylets in this pass: what was seen stays. */
+		/* Ray is unreachable, so the state of raylets is unknown: memory keeps its
+		 * entries. */
 		if (s->snapshot->memory != NULL)
 			s->plan->memory.raylet_gone = s->snapshot->memory->raylet_gone;
 		return;
@@ -30,8 +31,8 @@ void gone_update(struct situation *s)
 			continue;
 		time_ms first = since(s, worker->pod_name);
 		time_ms started = progress_ray_start(s, worker->pod);
-		/* What died may be on its way back: a container or a head that has started since gets
-		 * the whole time. */
+		/* A raylet may restart: a container or a head that started since then gets the
+		 * whole time. */
 		worker->expired = s->snapshot->now - (started > first ? started : first) >= limit;
 		VEC_PUSH(s->arena, &s->plan->memory.raylet_gone,
 			 ((struct memory_since){ .key = worker->pod_name, .since = first }));

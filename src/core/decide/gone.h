@@ -1,5 +1,6 @@
-/* Pods that run while their raylet is dead for the GCS: since when (memory), and whether their time has
- * run out; it begins anew when the Ray of the Pod or of the head starts. Sets expired of such workers and raylet_gone of the new memory. */
+/* Running Pods whose raylet the GCS reports as dead: since when (in memory), and whether
+ * raylet-gone-seconds have passed. The time restarts when the Ray container of the Pod or of the
+ * head starts. Sets expired of such workers and raylet_gone of the new memory. */
 #ifndef CORE_DECIDE_GONE_H
 #define CORE_DECIDE_GONE_H
 

@@ -27,7 +27,8 @@ static int64_t not_negative(int64_t value)
 	return value > 0 ? value : 0;
 }
 
-/* Replicas that are there or asked for and have not joined in full. */
+/* Replicas that exist or are requested and of which no host has registered, except disrupted
+ * ones. */
 static int64_t unjoined_replicas(const struct situation *s, const struct group *group)
 {
 	size_t count;
@@ -39,8 +40,10 @@ static int64_t unjoined_replicas(const struct situation *s, const struct group *
 	return unjoined + group->missing / group->hosts;
 }
 
-/* Nobody knows which of the replicas that joined were ours: they are taken for ours, so that what
- * others asked for is never cancelled. The same when somebody lowered replicas. */
+/* Splits the replicas that are not registered into launches of this program and of others. Whether
+ * a registered replica was launched by this program is unknown, so it is assumed that it was, and
+ * launches of others are never cancelled. When another writer lowered replicas, this program's
+ * launches are reduced first. */
 static void recall_group(const struct situation *s, struct group *group)
 {
 	const struct memory_launch *old = remembered(s, group);
@@ -67,7 +70,7 @@ void launch_recall(struct situation *s)
 		recall_group(s, &s->groups[g]);
 }
 
-/* How many replicas may still go before minReplicas is reached. */
+/* How many replicas may still be removed before minReplicas is reached. */
 static int64_t above_minimum(const struct group *group)
 {
 	return not_negative(target_base(group) - group->drained - group->spec->min_replicas);
@@ -85,7 +88,7 @@ static int64_t unneeded_missing(const struct situation *s, const struct group *g
 		    !worker->needed_by_leaving)
 			unneeded++;
 	}
-	unneeded += group->missing - listed; /* beyond SITUATION_MISSING_MAX nothing was packed */
+	unneeded += group->missing - listed; /* those beyond SITUATION_MISSING_MAX: not packed */
 	return unneeded / group->hosts;
 }
 
@@ -126,8 +129,8 @@ static int64_t requested_replicas(const struct situation *s, const struct group 
 	return count;
 }
 
-/* A backed-off group: nothing of it that stands behind is worth waiting for. What minReplicas needs
- * stays, the operator would only make it anew. */
+/* A group in back-off: cancels its pending replicas, the last ones first. Replicas that minReplicas
+ * requires stay, because the operator would only recreate them. */
 static void take_back_stuck(struct situation *s, struct group *group)
 {
 	size_t count;
@@ -151,7 +154,7 @@ static void take_back_stuck(struct situation *s, struct group *group)
 	}
 }
 
-/* How far a launch has come; those that are the farthest from Ray are cancelled first. */
+/* How far a launch has progressed; those that are farthest from registering are cancelled first. */
 enum stage { STAGE_UNPLACED, STAGE_PLACED, STAGE_STARTED };
 
 static enum stage stage_of(const struct situation *s, const struct unit *unit)
@@ -209,7 +212,7 @@ static void cancel_unneeded(struct situation *s, struct group *group)
 	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE ||
 	    old->unneeded <= 0 || old->unneeded_since > s->snapshot->now)
 		return;
-	/* Only as many as were unneeded the whole time. */
+	/* At most the launches that were unneeded during the whole time. */
 	group->unneeded = smaller(unneeded, old->unneeded);
 	group->unneeded_since = old->unneeded_since;
 	if (s->snapshot->now - old->unneeded_since <
@@ -233,7 +236,7 @@ void launch_take_back(struct situation *s)
 	}
 }
 
-/* While nothing can be known of need, what was known stays. */
+/* While Ray is unreachable, the need is unknown: the old entry is kept. */
 static void remember_as_was(struct situation *s, const struct group *group)
 {
 	const struct memory_launch *old = remembered(s, group);
@@ -261,6 +264,10 @@ static time_ms next_round(const struct situation *s, const struct group *group, 
 	return round == TIME_NONE && launched > 0 ? s->snapshot->now : round;
 }
 
+/* Stores the launches for the next decision: the group's replicas that are not registered, split
+ * into those of this program (after cancellations, plus the new launches) and others. While
+ * terminations are forbidden or a back-off cancels launches, the time since when they are unneeded
+ * is kept. */
 void launch_remember(struct situation *s)
 {
 	for (size_t g = 0; g < s->group_count; g++) {

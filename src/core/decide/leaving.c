@@ -11,9 +11,9 @@
 #define TEXT_MAX 256
 #define KEEP_MS (30 * MS_PER_SECOND)
 
-/* Why the Pod is about to go, NULL: it is not. `node`: its Node, NULL when not known. A Pod that
- * tolerates the taint may be put on such a Node anew, so it does not go for it: its replacement could
- * come there as well, and the next one. */
+/* The reason why Kubernetes disrupts the Pod; NULL: it does not. `node`: its Node, NULL when
+ * unknown. A taint that the Pod tolerates is ignored: its replacement could be scheduled to such a
+ * Node as well, and would be replaced in turn. */
 static const char *leaving_why(struct arena *arena, const struct pod *pod, const struct node *node)
 {
 	const struct condition *target =
@@ -59,8 +59,8 @@ void leaving_mark(struct situation *s, struct worker *workers, size_t count)
 		if (worker->group == SITUATION_NO_INDEX || worker->finished || worker->raylet_gone)
 			continue;
 		group = &s->groups[worker->group];
-		/* One that we have named is on its way out already, and a replica of several hosts
-		 * is lost when one of them is deleted. */
+		/* A Pod in workersToDelete is being deleted already, and a multi-host replica is
+		 * lost when one of its hosts is deleted. */
 		if (group->frozen || name_set_contains(&group->leaving_names, worker->pod_name) ||
 		    (worker->deleting && group->hosts > 1))
 			continue;
@@ -94,14 +94,15 @@ void leaving_spread(const struct situation *s, const struct group *group, struct
 
 /* --- replacements --- */
 
-/* One that has just joined, or just ended its work, is RUNNING for a moment and not in use. */
+/* A worker that has just registered or finished its work is briefly RUNNING without being in
+ * use. */
 static bool is_in_use(const struct worker *worker)
 {
 	return worker->joined && worker->node->status != RAY_NODE_IDLE &&
 	       !ray_node_is_unused(worker->node);
 }
 
-/* Pods of the group that go while something runs there, whole replicas of them. */
+/* Disrupted Pods of the group that are in use, counted in whole replicas. */
 static int64_t count_in_use(const struct situation *s, const struct group *group)
 {
 	size_t count;
@@ -123,7 +124,7 @@ static int64_t count_in_use(const struct situation *s, const struct group *group
 	return pods;
 }
 
-/* Nothing runs there, and no demand has its place there. */
+/* No work runs on the worker, and no demand was placed on it. */
 static bool is_free(const struct situation *s, const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++)
@@ -142,7 +143,8 @@ static bool is_of(const struct schedule_node_result *node, const struct group *g
 	return node->type == group->index + 1;
 }
 
-/* Keeps up to `wanted` free workers; those that would stay anyway first. How many Pods are found. */
+/* Keeps up to `wanted` free workers, first those that are not chosen for termination. Returns the
+ * number of Pods that it found. */
 static int64_t keep_free(struct situation *s, const struct group *group, int64_t wanted)
 {
 	int64_t found = 0;
@@ -161,7 +163,7 @@ static int64_t keep_free(struct situation *s, const struct group *group, int64_t
 	return found / group->hosts * group->hosts;
 }
 
-/* Pods below maxReplicas, those that leave counted. */
+/* Pods that may be added below maxReplicas; disrupted ones count as present. */
 static int64_t room_below_max(const struct situation *s, const struct group *group)
 {
 	int64_t room = s->problem.types[group->index + 1].max_nodes;
@@ -185,8 +187,9 @@ static int64_t room_of(const struct situation *s, const struct group *group, int
 	return room < budget ? room : budget;
 }
 
-/* Ray needs some seconds to notice that a worker is gone and to start its work anew: until then the
- * replacement is kept, however long it has been idle. How many Pods, those in use now counted. */
+/* Ray takes some seconds to detect a lost worker and to restart its work. Until then the
+ * replacement is kept even when it is idle. Returns the number of Pods to replace, including those
+ * in use now. */
 static int64_t remember(struct situation *s, const struct group *group, int64_t in_use)
 {
 	const struct memory_state *memory = s->snapshot->memory;

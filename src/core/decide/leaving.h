@@ -1,22 +1,23 @@
-/* Workers that Kubernetes is about to take away: Pods with the condition DisruptionTarget, and Pods on
- * Nodes that are tainted for their end. Their capacity is no place for anything any more, and what runs
- * on them gets a replacement before they are gone. Nothing that is in use is ended here.
+/* Disrupted workers: Pods with the condition DisruptionTarget, and Pods on Nodes with a taint that
+ * announces their end. Their capacity is not used for demand, and work that runs on them gets a
+ * replacement before Kubernetes deletes them. A worker that is in use is not terminated here.
  *
- * The operator counts such a Pod until it is gone. So `replicas` is raised above it while a Pod is to
- * be made beside it, and lowered again as soon as that Pod is there (it deletes nothing for that): when the
- * old Pod goes, nobody makes a second one. At maxReplicas there is no room beside it: the replacement
- * waits, and the operator makes it when the old Pod is gone. */
+ * The operator counts such a Pod until it is deleted. So `replicas` is raised while the replacement
+ * is to be created and lowered once it exists (the operator then deletes no Pod): when the old Pod
+ * is deleted, the operator does not create a second one. At maxReplicas there is no capacity for
+ * both, so the operator creates the replacement after the old Pod is deleted. */
 #ifndef CORE_DECIDE_LEAVING_H
 #define CORE_DECIDE_LEAVING_H
 
 #include "core/decide/situation.h"
 
-/* Marks the workers; before they are counted. Only while Ray is reachable and nothing is malformed. */
+/* Marks the workers before they are counted. Only while Ray is reachable and no object is
+ * malformed. */
 void leaving_mark(struct situation *situation, struct worker *workers, size_t count);
-/* A replica is whole or nothing: the other hosts of one that goes go with it. */
+/* A replica is disrupted as a whole: marks the other hosts of a disrupted one. */
 void leaving_spread(const struct situation *situation, const struct group *group,
 		    struct worker *workers);
-/* After packing: launches what is in use on such workers and has no free worker to go to. */
+/* After packing: launches replacements for disrupted workers in use for which no worker is free. */
 void leaving_replace(struct situation *situation);
 
 #endif

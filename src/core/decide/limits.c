@@ -6,10 +6,10 @@
 #include "core/decide/launch.h"
 #include "core/decide/target.h"
 
-/* Of Ray's autoscaler v1: AUTOSCALER_UPSCALING_INITIAL_NUM_NODES. */
+/* AUTOSCALER_UPSCALING_INITIAL_NUM_NODES of Ray's autoscaler v1. */
 #define CONSERVATIVE_STARTING 5
 
-/* First that is given wins: docs/SNAPSHOT.md, settings. */
+/* The first setting that is present, in the order of docs/SNAPSHOT.md, settings. */
 int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
@@ -80,7 +80,7 @@ void limits_make_groups(struct situation *s)
 	}
 }
 
-/* Does the worker hold GPUs that this decision cannot free? A drained one goes with this patch. */
+/* Whether the worker holds GPUs that this decision cannot free. This patch deletes drained ones. */
 static bool holds_gpus(const struct worker *worker)
 {
 	return worker->pod != NULL && !worker->deleting &&
@@ -100,14 +100,15 @@ int64_t limits_gpus_of_launch(const struct situation *s, const struct group *gro
 		return larger(cost, seen);
 	if (!group->gpu_cost.is_vague)
 		return cost;
-	/* The budget is left of a count that Ray has no say in (core/capacity/gpu_count). */
+	/* The budget is the rest of a count that does not depend on Ray (gpu_count.h). */
 	if (s->snapshot->has_gpu_budget)
 		return larger(cost, seen);
 	return seen > 0 ? seen : cost;
 }
 
-/* What Ray reports can be made up by the code that runs there: a worker never counts less than what
- * its Pod has. Only of a share of which Kubernetes does not say how much it is, Ray is believed. */
+/* Code that runs on the worker can forge the amounts in Ray's report, so a worker never counts less
+ * than its Pod holds. Only for a share whose fraction Kubernetes does not state is Ray's amount
+ * used. */
 static int64_t gpus_of_worker(const struct situation *s, const struct group *group,
 			      const struct worker *worker)
 {
@@ -125,7 +126,7 @@ static int64_t gpus_of_worker(const struct situation *s, const struct group *gro
 	return larger(reported, held);
 }
 
-/* GPU capacity of a group that exists or is asked for. Pods that a back-off takes back count only as
+/* GPU capacity of a group that exists or is requested. Pods that a back-off cancels count only as
  * far as minReplicas keeps them. */
 static __int128 gpus_of_group(const struct situation *s, const struct group *group)
 {
@@ -174,7 +175,7 @@ static int64_t present_gpus(const struct situation *s)
 
 struct ceiling {
 	const char *name;       /* NULL: there is none */
-	int64_t amount, budget; /* amount below 0: the name has the figure */
+	int64_t amount, budget; /* amount below 0: the name contains the value */
 };
 
 static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amount, int64_t budget)
@@ -235,8 +236,8 @@ bool limits_is_conservative(const struct snapshot *snapshot)
 	return strcmp(mode, "Conservative") == 0;
 }
 
-/* Pods of the group that are asked for, are not in Ray and stay asked for; the operator makes what
- * minReplicas lacks whatever replicas says. */
+/* Pods of the group that are requested, are not registered and stay requested. The operator creates
+ * Pods up to minReplicas whatever replicas is. */
 static int64_t starting_pods(const struct group *group)
 {
 	int64_t asked = target_floor(group) * group->hosts;
@@ -244,8 +245,8 @@ static int64_t starting_pods(const struct group *group)
 	return starting > 0 ? starting : 0;
 }
 
-/* Whole replicas within `room` Pods; the first replica of a group may always start, or a cap below
- * numOfHosts would stop the group for good. */
+/* Whole replicas within `room` Pods. The first replica of a group may always start; otherwise a
+ * limit below numOfHosts would block the group forever. */
 static int64_t replicas_within(int64_t room, int64_t hosts, int64_t starting)
 {
 	int64_t replicas = room > 0 ? room / hosts : 0;
@@ -257,12 +258,15 @@ static int64_t replicas_of(int64_t pods, int64_t hosts)
 	return (pods + hosts - 1) / hosts;
 }
 
-/* upscalingMode Conservative: never fewer than either version of Ray's autoscaler launches, with its
+/* upscalingMode Conservative: never fewer than either version of Ray's autoscaler launches with
  * upscaling_speed 1.
- * v1, resource_demand_scheduler.py, _get_concurrent_resource_demand_to_launch(): of a group at most
- * max(5, running) workers start at a time; placement groups and request_resources are not held back.
- * v2, instance_manager/reconciler.py, _compute_to_launch(): in each round, one every 5 s, max(1, running)
- * of a group, however many start already. */
+ *
+ * v1, resource_demand_scheduler.py, _get_concurrent_resource_demand_to_launch(): at most max(5,
+ * running) workers of a group start at a time; placement groups and request_resources are not
+ * limited.
+ *
+ * v2, instance_manager/reconciler.py, _compute_to_launch(): every 5 s max(1, running) workers of a
+ * group, regardless of how many are starting. */
 static int64_t conservative_replicas(const struct situation *s, const struct group *group,
 				     int64_t starting)
 {

@@ -5,8 +5,8 @@
 #include "core/decide/limits.h"
 #include "core/decide/stuck.h"
 
-/* Is the worker capacity that demand can be put on? A draining one is not, nor one that will not
- * come, nor one whose group has no figures. */
+/* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
+ * one of a group whose capacity is unknown. */
 static bool is_capacity(const struct situation *s, const struct worker *worker)
 {
 	if (worker->deleting || worker->leaving || worker->goes || worker->dissolves)
@@ -59,7 +59,7 @@ static void fill_node(const struct situation *s, size_t index, struct schedule_n
 	}
 }
 
-/* The head is always there or asked for; only while it drains it takes nothing new. */
+/* The head counts as present even before it runs; it accepts no work only while it drains. */
 static bool fill_head(const struct situation *s, struct schedule_node *node)
 {
 	const struct ray_node *head = s->head_node;
@@ -92,7 +92,7 @@ static void make_nodes(struct situation *s)
 	s->problem.node_count = count;
 }
 
-/* Pods of the group that hold a place below maxReplicas without being capacity. */
+/* Pods of the group that count against maxReplicas without having capacity. */
 static int64_t occupied(const struct situation *s, const struct group *group)
 {
 	int64_t count = 0;
@@ -143,7 +143,7 @@ static void make_types(struct situation *s)
 		.recoverable_availability = 1.0,
 		.failure_recency = 1.0,
 		.accelerator = s->head_capacity.accelerator,
-		.launch_held = true, /* nobody launches heads */
+		.launch_held = true, /* heads are never launched */
 		.gpu_amount = s->head_capacity.gpu_amount,
 	};
 	for (size_t g = 0; g < s->group_count; g++)
@@ -267,8 +267,8 @@ void packing_run(struct situation *s)
 	s->problem.conserve_accelerators = settings->conserve_accelerators;
 	s->problem.accelerators = &s->accelerators;
 	s->problem.terminate_over_max = s->problem.leaving_takes_nothing = true;
-	/* What fits on living workers, and so may be stuck there, is for Ray's order to say: both
-	 * packings are then given the same problem. */
+	/* Ray's order decides what fits on registered workers, and so which demand may be starved.
+	 * Both packings then solve the same problem. */
 	s->result = schedule(&s->problem, s->arena);
 	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
 	if (stuck_split(s) || s->problem.fewest_gpus)

@@ -1,5 +1,6 @@
-/* Makes the packing problem of a situation, has it solved, and notes what it means for workers and
- * groups. Holds the rule for stuck demand. Must not decide what goes: that is terminate. */
+/* Builds the packing problem of a situation, solves it, and records the result for workers and
+ * groups. Contains the rule for starved demand. Must not choose workers to terminate: that is
+ * terminate. */
 #ifndef CORE_DECIDE_PACKING_H
 #define CORE_DECIDE_PACKING_H
 

@@ -64,7 +64,7 @@ int64_t patch_finished_names(const struct situation *s, const struct group *grou
 	return count;
 }
 
-/* What still has a Pod, and the new ones. */
+/* The names that still have a Pod, then the new ones. */
 static struct strings new_list(const struct situation *s, const struct group *group,
 			       size_t *ret_added)
 {

@@ -1,5 +1,5 @@
-/* The one JSON Patch of a decision: replicas and workersToDelete, each guarded by tests.
- * Must not decide: it writes down what the groups and workers say. */
+/* The one JSON Patch of a decision: replicas and workersToDelete, each guarded by tests. Must not
+ * decide: it writes only the values of groups and workers. */
 #ifndef CORE_DECIDE_PATCH_H
 #define CORE_DECIDE_PATCH_H
 

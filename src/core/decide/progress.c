@@ -6,7 +6,8 @@
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
 
-/* Of what the scheduler says: the list of its reasons can be long, what the Nodes say comes after. */
+/* Limits the scheduler's text: its list of reasons can be long, and the text about Nodes follows
+ * it. */
 #define SCHEDULER_TEXT_MAX 256
 
 static time_ms latest(time_ms a, time_ms b)
@@ -23,8 +24,8 @@ bool progress_scale_gate(const struct worker_group *group)
 	return true;
 }
 
-/* Did a node autoscaler say that it adds a Node for this Pod, or that it will not? The newest event
- * counts, and a promise before a refusal of the same moment. */
+/* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not. The
+ * newest event counts; of two at the same time, the positive one. */
 struct reaction {
 	bool promised, refused;
 	const char *reason, *message;
@@ -85,7 +86,7 @@ static void assess_gated(const struct situation *s, struct worker *worker)
 							pod->spec.scheduling_gates.at[0]);
 }
 
-/* What the scheduler, or a node autoscaler, says, and then what the Nodes say. */
+/* Appends the text about Nodes to that of the scheduler or the node autoscaler. */
 static void add_outlook(struct situation *s, struct worker *worker)
 {
 	const char *outlook, *said = worker->obstacle_message;
@@ -133,7 +134,7 @@ static time_ms ray_container_start(const struct pod *pod)
 	return status != NULL ? status->started_at : TIME_NONE;
 }
 
-/* How far the Ray container has come, in the words of its status. */
+/* The progress of the Ray container, by its status. */
 static const char *container_text(const struct pod *pod)
 {
 	const struct container_status *status = pod_ray_container_status(pod);
@@ -153,7 +154,8 @@ time_ms progress_ray_start(const struct situation *s, const struct pod *pod)
 		      s->ray_session_since);
 }
 
-/* The clock of a start begins anew when the head's Ray starts: all raylets must join again. */
+/* The start time restarts with the head's Ray container, because all raylets must then register
+ * again. */
 static void assess_start(const struct situation *s, struct worker *worker,
 			 const struct condition *scheduled)
 {
@@ -197,7 +199,7 @@ static void assess(struct situation *s, struct worker *worker)
 		      (scheduled != NULL && strcmp(scheduled->status, "True") == 0);
 
 	if (worker->finished) {
-		/* While Ray is unreachable nobody knows whether it had joined. */
+		/* While Ray is unreachable, it is unknown whether the worker had registered. */
 		worker->obstacle = s->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
 		worker->obstacle_message = progress_end_text(s->arena, pod);
 	} else if (worker->never_started && !placed &&

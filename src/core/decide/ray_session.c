@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Ray's have about 50 characters; what a GCS says goes into the memory. */
+/* Ray's names have about 50 characters; the GCS controls the name, and it is stored in memory. */
 #define NAME_MAX_SIZE 128
 
 static const struct memory_since *remembered(const struct situation *s, size_t index)
@@ -22,7 +22,7 @@ static time_ms head_start(const struct situation *s)
 	return status != NULL ? status->started_at : TIME_NONE;
 }
 
-/* With nothing remembered the head Pod is believed, where it says anything. */
+/* Without an entry in memory, the head Pod's start time is used if there is one. */
 static time_ms since_of(const struct situation *s, const struct memory_since *old, const char *name)
 {
 	time_ms now = s->snapshot->now;
@@ -32,7 +32,7 @@ static time_ms since_of(const struct situation *s, const struct memory_since *ol
 	return strcmp(old->key, name) == 0 && old->since < now ? old->since : now;
 }
 
-/* The run of the head's Ray container: another one explains another session. NULL: not known. */
+/* The run of the head's Ray container. A new run explains a new session. NULL: unknown. */
 static const char *head_run(const struct situation *s)
 {
 	const struct container_status *status =
@@ -49,8 +49,8 @@ static void keep(struct situation *s, const struct memory_since *mark)
 	VEC_PUSH(s->arena, &s->plan->memory.ray_sessions, *mark);
 }
 
-/* Another session in the same run of the head's container: the old one stays in memory and the new one
- * is put beside it, until the container shows another run or the time is up. */
+/* A new session in the same run of the head's container: memory keeps the old one and stores the
+ * new one beside it, until the container has a new run or the time has passed. */
 static void judge_change(struct situation *s, const struct memory_since *old,
 			 struct memory_since *mark)
 {

@@ -2,12 +2,12 @@
 
 #include "core/decide/since_index.h"
 
-/* For how long one that has joined may stay without work and its first work is still waited for. */
+/* Time for which the first work of a registered worker is awaited. */
 #define UNUSED_MS 10000
-/* The period of the GCS, and half of it for what is under way. */
+/* One and a half periods of the GCS: one period, and half of one for messages in transit. */
 #define IN_USE_MS 1500
 
-/* What memory_since.count says of a worker. */
+/* Values of memory_since.count. */
 enum stage { STAGE_STARTING = 0, STAGE_UNUSED = 1, STAGE_IN_USE = 2 };
 
 static enum stage stage_of(const struct worker *worker)
@@ -29,7 +29,7 @@ static void follow(struct situation *s, struct worker *worker, const struct memo
 	time_ms now = s->snapshot->now;
 	struct memory_since mark = { .key = worker->pod_name, .since = now, .count = stage };
 
-	/* One that was never seen without work is no beginner. */
+	/* A worker that was never seen without work is not a new one. */
 	if (stage != STAGE_STARTING && (old == NULL || old->count > (int64_t)stage))
 		return;
 	if (old != NULL && old->count == (int64_t)stage && old->since < now)
@@ -44,7 +44,7 @@ void settling_update(struct situation *s)
 {
 	const struct memory_state *memory = s->snapshot->memory;
 
-	/* Without a reply before this one nobody knows which work is the first. */
+	/* Without an earlier reply, it is unknown which work is a worker's first. */
 	if (memory == NULL || memory->ray_sessions.count == 0)
 		return;
 	if (!s->ray_reachable) {

@@ -1,5 +1,5 @@
-/* Finds a "since when" mark of the last decision by its key. Lives in an arena. Must not outlive the
- * memory that it was made of. */
+/* Finds the entry of a key in a list of `struct memory_since`. Lives in an arena. Must not outlive
+ * the memory that it was made from. */
 #ifndef CORE_DECIDE_SINCE_INDEX_H
 #define CORE_DECIDE_SINCE_INDEX_H
 

@@ -1,7 +1,7 @@
-/* What one decision has found out: the workers, the groups and the limits of one snapshot, and
- * what it has decided about them so far. Filled step by step by the modules that decide calls, in the
- * order of decide.c; each says which members it reads and sets. Lives in the arena of the pass.
- * Must not outlive decide(): the plan is what stays. */
+/* The intermediate state of one decision: workers, groups and limits of one snapshot, and the
+ * actions chosen for them. The modules that decide.c calls fill it step by step, in its order; each
+ * header lists the members that the module reads and sets. Lives in the arena of the pass. Must not
+ * outlive decide(): only the plan does. */
 #ifndef CORE_DECIDE_SITUATION_H
 #define CORE_DECIDE_SITUATION_H
 
@@ -20,19 +20,19 @@
 #include "core/schedule/schedule.h"
 
 #define SITUATION_NO_INDEX SIZE_MAX
-/* Replicas without a Pod that are looked at one by one; more change nothing in a decision. */
+/* Replicas without a Pod that are packed one by one; more do not change a decision. */
 #define SITUATION_MISSING_MAX 100000
 
-/* What can be done with a worker, from the facts of this snapshot. */
+/* How a worker can be removed, from the facts of this snapshot. */
 enum removal {
 	REMOVAL_FORBIDDEN = 0, /* busy, unknown, starting: it stays */
-	REMOVAL_DRAIN,         /* idle for Ray: ask Ray */
-	REMOVAL_DELETE,        /* cannot be busy: drained, gone or never started */
+	REMOVAL_DRAIN,         /* idle in Ray: Ray must drain it */
+	REMOVAL_DELETE,        /* cannot be busy: drained, dead or never started */
 };
 
-/* Why a Pod that has not joined does not come; the order is the order of precedence. */
+/* Why a Pod has not registered with Ray; in order of precedence. */
 enum obstacle {
-	OBSTACLE_NONE = 0, /* it is on its way */
+	OBSTACLE_NONE = 0, /* it is starting normally */
 	OBSTACLE_WAITING, /* Unschedulable, gated or not yet scheduled, and still within its time */
 	OBSTACLE_GATED,
 	OBSTACLE_NO_NODE,
@@ -41,12 +41,12 @@ enum obstacle {
 	OBSTACLE_START_TIMEOUT,
 };
 
-/* A worker Pod, or a replica's host that is asked for and has no Pod yet (pod NULL). */
+/* A worker Pod, or a requested host of a replica that has no Pod yet (pod NULL). */
 struct worker {
 	const char *pod_name; /* "" without a Pod */
 	const char *group_name;
 	const struct pod *pod;
-	const struct ray_node *node; /* living if there is one, else dead, NULL when unknown to Ray */
+	const struct ray_node *node; /* alive if there is one, else dead; NULL: unknown to Ray */
 	size_t group;                /* SITUATION_NO_INDEX: its group is not in the RayCluster */
 	size_t replica; /* workers of one multi-host replica share it; SITUATION_NO_INDEX: alone */
 	enum worker_state state;
@@ -54,97 +54,97 @@ struct worker {
 	bool joined;        /* Ray has a living node for it */
 	bool never_started; /* a positive fact: its Ray container has not run */
 	bool finished;      /* phase Failed or Succeeded */
-	bool raylet_gone;   /* Ray knows its node only as dead */
-	bool leaving;       /* Kubernetes is about to take it away; see leaving.h */
+	bool raylet_gone;   /* Ray reports its node only as dead */
+	bool leaving;       /* disrupted by Kubernetes; see leaving.h */
 	const char *leaving_why;
-	bool goes;      /* deleted by this decision in any case: drained, or too late */
-	bool dissolves; /* its replica has lost hosts, or brings no capacity, and goes for that */
-	bool expired;   /* the time of raylet_gone or of its start has run out */
-	bool settling;  /* what it has in use may still be called pending; see settling.h */
-	bool unsure;    /* Ray has only just begun not to know it; see unjoined.h */
-	bool unregistered; /* it runs, and Ray has not known it for long enough; see unjoined.h */
+	bool goes;         /* this decision deletes it in any case: drained, or expired */
+	bool dissolves;    /* removed because hosts of its replica are lost or cannot start */
+	bool expired;      /* the time of raylet_gone or of its start has run out */
+	bool settling;     /* start grace: its work may look pending; see settling.h */
+	bool unsure;       /* missing in Ray's replies for a short time; see unjoined.h */
+	bool unregistered; /* runs, but missing in Ray's replies for long enough; see unjoined.h */
 	enum obstacle obstacle;
 	const char *obstacle_message; /* of the Pod's condition or event */
-	bool stuck; /* its group is in back-off and it will not come: no capacity, taken back */
+	bool stuck; /* its group is in back-off and it cannot start: no capacity, cancelled */
 	enum removal removal;
 	/* Set by packing. */
 	bool needed_by_demand, needed_by_request;
-	bool needed_by_leaving; /* for what runs on one that leaves */
-	bool chosen;            /* the packing wants it gone, for the cause */
+	bool needed_by_leaving; /* replaces a disrupted worker that is in use */
+	bool chosen;            /* the packing selects it for termination, for `cause` */
 	enum schedule_cause cause;
 	/* Set by terminate. */
 	enum terminate_action action;
 	const char *action_reason, *action_message;
 };
 
-/* A resource that a template promises and that a worker made from it does not have. */
+/* A resource in a template that a worker made from it does not have. */
 struct template_lack {
 	const char *resource;
 	int64_t promised, seen; /* 1/10000 */
 	const char *pod;
-	bool inferred; /* the accelerator type that only nodeSelector or affinity told of */
+	bool inferred; /* the accelerator type was only inferred from nodeSelector or affinity */
 };
 
 struct group {
 	const struct worker_group *spec;
 	size_t index;
-	const char *problem; /* NULL, or why it stays where it is */
-	bool frozen;         /* suspended or problem: nothing launched, nothing terminated */
+	const char *problem; /* NULL, or why the group is left unchanged */
+	bool frozen;         /* suspended or with a problem: no launches, no terminations */
 	struct capacity capacity;
 	struct gpu_cost gpu_cost; /* of one worker, by the template */
 	int64_t hosts;
-	int64_t idle_timeout_ms;           /* longer during a fight: see fight.h */
+	int64_t idle_timeout_ms;           /* longer during an ownership conflict: see fight.h */
 	struct name_set leaving_names;     /* workersToDelete */
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
-	int64_t kept;                      /* Pods that are not on their way out */
-	int64_t missing;                   /* Pods asked for by replicas that do not exist */
-	int64_t joined;                    /* kept and known to Ray */
-	int64_t leaving; /* Pods about to be taken away, not in kept; the operator counts them */
-	/* Set by template_seen; capacity is then what a worker really brings. */
+	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
+	int64_t missing;                   /* Pods requested by replicas that do not exist */
+	int64_t joined;                    /* kept and registered with Ray */
+	int64_t leaving; /* disrupted Pods, not in kept; the operator counts them */
+	/* Set by template_seen; capacity is then what a registered worker reports. */
 	struct capacity promised;
 	struct accelerator_type inferred; /* type "" for none */
 	const struct template_lack *lacks;
 	size_t lack_count;
-	/* Set by fight: in the pass that saw one, how many times our raise was set back by now; 0: none */
+	/* Set by fight in a pass with a revert: number of reverted raises so far; 0: none */
 	int64_t reverts;
 	const char *reverts_by; /* NULL: unknown */
-	bool lowers_held;       /* replicas above maxReplicas stay as somebody sets them */
+	bool lowers_held;       /* replicas above maxReplicas is left as another writer sets it */
 	/* Back-off: see backoff.h. */
 	bool backed_off;
-	bool takes_back;                /* backed off, and what does not come is not waited for */
-	bool raises_held;               /* backed off because somebody sets replicas back */
+	bool takes_back;                /* backed off, and Pods that cannot start are cancelled */
+	bool raises_held;               /* backed off because another writer reverts replicas */
 	struct memory_backoff *backoff; /* in the new memory; NULL when there is none */
 	/* Set by packing. */
 	int64_t packed_launches; /* Pods */
 	int64_t packed_whole;    /* Pods of them for placement groups and request_resources */
 	bool launches_for_min, launches_for_request, launches_for_demand;
-	int64_t launches_for_leaving; /* replicas, of packed_launches: see leaving.h */
-	int64_t replacements_waiting; /* replicas that have no room before others are gone */
-	bool replacements_at_max;     /* they have none below maxReplicas */
+	int64_t launches_for_leaving; /* replicas of packed_launches: see leaving.h */
+	int64_t replacements_waiting; /* replicas that wait for disrupted ones to be deleted */
+	bool replacements_at_max;     /* maxReplicas is the reason for that */
 	/* Set by terminate and launch, in replicas. */
 	int64_t removed;                     /* deleted or stopped, and replicas lowered for it */
 	int64_t removed_pods;                /* their Pods */
 	int64_t removed_missing;             /* and their hosts without one */
-	int64_t drained;                     /* asked to drain */
+	int64_t drained;                     /* drain requested */
 	int64_t recycled;                    /* named while replicas stays */
-	int64_t leaving_named;               /* Pods of leaving that this decision deletes */
-	int64_t missing_taken;               /* asked for without a Pod, and taken back */
-	int64_t cancelled, backed_off_taken; /* of removed and missing_taken: why */
-	int64_t unneeded;                    /* of ours, since: what the new memory says */
+	int64_t leaving_named;               /* disrupted Pods that this decision deletes */
+	int64_t missing_taken;               /* requested without a Pod, and cancelled */
+	int64_t cancelled, backed_off_taken; /* of removed and missing_taken, by reason */
+	int64_t unneeded;                    /* of ours, and since when: for the new memory */
 	time_ms unneeded_since;
-	int64_t ours, others; /* replicas that have not joined: asked for by us, by anybody else */
+	int64_t ours, others; /* replicas not registered: requested by this program, by others */
 	bool held_by_minimum; /* an idle worker stays for minReplicas */
 	/* Set by target. */
-	int64_t launch_replicas;  /* wanted, before the caps on starting workers */
+	int64_t launch_replicas;  /* before the limits on starting workers */
 	int64_t allowed_replicas; /* after them */
-	int64_t wanted_replicas;  /* without those for Pods that leave */
+	int64_t wanted_replicas;  /* without those that replace disrupted Pods */
 	int64_t patch_replicas, target_replicas, to_launch;
-	bool at_maximum, at_minimum; /* a bound cut what was wanted */
-	const char *outlook;         /* see outlook.h; NULL: not looked yet */
-	bool outlook_fits;           /* a Node has room now */
+	bool at_maximum, at_minimum; /* the bound reduced the number of replicas */
+	const char *outlook;         /* see outlook.h; NULL: not computed yet */
+	bool outlook_fits;           /* a Node has capacity for it now */
 };
 
-/* A received request after equal ones were joined; see demand.h. */
+/* A received request, merged with equal ones; see demand.h. */
 struct demand {
 	const struct ray_request *request;
 	int64_t count;
@@ -154,7 +154,7 @@ struct demand {
 	size_t received_count;
 	const char *reason; /* NULL, or why no machine can serve it (a REASON_) */
 	const char *message;
-	bool stuck; /* some of it has been pending beside room for it for too long */
+	bool stuck; /* some of it is starved: pending for too long although it fits */
 };
 
 struct demand_list {
@@ -169,7 +169,7 @@ struct gang {
 	bool stuck;
 };
 
-/* Which demands (or gangs) stand in a list of schedule_problem: its index to theirs. */
+/* Which demands (or gangs) are in a list of schedule_problem: maps its index to theirs. */
 struct packed_list {
 	const size_t *index;
 	size_t count;
@@ -181,16 +181,16 @@ struct situation {
 	struct plan *plan;
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
-	const char *view_problem;   /* NULL: the view of the API server is live */
+	const char *view_problem;   /* NULL: the watch cache of the API server is current */
 	bool termination_forbidden; /* see decide.c */
 	struct strings accelerators;
 	struct capacity head_capacity;
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
-	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: not known */
+	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: unknown */
 	const struct pod *head_pod;       /* NULL when there is none; see identity.h */
-	const char *head_problem;         /* NULL, or why it is open which Pod is the head */
+	const char *head_problem;         /* NULL, or why it is unclear which Pod is the head */
 	struct name_set pod_names;
-	struct node_rooms *rooms; /* of the Nodes; NULL until outlook has looked */
+	struct node_rooms *rooms; /* node capacity; NULL until outlook computes it */
 	/* In canonical order: groups in order, by Pod name; those of removed groups last. */
 	struct worker *workers;
 	size_t worker_count;
@@ -200,7 +200,7 @@ struct situation {
 	struct demand_list *constraints; /* one list each */
 	size_t constraint_count;
 	struct gang *gangs;       /* in the order of the reply */
-	size_t *gangs_by_content; /* indices into gangs: for what is written down */
+	size_t *gangs_by_content; /* indices into gangs, for output in canonical order */
 	size_t gang_count;
 	VEC(const char *) problems; /* for the condition InvalidRequest */
 	/* Set by packing. */
@@ -208,10 +208,10 @@ struct situation {
 	struct schedule_result *result;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
-	const char *gpu_ceiling;         /* where the smallest ceiling on GPUs stands */
+	const char *gpu_ceiling;         /* name of the lowest GPU limit */
 	struct resources most_of_living; /* of each resource, on any one living node */
-	int64_t stuck_bundles;           /* that are packed on new workers only */
-	int64_t stuck_seconds;           /* of the longest stuck among them */
+	int64_t stuck_bundles;           /* starved bundles, packed on new workers only */
+	int64_t stuck_seconds;           /* longest time that one of them has been starved */
 };
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "core/decide/demand.h"
 
-/* Bundles that stand on nodes that Ray reports as running, and on others. */
+/* Bundles placed on registered nodes, and on others. */
 struct standing {
 	int64_t *demands;            /* per packed demand, on running ones */
 	int64_t *gangs, *gangs_else; /* per packed gang */
@@ -44,7 +44,7 @@ static const struct memory_since *remembered(const struct situation *s, const ch
 	return NULL;
 }
 
-/* Bundles of the demand that have been stuck for the whole time; 0 for none yet. */
+/* The number of bundles of the demand that have been starved for the whole time; 0: none yet. */
 static int64_t update_mark(struct situation *s, const char *key, int64_t on_living)
 {
 	const struct memory_since *old = remembered(s, key);
@@ -66,9 +66,9 @@ static int64_t update_mark(struct situation *s, const char *key, int64_t on_livi
 	return mark->count;
 }
 
-/* A worker that joined after the demand had begun to wait and has nothing in use is no
- * place where it is stuck: launching more of its kind would not help. Packing puts
- * stuck demand on nodes that have not joined, so such a one counts as not joined. */
+/* A worker that started after the demand began to wait and has nothing in use does not starve it:
+ * launching more of its kind would not help. Packing places starved demand only on nodes that have
+ * not registered, so such a worker is marked as not registered. */
 static void open_young_workers(struct situation *s, time_ms since)
 {
 	struct schedule_node *nodes = arena_array(s->arena, s->problem.node_count, sizeof(*nodes));
@@ -85,7 +85,7 @@ static void open_young_workers(struct situation *s, time_ms since)
 	s->problem.nodes = nodes;
 }
 
-/* A demand of which some bundles are stuck becomes two. */
+/* Splits a demand with starved bundles in two. */
 static void split_demands(struct situation *s, const struct standing *standing)
 {
 	size_t count = s->packed_demands.count, used = 0;
@@ -119,7 +119,7 @@ static void split_demands(struct situation *s, const struct standing *standing)
 	s->packed_demands = (struct packed_list){ index, used };
 }
 
-/* A placement group is stuck as a whole: which of its bundles finds no place is not known. */
+/* A placement group is starved as a whole: which of its bundles Ray cannot place is unknown. */
 static void mark_gangs(struct situation *s, const struct standing *standing)
 {
 	bool *new_only = arena_array(s->arena, s->packed_gangs.count, sizeof(*new_only));

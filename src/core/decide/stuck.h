@@ -1,6 +1,6 @@
-/* Pending demand that fits on living workers by the numbers and still stays pending (fractions spread
- * over GPUs, ports): after stuck-demand-seconds it is treated as not fitting there.
- * Since when, and how many bundles at the fewest, is remembered only through memory. */
+/* Starved demand: pending although it fits on registered workers by the numbers (for example
+ * fractions on several GPUs, or ports). After stuck-demand-seconds it is treated as not fitting
+ * there. The start and the lowest number of bundles since then are stored only in memory. */
 #ifndef CORE_DECIDE_STUCK_H
 #define CORE_DECIDE_STUCK_H
 
@@ -8,8 +8,9 @@
 
 #define STUCK_SHAPES_MAX 1000
 
-/* After a first packing: updates the marks of the new memory. True when some demand is to be
- * packed again on new workers only; problem.demands and packed_demands say which then. */
+/* After a first packing: updates the entries of the new memory. True when some demand must be
+ * packed again on new workers only; problem.demands and packed_demands then contain it
+ * separately. */
 bool stuck_split(struct situation *situation);
 
 #endif

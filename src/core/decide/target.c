@@ -12,7 +12,7 @@ static int64_t clamp(const struct group *group, int64_t replicas)
 	return replicas > group->spec->max_replicas ? group->spec->max_replicas : replicas;
 }
 
-/* Pods that exist or are asked for when what this decision removes is gone. */
+/* Pods that exist or are requested after the removals of this decision. */
 static int64_t present_pods(const struct group *group)
 {
 	return group->kept - group->removed_pods + group->missing - group->removed_missing -
@@ -51,14 +51,14 @@ void target_launches(struct group *group)
 	int64_t to_launch = wanted * group->hosts - present_pods(group);
 	int64_t room = group->spec->max_replicas * group->hosts - present_pods(group) -
 		       (group->leaving - group->leaving_named);
-	/* Not before those that leave are gone. */
+	/* Only after the disrupted Pods are deleted. */
 	if (group->leaving > 0 && to_launch > room)
 		to_launch = room;
 	group->launch_replicas = wanted > base ? wanted - base : 0;
 	group->to_launch = to_launch > 0 ? to_launch : 0;
 }
 
-/* The operator counts Pods that leave until they are gone: see leaving.h. */
+/* The operator counts disrupted Pods until they are deleted: see leaving.h. */
 static int64_t beside_leaving(const struct group *group, int64_t wanted)
 {
 	int64_t leaving = ceil_divide(group->leaving - group->leaving_named, group->hosts);
@@ -68,7 +68,7 @@ static int64_t beside_leaving(const struct group *group, int64_t wanted)
 	return clamp(group, beside > later ? beside : later);
 }
 
-/* Somebody else decides on replicas: it is not raised for a while (fight.h). */
+/* Another writer controls replicas: a back-off holds the raise (fight.h). */
 static void hold_raise(struct group *group, int64_t *replicas)
 {
 	int64_t there = group->spec->replicas;
@@ -81,7 +81,7 @@ static void hold_raise(struct group *group, int64_t *replicas)
 	group->to_launch = 0;
 }
 
-/* The operator makes no more than maxReplicas whatever replicas says: nothing is lost by leaving it. */
+/* The operator creates at most maxReplicas whatever replicas is, so leaving it high is safe. */
 static void hold_lower(struct group *group)
 {
 	int64_t there = group->spec->replicas;

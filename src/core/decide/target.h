@@ -5,14 +5,15 @@
 
 #include "core/decide/situation.h"
 
-/* Replicas that exist or are asked for when what this decision removes is gone; neither bounded by
+/* Replicas that exist or are requested after the removals of this decision; bounded neither by
  * minReplicas nor by maxReplicas. */
 int64_t target_base(const struct group *group);
 /* The same, bounded by both. */
 int64_t target_floor(const struct group *group);
-/* A replica of so many Pods goes: they, and the hosts of it that are asked for and have no Pod. */
+/* Counts a replica of so many Pods as removed, including its requested hosts without a Pod. */
 void target_remove(struct group *group, int64_t pods);
-/* Sets launch_replicas and to_launch: what the packing and minReplicas want, within maxReplicas. */
+/* Sets launch_replicas and to_launch: the launches of the packing and of minReplicas, within
+ * maxReplicas. */
 void target_launches(struct group *group);
 /* Sets patch_replicas and target_replicas from allowed_replicas. */
 void target_finish(struct group *group);

@@ -9,14 +9,14 @@
 static const char *const kept_labels[] = { LABEL_ACCELERATOR_TYPE, "ray.io/tpu-pod-type",
 					   "ray.io/tpu-topology" };
 
-/* --- what one worker reports --- */
+/* --- the report of one worker --- */
 
 static bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* TPU-v4-16-head is on the first host of a slice only; it is nothing that a worker can lack. */
+/* TPU-v4-16-head exists only on the first host of a slice, so other workers do not lack it. */
 static bool is_slice_head(const char *name)
 {
 	size_t size = strlen(name);
@@ -24,8 +24,8 @@ static bool is_slice_head(const char *name)
 	return starts_with(name, "TPU-") && size > 9 && strcmp(name + size - 5, "-head") == 0;
 }
 
-/* Of this one worker, not of all that are made from its template: its address, the resources of
- * placement groups, the name of its TPU slice. */
+/* Whether the resource belongs to this worker alone and not to its template: its address, the
+ * resources of placement groups, the name of its TPU slice. */
 static bool is_own(const struct ray_node *node, const char *name)
 {
 	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
@@ -34,14 +34,14 @@ static bool is_own(const struct ray_node *node, const char *name)
 	       is_slice_head(name) || (slice != NULL && strcmp(slice, name) == 0);
 }
 
-/* A raylet always has memory: where it is not named, nobody has said how much. */
+/* A raylet always has memory; a report that does not name it leaves the amount unknown. */
 static bool is_unknown(const struct ray_node *node, const char *name)
 {
 	return is_slice_head(name) ||
 	       (strcmp(name, "memory") == 0 && resources_find(&node->total, name) == NULL);
 }
 
-/* --- who counts --- */
+/* --- which workers count --- */
 
 static bool is_of_template(const struct situation *s, const struct group *group, time_ms since,
 			   const struct worker *worker)
@@ -65,7 +65,7 @@ static bool is_of_template(const struct situation *s, const struct group *group,
 	       strcmp(type.type, group->inferred.type) == 0;
 }
 
-/* The workers of a group that tell of its template. */
+/* The workers that show the capacity of the group's template. */
 struct witnesses {
 	const struct worker **at;
 	size_t count;
@@ -86,7 +86,7 @@ static struct witnesses find_witnesses(const struct situation *s, const struct g
 	return found;
 }
 
-/* The least that any of them reports; false: one does not say. */
+/* The smallest amount that any of them reports; false: one report does not contain it. */
 static bool least(const struct witnesses *witnesses, const char *name, int64_t *ret_amount,
 		  const char **ret_pod)
 {
@@ -118,7 +118,7 @@ static bool is_plain(const char *name)
 	return true;
 }
 
-/* False: there is no room for it. */
+/* False: the list is full or the name is not accepted. */
 static bool add(const struct situation *s, struct seen_list *list, const char *name, int64_t amount)
 {
 	size_t size = strlen(name);
@@ -131,7 +131,7 @@ static bool add(const struct situation *s, struct seen_list *list, const char *n
 	return true;
 }
 
-/* What is promised and otherwise in truth. */
+/* Adds a promised resource whose reported amount differs. */
 static void compare_promised(const struct situation *s, const struct witnesses *witnesses,
 			     const struct resource *promised, struct seen_list *list,
 			     const char **ret_pod)
@@ -145,7 +145,7 @@ static void compare_promised(const struct situation *s, const struct witnesses *
 		*ret_pod = pod;
 }
 
-/* What is not promised and on all of them. */
+/* Adds the resources that are not promised and that all of them report. */
 static void add_extras(const struct situation *s, const struct group *group,
 		       const struct witnesses *witnesses, struct seen_list *list)
 {

@@ -1,14 +1,14 @@
-/* What the living workers of one group show of the template that they were made from: of each resource
- * the least that one of them reports, and nothing that is of one worker alone.
- * Must not say what follows: that is core/decide/template_seen. */
+/* The template of a group as its registered workers show it: for each resource the smallest amount
+ * that one of them reports, without resources that belong to a single worker. Must not draw
+ * conclusions: that is core/decide/template_seen. */
 #ifndef CORE_DECIDE_TEMPLATE_LOOK_H
 #define CORE_DECIDE_TEMPLATE_LOOK_H
 
 #include "core/decide/situation.h"
 
-/* Needs workers, and promised and inferred of the group; entry->since says which Pods are too old.
- * Sets resources, labels and pod of the entry; false, and nothing set: no living worker was made from
- * the present template. */
+/* Needs workers, and promised and inferred of the group; entry->since separates Pods that are too
+ * old. Sets resources, labels and pod of the entry; false, and nothing set: no registered worker
+ * was made from the current template. */
 bool template_look(const struct situation *situation, const struct group *group,
 		   struct memory_template *entry);
 

@@ -35,7 +35,7 @@ static const struct memory_template *remembered(const struct situation *s,
 	return found;
 }
 
-/* NULL: nothing has been seen of this template, and none before it. */
+/* NULL: no worker of this template, or of an earlier one, has been seen. */
 static const struct memory_template *remember(struct situation *s, const struct group *group)
 {
 	const struct memory_template *old = remembered(s, group);
@@ -56,9 +56,10 @@ static const struct memory_template *remember(struct situation *s, const struct 
 	return &s->plan->memory.templates.at[s->plan->memory.templates.count - 1];
 }
 
-/* --- what is asked for --- */
+/* --- requested resources --- */
 
-/* Names beyond what Ray's own autoscaler knows of the groups, and whether any demand names them. */
+/* Resource names that Ray's own autoscaler would not find in the groups, and whether any demand
+ * requests them. */
 struct candidates {
 	VEC(const char *) at; /* sorted, unique */
 	bool *asked;
@@ -143,9 +144,9 @@ static bool is_asked(const struct candidates *candidates, const char *name)
 	return asked != NULL && *asked;
 }
 
-/* --- what a worker brings --- */
+/* --- the capacity of a worker --- */
 
-/* The label that Ray makes itself of the group's name (kuberay: RAY_NODE_TYPE_NAME). */
+/* The label that Ray derives from the group's name (kuberay: RAY_NODE_TYPE_NAME). */
 static struct labels with_label(const struct situation *s, const struct labels *labels,
 				const char *key, const char *value)
 {
@@ -156,7 +157,7 @@ static struct labels with_label(const struct situation *s, const struct labels *
 	return labels_merge(s->arena, &base, labels);
 }
 
-/* The type stands beside what the template promises, whether or not a worker had it. */
+/* The inferred type is added to the template's resources, whether or not a worker reported it. */
 static void add_inferred(const struct situation *s, struct group *group, bool asked)
 {
 	struct capacity *promised = &group->promised;
@@ -175,7 +176,7 @@ static bool is_inferred(const struct group *group, const char *resource)
 	return group->inferred.type != NULL && strcmp(group->inferred.resource, resource) == 0;
 }
 
-/* The inferred type counts with RESOURCE_UNIT; 0: not promised at all. */
+/* The promised amount; RESOURCE_UNIT for the inferred type, 0 if not promised. */
 static int64_t promised_amount(const struct group *group, const char *resource)
 {
 	if (is_inferred(group, resource))
@@ -248,7 +249,7 @@ static void apply(const struct situation *s, struct group *group,
 		apply_entry(s, group, entry, candidates);
 }
 
-/* A suspended group, or one that cannot be read, shows nothing and forgets nothing. */
+/* A suspended or unreadable group shows nothing; its entry is kept. */
 static void keep(struct situation *s, const struct group *group)
 {
 	const struct memory_template *old = remembered(s, group);
@@ -294,7 +295,7 @@ void template_seen_update(struct situation *s)
 			apply(s, &s->groups[g], entries[g], &candidates);
 }
 
-/* --- what lacks, in words --- */
+/* --- messages about lacking resources --- */
 
 static bool is_for(const struct template_lack *lack, const struct ray_request *request)
 {
@@ -316,7 +317,7 @@ const struct template_lack *template_seen_lack(const struct group *group,
 			return &group->lacks[i];
 	for (size_t i = 0; i < group->lack_count; i++)
 		if (group->lacks[i].inferred)
-			return &group->lacks[i]; /* it is asked for by its label */
+			return &group->lacks[i]; /* requested by its label */
 	return NULL;
 }
 

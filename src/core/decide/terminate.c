@@ -7,7 +7,7 @@
 static enum removal removal_of_joined(const struct worker *worker)
 {
 	if (worker->finished || worker->node->problem != NULL)
-		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's figures are no good */
+		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's data is invalid */
 	if (worker->node->status == RAY_NODE_IDLE)
 		return REMOVAL_DRAIN;
 	if (worker->node->status == RAY_NODE_DRAINING && ray_node_is_unused(worker->node))
@@ -25,14 +25,14 @@ static enum removal removal_of(const struct situation *s, const struct worker *w
 		return removal_of_joined(worker);
 	if (worker->finished || worker->expired)
 		return REMOVAL_DELETE;
-	if (worker->raylet_gone) /* within raylet-gone-seconds it may come back */
+	if (worker->raylet_gone) /* within raylet-gone-seconds it may return */
 		return REMOVAL_FORBIDDEN;
 	return worker->never_started || worker->unregistered ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
 }
 
-/* What goes whatever the packing says. What is deleted holds no place below maxReplicas any more; the
- * idle hosts of a replica that has lost others are drained first, and in a back-off a replica is taken back
- * with all of its hosts when one does not come. */
+/* Marks the workers that are removed whatever the packing decides. Deleted ones no longer count
+ * against maxReplicas. The idle hosts of a replica that has lost others are drained first, and in a
+ * back-off a replica is cancelled with all of its hosts when one cannot start. */
 static void mark_going(struct situation *s, const struct group *group)
 {
 	size_t count;
@@ -110,7 +110,7 @@ static void drain_unit(struct situation *s, struct group *group, const struct un
 		group->drained++;
 }
 
-/* Is it needed, so that its Pod is made anew while replicas stays? */
+/* Whether it is needed, so that its Pod is recreated and replicas stays. */
 static bool is_needed(const struct situation *s, const struct group *group, const struct unit *unit)
 {
 	if (target_base(group) - group->drained - 1 < group->spec->min_replicas)
@@ -124,7 +124,7 @@ static bool is_needed(const struct situation *s, const struct group *group, cons
 	return false;
 }
 
-/* Something of the unit has gone already: it serves nobody as it is. */
+/* A member of the replica is lost or drained, so the replica cannot serve as it is. */
 static void choose_broken(struct situation *s, struct group *group, const struct unit *unit)
 {
 	if (!unit->deletable) {
@@ -136,7 +136,7 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	bool operator_replaces = unit->count == 1 && first->finished;
 	bool needed = !unit->drained && !unit->leaving && is_needed(s, group, unit);
 	if (needed && operator_replaces)
-		return; /* the operator makes a finished Pod anew without being asked */
+		return; /* the operator recreates a finished Pod by itself */
 	for (size_t i = 0; i < unit->count; i++) {
 		const char *message;
 		struct worker *worker = &s->workers[unit->members[i]];
@@ -152,7 +152,7 @@ static void choose_broken(struct situation *s, struct group *group, const struct
 	}
 }
 
-/* Idle for too long, needed by nothing, and packing did not choose it: minReplicas keeps it. */
+/* Idle for too long, needed by no demand and not chosen by the packing: minReplicas keeps it. */
 static bool is_held(const struct situation *s, const struct group *group, const struct unit *unit)
 {
 	for (size_t i = 0; i < unit->count; i++) {
@@ -177,7 +177,7 @@ static void choose_idle(struct situation *s, struct group *group, const struct u
 		drain_unit(s, group, unit, REASON_IDLE);
 }
 
-/* It serves nobody any more: minReplicas and demand have been looked after without it. */
+/* A disrupted replica serves no demand: minReplicas and demand were covered without it. */
 static void choose_leaving(struct situation *s, struct group *group, const struct unit *unit)
 {
 	for (size_t i = 0; i < unit->count; i++) {
@@ -243,7 +243,7 @@ static void choose_of_group(struct situation *s, struct group *group)
 	for (size_t i = 0; i < count; i++)
 		if (units[i].broken)
 			choose_broken(s, group, &units[i]);
-	/* What cannot be busy goes first. */
+	/* Members that cannot be busy are removed first. */
 	for (enum way way = WAY_DELETE; way <= WAY_STOP; way++)
 		for (size_t i = 0; i < count; i++)
 			choose_above_max(s, group, &units[i], way);
@@ -269,7 +269,8 @@ void terminate_choose(struct situation *s)
 			choose_of_group(s, &s->groups[g]);
 }
 
-/* It runs and Ray does not know it, or as dead: its raylet may register at any moment. */
+/* Whether its raylet may register at any moment: it runs, and Ray does not list it or reports it as
+ * dead. */
 static bool may_register(const struct worker *worker)
 {
 	return worker->action == TERMINATE_DELETE && !worker->joined && !worker->never_started &&

@@ -1,7 +1,7 @@
-/* Which workers go, and how: drain (ask Ray), delete (cannot be busy) or stop (enforce-max: now).
- * terminate_classify says what may be done with each worker from the facts of this snapshot;
- * terminate_choose picks among them after packing. Sets removal, action and the counts of groups.
- * Must never pick a worker whose removal is forbidden, but for stop. */
+/* Which workers are terminated, and how: drain (through Ray), delete (cannot be busy) or stop
+ * (enforce-max: now). terminate_classify determines how each worker may be removed from the facts
+ * of this snapshot; terminate_choose selects among them after packing. Sets removal, action and the
+ * counts of groups. Must never select a worker whose removal is forbidden, except for stop. */
 #ifndef CORE_DECIDE_TERMINATE_H
 #define CORE_DECIDE_TERMINATE_H
 

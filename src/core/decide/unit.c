@@ -29,7 +29,7 @@ static bool is_broken(const struct worker *worker)
 	return worker->state == WORKER_DRAINING || worker->raylet_gone || worker->expired;
 }
 
-/* What one member can do to what holds for all, and what it adds to what holds for one. */
+/* Adds one member: clears the flags that need all members, and sets those that need one. */
 static void add_member(struct unit *unit, const struct worker *worker)
 {
 	bool broken = is_broken(worker);

@@ -33,7 +33,7 @@ void unjoined_update(struct situation *s)
 	const struct memory_state *memory = s->snapshot->memory;
 	int64_t sure_ms = sure_after_ms(&s->snapshot->settings);
 
-	/* Without a reply before this one nobody knows whether they had joined. */
+	/* Without an earlier reply, it is unknown whether they had registered. */
 	if (memory == NULL || memory->ray_sessions.count == 0)
 		return;
 	if (!s->ray_reachable) {

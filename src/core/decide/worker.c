@@ -5,8 +5,8 @@
 
 #include "core/decide/leaving.h"
 
-/* Of several nodes of one Pod the first in this order counts: what may be busy comes first, so that
- * an idle or dead one never hides it. */
+/* Of several nodes of one Pod, the first in this order counts: nodes that may be busy come first,
+ * so that an idle or dead one never hides them. */
 static int node_rank(const struct ray_node *node)
 {
 	switch (node->status) {
@@ -115,7 +115,7 @@ static bool worker_pod_finished(const struct pod *pod)
 	return strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0;
 }
 
-/* The Ray container of the Pod has not run: said by its status, or by the Pod's phase. */
+/* The Ray container of the Pod has not run, by its status or by the Pod's phase. */
 static bool worker_pod_never_started(const struct pod *pod)
 {
 	if (worker_pod_finished(pod))
@@ -148,7 +148,7 @@ static enum worker_state state_of(const struct situation *s, const struct worker
 	}
 	if (worker->never_started)
 		return WORKER_PENDING;
-	/* Without Ray nobody knows whether it has joined; it certainly runs. */
+	/* Without Ray, it is unknown whether it has registered; it certainly runs. */
 	return s->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
 }
 
@@ -190,7 +190,7 @@ static int compare_workers(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->pod_name, b->pod_name);
 }
 
-/* The Pods of this cluster's workers, sorted; the head Pod aside. */
+/* The Pods of this cluster's workers, sorted, without the head Pod. */
 static void collect_pods(struct situation *s, struct worker **ret_workers, size_t *ret_count)
 {
 	const struct snapshot *snapshot = s->snapshot;
@@ -228,18 +228,18 @@ static void count_group(struct group *group, const struct worker *workers)
 		if (worker->joined)
 			group->joined++;
 	}
-	/* The operator creates no more than maxReplicas, whatever replicas says. */
+	/* The operator creates at most maxReplicas Pods whatever replicas is. */
 	int64_t replicas = group->spec->replicas;
 	if (replicas > group->spec->max_replicas)
 		replicas = group->spec->max_replicas;
 	int64_t asked = replicas * group->hosts;
-	/* Hosts that a leaving replica has lost are asked for as well, and of no use. */
+	/* Lost hosts of a disrupted replica are requested as well, but are of no use. */
 	int64_t leaving = (group->leaving + group->hosts - 1) / group->hosts * group->hosts;
 	int64_t there = group->kept + leaving;
 	group->missing = asked > there ? asked - there : 0;
 }
 
-/* The name of the multi-host replica of a Pod, NULL when the operator does not tell. */
+/* The name of the multi-host replica of a Pod; NULL when the operator does not set it. */
 static const char *replica_name(const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_REPLICA_NAME);
@@ -261,7 +261,8 @@ static int compare_named(const void *left, const void *right)
 	return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Older operators do not label the hosts of a replica: then they are taken in the order of names. */
+/* Older operators do not label the hosts of a replica; they are then assigned in the order of their
+ * names. */
 static void number_replicas(struct situation *s, struct worker *workers, size_t count,
 			    int64_t hosts, size_t *next)
 {
@@ -314,6 +315,10 @@ static void copy_group(struct situation *s, struct group *group, const struct wo
 	group->worker_count += missing;
 }
 
+/* Builds the worker list in two steps. Pods are collected in canonical order and counted by group
+ * first, because the number of missing replicas depends on these counts. Then each group's Pods are
+ * copied, followed by its hosts without a Pod, at most SITUATION_MISSING_MAX in all. Pods of
+ * removed groups are last. */
 void worker_join(struct situation *s)
 {
 	struct worker *pods;
@@ -324,7 +329,7 @@ void worker_join(struct situation *s)
 	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
 	collect_pods(s, &pods, &pod_count);
 	leaving_mark(s, pods, pod_count);
-	/* First the counts by Pods alone, then room for the replicas without one. */
+	/* First the counts by Pods, then space for the replicas without one. */
 	for (size_t g = 0; g < s->group_count; g++) {
 		struct group *group = &s->groups[g];
 		group->first_worker = at;

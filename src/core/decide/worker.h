@@ -1,14 +1,14 @@
-/* Joins the Pods of a snapshot and the nodes that Ray reports into one list of workers, in canonical
- * order, with the state of each. Reads the snapshot; sets workers and the counts of groups.
- * Must not decide what happens to a worker: that is terminate. */
+/* Combines the Pods of a snapshot and the nodes that Ray reports into one list of workers, in
+ * canonical order, with the state of each. Reads the snapshot; sets workers and the counts of
+ * groups. Must not decide what happens to a worker: that is terminate. */
 #ifndef CORE_DECIDE_WORKER_H
 #define CORE_DECIDE_WORKER_H
 
 #include "core/decide/situation.h"
 
-/* Needs groups, ray_reachable and head_node. A raylet that restarted in its Pod gives two nodes of
- * one instance id (T25): the living one counts. A node without a Pod is no worker of its own: it and
- * the replica without a Pod are one, counted by `missing`. */
+/* Needs groups, ray_reachable and head_node. A raylet that restarted in its Pod gives two nodes
+ * with one instance id (T25): the living one counts. A node without a Pod is not a separate worker:
+ * it and the replica without a Pod are one, counted by `missing`. */
 void worker_join(struct situation *situation);
 
 /* "2 nodes", "1 node". */
