@@ -36,7 +36,7 @@
 #include "net/log.h"
 #include "net/loop.h"
 
-#define HANDS_OFF_INTERVAL_MS 60000 /* nothing is read of a cluster that is not ours to scale */
+#define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
 #define NEVER_MS (INT64_MIN / 2)
 #define CONDITION_LINE_TOKENS 10 /* of the log: 10 lines at once, then one every ten seconds */
 #define CONDITION_LINES_BURST 100
@@ -56,16 +56,16 @@ struct cluster {
 	bool woken;          /* the next pass comes early, because something changed */
 	bool wake_again;     /* something changed while a pass was in work */
 	int64_t started_ms;
-	struct kube_backoff backoff; /* of the API server, which could not be read or written */
-	int64_t not_before_ms;       /* then: of the next pass, whoever wakes the cluster */
+	struct kube_backoff backoff; /* from the API server, when a read or a write failed */
+	int64_t not_before_ms;       /* earliest next pass, also for cluster_wake */
 	struct pace pace;
 	char *memory_json;
 	struct patched patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
 	bool ray_failed; /* in the pass in work, for metrics */
-	/* The last decision was made from a reply of this digest, and stands until then
-	 * (loop_boot_ms) unless something changes; 0: it does not. */
+	/* The last decision was made from a reply with this digest and remains valid until then
+	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t calm_digest;
 	int64_t calm_until_ms;
 	struct log_repeat conditions, patch;
@@ -123,8 +123,8 @@ void cluster_free(struct cluster *cluster)
 	memory_free(cluster);
 }
 
-/* The next pass: so long after the start of the last one, and not before the API server has had the
- * rest that it asked for. */
+/* Sets the timer of the next pass: interval_ms after the start of the last one, and not before the
+ * backoff from the API server has passed. */
 static void start_timer(struct cluster *cluster, int64_t interval_ms)
 {
 	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
@@ -142,13 +142,13 @@ void cluster_wake(struct cluster *cluster)
 	cluster->calm_until_ms = 0;
 	if (cluster->pass) {
 		cluster->wake_again = true;
-	} else if (!turns_waits(&cluster->turn)) { /* else it is about to begin */
+	} else if (!turns_waits(&cluster->turn)) { /* else the pass is about to begin */
 		cluster->woken = true;
 		start_timer(cluster, pace_wake_ms(&cluster->pace, now_ms));
 	}
 }
 
-/* --- what the caches hold --- */
+/* --- objects in the caches --- */
 
 static const struct ray_cluster *current_object(struct cluster *cluster)
 {
@@ -195,7 +195,7 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 			  ret_view->pod_count, arena, &ret_view->events, &ret_view->event_count);
 }
 
-/* --- what is said about a decision --- */
+/* --- log and reports of a decision --- */
 
 static bool is_trouble(const struct plan_condition *condition)
 {
@@ -210,7 +210,7 @@ static bool is_trouble(const struct plan_condition *condition)
 	       !is_true;
 }
 
-/* The conditions that tell of trouble, as one text; "" when all is well. */
+/* The conditions that report a problem, as one text; "" when there is none. */
 static const char *trouble(const struct plan *plan, struct arena *arena)
 {
 	const char *text = "";
@@ -225,7 +225,7 @@ static const char *trouble(const struct plan *plan, struct arena *arena)
 	return text;
 }
 
-/* A text that changes with each pass is logged only so often; the last one with a later pass. */
+/* A text that changes with each pass is rate-limited; the last one is logged by a later pass. */
 static void log_conditions(struct cluster *cluster, const struct plan *plan)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -263,7 +263,8 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 	    infeasible == cluster->reported_infeasible && decision->plan->patch.count == 0)
 		return;
 	cluster->reported_ms = now_ms;
-	/* A decision comes with each, and a fleet starts in one moment: the second one comes sooner. */
+	/* Each report comes with a decision, and a fleet starts all at once: an offset by name
+	 * brings the second report forward. */
 	if (first)
 		cluster->reported_ms -= spread_ms(cluster->key, SPREAD_REPORTS, REPORT_INTERVAL_MS);
 	cluster->reported_infeasible = infeasible;
@@ -272,8 +273,9 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
-/* While nothing changes and nothing is under way, a decision is made only when the next report to Ray
- * is due: most clusters of a fleet rest most of the time. */
+/* Records whether the decision stays valid: while nothing changes and no action is in progress, the
+ * next decision is made only when the next report to Ray is due. Most clusters of a fleet are
+ * unchanged most of the time. */
 static void keep_calm(struct cluster *cluster, const struct pass_decision *decision)
 {
 	time_ms until = calm_until(decision->snapshot, decision->plan);
@@ -299,7 +301,8 @@ static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 	return view.node_count > 0;
 }
 
-/* What wakes the cluster has made an end of it; the rest is looked at here. */
+/* Changes of objects that wake the cluster have already reset calm_until_ms; checks the remaining
+ * conditions. */
 static bool is_unchanged(void *context, uint64_t digest)
 {
 	const struct cluster *cluster = context;
@@ -333,7 +336,8 @@ static void decided(void *context, const struct pass_decision *decision)
 
 /* --- passes --- */
 
-/* The same question that decide() asks first: when the answer is hands off, Ray is not read. */
+/* Makes the same check as decide() does first: Ray is not read for a cluster that this program does
+ * not scale. */
 static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -392,7 +396,7 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
 }
 
-/* An API server that fails is asked less and less often, by each cluster at another time. */
+/* Backs off from an API server that fails; the delays of clusters differ by jitter. */
 static void keep_off(struct cluster *cluster, const struct pass_result *result)
 {
 	if (!result->err) {

@@ -42,8 +42,8 @@ struct controller {
 	struct kube_config *config;
 	struct endpoints *endpoints;
 	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
-	bool started, waiting; /* passes run; all is ready for them but the lead */
-	struct err lost;       /* why the lead is lost; ERR_NONE: it is not */
+	bool started, waiting; /* passes run; everything but the lead is ready */
+	struct err lost;       /* why the lead is lost; ERR_NONE: it is not lost */
 	struct log_repeat clusters_trouble, pods_trouble;
 	struct loop_signal *terminate, *interrupt;
 };
@@ -69,8 +69,8 @@ static void log_ready(const struct controller *controller, const char *message)
 	log_info(message, "rayClusters", count, NULL);
 }
 
-/* Nothing is decided before both caches hold the whole list: half a view looks like workers that
- * do not exist. And only who leads decides. */
+/* Passes begin after both caches hold a whole list, because a Pod that is missing in the cache
+ * looks like a worker that does not exist. Only the leader decides. */
 static void start_when_ready(void *context)
 {
 	struct controller *controller = context;
@@ -98,7 +98,8 @@ static void start_when_ready(void *context)
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
-/* For ctl/pass/fuse. A RayCluster that cannot be read is there, and counts at least what it did. */
+/* For ctl/pass/fuse. A RayCluster that cannot be read exists and counts at least its last
+ * amount. */
 static void look(void *context, const char *namespace_, const char *name,
 		 struct fuse_objects *ret_objects)
 {
@@ -177,7 +178,7 @@ static void news_came(void *context, const char *namespace_, const char *cluster
 	(void)wake_cluster(context, namespace_, cluster);
 }
 
-/* A Pod that is gone or has its Node has nothing more to wait for. */
+/* Drops the Events of a Pod that is deleted or has its Node. */
 static void forget_events(struct controller *controller, const struct pod *old,
 			  const struct pod *new_object)
 {
@@ -294,7 +295,7 @@ static void stopped(void *context)
 	loop_stop(controller->control.loop);
 }
 
-/* At once: what is in flight is cancelled. */
+/* Ends all passes at once and cancels their requests. */
 static void end_passes(struct controller *controller)
 {
 	controller->started = false;
@@ -366,7 +367,7 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	return 0;
 }
 
-/* What the last pass has sent may still take effect; its patch is guarded by `test` operations. */
+/* The last pass's requests may still take effect; its patch is guarded by `test` operations. */
 static void stop(void *context)
 {
 	struct controller *controller = context;
@@ -380,7 +381,8 @@ static void stop(void *context)
 static void controller_done(struct controller *controller)
 {
 	end_passes(controller);
-	/* Before the objects that decisions read. One that does not end must not hold up the next leader's Pod. */
+	/* Before the objects that decisions read are freed. A decision that does not end must not
+	 * delay the next leader's Pod. */
 	if (!work_stop(controller->control.loop, STOP_MS)) {
 		log_error("a decision does not end, the process ends without it", "error",
 			  controller->lost.text, NULL);

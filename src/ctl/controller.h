@@ -7,10 +7,10 @@
 #include "base/err.h"
 #include "ctl/shared/options.h"
 
-/* Runs until SIGTERM or SIGINT (0), after which it gives its Lease back, or until the Lease is lost
+/* Runs until SIGTERM or SIGINT (0), after which it releases its Lease, or until the Lease is lost
  * (-1, ERR_DENIED: another replica may act). Or fails at the start: ERR_INPUT for a configuration
- * that cannot work (no kubeconfig, refused plugin). An API server that is not there is no failure: it
- * is waited for. */
+ * that cannot work (no kubeconfig, refused plugin). An unreachable API server is not a failure: it
+ * is retried. */
 int controller_run(const struct options *options, struct err *err);
 
 #endif

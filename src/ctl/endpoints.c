@@ -15,7 +15,7 @@
 
 #define SCRAPE_TURN_US 5000 /* of one turn of the loop */
 
-/* An exposition in work. */
+/* An exposition in progress. */
 struct scrape {
 	struct endpoints *endpoints;
 	struct scrape *next;
@@ -33,8 +33,9 @@ struct endpoints {
 
 /* ---- probes ---- */
 
-/* Why decisions cannot be made in full; "" when they can. A standby decides nothing, so a server
- * that is gone for a while does not end a rollout: it has read everything once, and that will do. */
+/* Why decisions cannot be made in full; "" when they can. A standby does not decide: it is ready
+ * once it has read everything, and stays ready while the API server is unreachable, so that this
+ * does not block a rollout. */
 static const char *not_ready(const struct control *control, struct arena *arena)
 {
 	if (control_synced(control) && !leader_is_leading(control->leader))
@@ -73,8 +74,8 @@ static struct metrics_now metrics_now(const struct control *control)
 
 	return (struct metrics_now){
 		.leader = leader_is_leading(control->leader),
-		/* The next pass will see it as well, but it may be far off: that of a RayCluster
-		 * whose patch failed waits. */
+		/* The next pass sees it as well but may be far off: a RayCluster whose patch failed
+		 * waits for its backoff. */
 		.view_stale = control_stale(control, &scratch)[0] != '\0',
 		.fuse = control->fuse,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
@@ -82,7 +83,7 @@ static struct metrics_now metrics_now(const struct control *control)
 	};
 }
 
-/* Writes on for a while; true when it is answered. */
+/* Writes for one slice of time; true when the request is answered. */
 static bool scrape_write(struct scrape *scrape)
 {
 	const struct control *control = scrape->endpoints->control;
@@ -118,7 +119,8 @@ static void scrape_go_on(void *context)
 		loop_timer_start(scrape->timer, 0);
 }
 
-/* Thousands of clusters are megabytes: they are written in pieces, between which the loop turns. */
+/* The exposition of thousands of clusters has megabytes: it is written in pieces, and the loop runs
+ * between them. */
 static void answer_metrics(struct endpoints *endpoints, struct serve_request *request)
 {
 	struct scrape *scrape = memory_alloc(sizeof(*scrape));
@@ -147,7 +149,7 @@ static void handle(void *context, const char *path, struct serve_request *reques
 
 /* ---- listening ---- */
 
-/* "127.0.0.1:0" and the port that it became. */
+/* "127.0.0.1:0" and the port that the kernel assigned. */
 static void log_serving(const char *what, const char *address, int port)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;

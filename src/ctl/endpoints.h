@@ -1,6 +1,6 @@
-/* What the running program answers over HTTP: /metrics, /status and /snapshot on the metrics
- * address, /healthz and /readyz on the probe address. Owned by ctl/controller.
- * Read only, and nothing secret is in an answer. Must not decide anything. */
+/* HTTP endpoints of the running program: /metrics, /status and /snapshot on the metrics address,
+ * /healthz and /readyz on the probe address. Owned by ctl/controller. Read only; answers hold no
+ * secrets. Must not decide anything. */
 #ifndef CTL_ENDPOINTS_H
 #define CTL_ENDPOINTS_H
 
@@ -9,9 +9,9 @@
 
 struct endpoints;
 
-/* Opens what the options ask for. ERR_INPUT, ERR_FATAL: an address cannot be used; the text names
- * the flag. A sidecar goes on without it and says so in the log: several heads may share the
- * network of one machine, and scaling matters more. */
+/* Opens the addresses of the options. ERR_INPUT, ERR_FATAL: an address cannot be used; the text
+ * names the flag. A sidecar logs the failure and runs without the endpoint: several heads may share
+ * the network of one machine, and scaling matters more. */
 struct endpoints *endpoints_new(const struct control *control, struct err *err);
 /* The port that metrics are served on; 0: they are not. */
 int endpoints_metrics_port(const struct endpoints *endpoints);

@@ -103,7 +103,7 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 struct pod_list {
 	struct arena *arena;
 	VEC(const struct pod *) at;
-	struct err err; /* of the first Pod that has no name */
+	struct err err; /* of the first Pod without a name */
 };
 
 static void take_pod(void *context, const char *text, size_t size, const char *problem)

@@ -1,5 +1,5 @@
-/* From a plan to requests, and from the API server's answers back to objects: the only place
- * where the two worlds meet on the way out. No I/O: ctl/pass/pass sends. */
+/* Converts a plan to requests, and the API server's answers back to objects. No other file does
+ * this conversion. No I/O: ctl/pass/pass sends. */
 #ifndef CTL_PASS_ACT_H
 #define CTL_PASS_ACT_H
 
@@ -28,10 +28,11 @@ struct act_drains {
 void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 		struct act_drains *ret_drains);
 
-/* True when the patch names a Pod that never joined Ray: its cached state may be old. */
+/* True when the patch names a Pod that never registered: its cached state may be outdated. */
 bool act_needs_fresh_pods(const struct plan *plan);
 
-/* True when the patch names a Pod whose raylet may register at any moment: Ray is asked once more. */
+/* True when the patch names a Pod whose raylet may register at any moment: Ray is read once
+ * more. */
 bool act_needs_fresh_state(const struct plan *plan);
 
 /* The body of the JSON Patch: a `test` of metadata.uid, so that it never changes another RayCluster of
@@ -48,12 +49,12 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 /* Of a RayCluster; INT64_MAX when it cannot be read. */
 int64_t act_generation(const char *body, size_t size);
 
-/* The Pods of a LIST answer; a Pod that cannot be decoded is an error, for it may be the one that
- * is to be deleted. */
+/* The Pods of a LIST answer. A Pod that cannot be decoded is an error, because it may be the one to
+ * delete. */
 int act_decode_pods(const char *body, size_t size, struct arena *arena,
 		    const struct pod ***ret_pods, size_t *ret_count, struct err *err);
 
-/* What an accepted patch changed, for the log: copied, so that it outlives the caches' objects. */
+/* Changes of an accepted patch, for the log: copied, so that they outlive the caches' objects. */
 struct act_scaled {
 	const char *group, *reason, *message;
 	int64_t replicas, target_replicas;

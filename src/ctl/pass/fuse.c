@@ -14,17 +14,17 @@ struct space {
 	char *name;
 };
 
-/* One RayCluster, or Pods that say they belong to one. */
+/* One RayCluster, or Pods whose label names a RayCluster. */
 struct fuse_entry {
-	struct fuse_entry *next_open; /* to be looked at before the next budget */
+	struct fuse_entry *next_open; /* to be recounted before the next budget */
 	char *namespace_, *name;
 	struct space *space;
 	int64_t counted;
-	/* The patch under way or accepted and not yet in the caches; amount 0: none. */
+	/* The patch that is in flight, or accepted and not yet in the caches; amount 0: none. */
 	int64_t sent, sent_until_ms, sent_generation; /* generation 0: no answer yet */
-	char *sent_uid;                               /* whose generation; NULL: no patch yet */
-	int64_t lost, lost_until_ms;                  /* patches before it, without an answer */
-	int64_t effective;                            /* the largest of these, in the sums */
+	char *sent_uid;              /* uid for the generation; NULL: no patch yet */
+	int64_t lost, lost_until_ms; /* patches before it, without an answer */
+	int64_t effective;           /* the largest of these, in the sums */
 	bool changed, is_open;
 };
 
@@ -35,8 +35,8 @@ struct fuse {
 	struct map spaces;  /* namespace to struct space */
 	__int128 counted;
 	struct fuse_entry *open;
-	int64_t total, per_namespace; /* the ceilings in 1/10000 GPU; 0: none */
-	int64_t settled_ms;           /* 0: no budget was asked for yet */
+	int64_t total, per_namespace; /* the quotas in 1/10000 GPU; 0: none */
+	int64_t settled_ms;           /* 0: no budget was requested yet */
 };
 
 struct fuse *fuse_new(const struct control *control, const struct fuse_config *config)
@@ -174,7 +174,7 @@ static bool shows_sent(const struct fuse_entry *entry, const struct ray_cluster 
 					      strcmp(cluster->uid, entry->sent_uid) != 0);
 }
 
-/* True: there is nothing of it any more. */
+/* True: nothing of the cluster is left, and the entry can be dropped. */
 static bool recount(struct fuse *fuse, struct fuse_entry *entry)
 {
 	struct fuse_objects objects = { .cluster = NULL };
@@ -191,8 +191,8 @@ static bool recount(struct fuse *fuse, struct fuse_entry *entry)
 	return !objects.cluster && !objects.unreadable && objects.pod_count == 0;
 }
 
-/* What was accepted is held until the caches show it, however long a watch stands still; only what has no
- * answer, or one that does not tell the generation, is held for its time. */
+/* An accepted patch is counted until the caches show it, however long a watch hangs; a patch
+ * without an answer, or without a generation in it, is counted for a limited time. */
 static bool is_over(const struct fuse_entry *entry, int64_t now_ms)
 {
 	bool accepted = entry->sent_generation > 0 && entry->sent_generation < INT64_MAX;
@@ -200,7 +200,7 @@ static bool is_over(const struct fuse_entry *entry, int64_t now_ms)
 	return !accepted && now_ms >= entry->sent_until_ms;
 }
 
-/* Counts what has changed, and drops what is held and over. */
+/* Recounts changed entries, and drops patches that no longer count. */
 static void settle(struct fuse *fuse)
 {
 	int64_t now_ms = loop_monotonic_ms(fuse->control->loop);
@@ -238,7 +238,7 @@ static void take_smaller(struct fuse_budget *budget, __int128 left, const char *
 						     (long long)(ceiling / RESOURCE_UNIT)) };
 }
 
-/* Nearly every decision is made on what has been counted already. */
+/* True when the entry's count was made from the same objects, as for nearly every decision. */
 static bool is_counted(const struct fuse *fuse, const struct fuse_entry *entry,
 		       const struct fuse_objects *objects)
 {
@@ -265,7 +265,7 @@ void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct a
 		fuse->settled_ms = now_ms + fuse->config.settle_ms;
 	settle(fuse);
 	entry = entry_make(fuse, objects->cluster->namespace_, objects->cluster->name);
-	/* Its own patches under way are no hindrance: a new one takes their place. */
+	/* The cluster's own patches in flight do not count: a new patch replaces them. */
 	own = is_counted(fuse, entry, objects) ? entry->counted : count(fuse, objects, NULL);
 	take_smaller(ret_budget,
 		     fuse->per_namespace - (entry->space->counted - entry->effective) - own,
@@ -276,9 +276,9 @@ void fuse_budget(struct fuse *fuse, const struct fuse_objects *objects, struct a
 		ret_budget->amount = 0;
 }
 
-/* ---- patches under way ---- */
+/* ---- patches in flight ---- */
 
-/* The replicas that the patch asks for; the spec's where it says nothing. */
+/* The replicas that the patch sets; those of the spec for groups that it does not change. */
 static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct plan *plan,
 				 struct arena *arena)
 {
@@ -358,7 +358,7 @@ void fuse_patch_answered(struct fuse *fuse, const char *namespace_, const char *
 		entry->sent = 0;
 	else
 		keep_lost(entry);
-	/* The cache may have been quicker than the answer. */
+	/* The cache may have received the patched object before the answer. */
 	entry->changed = true;
 	entry_sum(fuse, entry);
 }

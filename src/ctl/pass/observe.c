@@ -84,7 +84,7 @@ static void observe_ray(const struct observation *observation, struct arena *are
 	snapshot->ray_state = state;
 }
 
-/* Our own text of the last pass; were it unreadable, a fresh start does no harm. */
+/* The memory that the last pass wrote. An unreadable one is dropped, which is safe. */
 static void observe_memory(const char *text, struct arena *arena, struct snapshot *snapshot)
 {
 	static const struct json_limits limits = { .bytes = MEMORY_TEXT_MAX,

@@ -1,6 +1,6 @@
-/* From API objects and a GCS reply to one snapshot: the only place where the two worlds meet
- * on the way in. Copies shallowly: the snapshot is valid as long as its sources and the arena,
- * so it must not be kept across a turn of the loop. No I/O. */
+/* Builds one snapshot from API objects and a GCS reply. No other file does this conversion. Copies
+ * shallowly: the snapshot is valid as long as its sources and the arena, so it must not be kept
+ * across a turn of the loop. No I/O. */
 #ifndef CTL_PASS_OBSERVE_H
 #define CTL_PASS_OBSERVE_H
 
@@ -14,7 +14,7 @@
 /* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
 #define MEMORY_TEXT_MAX ((size_t)1 << 20)
 
-/* What Ray answered when it was asked to drain a node in this pass. */
+/* Ray's answer to the request to drain a node in this pass. */
 struct drain_answer {
 	const char *node_id; /* hex */
 	bool accepted;
@@ -37,21 +37,21 @@ struct observation {
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
-	const struct node *nodes; /* those that end, and the closest for Pods that wait */
+	const struct node *nodes; /* disrupted ones, and the closest for unscheduled Pods */
 	size_t node_count;
 	bool other_pods_known;
-	const struct pod *other_pods; /* what takes room on these Nodes */
+	const struct pod *other_pods; /* Pods that use capacity of these Nodes */
 	size_t other_pod_count;
 	const struct settings *settings;
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
-	const struct lint_digest *lint;             /* NULL: nobody looked */
-	const struct fuse_budget *gpu_budget;       /* NULL: no ceiling over several clusters */
+	const struct lint_digest *lint;             /* NULL: lint did not run */
+	const struct fuse_budget *gpu_budget;       /* NULL: no GPU quota */
 	const char *memory_json;                    /* of the previous plan; NULL: none */
 };
 
-/* An accepted drain shows as Ray will show it in its next reply (DRAINING, nothing in use), so
- * that the patch follows in the same pass; a rejected one shows as busy. */
+/* An accepted drain is shown as Ray will show it in its next reply (DRAINING, nothing in use), so
+ * that the patch follows in the same pass; a rejected one is shown as busy. */
 void observe(const struct observation *observation, struct arena *arena,
 	     struct snapshot *ret_snapshot);
 

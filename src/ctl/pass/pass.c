@@ -20,7 +20,7 @@
 
 static void read_state(struct pass *pass);
 
-/* --- how long it takes --- */
+/* --- durations --- */
 
 static void phase_begin(struct pass *pass)
 {
@@ -48,7 +48,7 @@ static struct pass_request *request_new(struct pass *pass)
 	return request;
 }
 
-/* Notes the answer of a request; true when it was the last of its step. */
+/* Records that a request was answered; true when it was the last of its step. */
 static bool request_end(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
@@ -116,7 +116,7 @@ static const char *cluster_path(struct pass *pass)
 			 "rayclusters", pass->config.name, NULL);
 }
 
-/* In the cluster's own share of what is sent to the API server. */
+/* Sends a request in the cluster's flow of the API client (kube/kube_queue.h). */
 static void ask_kube(struct pass *pass, struct kube_request call, kube_client_done *done)
 {
 	struct pass_request *request = request_new(pass);
@@ -134,8 +134,8 @@ static void refresh(struct pass *pass)
 
 /* --- Patching --- */
 
-/* After a conflict; and after a drain was accepted, whatever the failure, unless the server told when
- * to come back: the raylet is gone in a moment, and the next pass could not tell why. */
+/* True after a conflict; and after an accepted drain whatever the failure, unless the server sent
+ * Retry-After: the raylet exits soon, and the next pass could not know the reason. */
 static bool may_patch_again(const struct pass *pass, const struct kube_answer *answer,
 			    const struct err *err)
 {
@@ -245,7 +245,7 @@ static void drain_answered(void *context, bool accepted, const char *rejection,
 	}
 }
 
-/* True when drains are on their way and the decision has to wait for them. */
+/* True when drains were sent and the decision has to wait for them. */
 static bool ask_drains(struct pass *pass, const struct plan *plan)
 {
 	size_t limit = (size_t)pass->config.control->options->max_drains;
@@ -270,7 +270,7 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 	return true;
 }
 
-/* --- the decision --- */
+/* --- Decision --- */
 
 static void announce(struct pass *pass)
 {
@@ -296,7 +296,7 @@ void pass_decided(struct pass *pass)
 	const struct plan *plan = pass->work->plan;
 	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
 
-	/* A process that was stopped may be the second one: it neither acts nor says anything. */
+	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
 	if (!leader_is_leading(pass->config.control->leader)) {
 		pass_finish(pass, NULL, NULL, NULL);
 		return;
@@ -305,8 +305,9 @@ void pass_decided(struct pass *pass)
 		pass_decide(pass);
 		return;
 	}
-	/* Drains without an answer or conflicts took long: Ray is asked once more, so that what is
-	 * needed does not wait for a pass in which they do not. Then the patch has to hurry. */
+	/* Drains without an answer, or conflicts, took long: Ray is read once more, so that the
+	 * required changes are not delayed to a pass without them. The patch then has a
+	 * deadline. */
 	if (pass->config.gcs && pass_observe_is_old(pass) && pass->reads < READS_MAX) {
 		read_state(pass);
 		return;
@@ -317,7 +318,7 @@ void pass_decided(struct pass *pass)
 		verify_pods(pass);
 		return;
 	}
-	/* The last fact before the patch: whether a raylet has registered since. */
+	/* The last check before the patch: has a raylet registered since? */
 	if (pass->config.gcs && !pass->fresh_state && act_needs_fresh_state(plan)) {
 		pass->fresh_state = true;
 		read_state(pass);
@@ -353,14 +354,14 @@ static bool state_known(void *context, uint64_t digest, size_t size)
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
-	if (pass->reads > 1) /* on the way to a decision: it wants facts */
+	if (pass->reads > 1) /* part of a decision, which needs the whole state */
 		return false;
 	pass->digest = digest;
 	pass->reading.bytes = size;
 	return pass->callbacks.unchanged(pass->callbacks.context, digest);
 }
 
-/* Nothing has changed: what was decided stands. */
+/* The reply has not changed: the last decision remains valid. */
 static void state_unchanged(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
@@ -382,7 +383,7 @@ static void state_read(void *context, const struct ray_state *state, const struc
 	}
 	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
 	pass->ray_state = state;
-	/* Decoding may have waited for its turn. */
+	/* Decoding may have waited in the work queue. */
 	pass->read_ms = state ? state->received_ms : loop_boot_ms();
 	count_gcs_error(pass, err);
 	if (err)
@@ -475,7 +476,7 @@ void pass_free(struct pass *pass)
 	}
 	loop_timer_free(pass->start);
 	if (pass->job)
-		work_cancel(pass->job); /* and pass_release when it has ended */
+		work_cancel(pass->job); /* pass_release follows when the job has ended */
 	else
 		pass_release(pass);
 }

@@ -1,26 +1,25 @@
-/* One pass over one RayCluster: read Ray, decide, verify, drain, patch, report.
- * Asynchronous on the loop; owns everything of the pass (arena, calls in flight) and ends with
- * exactly one callback, at the latest after the sum of its few deadlines. Keeps nothing for the
- * next pass: what should be remembered is in the result.
- * Ends without a change, and without being heard of, when this process does not lead any more.
- * Must not decide: every change it makes is in a plan of core/decide.
+/* One pass over one RayCluster: read Ray, decide, verify, drain, patch, report. Asynchronous on the
+ * loop; owns the resources of the pass (arena, calls in flight) and ends with exactly one callback,
+ * at the latest after the sum of its deadlines. Keeps nothing for the next pass: data to remember
+ * is in the result. Ends without a change and without a report when this process does not lead any
+ * more. Must not decide: every change it makes is in a plan of core/decide.
  *
  * The steps, by the names in the log (each skipped when it has nothing to do):
- *   Reading    GetClusterResourceState
- *   Deciding   core/decide on a thread of the pool (net/work.h), before each of the steps below. A
- *              quick one has quick_ms of CPU time; one that takes more is begun again as a slow job, with all of
- *              its budget, and so are the next ones of its cluster. The first one of a cluster is quick or slow
- *              by an estimate
- *   Draining   DrainNode for what is idle too long; Ray may refuse
- *   Verifying  LIST of the cluster's Pods, when one is to be deleted because it never joined: the
- *              cache may lag behind its start
- *   Patching   the one JSON Patch
- *   Refreshing GET of the RayCluster after a failed `test` (409, 422), then decided again
-
- * After Draining, Verifying and Refreshing the decision is made anew from what is known then, and what
- * is older than state-max-age-seconds by our own clock is not acted upon: Ray is read once more, and a
- * patch that could not leave in time is not sent at all (the next pass decides). But what Ray has
- * accepted to drain is patched, however late it is. */
+ *   Reading     GetClusterResourceState
+ *   Deciding    core/decide on a thread of the pool (net/work.h), before each of the steps below. A
+ *               quick decision has quick_ms of CPU time; one that takes more is restarted as a slow
+ *               job with its whole budget, and so are the next ones of its cluster. The first one
+ *               of a cluster is quick or slow by an estimate
+ *   Draining    DrainNode for workers that are idle too long; Ray may refuse
+ *   Verifying   LIST of the cluster's Pods, when one is to be deleted because it never registered:
+ *               the cache may lag behind its start
+ *   Patching    the one JSON Patch
+ *   Refreshing  GET of the RayCluster after a failed `test` (409, 422), then a new decision
+ *
+ * Draining, Verifying and Refreshing are followed by a new decision on the current data. Data older
+ * than state-max-age-seconds by our own clock is not acted upon: Ray is read once more, and a patch
+ * that could not be sent in time is dropped (the next pass decides). A drain that Ray has accepted
+ * is patched at any age. */
 #ifndef CTL_PASS_PASS_H
 #define CTL_PASS_PASS_H
 
@@ -37,31 +36,32 @@ struct act_scaled_list;
 struct gcs_client;
 struct pass;
 
-/* The objects in the caches now. The list of Pods is valid until the loop turns; the objects, and all that
- * they point to, until a decision on them has been made, which may be many turns later: a cache that
- * replaces them gives the old ones to work_retire (net/work.h); other values are copied into the arena. */
+/* Objects in the caches. The list of Pods is valid until the loop turns; the objects, and all that
+ * they point to, until a decision on them has been made, which may be many turns later: a cache
+ * that replaces them passes the old ones to work_retire (net/work.h); other values are copied into
+ * the arena. */
 struct pass_view {
-	const struct ray_cluster *cluster; /* NULL: it is gone, or cannot be decoded */
+	const struct ray_cluster *cluster; /* NULL: deleted, or cannot be decoded */
 	const struct pod *const *pods;
 	size_t pod_count;
-	const char *stale; /* "" when the caches are live, else why not: only scale-up */
+	const char *stale; /* "" when the caches are live, else why not; then only scale-up */
 	bool events_known;
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
 	const struct node
-		*nodes; /* those that end (ctl/watch/nodes.h), the closest (ctl/watch/room.h) */
+		*nodes; /* disrupted ones (ctl/watch/nodes.h), the closest (ctl/watch/room.h) */
 	size_t node_count;
 	bool other_pods_known;
 	const struct pod *other_pods; /* on these Nodes (ctl/watch/room.h) */
 	size_t other_pod_count;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
-	const struct lint_digest *lint;             /* NULL: nobody looked */
+	const struct lint_digest *lint;             /* NULL: lint did not run */
 };
 
 /* CPU time of a quick decision. With 1,000 workers and 20 shapes it takes 6 ms. */
 #define PASS_QUICK_MS 20
-/* What the decisions of a cluster take: PASS_QUICK at most PASS_QUICK_MS. */
+/* CPU time of a cluster's decisions: PASS_QUICK is at most PASS_QUICK_MS. */
 enum pass_cost { PASS_COST_UNKNOWN = 0, PASS_QUICK, PASS_SLOW };
 
 /* How a pass ended. Valid until the callback returns. */
@@ -69,24 +69,24 @@ struct pass_result {
 	const char *memory_json;  /* for the next pass; NULL: keep the old one */
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
 	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
-	int64_t retry_after_ms;   /* with err: the API server wants to be left alone; 0: not said */
+	int64_t retry_after_ms;   /* with err: Retry-After of the API server; 0: not given */
 	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
-	struct pace_reading reading;          /* what the state of Ray cost */
+	struct pace_reading reading;          /* the cost of Ray's state */
 	bool decided;                         /* a decision was made, or tried */
-	bool undecided;                       /* the decision took more CPU time than it may */
+	bool undecided;                       /* the decision exceeded its CPU time */
 	enum pass_cost cost;                  /* of its decisions */
 	int64_t took_us;
 };
 
-/* A decision that stands: nothing is left to ask before it is acted upon. Valid until the
- * callback returns. */
+/* A final decision: no request is needed before it is acted upon. Valid until the callback
+ * returns. */
 struct pass_decision {
 	const struct plan *plan;
 	const struct snapshot *snapshot;   /* what it was made from */
 	const struct summary *summary;     /* its figures */
 	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
-	const struct err *ray_err;         /* why not; NULL when it was reached or not asked */
+	const struct err *ray_err;         /* why not; NULL when it was reached or not read */
 	time_ms now;
 	uint64_t digest; /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
 };
@@ -94,17 +94,17 @@ struct pass_decision {
 struct pass_callbacks {
 	void *context;
 	void (*view)(void *context, struct arena *arena, struct pass_view *ret_view);
-	/* The RayCluster of the view as it is now; NULL: it is gone, or cannot be decoded. */
+	/* The present RayCluster of the view; NULL: deleted, or cannot be decoded. */
 	const struct ray_cluster *(*current)(void *context);
-	/* Whether a decision on the caches as they are and a reply with this digest is known to be the
-	 * last one again: then the pass ends without deciding. NULL: it is not. */
+	/* Whether a decision on the present caches and a reply with this digest is known to equal
+	 * the last one: then the pass ends without deciding. NULL: never. */
 	bool (*unchanged)(void *context, uint64_t digest);
 	/* Called before the patch is sent (again after a conflict), or once when there is none. */
 	void (*decided)(void *context, const struct pass_decision *decision);
 	void (*done)(void *context, const struct pass_result *result); /* may free the pass */
 };
 
-/* Who counts what a pass does (ctl/report/metrics); each may be NULL. */
+/* Metrics of a pass (ctl/report/metrics); each member may be NULL. */
 struct pass_meter {
 	void *context;
 	void (*phase)(void *context, const char *phase, double seconds); /* one has ended */
@@ -115,7 +115,7 @@ struct pass_config {
 	const struct control *control;
 	const char *namespace_, *name;
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
-	struct gcs_client *gcs;  /* NULL: Ray is not asked */
+	struct gcs_client *gcs;  /* NULL: Ray is not read */
 	const char *gcs_problem; /* then: why */
 	const char *ray_note;    /* for the message (core/model/snapshot.h) */
 	const char *memory_json; /* of the last pass; NULL: none */

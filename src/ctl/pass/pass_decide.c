@@ -12,7 +12,7 @@
 #define OVERTAKEN_MAX 3
 #define QUICK_PAIRS ((size_t)20000) /* entries of the reply times worker groups, at about 1 us */
 
-/* Also when the result will not be used: a pass that was freed lets go of its thread. */
+/* Also true when the pass was freed, so that its job releases the thread. */
 static bool is_exceeded(void *context)
 {
 	const struct pass *pass = context;
@@ -31,8 +31,8 @@ static void decision_run(void *context, const struct work_job *job)
 	int64_t begun_us = loop_precise_us(), begun_cpu_us = work_cpu_us();
 
 	work->job = job;
-	/* A drain that Ray accepted is patched, however long that decision takes: the one that
-	 * drained it was within the budget. */
+	/* The patch of a drain that Ray accepted has no CPU limit: the decision that drained was
+	 * within its budget. */
 	work->cpu_end_us = pass->drain_accepted ? INT64_MAX : begun_cpu_us + work->budget.ms * 1000;
 	check_key_set(pass->key);
 	work->plan = decide(&work->snapshot, &work->arena);
@@ -44,7 +44,7 @@ static void decision_run(void *context, const struct work_job *job)
 	work->cpu_us = work_cpu_us() - begun_cpu_us;
 }
 
-/* Of the first decision, before anything is known. */
+/* Cost of the first decision, when no measurement exists. */
 static enum pass_cost estimate(const struct snapshot *snapshot)
 {
 	const struct ray_state *state = snapshot->ray_state;
@@ -55,7 +55,7 @@ static enum pass_cost estimate(const struct snapshot *snapshot)
 	return entries > QUICK_PAIRS / (snapshot->cluster.group_count + 1) ? PASS_SLOW : PASS_QUICK;
 }
 
-/* It took more than a quick decision may, and was not as expensive as no decision may be. */
+/* It exceeded the CPU time of a quick decision, but not that of a slow one. */
 static bool is_slower_than_thought(const struct pass *pass)
 {
 	const struct pass_work *work = pass->work;
@@ -81,7 +81,8 @@ static void decision_done(void *context)
 		pass_decide(pass);
 		return;
 	}
-	/* Half of it: a cluster at the limit does not change its lane all the time. */
+	/* Half of the limit: a cluster near it does not change between quick and slow all the
+	 * time. */
 	if (pass->ray_state && pass->work->cpu_us <= pass->config.quick_ms * 1000 / 2)
 		pass->cost = PASS_QUICK;
 	pass->decided = true;

@@ -17,7 +17,7 @@ void pass_observe_begin(struct pass *pass)
 	if (!pass->ray_state)
 		return;
 	pass->ray_state_time = pass->now - age_ms;
-	/* An older reply counts as none: then it is decided on the caches alone. */
+	/* An older reply is not used: the decision is made from the caches alone. */
 	if (age_ms <= max_age_ms(pass))
 		pass->basis_ms = pass->read_ms;
 }
@@ -43,7 +43,7 @@ struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view
 	};
 }
 
-/* ---- what may be replaced before the decision has been made ---- */
+/* ---- data that may be replaced before the decision has been made ---- */
 
 static const struct lint_digest *copy_lint(const struct lint_digest *digest, struct arena *arena)
 {
@@ -58,7 +58,7 @@ static const struct lint_digest *copy_lint(const struct lint_digest *digest, str
 	return copy;
 }
 
-/* The object of the cache stays; what represents one that cannot be decoded does not. */
+/* The cache's object lives on; the substitute for one that cannot be decoded does not. */
 static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_object *object,
 						       struct arena *arena)
 {
@@ -76,7 +76,7 @@ static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_o
 	return copy;
 }
 
-/* The cache's list of Pods changes with the cache; the Pods in it stay until the job has ended. */
+/* The cache's list of Pods changes with the cache; its Pods live until the job has ended. */
 static const struct pod *const *copy_list(const struct pass_view *view, struct arena *arena)
 {
 	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
@@ -98,7 +98,7 @@ void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *re
 	struct fuse_objects objects = pass_objects(pass, view);
 	struct fuse_budget budget;
 
-	/* Before: it recognizes the cache's own list. */
+	/* Before the list is copied: fuse_budget recognizes the cache's own list. */
 	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
 	make_lasting(view, &pass->arena);
 	objects = pass_objects(pass, view);
@@ -109,7 +109,7 @@ void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *re
 		.pod_count = objects.pod_count,
 		.ray_state = pass->ray_state,
 		.ray_problem = pass->ray_err.text,
-		/* Who has been drained must be patched out, whatever else is not known now. */
+		/* A drained worker must be patched out even when the caches are stale. */
 		.view_problem = pass->drain_accepted ? "" : view->stale,
 		.ray_note = pass->config.ray_note,
 		.ray_state_time = pass->ray_state_time,

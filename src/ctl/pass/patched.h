@@ -1,5 +1,5 @@
-/* A RayCluster as our last patch left it, until the cache has caught up: the next decision must not be made
- * on the state before the patch. The owner is struct cluster. */
+/* A RayCluster as our last patch left it, until the cache has caught up: the next decision must not
+ * be made on the state before the patch. Owned by struct cluster. */
 #ifndef CTL_PASS_PATCHED_H
 #define CTL_PASS_PATCHED_H
 
@@ -16,8 +16,8 @@ struct patched {
 
 /* `body`: the RayCluster as the API server answered. One that cannot be decoded is not kept. */
 void patched_keep(struct patched *patched, const char *body);
-/* The newer one of the cache's (NULL: none) and what is kept, which ends when the cache has it. It lasts
- * until the decisions that are in work have been made. */
+/* The newer one of the cache's object (NULL: none) and the kept one, which is dropped when the
+ * cache has it. It lives until the decisions in progress have been made. */
 const struct ray_cluster *patched_current(struct patched *patched,
 					  const struct ray_cluster *cached);
 void patched_done(struct patched *patched);

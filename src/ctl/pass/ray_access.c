@@ -28,7 +28,7 @@ struct ray_access {
 	char *secret_name; /* the Secret that auth.token came from; NULL: none read */
 	struct kube_call *secret_read;
 	int64_t next_read_ms; /* monotonic */
-	struct err *problem;  /* NULL: there was none yet; a fleet has thousands without */
+	struct err *problem;  /* NULL: none so far; allocated on the first problem to save memory */
 };
 
 struct ray_access *ray_access_new(const struct control *control, const char *namespace_,
@@ -68,7 +68,7 @@ static struct err *problem_of(struct ray_access *access)
 	return access->problem;
 }
 
-/* With two candidates and one that the status names that one is asked: its demand counts, and the
+/* With two candidates of which the status names one, that one is read: its demand counts, and the
  * decision terminates nothing. */
 static const struct pod *find_head(struct ray_access *access, const struct ray_cluster *cluster,
 				   const struct pod *const *pods, size_t count,
@@ -152,7 +152,7 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 		secret_read, access);
 }
 
-/* What a controller cannot do whatever the head is like. */
+/* Configurations that a controller cannot use, whatever the head is. */
 static int refuse(struct ray_access *access, const struct ray_cluster *cluster)
 {
 	if (cluster->auth_kubernetes_tokens)
@@ -168,7 +168,7 @@ static int refuse(struct ray_access *access, const struct ray_cluster *cluster)
 	return 0;
 }
 
-/* Controller mode: the RayCluster says which Secret holds the token. */
+/* Controller mode: the RayCluster names the Secret of the token. */
 static int authorize_from_cluster(struct ray_access *access, const struct ray_cluster *cluster,
 				  int64_t now_ms)
 {
@@ -186,7 +186,7 @@ static int authorize_from_cluster(struct ray_access *access, const struct ray_cl
 	return access->auth.token ? 0 : -1;
 }
 
-/* Sidecar mode: KubeRay gives the container what the head's own processes get. */
+/* Sidecar mode: KubeRay gives the container the same environment as the head's own processes. */
 static int authorize_from_environment(struct ray_access *access, int64_t now_ms)
 {
 	if (now_ms < access->next_read_ms)

@@ -4,11 +4,11 @@
 
 #include "base/time.h"
 
-#define TIMES_AS_LONG 4             /* the interval, as the reply took */
-#define DEADLINE_LEAST_MS 100       /* no call to a GCS has less time */
+#define TIMES_AS_LONG 4             /* the interval is this many times as long as the reply took */
+#define DEADLINE_LEAST_MS 100       /* every call to a GCS has at least this much time */
 #define BYTES_PER_SECOND (1u << 20) /* of replies */
 #define SPACING_SHARE 2             /* after a change: twice as often */
-#define MARGIN_NUMERATOR 4          /* a third more would still do: then it shrinks */
+#define MARGIN_NUMERATOR 4          /* it shrinks when a third more would still fit */
 #define MARGIN_DENOMINATOR 3
 
 void pace_init(struct pace *pace, int64_t now_ms)
@@ -26,10 +26,11 @@ struct pace_reading pace_reading_of(const struct ray_state *state, const struct 
 		reading.bytes = state->reply_bytes;
 	else if (err)
 		reading.refused = err->kind == ERR_LIMIT;
-	/* A head that cannot be reached has no work with us; one that does not answer may have. */
+	/* A head that cannot be reached did no work for us; one that does not answer may have. */
 	if (state || reading.refused || (err && err->kind == ERR_TIMEOUT))
 		reading.took_ms = took_us / 1000;
-	/* The connection is left alone for a moment after it was given up; that asks nothing. */
+	/* After the connection was given up, calls fail at once for a moment; they are not a
+	 * measurement. */
 	reading.told_again = err && err->kind == ERR_TIMEOUT && reading.took_ms < DEADLINE_LEAST_MS;
 	return reading;
 }
@@ -39,7 +40,7 @@ static int64_t ceiling_ms(int64_t scan_ms)
 	return scan_ms > PACE_MAX_MS ? scan_ms : PACE_MAX_MS;
 }
 
-/* The shortest step that is as long as wanted. */
+/* Doubles the scan interval until it is at least wanted_ms; at most ceiling_ms. */
 static int64_t step_for(int64_t wanted_ms, int64_t scan_ms)
 {
 	int64_t step = scan_ms, most = ceiling_ms(scan_ms);
@@ -49,7 +50,7 @@ static int64_t step_for(int64_t wanted_ms, int64_t scan_ms)
 	return step < most ? step : most;
 }
 
-/* The shortest of the last readings: how slow it was each time. */
+/* The shortest of the last readings: each of them took at least this long. */
 static int64_t slow_ms(const struct pace *pace)
 {
 	int64_t least = pace->took_ms[0];
@@ -132,7 +133,7 @@ int64_t pace_wake_ms(struct pace *pace, int64_t now_ms)
 	int64_t least_ms = saved ? PACE_WAKE_MS : MS_PER_SECOND / PACE_WAKES_PER_SECOND;
 	int64_t share = pace->interval_ms / SPACING_SHARE;
 
-	/* Every decision costs as much, whatever asked for it. */
+	/* Every decision costs as much, whatever triggered its pass. */
 	if (pace->undecided_ms > share)
 		share = pace->undecided_ms;
 	return share > least_ms ? share : least_ms;

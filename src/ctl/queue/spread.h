@@ -1,14 +1,16 @@
-/* Where in an interval something of one RayCluster begins, so that a fleet that is first seen in one
- * moment does not do the same in one moment for ever. Pure. */
+/* The offset in an interval at which a periodic action of one RayCluster begins, so that a fleet
+ * that is first seen at one time does not act at one time for ever. Pure. */
 #ifndef CTL_QUEUE_SPREAD_H
 #define CTL_QUEUE_SPREAD_H
 
 #include <stdint.h>
 
-/* Who begins in the same slot shares a turn of the loop, which costs less than one for each. */
+/* Clusters that begin in the same slot share a turn of the loop, which costs less than one turn for
+ * each. */
 #define SPREAD_SLOT_MS 25
 
-/* What is spread is spread independently: who scans in the same millisecond reports in different ones. */
+/* Kinds of actions have independent offsets: clusters that scan in the same millisecond report in
+ * different ones. */
 enum spread { SPREAD_SCANS, SPREAD_REPORTS };
 
 /* A multiple of SPREAD_SLOT_MS below interval_ms, which is above 0; always the same for the same key. */

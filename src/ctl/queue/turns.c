@@ -6,7 +6,7 @@
 
 struct turns {
 	struct loop *loop;
-	struct loop_timer *timer; /* set while somebody waits */
+	struct loop_timer *timer; /* set while the queue is not empty */
 	struct list waiting;
 };
 
@@ -18,7 +18,7 @@ static void begin_some(void *context)
 		loop_timer_start(turns->timer, TURNS_HELD_MS);
 		return;
 	}
-	/* Who asks again from inside stands behind the others. */
+	/* A pass that asks again from inside its callback is queued behind the others. */
 	for (size_t begun = 0; turns->waiting.first && begun < TURNS_BEGIN_MAX; begun++) {
 		struct turn *turn = LIST_MEMBER(turns->waiting.first, struct turn, item);
 

@@ -34,18 +34,19 @@ struct entry {
 	struct list_item waits; /* in the list of the writer */
 	char *namespace_, *name, *key;
 	bool wanted;  /* the cluster is managed: it should have an object */
-	char *status; /* to be written; NULL: nothing */
+	char *status; /* the status to write; NULL: none */
 	struct kube_call *call;
-	bool creating;         /* what the call does */
+	bool creating;         /* the call creates the object; else it writes the status */
 	int64_t not_before_ms; /* no call before */
-	/* The last write: on which version, what (its hash), when, and which version came of it. */
+	/* The last write: the version it was based on, the hash of its content, its time, and the
+	 * resulting version. */
 	char *base_version, *answer_version;
 	uint64_t sent;
 	int64_t sent_ms;
-	/* The last comparison that found nothing to write, so that the next one is short. */
+	/* The last comparison without a difference, so that the next one is short. */
 	char *same_version;
 	uint64_t same_status;
-	struct scale_list planned, done; /* of the decision of which was told last; carried out */
+	struct scale_list planned, done; /* of the last decision; carried out */
 	struct log_repeat trouble;
 };
 
@@ -57,11 +58,11 @@ struct autoscaler_writer {
 	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
-	int64_t not_before_ms; /* the API server wants to be left alone */
-	/* Those that may have something to send, in the order in which they are served: a fleet is not
-	 * gone through for each write. */
+	int64_t not_before_ms; /* Retry-After of the API server */
+	/* Entries that may have something to send, in the order in which they are served, so that a
+	 * write does not visit the whole fleet. */
 	struct list waiting;
-	bool denied; /* told */
+	bool denied; /* the refusal was logged */
 };
 
 static void sweep(void *context);
@@ -76,7 +77,7 @@ static void set(char **slot, const char *text)
 	*slot = copy;
 }
 
-/* 0 stands for no text. */
+/* 0 means no text. */
 static uint64_t hash(const char *text)
 {
 	return text ? hash_text(text) : 0;
@@ -139,7 +140,7 @@ static int64_t now_ms(const struct autoscaler_writer *writer)
 	return loop_monotonic_ms(writer->control->loop);
 }
 
-/* Soon, in the order of who waits; never inside a decision. */
+/* Serves the waiting entries soon, in their order; never inside a decision. */
 static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
 {
 	int64_t next_ms = writer->last_ms + writer->spacing_ms;
@@ -161,10 +162,10 @@ static void write_failed(struct entry *entry, const struct err *err)
 	int64_t after_ms = RETRY_MS;
 
 	switch (err->kind) {
-	case ERR_CONFLICT: /* somebody else wrote, or has made the object: the watch will tell */
+	case ERR_CONFLICT: /* another writer was first: the watch brings its version */
 		after_ms = STATUS_INTERVAL_MS;
 		break;
-	case ERR_NOT_FOUND: /* it is gone, or its definition: the next decision asks again */
+	case ERR_NOT_FOUND: /* object or CRD was deleted: the next decision asks again */
 		set(&entry->status, NULL);
 		entry->wanted = false;
 		break;
@@ -281,21 +282,21 @@ static bool write_status(struct entry *entry, const struct autoscaler_object *ob
 	return true;
 }
 
-/* Has it something to send? */
+/* Does the entry have something to send? */
 static bool is_due(const struct entry *entry, const struct autoscaler_object *object)
 {
 	return object ? entry->status != NULL : entry->wanted;
 }
 
-/* True when a call was sent; else *due_ms is lowered to the time to look at it again, and it waits on
- * if it has something to send. */
+/* True when a call was sent; else *due_ms is lowered to the time of the next check, and the entry
+ * stays queued if it has something to send. */
 static bool serve(struct entry *entry, int64_t *due_ms)
 {
 	const struct autoscaler_object *object;
 
 	list_remove(&entry->waits);
 	if (entry->call)
-		return false; /* its end joins again */
+		return false; /* its end queues it again */
 	object = kube_informer_get(entry->writer->informer, entry->namespace_, entry->name);
 	if (!is_due(entry, object))
 		return false;
@@ -314,7 +315,7 @@ static void sweep(void *context)
 	int64_t due_ms = INT64_MAX;
 
 	writer->timer_ms = INT64_MAX;
-	/* Once round: who waits on stands at the end again. */
+	/* One pass over the queue: entries that still wait are appended again. */
 	for (size_t left = writer->waiting.count; left > 0; left--) {
 		struct entry *entry = LIST_MEMBER(writer->waiting.first, struct entry, waits);
 
@@ -323,13 +324,13 @@ static void sweep(void *context)
 			return;
 		}
 	}
-	if (due_ms < INT64_MAX) /* an entry that waits for its cache has its time behind it */
+	if (due_ms < INT64_MAX) /* for an entry that waits for its cache this time has passed */
 		start_timer(writer, due_ms > now_ms(writer) ? due_ms : now_ms(writer) + 200);
 }
 
 /* --- decisions --- */
 
-/* Clusters that somebody else looks after get no object of ours; one that is there says why. */
+/* Clusters that another autoscaler manages get no object; an existing one says why. */
 static bool is_managed(const struct plan *plan)
 {
 	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
@@ -343,7 +344,7 @@ static bool is_managed(const struct plan *plan)
 	return true;
 }
 
-/* The status that the object should have, unless it has it. */
+/* Stores the status that the object should have, unless it already has it. */
 static void want_status(struct entry *entry, const struct autoscaler_object *object,
 			const struct pass_decision *decision)
 {
@@ -361,7 +362,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	if (same(entry->same_version, object->resource_version) &&
 	    entry->same_status == hash(status))
 		return;
-	/* A definition older than this program drops what it does not know: no second time. */
+	/* A CRD older than this program drops unknown fields: do not write them twice. */
 	if (!autoscaler_status_write_needed(status, object) ||
 	    (same(entry->answer_version, object->resource_version) &&
 	     entry->sent == hash(status))) {
@@ -398,7 +399,7 @@ void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *nam
 {
 	struct entry *entry = find_entry(writer, namespace_, name, false);
 
-	/* One that was not written yet stays, behind the newer one of its group. */
+	/* A scale that was not written yet is kept, behind the newer one of its group. */
 	if (entry)
 		scale_list_push(&entry->done, &entry->planned);
 }

@@ -1,9 +1,9 @@
-/* Makes the RayClusterAutoscaler of each managed RayCluster that has none, and writes its status when
- * it changes: after a decision, never before a patch, at most once a second for one object, and for all
- * together with at most a fifth of --kube-api-qps (20 per second at most), so that it never holds up what
- * scales. What it compares with is the object in the cache; what is kept here (when was written, what our
- * patches did) may be lost at any instruction.
- * Owned by ctl/watch/autoscaler_objects. Must not read or decide anything. */
+/* Creates the RayClusterAutoscaler of each managed RayCluster that has none, and writes its status
+ * when it changes: after a decision, never before a patch, at most once a second for one object,
+ * and for all together with at most a fifth of --kube-api-qps (20 per second at most), so that it
+ * never delays scaling. It compares with the object in the cache; its own state (times of writes,
+ * results of patches) may be lost at any instruction. Owned by ctl/watch/autoscaler_objects. Must
+ * not read or decide anything. */
 #ifndef CTL_REPORT_AUTOSCALER_WRITER_H
 #define CTL_REPORT_AUTOSCALER_WRITER_H
 

@@ -17,8 +17,8 @@ struct amounts {
 	VEC(struct figures_resource) list;
 };
 
-/* One node's own mark, and what a placement group takes out of a node: as many as there are nodes
- * and placement groups, and no resource that anybody asked Kubernetes for. */
+/* A node's own marker resource, or the share that a placement group takes from a node: there are as
+ * many as nodes and placement groups, and Kubernetes does not know them. */
 static bool is_internal(const char *name)
 {
 	size_t size = strlen(name);
@@ -120,7 +120,7 @@ bool figures_keeps_idle(const char *reason)
 	return strncmp(reason, "NeededBy", 8) == 0;
 }
 
-/* Idle workers that something else than time keeps. */
+/* Idle workers that are kept for another reason than the idle timeout. */
 static void count_kept(const struct plan *plan, struct counts *kept, struct arena *arena)
 {
 	for (size_t i = 0; i < plan->workers.count; i++) {
@@ -141,7 +141,7 @@ static void carry_marks(const struct figures *old, struct figures_group *group)
 		return;
 	if (group->target_replicas > group->replicas)
 		group->wanted_since_ms = before->wanted_since_ms;
-	/* Lowered again: what was asked for will not come. */
+	/* When replicas were lowered since, the Pods of the earlier patch will not be created. */
 	if (group->replicas >= before->replicas)
 		group->patched_ms = before->patched_ms;
 }

@@ -1,6 +1,6 @@
-/* What is kept of the last decision of one cluster, for /metrics and /status: numbers and words, no
- * object. Made from core/report/summary; owned by its arena, points to nothing outside it. No I/O.
- * Bounded: groups, resources and reasons beyond the ceilings are left out. */
+/* Numbers and words of the last decision of one cluster, for /metrics and /status; no objects.
+ * Built from core/report/summary; owned by its arena, points to nothing outside it. No I/O.
+ * Bounded: groups, resources and reasons beyond the limits are left out. */
 #ifndef CTL_REPORT_FIGURES_H
 #define CTL_REPORT_FIGURES_H
 
@@ -20,11 +20,11 @@
 struct figures_group {
 	const char *name;
 	int64_t replicas, target_replicas, min_replicas, max_replicas, hosts;
-	int64_t active, pending, failed; /* workers: in Ray, asked for, over */
-	int64_t missing;                 /* Pods asked for that do not exist */
+	int64_t active, pending, failed; /* workers: in Ray, requested, failed */
+	int64_t missing;                 /* Pods requested that do not exist */
 	int64_t gpus_wanted, gpus_running, gpus_idle, gpus_wasted; /* 1/10000 */
 	const char *backoff_cause;                                 /* "": none */
-	/* Monotonic, 0: not now. Carried over from one decision to the next by name. */
+	/* Monotonic, 0: not now. Copied from one decision to the next by group name. */
 	int64_t wanted_since_ms; /* more replicas are wanted */
 	int64_t patched_ms;      /* replicas was raised and not all Pods are there */
 };
@@ -45,8 +45,8 @@ struct figures_condition {
 
 struct figures {
 	time_ms decided_at;
-	bool hands_off; /* not ours to scale: only conditions are set */
-	bool ray_reachable; /* false: nothing is known of active, running, idle, wasted and pending GPUs */
+	bool hands_off;     /* not scaled by this program: only conditions are set */
+	bool ray_reachable; /* false: active, running, idle, wasted and pending GPUs are unknown */
 	bool safe_to_scale_down;
 	bool head_active;
 	int64_t head_gpus_running, head_gpus_in_use; /* 1/10000 */
@@ -58,17 +58,18 @@ struct figures {
 	size_t resource_count;
 	const struct figures_count *unserved; /* bundles by reason, a reason once */
 	size_t unserved_count;
-	const struct figures_count *kept; /* idle workers by the reason why they stay */
+	const struct figures_count *kept; /* idle workers by the reason why they are kept */
 	size_t kept_count;
 	const struct figures_condition *conditions;
 	size_t condition_count;
 };
 
-/* `old` (NULL: none) is what the last decision left; of it only the marks of groups are taken. */
+/* `old` (NULL: none) is the result of the last decision; only the times of its groups are used. */
 struct figures *figures_of(const struct snapshot *snapshot, const struct plan *plan,
 			   const struct figures *old, struct arena *arena);
 
-/* Whether a worker that is idle with this reason is kept by something else than time. */
+/* Whether a worker that is idle with this reason is kept by something else than the idle
+ * timeout. */
 bool figures_keeps_idle(const char *reason);
 /* NULL when absent. */
 struct figures_group *figures_group(const struct figures *figures, const char *name);

@@ -56,7 +56,7 @@ static struct metrics_series *find_series(struct metrics *metrics, enum metrics_
 	return series;
 }
 
-/* ScaleUp... and ScaleDown... have one direction, the others may come in both. */
+/* ScaleUp... and ScaleDown... have one direction; the others may have both. */
 static void begin_decision(struct metrics *metrics, const char *reason)
 {
 	if (strncmp(reason, "ScaleDown", 9) != 0)
@@ -71,8 +71,8 @@ static void begin_kept(struct metrics *metrics, const char *reason)
 		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", reason);
 }
 
-/* Series whose labels are known begin with 0: rate() and increase() see nothing of one that begins
- * with its first 1. */
+/* Series with known labels begin with 0: rate() and increase() miss the first increment of a series
+ * that begins with 1. */
 static void begin_series(struct metrics *metrics)
 {
 #define X(identifier, word, meaning, ...) begin_decision(metrics, word);
@@ -158,7 +158,7 @@ static void count_begun(struct metrics *metrics, const char *direction,
 	}
 }
 
-/* The marks of a group begin and end here; ctl/report/figures carries them over. */
+/* Sets and clears the times of a group; ctl/report/figures copies them between decisions. */
 static void mark_groups(struct metrics *metrics, struct figures *figures, int64_t monotonic_ms)
 {
 	for (size_t i = 0; i < figures->group_count; i++) {

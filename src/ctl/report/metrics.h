@@ -1,8 +1,8 @@
-/* The figures behind /metrics (ctl/report/metrics_table.h): counters of the program, and what was left of
- * the last decision of each cluster (ctl/report/metrics_cluster.h). Owned by ctl/controller. All of it is
- * lost with the process, as Prometheus expects. Must not be read by anything that decides.
+/* The values behind /metrics (ctl/report/metrics_table.h): counters of the program, and the figures
+ * of the last decision of each cluster (ctl/report/metrics_cluster.h). Owned by ctl/controller. All
+ * of it is lost with the process, as Prometheus expects. Decisions must not read it.
  *
- * Every function takes NULL for `metrics`, for programs without (unit tests). */
+ * Every function accepts NULL for `metrics` and does nothing then (unit tests). */
 #ifndef CTL_REPORT_METRICS_H
 #define CTL_REPORT_METRICS_H
 
@@ -14,17 +14,17 @@
 #include "base/time.h"
 #include "ctl/report/metrics_table.h"
 
-/* Different label values of one counter; more are counted with the value "other". They are words
- * of our tables and HTTP codes, so this is never reached. */
+/* Limit of label values of one counter; more are counted with the value "other". The values are
+ * words of our tables and HTTP codes, so this is never reached. */
 #define METRICS_SERIES_MAX 256
 
 struct metrics;
 
-/* What is known elsewhere at the time of a scrape. */
+/* Values that are read at the time of a scrape. */
 struct metrics_now {
 	bool leader;
-	bool view_stale; /* of the API server: nothing is removed, whatever the last pass might have */
-	struct fuse *fuse;                            /* NULL: no ceiling over several clusters */
+	bool view_stale;                              /* of the API server: no worker is removed */
+	struct fuse *fuse;                            /* NULL: no GPU quota */
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };
 
@@ -41,7 +41,7 @@ struct metrics_pass {
 	int64_t monotonic_ms;
 	const struct act_scaled_list *scaled; /* of the accepted patch; NULL: nothing was patched */
 	bool failed;    /* Ray could not be read, or the RayCluster not be patched */
-	bool undecided; /* the decision took more than it may */
+	bool undecided; /* the decision exceeded its CPU time */
 	size_t drain_errors;
 	int64_t scan_interval_ms; /* until the next one */
 };
@@ -49,7 +49,8 @@ struct metrics_pass {
 struct metrics *metrics_new(time_ms start);
 void metrics_free(struct metrics *metrics); /* NULL is fine */
 
-/* One more of a counter of METRICS_PROGRAM_TABLE; the values of its labels, "" where it has fewer. */
+/* Increments a counter of METRICS_PROGRAM_TABLE; the values of its labels, "" where it has
+ * fewer. */
 void metrics_count(struct metrics *metrics, enum metrics_id id, const char *first,
 		   const char *second);
 /* A duration into a histogram of METRICS_PROGRAM_TABLE; `label` "" where it has none. */
@@ -59,21 +60,21 @@ void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *l
 void metrics_phase(void *metrics, const char *phase, double seconds);
 void metrics_gcs_failed(void *metrics, const struct err *err);
 
-/* A decision of a cluster that stands; the first makes its series. */
+/* Records a final decision of a cluster; the first creates its series. */
 void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
 		     const struct plan *plan, int64_t monotonic_ms);
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
 			const struct metrics_pass *pass);
-/* It is gone: its series end. */
+/* The cluster was deleted: removes its series. */
 void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name);
-/* What is kept of the cluster at this place, 0 and up; NULL behind the last. Valid until the loop
+/* Figures of the cluster at this index, from 0; NULL behind the last. Valid until the loop
  * turns. */
 const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
-/* The exposition, part by part from 0 on, so that thousands of clusters do not hold up the loop:
- * clusters may come and go between two parts. False: it was the last. What passes the buffer's ceiling
- * shows in buf->overflowed. */
+/* Writes one part of the exposition, from 0 on, so that thousands of clusters do not block the
+ * loop: clusters may be added and removed between two parts. False: it was the last. Text beyond
+ * the buffer's limit sets buf->overflowed. */
 bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
 			struct buf *buf);
 /* All parts at once. */

@@ -26,7 +26,7 @@ void metrics_cluster_free(struct metrics_cluster *cluster)
 	memory_free(cluster);
 }
 
-/* Made again instead of copied, so that no more than their size is kept. */
+/* Rebuilt instead of copied, so that no more than their size is allocated. */
 void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot *snapshot,
 			  const struct plan *plan, const struct figures *marks, size_t bytes)
 {
@@ -40,9 +40,9 @@ void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot
 	}
 }
 
-/* ---- exposition: family by family, as the format wants it ---- */
+/* ---- exposition: by family, as the format requires ---- */
 
-/* What one cluster says of one family. */
+/* Writes the samples of one cluster in one family. */
 typedef void write_one(const struct metrics_cluster *cluster, struct metrics_family *family);
 
 static void write_active(const struct metrics_cluster *cluster, struct metrics_family *family)
@@ -239,7 +239,7 @@ static void write_counters(const struct metrics_cluster *cluster, struct metrics
 
 static const struct {
 	enum metrics_id id;
-	bool hands_off; /* also of clusters that are not ours to scale */
+	bool hands_off; /* also of clusters that this program does not scale */
 	write_one *write;
 } families[] = {
 	{ METRICS_RAY_ACTIVE_NODES, false, write_active },

@@ -1,12 +1,12 @@
-/* Every metric that the program exports, in one table: makes the exposition, docs/METRICS.md and
- * what alerts and boards may ask for. A name is never changed, only added.
- * Must not hold a label whose values are unbounded: no Pod names, no error texts. */
+/* Every metric that the program exports, in one table: source of the exposition, docs/METRICS.md
+ * and the names that alerts and boards may use. A name is never changed, only added. Must not have
+ * a label with unbounded values: no Pod names, no error texts. */
 #ifndef CTL_REPORT_METRICS_TABLE_H
 #define CTL_REPORT_METRICS_TABLE_H
 
 /* X(kind, identifier, name, labels, help); labels are separated by commas. */
 
-/* Of Ray's own autoscaler, with its names and labels, so that its Grafana board works. */
+/* Metrics of Ray's own autoscaler, with its names and labels, so that its Grafana board works. */
 #define METRICS_RAY_TABLE(X)                                                                       \
 	X(GAUGE, RAY_ACTIVE_NODES, "autoscaler_active_nodes",                                      \
 	  "namespace,raycluster,NodeType,SessionName", "Nodes that Ray knows, by group.")          \
@@ -37,7 +37,7 @@
 	X(COUNTER, RAY_DRAIN_NODE_EXCEPTIONS, "autoscaler_drain_node_exceptions_total",            \
 	  "namespace,raycluster,SessionName", "DrainNode calls that failed; a rejection is none.")
 
-/* Our own, of one cluster. */
+/* Metrics of rayscaler, for each cluster. */
 #define METRICS_CLUSTER_TABLE(X)                                                                   \
 	X(GAUGE, GROUP_REPLICAS, "rayscaler_group_replicas", "namespace,raycluster,group",         \
 	  "Replicas that the RayCluster asks for.")                                                \
@@ -76,7 +76,7 @@
 	  "When the last decision was made, in seconds since 1970; up to 5 s ago where nothing "   \
 	  "changes.")
 
-/* Our own, of the whole program. */
+/* Metrics of rayscaler, for the whole program. */
 #define METRICS_PROGRAM_TABLE(X)                                                                   \
 	X(GAUGE, BUILD_INFO, "rayscaler_build_info", "version", "1, with the version as label.")   \
 	X(GAUGE, LEADER, "rayscaler_leader", "", "1 when this replica leads, 0 when it waits.")    \
@@ -121,7 +121,7 @@
 	X(COUNTER, EVENTS_SENT, "rayscaler_events_sent_total", "reason",                           \
 	  "Events written on RayClusters.")
 
-/* As Prometheus' own client libraries name them. */
+/* Process metrics, with the names of Prometheus' client libraries. */
 #define METRICS_PROCESS_TABLE(X)                                                                   \
 	X(COUNTER, PROCESS_CPU, "process_cpu_seconds_total", "",                                   \
 	  "User and system CPU time spent, in seconds.")                                           \

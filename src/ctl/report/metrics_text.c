@@ -59,7 +59,7 @@ void metrics_histogram_add(enum metrics_id id, struct metrics_histogram *histogr
 
 /* ---- samples ---- */
 
-/* How much of a text needs nothing done to it: nearly always all of it. */
+/* Length of the prefix that needs no escape: nearly always the whole text. */
 static size_t plain_size(const char *text)
 {
 	const char *end = text;
@@ -69,8 +69,8 @@ static size_t plain_size(const char *text)
 	return (size_t)(end - text);
 }
 
-/* A name that a user chose holds anything. Prometheus has escapes for three characters; others that must
- * not reach a terminal raw are written as text: \u001b. */
+/* A name chosen by a user may hold any character. Prometheus has escapes for three characters;
+ * others that must not reach a terminal raw are written as text: \u001b. */
 static void add_escaped(struct buf *buf, const char *text)
 {
 	size_t left = strlen(text);

@@ -1,5 +1,5 @@
 /* The text exposition format of Prometheus (0.0.4) for the families of ctl/report/metrics_table.h.
- * Writes into the caller's buffer, whose ceiling is checked by the caller. No state. */
+ * Writes into the caller's buffer; the caller checks its limit. No state. */
 #ifndef CTL_REPORT_METRICS_TEXT_H
 #define CTL_REPORT_METRICS_TEXT_H
 
@@ -15,12 +15,13 @@
 #define METRICS_LABELS_MAX 4
 
 struct metrics_histogram {
-	uint64_t buckets[METRICS_BUCKETS_MAX]; /* each alone, not summed up */
+	uint64_t buckets[METRICS_BUCKETS_MAX]; /* not cumulative */
 	uint64_t count;
 	double sum;
 };
 
-/* A family in work: its head is written before its first sample, none when there is no sample. */
+/* A family in progress: its header is written before its first sample, and left out without
+ * samples. */
 struct metrics_family {
 	struct buf *buf;
 	enum metrics_id id;

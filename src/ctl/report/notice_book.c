@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* An Event that was said or is about to be. */
+/* An Event that was sent or is due. */
 struct entry {
 	uint64_t id;  /* 0: free */
 	uint64_t key; /* hash of reason and key */
@@ -18,7 +18,7 @@ struct entry {
 	int64_t next_ms, spacing_ms, seen_ms; /* monotonic */
 };
 
-/* A state, and since when it goes on without a break. */
+/* A state, and the time since which it persists without a break. */
 struct mark {
 	uint64_t key; /* hash of reason, key and subject; 0: free */
 	int64_t since_ms, pass;
@@ -31,7 +31,7 @@ struct deed {
 
 struct notice_book {
 	struct entry entries[NOTICE_ENTRIES_MAX];
-	struct mark *marks; /* NULL until there is one */
+	struct mark *marks; /* NULL until the first one */
 	struct arena deed_arena;
 	VEC(struct deed) deeds;
 	int64_t pass, tokens, refilled_ms;
@@ -114,7 +114,7 @@ static struct entry *newest_of(struct notice_book *book, enum notice_reason reas
 	return newest;
 }
 
-/* A free place, or that of the Event seen longest ago. NULL: all of them are under way. */
+/* A free entry, or the one whose Event was seen longest ago. NULL: all have requests in flight. */
 static struct entry *find_place(struct notice_book *book)
 {
 	struct entry *place = NULL;
@@ -158,7 +158,8 @@ static void count_up(struct entry *entry, const char *message, time_ms now)
 	entry->due = true;
 }
 
-/* The Event of the notice, a new one, or when there are too many new ones the last of its reason. */
+/* The entry of the notice, a new one, or when there are too many new ones the last of its
+ * reason. */
 static struct entry *entry_for(struct notice_book *book, enum notice_reason reason, uint64_t key,
 			       int64_t monotonic_ms, time_ms now)
 {
@@ -220,7 +221,7 @@ static void forget_old(struct notice_book *book, int64_t monotonic_ms)
 	}
 }
 
-/* --- states that have to go on for a while --- */
+/* --- states that must persist for a hold time --- */
 
 static struct mark *find_mark(struct notice_book *book, uint64_t key, int64_t monotonic_ms)
 {
@@ -235,7 +236,7 @@ static struct mark *find_mark(struct notice_book *book, uint64_t key, int64_t mo
 			mark->pass = book->pass;
 			return mark;
 		}
-		/* What the last pass has not seen has ended. */
+		/* A state that the last pass did not see has ended. */
 		if (!place && (!mark->key || mark->pass < book->pass - 1))
 			place = mark;
 	}
@@ -262,7 +263,7 @@ static void forget_marks(struct notice_book *book)
 	memory_free(steal(&book->marks));
 }
 
-/* Those that are ripe, by reason and key: the first message speaks for all. */
+/* Notices whose hold time has passed, by reason and key: the first message is used for all. */
 struct ripe {
 	enum notice_reason reason;
 	uint64_t key;
@@ -271,8 +272,8 @@ struct ripe {
 	bool once, known;
 };
 
-/* Was this said, and not away since? By who ran before us as well: then it has an entry from now on,
- * of an Event that we do not know. */
+/* Was this Event sent, and has the state persisted since? Also true when the previous process sent
+ * it: the notice then gets an entry for an Event that we do not know. */
 static bool is_said(struct notice_book *book, const struct ripe *ripe, int64_t monotonic_ms,
 		    time_ms now)
 {

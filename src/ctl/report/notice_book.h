@@ -1,12 +1,14 @@
-/* What was said of one RayCluster in Events, so that what repeats is counted in the Event that is
- * there and what flickers is not said at all. All of it may be lost: then something is said anew.
- * No I/O, no clock; texts are copied; the owner is ctl/report/notices. Must not make notices: core/report/notice.
+/* Event correlator of one RayCluster: a repeated notice is counted in the existing Event, and a
+ * state that flickers is not reported. All of it may be lost: then an Event is sent again. No I/O,
+ * no clock; texts are copied; the owner is ctl/report/notices. Must not create notices:
+ * core/report/notice.
  *
- * A state is said when it has gone on for its hold time, and again after 30 s, then after twice as
- * long each time, at most every 15 minutes (Events live for an hour); a state that was away for a
- * minute starts with 30 s. A deed is said when its patch was accepted, the same one (or one too many
- * for the burst) at most every 10 s, counting what came between. New Events: 25 at once, then one
- * every 30 s; what is above is counted in the last Event of the same reason. */
+ * A state is reported when it has persisted for its hold time, and again after 30 s, then after
+ * twice as long each time, at most every 15 minutes (Events live for an hour); a state that was
+ * absent for a minute starts with 30 s. An action is reported when its patch was accepted, the same
+ * one (or one too many for the burst) at most every 10 s, with the count of those in between. New
+ * Events: 25 at once, then one every 30 s; any above are counted in the last Event of the same
+ * reason. */
 #ifndef CTL_REPORT_NOTICE_BOOK_H
 #define CTL_REPORT_NOTICE_BOOK_H
 
@@ -17,7 +19,7 @@
 #include "base/time.h"
 #include "core/report/notice.h"
 
-#define NOTICE_ENTRIES_MAX 40 /* Events remembered; the one said longest ago goes first */
+#define NOTICE_ENTRIES_MAX 40 /* Events remembered; the one sent longest ago is replaced first */
 #define NOTICE_MARKS_MAX 256  /* states whose hold time runs */
 #define NOTICE_BURST 25
 #define NOTICE_REFILL_MS 30000
@@ -25,24 +27,24 @@
 #define NOTICE_REPEAT_MAX_MS 900000
 #define NOTICE_DEED_SPACING_MS 10000
 #define NOTICE_AWAY_MS 60000
-#define NOTICE_FORGET_MS 3600000 /* the API server has dropped the Event by then */
+#define NOTICE_FORGET_MS 3600000 /* the API server has deleted the Event by then */
 
 struct notice_book;
 
 struct notice_book *notice_book_new(int64_t monotonic_ms);
 void notice_book_free(struct notice_book *book); /* NULL is fine */
 
-/* The notices of a decision that stands: states are noted, deeds wait (those of the decision before
- * are forgotten). */
+/* The notices of a final decision: states are recorded, actions wait (those of the decision before
+ * are dropped). */
 void notice_book_decided(struct notice_book *book, const struct notice_list *notices,
 			 int64_t monotonic_ms, time_ms now);
-/* The patch of that decision was accepted: its deeds are done. */
+/* The patch of that decision was accepted: its actions are reported. */
 void notice_book_accepted(struct notice_book *book, int64_t monotonic_ms, time_ms now);
 
 /* One Event to send; valid until the book is used again. */
 struct notice_order {
 	uint64_t id; /* of the Event; also in its name */
-	bool create; /* else it is there: count, last and message are new */
+	bool create; /* else it exists: count, last and message are new */
 	enum notice_reason reason;
 	const char *message;
 	int64_t count;
@@ -51,12 +53,12 @@ struct notice_order {
 
 enum notice_answer {
 	NOTICE_SENT,
-	NOTICE_GONE,   /* there is no such Event any more: the next time it is made anew */
-	NOTICE_LOST,   /* it will never be taken: forget it */
-	NOTICE_FAILED, /* perhaps later */
+	NOTICE_GONE,   /* the API server has deleted the Event: the next time it is created again */
+	NOTICE_LOST,   /* it will never be accepted: drop it */
+	NOTICE_FAILED, /* retry later */
 };
 
-/* The next Event that is due, until notice_book_answered(order->id) it is not given out again.
+/* The next Event that is due; it is not returned again until notice_book_answered(order->id).
  * False: there is none. */
 bool notice_book_next(struct notice_book *book, int64_t monotonic_ms,
 		      struct notice_order *ret_order);

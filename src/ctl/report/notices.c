@@ -20,17 +20,17 @@
 
 #define DENIED_MS 300000
 #define INSTANCE_SIZE 64
-/* The names of Events: the milliseconds of their first time, and a number. */
+/* Names of Events: the milliseconds of their first time, and a number. */
 #define NUMBER_BITS 20
 
-/* One RayCluster. */
+/* State of one RayCluster. */
 struct file {
 	char *key;
 	char *uid;         /* of the RayCluster that the book is about */
 	uint64_t id_start; /* the names of the book's Events begin here */
 	struct notice_book *book;
-	int64_t not_before_ms; /* there is no right to send, or no quota left, in its namespace */
-	/* What an Event has to know of the RayCluster. */
+	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
+	/* Fields of the RayCluster that an Event needs. */
 	char *api_version, *namespace_, *name, *resource_version;
 };
 
@@ -50,8 +50,8 @@ struct notices {
 	struct sending *under_way;
 	size_t under_way_count;
 	struct token_bucket rate;
-	int64_t not_before_ms; /* the API server wants to be left alone */
-	bool denied;           /* told */
+	int64_t not_before_ms; /* Retry-After of the API server */
+	bool denied;           /* the refusal was logged */
 	char instance[INSTANCE_SIZE];
 };
 
@@ -120,8 +120,8 @@ void notices_forget(struct notices *notices, const char *cluster)
 
 /* --- answers --- */
 
-/* Of its own cluster only: a full quota of one namespace, or a Role that is missing there, silences no
- * other. */
+/* Pauses its own cluster only: a full quota of one namespace, or a Role that is missing there, does
+ * not stop the Events of others. */
 static void note_denied(struct notices *notices, struct file *file, const struct err *err)
 {
 	if (file)
@@ -133,7 +133,7 @@ static void note_denied(struct notices *notices, struct file *file, const struct
 		    err->text, NULL);
 }
 
-/* Only what was denied can be allowed: others say nothing about it. */
+/* Logs that Events are allowed again; only for a file that was denied. */
 static void note_allowed(struct notices *notices, struct file *file)
 {
 	if (!file || file->not_before_ms == INT64_MIN)
@@ -157,7 +157,7 @@ static enum notice_answer judge(struct notices *notices, const struct sending *s
 		  notice_reason_word(sending->reason), "error", err->text, NULL);
 	switch (err->kind) {
 	case ERR_DENIED:
-		/* A namespace that is being deleted takes nothing new: no matter of rights. */
+		/* A namespace that is being deleted accepts no new object: not a missing right. */
 		if (strstr(err->text, "being terminated"))
 			return NOTICE_LOST;
 		note_denied(notices, file, err);
@@ -258,7 +258,7 @@ static void send_due(struct notices *notices, const struct file *file)
 		send(notices, file, &order);
 }
 
-/* --- what comes in --- */
+/* --- input --- */
 
 static void replace(char **text, const char *now)
 {
@@ -268,7 +268,7 @@ static void replace(char **text, const char *now)
 	*text = memory_strdup(now);
 }
 
-/* The file of the RayCluster, made anew when another one has taken its name. */
+/* The file of the RayCluster; replaced when another RayCluster has the same name. */
 static struct file *file_of(struct notices *notices, const char *key,
 			    const struct ray_cluster *cluster)
 {

@@ -1,8 +1,8 @@
-/* Sidecar mode: tells Ray where its metrics are, as Ray's own autoscaler does (ray 2.60,
- * autoscaler/v2/monitor.py): "IP:PORT" under the key AutoscalerMetricsAddress in the GCS's key-value
- * store, from which Ray's list of scrape targets is made. Written again for every new session of
- * Ray, after a failure, and now and then, because a GCS that starts anew has forgotten it.
- * Owned by ctl/controller. Nothing depends on it. */
+/* Sidecar mode: registers the metrics address with Ray, as Ray's own autoscaler does (ray 2.60,
+ * autoscaler/v2/monitor.py): "IP:PORT" under the key AutoscalerMetricsAddress in the GCS's
+ * key-value store, from which Ray builds its list of scrape targets. Written again for every new
+ * session of Ray, after a failure, and periodically, because a restarted GCS has lost it. Owned by
+ * ctl/controller. Nothing depends on it. */
 #ifndef CTL_REPORT_REGISTRATION_H
 #define CTL_REPORT_REGISTRATION_H
 
@@ -19,16 +19,16 @@ struct gcs_client;
 struct pass_decision;
 struct registration;
 
-/* bind_address: where the metrics are served, with the port that was had. */
+/* bind_address: where the metrics are served, with the actual port. */
 struct registration *registration_new(const struct control *control, const char *bind_address,
 				      int port);
 void registration_free(struct registration *registration); /* NULL is fine */
 
-/* Ray was read. NULL for `registration` is fine. */
+/* Called after Ray was read. NULL for `registration` is fine. */
 void registration_decided(struct registration *registration, struct gcs_client *gcs,
 			  const struct pass_decision *decision);
 
-/* What is registered: the host of bind_address where it names one address, else the Pod's. */
+/* The address to register: the host of bind_address where it names one address, else the Pod's. */
 const char *registration_address(const char *bind_address, int port, const char *pod_ip,
 				 struct arena *arena);
 

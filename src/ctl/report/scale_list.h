@@ -1,6 +1,6 @@
-/* What our patches have done to the groups of one cluster and its status does not say yet.
- * The owner keeps struct scale_list zeroed and ends with scale_list_done; texts are copied.
- * Must not be decided upon: it is told, and may be lost. */
+/* Results of our patches on the groups of one cluster that its status does not show yet. The owner
+ * keeps struct scale_list zeroed and ends with scale_list_done; texts are copied. For reports only,
+ * never for decisions; may be lost. */
 #ifndef CTL_REPORT_SCALE_LIST_H
 #define CTL_REPORT_SCALE_LIST_H
 

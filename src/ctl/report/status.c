@@ -38,7 +38,8 @@ struct status {
 
 /* ---- paths ---- */
 
-/* One segment that can be a name in Kubernetes; what follows it, NULL when it is none. */
+/* One path segment that can be a name in Kubernetes; returns the rest, NULL when it is not a
+ * name. */
 static const char *take_name(const char *text, char *ret_name)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
@@ -110,7 +111,7 @@ static void write_conditions(struct json_writer *writer, const struct figures *f
 	json_write_array_end(writer);
 }
 
-/* The ceilings over several clusters, none when none is set. */
+/* The GPU quotas; nothing when none is set. */
 static void write_ceilings(struct json_writer *writer, struct fuse *fuse)
 {
 	struct fuse_figure figure;
@@ -168,7 +169,7 @@ static void write_cluster(const struct pass_decision *decision, struct buf *buf)
 	json_write_text(&writer, "kind", "ClusterStatus");
 	json_write_time(&writer, "decidedAt", decision->now);
 	json_write_boolean(&writer, "rayReachable", decision->ray_state != NULL);
-	/* No part of a snapshot: it decides nothing. */
+	/* Not a part of a snapshot, because no decision depends on it. */
 	json_write_text(&writer, "rayProblem", decision->snapshot->ray_problem);
 	json_write_raw(&writer, "plan", buf_string(&plan));
 	json_write_object_end(&writer);
@@ -252,7 +253,7 @@ void status_decided(struct status *status, const struct pass_decision *decision)
 	watch_deadline(status);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void answer_unknown(const struct status *status, const struct status_path *path,
 			   struct serve_request *request)

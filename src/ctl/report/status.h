@@ -1,7 +1,7 @@
-/* GET /status, /status/NAMESPACE/NAME and /snapshot/NAMESPACE/NAME. The last two are answered from
- * the next pass over the cluster, which is woken, so nothing is kept for nobody. What may be secret is
- * not in a snapshot: codec/objects/snapshot_write. Owned by ctl/controller; requests belong to net/serve.
- * Must not be asked by anything that decides. */
+/* GET /status, /status/NAMESPACE/NAME and /snapshot/NAMESPACE/NAME. The last two are answered by
+ * the next pass over the cluster, which is started for them, so no answers are stored. Values that
+ * may be secret are left out of a snapshot: codec/objects/snapshot_write. Owned by ctl/controller;
+ * requests belong to net/serve. Decisions must not use it. */
 #ifndef CTL_REPORT_STATUS_H
 #define CTL_REPORT_STATUS_H
 
@@ -29,7 +29,7 @@ struct status_path {
 	char namespace_[STATUS_NAME_MAX + 1], name[STATUS_NAME_MAX + 1];
 };
 
-/* `path` is what the client sent, with %XX decoded: any bytes. */
+/* `path` is the client's text with %XX decoded: any bytes. */
 void status_parse_path(const char *path, struct status_path *ret_path);
 
 /* wake: starts a pass of the cluster soon; false: there is no such cluster here. */
@@ -39,10 +39,10 @@ struct status *status_new(const struct control *control,
 /* Those that wait get no answer (net/serve closes them). NULL is fine. */
 void status_free(struct status *status);
 
-/* Answers now or later; 404 for a path that is none of ours. */
+/* Answers now or later; 404 for an unknown path. */
 void status_ask(struct status *status, const char *path, struct serve_request *request);
 
-/* A decision of this cluster stands: those who wait for it are answered. NULL is fine. */
+/* Answers the waiting requests from a final decision of this cluster. NULL is fine. */
 void status_decided(struct status *status, const struct pass_decision *decision);
 
 #endif

@@ -1,5 +1,5 @@
-/* What all clusters share: the loop, the API server client, the watch caches and the options.
- * Owned by ctl/controller; everybody else borrows it for the life of the program. */
+/* Objects that all clusters share: the loop, the API server client, the watch caches and the
+ * options. Owned by ctl/controller; borrowed by all others for the life of the program. */
 #ifndef CTL_SHARED_CONTROL_H
 #define CTL_SHARED_CONTROL_H
 
@@ -30,12 +30,12 @@ struct control {
 	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
 	struct budget *memory;              /* of all passes; NULL: no limit */
-	struct turns *turns;                /* whose pass begins next */
+	struct turns *turns;                /* the work queue of passes */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
-	struct fuse *fuse;                      /* NULL: no ceiling over several clusters */
+	struct fuse *fuse;                      /* NULL: no GPU quota */
 	struct metrics *metrics;                /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
 	struct room *room;                      /* NULL in sidecar mode */
@@ -48,7 +48,7 @@ struct control {
 /* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */
 bool control_synced(const struct control *control);
 /* "Pods: why": the first of these caches that is not fresh (kube_informer_fresh); then nothing is
- * removed. "" when both are. One object that cannot be read makes no cache stale. */
+ * removed. "" when both are. One object that cannot be read does not make a cache stale. */
 const char *control_stale(const struct control *control, struct arena *arena);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define TROUBLE "cannot use the Lease (needs get, create and update of leases.coordination.k8s.io)"
 
-/* What only the thread of the Lease uses while it runs. */
+/* Used only by the thread of the Lease while it runs. */
 struct election {
 	struct loop *loop;
 	struct https *https;
@@ -39,7 +39,7 @@ struct leader {
 	atomic_llong
 		held_until_ms; /* of loop_boot_ms; written by the thread, read by the main loop */
 	char *identity, *key;  /* "namespace/name" of the Lease; const */
-	/* What follows belongs to the main loop. */
+	/* The members below belong to the main loop. */
 	struct leader_callbacks callbacks;
 	char *holder;
 	struct loop_timer *release_end; /* not NULL: released, it leads no more */
@@ -51,7 +51,7 @@ enum news_kind { NEWS_LEADING = 1, NEWS_LOST, NEWS_HOLDER, NEWS_RELEASED };
 
 struct news {
 	enum news_kind kind;
-	bool given_back; /* RELEASED: there was something to give back */
+	bool given_back; /* RELEASED: the Lease was held and is released */
 	struct err err;  /* LOST, RELEASED: why; ERR_NONE: all is well */
 	char holder[];   /* HOLDER, RELEASED */
 };
@@ -164,7 +164,7 @@ static void on_release(void *context, void *message)
 
 /* --- on the main loop --- */
 
-/* Whatever comes first: the answer or the deadline. */
+/* Ends the release at the answer or at the deadline, the earlier of the two. */
 static void end_release(struct leader *leader, const char *problem)
 {
 	void (*released)(void *context) = steal(&leader->released);
@@ -197,7 +197,7 @@ static void on_news(void *context, void *message)
 			log_info("gave the Lease back", "lease", leader->key, NULL);
 		end_release(leader, news->err.kind ? news->err.text : NULL);
 	}
-	if (leader->release_end) /* what was sent before the release came to it */
+	if (leader->release_end) /* sent before the release was processed */
 		return;
 	if (news->kind == NEWS_LEADING)
 		leader->callbacks.begin(leader->callbacks.context);
@@ -211,7 +211,7 @@ static void election_start(struct leader *leader, const struct options *options,
 			   const struct kube_lease_options *lease)
 {
 	struct election *election = &leader->election;
-	/* Two tries within the deadline, whatever the API server does. */
+	/* Two tries within the deadline, however slow the API server is. */
 	struct kube_client_options client = { .burst = 1,
 					      .timeout_ms =
 						      options->leader_elect_renew_deadline_ms / 2,

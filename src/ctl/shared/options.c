@@ -228,7 +228,7 @@ static int set_option(struct options *options, const struct option_row *row, con
 	return 0;
 }
 
-/* One flag at argv[0]; *ret_used says how many words it took. */
+/* One flag at argv[0]; *ret_used is the number of words that it used. */
 static int parse_flag(struct options *options, int count, char *const *argv, int *ret_used,
 		      struct err *err)
 {
@@ -361,7 +361,7 @@ static const char *default_text(char *buffer, size_t size, const struct option_r
 	return buffer;
 }
 
-/* Calls print for every flag: options first, then the settings that decide. */
+/* Calls print for every flag: options first, then the settings of decisions. */
 static void each_flag(FILE *file, void (*print)(FILE *file, const char *name, const char *unit,
 						const char *initial, const char *help))
 {

@@ -1,6 +1,6 @@
-/* The flags of `rayscaler run`: one table makes parsing, --help and docs/OPTIONS.md.
- * The caller owns struct options; strings point into argv, lists into the options' own arena.
- * Options that influence a decision are rows of core/model/settings.h and appear here by themselves. */
+/* The flags of `rayscaler run`: one table defines parsing, --help and docs/OPTIONS.md. The caller
+ * owns struct options; strings point into argv, lists into the options' own arena. Options that
+ * influence a decision are rows of core/model/settings.h and are added from there. */
 #ifndef CTL_SHARED_OPTIONS_H
 #define CTL_SHARED_OPTIONS_H
 
@@ -14,8 +14,8 @@
 #include "core/model/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
- * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION (int64_t in
- * ms; the flag takes seconds as "15", or "15s", "2m", "500ms"). */
+ * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION (int64_t
+ * in ms; the flag accepts seconds as "15", or "15s", "2m", "500ms"). */
 #define OPTIONS_TABLE(X)                                                                           \
 	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
 	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
@@ -82,7 +82,7 @@ struct options {
 	OPTIONS_TABLE(X)
 #undef X
 	struct settings settings;
-	/* Never NULL; options_init sets the built-in one, whoever reads the file another. */
+	/* Never NULL; options_init sets the built-in one, the reader of a file replaces it. */
 	const struct device_table *device_table;
 	bool help; /* --help was given: nothing else was checked */
 	struct arena arena;
@@ -91,10 +91,10 @@ struct options {
 void options_init(struct options *options); /* the defaults */
 void options_done(struct options *options);
 
-/* Reads "--name value" and "--name=value"; booleans may stand alone. argv[0] is the first flag.
- * 0, or -1 with ERR_INPUT that names the flag and what it takes. cluster-name and
- * cluster-namespace go together and set mode sidecar. The three times of the leader election must be
- * in order: retry period < renew deadline < lease duration, which is whole seconds. */
+/* Reads "--name value" and "--name=value"; the value of a boolean may be omitted. argv[0] is the
+ * first flag. 0, or -1 with ERR_INPUT that names the flag and the accepted values. cluster-name and
+ * cluster-namespace are given together and set mode sidecar. The three times of the leader election
+ * must be in order: retry period < renew deadline < lease duration, which is whole seconds. */
 int options_parse(struct options *options, int count, char *const *argv, struct err *err);
 
 bool options_sidecar(const struct options *options);

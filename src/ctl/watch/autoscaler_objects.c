@@ -15,9 +15,9 @@ struct autoscaler_objects {
 	struct autoscaler_objects_callbacks callbacks;
 	struct kube_informer *informer;
 	struct autoscaler_writer *writer;
-	enum err_kind unreadable; /* ERR_DENIED, ERR_NOT_FOUND: told; ERR_NONE */
+	enum err_kind unreadable; /* ERR_DENIED, ERR_NOT_FOUND: logged; ERR_NONE */
 	struct log_repeat trouble;
-	struct autoscaler_object bad; /* what stands for an object that cannot be decoded */
+	struct autoscaler_object bad; /* the substitute for an object that cannot be decoded */
 	const char *bad_problem;
 };
 

@@ -1,8 +1,7 @@
-/* The RayClusterAutoscalers: reads what users want (watch), makes the object of each managed RayCluster
+/* The RayClusterAutoscalers: watches users' settings, creates the object of each managed RayCluster
  * that has none, and writes its status when it changes. Controller mode only. Optional: without the
- * definition or the right it says so once with the cure, looks again by itself, and everything else
- * goes on as if there were none.
- * Owned by ctl/controller. Must not decide anything. */
+ * CRD or the right it logs the fix once and retries by itself; all other parts work as if there
+ * were no such object. Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_AUTOSCALER_OBJECTS_H
 #define CTL_WATCH_AUTOSCALER_OBJECTS_H
 
@@ -16,7 +15,7 @@ struct autoscaler_objects;
 
 struct autoscaler_objects_callbacks {
 	void *context;
-	/* The user has changed the object of this RayCluster, or it came or went. */
+	/* The user has changed, created or deleted the object of this RayCluster. */
 	void (*changed)(void *context, const char *namespace_, const char *name);
 	/* autoscaler_objects_known turned true. */
 	void (*known)(void *context);
@@ -27,22 +26,22 @@ struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
 						  const struct autoscaler_objects_callbacks *how);
 void autoscaler_objects_free(struct autoscaler_objects *objects); /* NULL is fine */
 
-/* All that exist are read, or it is sure that they cannot be. Nothing should be decided before: a
- * paused cluster would be scaled. */
+/* All existing objects are read, or are known to be unreadable. Decisions must wait for this: else
+ * a paused cluster would be scaled. */
 bool autoscaler_objects_known(const struct autoscaler_objects *objects);
-/* NULL: there is none. One that cannot be decoded stands for a ceiling of 0 GPUs, with the problem in
- * it: what its user wanted is not known. Valid until the loop turns or the next call. NULL is fine for
- * objects. */
+/* NULL: there is none. An object that cannot be decoded is replaced by a limit of 0 GPUs with the
+ * problem in it, because its user's settings are unknown. Valid until the loop turns or the next
+ * call. NULL is fine for objects. */
 const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
 						       const char *namespace_, const char *name);
 
-/* Takes note of a decision that stands; sends nothing by itself. NULL is fine. */
+/* Records a final decision; sends nothing by itself. NULL is fine. */
 void autoscaler_objects_decided(struct autoscaler_objects *objects,
 				const struct pass_decision *decision);
-/* The patch of the decision of which was told last has been carried out. NULL is fine. */
+/* The patch of the last recorded decision was accepted. NULL is fine. */
 void autoscaler_objects_patched(struct autoscaler_objects *objects, const char *namespace_,
 				const char *name);
-/* The RayCluster is gone. NULL is fine. */
+/* The RayCluster was deleted. NULL is fine. */
 void autoscaler_objects_forget(struct autoscaler_objects *objects, const char *namespace_,
 			       const char *name);
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "core/model/event_meaning.h"
 
-/* Kind, namespace and name; far above what the API server takes. */
+/* Kind, namespace and name; far above the limits of the API server. */
 #define KEY_MAX ((size_t)4096)
 
 struct kept {
@@ -17,7 +17,7 @@ struct kept {
 
 struct object {
 	char *key;
-	bool stranger; /* nobody has said that it is ours: in the list, by age */
+	bool stranger; /* not known to be ours: in the list, by age */
 	int64_t since_ms;
 	struct object *older, *newer;
 	struct kept kept[EVENT_PER_OBJECT_MAX];
@@ -94,7 +94,7 @@ static void drop_strangers(struct event_store *store, int64_t monotonic_ms)
 
 /* --- objects --- */
 
-/* NULL for an object without a sensible name. */
+/* NULL for an object without a valid name. */
 static const char *key_of(struct buf *buf, const char *kind, const char *namespace_,
 			  const char *name)
 {
@@ -158,8 +158,9 @@ static void keep(const struct event *event, struct kept *ret_kept)
 	copy_event(event, &ret_kept->arena, &ret_kept->event);
 }
 
-/* Which one the new event takes the place of: itself, of a Pod its like, else the oldest when there
- * is no room. Of a RayCluster several of one meaning stay, they tell of several groups. */
+/* The index at which the new event is stored: that of an older version of itself, for a Pod that of
+ * one with the same meaning, else that of the oldest when there is no room. A RayCluster keeps
+ * several of one meaning, because they concern several groups. */
 static size_t place_of(const struct object *object, const struct event *event)
 {
 	size_t place = object->count;
@@ -214,7 +215,7 @@ bool event_store_put(struct event_store *store, const struct event *event, bool 
 	       (event_meaning(before) != meaning && event_time(event) >= event_time(before));
 	at = place_of(object, event);
 	if (at < object->count && event_time(event) < event_time(&object->kept[at].event))
-		return false; /* a list tells of older ones in any order */
+		return false; /* a list delivers older ones in any order */
 	if (at < object->count)
 		arena_done(&object->kept[at].arena);
 	else

@@ -1,9 +1,10 @@
 /* The Events that a decision may need, of Pods and RayClusters: of each object the newest of each
- * meaning (core/model/event_meaning.h), with short messages, within ceilings; the flood of all others is
- * let go at once. The owner is ctl/watch/events; texts are copied. No I/O, no clock.
+ * meaning (core/model/event_meaning.h), with short messages, within limits; all others are dropped
+ * at once. The owner is ctl/watch/events; texts are copied. No I/O, no clock.
  *
- * An Event may come before the Pod that it is about is known: what nobody has asked for is kept for
- * a minute, and of such only EVENT_STRANGERS_MAX objects, the oldest goes first. */
+ * An Event may arrive before its Pod is known: the Events of an object that is not known to be
+ * ours are kept for a minute, for at most EVENT_STRANGERS_MAX such objects; the oldest is
+ * dropped first. */
 #ifndef CTL_WATCH_EVENT_STORE_H
 #define CTL_WATCH_EVENT_STORE_H
 
@@ -25,13 +26,13 @@ struct event_store;
 struct event_store *event_store_new(void);
 void event_store_free(struct event_store *store); /* NULL is fine */
 
-/* An Event as it is now. True when it says something new of its object: none was there before, or
- * the newest that was there means something else. `ours`: the object is one that is scaled here. */
+/* Stores an Event. True when it changes what is known of its object: it had none before, or its
+ * newest one had another meaning. `ours`: the object belongs to a cluster that is scaled here. */
 bool event_store_put(struct event_store *store, const struct event *event, bool ours,
 		     int64_t monotonic_ms);
-/* The API server has it no more. */
+/* The API server has deleted it. */
 void event_store_remove(struct event_store *store, const struct event *event);
-/* The object is gone, or what is said of it does not matter any more. */
+/* The object was deleted, or its Events do not matter any more. */
 void event_store_forget(struct event_store *store, const char *kind, const char *namespace_,
 			const char *name);
 
@@ -39,7 +40,7 @@ struct event_list {
 	VEC(struct event) events;
 };
 
-/* Appends what is kept of an object of ours; texts are borrowed until the store changes. */
+/* Appends the Events of an object of ours; texts are borrowed until the store changes. */
 void event_store_find(struct event_store *store, const char *kind, const char *namespace_,
 		      const char *name, struct arena *arena, struct event_list *list);
 

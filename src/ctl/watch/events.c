@@ -12,9 +12,10 @@
 
 #define DENIED_RETRY_MS 300000
 
-/* Selectors cannot say "one of", so these are the reasons that are not wanted: what scheduler, kubelet,
- * operator and controllers say all day of Pods, healthy and crashing ones, and what this program says. One that is missing here
- * costs a line of the watch. FailedScheduling is wanted: Karpenter uses it for its refusals. */
+/* Selectors cannot express "one of", so these are the reasons to exclude: the frequent ones of
+ * scheduler, kubelet, operator and controllers about healthy and crashing Pods, and those of this
+ * program. A reason that is missing here costs a line of the watch. FailedScheduling is included:
+ * Karpenter uses it for its refusals. */
 #define SELECTOR                                                                                   \
 	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
 	"reason!=Killing,reason!=BackOff,reason!=Failed,reason!=Unhealthy,reason!=ProbeWarning,"   \
@@ -31,11 +32,11 @@ struct events {
 	struct event_store *store;
 	struct kube_informer *informer;
 	struct log_repeat trouble;
-	bool denied; /* told */
+	bool denied; /* the refusal was logged */
 };
 
-/* The name of the RayCluster that the event concerns; NULL when its object is in no cache, which may
- * only lag, or (then *ret_settled) is a Pod that has its Node. */
+/* The name of the RayCluster that the event concerns; NULL when its object is in no cache, because
+ * the cache lags or (then *ret_settled) because it is a Pod that has its Node. */
 static const char *cluster_of(const struct events *events, const struct event *event,
 			      bool *ret_settled)
 {

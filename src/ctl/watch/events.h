@@ -1,10 +1,10 @@
-/* Watches Events for what node autoscalers say of our Pods and the operator of our RayClusters, and
- * gives a pass those of its cluster. Optional: without the right to read them it says so once, looks
- * again every five minutes, and conditions and timeouts decide.
+/* Watches Events of node autoscalers about our Pods and of the operator about our RayClusters, and
+ * passes those of its cluster to a pass. Optional: without the right to read them it logs that once
+ * and retries every five minutes; decisions then use conditions and timeouts.
  *
  * The API server keeps Events in no watch cache and decodes every one for every watch, so there is
- * one watch for all kinds, and the server filters out the reasons that Pods bring all day (figures:
- * docs/internals/performance.md). What comes is looked at, and kept only when it means something
+ * one watch for all kinds, and the server filters out the frequent reasons of Pods (figures:
+ * docs/internals/performance.md). An Event that arrives is kept only when it has a meaning
  * (ctl/watch/event_store.h). Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_EVENTS_H
 #define CTL_WATCH_EVENTS_H
@@ -18,8 +18,8 @@
 
 struct events;
 
-/* `news` is called when something new was said of a RayCluster or of one of its Pods. control must
- * have its caches of Pods and RayClusters. */
+/* `news` is called after a new Event of a RayCluster or of one of its Pods. control must have its
+ * caches of Pods and RayClusters. */
 struct events *events_new(const struct control *control,
 			  void (*news)(void *context, const char *namespace_, const char *cluster),
 			  void *context);
@@ -28,13 +28,13 @@ void events_free(struct events *events); /* NULL is fine */
 /* Events can be read now. */
 bool events_known(const struct events *events);
 
-/* Those of the RayCluster and of its Pods that have no Node; texts are borrowed until the loop
+/* Events of the RayCluster and of its Pods without a Node; texts are borrowed until the loop
  * turns. */
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
 		       const struct event **ret_events, size_t *ret_count);
 
-/* Nothing that was said of it matters any more: it is gone, or the Pod has a Node. */
+/* Drops the Events of an object: it was deleted, or the Pod has a Node. */
 void events_forget(struct events *events, const char *kind, const char *namespace_,
 		   const char *name);
 

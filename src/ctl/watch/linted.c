@@ -27,7 +27,7 @@ void linted_free(struct linted *linted)
 	memory_free(linted);
 }
 
-/* Findings are dropped, and only what is shown of them stays. */
+/* Drops the findings and keeps the digest. */
 static void keep(struct linted *linted, const struct lint_digest *made)
 {
 	arena_done(&linted->arena);

@@ -1,5 +1,5 @@
-/* What lint has to say of one RayCluster, kept until its generation changes, so that rules cost
- * nothing in a pass. Owned by ctl/cluster; may be lost. No I/O. */
+/* The lint digest of one RayCluster, kept until its generation changes, so that a pass does not run
+ * the rules. Owned by ctl/cluster; may be lost. No I/O. */
 #ifndef CTL_WATCH_LINTED_H
 #define CTL_WATCH_LINTED_H
 

@@ -11,7 +11,7 @@
 
 #define DENIED_RETRY_MS 300000
 
-/* A Node that ends. */
+/* A disrupted Node. */
 struct ending {
 	struct arena arena;
 	struct node node; /* name and one taint */
@@ -22,7 +22,7 @@ struct nodes {
 	struct map ending; /* name to struct ending */
 	struct kube_informer *informer;
 	struct log_repeat trouble;
-	bool denied; /* told */
+	bool denied; /* the refusal was logged */
 };
 
 static void forget(struct nodes *nodes, const char *name)
@@ -150,7 +150,7 @@ void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, siz
 		for (size_t j = 0; ending && j < found.count; j++)
 			known = known || !strcmp(found.at[j].name, ending->node.name);
 		if (ending && !known)
-			/* It may be forgotten before the decision has been made. */
+			/* The entry may be freed before the decision has been made. */
 			VEC_PUSH(arena, &found,
 				 node_of(ending->node.name, ending->node.taints, arena));
 	}

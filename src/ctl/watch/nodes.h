@@ -1,9 +1,9 @@
-/* Watches Nodes for taints that say that a Node ends (core/nodes/leaving_taint.h), so that a pass knows which of
- * its workers are about to go before their Pods say so. Controller mode only, and optional: without the
- * right to read Nodes it says so once and looks again every five minutes; the Pods' condition
- * DisruptionTarget is seen all the same.
+/* Watches Nodes for disruption taints (core/nodes/leaving_taint.h), so that a pass knows which of
+ * its workers will be evicted before their Pods show it. Controller mode only, and optional:
+ * without the right to read Nodes it logs that once and retries every five minutes; the Pods'
+ * condition DisruptionTarget is still seen.
  *
- * Of all Nodes only those that end are kept, with name and that taint, at most NODES_MAX. Owned by
+ * Only disrupted Nodes are kept, with name and that taint, at most NODES_MAX. Owned by
  * ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_NODES_H
 #define CTL_WATCH_NODES_H
@@ -19,14 +19,14 @@
 
 struct nodes;
 
-/* NULL in sidecar mode; every function takes NULL and knows nothing then. */
+/* NULL in sidecar mode; every function accepts NULL and finds nothing then. */
 struct nodes *nodes_new(const struct control *control);
 void nodes_free(struct nodes *nodes);
 
 /* Nodes can be read now. */
 bool nodes_known(const struct nodes *nodes);
 
-/* Those that end and that one of the Pods stands on, each once; borrowed until the loop turns. */
+/* The disrupted Nodes of these Pods, each once; borrowed until the loop turns. */
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
 		   struct arena *arena, const struct node **ret_nodes, size_t *ret_count);
 

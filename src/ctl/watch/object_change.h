@@ -1,4 +1,5 @@
-/* What a new version of an object changes: status and labels change often, and most of it decides nothing. Pure. */
+/* Effect of a new version of an object: status and labels change often, and most changes affect no
+ * decision. Pure. */
 #ifndef CTL_WATCH_OBJECT_CHANGE_H
 #define CTL_WATCH_OBJECT_CHANGE_H
 
@@ -7,9 +8,10 @@
 struct pod;
 struct ray_cluster;
 
-/* Does a decision read something of the RayCluster that is another now? old may be NULL: there was none. */
+/* Has a field changed that a decision reads? old may be NULL: the object is new. */
 bool object_change_decides(const struct ray_cluster *old, const struct ray_cluster *new_object);
-/* Does it change what the Pod counts for under a GPU quota? NULL: there was none, or is none any more. */
+/* Has the amount changed that the Pod counts for under a GPU quota? NULL: it did not exist, or was
+ * deleted. */
 bool object_change_counts(const struct pod *old, const struct pod *new_object);
 /* Both may be NULL. */
 bool object_change_same_text(const char *a, const char *b);

@@ -11,19 +11,19 @@
 #include "net/loop.h"
 #include "net/work.h"
 
-/* A cluster of 5,000 Nodes and 150,000 Pods is what Kubernetes itself promises to carry. */
+/* Kubernetes supports clusters of up to 5,000 Nodes and 150,000 Pods. */
 #define NODES_MAX 5000
 #define PODS_MAX 50000 /* that use accelerators, and sums */
 #define WITHIN_MS 60000
 #define EVERY_MS 60000
 #define DENIED_MS 300000
-#define FORGET_MS 300000 /* nobody has asked */
+#define FORGET_MS 300000 /* without a request from a pass */
 
 struct others {
 	VEC(struct pod) list;
 };
 
-/* What a pass of one RayCluster gets of a look. */
+/* The Nodes of an inventory for the passes of one RayCluster. */
 struct choice {
 	const struct node *nodes;
 	size_t node_count;
@@ -31,7 +31,7 @@ struct choice {
 	size_t pod_count;
 };
 
-/* A look that is not used any more. */
+/* An inventory that is no longer used. */
 struct old {
 	struct stock *stock;
 	struct arena arena;
@@ -39,10 +39,10 @@ struct old {
 
 struct room {
 	const struct control *control;
-	struct loop_timer *timer; /* forgets */
-	struct stock *looking;    /* in work */
+	struct loop_timer *timer; /* drops the inventory */
+	struct stock *looking;    /* listing in progress */
 	int64_t asked_ms, next_ms;
-	/* The last look; stock NULL: none. */
+	/* The last inventory; stock NULL: none. */
 	struct stock *stock;
 	struct arena arena;
 	struct node_rooms rooms;
@@ -59,7 +59,7 @@ static void old_free(void *memory)
 	memory_free(old);
 }
 
-/* Decisions on it may be in work. */
+/* Decisions in progress may still read it. */
 static void forget(struct room *room)
 {
 	struct old *old = memory_alloc(sizeof(*old));
@@ -83,7 +83,7 @@ static void on_timer(void *context)
 		loop_timer_start(room->timer, FORGET_MS - idle);
 }
 
-/* ---- a look ---- */
+/* ---- listing ---- */
 
 static void count_rooms(struct room *room)
 {
@@ -132,14 +132,14 @@ static void look(struct room *room)
 				  &limits, looked, room);
 }
 
-/* ---- what a pass gets of it ---- */
+/* ---- the part for a pass ---- */
 
 static int compare_node_name(const char *name, const struct pod *pod)
 {
 	return strcmp(name, pod->spec.node_name);
 }
 
-/* The Pods on the Node: they are sorted by it. */
+/* The Pods on the Node; `pods` is sorted by Node. */
 static const struct pod *pods_on(const struct room *room, const char *node, size_t *ret_count)
 {
 	size_t count, low = 0, high, end;
@@ -160,7 +160,7 @@ static const struct pod *pods_on(const struct room *room, const char *node, size
 	return low < end ? &pods[low] : pods; /* no offset to NULL */
 }
 
-/* Names are left out: who may see one RayCluster's snapshot need not know who else is there. */
+/* Names are left out: a reader of one RayCluster's snapshot may have no right to see other Pods. */
 static void add_others(struct room *room, const struct pass_view *view, const char *node,
 		       struct others *others)
 {

@@ -7,7 +7,7 @@
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 
-/* What holds nothing is not even sent. */
+/* Pods that hold no resources are filtered out by the server. */
 #define POD_SELECTOR "status.phase!=Succeeded,status.phase!=Failed"
 
 struct stock {
@@ -17,7 +17,7 @@ struct stock {
 	struct loop_timer *timer;
 	struct kube_informer *node_list, *pod_list;
 	bool nodes_here, pods_here;
-	struct err err;      /* of what ends it */
+	struct err err;      /* the error that ended it */
 	struct err pods_err; /* Pods may not be listed */
 	struct arena arena;  /* of the Nodes */
 	VEC(struct node) nodes;
@@ -39,7 +39,7 @@ static void fail(struct stock *stock, const struct err *err)
 	look_again(stock);
 }
 
-/* The informer lists again from the beginning: with smaller pages, or because its list was too old. */
+/* The informer restarts the list: with smaller pages, or because its list was too old. */
 static bool begins_anew(const struct err *err)
 {
 	return err->kind == ERR_LIMIT || err->kind == ERR_GONE;

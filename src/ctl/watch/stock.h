@@ -1,8 +1,8 @@
-/* One look at all Nodes and Pods of the cluster, page by page, kept in short (core/nodes/node_digest,
- * core/nodes/pod_digest). For `status --gpus` and for the controller's room (ctl/watch/room).
- * The caller owns struct stock; done is called once, in a turn of its own, and may free it. Needs list
- * and watch of nodes and pods in all namespaces; without those of pods the Nodes alone are known. Must not
- * be kept: it ages from the moment it was made. */
+/* One inventory of all Nodes and Pods of the cluster, listed page by page, kept in a short form
+ * (core/nodes/node_digest, core/nodes/pod_digest). For `status --gpus` and for the controller's
+ * node capacity (ctl/watch/room). The caller owns struct stock; done is called once, in a turn of
+ * its own, and may free it. Needs list and watch of nodes and pods in all namespaces; without those
+ * of pods only the Nodes are known. Must not be kept for long: it is not updated. */
 #ifndef CTL_WATCH_STOCK_H
 #define CTL_WATCH_STOCK_H
 
@@ -16,12 +16,12 @@ struct kube_client;
 struct stock;
 
 struct stock_limits {
-	size_t nodes, pods; /* entries that are kept */
+	size_t nodes, pods; /* limits of the kept entries */
 	int64_t within_ms;  /* of both lists together */
 };
 
-/* err NULL: it is whole. ERR_LIMIT: there are more Nodes or Pods than the limits say; the first error of
- * a list otherwise. */
+/* err NULL: it is complete. ERR_LIMIT: there are more Nodes or Pods than the limits; else the first
+ * error of a list. */
 typedef void stock_done(void *context, const struct err *err);
 
 /* client and devices are borrowed and must live longer. Never calls back before it returns. */
