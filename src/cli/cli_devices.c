@@ -23,7 +23,7 @@ static const char help[] =
 	"  -o, --output FORMAT  text (default) or json\n"
 	"exit status: 0 it was shown, 1 the file is wrong, 2 wrong usage\n";
 
-/* A later row of the same name stands in its place. */
+/* A later row with the same name replaces it. */
 static bool is_replaced(const struct device_table *table, size_t index)
 {
 	for (size_t i = index + 1; i < table->count; i++)
@@ -32,7 +32,7 @@ static bool is_replaced(const struct device_table *table, size_t index)
 	return false;
 }
 
-/* Of a prefix: of the names below it that KubeRay knows, MIG profiles. */
+/* The name in Ray; for a prefix that of a MIG profile below it, which KubeRay knows. */
 static const char *told(const struct device_row *row, struct arena *arena)
 {
 	size_t size = strlen(row->resource);

@@ -66,7 +66,7 @@ static int write_report(const struct arguments *arguments, const struct lint_rep
 	return file_print(&output, err);
 }
 
-/* What is for machines has no summary, unless it is not whole. */
+/* Output for programs has no summary, unless the report is incomplete. */
 static void print_summary(const struct arguments *arguments, const struct lint_report *report)
 {
 	AUTO(buf_done) struct buf summary;

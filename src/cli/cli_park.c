@@ -12,9 +12,9 @@ static const char help[] =
 	"whose cluster is scaled by a rayscaler controller.\n"
 	"exit status: 0 it was stopped by a signal, 2 wrong usage\n";
 
-/* KubeRay insists on an `autoscaler` container in the head Pod; in controller mode it has
- * nothing to do. It must end at once on SIGTERM, also as process 1, where the kernel ignores
- * signals without a handler: sigwait takes them whatever the disposition is. */
+/* KubeRay requires an `autoscaler` container in the head Pod; in controller mode it has no work. It
+ * must end at once on SIGTERM, also as process 1, where the kernel ignores signals without a
+ * handler: sigwait accepts them whatever the disposition is. */
 int cli_park(int argc, char **argv)
 {
 	sigset_t end;

@@ -15,7 +15,7 @@
 #include "core/model/reason.h"
 #include "kube/kube_path.h"
 
-/* An object's annotations together may have no more. */
+/* Limit for all annotations of an object together. */
 #define ANNOTATION_BYTES_MAX ((size_t)256 << 10)
 #define OUTPUT_BYTES_MAX ((size_t)16 << 20)
 
@@ -100,8 +100,8 @@ static int send_patch(const struct view_one *one, const char *text, struct arena
 	return failed ? -1 : 0;
 }
 
-/* It may be scaled by nobody: the annotation is written all the same, because it is the user's, and
- * waits for the day. */
+/* Warns when no autoscaler scales the cluster. The annotation is written all the same: it is the
+ * user's, and takes effect when the cluster is scaled again. */
 static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 {
 	const struct plan_condition *condition =

@@ -21,7 +21,7 @@ static void print_help(void)
 	options_print(stdout);
 }
 
-/* One life of the working process: returns when it was told to end or cannot go on. */
+/* One run of the worker process: returns after a signal to end or a fatal error. */
 static int work(void *context)
 {
 	const struct options *options = context;

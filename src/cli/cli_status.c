@@ -118,7 +118,7 @@ static int look(const struct arguments *arguments, struct session *session, stru
 	return write_answer(arguments, &answer, &arena, output, err);
 }
 
-/* ---- again and again ---- */
+/* ---- repeated answers ---- */
 
 static bool never(void *context)
 {
@@ -126,8 +126,8 @@ static bool never(void *context)
 	return false;
 }
 
-/* A terminal is overwritten from the top, so that it does not flicker; elsewhere each answer stands
- * below the last one, with its time. */
+/* A terminal is overwritten from the top, so that it does not flicker; other outputs append each
+ * answer below the last one, with its time. */
 static void add_top(struct session *session, struct buf *output)
 {
 	char now[RFC3339_SIZE];
@@ -146,7 +146,7 @@ static int watch(const struct arguments *arguments, struct session *session, str
 		buf_init(&output, OUTPUT_BYTES_MAX);
 		add_top(session, &output);
 		if (look(arguments, session, view, &output, err)) {
-			/* The next look may be better; a view goes on by itself. */
+			/* The next update may succeed; a view recovers by itself. */
 			if (view || session_interrupted(session))
 				return session_interrupted(session) ? 0 : -1;
 			help_warn("status", err->text);

@@ -4,7 +4,7 @@
 #define CLI_COMMANDS_H
 
 enum exit_status {
-	EXIT_DONE = 0,  /* it did what it was asked */
+	EXIT_DONE = 0,  /* the command succeeded */
 	EXIT_INPUT = 1, /* the input is wrong or something failed; one line on standard error */
 	EXIT_USAGE = 2, /* wrong usage */
 };

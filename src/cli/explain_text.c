@@ -9,7 +9,7 @@
 #define WORKERS_SHOWN 6
 #define ENTRIES_SHOWN 200
 
-/* Where the bundles of one received entry have their place. */
+/* The placement of bundles of one received entry. */
 struct place {
 	const char *worker;
 	int64_t count;

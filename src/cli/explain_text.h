@@ -1,5 +1,5 @@
-/* What `explain` prints: one decision with the place of each pending bundle, why each worker stays
- * or goes, back-offs and conditions. Pure; for people, the form may change. */
+/* Output of `explain`: one decision with the placement of each pending bundle, why each worker is
+ * kept or terminated, backoffs and conditions. Pure; for people, the form may change. */
 #ifndef CLI_EXPLAIN_TEXT_H
 #define CLI_EXPLAIN_TEXT_H
 

@@ -12,8 +12,8 @@ int file_read(const char *path, struct buf *buf, struct err *err);
 
 /* All bytes to standard output; ERR_FATAL when that fails (a full disk, a closed pipe). */
 int file_print(const struct buf *buf, struct err *err);
-/* All bytes to a file of this name, which is made or replaced (mode 0600: it tells of a cluster).
- * ERR_INPUT names the file; it may be there in part then. */
+/* All bytes to a file of this name, which is created or replaced (mode 0600: it describes a
+ * cluster). ERR_INPUT names the file; it may then be incomplete. */
 int file_write(const char *path, const struct buf *buf, struct err *err);
 
 #endif

@@ -11,7 +11,7 @@ static bool takes_value(const struct flag *flag)
 	return flag->value || flag->values;
 }
 
-/* *ret_value: what is attached. */
+/* *ret_value: the value that is part of the argument. */
 static enum match match_flag(const struct flag *flag, const char *argument, const char **ret_value)
 {
 	size_t size = strlen(flag->name);

@@ -1,7 +1,7 @@
 /* The flags of one command, parsed by a table: "-n NAME", "-nNAME", "--namespace NAME" and
- * "--namespace=NAME"; a switch stands alone. Flags and operands may come in any order, as with
- * kubectl; "--" ends the flags. --help and -h are always there.
- * `run` has its own (ctl/shared/options), because its flags are settings of decisions as well. */
+ * "--namespace=NAME"; a switch has no value. Flags and operands may come in any order, as with
+ * kubectl; "--" ends the flags. --help and -h are always accepted. `run` has its own
+ * (ctl/shared/options), because its flags are settings of decisions as well. */
 #ifndef CLI_FLAGS_H
 #define CLI_FLAGS_H
 
@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 
-/* What a flag or operand that may be given several times collects, in order. */
+/* Collects the values of a flag or operand that may be repeated, in order. */
 struct flag_values {
-	const char **at; /* of the caller, with room for as many as argc says; they point into argv */
+	const char **at; /* of the caller, with room for argc values; they point into argv */
 	size_t count;
 };
 
@@ -28,9 +28,9 @@ struct flags {
 	const struct flag *at;
 	size_t count;
 	const char *operand_name;     /* "CLUSTER"; NULL: no operand is taken */
-	const char **operand;         /* left alone when it is not given */
+	const char **operand;         /* unchanged when it is not given */
 	struct flag_values *operands; /* instead of `operand`: any number of them */
-	bool help;                    /* --help was given: what follows was not looked at */
+	bool help;                    /* --help was given: the rest was not parsed */
 };
 
 /* argv[0] is the command. ERR_INPUT names the argument. */

@@ -3,7 +3,7 @@
 #include "cli/session.h"
 #include "ctl/watch/stock.h"
 
-/* What one command keeps: a cluster of this size takes some hundred MiB. */
+/* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
 #define NODES_MAX 20000
 #define PODS_MAX 200000
 #define WITHIN_MS 60000
@@ -11,7 +11,7 @@
 struct wait {
 	struct session *session;
 	bool ended;
-	struct err err; /* kind ERR_NONE: good */
+	struct err err; /* kind ERR_NONE: success */
 };
 
 static void stock_ended(void *context, const struct err *err)
@@ -29,7 +29,7 @@ static bool has_ended(void *context)
 	return ((const struct wait *)context)->ended;
 }
 
-/* Without its Pods a Node's use is not known: half an answer would look like free GPUs. */
+/* Without its Pods the use of a Node is unknown: allocated GPUs would be shown as free. */
 static int check(const struct wait *wait, const struct stock *stock, struct err *err)
 {
 	if (!wait->ended)

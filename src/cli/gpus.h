@@ -1,5 +1,6 @@
-/* `status --gpus`: the inventory of the cluster's accelerators (core/nodes/inventory) as people and programs
- * read it. The text has the columns of kubectl-inspect-gpushare, a block for each resource. */
+/* Output of `status --gpus`: the inventory of the cluster's accelerators (core/nodes/inventory) as
+ * text and as JSON. The text has the columns of kubectl-inspect-gpushare, a block for each
+ * resource. */
 #ifndef CLI_GPUS_H
 #define CLI_GPUS_H
 
@@ -17,11 +18,11 @@ struct stock;
 struct gpus_answer {
 	struct inventory inventory;
 	size_t unreadable;   /* Nodes and Pods that cannot be decoded */
-	struct stock *stock; /* what it was made from */
+	struct stock *stock; /* the listing it was made from */
 };
 
-/* Lists Nodes and Pods of all namespaces; waits. Fails as the lists do, with the right that is missing.
- * The answer points into its stock: gpus_done in any case. */
+/* Lists Nodes and Pods of all namespaces; blocks. Fails as the lists do, with the missing right.
+ * The answer points into its stock: call gpus_done in any case. */
 int gpus_look(struct session *session, const struct device_table *devices, struct arena *arena,
 	      struct gpus_answer *ret_answer, struct err *err);
 void gpus_done(struct gpus_answer *answer);

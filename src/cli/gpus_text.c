@@ -222,7 +222,7 @@ static void write_resource(const struct writer *w, const struct inventory_total 
 	buf_add_char(w->buf, '\n');
 }
 
-/* ---- who uses them ---- */
+/* ---- Pods that use them ---- */
 
 static const struct table_column user_columns[] = {
 	{ "NODE", false },       { "RESOURCE", false },  { "GPU", true },

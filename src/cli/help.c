@@ -35,7 +35,7 @@ void help_print(FILE *file, const char *text)
 	}
 }
 
-/* What is wrong may be in the words of a peer. */
+/* The text may contain bytes of a peer: they are made safe for a terminal. */
 static void print_line(const char *command, const char *kind, const char *text, const char *end)
 {
 	AUTO(buf_done) struct buf line;

@@ -1,5 +1,5 @@
-/* How the program is called in what it prints, and the two ways in which a command fails.
- * As kubectl-rayscaler it is a plugin of kubectl and calls itself "kubectl rayscaler". */
+/* The name of the program in its output, and the two ways in which a command fails. As
+ * kubectl-rayscaler it is a plugin of kubectl, with the name "kubectl rayscaler". */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -7,11 +7,11 @@
 
 #include "base/err.h"
 
-/* By the base name of argv[0]; once, before anything is printed. */
+/* Sets the name from the base name of argv[0]; called once, before any output. */
 void help_set_program(const char *argv0);
 const char *help_program(void); /* "rayscaler" or "kubectl rayscaler" */
 
-/* A help text, in which @ stands for the name of the program. */
+/* Prints a help text; @ is replaced by the name of the program. */
 void help_print(FILE *file, const char *text);
 /* "rayscaler COMMAND: TEXT; see rayscaler COMMAND --help" on standard error; EXIT_USAGE. */
 int help_usage(const char *command, const char *text);

@@ -1,6 +1,6 @@
-/* A RayClusterAutoscaler as commands read it: what its user wants, for a decision made here, and what
- * the controller last wrote into its status, for when the controller cannot be asked.
- * Objects belong to the informer of kube_type_last_word. */
+/* A RayClusterAutoscaler as commands read it: its user's settings, for a decision made here, and
+ * the status that the controller wrote last, for when the controller cannot be reached. Objects
+ * belong to the informer of kube_type_last_word. */
 #ifndef CLI_LAST_WORD_H
 #define CLI_LAST_WORD_H
 

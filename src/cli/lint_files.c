@@ -41,7 +41,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A link that is given, or whose target is a file. */
+/* A regular file, or a link to one. */
 static bool is_file(const FTSENT *entry)
 {
 	struct stat target;
@@ -51,7 +51,7 @@ static bool is_file(const FTSENT *entry)
 	return entry->fts_info == FTS_F;
 }
 
-/* False: that was enough. */
+/* False: stop reading. */
 static bool take_entry(struct reading *reading, FTS *tree, FTSENT *entry)
 {
 	bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';

@@ -38,7 +38,7 @@ static void on_node_error(void *context, const struct err *err)
 	session_wake(lists->session);
 }
 
-/* What the decoder refuses is told as the API server has it. */
+/* An object that cannot be decoded is a finding, with the informer's text of the problem. */
 static void on_object(void *context, enum kube_change change, const char *key, const void *old,
 		      const void *new_object)
 {
@@ -128,7 +128,7 @@ static void add_clusters(const struct lists *lists, const struct lint_context *c
 		lint_live_add(lists->report, clusters[i], context);
 }
 
-/* They are shallow copies: the informer's objects stay until it ends. */
+/* Shallow copies: the informer's objects live until it ends. */
 static void take_nodes(const struct lists *lists, struct arena *arena, struct lint_context *context)
 {
 	size_t count = kube_informer_count(lists->nodes), at = 0, found = 0;

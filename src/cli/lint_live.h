@@ -9,7 +9,7 @@
 #include "codec/objects/lint_document.h"
 
 /* All namespaces, or that of the session. `context` has the Nodes of a file, or none: then those of
- * the API server are taken. *ret_problem: "" or why there are none; lives in the report's arena.
+ * the API server are used. *ret_problem: "" or why there are none; lives in the report's arena.
  * Errors as session_new, or of the first failure of the list of RayClusters. */
 int lint_live_read(const struct session_flags *flags, bool all_namespaces,
 		   const struct lint_context *context, struct lint_report *report,

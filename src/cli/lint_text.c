@@ -9,7 +9,7 @@
 #define FIX_INDENT 4
 #define RULE_WIDTH 78
 
-/* Line by line: a line end in it is meant. */
+/* Line by line, because a fix may have several lines. */
 static void add_fix(struct buf *buf, const char *fix)
 {
 	while (*fix != '\0') {

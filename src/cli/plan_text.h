@@ -1,5 +1,6 @@
-/* A plan as text for people: the groups with now and target, why, what goes, what is not served.
- * The form may change; programs read the JSON (codec/objects/plan_json). */
+/* A plan as text for people: the groups with current and target replicas and the reason, the
+ * workers to terminate, the demand that was not placed. The form may change; programs read the JSON
+ * (codec/objects/plan_json). */
 #ifndef CLI_PLAN_TEXT_H
 #define CLI_PLAN_TEXT_H
 
@@ -13,7 +14,7 @@
  * the buffer's ceiling. */
 int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err);
 
-/* Parts of it, for `explain`; each starts with an empty line and is left out when it is empty. */
+/* Parts of it, for `explain`; each starts with an empty line and is omitted when it is empty. */
 void plan_text_groups(struct buf *buf, const struct plan *plan);
 void plan_text_workers(struct buf *buf, const struct plan *plan);
 void plan_text_conditions(struct buf *buf, const struct plan *plan);

@@ -58,15 +58,15 @@ int remote_url(const char *given, struct arena *arena, const char **ret_url, str
 	return 0;
 }
 
-/* ---- which Pod ---- */
+/* ---- finding the Pod ---- */
 
 struct finder {
 	struct session *session;
 	struct arena *arena;
 	const char *namespace_;
 	struct remote *remote;
-	const char *pod;    /* that was taken; NULL: none */
-	const char *leader; /* who leads, when that Pod says that it does not; NULL: nobody else */
+	const char *pod;    /* the chosen one; NULL: none */
+	const char *leader; /* named by that Pod when it does not lead; NULL: none */
 };
 
 static void give_up(struct finder *finder, const char *problem)
@@ -236,7 +236,7 @@ static int read_ceiling(const struct json_at *element, struct remote_ceiling *re
 	return problem ? json_fail(element, "an amount %s", problem) : 0;
 }
 
-/* An older controller says nothing of them. */
+/* Absent in the answer of an older controller. */
 static int read_ceilings(struct finder *finder, const struct json_at *root)
 {
 	VEC(struct remote_ceiling) found = { .at = NULL };
@@ -322,7 +322,7 @@ void remote_find(struct session *session, struct arena *arena, struct remote *re
 	}
 	if (ret_remote->base)
 		ask_status(&finder);
-	/* The Lease has changed hands, or there is none and the first Pod is a standby. */
+	/* The Lease has a new holder, or there is none and the first Pod is a standby. */
 	if (ret_remote->found && finder.leader) {
 		*ret_remote = (struct remote){ .where = "", .version = "", .problem = "" };
 		find_holder_pod(&finder, finder.leader);

@@ -1,8 +1,8 @@
-/* The running controller as a command reaches it: through the API server's proxy to the Pod that
- * holds the Lease (Lease -> Pod -> pods/proxy), or straight with --controller-url.
- * The Lease may be missing where one replica runs without leader election: then the first running
- * Pod with the label app.kubernetes.io/name=rayscaler is taken. The Pod's port is its container
- * port `metrics`, else 8080. Not finding it is no error: commands then say what they cannot know. */
+/* Controller client: reaches the running controller through the API server's proxy to the Pod that
+ * holds the Lease (Lease -> Pod -> pods/proxy), or directly with --controller-url. The Lease may be
+ * missing where one replica runs without leader election: then the first running Pod with the label
+ * app.kubernetes.io/name=rayscaler is used. The Pod's port is its container port `metrics`, else
+ * 8080. A controller that is not found is not an error: commands then report what is unknown. */
 #ifndef CLI_REMOTE_H
 #define CLI_REMOTE_H
 
@@ -15,7 +15,7 @@
 
 #define REMOTE_NAMESPACE "rayscaler-system"
 
-/* A ceiling over several clusters, as the controller counts under it; 1/10000 GPU. */
+/* A GPU quota with the GPUs that the controller counts under it; 1/10000 GPU. */
 struct remote_ceiling {
 	const char *namespace_; /* "": of all */
 	int64_t amount, counted;
@@ -25,17 +25,17 @@ struct remote {
 	bool found;
 	const char *where;   /* "Pod rayscaler-system/rayscaler-0", or the URL */
 	const char *version; /* "" unless found */
-	const char *problem; /* why not found, with what can be done; "" when found */
+	const char *problem; /* why not found, with the fix; "" when found */
 	const char *base;    /* path or URL; NULL unless an address is known */
 	bool straight;       /* base is a URL */
 	const struct remote_ceiling *ceilings;
 	size_t ceiling_count;
 };
 
-/* Asks for its /status. Everything lives in the arena. */
+/* Requests its /status. Everything lives in the arena. */
 void remote_find(struct session *session, struct arena *arena, struct remote *ret_remote);
 
-/* One Pod's port by way of the API server's proxy; it is not asked yet. */
+/* One Pod's port through the API server's proxy; sends no request yet. */
 void remote_pod(const char *namespace_, const char *pod, int32_t port, struct arena *arena,
 		struct remote *ret_remote);
 
@@ -43,8 +43,8 @@ void remote_pod(const char *namespace_, const char *pod, int32_t port, struct ar
 void remote_address(const struct remote *remote, struct arena *arena, const char *kind,
 		    const char *namespace_, const char *name, struct fetch *ret_fetch);
 
-/* What --controller-url stands for: without a scheme it is http:// to a loopback address and
- * https:// to any other. ERR_INPUT for what is no URL, or holds credentials. */
+/* The URL for the value of --controller-url: without a scheme it is http:// for a loopback address
+ * and https:// for any other. ERR_INPUT for a value that is not a URL, or holds credentials. */
 int remote_url(const char *given, struct arena *arena, const char **ret_url, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* What `request` prints: the annotation before and after, the groups that change for it, the workers
- * that are kept for it and what of it cannot be served. Pure; for people. */
+/* Output of `request`: the annotation before and after, the groups that change for it, the workers
+ * that are kept for it and its bundles that cannot be served. Pure; for people. */
 #ifndef CLI_REQUEST_TEXT_H
 #define CLI_REQUEST_TEXT_H
 

@@ -13,9 +13,10 @@
 #define AT_ONCE 32
 #define CALL_MS 10000
 #define CONNECT_MS 5000
-/* All requests of one command together; what is left then has ERR_TIMEOUT. */
+/* Deadline for all requests of one command together; the remaining ones then end with
+ * ERR_TIMEOUT. */
 #define ALL_MS 60000
-/* The API server says 429 for a moment after a definition was made or changed. */
+/* The API server answers 429 for a moment after a CRD was created or changed. */
 #define BUSY_TRIES 4
 
 struct session {
@@ -191,7 +192,7 @@ static void start_one(struct session *session, struct fetch *fetch)
 	struct https_call call = {
 		.method = "GET",
 		.url = fetch->url,
-		.allow_plain = true, /* cli/remote has looked at it; nothing secret is sent */
+		.allow_plain = true, /* checked by cli/remote; no secret is sent */
 		.connect_ms = CONNECT_MS,
 		.first_byte_ms = CALL_MS,
 		.total_ms = CALL_MS,
@@ -237,7 +238,7 @@ void session_fetch(struct session *session, struct fetch *fetches, size_t count)
 	start_some(session);
 	if (session_wait(session, all_ended, session, ALL_MS))
 		return;
-	/* No new ones; those under way end by their own deadlines. */
+	/* Starts no new ones; those in flight end by their own deadlines. */
 	session->fetch_count = session->next;
 	while (!session->interrupted && !session_wait(session, all_started_ended, session, ALL_MS))
 		;

@@ -1,6 +1,6 @@
-/* One command's connection to the API server: the user's kubeconfig, a loop, a client, and waiting
- * with deadlines. The caller owns struct session; what it starts on the client must end before
- * session_free. For commands that ask and end; the controller has its own (ctl/controller). */
+/* API connection of one command: the user's kubeconfig, a loop, a client, and waiting with
+ * deadlines. The caller owns struct session; requests that it starts on the client must end before
+ * session_free. For commands that run once; the controller has its own (ctl/controller). */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -40,7 +40,7 @@ struct session_flags {
 	"  --controller-url URL          ask the controller there, and not by way of the\n"        \
 	"                                API server; 127.0.0.1:8080 with port-forward\n"
 
-/* ERR_FATAL as kube_config_load. Reads the kubeconfig, talks to nobody yet. */
+/* Reads the kubeconfig and opens no connection yet. ERR_FATAL as kube_config_load. */
 struct session *session_new(const struct session_flags *flags, struct err *err);
 void session_free(struct session *session); /* NULL is fine */
 
@@ -54,14 +54,14 @@ const struct session_flags *session_flags(const struct session *session);
 void session_catch_signals(struct session *session);
 bool session_interrupted(const struct session *session);
 
-/* Runs the loop until done(context) says true: true; or the time is up, or a signal came: false. It
- * is asked after each session_wake. */
+/* Runs the loop until done(context) is true: true; or the deadline passed, or a signal arrived:
+ * false. Calls done after each session_wake. */
 bool session_wait(struct session *session, bool (*done)(void *context), void *context,
 		  int64_t within_ms);
-void session_wake(struct session *session); /* from a callback: look again */
+void session_wake(struct session *session); /* from a callback: check again */
 
-/* One request, filled in by who asks; `url` (http or https, without credentials) goes straight,
- * else `path` goes to the API server. */
+/* One request, filled in by the caller; `url` (http or https, without credentials) is requested
+ * directly, else `path` from the API server. */
 struct fetch {
 	const char *path, *url;
 	enum kube_verb verb; /* 0: KUBE_GET */
@@ -69,14 +69,15 @@ struct fetch {
 	/* The answer: */
 	char *text; /* memory_free (fetch_done); NULL when err is set */
 	size_t size;
-	int status;     /* HTTP; 0: none came */
-	struct err err; /* kind ERR_NONE: good */
+	int status;     /* HTTP; 0: none */
+	struct err err; /* kind ERR_NONE: success */
 	/* Inside: */
 	struct session *session;
 	bool ended;
 };
 
-/* Makes them all, some at once, and returns when all have ended; each has a deadline. */
+/* Sends all of them, some at the same time, and returns when all have ended; each has a
+ * deadline. */
 void session_fetch(struct session *session, struct fetch *fetches, size_t count);
 void fetch_done(struct fetch *fetch);
 

@@ -11,7 +11,7 @@
 
 #define WIDTH 100
 #define INDENT 2
-#define NO_MAXIMUM INT64_C(2147483647) /* the CRD's default: nobody has set one */
+#define NO_MAXIMUM INT64_C(2147483647) /* the CRD's default: not set */
 #define RESOURCES_SHOWN 6
 #define REASONS_SHOWN 5
 
@@ -42,7 +42,7 @@ static void add_number(struct table *table, enum table_colour colour, int64_t nu
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
 }
 
-/* Replicas that have at least one Pod which is not gone. */
+/* Replicas of the Pods that are not WORKER_GONE; an incomplete one counts. */
 static int64_t replicas_now(const struct summary_group *group)
 {
 	int64_t pods = group->pod_count - group->pods[WORKER_GONE];
@@ -74,7 +74,7 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 {
 	const struct plan_condition *active = summary_condition(cluster->plan, "ScalingActive");
 
-	/* Ray is never reached from here: that says nothing of the cluster. */
+	/* Ray is never reached from here: this is not a problem of the cluster. */
 	if (active && strcmp(active->status, "True") != 0 &&
 	    (cluster->from_controller || strcmp(active->reason, REASON_DEMAND_UNAVAILABLE) != 0))
 		table_add(table, TABLE_BAD, summary->reason);
@@ -237,7 +237,7 @@ static void add_conditions(const struct footer *footer, const struct view_cluste
 			 arena_printf(footer->arena, "cannot be read: %s", unreadable->message));
 }
 
-/* Of a RayClusterAutoscaler: old, and better than nothing. */
+/* The status of a RayClusterAutoscaler: outdated, but the only information. */
 static void add_last_word(const struct footer *footer, const struct last_word *word)
 {
 	if (!word || *word->reason == '\0')
@@ -266,7 +266,7 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 
 /* ---- the whole ---- */
 
-/* Some cluster is shown from the API objects alone. */
+/* True when a cluster is shown from the API objects alone. */
 static bool any_unknown(const struct view_clusters *clusters)
 {
 	for (size_t i = 0; i < clusters->count; i++) {
@@ -283,7 +283,7 @@ static bool is_shown(const struct status_answer *answer, const char *namespace_)
 	return strcmp(answer->namespace_, namespace_) == 0;
 }
 
-/* What counts under a ceiling is more than the table shows: clusters of others, Pods that go. */
+/* More GPUs count under a quota than the table shows: other clusters, Pods that terminate. */
 static void add_ceilings(const struct status_answer *answer, const struct footer *footer)
 {
 	const struct remote *remote = answer->remote;

@@ -1,5 +1,5 @@
-/* What `status` prints for people: one row for each worker group, and below it a line for whatever
- * needs attention. Pure. `status_json` says the same for programs. */
+/* Output of `status` for people: one row for each worker group, and below it a line for each
+ * problem. Pure. `status_json` has the same data for programs. */
 #ifndef CLI_STATUS_TEXT_H
 #define CLI_STATUS_TEXT_H
 
@@ -10,7 +10,7 @@
 #include "cli/remote.h"
 #include "cli/view.h"
 
-/* What both forms show. */
+/* Data of both forms. */
 struct status_answer {
 	const struct view_clusters *clusters;
 	const struct remote *remote;

@@ -50,7 +50,7 @@ static void start_child(struct supervisor *supervisor, int (*work)(void *context
 	exit(work(context));
 }
 
-/* Waits for a signal, at most until `deadline_ms` (negative: without limit), and notes what it says. */
+/* Waits for a signal, at most until `deadline_ms` (negative: without limit), and records it. */
 static void wait_signal(struct supervisor *supervisor, int64_t deadline_ms)
 {
 	int64_t left_ms = deadline_ms - monotonic_ms();
@@ -118,7 +118,8 @@ static void log_death(int status, int64_t delay_ms)
 		  NULL);
 }
 
-/* Waits unless told to end; signals of other children do not shorten it. */
+/* Waits until the delay has passed or a signal to end arrives; signals of other children do not
+ * shorten it. */
 static void pause_before_restart(struct supervisor *supervisor)
 {
 	int64_t until_ms = monotonic_ms() + supervisor->delay_ms;
@@ -133,7 +134,7 @@ static void pause_before_restart(struct supervisor *supervisor)
 		supervisor->delay_ms = supervisor->times.last_delay_ms;
 }
 
-/* Runs the child once. True when the program was told to end, with the exit status; else *ret_status
+/* Runs the child once. True when a signal ended the program, with the exit status; else *ret_status
  * is how the child ended (waitpid). */
 static bool run_once(struct supervisor *supervisor, int (*work)(void *context), void *context,
 		     int *ret_status)

@@ -1,7 +1,7 @@
-/* A table for people: aligned columns with two spaces between them, the last one as long as it is,
- * and colours where the caller says that the output is a terminal.
- * The caller owns struct table; cells live in its arena. Cells are made safe (cli/text). Nothing is
- * ever cut: a name that cannot be copied is of no use. */
+/* A table for people: aligned columns with two spaces between them, the last one unpadded, and
+ * colours where the caller says that the output is a terminal. The caller owns struct table; cells
+ * live in its arena. Cells are made safe (cli/text). Nothing is ever cut: a name that cannot be
+ * copied is of no use. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -14,9 +14,9 @@
 enum table_colour {
 	TABLE_PLAIN = 0,
 	TABLE_GOOD,  /* green */
-	TABLE_BUSY,  /* yellow: on its way */
+	TABLE_BUSY,  /* yellow: in progress */
 	TABLE_BAD,   /* red */
-	TABLE_FAINT, /* nothing to see here */
+	TABLE_FAINT, /* of no interest */
 };
 
 struct table_column {

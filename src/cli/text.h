@@ -1,6 +1,6 @@
-/* Text that comes from outside, made safe for a terminal, and padding by columns.
- * Every name, message and annotation that a command prints goes through here: nothing in it may
- * steer the terminal or hide what stands beside it. Not for JSON or YAML, which escape. */
+/* Makes text from outside safe for a terminal, and pads it to columns. Every name, message and
+ * annotation that a command prints passes through here: no byte of it may control the terminal or
+ * hide neighbouring text. Not for JSON or YAML, which escape. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
@@ -9,13 +9,13 @@
 #include "base/buf.h"
 
 /* Appends the text with "?" for each control character (C0, DEL, C1), line separator, invisible or
- * direction-changing character and each byte that is no UTF-8. */
+ * direction-changing character and each byte that is not UTF-8. */
 void text_add_clean(struct buf *buf, const char *text);
-/* The columns of that: one for each character. */
+/* The columns of the cleaned text: one for each character. */
 size_t text_columns(const char *text);
-/* Then spaces up to `columns`; a longer text stays whole. */
+/* Appends the cleaned text and spaces up to `columns`; a longer text is not cut. */
 void text_add_padded(struct buf *buf, const char *text, size_t columns);
-/* "Reason: message", or what there is of the two, and a line end. */
+/* "Reason: message", or the one that is not empty, and a line end. */
 void text_add_reason(struct buf *buf, const char *reason, const char *message);
 /* Appends the text broken between words, so that no line but a single long word is longer than
  * `width`; lines after the first start with `indent` spaces. The first starts at column `column`. */

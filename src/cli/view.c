@@ -23,7 +23,7 @@ struct view {
 	struct session *session;
 	const char *namespace_, *name;
 	struct kube_informer *ray_clusters, *pods, *last_words;
-	bool last_words_failed;   /* not installed, or no right: then there are none */
+	bool last_words_failed;   /* CRD not installed, or no right: none are shown */
 	struct settings settings; /* the defaults */
 	struct err err;           /* the first failure since it was cleared */
 };
@@ -170,7 +170,8 @@ static struct view_cluster *list_clusters(struct view *view, struct arena *arena
 	return clusters;
 }
 
-/* From the API objects alone. False: it went while the controller was asked. */
+/* Builds the snapshot from the API objects alone. False: the cluster was deleted while the
+ * controller answered. */
 static bool observe_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
 {
 	struct settings *settings = ARENA_NEW(arena, struct settings);
@@ -237,7 +238,7 @@ static void ask_controller(struct view *view, const struct remote *remote,
 	}
 }
 
-/* Why Ray was not reached is no part of a snapshot, and the first thing that a reader asks. */
+/* Why Ray was not reached is not part of a snapshot, but the reader needs it. */
 static void take_ray_problem(struct view_cluster *cluster, const struct fetch *fetch,
 			     struct arena *arena)
 {
@@ -277,7 +278,7 @@ static bool is_reason(const char *reason, const char *wanted)
 	return reason && strcmp(reason, wanted) == 0;
 }
 
-/* The head Pod whose container `autoscaler` is rayscaler itself; NULL: it is not so. */
+/* The head Pod whose container `autoscaler` is rayscaler itself; NULL: it is not. */
 static const char *sidecar_pod(struct view *view, const struct view_cluster *cluster,
 			       struct arena *arena)
 {
@@ -347,7 +348,7 @@ void view_look(struct view *view, const struct remote *remote, struct arena *are
 	}
 	if (remote->found)
 		ask_controller(view, remote, clusters, count, arena);
-	/* For many it would take long: `explain` says it of each. */
+	/* Too slow for many clusters: `explain` shows it for each. */
 	if (remote->found && view->name)
 		ask_ray_problems(view, remote, clusters, count, arena);
 	ask_sidecars(view, clusters, count, arena);
