@@ -8,7 +8,7 @@
 enum kube_call_state {
 	KUBE_CALL_QUEUED = 1,
 	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
-	KUBE_CALL_BUSY,    /* in `sent`, for the server to have time again: no request either */
+	KUBE_CALL_BUSY,    /* in `sent`, until it may be repeated after 429: no request either */
 	KUBE_CALL_SENT,
 	KUBE_CALL_DONE, /* its callback runs */
 };
@@ -31,7 +31,7 @@ struct kube_call {
 	uint64_t credentials_version;
 	struct kube_stream stream; /* of an ordinary call: done and context only */
 	struct https_request *request;
-	int busy; /* answers that the server has no time */
+	int busy; /* number of 429 answers */
 	struct loop_timer *busy_timer;
 };
 

@@ -59,8 +59,8 @@ static struct kube_error_call kube_call_error(const struct kube_call *call)
 
 static void kube_call_send(struct kube_call *call);
 
-/* Why it must not be sent (any more), NULL when it may: a write of a process that must not write, or
- * what was decided too long ago. Reads the clock: the process may have been stopped. */
+/* Why it must not be sent (any more), NULL when it may: a write of a process that must not write,
+ * or a call whose decision is too old. Reads the clock: the process may have been stopped. */
 static const char *kube_call_refusal(const struct kube_call *call)
 {
 	const struct kube_client_options *options = &call->client->options;
@@ -78,14 +78,15 @@ static const char *kube_call_may_send(void *context)
 	return kube_call_refusal(context);
 }
 
-/* 401: the token may have been rotated. True when the call is on its way again. */
+/* 401: the token may have been rotated. True when the call was sent again. */
 static bool kube_call_repeat(struct kube_call *call)
 {
 	struct kube_client *client = call->client;
 	struct kube_config *config = client->config;
 	int64_t now = loop_monotonic_ms(client->loop);
 
-	/* Others may have had the same answer before: their new credentials are not refused. */
+	/* Other calls may have had the same answer before: their new credentials are not
+	 * refused. */
 	if (kube_config_credentials(config, now)->version == call->credentials_version)
 		kube_config_refused(config);
 	if (call->repeated || kube_call_refusal(call))
@@ -105,7 +106,7 @@ static void kube_call_on_busy_timer(void *context)
 	kube_call_send(call);
 }
 
-/* 429. True when the call will be made again, no earlier than the server says. */
+/* 429. True when the call will be repeated, no earlier than the server says. */
 static bool kube_call_wait_busy(struct kube_call *call, int64_t retry_after_ms)
 {
 	struct kube_client *client = call->client;
@@ -179,7 +180,7 @@ static void kube_call_on_open(void *context)
 		call->stream.on_open(call->stream.context);
 }
 
-/* The callback may cancel the call: nothing of it is touched afterwards. */
+/* The callback may cancel the call: it must not be used afterwards. */
 static int kube_call_on_chunk(void *context, const char *data, size_t size)
 {
 	struct kube_call *call = context;
@@ -223,7 +224,7 @@ static void kube_call_request(struct kube_call *call)
 	call->state = KUBE_CALL_SENT;
 }
 
-/* Sends a call that is in `sent`, or lets it wait for credentials. */
+/* Sends a call that is in `sent`, or makes it wait for credentials. */
 static void kube_call_send(struct kube_call *call)
 {
 	if (kube_config_renew(call->client->config, &call->client->user))
@@ -238,7 +239,7 @@ static void kube_call_leave_queue(struct kube_call *call)
 	list_add(&call->client->sent, &call->item);
 }
 
-/* The caller of a call that has no request hears why it will not be sent. */
+/* Ends a call that has no request: its caller gets the reason. */
 static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
 {
 	struct kube_answer answer = { .body = "" };
@@ -250,7 +251,7 @@ static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
 	kube_call_free(call);
 }
 
-/* Waited too long for a turn: the caller hears of it instead of waiting for ever. */
+/* Ends a call that waited too long in the queue, with ERR_TIMEOUT. */
 static void kube_call_expire(struct kube_call *call)
 {
 	struct kube_error_call error_call = kube_call_error(call);
@@ -287,8 +288,8 @@ static bool kube_call_is_expired(const struct kube_call *call)
 	return call->queued_ms + client->options.timeout_ms <= loop_monotonic_ms(client->loop);
 }
 
-/* A call that has to end unsent: one that waits too long, or whose turn it is and that must not be sent
- * any more. NULL: there is none. */
+/* A call that has to end unsent: one that waits too long, or whose turn it is and that must not be
+ * sent any more. NULL: there is none. */
 static struct kube_call *kube_client_hopeless(const struct kube_client *client)
 {
 	struct kube_call *oldest = kube_client_oldest(client);
@@ -299,8 +300,8 @@ static struct kube_call *kube_client_hopeless(const struct kube_client *client)
 	return next && kube_call_refusal(next) ? next : NULL;
 }
 
-/* Until the next one may go, or the oldest expires; when they wait for a place, the answer that frees it
- * pumps. */
+/* Time until the next one may be sent, or the oldest expires; when they wait for a place, the
+ * answer that frees it calls the pump. */
 static int64_t kube_client_wait_ms(const struct kube_client *client, const struct kube_call *oldest)
 {
 	int64_t expire_ms =
@@ -337,7 +338,7 @@ static void kube_client_on_timer(void *context)
 {
 	struct kube_client *client = context;
 	struct kube_call *call;
-	/* A callback may queue new calls: as many as are here now are looked at. */
+	/* A callback may queue new calls: only those that are queued now are visited. */
 	size_t left = client->queue.calls.count;
 
 	for (; left > 0 && (call = kube_client_hopeless(client)); left--) {
@@ -351,7 +352,7 @@ static void kube_client_on_timer(void *context)
 	kube_client_pump(client);
 }
 
-/* The exec plugin has ended: what waits for it is sent. */
+/* The exec plugin has ended: sends the calls that wait for it. */
 static void kube_client_on_renewed(void *context)
 {
 	struct kube_client *client = context;

@@ -25,7 +25,7 @@ struct kube_config {
 	char *exec_cluster;     /* as in struct exec_cluster */
 	time_ms expires;        /* TIME_NONE: not known */
 	bool exec_refused, renewed;
-	int64_t renewed_ms; /* when the plugin was last asked again */
+	int64_t renewed_ms; /* when the plugin was last run */
 	int64_t exec_pause_ms;
 	struct err exec_problem;
 	struct kube_config_user *users;
@@ -123,7 +123,7 @@ static int kube_config_check_pem(const struct kube_file *file, const char *what,
 		       file->path ? "" : "-data", what);
 }
 
-/* Reads what changed; the first fault is the result, the other files are read all the same. */
+/* Reads the changed files; the first error is the result, the other files are read all the same. */
 static int kube_config_refresh(struct kube_config *config, bool force, bool *ret_changed,
 			       struct err *err)
 {
@@ -144,7 +144,7 @@ static int kube_config_refresh(struct kube_config *config, bool force, bool *ret
 	return -1;
 }
 
-/* A fixed text in the place of a file. */
+/* A fixed text instead of a file. */
 static void kube_config_set_text(struct kube_file *file, const char *text, bool *ret_changed)
 {
 	if (strcmp(kube_config_text(file), text) == 0)
@@ -436,7 +436,7 @@ static void kube_config_on_renewed(void *context, const struct exec_credential *
 
 	kube_config_on_exec(config, credential, err);
 	config->renewed_ms = loop_monotonic_ms(user->loop);
-	config->exec_refused = false; /* by others, while it ran: the same old ones */
+	config->exec_refused = false; /* refused by others while it ran: these are the old ones */
 	for (; user; user = next) {
 		next = user->next;
 		user->renewed(user->context);

@@ -94,7 +94,8 @@ static const char *kube_error_cure(struct arena *arena, const struct kube_error_
 	return "";
 }
 
-/* The server's own words; a body that is no Status object (a proxy's page) is not repeated. */
+/* The server's Status message; a body that is not a Status object (a proxy's page) is not
+ * repeated. */
 static struct api_status kube_error_status(struct arena *arena, const char *body, size_t size)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
@@ -109,7 +110,8 @@ static enum err_kind kube_error_kind(const struct kube_error_call *call, int sta
 {
 	enum err_kind kind = api_status_kind(status);
 
-	/* Only a JSON Patch has a `test` that can fail; elsewhere 422 is a bad object. */
+	/* Only a JSON Patch has a `test` that can fail; for other calls 422 is an invalid
+	 * object. */
 	if (status == 422 && call->verb != KUBE_JSON_PATCH)
 		return ERR_INPUT;
 	return kind == ERR_NONE ? ERR_INPUT : kind;

@@ -1,5 +1,5 @@
-/* What an answer that is no success means: kind, and a text with verb, resource, object and cure.
- * Pure. Must not see tokens: everything in the text comes from path and Status object. */
+/* Converts an answer without success to an error: kind, and a text with verb, resource, object and
+ * fix. Pure. Must not see tokens: the text is built from path and Status object. */
 #ifndef KUBE_KUBE_ERROR_H
 #define KUBE_KUBE_ERROR_H
 
@@ -21,7 +21,7 @@ struct kube_error_call {
 char *kube_error_subject(const struct kube_error_call *call);
 
 /* status is not 2xx. The body may be a Status object or anything else. *ret_retry_after_ms is
- * raised to what the Status says. */
+ * raised to the value in the Status. */
 void kube_error_set(const struct kube_error_call *call, int status, const char *body,
 		    size_t body_size, int64_t *ret_retry_after_ms, struct err *err);
 

@@ -12,11 +12,11 @@
 #define INFO_MAX_BYTES ((size_t)128 << 10)
 
 struct kube_exec {
-	struct arena arena; /* of what follows */
+	struct arena arena; /* of the members below */
 	struct kubeconfig_exec plugin;
 	const char *path;
 	int64_t deadline_ms;
-	struct child *child; /* NULL: it does not run */
+	struct child *child; /* NULL: not running */
 	kube_exec_done *done;
 	void *context;
 };
@@ -65,7 +65,7 @@ void kube_exec_free(struct kube_exec *exec)
 	memory_free(exec);
 }
 
-/* The text of `err` in a sentence that says whose fault it is and what to do. */
+/* The text of `err` in a sentence that names the plugin and the fix. */
 static int fail(const struct kube_exec *exec, struct err *err)
 {
 	struct err why = *err;
@@ -200,7 +200,7 @@ void kube_exec_run(struct kube_exec *exec, const struct exec_cluster *cluster, k
 	if (kube_exec_start(exec, loop, cluster, done, context, &err) < 0)
 		done(context, NULL, &err);
 	else
-		loop_run(loop); /* until nothing is left: the plugin has ended */
+		loop_run(loop); /* until the plugin has ended */
 	loop_free(loop);
 }
 

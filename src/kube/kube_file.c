@@ -82,7 +82,7 @@ int kube_file_refresh(struct kube_file *file, bool force, bool *ret_changed, str
 		return 0;
 	if (kube_file_read_text(file->path, &text, err) < 0)
 		return -1;
-	/* Taken before reading: a change in between is seen at the next look. */
+	/* Read before the content: a change in between is seen in the next check. */
 	file->time_ns = time_ns;
 	file->size = status.st_size;
 	file->inode = status.st_ino;

@@ -1,6 +1,6 @@
-/* A small file whose content is kept and read again when it changes (tokens, CAs, certificates),
- * or a fixed text in its place. The caller owns struct kube_file.
- * Must not be used for anything large: 1 MiB at most, and reading blocks. */
+/* A small file whose content is kept and read again when it changes (tokens, CAs, certificates), or
+ * a fixed text instead. The caller owns struct kube_file. Must not be used for anything large: 1
+ * MiB at most, and reading blocks. */
 #ifndef KUBE_KUBE_FILE_H
 #define KUBE_KUBE_FILE_H
 
@@ -24,13 +24,13 @@ struct kube_file {
  * with a NUL byte in it. */
 int kube_file_read_text(const char *path, char **ret_text, struct err *err);
 
-/* `text` and `path` are copied; with both, or with "" and NULL, path counts. Reads nothing. */
+/* `text` and `path` are copied; with both, or with "" and NULL, path is used. Reads nothing. */
 void kube_file_init(struct kube_file *file, const char *path, const char *text);
 void kube_file_done(struct kube_file *file);
 
 /* Reads the file when size, time or inode changed since the last time, or always with `force`. On
- * failure the old content stays. *ret_changed is set to true when the content is another one, else
- * left alone. */
+ * failure the old content is kept. *ret_changed is set to true when the content differs, else
+ * unchanged. */
 int kube_file_refresh(struct kube_file *file, bool force, bool *ret_changed, struct err *err);
 
 #endif

@@ -32,7 +32,7 @@ static void kube_informer_set_live(struct kube_informer *informer)
 		informer->callbacks.on_live(informer->callbacks.context);
 }
 
-/* The view is no longer live; goes on with `next` after a back-off. */
+/* Marks the view as not live; continues with `next` after a backoff. */
 static void kube_informer_fail(struct kube_informer *informer, enum kube_state next,
 			       const struct err *err, int64_t retry_after_ms)
 {
@@ -50,7 +50,7 @@ static void kube_informer_fail(struct kube_informer *informer, enum kube_state n
 		informer->callbacks.on_error(informer->callbacks.context, err);
 }
 
-/* An object that has no name to go by: told, and left out. */
+/* Reports an object without a name and skips it. */
 static void kube_informer_nameless(struct kube_informer *informer, const struct err *err)
 {
 	informer->counters.errors++;
@@ -130,7 +130,7 @@ static void kube_informer_discover(struct kube_informer *informer)
 	const struct kube_type *type = informer->type;
 
 	if (!*type->group) {
-		kube_informer_use_version(informer); /* built in: nothing to find out */
+		kube_informer_use_version(informer); /* built in: no discovery */
 		return;
 	}
 	informer->call = kube_client_send(informer->client, KUBE_GET,
@@ -139,7 +139,7 @@ static void kube_informer_discover(struct kube_informer *informer)
 					  NULL, 0, kube_informer_discovered, informer);
 }
 
-/* After a 404 for the whole resource: its definition may have gone or moved to another version. */
+/* After a 404 for the whole resource: its CRD may have been deleted or serve another version. */
 static enum kube_state kube_informer_after_missing(struct kube_informer *informer)
 {
 	informer->version = 0;
@@ -160,7 +160,7 @@ static char *kube_informer_collection(const struct kube_informer *informer, stru
 	return path;
 }
 
-/* One object that is there. -1 with ERR_INPUT when it has no name to go by. */
+/* Stores one listed object. -1 with ERR_INPUT when it has no name. */
 static int kube_informer_take(struct kube_informer *informer, const char *text, size_t size,
 			      const char *problem, struct err *err)
 {
@@ -208,7 +208,8 @@ static void kube_informer_list_failed(struct kube_informer *informer, const stru
 {
 	enum kube_state next = KUBE_STATE_LIST;
 
-	kube_informer_set(&informer->continue_token, ""); /* begin anew: 410 in the middle, too */
+	/* The list restarts from its first page, also after 410 in the middle. */
+	kube_informer_set(&informer->continue_token, "");
 	if (err->kind == ERR_NOT_FOUND)
 		next = kube_informer_after_missing(informer);
 	if (err->kind == ERR_TIMEOUT && informer->page_objects > 1)
@@ -275,8 +276,8 @@ static void kube_informer_on_open(void *context)
 	kube_informer_set_live(informer);
 }
 
-/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); of
- * others, and of equal ones, nothing is known. */
+/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); for
+ * others, and for equal ones, the order is unknown. */
 static bool kube_informer_is_older(const char *version, const char *than)
 {
 	size_t size = strlen(version), than_size = strlen(than);
@@ -292,7 +293,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	struct kube_informer *informer = context;
 	struct err problem = { .kind = ERR_NONE };
 
-	/* The view does not go back: a Pod that is gone would be there again, and be counted. */
+	/* Skips an older event: otherwise a deleted Pod would exist again and be counted. */
 	if (kube_informer_is_older(event->resource_version, informer->resource_version))
 		return;
 	if (event->type == WATCH_BOOKMARK)
@@ -376,8 +377,8 @@ static void kube_informer_polled(void *context, const struct kube_answer *answer
 {
 	struct kube_informer *informer = context;
 	struct err problem = { .kind = ERR_NONE };
-	/* A missing object comes as a Status that names it, a missing kind as plain text; the
-	 * second is asked for again by the discovery, which needs no rights. */
+	/* A missing object is reported by a Status that names it, a missing kind by plain
+	 * text; the second is resolved by the discovery, which needs no rights. */
 	bool absent = err && err->kind == ERR_NOT_FOUND;
 
 	informer->call = NULL;

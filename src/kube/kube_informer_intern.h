@@ -1,5 +1,5 @@
-/* The inside of an informer, shared by kube_informer.c (what it does) and kube_informer_view.c
- * (what it tells). Nobody else may include it. */
+/* Internals of an informer, shared by kube_informer.c (list, watch, poll) and kube_informer_view.c
+ * (queries). Internal to these files. */
 #ifndef KUBE_KUBE_INFORMER_INTERN_H
 #define KUBE_KUBE_INFORMER_INTERN_H
 
@@ -14,7 +14,7 @@ enum kube_state {
 	KUBE_STATE_LIST,
 	KUBE_STATE_WATCH,
 	KUBE_STATE_POLL,
-	KUBE_STATE_WAIT, /* back-off, then `next` */
+	KUBE_STATE_WAIT, /* backoff, then `next` */
 };
 
 struct kube_informer {
@@ -37,12 +37,12 @@ struct kube_informer {
 	struct list_stream page; /* the page under way, item by item */
 	int page_objects;        /* halved when a page takes too long, doubled by each whole list */
 	struct kube_backoff backoff;
-	int watch_failures; /* watches in a row that brought nothing and failed */
+	int watch_failures; /* failed watches in a row without an event */
 	int64_t opened_ms;  /* monotonic; of the present watch */
-	bool progress;      /* this watch has brought something */
+	bool progress;      /* this watch has delivered an event or bookmark */
 
 	bool synced, live;
-	time_ms whole_until; /* the view is known to be whole up to then */
+	time_ms whole_until; /* the view is known to be complete up to then */
 	int64_t proof_ms;    /* loop_boot_ms of that */
 	struct err problem;
 	struct kube_informer_counters counters;

@@ -13,7 +13,7 @@ bool kube_informer_synced(const struct kube_informer *informer)
 	return informer->synced;
 }
 
-/* Its own deadlines notice a server that hangs; this notices a process that stood still. */
+/* Its own deadlines notice a server that hangs; this notices a process that was stopped. */
 static bool kube_informer_is_live(const struct kube_informer *informer)
 {
 	return informer->live && loop_boot_ms() - informer->proof_ms <=

@@ -34,9 +34,9 @@ struct kube_lease {
 	struct lease seen;
 	bool known; /* `seen` was read or written */
 	int64_t seen_ms;
-	/* The record of another holder was there and is not any more. */
+	/* The record of another holder was deleted from the API server. */
 	bool vanished;
-	int64_t created_ms; /* then: when we sent our own */
+	int64_t created_ms; /* then: when we sent our own record */
 	bool writing;       /* the call is a write */
 	int64_t sent_ms;    /* when it was sent */
 	int64_t renewed_ms; /* when the last write that succeeded was sent */
@@ -76,8 +76,8 @@ static bool kube_lease_is_ours(const struct kube_lease *lease)
 	return !strcmp(lease->seen.holder, lease->identity);
 }
 
-/* Until the record that was seen has run out; 0 and below: it has. A holder that does not say how
- * long it holds, or says what none of us would, is taken for one with our options. */
+/* Time until the record that was seen expires; 0 and below: it has expired. A holder without a
+ * duration, or with one above our maximum, is assumed to have our options. */
 static int64_t kube_lease_left_ms(const struct kube_lease *lease)
 {
 	int64_t duration_ms = lease->seen.duration_seconds * MS_PER_SECOND;
@@ -87,7 +87,7 @@ static int64_t kube_lease_left_ms(const struct kube_lease *lease)
 	return lease->seen_ms + duration_ms - loop_boot_ms();
 }
 
-/* Spread over several followers, so that they do not ask and take over in step. */
+/* Spreads several followers, so that they do not read and take over in step. */
 static int64_t kube_lease_jittered_ms(int64_t period_ms)
 {
 	uint32_t random = 0;
@@ -98,7 +98,7 @@ static int64_t kube_lease_jittered_ms(int64_t period_ms)
 	       (int64_t)((uint64_t)random % (uint64_t)(period_ms / KUBE_LEASE_JITTER_PARTS + 1));
 }
 
-/* at_least_ms: what the server asks for. */
+/* at_least_ms: Retry-After of the server. */
 static void kube_lease_wait(struct kube_lease *lease, int64_t at_least_ms)
 {
 	int64_t rest_ms = lease->options.renew_deadline_ms / 2;
@@ -107,7 +107,7 @@ static void kube_lease_wait(struct kube_lease *lease, int64_t at_least_ms)
 	if (lease->state == KUBE_LEASE_FOLLOWING) {
 		wait_ms = kube_lease_jittered_ms(wait_ms);
 		left_ms = kube_lease_left_ms(lease);
-		/* One that has run out already could not be taken: no hurry. */
+		/* A record that has expired could not be taken over: wait the whole period. */
 		if (lease->known && lease->seen.holder[0] && left_ms > 0 && left_ms < wait_ms)
 			wait_ms = left_ms;
 	}
@@ -157,7 +157,7 @@ static void kube_lease_on_deadline(void *context)
 	kube_lease_lose(lease, why);
 }
 
-/* A try that brought nothing. */
+/* A try failed. */
 static void kube_lease_fail(struct kube_lease *lease, const struct err *err, int64_t retry_after_ms)
 {
 	if (lease->state == KUBE_LEASE_RELEASING) {
@@ -169,7 +169,7 @@ static void kube_lease_fail(struct kube_lease *lease, const struct err *err, int
 	kube_lease_wait(lease, retry_after_ms);
 }
 
-/* --- what is seen --- */
+/* --- the record that was read --- */
 
 static int kube_lease_decode(const struct kube_answer *answer, struct arena *arena,
 			     struct lease *ret_seen, struct err *err)
@@ -184,8 +184,8 @@ static int kube_lease_decode(const struct kube_answer *answer, struct arena *are
 	return lease_decode(json, "", arena, ret_seen, err);
 }
 
-/* Takes over `seen` and its arena. The time is noted only when the record is another one: a holder
- * that is gone changes nothing. */
+/* Takes ownership of `seen` and its arena. The time is updated only when the record has changed:
+ * the record of a dead holder does not change. */
 static void kube_lease_note(struct kube_lease *lease, struct arena *arena, const struct lease *seen)
 {
 	bool same = lease->known && lease_same(&lease->seen, seen);
@@ -224,8 +224,8 @@ static void kube_lease_follow(struct kube_lease *lease)
 	kube_lease_wait(lease, 0);
 }
 
-/* The lead of a holder does not end with a Lease that vanished: it creates the Lease again, or sees ours, or is not in
- * time any more. So ours has to last that long before we lead. */
+/* The lead of a holder does not end with a Lease that vanished: it creates the Lease again, or sees
+ * ours, or its time has expired. So ours has to last that long before we lead. */
 static bool kube_lease_is_proven(const struct kube_lease *lease)
 {
 	return lease->state == KUBE_LEASE_LEADING || !lease->vanished ||
@@ -251,7 +251,8 @@ static void kube_lease_wrote(struct kube_lease *lease, struct arena *arena,
 			kube_lease_follow(lease);
 		return;
 	}
-	/* The answer took longer than we may act on it: somebody else may have the Lease by now. */
+	/* The answer took longer than we may act on it: another process may hold the Lease by
+	 * now. */
 	lease->renewed_ms = previous_ms;
 	err_set(&err, ERR_TIMEOUT, "the answer of the API server came too late");
 	kube_lease_fail(lease, &err, 0);
@@ -279,7 +280,7 @@ static void kube_lease_on_written(void *context, const struct kube_answer *answe
 		kube_lease_wrote(lease, &arena, &seen);
 }
 
-/* The next record, on top of the one that was seen. */
+/* The next record, based on the one that was seen. */
 static struct lease kube_lease_next(const struct kube_lease *lease, struct arena *arena)
 {
 	bool releasing = lease->state == KUBE_LEASE_RELEASING;
@@ -300,7 +301,7 @@ static struct lease kube_lease_next(const struct kube_lease *lease, struct arena
 	return next;
 }
 
-/* Writes the next record: over the one that was seen, or a new Lease. */
+/* Writes the next record: updates the one that was seen, or creates a Lease. */
 static void kube_lease_put(struct kube_lease *lease)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -329,7 +330,7 @@ static void kube_lease_put(struct kube_lease *lease)
 
 /* --- reading --- */
 
-/* The Lease as it is now is known: whose is it? */
+/* Acts on the Lease that was read: follow, take over or renew. */
 static void kube_lease_judge(struct kube_lease *lease)
 {
 	bool ours = kube_lease_is_ours(lease);
@@ -358,7 +359,7 @@ static void kube_lease_judge(struct kube_lease *lease)
 	kube_lease_follow(lease);
 }
 
-/* True: the record of another holder is gone from the API server and has not run out. */
+/* True: the record of another holder was deleted from the API server and has not expired. */
 static bool kube_lease_note_vanished(struct kube_lease *lease)
 {
 	if (!lease->known || !lease->seen.holder[0] || kube_lease_is_ours(lease))
@@ -405,8 +406,8 @@ static void kube_lease_read(struct kube_lease *lease)
 				       NULL, 0, kube_lease_on_read, lease);
 }
 
-/* A holder writes over what it wrote last, everybody else looks first; so does a holder whose last
- * write failed, for it may have been carried out. */
+/* A holder updates its last record without a read, all others read first; so does a holder whose
+ * last write failed, because it may have been carried out. */
 static void kube_lease_try(void *context)
 {
 	struct kube_lease *lease = context;
@@ -462,7 +463,7 @@ bool kube_lease_release(struct kube_lease *lease,
 			void (*done)(void *context, const struct err *err), void *context)
 {
 	bool held = kube_lease_held(lease);
-	/* A takeover that is on its way may still succeed. */
+	/* A takeover in flight may still succeed. */
 	bool taking = lease->state == KUBE_LEASE_FOLLOWING && lease->writing;
 
 	kube_lease_quiet(lease);

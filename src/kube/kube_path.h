@@ -1,5 +1,5 @@
-/* Paths of the Kubernetes API, made from names and taken apart for messages. Pure.
- * Everything that is put in is percent-encoded, so that a name can never leave its segment. */
+/* Paths of the Kubernetes API, built from names and split for messages. Pure. Every argument is
+ * percent-encoded, so that a name can never leave its segment. */
 #ifndef KUBE_KUBE_PATH_H
 #define KUBE_KUBE_PATH_H
 

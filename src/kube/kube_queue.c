@@ -18,7 +18,8 @@ static struct kube_flow *flow_for(struct kube_queue *queue, const char *key)
 	return flow;
 }
 
-/* Whether it is among the due ones, at the end if it comes back; and whether it is needed at all. */
+/* Links the flow into the due ones, at the end if it was not due, or unlinks it; frees a flow
+ * without calls. */
 static void flow_changed(struct kube_queue *queue, struct kube_flow *flow)
 {
 	bool is_due = flow->waiting.count > 0 && flow->in_flight < KUBE_FLOW_IN_FLIGHT_MAX;

@@ -42,9 +42,10 @@ void kube_queue_done(struct kube_queue *queue);
 void kube_queue_add(struct kube_queue *queue, struct kube_call *call, const char *flow);
 /* A call that waits leaves for good. */
 void kube_queue_remove(struct kube_queue *queue, struct kube_call *call);
-/* The call whose turn it is, NULL when none waits that has a place. */
+/* The call whose turn it is, NULL when no waiting call has a place. */
 struct kube_call *kube_queue_next(const struct kube_queue *queue);
-/* A call that waits takes a place and its flow goes behind the others; kube_queue_ended frees it. */
+/* A waiting call takes a place and its flow is queued behind the others; kube_queue_ended frees
+ * it. */
 void kube_queue_sent(struct kube_queue *queue, struct kube_call *call);
 void kube_queue_ended(struct kube_queue *queue, struct kube_call *call);
 size_t kube_queue_in_flight(const struct kube_queue *queue);

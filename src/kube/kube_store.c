@@ -19,7 +19,7 @@ struct kube_group {
 	char *key;
 };
 
-/* What one version of an object owns. */
+/* Memory of one version of an object. */
 struct kube_content {
 	struct arena arena; /* one block of the right size: object and resource_version */
 	void *object;       /* NULL: bad, and the type has no decode_bad */
@@ -51,7 +51,7 @@ static void kube_content_release(void *memory)
 	memory_free(memory);
 }
 
-/* A decision that is being made on another thread may still read it. */
+/* A decision in progress on another thread may still read it. */
 static void kube_content_retire(const struct kube_store *store, const struct kube_content *content)
 {
 	struct kube_content *kept = memory_alloc(sizeof(*kept));
@@ -169,7 +169,7 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 	return 0;
 }
 
-/* NULL: nothing is known of it but its name. */
+/* NULL: only its name is known. */
 static void *kube_store_decode_bad(const struct kube_store *store, const struct cJSON *json,
 				   const char *problem, struct arena *arena)
 {
@@ -181,7 +181,8 @@ static void *kube_store_decode_bad(const struct kube_store *store, const struct 
 	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
 }
 
-/* Decodes twice: the first time tells the size, so that the object that stays wastes nothing. */
+/* Decodes twice: the first time measures the size, so that the object that is kept wastes
+ * nothing. */
 static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
 			      const char *problem, const char *resource_version,
 			      struct kube_content *ret_content)
@@ -228,7 +229,7 @@ static void kube_store_tell(const struct kube_store *store, enum kube_change cha
 					    new_object);
 }
 
-/* Tells of an object and keeps nothing of it. */
+/* Reports an object and keeps nothing of it. */
 static int kube_store_pass(struct kube_store *store, const struct cJSON *json, bool deleted,
 			   const char *problem, struct err *err)
 {

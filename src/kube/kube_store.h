@@ -23,8 +23,8 @@ struct kube_store {
 	struct words *words; /* of all objects */
 	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
-	uint64_t round; /* of lists: what the last one did not name is gone */
-	bool passing;   /* set after init: objects are told of and not kept */
+	uint64_t round; /* of lists: objects that the last one did not name are deleted */
+	bool passing;   /* set after init: objects are reported and not kept */
 };
 
 void kube_store_init(struct kube_store *store, struct loop *loop, const struct kube_type *type,
@@ -32,16 +32,16 @@ void kube_store_init(struct kube_store *store, struct loop *loop, const struct k
 /* Makes no callback. No job may be under way that reads an object. */
 void kube_store_done(struct kube_store *store);
 
-/* A list begins; kube_store_sweep ends it and deletes what was not put since then. */
+/* A list begins; kube_store_sweep ends it and deletes the objects that were not put since then. */
 void kube_store_mark(struct kube_store *store);
 void kube_store_sweep(struct kube_store *store);
 
-/* The object is there in this version. -1 with ERR_INPUT only when it has no name to go by; one
- * that cannot be decoded becomes a bad entry. `problem`: NULL, or why `json` is only the object's
- * skeleton (codec/objects/foreign_object); then the entry is bad as well. */
+/* Stores this version of the object. -1 with ERR_INPUT only when it has no name; one that cannot be
+ * decoded becomes a bad entry. `problem`: NULL, or why `json` is only the object's skeleton
+ * (codec/objects/foreign_object); then the entry is bad as well. */
 int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
 		   struct err *err);
-/* The object is gone; fine when it was not there. -1 as above. */
+/* The object was deleted; fine when it is not stored. -1 as above. */
 int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
 		      struct err *err);
 void kube_store_remove_key(struct kube_store *store, const char *key);

@@ -1,4 +1,4 @@
-/* The kinds of objects that are watched: where they are served, how they are decoded and found. */
+/* The kinds of objects that are watched: their API groups, decoders and indexes. */
 #include "kube/kube_informer.h"
 
 #include "codec/objects/autoscaler_json.h"
@@ -47,7 +47,7 @@ static int kube_decode_event(const struct cJSON *json, const char *path, struct 
 static int kube_decode_autoscaler(const struct cJSON *json, const char *path, struct arena *arena,
 				  void *ret_object, struct err *err)
 {
-	/* Its problems stand beside those of the RayCluster, so they say whose they are. */
+	/* Its problems are listed with those of the RayCluster, so the path names the object. */
 	return autoscaler_decode(json, *path ? path : "autoscaler", arena, ret_object, err);
 }
 

@@ -1,4 +1,4 @@
-/* What the verbs of kube_client are in HTTP and in metrics. Pure; the texts are constant. */
+/* The verbs of kube_client in HTTP and in metrics. Pure; the texts are constant. */
 #ifndef KUBE_KUBE_VERB_H
 #define KUBE_KUBE_VERB_H
 

@@ -13,7 +13,8 @@
 
 #define KUBE_WATCH_LINE_KEPT_BYTES ((size_t)64 << 10)
 
-/* A user may cancel inside a callback: while `inside`, the struct stays and is only marked. */
+/* A user may cancel inside a callback: while `inside`, the struct is only marked and freed
+ * later. */
 struct kube_watch {
 	struct kube_watch_callbacks callbacks;
 	struct kube_call *call;
@@ -44,7 +45,7 @@ static void kube_watch_free(struct kube_watch *watch)
 	memory_free(watch);
 }
 
-/* Ends a callback section; false when the watch is gone. */
+/* Ends a callback section; false when the watch was freed. */
 static bool kube_watch_leave(struct kube_watch *watch)
 {
 	watch->inside = false;
@@ -94,7 +95,7 @@ static int kube_watch_line(struct kube_watch *watch, const char *text, size_t si
 	struct err problem;
 
 	if (size == 0)
-		return 0; /* somebody keeps the connection alive: no news of the server */
+		return 0; /* an empty line proves a live connection, not a live server */
 	loop_timer_start(watch->line_timer, watch->line_ms);
 	arena_reset(&watch->arena);
 	foreign_object_parse(text, size, true, &json, &problem);
@@ -133,7 +134,7 @@ static void kube_watch_gather(struct kube_watch *watch, const char *data, size_t
 		object_skeleton_feed(&watch->skeleton, data, size);
 }
 
-/* A large line is rare: its memory is not kept. */
+/* A large line is rare: its memory is freed at once. */
 static void kube_watch_clear_line(struct kube_watch *watch)
 {
 	buf_clear(&watch->line);

@@ -1,8 +1,9 @@
-/* One watch request: lines of the stream to events. It ends once and is not opened again here;
- * kube_informer does that. The caller owns struct kube_watch until on_end returns or
- * kube_watch_cancel. A line may come in any pieces. One whose object is too large or cannot be read is an
- * event with `problem`; one that is no event ends the watch with an error. So does silence for stall_ms, and a tenth more than
- * that without a whole line, however many bytes or empty lines trickle in. */
+/* One watch request: converts the lines of the stream to events. It ends once and is not opened
+ * again here; kube_informer does that. The caller owns struct kube_watch until on_end returns or
+ * kube_watch_cancel. A line may arrive in any pieces. A line whose object is too large or cannot be
+ * read is an event with `problem`; a line that is not an event ends the watch with an error. So
+ * does silence for stall_ms, and a tenth more than that without a whole line, however many bytes or
+ * empty lines arrive. */
 #ifndef KUBE_KUBE_WATCH_H
 #define KUBE_KUBE_WATCH_H
 
@@ -16,7 +17,7 @@
 /* Of a larger line only the object's skeleton is read (codec/objects/object_skeleton). */
 #define KUBE_WATCH_LINE_MAX_BYTES FOREIGN_OBJECT_MAX_BYTES
 /* The server is asked to end the watch after the first, silence above the second is a fault; see
- * the head of kube_informer.h. */
+ * the top of kube_informer.h. */
 #define KUBE_WATCH_SECONDS 20
 #define KUBE_WATCH_STALL_MS 25000
 
@@ -24,10 +25,10 @@ struct kube_watch;
 
 struct kube_watch_callbacks {
 	void (*on_open)(void *context);
-	/* ADDED, MODIFIED, DELETED or BOOKMARK; the event dies when it returns. */
+	/* ADDED, MODIFIED, DELETED or BOOKMARK; the event is valid until it returns. */
 	void (*on_event)(void *context, const struct watch_event *event);
-	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too old.
-	 */
+	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too
+	 * old. */
 	void (*on_end)(void *context, const struct kube_answer *answer, const struct err *err);
 	void *context;
 	int64_t stall_ms; /* 0: KUBE_WATCH_STALL_MS */

@@ -18,7 +18,7 @@ static const char *const kubeconfig_token_cure =
 	"use a ServiceAccount's token (kubectl create token NAME) as user.token or user.tokenFile, "
 	"a client certificate, or run in the cluster";
 
-/* Members of a user that need a program or a protocol that is not here. */
+/* Members of a user that need an unsupported program or protocol. */
 static const struct {
 	const char *name, *what;
 } kubeconfig_refused[] = {
@@ -83,7 +83,7 @@ static int kubeconfig_pem(const struct json_at *at, const char *config_path, con
 	return 0;
 }
 
-/* What the cluster's own extension says to credential plugins. */
+/* The cluster's extension for credential plugins. */
 static int kubeconfig_cluster_extension(const struct json_at *cluster, const char **ret_config)
 {
 	struct json_at list;

@@ -1,5 +1,5 @@
-/* One context out of a kubeconfig file, as plain data. Results live in the arena.
- * Must not be used by others than kube_config, whose header says what is taken and refused. */
+/* One context out of a kubeconfig file, as plain data. Results live in the arena. Used by
+ * kube_config only, whose header lists the supported and refused members. */
 #ifndef KUBE_KUBECONFIG_H
 #define KUBE_KUBECONFIG_H
 
@@ -40,7 +40,7 @@ struct kubeconfig {
 	struct kubeconfig_exec exec;
 };
 
-/* `context` NULL or "": current-context. ERR_INPUT or ERR_FATAL with file, entry and cure. */
+/* `context` NULL or "": current-context. ERR_INPUT or ERR_FATAL with file, entry and fix. */
 int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 		    struct kubeconfig *ret_config, struct err *err);
 
