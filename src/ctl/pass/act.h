@@ -35,8 +35,8 @@ bool act_needs_fresh_pods(const struct plan *plan);
  * more. */
 bool act_needs_fresh_state(const struct plan *plan);
 
-/* The body of the JSON Patch: a `test` of metadata.uid, so that it never changes another RayCluster of
- * this name, and the plan's patch. uid "": not known, no test. ERR_LIMIT above ACT_PATCH_MAX. */
+/* The body of the JSON Patch: a `test` of metadata.uid, so that it never changes another RayCluster
+ * of this name, and the plan's patch. uid "": not known, no test. ERR_LIMIT above ACT_PATCH_MAX. */
 int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
 		    struct err *err);
 

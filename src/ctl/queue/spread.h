@@ -13,7 +13,7 @@
  * different ones. */
 enum spread { SPREAD_SCANS, SPREAD_REPORTS };
 
-/* A multiple of SPREAD_SLOT_MS below interval_ms, which is above 0; always the same for the same key. */
+/* A multiple of SPREAD_SLOT_MS below interval_ms, which is above 0; the same for the same key. */
 int64_t spread_ms(const char *key, enum spread what, int64_t interval_ms);
 
 #endif

@@ -31,7 +31,7 @@ void linted_free(struct linted *linted)
 static void keep(struct linted *linted, const struct lint_digest *made)
 {
 	arena_done(&linted->arena);
-	/* One block of the right size: the first one of an arena is much larger than most digests. */
+	/* One block of the right size: the first one of an arena is larger than most digests. */
 	arena_reserve(&linted->arena, strlen(made->told) + strlen(made->message) + 2);
 	linted->digest = *made;
 	linted->digest.told = arena_strdup(&linted->arena, made->told);
