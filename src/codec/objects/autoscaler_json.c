@@ -4,7 +4,7 @@
 #include "codec/objects/object_json.h"
 #include "codec/text/quantity.h"
 
-/* A time-out in whole seconds; a negative one is as if it were not given. */
+/* A time-out in whole seconds; a negative one counts as missing. */
 static int idle_timeout_decode(const struct json_at *at, bool *ret_has, int64_t *ret_seconds)
 {
 	struct json_at member = json_member(at, "idleTimeoutSeconds");
@@ -51,7 +51,7 @@ static int max_gpus_decode(const struct json_at *spec, struct autoscaler_object 
 		return 0;
 	if (quantity_decode(&member, &quantity))
 		return -1;
-	/* A ceiling that does not parse still is one: nothing more is launched. */
+	/* A quota that does not parse still applies: nothing more is launched. */
 	ret->has_max_gpus = true;
 	ret->max_gpus = quantity.amount;
 	if (!quantity.valid)

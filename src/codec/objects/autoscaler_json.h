@@ -1,7 +1,6 @@
 /* RayClusterAutoscaler (rayscaler.dev/v1alpha1), JSON to struct autoscaler_object: metadata and
- * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGPUs, groups[].{name, idleTimeoutSeconds}}; of
- * status what codec/autoscaler_status keeps.
- * The result lives in the arena. */
+ * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGPUs, groups[].{name, idleTimeoutSeconds}};
+ * of status the members that codec/autoscaler_status keeps. The result lives in the arena. */
 #ifndef CODEC_OBJECTS_AUTOSCALER_JSON_H
 #define CODEC_OBJECTS_AUTOSCALER_JSON_H
 

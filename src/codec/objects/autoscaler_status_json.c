@@ -45,7 +45,7 @@ static int scales_decode(const struct json_at *status, struct autoscaler_object 
 	return 0;
 }
 
-/* One that does not parse is left out: it is seen anew. */
+/* A template that does not parse is left out: it is recorded again. */
 static int templates_decode(const struct json_at *status, struct autoscaler_object *object)
 {
 	VEC(struct memory_template) templates = { .at = NULL };

@@ -23,20 +23,20 @@ struct status_writer {
 	bool truncated;
 };
 
-/* --- what is kept --- */
+/* --- members that are kept --- */
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-/* "61 s" of "idle for 61 s": a duration that grows by itself. */
+/* "61 s" of "idle for 61 s": a duration that changes with the clock. */
 static bool is_duration_end(const char *text)
 {
 	return text[0] == ' ' && text[1] == 's' && !(text[2] >= 'a' && text[2] <= 'z');
 }
 
-/* The same but for durations? Otherwise a message would change with every second. */
+/* Are the texts equal apart from durations? Otherwise a message would change with every second. */
 static bool same_message(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -118,7 +118,7 @@ static const char *groups_text(const struct summary *summary, struct arena *aren
 	return text;
 }
 
-/* "1/2/4": now, target, maximum; "?" for what is not known, "-" for no maximum. */
+/* "1/2/4": now, target, maximum; "?" for unknown, "-" for no maximum. */
 static const char *gpus_text(const struct summary *summary, struct arena *arena)
 {
 	const struct summary_gpus *gpus = &summary->gpus;
@@ -138,7 +138,7 @@ static void write_amount(struct status_writer *w, const char *name, int64_t amou
 	json_write_text(&w->writer, name, resource_amount_text(w->arena, amount));
 }
 
-/* null takes the member away in a merge patch. */
+/* null removes the member in a merge patch. */
 static void write_known_amount(struct status_writer *w, const char *name, bool known,
 			       int64_t amount)
 {
@@ -331,7 +331,7 @@ static void write_unserved(struct status_writer *w, const char *name, bool infea
 	json_write_array_end(&w->writer);
 }
 
-/* The moment when the status of the condition became what it is. */
+/* The time of the last change of the condition's status. */
 static time_ms transition_of(const struct status_writer *w, const struct plan_condition *condition)
 {
 	const struct autoscaler_object *object = w->input->object;

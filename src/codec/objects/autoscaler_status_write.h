@@ -1,9 +1,8 @@
-/* status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md), written from a decision: what
- * must be kept of the one that is there is kept, the times of conditions that did not change and the
- * last scale.
- * Pure; the same decision on the same object gives a status that equals the one that is there, whatever
- * idle durations and other clocks say meanwhile.
- * Must not send anything: that is ctl/watch/autoscaler_objects. */
+/* status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md), written from a decision: keeps
+ * the times of conditions that did not change, and the last scale, of the existing status. Pure;
+ * the same decision on the same object gives a status that equals the existing one, whatever the
+ * values of idle durations and other clocks. Must not send anything: that is
+ * ctl/watch/autoscaler_objects. */
 #ifndef CODEC_OBJECTS_AUTOSCALER_STATUS_WRITE_H
 #define CODEC_OBJECTS_AUTOSCALER_STATUS_WRITE_H
 
@@ -19,25 +18,25 @@ struct autoscaler_status_input {
 	const struct plan *plan;
 	const struct summary *summary;
 	const struct autoscaler_object *object; /* as it is on the server */
-	/* What our patches have changed since that status was written. */
+	/* Changes of our patches since that status was written. */
 	const struct autoscaler_scale *scales;
 	size_t scale_count;
 };
 
-/* The JSON text of the member `status`, in the arena: what a merge patch sends. Lists are cut to a few
- * entries and texts to a length, so it stays far below AUTOSCALER_STATUS_MAX for up to 100 groups,
- * the most that are listed. */
+/* The JSON text of the member `status`, in the arena: the content of a merge patch. Lists are cut
+ * to a few entries and texts to a length, so it is far below AUTOSCALER_STATUS_MAX for up to 100
+ * groups, the most that are listed. */
 const char *autoscaler_status_write(const struct autoscaler_status_input *input,
 				    struct arena *arena);
 
-/* Would this status change what is there? Members that are null and absent are the same. */
+/* Would this status change the existing one? Members that are null and absent are the same. */
 bool autoscaler_status_write_needed(const char *status_text,
 				    const struct autoscaler_object *object);
 
-/* The body that creates the object of a RayCluster, in the arena: owned by it, without a spec.
- * The owner is no `controller` (its operator does not manage this object) and does not set
- * blockOwnerDeletion: where OwnerReferencesPermissionEnforcement is on that needs the right to update
- * rayclusters/finalizers, and nothing is lost when the RayCluster goes first. */
+/* The body that creates the object of a RayCluster, in the arena: owned by it, without a spec. The
+ * owner reference has neither `controller` (its operator does not manage this object) nor
+ * blockOwnerDeletion: with OwnerReferencesPermissionEnforcement this needs the right to update
+ * rayclusters/finalizers, and nothing is lost when the RayCluster is deleted first. */
 const char *autoscaler_status_write_object(const struct ray_cluster *cluster, struct arena *arena);
 /* {"metadata": {"resourceVersion": ...}, "status": ...}: the body of the merge patch. */
 const char *autoscaler_status_write_patch(const char *status_text, const char *resource_version,

@@ -23,7 +23,7 @@ static const struct json_limits limits = {
 	.unique_names = true,
 };
 
-/* One reading; failed_path is where the first error stands. */
+/* One reading; failed_path is the path of the first error. */
 struct reading {
 	struct json_reader reader;
 	const char *failed_path;
@@ -50,7 +50,7 @@ static bool is_given(const struct json_at *at)
 
 /* ---- words ---- */
 
-/* The words of an enum, 0 and up; "none" is how a kind of 0 is written. */
+/* The words of an enum, from 0; "none" is the word of a kind of 0. */
 struct words {
 	const char *(*name)(unsigned value);
 	unsigned count;
@@ -103,7 +103,7 @@ static int text_decode(struct reading *reading, const struct json_at *row, const
 	return 0;
 }
 
-/* A name of an extended resource, which has a domain; `pattern`: or the beginning of one and "*". */
+/* A name of an extended resource, which has a domain; `pattern`: or a prefix of one and "*". */
 static bool is_resource(struct arena *arena, const char *text, bool pattern)
 {
 	size_t size = strlen(text);
@@ -138,7 +138,7 @@ static int resource_decode(struct reading *reading, const struct json_at *at,
 	return 0;
 }
 
-/* A name of Kubernetes in a member that may be missing. */
+/* A Kubernetes name in an optional member. */
 static int other_resource_decode(struct reading *reading, const struct json_at *at,
 				 const char *name, const char **ret_text)
 {
@@ -203,7 +203,7 @@ static const char *default_ray_resource(const struct device_row *row)
 	return row->share == DEVICE_QUALIFIER ? "" : names[row->kind];
 }
 
-/* Demand for CPU or memory must never look like demand for an accelerator. */
+/* Demand for CPU or memory must never be taken for demand for an accelerator. */
 static bool is_plain_resource(const char *name)
 {
 	static const char *const names[] = { "CPU", "memory", "object_store_memory" };
@@ -231,7 +231,7 @@ static int ray_resource_decode(struct reading *reading, const struct json_at *at
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the document ---- */
 
 static int members_check(struct reading *reading, const struct json_at *object,
 			 const char *const *known, size_t count, const char *what)
@@ -338,7 +338,7 @@ int device_table_decode(const struct cJSON *json, const char *path, struct arena
 	return result;
 }
 
-/* Decodes the tree and says where in the text the error stands. */
+/* Decodes the tree and finds the position of the error in the text. */
 static int decode_text(const struct cJSON *tree, struct positions *positions, struct arena *arena,
 		       struct device_table *ret_table, struct err *err)
 {
@@ -385,7 +385,7 @@ static void write_text(struct json_writer *writer, const char *name, const char 
 		json_write_text(writer, name, text);
 }
 
-/* Bytes as they are: a quantity without a suffix. */
+/* Plain bytes: a quantity without a suffix. */
 static void write_memory_unit(struct json_writer *writer, int64_t bytes)
 {
 	char text[32];

@@ -1,7 +1,6 @@
-/* A device table (docs/DEVICES.md), YAML or JSON, to struct device_table: the built-in rows and then those
- * of the file. Strict, because a misspelt row would silently count nothing: unknown members, bad words
- * and names that are there twice are errors.
- * Rows and texts live in the arena. */
+/* A device table (docs/DEVICES.md), YAML or JSON, to struct device_table: the built-in rows and
+ * then those of the file. Strict, because a misspelt row would silently count nothing: unknown
+ * members, unknown words and duplicate names are errors. Rows and texts live in the arena. */
 #ifndef CODEC_OBJECTS_DEVICE_TABLE_JSON_H
 #define CODEC_OBJECTS_DEVICE_TABLE_JSON_H
 
@@ -21,12 +20,12 @@ struct cJSON;
  * ERR_INPUT or ERR_LIMIT begin with "line 3, column 5: ", then the path of the field. */
 int device_table_read(const char *text, size_t size, struct arena *arena,
 		      struct device_table *ret_table, struct err *err);
-/* A tree that is parsed already, the member deviceTable of a Snapshot: apiVersion and kind need not be
- * there. Errors begin with the path of the field; `path` stands before it. */
+/* A parsed tree, the member deviceTable of a Snapshot: apiVersion and kind are optional. Errors
+ * begin with `path`, then the path of the field. */
 int device_table_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			struct device_table *ret_table, struct err *err);
 
-/* The rows that are not built in, in a form that device_table_decode reads. */
+/* The rows that are not built in, in the form of device_table_decode. */
 void device_table_write(struct json_writer *writer, const char *name,
 			const struct device_table *table);
 

@@ -3,7 +3,8 @@
 #include "codec/objects/object_json.h"
 #include "codec/text/rfc3339.h"
 
-/* v1 and events.k8s.io/v1 name the same things differently: the first that is given counts. */
+/* v1 and events.k8s.io/v1 have different names for the same members: uses the first that is
+ * given. */
 static int first_text(const struct json_at *at, const char *name, const char *other,
 		      const char **ret_value)
 {

@@ -1,6 +1,7 @@
-/* An Event of ours as the JSON that the API server takes: core/v1, so that kubectl describe finds it
- * under the object. Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
- * Must not be used for Events of others. */
+/* An Event of this program as JSON for the API server: core/v1, so that kubectl describe finds it
+ * under the object. Source:
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ Must not be used
+ * for Events of others. */
 #ifndef CODEC_OBJECTS_EVENT_WRITE_H
 #define CODEC_OBJECTS_EVENT_WRITE_H
 
@@ -26,10 +27,10 @@ struct event_text {
 /* "demo.18a3f2c00001": a valid name (DNS subdomain) however long the object's is, one for each `id`. */
 const char *event_name(struct arena *arena, const char *object, uint64_t id);
 
-/* A new one, about the RayCluster. */
+/* A new Event, about the RayCluster. */
 void event_write_new(struct buf *buf, const struct ray_cluster *cluster,
 		     const struct event_text *event);
-/* The merge patch for one that is there: count, time and message. */
+/* The merge patch for an existing Event: count, time and message. */
 void event_write_repeat(struct buf *buf, const struct event_text *event);
 
 #endif

@@ -71,7 +71,7 @@ static int check_type(const struct json_at *root, const char *api_version)
 	return 0;
 }
 
-/* It goes into a header of HTTP. */
+/* The token becomes a part of an HTTP header. */
 static bool is_token(const char *token)
 {
 	for (; *token; token++) {

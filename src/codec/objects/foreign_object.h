@@ -1,6 +1,6 @@
-/* The tree of one object as the API server sends it. Whatever a tenant wrote into the object, there is a
- * tree: of what cannot be read as a whole it holds the skeleton (codec/objects/object_skeleton), so that the
- * object is known by its name and counts as present. */
+/* The tree of one object from the API server. There is always a tree, whatever a tenant wrote into
+ * the object: an object that cannot be read as a whole gives the skeleton
+ * (codec/objects/object_skeleton), so that it is known by its name and counts as present. */
 #ifndef CODEC_OBJECTS_FOREIGN_OBJECT_H
 #define CODEC_OBJECTS_FOREIGN_OBJECT_H
 
@@ -13,8 +13,8 @@
 struct cJSON;
 
 /* An object in etcd has at most 1.5 MiB, and custom resources are stored as the JSON that is sent:
- * each of them passes. Built-in objects are stored as protobuf, and "<" has six bytes in the API
- * server's JSON: a Pod may have 9 MiB, but one above 2 MiB is not an honest one. */
+ * each of them is accepted. Built-in objects are stored as protobuf, and "<" has six bytes in the
+ * API server's JSON: a Pod may have 9 MiB, but no normal Pod is above 2 MiB. */
 #define FOREIGN_OBJECT_MAX_BYTES ((size_t)2 << 20)
 /* A tree costs about 100 bytes for each value. A RayCluster of 1.5 MiB has fewer than 100,000. */
 #define FOREIGN_OBJECT_MAX_VALUES 200000

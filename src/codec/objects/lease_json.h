@@ -1,7 +1,7 @@
-/* Lease (coordination.k8s.io/v1) from and to JSON. What is decoded lives in the arena.
+/* Lease (coordination.k8s.io/v1) from and to JSON. Decoded values live in the arena.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
- * The one object that is sent back whole: it is ours, and labels and annotations that somebody
- * put on it are kept. Must not be used to judge whether a Lease is valid: that is kube/kube_lease. */
+ * The only object that is sent back as a whole: it is ours, and labels and annotations of other
+ * writers are kept. Must not be used to judge whether a Lease is valid: that is kube/kube_lease. */
 #ifndef CODEC_OBJECTS_LEASE_JSON_H
 #define CODEC_OBJECTS_LEASE_JSON_H
 
@@ -22,10 +22,11 @@ struct cJSON;
 
 struct lease {
 	const char *namespace_, *name, *resource_version;
-	const char *holder; /* "": nobody */
-	/* As they stand there, or "": other clocks wrote them, so they are only compared and kept. */
+	const char *holder; /* "": no holder */
+	/* The original texts, or "": other clocks wrote them, so they are only compared and
+	 * kept. */
 	const char *acquire_time, *renew_time;
-	int64_t duration_seconds; /* 0 to LEASE_DURATION_SECONDS_MAX; 0: not said */
+	int64_t duration_seconds; /* 0 to LEASE_DURATION_SECONDS_MAX; 0: not given */
 	int64_t transitions;      /* 0 to LEASE_TRANSITIONS_MAX */
 	struct labels labels, annotations;
 };
@@ -45,7 +46,7 @@ int lease_decode(const struct cJSON *json, const char *path, struct arena *arena
  * same holder and a changed time or count are a change of the record. -1: the buf's ceiling. */
 int lease_write(const struct lease *lease, struct buf *buf);
 
-/* The record is the same: holder, times, duration and count (labels do not count). */
+/* Equal records: holder, times, duration and count (labels are ignored). */
 bool lease_same(const struct lease *one, const struct lease *other);
 
 #endif

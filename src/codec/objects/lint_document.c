@@ -13,9 +13,9 @@
 #include "codec/text/yaml.h"
 #include "core/lint/lint_rule.h"
 
-/* Some 150 bytes of memory each. */
+/* About 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000
-/* How many wrong types are kept in mind of one object. */
+/* Limit of the wrong types that are remembered for one object. */
 #define HIDING_MAX 100
 
 const struct json_limits lint_limits = {
@@ -25,7 +25,7 @@ const struct json_limits lint_limits = {
 	.unique_names = true,
 };
 
-/* Where a kind keeps the spec of its RayCluster. */
+/* The path of the RayCluster spec in other kinds. */
 static const struct holder {
 	const char *kind, *path[4]; /* member by member, NULL after the last */
 } holders[] = {
@@ -35,7 +35,7 @@ static const struct holder {
 	{ "RayCronJob", { "spec", "jobTemplate", "rayClusterSpec" } },
 };
 
-/* One document in work. */
+/* One document in progress. */
 struct work {
 	struct lint_report *report;
 	const struct lint_context *context;
@@ -45,7 +45,7 @@ struct work {
 	struct arena arena; /* of this document */
 };
 
-/* One object in work. */
+/* One object in progress. */
 struct subject {
 	struct place place;    /* its root */
 	const char *object;    /* "RayJob ray/demo" */
@@ -135,7 +135,7 @@ static const char *text_of(const struct work *work, struct place object, const c
 	return cJSON_IsString(member.json) ? member.json->valuestring : "";
 }
 
-/* Rules speak of a RayCluster; here its spec may stand elsewhere. */
+/* The path in the real object: rules use paths of a RayCluster, whose spec may be nested here. */
 static const char *real_path(struct work *work, const struct subject *subject, const char *path)
 {
 	if (strncmp(path, "spec", 4) != 0 || (path[4] != '.' && path[4] != '[' && path[4] != '\0'))
@@ -151,7 +151,7 @@ static bool is_below(const char *path, const char *above)
 	       (path[size] == '\0' || path[size] == '.' || path[size] == '[');
 }
 
-/* Of a value of the wrong type nothing more is said: rules saw what was put in its place. The first
+/* True for a further finding on a value of the wrong type: rules saw its replacement. The first
  * `shape_count` findings are of types. */
 static bool is_hidden(const struct lint_findings *findings, size_t shape_count, size_t i)
 {
@@ -207,7 +207,7 @@ static void add_reference(struct cJSON *object, const char *name, const struct c
 		CHECK(cJSON_AddItemReferenceToObject(object, name, (struct cJSON *)value));
 }
 
-/* A RayCluster of the parts that matter, which stay the tree's. */
+/* A RayCluster of references to the relevant parts, which the tree still owns. */
 static struct cJSON *make_cluster(const struct work *work, const struct subject *subject,
 				  struct place spec)
 {
@@ -226,7 +226,7 @@ static struct cJSON *make_cluster(const struct work *work, const struct subject 
 	return cluster;
 }
 
-/* The decoder wants a name. */
+/* Adds a placeholder for a missing name, because the decoder requires one, and a finding. */
 static void need_name(struct cJSON *cluster, struct work *work, const struct subject *subject,
 		      struct lint_findings *findings)
 {
@@ -244,7 +244,7 @@ static void need_name(struct cJSON *cluster, struct work *work, const struct sub
 			 "name: NAME");
 }
 
-/* The rules, with what core cannot parse: the annotation that asks for resources. */
+/* Runs the rules, and adds the parse error of the annotation that requests resources. */
 static void run_rules(const struct ray_cluster *cluster, const struct lint_context *context,
 		      struct arena *arena, struct lint_findings *findings)
 {
@@ -312,7 +312,7 @@ static void check_object(struct work *work, struct place object)
 		subject.spec_path =
 			lint_path_member(&work->arena, subject.spec_path, holder->path[i]);
 	}
-	/* A RayJob may run on a RayCluster that is there. */
+	/* A RayJob may run on an existing RayCluster. */
 	if (!spec.json)
 		return;
 	name = text_of(work, metadata, "name");
@@ -346,7 +346,7 @@ static void check_document(struct work *work, const struct cJSON *tree)
 		check_object(work, e);
 }
 
-/* The line and column are told apart from what is wrong. */
+/* The position is a separate field: it is removed from the message. */
 static const char *without_place(const char *text, struct position at)
 {
 	char place[64];
@@ -373,8 +373,8 @@ static void next_document(struct work *work)
 	arena_reset(&work->arena);
 }
 
-/* `other`: what is wrong when it is read as JSON, if it looks so; it counts where nothing can be read
- * as YAML either. */
+/* `other`: the error of reading it as JSON, if it begins like JSON; it is reported when the text
+ * cannot be read as YAML either. */
 static void read_yaml(struct work *work, const char *text, size_t size, const struct err *other,
 		      struct position other_at)
 {

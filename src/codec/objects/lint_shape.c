@@ -12,9 +12,9 @@
 #include "core/lint/lint_rule.h"
 
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
-/* A wrong value that is longer is not repeated. */
+/* A longer wrong value is not repeated in messages. */
 #define SHOWN_BYTES_MAX 200
-/* No quantity, so that no rule takes it for an amount. */
+/* Not a quantity, so that no rule takes it for an amount. */
 #define UNKNOWN_QUANTITY "?"
 
 enum kind {
@@ -151,7 +151,7 @@ static const struct field root[] = { { "metadata", OBJECT, metadata },
 /* ---- one value ---- */
 
 struct check {
-	struct json_reader reader; /* its arena is the findings' */
+	struct json_reader reader; /* its arena is that of the findings */
 	struct lint_findings *findings;
 };
 
@@ -160,8 +160,8 @@ static struct cJSON *node_of(const struct json_at *at)
 	return (struct cJSON *)at->json;
 }
 
-/* Drops what a value holds and makes it another one; name and neighbours stay. A reference owns
- * nothing of what it holds. */
+/* Frees the content of a value and changes its type; name and neighbours are kept. A reference does
+ * not own its content. */
 static void become(const struct json_at *at, int type, const char *text)
 {
 	struct cJSON *node = node_of(at);
@@ -182,7 +182,7 @@ static void become(const struct json_at *at, int type, const char *text)
 	}
 }
 
-/* The text of a plain value as it was most likely written; NULL: it is no plain value. */
+/* The text of a scalar as it was most likely written; NULL: the value is not a scalar. */
 static const char *plain_text(const struct json_at *at)
 {
 	char number[NUMBER_TEXT_SIZE];
@@ -200,7 +200,7 @@ static const char *plain_text(const struct json_at *at)
 	}
 }
 
-/* "NAME: VALUE" or "- VALUE" to write in its place. */
+/* "NAME: VALUE" or "- VALUE": the suggested line. */
 static const char *line_of(const struct json_at *at, const char *value)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -247,7 +247,7 @@ static void say(struct check *check, const struct json_at *at, enum lint_rule_id
 		 fix);
 }
 
-/* What a text in quotes would be without them. */
+/* The text of a quoted integer or boolean, to be written without quotes; NULL for other values. */
 static const char *unquoted(const struct json_at *at, enum kind kind)
 {
 	struct yaml_scalar scalar;
@@ -329,7 +329,7 @@ static void check_element(struct check *check, const struct json_at *at,
 	check_members(check, at, members);
 }
 
-/* False: it is none, and has been said. */
+/* False: the value is not a container, and the finding was added. */
 static bool is_container(struct check *check, const struct json_at *at, enum kind kind)
 {
 	enum json_type wanted = kind == TEXTS || kind == OBJECTS ? JSON_ARRAY : JSON_OBJECT;

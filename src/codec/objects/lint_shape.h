@@ -1,8 +1,8 @@
-/* The JSON types of a RayCluster's fields that the decoder (codec/objects/ray_cluster_json) reads, checked
- * before it: each wrong one becomes a finding, and the value is changed to one that the decoder
- * takes, so that one mistake hides no other. A number or boolean where a string belongs becomes its
- * text; anything else becomes null, or an empty element.
- * For trees that are parsed to be linted, and for nothing else. */
+/* The JSON types of a RayCluster's fields that the decoder (codec/objects/ray_cluster_json) reads,
+ * checked before it: each wrong one becomes a finding, and the value is changed to one that the
+ * decoder accepts, so that one mistake hides no other. A number or boolean in place of a string
+ * becomes its text; anything else becomes null, or an empty element. Only for trees that are parsed
+ * for lint. */
 #ifndef CODEC_OBJECTS_LINT_SHAPE_H
 #define CODEC_OBJECTS_LINT_SHAPE_H
 

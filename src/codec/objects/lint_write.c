@@ -95,7 +95,7 @@ static void write_tool(struct json_writer *json, const char *version)
 	json_write_object_end(json);
 }
 
-/* A file's name as a URI reference (RFC 3986): what is neither unreserved nor "/" is escaped. */
+/* A file's name as a URI reference (RFC 3986): escapes all but unreserved characters and "/". */
 static void add_uri(struct buf *buf, const char *file)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -1,6 +1,6 @@
 /* The findings of a report for machines: a JSON list, and SARIF 2.1.0
- * (docs.oasis-open.org/sarif/sarif/v2.1.0), which code hosts show beside the lines. What people read
- * is cli/lint_text's. Stable bytes: the same report gives the same text. */
+ * (docs.oasis-open.org/sarif/sarif/v2.1.0), which code hosts show beside the lines. The text for
+ * people is in cli/lint_text. Stable bytes: the same report gives the same text. */
 #ifndef CODEC_OBJECTS_LINT_WRITE_H
 #define CODEC_OBJECTS_LINT_WRITE_H
 
@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "codec/objects/lint_document.h"
 
-/* [{severity, rule, object, file, path, line, column, message, fix}], [] for nothing; line and column
- * are 0 where they are not known. ERR_LIMIT when the buffer's ceiling is passed. */
+/* [{severity, rule, object, file, path, line, column, message, fix}], [] for nothing; line and
+ * column are 0 when unknown. ERR_LIMIT above the buffer's ceiling. */
 int lint_json_write(const struct lint_report *report, struct buf *buf, struct err *err);
 /* One run of one tool with all rules; `version` is the program's. Errors as lint_json_write. */
 int lint_sarif_write(const struct lint_report *report, const char *version, struct buf *buf,

@@ -14,7 +14,7 @@ int list_decode(const struct cJSON *json, struct arena *arena, struct list_page 
 	    json_text(&metadata, "continue", &page.continue_token))
 		return -1;
 	items = json_member(&root, "items");
-	/* An empty Go slice may arrive as null; without the member it is no list. */
+	/* An empty Go slice may be null; without the member the object is not a list. */
 	if (json_type(&items) != JSON_NULL && json_expect(&items, JSON_ARRAY))
 		return -1;
 	page.items = items.json;

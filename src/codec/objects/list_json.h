@@ -15,7 +15,7 @@ struct list_page {
 	size_t count;
 };
 
-/* ERR_INPUT when it is no list. */
+/* ERR_INPUT when it is not a list. */
 int list_decode(const struct cJSON *json, struct arena *arena, struct list_page *ret_page,
 		struct err *err);
 const struct cJSON *list_first(const struct list_page *page); /* NULL for none */

@@ -99,13 +99,14 @@ static bool opens_items(const struct list_stream *stream)
 	       memcmp(stream->name, "items", 5) == 0;
 }
 
-/* True: the byte separates the items or ends them; what came before it belongs to the item. */
+/* True: the byte separates the items or ends them; the bytes before it belong to the item. */
 static bool ends_item(const struct list_stream *stream, char c)
 {
 	return stream->in_items && stream->depth == 2 && (c == ',' || c == ']');
 }
 
-/* A byte outside strings, which is not added yet. True: the bytes after it go elsewhere. */
+/* Handles a byte outside strings, which is not added yet. True: the bytes after it belong to
+ * another part. */
 static bool feed_mark(struct list_stream *stream, char c)
 {
 	bool moves = false;

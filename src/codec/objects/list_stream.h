@@ -20,8 +20,8 @@
 #define LIST_STREAM_REST_MAX ((size_t)1 << 20)
 
 struct list_stream {
-	/* The text of one item; dies when it returns. `problem` is NULL; or why the item is not
-	 * whole, then `text` is its skeleton. */
+	/* The text of one item; valid until it returns. `problem` is NULL; or why the item is
+	 * incomplete, then `text` is its skeleton. */
 	void (*on_item)(void *context, const char *text, size_t size, const char *problem);
 	void *context;
 	size_t item_max_bytes;
@@ -39,10 +39,10 @@ void list_stream_init(struct list_stream *stream, size_t item_max_bytes,
 				      const char *problem),
 		      void *context);
 void list_stream_done(struct list_stream *stream);
-/* May be called with any pieces. */
+/* Feeds a piece of any size. */
 void list_stream_feed(struct list_stream *stream, const char *data, size_t size);
-/* After the last piece: the metadata; ret_page->items is empty, on_item has had them. ERR_INPUT when it
- * was no list, ERR_LIMIT when the rest is too large. */
+/* After the last piece: the metadata; ret_page->items is empty, on_item received them. ERR_INPUT
+ * when it was not a list, ERR_LIMIT when the rest is too large. */
 int list_stream_end(struct list_stream *stream, struct arena *arena, struct list_page *ret_page,
 		    struct err *err);
 

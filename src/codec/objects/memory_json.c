@@ -7,12 +7,12 @@
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
 
-/* A memory of ours never holds more; a made-up one must not reach overflow. */
+/* A memory written by this program never has more; a forged one must not cause overflow. */
 #define COUNT_MAX INT32_MAX
 #define SECONDS_MAX 31536000
 #define TEXT_SIZE_MAX 1024 /* ours are cut to half of it */
 
-/* 0 when it is there, an integer and 0 to maximum. */
+/* 0 when it exists, is an integer and 0 to maximum. */
 static int read_count(const struct json_at *at, const char *name, int64_t maximum,
 		      int64_t *ret_value)
 {
@@ -24,7 +24,7 @@ static int read_count(const struct json_at *at, const char *name, int64_t maximu
 	return 0;
 }
 
-/* As read_count; 0 when it is not there. */
+/* As read_count; 0 when it is missing. */
 static int read_optional_count(const struct json_at *at, const char *name, int64_t maximum,
 			       int64_t *ret_value)
 {
@@ -68,7 +68,7 @@ static int launch_decode(const struct json_at *at, struct memory_launch *ret)
 	       rfc3339_decode(at, "round", &ret->round);
 }
 
-/* "" is as good as none. */
+/* "" counts as missing. */
 static void read_who(const struct json_at *at, const char **ret_who)
 {
 	struct json_at member = json_member(at, "who");
@@ -94,7 +94,7 @@ static int template_decode(const struct json_at *at, struct memory_template *ret
 	       template_json_decode(at, ret);
 }
 
-/* The elements of the list `name` that the decoder takes. */
+/* The elements of the list `name` that the decoder accepts. */
 #define DECODE_LIST(root, name, decode, list)                                                      \
 	do {                                                                                       \
 		struct json_at array_ = json_member((root), (name));                               \

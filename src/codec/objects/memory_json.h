@@ -1,6 +1,6 @@
-/* struct memory_state to and from the `memory` of a plan and a snapshot.
- * Untrusted (users edit files, annotations): what does not parse is dropped, never an error;
- * ceilings bound it. Results live in the arena. */
+/* struct memory_state to and from the `memory` of a plan and a snapshot. Untrusted (users edit
+ * files, annotations): an entry that does not parse is dropped, never an error; limits bound it.
+ * Results live in the arena. */
 #ifndef CODEC_OBJECTS_MEMORY_JSON_H
 #define CODEC_OBJECTS_MEMORY_JSON_H
 

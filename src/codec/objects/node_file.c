@@ -10,7 +10,7 @@
 static const struct json_limits limits = {
 	.bytes = NODE_FILE_BYTES_MAX,
 	.depth = 100,
-	.elements = 4000000, /* some 10,000 Nodes with all that a kubelet writes */
+	.elements = 4000000, /* about 10,000 Nodes with all fields that a kubelet writes */
 	.unique_names = true,
 };
 
@@ -72,7 +72,7 @@ int node_file_read(const char *text, size_t size, struct arena *arena,
 	AUTO(json_done) struct cJSON *tree = NULL;
 	struct reading reading = { .arena = arena, .err = err };
 
-	/* JSON is what the API server sends, and quicker. */
+	/* JSON is the form of the API server, and parses faster. */
 	if (json_parse(text, size, &limits, &tree, NULL) == 0) {
 		if (read_document(&reading, tree))
 			return -1;

@@ -1,5 +1,5 @@
-/* The Nodes of a file, as `kubectl get nodes -o yaml` writes them: one document or several, Nodes or
- * Lists of them; other objects are passed over. Everything lives in the arena. */
+/* The Nodes of a file, as `kubectl get nodes -o yaml` writes them: one document or several, Nodes
+ * or Lists of them; other objects are skipped. Everything lives in the arena. */
 #ifndef CODEC_OBJECTS_NODE_FILE_H
 #define CODEC_OBJECTS_NODE_FILE_H
 

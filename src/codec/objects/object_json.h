@@ -1,5 +1,5 @@
-/* What several Kubernetes objects share: metadata, labels, lists of strings, conditions.
- * Used by the object decoders of codec only; everything lands in the reader's arena. */
+/* Shared parts of Kubernetes objects: metadata, labels, lists of strings, conditions. Used by the
+ * object decoders of codec only; results live in the reader's arena. */
 #ifndef CODEC_OBJECTS_OBJECT_JSON_H
 #define CODEC_OBJECTS_OBJECT_JSON_H
 
@@ -9,7 +9,7 @@
 struct object_metadata {
 	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
-	bool deleting; /* deletionTimestamp is there, whatever it says */
+	bool deleting; /* deletionTimestamp exists, whatever its value */
 	time_ms created, deletion_time;
 	struct labels labels, annotations;
 };
@@ -17,10 +17,10 @@ struct object_metadata {
 /* Not a member of a Kubernetes object: why it could not be read, in the file form. */
 #define OBJECT_UNREADABLE "unreadable"
 
-/* Kubernetes allows no longer name, of whatever kind. */
+/* Kubernetes allows no longer name, for any kind. */
 #define OBJECT_NAME_SIZE_MAX 253
 
-/* Fails on a string that is too long for a name: it would be repeated in every message. */
+/* Fails on a string that is too long for a name, because every message would repeat it. */
 int object_name_check(const struct json_at *at);
 /* `metadata` of the object; with name_required it must have a name that is not empty. */
 int object_metadata_decode(const struct json_at *object, bool name_required,
@@ -35,10 +35,10 @@ int object_strings_decode(const struct json_at *at, const char *name, struct str
 /* A member that is a list of conditions; empty when missing. */
 int object_conditions_decode(const struct json_at *at, const char *name,
 			     const struct condition **ret_conditions, size_t *ret_count);
-/* A member that is text, "" when it is missing or anything else: for what only identifies an object, and
- * for objects that cannot be read as a whole. */
+/* A member that is text, "" when it is missing or has another type: for values that only identify
+ * an object, and for objects that cannot be read as a whole. */
 const char *object_text_or_none(const struct json_at *at, const char *name);
-/* The problems that the reader noted. */
+/* The problems that the reader recorded. */
 struct strings object_problems(const struct json_reader *reader);
 
 #endif

@@ -61,8 +61,8 @@ void object_skeleton_done(struct object_skeleton *skeleton)
 	buf_done(&skeleton->out);
 }
 
-/* `name` has its quotes. A name with escapes is none of ours: the API server escapes only what it
- * must, and no member of the tables needs it. */
+/* `name` has its quotes. A name with escapes matches none: the API server escapes only where
+ * required, and no member of the tables needs it. */
 static const struct object_skeleton_member *find(const struct object_skeleton_member *members,
 						 const struct buf *name)
 {
@@ -111,7 +111,7 @@ static void close_object(struct object_skeleton *skeleton)
 	end_member(skeleton);
 	(void)buf_add_char(&skeleton->out, '}');
 	skeleton->level--;
-	/* The rest up to the next comma belongs to the member that has just ended. */
+	/* The rest up to the next comma belongs to the member that has ended. */
 	skeleton->in_value = true;
 }
 
@@ -222,7 +222,7 @@ const struct buf *object_skeleton_end(struct object_skeleton *skeleton)
 {
 	if (skeleton->out.size == 0)
 		(void)buf_add_char(&skeleton->out, '{'), skeleton->level = 1;
-	/* A value that is cut off is left out. */
+	/* An incomplete value is left out. */
 	skeleton->member = NULL;
 	while (skeleton->level > 0)
 		close_object(skeleton);

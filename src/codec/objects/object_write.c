@@ -63,7 +63,7 @@ void object_write_conditions(struct json_writer *writer, const struct condition 
 	json_write_array_end(writer);
 }
 
-/* Others' annotations may hold anything: kubectl keeps the whole applied object in one. */
+/* Annotations of others may hold secrets: kubectl keeps the whole applied object in one. */
 static bool annotation_is_known(const char *key)
 {
 	return strncmp(key, "rayscaler.dev/", strlen("rayscaler.dev/")) == 0 ||
@@ -88,7 +88,7 @@ static void write_annotations(struct json_writer *writer, const struct labels *a
 		json_write_object_end(writer);
 }
 
-/* Of managedFields what ray_cluster_decode reads: who wrote the worker groups last. */
+/* The part of managedFields that ray_cluster_decode reads: the last writer of the worker groups. */
 static void write_groups_manager(struct json_writer *writer, const char *manager)
 {
 	json_write_array(writer, "managedFields");
@@ -204,7 +204,7 @@ void object_write_event(struct json_writer *writer, const char *name, const stru
 	json_write_object_end(writer);
 }
 
-/* Of the status what decides. */
+/* The part of the status that decisions use. */
 static void write_templates(struct json_writer *writer, const struct autoscaler_object *autoscaler)
 {
 	if (autoscaler->template_count == 0)

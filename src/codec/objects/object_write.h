@@ -1,5 +1,5 @@
-/* Kubernetes objects of core/model/kubernetes as JSON, for the snapshot file only: what was decoded and
- * may be shown (see codec/objects/snapshot_write); Pods and RayClusters have their own files.
+/* Kubernetes objects of core/model/kubernetes as JSON, for the snapshot file only: decoded values
+ * that may be shown (see codec/objects/snapshot_write); Pods and RayClusters have their own files.
  * Must never be sent to an API server. */
 #ifndef CODEC_OBJECTS_OBJECT_WRITE_H
 #define CODEC_OBJECTS_OBJECT_WRITE_H
@@ -12,7 +12,7 @@ void object_write_event(struct json_writer *writer, const char *name, const stru
 void object_write_autoscaler(struct json_writer *writer, const char *name,
 			     const struct autoscaler_object *autoscaler);
 
-/* Parts that several files write; empty ones are left out. */
+/* Parts that several files write; empty ones are omitted. */
 void object_write_text(struct json_writer *writer, const char *name, const char *text);
 void object_write_strings(struct json_writer *writer, const char *name,
 			  const struct strings *strings);

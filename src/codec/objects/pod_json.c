@@ -74,7 +74,7 @@ static int pod_status_decode(const struct json_at *root, struct pod *ret)
 	       container_statuses_decode(&status, ret);
 }
 
-/* Nearly every Pod has the same: it is not copied for each. */
+/* Nearly every Pod has the usual value: it is not copied for each. */
 static int shared_text(const struct json_at *at, const char *name, const char *usual,
 		       const char **ret_text)
 {

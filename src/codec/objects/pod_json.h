@@ -12,12 +12,12 @@ struct cJSON;
  * problems for bad values. */
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
 	       struct err *err);
-/* A Pod of which `why` says that it cannot be read (`unreadable`): only what its metadata have of the
- * right type. ERR_INPUT when it has no name. */
+/* A Pod that cannot be read, for the reason `why` (`unreadable`): only the members of its metadata
+ * with the right type. ERR_INPUT when it has no name. */
 int pod_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 			  struct pod *ret_pod, struct err *err);
 
-/* A Pod in the text that the API server sends, an item of a list (codec/objects/list_stream) with its
+/* A Pod in the text of the API server, an item of a list (codec/objects/list_stream) with its
  * `problem`; one that cannot be read becomes an unreadable one. ERR_INPUT when it has no name. */
 int pod_decode_text(const char *text, size_t size, const char *problem, struct arena *arena,
 		    struct pod *ret_pod, struct err *err);

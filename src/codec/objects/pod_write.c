@@ -53,7 +53,7 @@ static void write_container(struct json_writer *writer, const struct container *
 	json_write_object(writer, NULL);
 	object_write_text(writer, "name", container->name);
 	object_write_text(writer, "image", container->image);
-	/* Only this one's words decide anything (whether it is a second autoscaler). */
+	/* Only the words of this container are used (to find a second autoscaler). */
 	if (strcmp(container->name, "autoscaler") == 0) {
 		bool next_is_secret = false;
 

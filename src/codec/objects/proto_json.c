@@ -6,7 +6,7 @@
 #include "codec/text/base64.h"
 #include "codec/text/number.h"
 
-/* The name under which the field is there (camel when it is not). */
+/* The name under which the field is given (camel when it is missing). */
 static int name_of(const struct json_at *at, const char *camel, const char *snake,
 		   const char **ret_name)
 {

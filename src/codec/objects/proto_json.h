@@ -1,6 +1,6 @@
-/* Reading the proto3 JSON mapping (https://protobuf.dev/programming-guides/json/) with codec/text/json:
- * a field has two names, int64 may be a string, enums are names or numbers, bytes are base64.
- * Used by the decoders of Ray's messages only; what is read lands in the reader's arena. */
+/* Reading the proto3 JSON mapping (https://protobuf.dev/programming-guides/json/) with
+ * codec/text/json: a field has two names, int64 may be a string, enums are names or numbers, bytes
+ * are base64. Used by the decoders of Ray's messages only; results live in the reader's arena. */
 #ifndef CODEC_OBJECTS_PROTO_JSON_H
 #define CODEC_OBJECTS_PROTO_JSON_H
 
@@ -12,7 +12,7 @@ struct proto_enum {
 	int32_t number;
 };
 
-/* All take the lowerCamelCase name and the original one; both at once is an error. Missing and
+/* All accept the lowerCamelCase name and the original one; both at once is an error. Missing and
  * null give "", 0 or a value whose json is NULL. */
 int proto_text(const struct json_at *at, const char *camel, const char *snake,
 	       const char **ret_value);

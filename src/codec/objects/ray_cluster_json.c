@@ -10,11 +10,12 @@
 #define REPLICAS_MAX INT32_MAX
 /* KubeRay has no limit; the API server's 1.5 MiB per object would allow tens of thousands. */
 #define GROUPS_MAX 1000
-/* What the API server makes of our User-Agent, and its limit for such names. */
+/* The field manager that the API server derives from our User-Agent, and its limit for such
+ * names. */
 #define OWN_MANAGER "rayscaler"
 #define MANAGER_MAX 128
 
-/* Notes a problem of the group; the first one is also the group's own. */
+/* Records a problem of the group; the first one is also the group's own. */
 static void group_problem(const struct json_at *at, struct worker_group *group, const char *what)
 {
 	struct arena *arena = at->reader->arena;
@@ -77,7 +78,7 @@ static int scale_strategy_decode(const struct json_at *at, struct worker_group *
 	return 0;
 }
 
-/* `resources` is a field of its own beside rayStartParams; null is as if it were not there. */
+/* `resources` is a field of its own beside rayStartParams; null counts as missing. */
 static int own_resources_decode(const struct json_at *at, bool *ret_has,
 				struct quantities *ret_resources, struct labels *ret_labels)
 {
@@ -210,7 +211,7 @@ static int status_decode(const struct json_at *root, struct ray_cluster *ret)
 	return 0;
 }
 
-/* Does the entry own the field, and not only its status? */
+/* Does the entry own the field itself, not only its status? */
 static bool owns_groups(const struct json_at *entry)
 {
 	struct json_at fields = json_member(entry, "fieldsV1");
@@ -220,7 +221,7 @@ static bool owns_groups(const struct json_at *entry)
 	return json_type(&groups) == JSON_OBJECT;
 }
 
-/* Only for a message: what does not read well is nobody, never an error. */
+/* Only for a message: an entry that does not parse gives no manager, never an error. */
 static const char *groups_manager(const struct json_at *root)
 {
 	struct json_at metadata = json_member(root, "metadata");
@@ -230,7 +231,7 @@ static const char *groups_manager(const struct json_at *root)
 	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
 		struct json_at name = json_member(&e, "manager"), time = json_member(&e, "time");
 
-		/* All of one form: the order of their text is that of time. */
+		/* All have one form: the order of the texts is the order of the times. */
 		const char *when = json_type(&time) == JSON_STRING ? json_text_value(&time) : "";
 
 		if (json_type(&name) != JSON_STRING ||
@@ -244,7 +245,7 @@ static const char *groups_manager(const struct json_at *root)
 	return arena_strdup(root->reader->arena, found);
 }
 
-/* The file form and lists may leave it out. */
+/* Optional, because the file form and lists may omit it. */
 static int kind_check(const struct json_at *root)
 {
 	struct json_at member = json_member(root, "kind");
@@ -287,8 +288,8 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	return 0;
 }
 
-/* Whose it is to scale. What the object does not say, because a skeleton has no spec, is taken for
- * ours: its user then reads why nothing is scaled. */
+/* The owner for scaling. A field that is missing, because a skeleton has no spec, is taken as ours:
+ * the user is then informed why the cluster is not scaled. */
 static void unreadable_owner(const struct json_at *root, const struct json_at *metadata,
 			     struct ray_cluster *cluster)
 {

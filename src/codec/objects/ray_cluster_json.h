@@ -9,14 +9,14 @@
 
 struct cJSON;
 
-/* `path` is what stands before the fields in messages ("rayCluster", "" for a bare object).
- * Only fields that struct ray_cluster has are looked at; one of a wrong JSON type is ERR_INPUT
- * with its path. A bad value of the right type goes to ret_cluster->problems. Missing fields have
- * the CRD's defaults. A missing metadata.name is an error. */
+/* `path` is the prefix of the fields in messages ("rayCluster", "" for a bare object). Only fields
+ * that struct ray_cluster has are read; one of a wrong JSON type is ERR_INPUT with its path. An
+ * invalid value of the right type is added to ret_cluster->problems. Missing fields have the CRD's
+ * defaults. A missing metadata.name is an error. */
 int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
-/* A RayCluster of which `why` says that it cannot be read (`unreadable`): only what its metadata have,
- * and whose it is to scale. ERR_INPUT when it has no name. */
+/* A RayCluster that cannot be read, for the reason `why` (`unreadable`): only its metadata, and the
+ * owner for scaling. ERR_INPUT when it has no name. */
 int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 				  struct ray_cluster *ret_cluster, struct err *err);
 

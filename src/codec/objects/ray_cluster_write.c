@@ -7,7 +7,7 @@
 #include "codec/objects/pod_write.h"
 #include "codec/objects/redact.h"
 
-/* Ray takes passwords as start parameters (redis-password). */
+/* Ray accepts passwords as start parameters (redis-password). */
 static void write_start_params(struct json_writer *writer, const struct labels *params)
 {
 	json_write_object(writer, "rayStartParams");
@@ -60,7 +60,8 @@ static void write_scale_strategy(struct json_writer *writer, const struct worker
 	json_write_object_end(writer);
 }
 
-/* A number that is no good is written as it was given, or the group would not be stopped for it. */
+/* An invalid number is written with its original value; otherwise the reader would not stop the
+ * group. */
 static void write_number(struct json_writer *writer, const struct worker_group *group,
 			 const char *name, int64_t value)
 {

@@ -1,4 +1,4 @@
-/* A RayCluster as JSON, for the snapshot file only: what was decoded and may be shown (see
+/* A RayCluster as JSON, for the snapshot file only: decoded values that may be shown (see
  * codec/objects/snapshot_write). Must never be sent to an API server. */
 #ifndef CODEC_OBJECTS_RAY_CLUSTER_WRITE_H
 #define CODEC_OBJECTS_RAY_CLUSTER_WRITE_H

@@ -210,8 +210,8 @@ static int counted_decode(const struct json_at *at, const char *camel, const cha
 
 /* ---- nodes ---- */
 
-/* A map of amounts. What is no amount is 0 and a problem of the node; a negative `available` is
- * none (Ray lends out CPUs of blocked tasks and then has less than nothing). */
+/* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative
+ * `available` is 0 (Ray lends out CPUs of blocked tasks, so that it can fall below 0). */
 static int amounts_decode(const struct json_at *at, const char *camel, const char *snake,
 			  bool available, struct ray_node *node, struct resources *ret)
 {
@@ -281,7 +281,7 @@ static int nodes_decode(const struct json_at *root, struct ray_state *ret)
 	return 0;
 }
 
-/* ---- gangs, constraints, the whole ---- */
+/* ---- gangs, constraints, the state ---- */
 
 static int gang_decode(const struct json_at *at, struct ray_gang *ret)
 {

@@ -1,5 +1,5 @@
 /* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to the structs of
- * core/model/ray_state. Results live in the arena. The protobuf form is gcs's, the way back is
+ * core/model/ray_state. Results live in the arena. The protobuf form is in gcs, the writer is
  * codec/objects/ray_state_write. */
 #ifndef CODEC_OBJECTS_RAY_STATE_JSON_H
 #define CODEC_OBJECTS_RAY_STATE_JSON_H
@@ -17,8 +17,8 @@ struct cJSON;
 int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err);
 
-/* Of a request's bundle: amounts and the first problem from the received doubles; sorts the
- * entries by name, of equal names the last stays. Shared with gcs. `entries` may be moved about. */
+/* Sets a request's bundle: amounts and the first problem from the received doubles; sorts the
+ * entries by name; of equal names the last is kept. Shared with gcs. Reorders `entries`. */
 void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
 			    struct arena *arena);
 

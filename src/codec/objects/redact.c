@@ -34,7 +34,7 @@ static void add_word(struct buf *buf, const char *word, bool *next_is_secret)
 	} else if (named && equals) {
 		(void)buf_add(buf, word, (size_t)(equals - word) + 1);
 		(void)buf_add_string(buf, equals[1] ? HIDDEN : "");
-		*next_is_secret = equals[1] == '\0'; /* quoted, or there is none */
+		*next_is_secret = equals[1] == '\0'; /* quoted, or missing */
 	} else {
 		(void)buf_add_string(buf, word);
 		*next_is_secret = named && word[0] == '-';
@@ -51,7 +51,7 @@ const char *redact_command(const char *text, bool *next_is_secret, struct arena 
 
 		(void)buf_add(&buf, text, gap);
 		text += gap;
-		/* A value in quotes may have any number of words. */
+		/* A quoted value may have any number of words. */
 		if (*next_is_secret && gap > 0 && strchr("\"'`", text[-1]))
 			size = strcspn(text, (char[]){ text[-1], '\0' });
 		else

@@ -10,9 +10,9 @@
 #include "core/model/ray_state.h"
 #include "core/model/snapshot.h"
 
-/* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: what is
- * malformed, with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form
- * that no machine can serve (negative, NaN) is not malformed: its request has a problem. */
+/* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: malformed,
+ * with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form that no
+ * machine can serve (negative, NaN) is not malformed: its request has a problem. */
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
 

@@ -1,5 +1,5 @@
-/* One key out of a v1 Secret. The bytes live in the arena: reset it soon.
- * Error texts never hold a value of the Secret. */
+/* One key of a v1 Secret. The bytes live in the arena: reset it soon. Error texts never hold a
+ * value of the Secret. */
 #ifndef CODEC_OBJECTS_SECRET_JSON_H
 #define CODEC_OBJECTS_SECRET_JSON_H
 

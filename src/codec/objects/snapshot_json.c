@@ -127,7 +127,7 @@ static int settings_decode(const struct json_at *root, struct snapshot *ret)
 		failed_;                                                                           \
 	})
 
-/* A Pod that is there twice would count twice. */
+/* A duplicate Pod would be counted twice. */
 static int names_check(const struct json_at *root, const struct snapshot *snapshot)
 {
 	AUTO(map_done) struct map names = MAP_INIT;
@@ -143,7 +143,8 @@ static int names_check(const struct json_at *root, const struct snapshot *snapsh
 	return 0;
 }
 
-/* A file may be sparse: it goes by owner references where at least one Pod gives them. */
+/* True when at least one Pod of the file has owner references: they are then used for all Pods,
+ * because a file may be sparse. */
 static bool owners_are_given(const struct json_at *root)
 {
 	struct json_at array = json_member(root, "pods");
@@ -216,7 +217,7 @@ static int cluster_decode(const struct json_at *root, struct snapshot *ret)
 	return 0;
 }
 
-/* A point in time that decides must parse. */
+/* A time that decisions use must parse. */
 static int time_decode(const struct json_at *root, const char *name, time_ms *ret_time)
 {
 	struct json_at member = json_member(root, name);
@@ -309,7 +310,7 @@ static int memory_member_decode(const struct json_at *root, struct snapshot *ret
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the snapshot ---- */
 
 static int fixed_text_check(const struct json_at *root, const char *name, const char *wanted)
 {

@@ -20,7 +20,7 @@ extern const struct json_limits snapshot_limits;
  * errors. */
 int snapshot_read(const char *text, size_t size, struct arena *arena, struct snapshot *ret_snapshot,
 		  struct err *err);
-/* A tree that is parsed already; `path` stands before the fields ("" or "snapshot"). */
+/* A parsed tree; `path` is the prefix of the fields ("" or "snapshot"). */
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err);
 

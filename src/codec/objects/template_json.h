@@ -1,6 +1,6 @@
-/* struct memory_template (core/decide/template_seen) to and from JSON: one form for the `memory` of a plan and for
- * the groups in the status of a RayClusterAutoscaler.
- * Untrusted; what does not parse is refused by -1 without a message, ceilings bound it. */
+/* struct memory_template (core/decide/template_seen) to and from JSON: one form for the `memory` of
+ * a plan and for the groups in the status of a RayClusterAutoscaler. Untrusted; an invalid one is
+ * refused by -1 without a message, limits bound it. */
 #ifndef CODEC_OBJECTS_TEMPLATE_JSON_H
 #define CODEC_OBJECTS_TEMPLATE_JSON_H
 
@@ -10,7 +10,7 @@
 
 /* The members beside the group's name. */
 int template_json_decode(const struct json_at *at, struct memory_template *ret_template);
-/* The same into the object that is open. */
+/* Writes the members into the object that is open. */
 void template_json_write(struct json_writer *writer, const struct memory_template *template);
 
 #endif

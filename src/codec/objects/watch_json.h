@@ -35,11 +35,11 @@ struct watch_event {
 		problem; /* why `object` is only a skeleton; NULL: it is whole. Set by kube_watch */
 };
 
-/* ERR_INPUT when it is no watch event (an unknown type as well). */
+/* ERR_INPUT when it is not a watch event (also for an unknown type). */
 int watch_decode(const struct cJSON *json, struct arena *arena, struct watch_event *ret_event,
 		 struct err *err);
 
-/* ERR_INPUT when it is no Status object. */
+/* ERR_INPUT when it is not a Status object. */
 int api_status_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct api_status *ret_status, struct err *err);
 /* The error kind for an HTTP code: 401 and 403 ERR_DENIED, 404 ERR_NOT_FOUND, 409 ERR_CONFLICT,

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The six bits of a letter, -1 for no letter. */
+/* The six bits of a letter, -1 for another character. */
 static int bits_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')

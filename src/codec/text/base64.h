@@ -7,7 +7,7 @@
 #include "base/arena.h"
 
 /* 0 and the bytes (NUL after them) in the arena; -1 when the text is not base64. Line breaks are
- * skipped, padding may be missing, the URL-safe letters are taken as well. */
+ * skipped, padding may be missing, the URL-safe letters are accepted as well. */
 int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_t *ret_size);
 
 /* With padding, without line breaks. */

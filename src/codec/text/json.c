@@ -17,7 +17,7 @@
 
 #undef json_fail
 
-/* Paths are for people: one that is longer is cut. */
+/* Paths are for messages: a longer one is cut. */
 #define PATH_BYTES_MAX 512
 #define PATH_NAME_MAX 100
 
@@ -221,7 +221,7 @@ struct json_at json_member(const struct json_at *at, const char *name)
 	return member;
 }
 
-/* 1: it is there with this type; 0: missing or null; -1: wrong type. */
+/* 1: it exists with this type; 0: missing or null; -1: wrong type. */
 static int read_member(const struct json_at *at, const char *name, enum json_type type,
 		       struct json_at *ret_member)
 {
@@ -446,7 +446,7 @@ bool json_same(const struct cJSON *a, const struct cJSON *b)
 	return cJSON_Compare(a, b, true);
 }
 
-/* Objects of ours are small, so looking each name up is fine. */
+/* Objects of ours are small, so a linear search for each name is fine. */
 static bool members_are_in(const struct cJSON *a, const struct cJSON *b)
 {
 	for (const struct cJSON *member = a->child; member; member = member->next) {

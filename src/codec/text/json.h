@@ -1,15 +1,15 @@
-/* JSON trees from untrusted bytes, read member by member with errors that carry the path.
- * This module is the only owner of cJSON (with codec/text/yaml, which makes the same trees); the
- * caller owns a tree and frees it with json_free. What is read out is copied to the arena.
- * Must not be used to hold or send back a foreign object: decode and drop the tree.
+/* JSON trees from untrusted bytes, read member by member with errors that contain the path. This
+ * module is the only owner of cJSON (with codec/text/yaml, which builds the same trees); the caller
+ * owns a tree and frees it with json_free. Values that are read are copied to the arena. Must not
+ * be used to hold or send back a foreign object: decode and drop the tree.
  *
- * Missing, null and zero are three states: json_type tells them apart. The typed readers treat
+ * Missing, null and zero are three states: json_type distinguishes them. The typed readers treat
  * null as missing, as Kubernetes and proto3 do. Numbers are doubles: an integer beyond 2^53 is
- * refused by json_integer, because it may not be what was written.
+ * refused by json_integer, because it may not be the number that was written.
  *
- * A C string cannot hold \u0000, and UTF-8 not half of a surrogate pair. In a foreign tree each
- * byte of such an escape is JSON_MARK, which no UTF-8 text holds: "a\u0000b" never equals "a". The
- * typed readers fail on it with the path; json_shown reads it for people. */
+ * A C string cannot hold \u0000, and UTF-8 cannot hold half of a surrogate pair. In a foreign tree
+ * each byte of such an escape is JSON_MARK, which no UTF-8 text holds: "a\u0000b" never equals "a".
+ * The typed readers fail on it with the path; json_shown reads it for display. */
 #ifndef CODEC_TEXT_JSON_H
 #define CODEC_TEXT_JSON_H
 
@@ -29,7 +29,7 @@ struct positions;
 
 struct json_limits {
 	size_t bytes;      /* of the text (YAML: also of all strings, with aliases expanded) */
-	size_t depth;      /* nesting; above JSON_DEPTH_MAX it counts as that */
+	size_t depth;      /* nesting; capped at JSON_DEPTH_MAX */
 	size_t elements;   /* values in all, member names not counted */
 	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
 	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that are
@@ -38,10 +38,11 @@ struct json_limits {
 };
 
 /* Strict RFC 8259: one value, UTF-8 without NUL, numbers of at most 60 characters. ERR_INPUT with
- * line and column when the text is wrong, ERR_LIMIT when a limit is passed. `text` needs no NUL. */
+ * line and column when the text is invalid, ERR_LIMIT above a limit. `text` needs no NUL. */
 int json_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err);
-/* And records where each value stands (codec/text/position), also where the error is; NULL: does not. */
+/* As json_parse; records the position of each value, or of the error, when `positions` is not NULL
+ * (codec/text/position). */
 int json_parse_positions(const char *text, size_t size, const struct json_limits *limits,
 			 struct positions *positions, struct cJSON **ret_json, struct err *err);
 void json_free(struct cJSON *json);  /* NULL is fine */
@@ -58,7 +59,7 @@ enum json_type {
 	JSON_UNREADABLE, /* only with json_limits.foreign; also a value whose name is such a string */
 };
 
-/* What the readers share: where strings go, where errors go, what was found wrong. */
+/* State of the readers: the arena of strings, the error, the problems that were found. */
 struct json_reader {
 	struct arena *arena;
 	struct err *err;
@@ -67,7 +68,7 @@ struct json_reader {
 
 #define JSON_PROBLEMS_MAX 100
 
-/* A value and where it stands. Lives on the stack of who reads; the parent must outlive it. */
+/* A value and its path. Lives on the stack of the reader; the parent must outlive it. */
 struct json_at {
 	const struct cJSON *json;     /* NULL: missing */
 	const struct json_at *parent; /* NULL: the root */
@@ -90,22 +91,22 @@ int json_fail(const struct json_at *at, const char *format, ...)
 #ifdef __clang_analyzer__ /* see err_set */
 #define json_fail(...) (json_fail(__VA_ARGS__), -1)
 #endif
-/* Right type, bad value: notes "PATH: text" in the reader's problems and goes on. */
+/* Right type, invalid value: records "PATH: text" in the reader's problems and continues. */
 void json_problem(const struct json_at *at, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* 0 when the value has this type, else json_fail "must be a string, is a number". */
 int json_expect(const struct json_at *at, enum json_type type);
 
-/* A member of an object; missing when it is not there or `at` is no object. Names compare with
- * case; of a name that is there twice the first counts. */
+/* A member of an object; missing when it does not exist or `at` is not an object. Names are
+ * case-sensitive; of duplicate names the first is used. */
 struct json_at json_member(const struct json_at *at, const char *name);
 
 /* Readers of one member of the object `at`: 0, or -1 with the path in the reader's error when the
- * type is wrong. For missing and null: text gives "", boolean false, array and object give a
- * value whose json is NULL; integer and number leave *ret_value as it was and say so in *ret_has
- * (may be NULL). */
+ * type is wrong. For missing and null: text gives "", boolean false, array and object give a value
+ * whose json is NULL; integer and number leave *ret_value unchanged and clear *ret_has (may be
+ * NULL). */
 int json_text(const struct json_at *at, const char *name, const char **ret_value);
-/* As json_text, for texts that are only shown or compared: marks are read as U+FFFD. */
+/* As json_text, for texts that are only displayed or compared: marks are read as U+FFFD. */
 int json_shown(const struct json_at *at, const char *name, const char **ret_value);
 int json_boolean(const struct json_at *at, const char *name, bool *ret_value);
 int json_integer(const struct json_at *at, const char *name, bool *ret_has, int64_t *ret_value);
@@ -113,7 +114,7 @@ int json_number(const struct json_at *at, const char *name, bool *ret_has, doubl
 int json_array(const struct json_at *at, const char *name, struct json_at *ret_value);
 int json_object(const struct json_at *at, const char *name, struct json_at *ret_value);
 
-/* The value itself. The type must be right (json_expect). */
+/* in the tree: copy it to keep it */
 const char *json_text_value(const struct json_at *at); /* in the tree: copy what must last */
 /* The string value of type JSON_UNREADABLE with its marks, "" when it is not a string. */
 const char *json_unreadable_value(const struct json_at *at);
@@ -121,7 +122,7 @@ const char *json_unreadable_value(const struct json_at *at);
 const char *json_shown_text(struct arena *arena, const char *text);
 double json_number_value(const struct json_at *at);
 bool json_boolean_value(const struct json_at *at);
-/* 0, or -1 with the path: no number, a fraction, or beyond 2^53. */
+/* 0, or -1 with the path: not a number, a fraction, or beyond 2^53. */
 int json_integer_value(const struct json_at *at, int64_t *ret_value);
 
 /* The elements of an array or the members of an object, in order:
@@ -133,7 +134,8 @@ size_t json_count(const struct json_at *at);
 /* Same values? The order of members does not matter; a null member and an absent one are the same. */
 bool json_same(const struct cJSON *a, const struct cJSON *b);
 
-/* The value as JSON text on one line, in the arena (foreign members that are only shown). */
+/* The value as JSON text on one line, in the arena (for foreign members that are only
+ * displayed). */
 const char *json_print(const struct json_at *at);
 
 #endif

@@ -9,9 +9,9 @@ struct scan {
 	const char *start, *at, *end;
 	size_t depth, depth_max;
 	size_t elements, elements_max;
-	struct positions *positions; /* NULL: not wanted */
-	struct buf *marked;          /* NULL: strings that cannot be held are refused */
-	const char *known;           /* up to where `line` and `column` have been counted */
+	struct positions *positions; /* NULL: not recorded */
+	struct buf *marked;          /* NULL: strings that C cannot hold are refused */
+	const char *known; /* position up to which `line` and `column` have been counted */
 	size_t line, column;
 	struct err *err;
 };
@@ -35,7 +35,8 @@ static int fail(struct scan *scan, enum err_kind kind, const char *what)
 		       (size_t)(scan->at - line_start) + 1, what);
 }
 
-/* The entry of a value whose text, or whose name, begins at `at`. Counts on from the last one. */
+/* Opens the entry of a value whose text, or whose name, begins at `at`. Counts lines from the last
+ * entry on. */
 static size_t open_entry(struct scan *scan, const char *at)
 {
 	if (!scan->positions)
@@ -103,7 +104,7 @@ static int scan_number(struct scan *scan)
 	return 0;
 }
 
-/* Four hex digits after \u; -1 when they are not there. */
+/* Four hex digits after \u; -1 without them. */
 static int hex4(const struct scan *scan, const char *at)
 {
 	int value = 0;
@@ -125,7 +126,7 @@ static int hex4(const struct scan *scan, const char *at)
 	return value;
 }
 
-/* The `size` bytes at `from` are something that a string cannot hold: refused, or marked. */
+/* The `size` bytes at `from` cannot be held by a C string: refuses or marks them. */
 static int scan_unreadable(struct scan *scan, const char *from, size_t size, const char *what)
 {
 	if (!scan->marked)
@@ -276,7 +277,7 @@ static int scan_any(struct scan *scan)
 	}
 }
 
-/* `name`: where the member's name begins, NULL for what has none. */
+/* `name`: the start of the member's name, NULL without one. */
 static int scan_value(struct scan *scan, const char *name)
 {
 	size_t entry;

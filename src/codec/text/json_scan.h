@@ -1,5 +1,5 @@
-/* The strict check of JSON text before cJSON sees it: cJSON alone takes control characters, numbers
- * like 01 or 1., bytes that are no UTF-8 and "\u0000" (which would cut a string short).
+/* The strict check of JSON text before cJSON parses it: cJSON alone accepts control characters,
+ * numbers like 01 or 1., bytes that are not UTF-8 and "\u0000" (which would cut a string short).
  * Reads only; called by json_parse. */
 #ifndef CODEC_TEXT_JSON_SCAN_H
 #define CODEC_TEXT_JSON_SCAN_H
@@ -14,10 +14,10 @@
 /* Longer numbers are refused: cJSON reads 63 characters of a number. */
 #define JSON_NUMBER_SIZE_MAX 60
 
-/* 0 when the text is one JSON value within the limits (unique_names is not looked at). ERR_INPUT
- * and ERR_LIMIT name line and column. `positions`: as json_parse_positions, not cleared here.
- * limits->foreign: *ret_marked gets a copy of the text in which JSON_MARK replaces what a string
- * cannot hold; it stays empty when there is nothing to replace. */
+/* 0 when the text is one JSON value within the limits (unique_names is not checked). ERR_INPUT and
+ * ERR_LIMIT name line and column. `positions`: as json_parse_positions, not cleared here.
+ * limits->foreign: *ret_marked gets a copy of the text in which JSON_MARK replaces bytes that a C
+ * string cannot hold; it stays empty when there is nothing to replace. */
 int json_scan(const char *text, size_t size, const struct json_limits *limits,
 	      struct positions *positions, struct buf *ret_marked, struct err *err);
 

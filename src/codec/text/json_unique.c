@@ -11,7 +11,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The name that an object has twice, NULL for none. */
+/* The first duplicate name of an object, NULL for none. */
 static const char *duplicate_name(const struct json_at *object)
 {
 	size_t count = json_count(object), i = 0;

@@ -1,4 +1,4 @@
-/* The check for members that an object has twice (json_limits.unique_names). Called by json_parse. */
+/* The check for duplicate members of an object (json_limits.unique_names). Called by json_parse. */
 #ifndef CODEC_TEXT_JSON_UNIQUE_H
 #define CODEC_TEXT_JSON_UNIQUE_H
 

@@ -1,5 +1,5 @@
-/* A small writer of JSON text with stable bytes: the caller says the order, the same calls give
- * the same text. Writes into a struct buf that the caller owns; its ceiling is checked at the end.
+/* A small writer of JSON text with stable bytes: the caller determines the order, the same calls
+ * give the same text. Writes into a struct buf of the caller; its ceiling is checked at the end.
  * Must not be used to build text that is parsed again in the same process. */
 #ifndef CODEC_TEXT_JSON_WRITE_H
 #define CODEC_TEXT_JSON_WRITE_H
@@ -36,7 +36,7 @@ void json_write_array(struct json_writer *writer, const char *name);
 void json_write_array_line(struct json_writer *writer, const char *name);
 void json_write_array_end(struct json_writer *writer);
 
-/* Bytes that are no UTF-8 become U+FFFD, so that the output is always JSON. */
+/* Bytes that are not UTF-8 become U+FFFD, so that the output is always JSON. */
 void json_write_text(struct json_writer *writer, const char *name, const char *text);
 void json_write_integer(struct json_writer *writer, const char *name, int64_t value);
 void json_write_boolean(struct json_writer *writer, const char *name, bool value);

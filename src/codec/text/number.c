@@ -21,7 +21,7 @@ void number_print(double value, char ret_text[static NUMBER_TEXT_SIZE])
 		snprintf(ret_text, NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
 		return;
 	}
-	/* Byte counts and the like read better as 17179869184 than as 1.7179869184e+10. */
+	/* Byte counts are easier to read as 17179869184 than as 1.7179869184e+10. */
 	if (value == trunc(value) && fabs(value) < 1e15) {
 		snprintf(ret_text, NUMBER_TEXT_SIZE, "%" PRId64, (int64_t)value);
 		return;
@@ -58,7 +58,7 @@ int number_parse(const char *text, double *ret_value)
 	char *end;
 	double value;
 
-	/* strtod takes spaces, hexadecimal and "nan(...)"; here decimals and the proto3 words. */
+	/* strtod accepts spaces, hexadecimal and "nan(...)"; here decimals and the proto3 words. */
 	if (strcmp(text, "NaN") != 0 && strcmp(p, "Infinity") != 0 &&
 	    (p[strspn(p, "0123456789.eE+-")] != '\0' ||
 	     !isdigit((unsigned char)(*p == '.' ? p[1] : *p))))

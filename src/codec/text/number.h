@@ -18,8 +18,8 @@ int number_parse(const char *text, double *ret_value);
 int number_parse_integer(const char *text, int64_t *ret_value);
 
 /* A resource amount of Ray (a double in units) as 1/10000 units, rounded to nearest as Ray's
- * FixedPoint does. For NaN, infinite, negative and too large values *ret_problem says what is
- * wrong ("is NaN", "is negative", ...), the result is 0; else *ret_problem is NULL. */
+ * FixedPoint does. For NaN, infinite, negative and too large values *ret_problem is the problem
+ * ("is NaN", "is negative", ...), the result is 0; else *ret_problem is NULL. */
 int64_t amount_from_double(double value, const char **ret_problem);
 
 #endif

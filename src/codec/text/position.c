@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 
-/* Above it a number in a path is no index. */
+/* A larger number in a path is not an index. */
 #define INDEX_MAX 100000000
 
 /* ---- recording ---- */
@@ -120,7 +120,7 @@ struct step {
 	size_t size, index;
 };
 
-/* After "[": 0, and the path behind "]"; -1: that is no step. */
+/* Reads a step after "[": 0, and the path behind "]"; -1: not a step. */
 static int bracket_step(const char **path, struct step *ret_step)
 {
 	const char *at = *path, *end;
@@ -170,7 +170,7 @@ static bool is_step(const struct step *step, struct place place, size_t index)
 	return strlen(name) == step->size && memcmp(name, step->name, step->size) == 0;
 }
 
-/* From a child on to the last one, or to `end`; json NULL: it is not among them. */
+/* Searches the siblings from `from` to the last one, or to `end`; json NULL: not found. */
 static struct place search(struct positions *positions, const struct step *step, struct place from,
 			   const struct cJSON *end, size_t *index)
 {
@@ -226,7 +226,7 @@ struct position position_find(struct positions *positions, struct place from, co
 	return place_position(positions, from);
 }
 
-/* ---- names that are there twice ---- */
+/* ---- duplicate names ---- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -235,7 +235,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(left->json->string, right->json->string);
 }
 
-/* The second place of the first name that an object has twice; json NULL: there is none. */
+/* The second place of the first duplicate name of an object; json NULL: there is none. */
 static struct place duplicate(const struct positions *positions, struct place object)
 {
 	struct place found = { .json = NULL }, *places;

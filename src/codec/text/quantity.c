@@ -28,7 +28,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "12", "12.", ".5", "1.5"; leading zeros are dropped. Returns what follows, NULL for no number. */
+/* "12", "12.", ".5", "1.5"; leading zeros are dropped. Returns the rest, NULL when it is not a
+ * number. */
 static const char *parse_digits(const char *text, struct decimal *decimal)
 {
 	bool any = false, point = false;

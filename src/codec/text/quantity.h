@@ -10,8 +10,8 @@
 #include "codec/text/json.h"
 #include "core/model/kubernetes.h"
 
-/* 0 and 0 <= *ret_amount <= RESOURCE_AMOUNT_MAX, or -1 and *ret_problem says what is wrong
- * ("is not a quantity", "is negative", "is too large"). */
+/* 0 and 0 <= *ret_amount <= RESOURCE_AMOUNT_MAX, or -1 and *ret_problem is the problem ("is not a
+ * quantity", "is negative", "is too large"). */
 int quantity_parse(const char *text, int64_t *ret_amount, const char **ret_problem);
 
 /* A string or a number of a JSON tree; other types are an error. A value that does not parse gives

@@ -178,7 +178,7 @@ int rfc3339_decode(const struct json_at *at, const char *name, time_ms *ret_time
 	const char *text, *problem;
 
 	if (json_type(&member) == JSON_STRING)
-		text = json_text_value(&member); /* only looked at */
+		text = json_text_value(&member); /* not kept */
 	else if (json_text(at, name, &text))
 		return -1;
 	*ret_time = TIME_NONE;

@@ -9,24 +9,24 @@
 #include "base/memory.h"
 #include "codec/text/yaml_scalar.h"
 
-/* Above this number of members names are looked up in a map. */
+/* Above this number of members names are found by a map. */
 #define FEW_MEMBERS 16
 
 #define CORE_TAG "tag:yaml.org,2002:"
 
-/* A few lines of aliases must not become a tree that fills the memory: what they repeat is bounded by
- * what the text spells out. */
+/* A few lines of aliases must not expand to a tree that fills the memory: repeated values are
+ * bounded by the values that the text spells out. */
 #define ALIASED_ELEMENTS_MAX 10000
 #define ALIASED_BYTES_MAX (1 << 20)
 #define ALIASED_RATIO_MAX 10
 
-/* What a node is worth when an alias repeats it. */
+/* The size that a node adds for each alias that repeats it. */
 struct size {
 	size_t elements, bytes, height;
 };
 
 struct anchor {
-	const struct cJSON *node; /* in the tree that is being built */
+	const struct cJSON *node; /* in the tree in progress */
 	struct size size;
 };
 
@@ -34,13 +34,13 @@ struct yaml {
 	yaml_parser_t parser;
 	yaml_event_t event;
 	bool has_event;
-	struct positions *positions; /* NULL: not wanted */
+	struct positions *positions; /* NULL: not recorded */
 	yaml_mark_t name;            /* of the member whose value comes next, if has_name */
 	bool has_name;
 	const struct json_limits *limits;
 	size_t depth_max, depth;
 	size_t elements, bytes;
-	size_t aliased_elements, aliased_bytes; /* of them, what aliases repeat */
+	size_t aliased_elements, aliased_bytes; /* the part of them that aliases repeat */
 	struct map anchors;                     /* struct anchor, in the arena */
 	struct arena arena;
 	struct err *err;
@@ -109,7 +109,7 @@ static int check_text(struct yaml *yaml)
 	return count_size(yaml, 0, yaml->event.data.scalar.length);
 }
 
-/* The kind that the tag asks for; -1 for an unknown tag, -2 for none. */
+/* The kind of the tag; -1 for an unknown tag, -2 for none. */
 static int tagged_kind(const char *tag)
 {
 	static const struct {
@@ -206,7 +206,7 @@ static int parse_sequence(struct yaml *yaml, struct cJSON *array, size_t *ret_he
 	return 0;
 }
 
-/* The names of one mapping that were there already. */
+/* The names of one mapping so far. */
 struct names {
 	struct map map;
 	size_t count;
@@ -337,8 +337,8 @@ static size_t open_entry(struct yaml *yaml)
 	return positions_open(yaml->positions, mark->line + 1, mark->column + 1);
 }
 
-/* One value; the event at hand is its first, and after it its last. An anchor becomes known when
- * its value is complete, so that no value holds itself. */
+/* One value; the present event is its first, and after the call its last. An anchor becomes known
+ * when its value is complete, so that no value contains itself. */
 static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_height)
 {
 	size_t elements = yaml->elements, bytes = yaml->bytes, entry = open_entry(yaml);
@@ -372,7 +372,7 @@ static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_he
 	return 0;
 }
 
-/* From one document's start to its end; the event at hand is its start. */
+/* From one document's start to its end; the present event is its start. */
 static int parse_document(struct yaml *yaml, struct cJSON **ret_node)
 {
 	AUTO(json_done) struct cJSON *node = NULL;
@@ -454,7 +454,7 @@ void yaml_stream_free(struct yaml_stream *stream)
 	memory_free(stream);
 }
 
-/* Anchors are of one document, and so are the limits. */
+/* Anchors and limits belong to one document. */
 static void forget_document(struct yaml *yaml)
 {
 	map_done(&yaml->anchors);
@@ -495,6 +495,7 @@ int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *
 		return yaml_parse(text, size, limits, ret_json, err);
 	if (json_parse(text, size, limits, ret_json, err) == 0)
 		return 0;
-	/* Flow style YAML begins like JSON; when it is neither, the JSON error says more. */
+	/* YAML in flow style begins like JSON; when the text is neither, the JSON error is more
+	 * useful. */
 	return yaml_parse(text, size, limits, ret_json, &ignored);
 }

@@ -1,7 +1,7 @@
-/* YAML to the same trees as codec/text/json: one document, core schema of YAML 1.2 (a quoted scalar is
- * a string; plain true, null, 12, 0x1f, 1.5, .inf are what they look like; yes and no are strings).
- * The caller owns the tree (json_free). Tags other than the core ones are refused. Member names
- * that are plain numbers or booleans are taken as their text. */
+/* YAML to the same trees as codec/text/json: one document, core schema of YAML 1.2 (a quoted scalar
+ * is a string; plain true, null, 12, 0x1f, 1.5, .inf have their types; yes and no are strings). The
+ * caller owns the tree (json_free). Tags other than the core ones are refused. Member names that
+ * are plain numbers or booleans are read as their text. */
 #ifndef CODEC_TEXT_YAML_H
 #define CODEC_TEXT_YAML_H
 
@@ -10,8 +10,8 @@
 #include "codec/text/json.h"
 #include "codec/text/position.h"
 
-/* Errors name line and column: ERR_INPUT for wrong text, a second document, a member name that is
- * there twice; ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
+/* Errors name line and column: ERR_INPUT for invalid text, a second document, a duplicate member
+ * name; ERR_LIMIT for depth, elements or bytes, counted after aliases are expanded. */
 int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
 	       struct cJSON **ret_json, struct err *err);
 
@@ -24,10 +24,10 @@ struct yaml_stream;
 struct yaml_stream *yaml_stream_new(const char *text, size_t size,
 				    const struct json_limits *limits);
 void yaml_stream_free(struct yaml_stream *stream); /* NULL is fine */
-/* 1: *ret_json is the next document; 0: there is none (any more); -1 as yaml_parse. After 0 and -1 it
- * must not be called again: what follows a mistake cannot be read. limits->bytes is of the text, and of the strings of one
- * document; the other limits are of one document. `positions` (NULL: not wanted) gets where its
- * values stand, or where the error is (codec/text/position). */
+/* 1: *ret_json is the next document; 0: there is none (any more); -1 as yaml_parse. After 0 and -1
+ * it must not be called again: text after an error cannot be read. limits->bytes is of the text,
+ * and of the strings of one document; the other limits are of one document. `positions` (NULL: not
+ * recorded) gets the positions of its values, or of the error (codec/text/position). */
 int yaml_stream_next(struct yaml_stream *stream, struct positions *positions,
 		     struct cJSON **ret_json, struct err *err);
 

@@ -1,4 +1,4 @@
-/* What a plain YAML scalar means in the core schema of YAML 1.2 (yaml.org/spec/1.2.2, 10.3.2).
+/* The value of a plain YAML scalar in the core schema of YAML 1.2 (yaml.org/spec/1.2.2, 10.3.2).
  * Pure; used by codec/text/yaml only. */
 #ifndef CODEC_TEXT_YAML_SCALAR_H
 #define CODEC_TEXT_YAML_SCALAR_H

@@ -17,7 +17,8 @@ static int on_bytes(void *context, unsigned char *bytes, size_t size)
 	return buf_add(context, bytes, size) == 0;
 }
 
-/* An event that was not made is one with nothing in it, which emit refuses; libyaml frees it. */
+/* `made` is 0 when the event could not be initialized: it is not emitted. libyaml frees the
+ * event. */
 static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int made)
 {
 	return made && yaml_emitter_emit(emitter, event);
@@ -34,7 +35,7 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, bool quoted)
 							  YAML_PLAIN_SCALAR_STYLE));
 }
 
-/* Words that no version of YAML takes for a number, a boolean, null or a sign of its syntax. */
+/* Words that every version of YAML reads as a string. */
 static bool is_plain(const char *text)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
