@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 #define CHILD_READ_BYTES 4096
-/* A killed program that does not end by then (it hangs in the kernel) is left alone. */
+/* A killed program that has not ended by then (it hangs in the kernel) is abandoned. */
 #define CHILD_KILL_MS 1000
 
 struct child {
@@ -20,9 +20,9 @@ struct child {
 	struct child_options options;
 	struct buf output;
 	char chunk[CHILD_READ_BYTES];
-	int open_handles; /* of libuv: the memory goes with the last one */
+	int open_handles; /* of libuv: the memory is freed with the last one */
 	bool ended, exited, at_end;
-	struct err failure; /* ERR_NONE: all is well so far */
+	struct err failure; /* ERR_NONE: no failure so far */
 	int64_t exit_status;
 	int signal;
 };
@@ -57,7 +57,7 @@ static void child_finish(struct child *child)
 	child_close(child);
 }
 
-/* The last bytes may come after the end of the program and the other way round. */
+/* Finishes when both the program has ended and its output is complete, in either order. */
 static void child_look(struct child *child)
 {
 	if (child->ended || !child->exited || !child->at_end)
@@ -70,7 +70,7 @@ static void child_look(struct child *child)
 	child_finish(child);
 }
 
-/* `failure` is set: the end of the program is waited for, so that libuv reaps it, but not long. */
+/* `failure` is set: waits a limited time for the end of the program, so that libuv reaps it. */
 static void child_kill(struct child *child)
 {
 	(void)uv_read_stop((uv_stream_t *)&child->pipe);
@@ -138,7 +138,7 @@ static int child_spawn(struct child *child, struct loop *loop)
 		  .data.stream = (uv_stream_t *)&child->pipe },
 		{ .flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO },
 	};
-	/* libuv takes them as execvp does: without const, and writes to none. */
+	/* The arguments as for execvp: without const, but never written. */
 	uv_process_options_t options = {
 		.file = child->options.arguments[0],
 		.args = (char **)(uintptr_t)child->options.arguments,
@@ -148,7 +148,7 @@ static int child_spawn(struct child *child, struct loop *loop)
 		.exit_cb = child_on_exit,
 	};
 
-	/* Not every library opens its sockets so that they end at exec. */
+	/* Not every library opens its sockets with close-on-exec. */
 	(void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	return uv_spawn(loop_uv(loop), &child->process, &options);
 }

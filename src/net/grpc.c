@@ -71,7 +71,7 @@ static int grpc_reader_check_prefix(struct grpc_reader *reader, struct err *err)
 			       "the reply is announced with %zu bytes, more than the "
 			       "ceiling of %zu",
 			       reader->length, reader->message.ceiling_bytes);
-	reader->message.ceiling_bytes = reader->length; /* no room beyond that is made */
+	reader->message.ceiling_bytes = reader->length; /* the message never needs more */
 	return 0;
 }
 

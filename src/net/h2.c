@@ -12,10 +12,10 @@
 
 #define H2_BACKOFF_INITIAL_MS INT64_C(200)
 #define H2_BACKOFF_MAX_MS INT64_C(10000)
-/* Deadlines missed in a row on one connection, although bytes trickle in, that end it. */
+/* Missed deadlines in a row on one connection, although bytes arrive, that end it. */
 #define H2_TIMEOUTS_MAX 3
 
-/* ---- deadlines, back-off, one timer for all of them ---- */
+/* ---- deadlines, backoff, one timer for all of them ---- */
 
 static int64_t h2_session_now(const struct h2_session *session)
 {
@@ -50,7 +50,8 @@ static void h2_session_arm(struct h2_session *session)
 		loop_timer_start(session->timer, next > now ? next - now : 0);
 }
 
-/* Half to all of 200 ms, 400 ms, ... 10 s: the heads of a fleet must not come back in step. */
+/* Half to all of 200 ms, 400 ms, ... 10 s: jitter, so that the heads of a fleet are not reconnected
+ * at the same time. */
 static int64_t h2_backoff_ms(unsigned failures)
 {
 	int64_t step = H2_BACKOFF_INITIAL_MS;
@@ -66,8 +67,8 @@ static int64_t h2_backoff_ms(unsigned failures)
 
 static void h2_session_connect(struct h2_session *session);
 
-/* The connection is gone, and its calls with it. Those that waited for the end of a connection
- * that had been good (the peer said GOAWAY) get the next one. */
+/* Called when the connection was lost with its calls. Calls that waited for the end of a good
+ * connection (the peer sent GOAWAY) get the next one. */
 static void h2_session_lost(struct h2_session *session, const struct err *err)
 {
 	bool good = session->good && err->kind != ERR_LIMIT, waiting = false;
@@ -91,8 +92,8 @@ static void h2_session_lost(struct h2_session *session, const struct err *err)
 		h2_session_connect(session);
 }
 
-/* In the words of the call that was late, if one was: until the next connection each call is told the
- * same, and who tells what has changed would otherwise tell two texts by turns. */
+/* Uses the text of the late call, if there was one: until the next connection all calls then fail
+ * with the same text, so that a log of changed texts does not alternate between two. */
 static void h2_session_drop(struct h2_session *session)
 {
 	struct err err;
@@ -209,7 +210,7 @@ static void h2_session_connect(struct h2_session *session)
 		h2_session_lost(session, &err);
 }
 
-/* Gives a pending call its connection, or its failure. */
+/* Assigns a connection to a pending call, or fails it. */
 static void h2_call_place(struct h2_call *call)
 {
 	struct h2_session *session = call->session;
@@ -220,7 +221,8 @@ static void h2_call_place(struct h2_call *call)
 		h2_call_submit(call, h2_session_now(session));
 		h2_connection_flush(session->connection);
 	} else if (!session->connection && wait_ms > 0) {
-		/* Without the time that is left: who tells what has changed would tell it each second. */
+		/* Without the time that is left: a log of changed texts would otherwise log it each
+		 * second. */
 		err_set(&err, session->last_kind, "%s", session->last_text);
 		h2_call_finish(call, &err);
 	} else if (!session->connection) {
@@ -245,7 +247,7 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 			ping = true;
 		}
 	}
-	session->timeouts += late; /* once for calls that were made together */
+	session->timeouts += late; /* once for calls that were started together */
 	if (silent || session->timeouts >= H2_TIMEOUTS_MAX) {
 		h2_session_drop(session);
 	} else if (session->connection && ping) {

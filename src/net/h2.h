@@ -1,14 +1,14 @@
-/* Unary gRPC calls to one peer: an HTTP/2 session that connects when a call needs it.
- * The caller owns the session; the session owns its calls and its one connection at a time, and
- * does the reconnecting: after a failure it waits (200 ms, doubling to 10 s, with jitter), and
- * calls that come before the wait is over fail with the last reason. A connection that had been
- * good is replaced at once, unless its peer flooded it (ERR_LIMIT): then the wait grows as well.
- * Must not be used for streaming calls, nor from a second thread.
+/* Unary gRPC calls to one peer: an HTTP/2 session that connects when a call needs it. The caller
+ * owns the session; the session owns its calls and its one connection at a time, and reconnects:
+ * after a failure it waits (200 ms, doubling to 10 s, with jitter), and calls that start before the
+ * wait is over fail with the last reason. A connection that had been good is replaced at once,
+ * unless its peer flooded it (ERR_LIMIT): then the wait grows as well. Must not be used for
+ * streaming calls, nor from a second thread.
  *
  * A half-open connection is noticed by its calls: a call that reaches its deadline without one byte
- * having come since it was made ends the connection. Halfway the session sends a PING, whose answer
- * keeps a slow but living peer connected; at most one in H2_PING_INTERVAL_MS, because a gRPC
- * server ends a connection that pings more often (Ray: one per minute). */
+ * received since its start ends the connection. Halfway the session sends a PING, whose answer
+ * keeps a slow but live peer connected; at most one in H2_PING_INTERVAL_MS, because a gRPC server
+ * ends a connection that pings more often (Ray: one per minute). */
 #ifndef NET_H2_H
 #define NET_H2_H
 
@@ -27,9 +27,9 @@ struct loop;
 
 #define H2_REPLY_CEILING_BYTES ((size_t)64 << 20)
 #define H2_REQUEST_CEILING_BYTES ((size_t)16 << 20)
-/* Bytes that bring no call forward (h2_connection.h): in one go, which covers what is on its way when a
- * call is reset (the window, 1 MiB), and in the long run. A GCS sends less than 1 kB of them for a call,
- * and 9 bytes for each 16 KiB of a reply. */
+/* Bytes that do not advance any call (h2_connection.h): burst, which covers the data in flight when
+ * a call is reset (the window, 1 MiB), and long-term rate. A GCS sends less than 1 kB of them for a
+ * call, and 9 bytes for each 16 KiB of a reply. */
 #define H2_WASTE_BURST_BYTES (INT64_C(2) << 20)
 #define H2_WASTE_BYTES_PER_SECOND (INT64_C(64) << 10)
 #define H2_CONNECT_TIMEOUT_MS INT64_C(5000)
@@ -47,8 +47,8 @@ struct h2_config {
 struct h2_session *h2_session_new(struct loop *loop, const struct h2_config *config);
 /* Open calls end without a callback; allowed inside one. NULL is fine. */
 void h2_session_free(struct h2_session *session);
-/* The number of the present connection, another one for each; 0 when there is none. What is true
- * of one connection only (the peer's identity) goes stale with it. */
+/* The number of the present connection, unique for each; 0 when there is none. Data that is valid
+ * for one connection only (the peer's identity) becomes stale with it. */
 uint64_t h2_session_generation(const struct h2_session *session);
 /* "Closed", "Connecting", "Handshake", "Open": for logs. */
 const char *h2_session_state_name(const struct h2_session *session);
@@ -67,20 +67,21 @@ struct h2_request {
 	int64_t timeout_ms;          /* 1 to H2_TIMEOUT_MAX_MS; also sent as grpc-timeout */
 	size_t reply_ceiling_bytes;  /* of this reply; 0: the session's, which holds in any case */
 	struct budget *reply_budget; /* charged with its bytes as they come; NULL: none */
-	/* Asked when there is a connection and the request would leave, which may be long after the
-	 * start. NULL: it may; else why not: nothing is sent, and the call ends with ERR_RETRY "not
-	 * sent, <why>". */
+	/* Called when there is a connection and the request would be sent, which may be long after
+	 * the start. NULL: it may; else why not: nothing is sent, and the call ends with ERR_RETRY
+	 * "not sent, <why>". */
 	const char *(*may_send)(void *context); /* may be NULL */
 	void *may_send_context;
 };
 
 /* How a call ended. The pointers are valid until the callback returns. */
 struct h2_reply {
-	int grpc_status;          /* enum grpc_status; GRPC_NONE when none came */
+	int grpc_status;          /* enum grpc_status; GRPC_NONE when none was received */
 	const char *grpc_message; /* decoded; "" */
 	const void *message;      /* the whole message when err is NULL */
 	size_t size;
-	/* Its bytes; a caller that keeps them moves the buffer, with its reference of the budget. */
+	/* Its bytes; a caller that keeps them moves the buffer, with its reference to the
+	 * budget. */
 	struct buf *body;
 };
 
@@ -90,7 +91,7 @@ struct h2_reply {
 typedef void h2_done(void *context, const struct h2_reply *reply, const struct err *err);
 
 /* Never fails in the call: every end is one callback on a later turn of the loop, at the latest
- * when the timeout is over. Never NULL. */
+ * after the timeout. Never NULL. */
 struct h2_call *h2_call_start(struct h2_session *session, const struct h2_request *request,
 			      h2_done *done, void *context);
 /* Ends a call without its callback. Not after its callback was called. */

@@ -126,7 +126,7 @@ static ssize_t h2_on_body(nghttp2_session *unused, int32_t stream_id, uint8_t *d
 	return (ssize_t)size;
 }
 
-/* Finishes a call that must not leave (any more). */
+/* Finishes a call that must not be sent (any more). */
 static bool h2_call_is_refused(struct h2_call *call)
 {
 	const char *why = call->may_send ? call->may_send(call->may_send_context) : NULL;
@@ -262,7 +262,7 @@ void h2_call_expire(struct h2_call *call)
 	h2_call_finish(call, &err);
 }
 
-/* Out of the list before its callback, so that nothing can cancel it there. */
+/* Unlinked before its callback, so that it cannot be cancelled there. */
 void h2_call_deliver(struct h2_call *call)
 {
 	AUTO(h2_reader_done) struct grpc_reader reader = call->reader;

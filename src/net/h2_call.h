@@ -40,7 +40,7 @@ struct h2_call {
 	struct grpc_reader reader;
 	struct buf grpc_message;
 	int grpc_status, http_status;
-	enum err_kind err_kind; /* ERR_NONE: went well */
+	enum err_kind err_kind; /* ERR_NONE: success */
 	char *err_text;
 };
 
@@ -52,42 +52,42 @@ struct h2_session {
 	struct h2_tls *tls;
 	size_t reply_ceiling_bytes;
 	struct h2_connection *connection; /* NULL: none */
-	struct token_bucket waste;        /* bytes that bring no call forward, of all connections */
+	struct token_bucket waste;        /* bytes that do not advance any call */
 	uint64_t generation;
 	int64_t connect_deadline_ms;
-	int64_t ping_ms;   /* when the last PING went out on this connection */
-	bool good;         /* this connection has brought a reply */
+	int64_t ping_ms;   /* when the last PING was sent on this connection */
+	bool good;         /* this connection has delivered a reply */
 	unsigned timeouts; /* in a row, on this connection */
-	unsigned failures; /* connections in a row that brought no reply */
+	unsigned failures; /* connections in a row without a reply */
 	int64_t next_connect_ms;
 	enum err_kind last_kind; /* why the last connection ended */
 	char *last_text;
 	char *late_text;       /* of the last call of this connection that was late; NULL: none */
 	struct h2_call *calls; /* oldest first */
-	bool *freed;           /* set when the session goes while its callbacks run */
+	bool *freed;           /* set when the session is freed while its callbacks run */
 };
 
 /* Fills the call from the request; the session puts it into its list. */
 struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request *request,
 			    int64_t now_ms, h2_done *done, void *context);
-/* Takes it out of the session's list. */
+/* Unlinks it from the session's list and frees it. */
 void h2_call_free(struct h2_call *call);
-/* Its callback is due with this error (kind ERR_NONE: it went well). Only the first end counts. */
+/* Makes its callback due with this error (kind ERR_NONE: success). Only the first call counts. */
 void h2_call_finish(struct h2_call *call, const struct err *err);
-/* Opens its stream; a call that gets none is finished. */
+/* Opens its stream; a call without a stream is finished. */
 void h2_call_submit(struct h2_call *call, int64_t now_ms);
 /* Its deadline has passed. */
 void h2_call_expire(struct h2_call *call);
-/* A call under way for which not one byte has come since it was made. */
+/* A call in flight without one byte received since its start. */
 bool h2_call_is_silent(const struct h2_call *call);
 /* Frees the finished call and calls its callback, which may free the session. */
 void h2_call_deliver(struct h2_call *call);
 
-/* Pieces of its reply. data: -1 when the call is finished by it. */
+/* Pieces of its reply. data: -1 when this piece finishes the call. */
 void h2_call_header(struct h2_call *call, const char *name, size_t name_size, const char *value,
 		    size_t value_size);
 int h2_call_data(struct h2_call *call, const void *data, size_t size);
-/* The stream is over in order: 0, or -1 with what was wrong. */
+/* The stream ended in order: 0, or -1 with the error. */
 int h2_call_conclude(const struct h2_call *call, struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "net/loop.h"
 
 #define H2_READ_BYTES 65536
-#define H2_READS_MAX 2 /* one after the other, before other sockets have their turn */
+#define H2_READS_MAX 2 /* in a row, before other sockets have their turn */
 #define H2_TLS_READ_BYTES 16384
 #define H2_WRITE_STEP_BYTES 65536u
 
@@ -24,14 +24,14 @@ struct h2_connection {
 	struct h2_frames frames;
 	struct h2_tls_link *tls; /* NULL: plain text */
 	enum h2_state state;
-	char *writing; /* bytes of write_request, NULL when none is under way */
+	char *writing; /* bytes of write_request, NULL when none is in flight */
 	int64_t last_read_ms;
 	struct token_bucket *waste;
 	unsigned full_reads; /* in a row, each as large as the buffer */
 };
 
 /* One thread reads one socket after the other: all connections share the buffer, so that an idle
- * one has none. */
+ * connection uses no memory for it. */
 static char h2_read_bytes[H2_READ_BYTES];
 
 const char *h2_state_name(enum h2_state state)
@@ -119,8 +119,8 @@ static void h2_connection_on_written(uv_write_t *request, int status)
 		h2_connection_flush(connection);
 }
 
-/* Takes the bytes over. At most one write waits for the socket; while it does, nghttp2 keeps what
- * comes after it (and gives up on a peer that floods it with what must be answered). */
+/* Takes ownership of the bytes. At most one write waits for the socket; while it does, nghttp2
+ * queues further frames (and fails when a peer floods it with frames that require an answer). */
 static int h2_connection_send(struct h2_connection *connection, char *bytes, size_t size)
 {
 	uv_buf_t all = uv_buf_init(bytes, (unsigned)size);
@@ -251,7 +251,7 @@ static int h2_connection_input_tls(struct h2_connection *connection, const void 
 		int done = h2_tls_link_handshake(connection->tls, err);
 		struct err unsent;
 
-		/* Also after a failure: the alert tells the server why. */
+		/* Also after a failure: the alert tells the server the reason. */
 		if (done <= 0) {
 			unsent = *err;
 			if (h2_connection_send_tls(connection) < 0)
@@ -296,7 +296,7 @@ static void h2_connection_read_done(struct h2_connection *connection, int status
 	connection->frames.events->read_end(connection->frames.owner);
 }
 
-/* -1: of the `size` bytes that were read too many brought no call forward. */
+/* -1: too many of the `size` bytes did not advance any call. */
 static int h2_connection_charge(struct h2_connection *connection, size_t size, struct err *err)
 {
 	struct h2_frames *frames = &connection->frames;
@@ -343,8 +343,8 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 	h2_connection_read_done(connection, status, &err);
 }
 
-/* libuv reads up to 32 times for one poll event. Without room it stops (UV_ENOBUFS), and reads on in the
- * next turn of the loop, after the other sockets. */
+/* libuv reads up to 32 times for one poll event. Without room it stops (UV_ENOBUFS), and continues
+ * in the next turn of the loop, after the other sockets. */
 static void h2_connection_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_bytes)
 {
 	struct h2_connection *connection = handle->data;

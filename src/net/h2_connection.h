@@ -1,11 +1,11 @@
-/* One HTTP/2 client connection: socket, TLS and nghttp2 session. Used by net/h2 alone.
- * Made by h2_connection_open, ended by h2_connection_close, which may be called from everywhere but
- * the events header, data and stream_end; its memory goes when the loop has closed the socket.
- * Must not know calls, deadlines or gRPC: a stream is the pointer that h2 submitted it with.
+/* One HTTP/2 client connection: socket, TLS and nghttp2 session. Used by net/h2 alone. Created by
+ * h2_connection_open, ended by h2_connection_close, which may be called from everywhere but the
+ * events header, data and stream_end; its memory is freed when the loop has closed the socket. Must
+ * not know calls, deadlines or gRPC: a stream is the pointer that h2 submitted it with.
  *
- * Bytes that bring no call forward are counted, whatever they are: frames that need no answer, empty
- * DATA, DATA of streams that were reset, header fields, framing, TLS records. A peer that sends too many
- * loses the connection (ERR_LIMIT). One frame has 9 bytes or more, so this bounds frames, too. */
+ * All bytes that do not advance any call are counted: frames that need no answer, empty DATA, DATA
+ * of streams that were reset, header fields, framing, TLS records. A peer that sends too many loses
+ * the connection (ERR_LIMIT). One frame has 9 bytes or more, so this bounds frames, too. */
 #ifndef NET_H2_CONNECTION_H
 #define NET_H2_CONNECTION_H
 
@@ -24,7 +24,7 @@ struct token_bucket;
 enum h2_state { H2_CLOSED = 0, H2_CONNECTING, H2_HANDSHAKE, H2_OPEN };
 const char *h2_state_name(enum h2_state state); /* "Closed", "Connecting", ... */
 
-/* header, data and stream_end come in the middle of a read: they may only take notes. */
+/* header, data and stream_end are called during a read: they may only record data. */
 struct h2_connection_events {
 	void (*opened)(void *owner);
 	void (*header)(void *owner, void *stream, const char *name, size_t name_size,
@@ -32,14 +32,15 @@ struct h2_connection_events {
 	int (*data)(void *owner, void *stream, const void *data, size_t size); /* -1: reset it */
 	/* complete: the server ended the stream in order; else it was reset with error_code. */
 	void (*stream_end)(void *owner, void *stream, bool complete, uint32_t error_code);
-	void (*read_end)(void *owner); /* all that came is noted; the last event of a read */
-	/* The connection failed and is closed already. May come from submit and flush, too. */
+	void (*read_end)(void *owner); /* the last event of a read */
+	/* The connection failed and is closed already. Also called from submit and flush. */
 	void (*lost)(void *owner, const struct err *err);
 };
 
-/* host: a numeric IPv4 or IPv6 address. waste: pays for bytes that bring no call forward; the owner's,
- * so that another connection does not start with a full one. NULL with err (ERR_INPUT: no address; ERR_RETRY: no socket).
- * tls may be NULL. Nothing is called back before the loop turns. */
+/* host: a numeric IPv4 or IPv6 address. waste: token bucket for bytes that do not advance any call;
+ * the owner's, so that another connection does not start with a full one. NULL with err (ERR_INPUT:
+ * invalid address; ERR_RETRY: no socket). tls may be NULL. No event is called before the loop
+ * turns. */
 struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,
 					 struct h2_tls *tls, struct token_bucket *waste,
 					 const struct h2_connection_events *events, void *owner,
@@ -47,15 +48,15 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 void h2_connection_close(struct h2_connection *connection); /* no more events; NULL is fine */
 
 enum h2_state h2_connection_state(const struct h2_connection *connection);
-bool h2_connection_accepts(const struct h2_connection *connection); /* open, and no GOAWAY came */
-/* Monotonic; INT64_MIN: nothing came yet. */
+bool h2_connection_accepts(const struct h2_connection *connection); /* open, without GOAWAY */
+/* Monotonic; INT64_MIN: no byte received. */
 int64_t h2_connection_last_read_ms(const struct h2_connection *connection);
 
-/* The body is what `body` reads for `stream`. A stream id, or -1: no more streams here. The caller
- * flushes when it has submitted all that it has. */
+/* `body` reads the body of `stream`. A stream id, or -1: no more streams on this connection. The
+ * caller flushes after its last submit. */
 int32_t h2_connection_submit(struct h2_connection *connection, const nghttp2_nv *headers,
 			     size_t count, const nghttp2_data_provider *body, void *stream);
-/* No more events of this stream; the server is told. */
+/* No more events of this stream; sends RST_STREAM to the server. */
 void h2_connection_reset(struct h2_connection *connection, int32_t stream_id);
 void h2_connection_ping(struct h2_connection *connection);
 void h2_connection_flush(struct h2_connection *connection);

@@ -68,7 +68,7 @@ static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, voi
 	if (!stream)
 		return 0;
 	frames->events->stream_end(frames->owner, stream, true, 0);
-	/* The server answered without having read all: the rest is not sent. */
+	/* The server answered without having read the whole body: the rest is not sent. */
 	if (nghttp2_session_get_stream_local_close(session, frame->hd.stream_id) == 0)
 		h2_frames_reset(session, frame->hd.stream_id);
 	else

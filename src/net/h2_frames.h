@@ -15,10 +15,10 @@ struct h2_frames {
 	nghttp2_session *session;
 	const struct h2_connection_events *events;
 	void *owner;
-	bool goaway; /* the peer takes no more streams */
-	char *why;   /* what nghttp2, or the peer with GOAWAY, had to say; NULL */
-	/* Counted since h2_connection looked last: bytes of messages that a stream took, and bytes of
-	 * header fields, as they are after HPACK. */
+	bool goaway; /* the peer accepts no more streams */
+	char *why;   /* error text of nghttp2, or of the peer's GOAWAY; NULL */
+	/* Counted since h2_connection read them last: bytes of messages that a stream consumed, and
+	 * bytes of header fields after HPACK decoding. */
 	size_t taken_bytes, header_bytes;
 };
 
@@ -27,9 +27,9 @@ void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events 
 void h2_frames_done(struct h2_frames *frames);
 /* Submits the settings that every connection starts with. */
 void h2_frames_greet(struct h2_frames *frames);
-/* Events come from inside. -1: these bytes end the connection. */
+/* Calls the events. -1: these bytes end the connection. */
 int h2_frames_input(struct h2_frames *frames, const void *data, size_t size, struct err *err);
-/* Nothing is to be read or written any more: 0, or -1 with the reason. */
+/* The session neither reads nor writes any more: 0, or -1 with the reason. */
 int h2_frames_check(const struct h2_frames *frames, struct err *err);
 
 #endif

@@ -31,8 +31,8 @@ struct h2_tls_link {
 
 /* ---- the two ends of a link ---- */
 
-/* OpenSSL's own memory BIO keeps the largest buffer it ever had for each connection; this one
- * reads where the socket's bytes already are. */
+/* OpenSSL's own memory BIO keeps the largest buffer it ever had for each connection; this one reads
+ * the socket's bytes in place. */
 static int h2_tls_bio_read(BIO *bio, char *data, size_t size, size_t *ret_size)
 {
 	struct h2_tls_link *link = BIO_get_data(bio);
@@ -88,7 +88,7 @@ static int h2_tls_no_password(char *ret_text, int size, int writing, void *conte
 	(void)size;
 	(void)writing;
 	(void)context;
-	return -1; /* an encrypted key is an error, never a question on the terminal */
+	return -1; /* an encrypted key is an error, never a prompt on the terminal */
 }
 
 static const char *h2_tls_reason(void)
@@ -253,7 +253,7 @@ bool h2_tls_matches(const struct h2_tls *tls, const char *cert_pem, const char *
 	return memcmp(tls->digest, digest, sizeof(digest)) == 0;
 }
 
-/* ---- a link ---- */
+/* ---- one link ---- */
 
 struct h2_tls_link *h2_tls_link_new(struct h2_tls *tls, const char *host)
 {
@@ -266,7 +266,7 @@ struct h2_tls_link *h2_tls_link_new(struct h2_tls *tls, const char *host)
 	CHECK(link->ssl && bio);
 	BIO_set_data(bio, link);
 	BIO_set_init(bio, 1);
-	SSL_set_bio(link->ssl, bio, bio); /* takes the one reference for both */
+	SSL_set_bio(link->ssl, bio, bio); /* passes the one reference for both */
 	SSL_set_connect_state(link->ssl);
 	CHECK(X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(link->ssl), host));
 	return link;
@@ -310,7 +310,7 @@ static bool h2_tls_is_refusal(unsigned long code)
 	}
 }
 
-/* 0: nothing is wrong, more bytes are wanted. */
+/* 0: no error, more bytes are needed. */
 static int h2_tls_link_result(struct h2_tls_link *link, int result, struct err *err)
 {
 	int error = SSL_get_error(link->ssl, result);

@@ -20,25 +20,26 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 			  struct err *err);
 struct h2_tls *h2_tls_reference(struct h2_tls *tls); /* returns tls; NULL is fine */
 void h2_tls_release(struct h2_tls *tls);             /* NULL is fine */
-/* Made from the same bytes. */
+/* True when it was made from the same bytes. */
 bool h2_tls_matches(const struct h2_tls *tls, const char *cert_pem, const char *key_pem,
 		    const char *ca_pem);
 
-/* One connection's TLS, without its socket: bytes go in and out by these calls. host: the numeric
- * address that the server's certificate must carry. Between the calls it keeps no buffers. */
+/* One connection's TLS, without its socket: bytes are passed in and out by these calls. host:
+ * the numeric address that the server's certificate must contain. Keeps no buffers between the
+ * calls. */
 struct h2_tls_link *h2_tls_link_new(struct h2_tls *tls, const char *host);
 void h2_tls_link_free(struct h2_tls_link *link); /* NULL is fine */
 
-/* The bytes that came from the socket: read by the calls below, and used up when they say that
- * they want more. They must stay where they are until then. */
+/* Passes bytes that were read from the socket: the calls below consume them, and return 0 when they
+ * need more. They must not be moved until then. */
 void h2_tls_link_feed(struct h2_tls_link *link, const void *data, size_t size);
-/* 1 done, 0 wants more bytes, -1 failed: ERR_DENIED for a certificate that one side refuses, else
+/* 1 done, 0 needs more bytes, -1 failed: ERR_DENIED for a certificate that one side refuses, else
  * ERR_RETRY (not TLS, closed). */
 int h2_tls_link_handshake(struct h2_tls_link *link, struct err *err);
-/* Decrypted bytes: above 0 how many, 0 wants more bytes, -1 failed or closed by the server. */
+/* Decrypted bytes: above 0 the count, 0 needs more bytes, -1 failed or closed by the server. */
 long h2_tls_link_read(struct h2_tls_link *link, void *ret_data, size_t size, struct err *err);
 int h2_tls_link_write(struct h2_tls_link *link, const void *data, size_t size, struct err *err);
-/* What must go to the socket; the caller takes it out (buf_steal or buf_clear). */
+/* The bytes to write to the socket; the caller removes them (buf_steal or buf_clear). */
 struct buf *h2_tls_link_output(struct h2_tls_link *link);
 
 #endif

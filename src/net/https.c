@@ -15,10 +15,10 @@
 
 /* libcurl must not be called from inside its own callbacks, and a user may start and cancel
  * requests there. So `inside` is raised around each call that can call back, starts wait as QUEUED,
- * cancels only mark, and https_settle does the rest when curl has returned.
- * No on_done runs inside https_start: a chain of requests must not recurse. */
+ * cancels only mark, and https_settle does the rest when curl has returned. on_done never runs
+ * inside https_start: a chain of requests must not recurse. */
 enum https_state {
-	HTTPS_QUEUED = 1, /* not yet given to curl */
+	HTTPS_QUEUED = 1, /* not yet passed to curl */
 	HTTPS_ACTIVE,
 	HTTPS_BROKEN, /* could not be set up: reported in the next turn */
 	HTTPS_DONE,   /* on_done runs */
@@ -44,7 +44,7 @@ struct https_request {
 	size_t header_bytes;
 	int64_t retry_after_ms;
 	struct buf body;
-	struct err stop; /* why we ourselves ended it */
+	struct err stop; /* why this module ended it */
 };
 
 struct https_socket {
@@ -84,7 +84,7 @@ static void https_request_free(struct https_request *request)
 	memory_free(request);
 }
 
-/* What curl's result means for the caller. */
+/* Converts curl's result to an error of the caller. */
 static void https_error(const struct https_request *request, CURLcode code, struct err *err)
 {
 	const char *detail = request->easy.error[0] ? request->easy.error :
@@ -384,7 +384,7 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 	return 0;
 }
 
-/* libcurl: the connection is up, the request leaves now. */
+/* libcurl: the connection is up, and the request is about to be sent. */
 static int https_on_send(void *context, char *peer, char *own, int peer_port, int own_port)
 {
 	struct https_request *request = context;
@@ -403,7 +403,8 @@ static int https_on_send(void *context, char *peer, char *own, int peer_port, in
 	return CURL_PREREQFUNC_ABORT;
 }
 
-/* The deadlines that curl does not know: first byte and stall. Also reports what is BROKEN. */
+/* The deadlines that curl does not have: first byte and stall. Also reports requests that are
+ * BROKEN. */
 static void https_on_timer(void *context)
 {
 	struct https_request *request = context;

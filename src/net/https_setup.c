@@ -10,7 +10,7 @@
 #define HTTPS_KEEPALIVE_IDLE_S 15L
 #define HTTPS_KEEPALIVE_INTERVAL_S 5L
 
-/* A setopt that is refused is a fault of the build of libcurl: reported, never ignored. */
+/* A setopt that is refused is a fault of the libcurl build: reported, never ignored. */
 #define HTTPS_SET(easy, option, value)                                                             \
 	do {                                                                                       \
 		CURLcode code_ = curl_easy_setopt((easy)->curl, (option), (value));                \
@@ -28,7 +28,7 @@ char *https_origin(const char *url)
 	return memory_strndup(url, size);
 }
 
-/* A line end inside a header (a token file with two lines) would smuggle in another header. */
+/* A line end inside a header (a token file with two lines) would inject another header. */
 static int https_add_header(struct https_easy *easy, const char *name, const char *value,
 			    struct err *err)
 {
@@ -74,7 +74,7 @@ static int https_set_request(struct https_easy *easy, const struct https_call *c
 {
 	bool plain = call->allow_plain && strncmp(call->url, "http://", 7) == 0;
 
-	/* curl would tell it by the same code as an answer that is no HTTP. */
+	/* curl has the same error code for this as for an answer that is not HTTP. */
 	if (!plain && strncmp(call->url, "https://", 8) != 0)
 		return err_set(err, ERR_FATAL, "the address must begin with https://");
 	HTTPS_SET(easy, CURLOPT_PROTOCOLS_STR, plain ? "http" : "https");
@@ -120,7 +120,7 @@ static int https_set_pem(struct https_easy *easy, CURLoption option, const char 
 	return 0;
 }
 
-/* Asks for and verifies `name` while the connection goes to the host of the URL. */
+/* SNI and verification use `name`, while the connection is made to the host of the URL. */
 static int https_set_server_name(struct https_easy *easy, const struct https_call *call,
 				 const char *name, struct err *err)
 {
@@ -171,8 +171,8 @@ static int https_set_tls(struct https_easy *easy, const struct https_call *call,
 		HTTPS_SET(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 	}
 	if (tls->ca_pem && *tls->ca_pem) {
-		/* The blob replaces CAINFO only; Debian's libcurl would still trust all of
-		 * /etc/ssl/certs beside it. */
+		/* The blob replaces CAINFO only; Debian's libcurl would also trust all of
+		 * /etc/ssl/certs. */
 		HTTPS_SET(easy, CURLOPT_CAPATH, (char *)NULL);
 	}
 	if (https_set_pem(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem, err) < 0 ||
@@ -203,7 +203,7 @@ int https_easy_distrust(struct https_easy *easy, int64_t since_ms, struct err *e
 {
 	long seconds = (long)(since_ms / MS_PER_SECOND);
 
-	/* libcurl closes what idled for more than so many whole seconds, 0 is no limit. */
+	/* libcurl closes connections that idled for more whole seconds than this; 0 means no limit. */
 	if (seconds < 2)
 		HTTPS_SET(easy, CURLOPT_FRESH_CONNECT, 1L);
 	else if (seconds <= HTTPS_IDLE_MAX_S)

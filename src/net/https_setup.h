@@ -20,7 +20,7 @@ struct https_easy {
  * the struct must not move in between. */
 int https_easy_init(struct https_easy *easy, const struct https_call *call, const char *user_agent,
 		    struct err *err);
-/* Lets it go over no connection that has idled since before since_ms ago. -1 with ERR_FATAL. */
+/* Prevents the use of connections that have idled since before since_ms ago. -1 with ERR_FATAL. */
 int https_easy_distrust(struct https_easy *easy, int64_t since_ms, struct err *err);
 void https_easy_done(struct https_easy *easy);
 

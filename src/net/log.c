@@ -55,7 +55,7 @@ static void log_add_byte(struct buf *line, unsigned char byte)
 		(void)buf_add_char(line, (char)byte);
 }
 
-/* A JSON string; bytes that are no UTF-8 become U+FFFD, what is too long ends in "...". */
+/* A JSON string; bytes that are not UTF-8 become U+FFFD, a text that is too long ends in "...". */
 static void log_add_string(struct buf *line, const char *text)
 {
 	size_t size = strnlen(text, LOG_VALUE_MAX_BYTES + 1);
@@ -131,7 +131,7 @@ void log_write(enum log_level level, const char *message, ...)
 		log_add_string(&line, key);
 		(void)buf_add_char(&line, ':');
 		log_add_string(&line, value ? value : "");
-		/* Keep the line valid JSON: a pair that does not fit is left out, and the rest. */
+		/* Keeps the line valid JSON: drops a pair that does not fit, and those after it. */
 		if (line.overflowed || line.size + 3 > LOG_LINE_MAX_BYTES) {
 			line.size = before;
 			line.overflowed = false;

@@ -19,7 +19,7 @@ void log_write(enum log_level level, const char *message, ...) __attribute__((se
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 
-/* Remembers the last error text of one thing, so that it is logged once. Owner frees. */
+/* Remembers the last error text of one source, so that it is logged once. The owner frees it. */
 struct log_repeat {
 	char *text; /* NULL: no error now */
 	uint64_t count;

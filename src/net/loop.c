@@ -32,8 +32,8 @@ struct loop_signal {
 	void *context;
 };
 
-/* libuv reads only the monotonic clock. The wall clock is that plus an offset, so that both
- * stand still during a turn and agree; a step of the wall clock is seen in the next turn. */
+/* libuv reads only the monotonic clock. The wall clock is that plus an offset, so that both are
+ * constant during a turn and agree; a step of the wall clock is seen in the next turn. */
 static void loop_read_wall(struct loop *loop)
 {
 	struct timespec now;
@@ -43,7 +43,7 @@ static void loop_read_wall(struct loop *loop)
 			       (int64_t)(uv_hrtime() / 1000000);
 }
 
-/* Callbacks of sockets run before the check handle, those of timers after it: so a turn is what lies
+/* Callbacks of sockets run before the check handle, those of timers after it: so a turn is the time
  * between two waits, less the time waited. */
 static void loop_count_turn(struct loop *loop)
 {
@@ -110,9 +110,9 @@ void loop_free(struct loop *loop)
 	(void)work_stop(loop, INT64_MAX);
 	uv_close((uv_handle_t *)&loop->before_poll, NULL);
 	uv_close((uv_handle_t *)&loop->after_poll, NULL);
-	/* Runs the close callbacks of what was freed before; the first run does nothing after a
-	 * loop_stop that nobody saw. A handle that is still open (a leak of the caller) makes
-	 * uv_loop_close fail. */
+	/* Runs the close callbacks of handles that were freed before; the first run does nothing
+	 * after a loop_stop that was not processed. A handle that is still open (a leak of the
+	 * caller) makes uv_loop_close fail. */
 	(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
 	(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
 	CHECK(uv_loop_close(&loop->uv) == 0);

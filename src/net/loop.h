@@ -1,7 +1,7 @@
-/* The one event loop of the program: timers, signals, and "now", read once per turn.
- * The loop owns its timers' handles; whoever makes a timer frees it. Callbacks run on the
- * loop's thread, must not block, and must not free the object they were called on.
- * libuv stays behind this header, except for the modules of net/. */
+/* The one event loop of the program: timers, signals, and "now", read once per turn. The loop owns
+ * its timers' handles; the creator of a timer frees it. Callbacks run on the loop's thread, must
+ * not block, and must not free the object they were called on. libuv is used only behind this
+ * header, except for the modules of net/. */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
@@ -23,13 +23,14 @@ void loop_stop(struct loop *loop); /* callable from a callback */
 void loop_free(struct loop *loop); /* after loop_run returned; all timers must be freed before */
 
 time_ms loop_wall(const struct loop *loop);         /* wall clock at the start of this turn */
-int64_t loop_monotonic_ms(const struct loop *loop); /* never goes back; deadlines use this */
-/* Read now, in the middle of a turn, for who must not act on a time that has passed since the turn
- * began (a stopped process). Goes on while the machine sleeps; not comparable with the above. */
+int64_t loop_monotonic_ms(const struct loop *loop); /* never decreases; deadlines use this */
+/* Read at the time of the call, in the middle of a turn, for code that must not act on a time that
+ * has passed since the turn began (a stopped process). Continues while the machine sleeps; not
+ * comparable with the above. */
 int64_t loop_boot_ms(void);
 
-/* The monotonic clock as it is now, in microseconds from any start: to measure how long something
- * took within a turn. Nothing is decided by it. */
+/* The present monotonic clock, in microseconds from any start: to measure durations within a turn.
+ * Not for decisions. */
 int64_t loop_precise_us(void);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
@@ -42,11 +43,12 @@ struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback
 				    void *context);
 void loop_signal_free(struct loop_signal *signal);
 
-/* The longest turn since the start: from one wait for the next event to the next wait, all callbacks in
- * between. Nothing else goes on in that time. Not counted before the first wait. */
+/* The longest turn since the start: from one wait for the next event to the next wait, all
+ * callbacks in between. The loop handles no other event in that time. Not counted before the first
+ * wait. */
 int64_t loop_longest_turn_us(const struct loop *loop);
-/* The most CPU time of one turn: what the callbacks themselves took. On a busy machine the time above has the
- * waits for a processor, too. */
+/* The most CPU time of one turn: the time of the callbacks themselves. On a busy machine the time
+ * above includes waits for a processor. */
 int64_t loop_longest_turn_cpu_us(const struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */

@@ -49,7 +49,7 @@ static void loop_port_on_async(uv_async_t *handle)
 {
 	struct loop_port *port = handle->data;
 
-	/* Wakes are merged: one may stand for several messages. */
+	/* Wakes are merged: one wake may announce several messages. */
 	for (void *content; (content = loop_port_next(port));) {
 		port->receive(port->context, content);
 		memory_free(content);

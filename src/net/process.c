@@ -57,7 +57,7 @@ void process_read(struct process_figures *ret_figures)
 void process_share_heap(void)
 {
 	(void)mallopt(M_ARENA_MAX, 1);
-	/* A large reply and what is made of it goes back to the system when it is freed; glibc would
+	/* A large reply and its decoded data return to the system when they are freed; glibc would
 	 * raise these with the first large block that is freed, up to 32 MiB. */
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);

@@ -15,7 +15,7 @@
 struct serve_connection {
 	struct serve_connection *next, **link;
 	int fd;
-	int64_t since_ms; /* it is there, or its last answer was read */
+	int64_t since_ms; /* of the connection, or the read of its last answer */
 	bool closing;
 	struct serve_request *request; /* NULL: not read yet */
 };
@@ -24,13 +24,13 @@ struct serve_request {
 	struct serve *serve;
 	struct MHD_Connection *mhd;
 	struct serve_connection *connection;
-	struct serve_request *next, **link; /* among those that wait for their answer */
+	struct serve_request *next, **link; /* in the list of those that wait for their answer */
 	bool asked, waiting, answered;
 	int status;
 	const char *content_type;
 	char *body;
 	size_t body_size;
-	size_t unread_bytes; /* its part of serve->unread_bytes */
+	size_t unread_bytes; /* its share of serve->unread_bytes */
 };
 
 struct serve {
@@ -39,12 +39,12 @@ struct serve {
 	serve_handler *handler;
 	void *context;
 	struct MHD_Daemon *daemon;
-	uv_poll_t *poll;          /* freed by its close callback, after serve_free */
-	struct loop_timer *timer; /* when the library wants to look at its connections */
+	uv_poll_t *poll;                      /* freed by its close callback, after serve_free */
+	struct loop_timer *timer;             /* when the library's connections are due */
 	struct serve_connection *connections; /* the newest first */
 	struct serve_request *waiting;
 	unsigned connection_count, waiting_count;
-	bool changed; /* a connection came or went in this turn */
+	bool changed; /* a connection was opened or closed in this turn */
 	size_t unread_bytes;
 	int port;
 };
@@ -53,7 +53,7 @@ struct serve {
 
 static void close_connection(struct serve_connection *connection)
 {
-	/* The library sees the end of the stream and frees what it has of the connection. */
+	/* The library sees the end of the stream and frees its part of the connection. */
 	(void)shutdown(connection->fd, SHUT_RDWR);
 	connection->closing = true;
 }
@@ -138,7 +138,7 @@ static struct serve_request *request_new(struct serve *serve, struct MHD_Connect
 	return request;
 }
 
-/* Every request that was shown to on_request ends here, read to its end or not. */
+/* Every request that on_request has seen ends here, whether it was read to its end or not. */
 static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
 			 enum MHD_RequestTerminationCode code)
 {
@@ -213,7 +213,7 @@ static void wait_ended(struct serve_request *request)
 	MHD_resume_connection(request->mhd);
 }
 
-/* Of the header alone: an answer now ends the connection without its body being read. */
+/* Checks the header alone: an answer now ends the connection without reading its body. */
 static bool is_refused(struct serve_request *request, const char *method, const char *version)
 {
 	const char *why = serve_strict_check(request->mhd, version);
@@ -234,11 +234,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 	struct serve_request *request = *state;
 
 	(void)data;
-	if (!request) { /* the first call has the header alone */
+	if (!request) { /* the first call has only the header */
 		*state = request = request_new(serve, mhd);
 		return is_refused(request, method, version) ? send_answer(request) : MHD_YES;
 	}
-	if (*data_size > 0) { /* a body means nothing here */
+	if (*data_size > 0) { /* a body is ignored */
 		*data_size = 0;
 		return MHD_YES;
 	}
@@ -312,7 +312,7 @@ static void serve_turn(void *context)
 	serve->changed = false;
 	CHECK(MHD_run(serve->daemon) == MHD_YES);
 	/* A library that was at its limit listens again only in the run after the one in which a
-	 * connection went, and nothing else would bring that run about. */
+	 * connection was closed, and no event would cause that run. */
 	if (serve->changed)
 		loop_timer_start(serve->timer, 0);
 	else if (MHD_get_timeout(serve->daemon, &wait_ms) == MHD_YES)

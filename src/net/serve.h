@@ -1,14 +1,14 @@
-/* HTTP server for what others read of the program: metrics, status, probes. GET and HEAD only.
- * It answers on the loop, between two turns, so a loop that hangs shows as a probe that fails.
- * Owned by its maker. Must not be used for anything that changes state: it knows no credentials.
+/* HTTP server for read-only data of the program: metrics, status, probes. GET and HEAD only. It
+ * answers on the loop, between two turns, so a loop that hangs shows as a probe that fails. Owned
+ * by its creator. Must not be used for anything that changes state: it checks no credentials.
  *
- * One request of a connection is read and answered, then the connection is closed; a request that is
- * not framed beyond doubt (net/serve_strict.h) is answered 400.
+ * One request of a connection is read and answered, then the connection is closed; a request with
+ * ambiguous framing (net/serve_strict.h) is answered 400.
  *
- * Bounded: the number of connections (when they are nearly used up, the one that has been longest
- * without ending an exchange is closed for a new one, so that clients who never finish lock nobody
- * out), the time of one exchange, the bytes of a request and the bytes of all answers that clients
- * have not read yet. */
+ * Bounded: the number of connections (near the limit, the one with the longest time without a
+ * finished exchange is closed for a new one, so that clients that never finish cannot lock out
+ * others), the time of one exchange, the bytes of a request and the bytes of all answers that
+ * clients have not read yet. */
 #ifndef NET_SERVE_H
 #define NET_SERVE_H
 
@@ -31,10 +31,10 @@ struct serve_request;
 
 struct serve_limits {
 	unsigned connections;
-	unsigned silence_seconds; /* a connection with neither byte in nor out is closed */
+	unsigned silence_seconds; /* a connection without bytes in either direction is closed */
 	int64_t exchange_ms; /* from the connection or the last answer to the end of the next */
 	unsigned waiting;    /* requests to be answered later; serve_may_wait */
-	size_t unread_bytes; /* of all answers; one that would pass it is answered 503 */
+	size_t unread_bytes; /* of all answers; one that would exceed it is answered 503 */
 };
 
 #define SERVE_LIMITS_INIT                                                                          \
@@ -44,8 +44,9 @@ struct serve_limits {
 				.waiting = 16,                                                     \
 				.unread_bytes = SERVE_BODY_MAX_BYTES })
 
-/* Takes a request for `path`, without the part after "?", valid until it is answered. Calls
- * serve_answer exactly once, in here or later; who answers later sets the deadline. */
+/* Handles a request for `path`, without the part after "?", valid until it is answered. Calls
+ * serve_answer exactly once, before it returns or later; a handler that answers later sets the
+ * deadline. */
 typedef void serve_handler(void *context, const char *path, struct serve_request *request);
 
 /* Listens on `address` (net/serve_listen.h: also its errors). */
@@ -53,19 +54,19 @@ struct serve *serve_new(struct loop *loop, const char *address, const struct ser
 			serve_handler *handler, void *context, struct err *err);
 int serve_port(const struct serve *serve);
 
-/* To be asked by a handler that wants to answer later; false: the request has been answered (503)
- * and is dead, because too many wait. */
+/* Called by a handler before it answers later; false: the request has been answered (503) and is
+ * invalid, because too many wait. */
 bool serve_may_wait(struct serve_request *request);
 
-/* `content_type` is a constant; the bytes of `body` are taken out of it. A body that passed its
- * ceiling is answered 500. The request dies. */
+/* `content_type` is a constant; the bytes of `body` are moved out of it. A body that passed its
+ * ceiling is answered 500. The request becomes invalid. */
 void serve_answer(struct serve_request *request, int status, const char *content_type,
 		  struct buf *body);
 /* A line of text, to which the line end is added. */
 void serve_answer_text(struct serve_request *request, int status, const char *text);
 
-/* Closes all connections; requests that wait for their answer die without it. Not from inside the
- * handler. NULL is fine. */
+/* Closes all connections; requests that wait for their answer are freed without it. Not from inside
+ * the handler. NULL is fine. */
 void serve_free(struct serve *serve);
 
 #endif

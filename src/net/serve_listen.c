@@ -24,7 +24,7 @@ static int bad_address(const char *address, struct err *err)
 		       address);
 }
 
-/* getaddrinfo takes 65537 for 1. */
+/* getaddrinfo reads 65537 as 1. */
 static bool is_port(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -74,7 +74,7 @@ static int bind_one(const struct addrinfo *found)
 	return -1;
 }
 
-/* The listening socket, or -1 with errno; errno 0: the host is no address of this family. */
+/* The listening socket, or -1 with errno; errno 0: the host is not an address of this family. */
 static int listen_on(const char *host, const char *port, int family)
 {
 	struct addrinfo hints = { .ai_family = family,
@@ -92,8 +92,8 @@ static int listen_on(const char *host, const char *port, int family)
 	return fd;
 }
 
-/* For ":port" IPv6 comes first, because a socket of it takes IPv4 as well; a machine without IPv6
- * takes the other. */
+/* For ":port" IPv6 is tried first, because its socket accepts IPv4 as well; a machine without IPv6
+ * uses IPv4. */
 int serve_listen(const char *address, struct err *err)
 {
 	char host[SERVE_HOST_MAX];

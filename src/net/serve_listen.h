@@ -4,9 +4,10 @@
 
 #include "base/err.h"
 
-/* "host:port", ":port" (every address of the machine, IPv6 and IPv4) or "[address]:port"; the host
- * is an address and no name, so that nothing waits for a resolver; port 0 takes a free one. The
- * descriptor, or -1: ERR_INPUT for an address of another form, ERR_FATAL when it cannot be had. */
+/* "host:port", ":port" (every address of the machine, IPv6 and IPv4) or "[address]:port"; the
+ * host is an address, not a name, so that no resolver is needed; port 0 selects a free one. The
+ * descriptor, or -1: ERR_INPUT for an address of another form, ERR_FATAL when it cannot be
+ * bound. */
 int serve_listen(const char *address, struct err *err);
 
 /* The port that a listening socket has. */

@@ -15,9 +15,9 @@ struct work_job {
 	uv_work_t uv;
 	struct work *work;
 	struct work_job *previous, *next;
-	uint64_t number; /* of the start: grows */
+	uint64_t number; /* of the start: increases */
 	bool begun, slow;
-	int64_t since_ms; /* of a slow one: the oldest is next */
+	int64_t since_ms; /* of a slow one: the oldest runs next */
 	atomic_bool cancelled;
 	struct work_functions functions;
 	void *context;
@@ -123,8 +123,8 @@ static void on_ended(uv_work_t *uv, int status)
 	job_free(job);
 }
 
-/* The first one that waits, unless it is slow: then the oldest of these, if one more of them may run. NULL: there
- * is none. */
+/* The first waiting job, unless it is slow: then the oldest of the slow ones, if one more of them
+ * may run. NULL: none may run. */
 static struct work_job *next_job(const struct work *work)
 {
 	struct work_job *first = NULL, *oldest = NULL;
