@@ -1,6 +1,5 @@
-/* Where the GCS of a head Pod listens. Pure.
- * The caller owns the Pod; the address points into it.
- * Must not be used for Services: the Pod IP is the one address that is the head itself. */
+/* The GCS address of a head Pod. Pure. The caller owns the Pod; the address points into it. Must
+ * not be used for Services: only the Pod IP is an address of the head itself. */
 #ifndef GCS_GCS_ADDRESS_H
 #define GCS_GCS_ADDRESS_H
 

@@ -15,7 +15,7 @@
 #define GCS_AUTH_MAX_PEM_BYTES ((size_t)1 << 20)
 #define GCS_AUTH_SPACE " \t\n\r\f\v" /* ray: authentication_token_loader.cc, TrimWhitespace */
 
-/* Where a projected token stands: KubeRay's own volume, then the one of every Pod (ray:
+/* Paths of a projected token: KubeRay's own volume, then the one of every Pod (ray:
  * k8s_constants.h). */
 static const char *const gcs_auth_kubernetes_tokens[] = {
 	"/var/run/secrets/ray.io/serviceaccount/token",
@@ -98,7 +98,7 @@ int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char
 	return 0;
 }
 
-/* Ray takes the first line of a file. */
+/* Ray uses the first line of a file. */
 static int gcs_auth_token_from_file(const char *path, char **ret_token, struct err *err)
 {
 	AUTO(gcs_auth_buf_wipe) struct buf bytes;
@@ -132,7 +132,7 @@ static bool gcs_auth_is_on(const char *name)
 	return strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0;
 }
 
-/* Tokens that are only taken where they exist. *ret_token stays NULL when there is none. */
+/* Optional token files. *ret_token is NULL when none exists. */
 static void gcs_auth_token_from_usual_files(char **ret_token)
 {
 	size_t count = sizeof(gcs_auth_kubernetes_tokens) / sizeof(gcs_auth_kubernetes_tokens[0]);
@@ -193,7 +193,7 @@ static int gcs_auth_read_pem(const char *variable, struct buf *ret_pem, struct e
 	return 0;
 }
 
-/* `known` is what is in use now, or NULL. *ret_tls is a reference of the caller's. */
+/* `known` is the present material, or NULL. *ret_tls is a reference of the caller's. */
 static int gcs_auth_tls_from_environment(struct h2_tls *known, struct h2_tls **ret_tls,
 					 struct err *err)
 {

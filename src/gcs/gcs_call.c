@@ -233,7 +233,8 @@ static void gcs_on_cluster_id(void *context, const struct h2_reply *reply, const
 	gcs_call_fail(call, &explained);
 }
 
-/* The id of another connection may be that of a head that is gone. */
+/* Sends GetClusterId first when the id is from another connection, because the head may have been
+ * replaced since. */
 void gcs_call_send(struct gcs_call *call)
 {
 	struct gcs_client *client = call->client;

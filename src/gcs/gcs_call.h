@@ -1,6 +1,6 @@
-/* The chain of unary calls behind every call of gcs_client: the cluster id where it is not known,
- * then one or two methods. Internal to gcs: users include gcs_client.h.
- * The client owns its calls; a call is freed when it ends or is cancelled. */
+/* The chain of unary calls behind every call of gcs_client: the cluster id when it is unknown, then
+ * one or two methods. Internal to gcs: users include gcs_client.h. The client owns its calls; a
+ * call is freed when it ends or is cancelled. */
 #ifndef GCS_GCS_CALL_H
 #define GCS_GCS_CALL_H
 
@@ -19,7 +19,7 @@ struct loop_timer;
 struct work_job;
 
 #define GCS_CLUSTER_ID_MAX_BYTES 64
-/* Of the replies that are a few words: an id, a refusal, a key's value that is not a list of bundles. */
+/* Limit of the small replies: an id, a refusal, a key's value that is not a list of bundles. */
 #define GCS_SMALL_REPLY_BYTES ((size_t)1 << 20)
 #define GCS_REQUEST_BUFFER_BYTES (2 * (size_t)GCS_REPORT_MAX_BYTES)
 
@@ -32,34 +32,34 @@ struct gcs_client {
 	size_t reply_ceiling_bytes;
 	const char *(*may_write)(void *context);
 	void *may_write_context;
-	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" not known */
+	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" unknown */
 	uint64_t cluster_id_generation; /* of the connection that it was read on */
 	int64_t report_version;         /* of the last report, 0 for none */
 	struct gcs_call *calls;
 };
 
-/* Takes the reply of the method: ends the call, or sends the next method. */
+/* Handles the reply of the method: ends the call, or sends the next method. */
 typedef void gcs_call_read(struct gcs_call *call, const void *message, size_t size);
-/* Ends the call: takes it and calls its `done` with the error. */
+/* Ends the call: frees it and calls its `done` with the error. */
 typedef void gcs_call_failed(struct gcs_call *call, const struct err *err);
 
 struct gcs_call {
 	struct gcs_client *client;
 	struct gcs_call *next;
-	struct h2_call *h2;       /* NULL: nothing under way */
+	struct h2_call *h2;       /* NULL: not in flight */
 	struct loop_timer *later; /* reports `err` on the next turn */
 	struct err *err;          /* set with `later` */
 	int64_t deadline_ms;
 	const char *path;
 	struct buf request; /* of `path`, kept for the repeat */
 	bool repeated;      /* after a refused cluster id */
-	bool writes;        /* it changes something: may_write is asked */
+	bool writes;        /* it changes something: may_write is called */
 	gcs_call_read *read;
 	gcs_call_failed *failed;
 	struct arena *arena;    /* the caller's, NULL where none is needed */
 	struct buf *body;       /* of the reply, while it is read */
-	struct work_job *job;   /* a reply is read on another thread; NULL: none */
-	gcs_state_known *known; /* of GetClusterResourceState; NULL: nobody asks */
+	struct work_job *job;   /* a reply is decoded on another thread; NULL: none */
+	gcs_state_known *known; /* of GetClusterResourceState; NULL: not used */
 	void *context;
 	union {
 		gcs_state_done *state;
@@ -75,12 +75,12 @@ struct gcs_call {
 /* timeout_ms: 1 to H2_TIMEOUT_MAX_MS, of the whole chain. */
 struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, const char *path,
 			      gcs_call_read *read, gcs_call_failed *failed, void *context);
-/* Sends call->request to call->path, after GetClusterId where that is needed. */
+/* Sends call->request to call->path, after GetClusterId when it is needed. */
 void gcs_call_send(struct gcs_call *call);
 /* Packs the message into call->request and sends it. */
 void gcs_call_send_message(struct gcs_call *call, const ProtobufCMessage *message);
-/* The end of a call: a copy of it, with everything freed that it owned, so that its callback may
- * do what it likes. */
+/* Ends a call: returns a copy and frees everything that the call owned, so that its callback may
+ * start and cancel calls or free the client. */
 struct gcs_call gcs_call_take(struct gcs_call *call);
 /* Ends the call now, with the names of cluster and method before the text. */
 void gcs_call_fail(struct gcs_call *call, const struct err *err);
@@ -91,7 +91,7 @@ void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
  * and ends the call on a later turn of the loop. */
 void gcs_decode(struct gcs_call *call, const void *message, size_t size);
 
-/* 0 for OK and for no status. */
+/* 0 for OK and for a missing status. */
 int gcs_status_check(const Ray__GcsStatus *status, struct err *err);
 
 #endif

@@ -83,7 +83,7 @@ void gcs_client_configure(struct gcs_client *client, const struct gcs_config *co
 	gcs_client_take(client, config);
 	err_set(&err, ERR_RETRY, "the address or the certificates of the head have changed");
 	for (struct gcs_call *call = client->calls; call; call = call->next) {
-		call->h2 = NULL; /* went with its session */
+		call->h2 = NULL; /* freed with its session */
 		gcs_call_fail_later(call, &err);
 	}
 }
@@ -284,7 +284,7 @@ struct gcs_call *gcs_client_check_alive(struct gcs_client *client, int64_t timeo
 
 /* ---- InternalKV ---- */
 
-/* The key does not exist: the GCS says so with the status or leaves the value out. */
+/* The key does not exist: the GCS returns the status or omits the value. */
 static int gcs_kv_read_value(const void *message, size_t size, struct arena *arena,
 			     ProtobufCBinaryData *ret_value, struct err *err)
 {
@@ -387,7 +387,7 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 	return call;
 }
 
-/* ---- what the SDK wrote into the store ---- */
+/* ---- requests that the SDK wrote into the store ---- */
 
 static void gcs_requests_failed(struct gcs_call *call, const struct err *err)
 {

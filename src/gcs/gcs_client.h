@@ -1,24 +1,24 @@
-/* One Ray head's GCS over gRPC: demand, nodes, drains, reports. Asynchronous, on the loop.
- * The caller owns the client; the client owns its one connection and its calls in flight.
- * Must not decide anything, keep a state of the cluster, or be used for streaming calls.
+/* One Ray head's GCS over gRPC: demand, nodes, drains, reports. Asynchronous, on the loop. The
+ * caller owns the client; the client owns its one connection and its calls in flight. Must not
+ * decide anything, keep a state of the cluster, or be used for streaming calls.
  *
  * Rules of every call:
- *  - a call never fails in the call itself: every end, good or bad, is one callback on a later
- *    turn of the loop, at the latest timeout_ms after the call was made;
- *  - err is NULL when it went well. Its text names the cluster, the method and the cure. Kinds:
- *    ERR_RETRY (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or
- *    certificate refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (the reply is not what
- *    Ray sends, or Ray refused the arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
- *  - pointers that a callback gets are valid until it returns, unless they are in an arena that
- *    the caller gave; that arena must live, and must not be reset, until the callback or the cancel. The
- *    bytes of the reply are charged to the arena's budget: above it the call ends with ERR_LIMIT, or with
- *    ERR_RETRY when others use up the memory for all;
- *  - a callback may start and cancel calls, and may free the client.
+ * - a call never fails in the call itself: every end, with or without success, is one callback on a
+ * later turn of the loop, at the latest timeout_ms after the call was made;
+ * - err is NULL on success. Its text names the cluster, the method and the fix. Kinds: ERR_RETRY
+ * (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or certificate
+ * refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (an unexpected reply, or Ray refused the
+ * arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
+ * - pointers that a callback gets are valid until it returns, unless they are in an arena that the
+ * caller gave; that arena must live, and must not be reset, until the callback or the cancel. The
+ * bytes of the reply are charged to the arena's budget: above it the call ends with ERR_LIMIT, or
+ * with ERR_RETRY when others use up the memory for all;
+ * - a callback may start and cancel calls, and may free the client.
  *
- * The client connects when a call needs it and reconnects likewise, with its own jittered
- * back-off (200 ms to 10 s); until the back-off is over calls fail with the last reason.
- * GetClusterId goes first on every connection, its id (ray_cluster_id, lower-case hex) with
- * every call. A refused id is fetched anew and the call is repeated once, within its timeout. */
+ * The client connects when a call needs it and reconnects likewise, with its own jittered backoff
+ * (200 ms to 10 s); until the backoff is over calls fail with the last reason. GetClusterId is sent
+ * first on every connection, its id (ray_cluster_id, lower-case hex) with every call. A refused id
+ * is fetched again and the call is repeated once, within its timeout. */
 #ifndef GCS_GCS_CLIENT_H
 #define GCS_GCS_CLIENT_H
 
@@ -44,8 +44,9 @@ struct gcs_config {
 	const char *token;          /* "" or NULL: no authorization header (gcs_auth.h) */
 	struct h2_tls *tls;         /* NULL: plain text; the client takes its own reference */
 	size_t reply_ceiling_bytes; /* 0: 64 MiB */
-	/* Asked each time a drain, a report or a key to put would leave: NULL, or why it must not, and
-	 * then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new alone. */
+	/* Called each time a drain, a report or a key to put would be sent: NULL, or why it must
+	 * not, and then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new
+	 * alone. */
 	const char *(*may_write)(void *context); /* may be NULL: all may be sent */
 	void *may_write_context;
 };
@@ -53,9 +54,9 @@ struct gcs_config {
 /* Copies the configuration; connects with the first call. Never NULL. */
 struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *config);
 
-/* Takes over what differs. Another token goes with the next call; another address, or other TLS
- * material, closes the connection: calls in flight end with ERR_RETRY, the next one connects
- * afresh and at once (back-off and cluster id are forgotten). Cheap when nothing differs. */
+/* Applies the differences. Another token is used from the next call on; another address, or other
+ * TLS material, closes the connection: calls in flight end with ERR_RETRY, the next one connects at
+ * once (backoff and cluster id are reset). Cheap when nothing differs. */
 void gcs_client_configure(struct gcs_client *client, const struct gcs_config *config);
 
 /* Calls in flight end without a callback. NULL is fine. */
@@ -64,37 +65,37 @@ void gcs_client_free(struct gcs_client *client);
 /* Ends one call without its callback. Not for a call whose callback was called. */
 void gcs_call_cancel(struct gcs_call *call);
 
-/* GetClusterResourceState. `state` is NULL exactly when there is an err (but see gcs_call_ask_known), else
- * it lives in `arena`: the reply is decoded on a thread of the pool (net/work.h) into an arena that takes
- * its place, and what was in it before is freed.
- * It is always a complete reply (gRPC OK, the whole message); whether it has a living head is for
- * decide() to see. Amounts that make no sense are listed in state->problems. */
+/* GetClusterResourceState. `state` is NULL exactly when there is an err (but see
+ * gcs_call_ask_known), else it lives in `arena`: the reply is decoded on a thread of the pool
+ * (net/work.h) into an arena that replaces `arena`, whose previous content is freed. It is always a
+ * complete reply (gRPC OK, the whole message); decide() checks whether it has a live head. Invalid
+ * amounts are listed in state->problems. */
 typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
 				      struct arena *arena, gcs_state_done *done, void *context);
-/* Before the reply to this get_state call is decoded, asks with the same context, and with the digest
- * (gcs_digest.h) and the size of the reply, whether all of it is known already. When it is, the callback
- * gets neither a state nor an err. `known` must not touch the call or the client. */
+/* Before the reply to this get_state call is decoded, calls `known` with the same context, the
+ * digest (gcs_digest.h) and the size of the reply: is all of it known already? When it is, the
+ * callback gets neither a state nor an err. `known` must not touch the call or the client. */
 typedef bool gcs_state_known(void *context, uint64_t digest, size_t size);
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 
 /* DrainNode with reason IDLE_TERMINATION, which Ray rejects for a node that is not idle now.
- * node_id_hex: ray_node.id (bad hex ends with ERR_INPUT). message: shown by Ray.
- * accepted is true also for a node that Ray does not know, or that is draining already.
- * rejection: Ray's words, "" when accepted. */
+ * node_id_hex: ray_node.id (invalid hex ends with ERR_INPUT). message: shown by Ray. accepted is
+ * true also for a node that Ray does not know, or that is draining already. rejection: Ray's text,
+ * "" when accepted. */
 typedef void gcs_drain_done(void *context, bool accepted, const char *rejection,
 			    const struct err *err);
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
 				       const char *node_id_hex, const char *message,
 				       gcs_drain_done *done, void *context);
 
-/* ReportAutoscalingState: what `ray status` shows of us, and what Ray takes for infeasible.
- * `state` is the reply that `plan` was made from. From the plan go out: infeasible demand of
- * source ray, bundles exactly as received, one entry per distinct shape (not per unit), at most
- * GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all (docs/internals/ray.md, T36); launches
- * (toLaunch of each group) and workers that are Pending or Starting.
- * The version is that of gcs_report_version: it grows across our restarts. Everything is copied
- * before the function returns. */
+/* ReportAutoscalingState: the state that `ray status` shows of us, and the demand that Ray treats
+ * as infeasible. `state` is the reply that `plan` was made from. Sent from the plan: infeasible
+ * demand of source ray, bundles exactly as received, one entry per distinct shape (not per
+ * replica), at most GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all
+ * (docs/internals/ray.md, T36); launches (toLaunch of each group) and workers that are Pending or
+ * Starting. The version is that of gcs_report_version: it grows across our restarts. Everything is
+ * copied before the function returns. */
 #define GCS_REPORT_MAX_ENTRIES 1000
 #define GCS_REPORT_MAX_BYTES (4u << 20)
 typedef void gcs_report_done(void *context, const struct err *err);
@@ -119,11 +120,11 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 				   const char *namespace_, const char *key, const char *value,
 				   size_t size, gcs_kv_put_done *done, void *context);
 
-/* What ray.autoscaler.sdk.request_resources() asked for while the cluster is not marked as
- * autoscaler v2 (Ray before 2.47, or autoscalerOptions.version v1): the SDK then writes JSON to
- * the key-value store instead of calling the GCS. Two reads: the v2 mark, then the requests.
- * constraint is NULL (err too) when the cluster is v2 (get_state has the requests then) or nothing
- * was ever asked for; else it is in `arena`. JSON that does not parse ends with ERR_INPUT. */
+/* The requests of ray.autoscaler.sdk.request_resources() while the cluster is not marked as
+ * autoscaler v2 (Ray before 2.47, or autoscalerOptions.version v1): the SDK then writes JSON to the
+ * key-value store instead of calling the GCS. Two reads: the v2 mark, then the requests. constraint
+ * is NULL (err too) when the cluster is v2 (get_state has the requests then) or no request was ever
+ * made; else it is in `arena`. JSON that does not parse ends with ERR_INPUT. */
 typedef void gcs_requests_done(void *context, const struct ray_constraint *constraint,
 			       const struct err *err);
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,

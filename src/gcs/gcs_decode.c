@@ -7,7 +7,7 @@
 #include "net/loop.h"
 #include "net/work.h"
 
-/* A larger reply is read as a slow job; one of 1,000 workers has about so much. */
+/* A larger reply is decoded as a slow job; one of 1,000 workers has about this size. */
 #define GCS_DECODE_QUICK_BYTES ((size_t)256 << 10)
 #define GCS_DIGEST_INLINE_BYTES ((size_t)64 << 10) /* under 0.1 ms */
 
@@ -18,16 +18,16 @@ static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
 	taken.done.state(taken.context, state, NULL);
 }
 
-/* A reply that is read on a thread of the pool: it owns the bytes and what is made of them. */
+/* A reply that is decoded on a thread of the pool: owns the bytes and the decoded state. */
 struct gcs_decode {
 	struct gcs_call *call; /* its job is cancelled before it ends */
-	struct budget *budget; /* of what follows; NULL: none */
+	struct budget *budget; /* of the members below; NULL: none */
 	struct buf body;
 	int64_t received_ms;
 	bool digested; /* the digest is known */
 	uint64_t digest;
 	struct arena arena;
-	struct ray_state *state; /* NULL: it is no good, and err says why */
+	struct ray_state *state; /* NULL: invalid, and err says why */
 	struct err err;
 };
 
@@ -95,7 +95,7 @@ static void gcs_decode_queue(struct gcs_decode *decode, const struct work_functi
 		call->job = work_start(call->client->loop, functions, decode);
 }
 
-/* First the digest, where it is asked for and would take long; then the state unless it is known. */
+/* First the digest, when it is needed and would take long; then the state unless it is known. */
 static void gcs_decode_start(struct gcs_decode *decode)
 {
 	static const struct work_functions digest = { gcs_digest_run, gcs_decode_digested,
@@ -136,7 +136,7 @@ void gcs_decode(struct gcs_call *call, const void *message, size_t size)
 	(void)size;
 	decode->call = call;
 	decode->body = *call->body;
-	decode->budget = decode->body.budget; /* with the reference that the reply has */
+	decode->budget = decode->body.budget; /* with the reference of the reply */
 	decode->arena.budget = decode->budget;
 	*call->body = (struct buf){ .data = NULL };
 	decode->received_ms = loop_boot_ms();

@@ -4,8 +4,8 @@
 
 #include "gcs/gcs_wire.h"
 
-/* Numbers of fields in protobuf, as in src/gcs/ray.proto, and in Ray's own autoscaler.proto that of
- * node_state_version, which is read nowhere else. */
+/* Numbers of fields in protobuf, as in src/gcs/ray.proto; that of node_state_version, which is not
+ * read elsewhere, is in Ray's own autoscaler.proto. */
 enum { REPLY_STATE = 1, STATE_VERSION = 1, STATE_LAST_SEEN = 2, STATE_NODES = 3 };
 enum { NODE_VERSION = 7, NODE_IDLE = 9 };
 

@@ -19,7 +19,7 @@ static struct gcs_intern_entry *free_slot(struct gcs_intern *intern, uint64_t ha
 	return NULL;
 }
 
-/* Entries that find no place in the new table are forgotten. */
+/* Entries without a free slot in the new table are dropped. */
 static void grow(struct gcs_intern *intern)
 {
 	const struct gcs_intern_entry *old = intern->slots;

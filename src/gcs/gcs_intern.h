@@ -1,6 +1,6 @@
-/* Equal bytes of one reply, so that their meaning is kept once. Best effort: at most
- * GCS_INTERN_PROBES places are looked at, so bytes that were made to collide are kept twice and cost
- * no time. Never decides what is in the result, only where it is stored. Pure. */
+/* Interns equal byte strings of one reply, so that their decoded values are stored once. Best
+ * effort: at most GCS_INTERN_PROBES slots are probed, so bytes that were built to collide are
+ * stored twice and cost no time. Affects only where a result is stored, never its content. Pure. */
 #ifndef GCS_GCS_INTERN_H
 #define GCS_GCS_INTERN_H
 
@@ -15,7 +15,7 @@ struct gcs_intern_entry {
 	const void *bytes; /* borrowed */
 	size_t size;
 	uint64_t hash;
-	const void *value; /* NULL: not known yet, or not to be shared */
+	const void *value; /* NULL: unknown so far, or not to be shared */
 };
 
 struct gcs_intern {
@@ -24,8 +24,8 @@ struct gcs_intern {
 	size_t slot_count, used;
 };
 
-/* The entry of these bytes, which the caller gives its value and keeps the bytes of; valid until the
- * next call. NULL: no place for them. */
+/* The entry of these bytes; the caller sets its value and keeps the bytes alive; valid until the
+ * next call. NULL: no free slot. */
 struct gcs_intern_entry *gcs_intern_find(struct gcs_intern *intern, const void *bytes, size_t size);
 
 #endif

@@ -24,7 +24,7 @@ static void *gcs_message_alloc(void *context, size_t bytes)
 static void gcs_message_free(void *context, void *pointer)
 {
 	(void)context;
-	(void)pointer; /* goes with the arena */
+	(void)pointer; /* freed with the arena */
 }
 
 void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
@@ -57,7 +57,7 @@ int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size
 		       descriptor->short_name, size);
 }
 
-/* protobuf-c packs into anything that can append. */
+/* protobuf-c packs into any object with an append function. */
 struct gcs_message_writer {
 	ProtobufCBuffer base;
 	struct buf *bytes;

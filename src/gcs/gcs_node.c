@@ -5,8 +5,8 @@
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
 
-/* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative `available` is
- * none (Ray lends out CPUs of blocked tasks and then has less than nothing). */
+/* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative
+ * `available` is 0 (Ray lends out CPUs of blocked tasks, so that it can fall below 0). */
 static void gcs_read_amount(struct gcs_reader *reader, const char *member, const char *key,
 			    double value, struct ray_node *node, struct resource *ret)
 {

@@ -7,10 +7,10 @@
 #include "gcs/gcs_state.h"
 #include "net/work.h"
 
-/* A longer text is seldom seen twice. */
+/* A longer text rarely occurs twice. */
 #define TEXT_SHARED_MAX 64
 
-/* In the entry's arena. */
+/* The text of the present place, in the entry's arena. */
 static const char *place_text(struct gcs_reader *reader)
 {
 	const struct gcs_place *place = &reader->place;

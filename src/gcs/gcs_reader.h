@@ -1,5 +1,5 @@
-/* One reading of a GetClusterResourceStateReply: where results and problems are kept, where in the
- * message it is, and what was read before. Used by gcs_state and its parts alone; on the stack of
+/* One reading of a GetClusterResourceStateReply: results and problems, the present place in the
+ * message, and the tables of equal bytes. Used by gcs_state and its parts alone; on the stack of
  * one thread. */
 #ifndef GCS_GCS_READER_H
 #define GCS_GCS_READER_H
@@ -15,7 +15,7 @@
 
 struct work_job;
 
-/* "clusterResourceConstraints[1].resourceRequests[3].request": put into words only for a message. */
+/* "clusterResourceConstraints[1].resourceRequests[3].request": formatted only for a message. */
 struct gcs_place {
 	const char *outer; /* NULL: none */
 	size_t outer_index;
@@ -25,33 +25,35 @@ struct gcs_place {
 };
 
 struct gcs_reader {
-	const struct work_job *job; /* ends when it is cancelled; NULL: on no job */
+	const struct work_job *job; /* reading ends when it is cancelled; NULL: not on a job */
 	struct arena *arena;        /* of the result */
-	struct arena entry;         /* of the entry that is read now */
+	struct arena entry;         /* of the entry that is read */
 	struct arena equal;         /* of the tables of equal bytes */
 	size_t ceiling_bytes;       /* of arena->used_bytes */
 	struct gcs_intern texts, requests, selectors;
 	size_t shape_count, bundle_count; /* distinct requests; bundles of all gangs */
 	VEC(const char *) problems;
 	struct gcs_place place;
-	bool failed; /* *err says why; nothing more is read */
+	bool failed; /* *err says why; reading has ended */
 	struct err *err;
 };
 
-/* Notes a problem of the place. Returns its text, which is cut. */
+/* Records a problem of the place. Returns its text, which is cut. */
 const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, const char *key,
 			       const char *problem);
 
-/* Is figure > limit? Then the reading fails: the reply is above a limit. Only the first failure counts. */
+/* True when figure > limit: the reading then fails, because the reply is above a limit. Only the
+ * first failure counts. */
 bool gcs_reader_is_above(struct gcs_reader *reader, const char *member, size_t figure, size_t limit,
 			 const char *unit);
-/* -1 when the reading has failed, its memory is used up, or its job was cancelled; *err says so. */
+/* -1 when the reading has failed, its memory is used up, or its job was cancelled; the reason is in
+ * *err. */
 int gcs_reader_check(struct gcs_reader *reader);
 /* The bytes are not this message: -1. */
 int gcs_reader_refuse(struct gcs_reader *reader, const ProtobufCMessageDescriptor *message,
 		      size_t size);
 
-/* A copy, never NULL; equal short texts are one. */
+/* A copy, never NULL; equal short texts share one. */
 const char *gcs_reader_text(struct gcs_reader *reader, const char *text);
 struct strings gcs_reader_strings(struct gcs_reader *reader, char **texts, size_t count);
 

@@ -6,7 +6,7 @@
 #include "gcs/gcs_message.h"
 #include "ray.pb-c.h"
 
-/* The generated structs want char *, and only read them. */
+/* The generated structs use char * for strings that they only read. */
 #define GCS_STRING(text) ((char *)(text))
 
 struct gcs_report {
@@ -19,7 +19,7 @@ struct gcs_report {
 	VEC(Ray__PendingInstance *) starting;
 };
 
-/* false: no room for it any more. */
+/* False: the entry is above a limit of the report. */
 static bool gcs_report_admit(struct gcs_report *report, size_t entries,
 			     const ProtobufCMessage *message)
 {
@@ -185,7 +185,7 @@ static void gcs_report_constraint(struct gcs_report *report, const struct plan_d
 		VEC_PUSH(report->arena, &report->constraint, message);
 }
 
-/* Once the ceilings are reached nothing is even built: a plan may name 100,000 shapes. */
+/* Once the limits are reached no entry is built: a plan may name 100,000 shapes. */
 static bool gcs_report_is_full(const struct gcs_report *report, enum demand_kind kind)
 {
 	switch (kind) {
@@ -204,7 +204,7 @@ static void gcs_report_infeasible(struct gcs_report *report, const struct plan *
 	for (size_t i = 0; i < plan->infeasible.count; i++) {
 		const struct plan_demand *demand = &plan->infeasible.at[i];
 
-		/* Ray has not asked for what stands in the annotation. */
+		/* The demand of the annotation is not from Ray. */
 		if (demand->source != SOURCE_RAY || gcs_report_is_full(report, demand->kind))
 			continue;
 		if (demand->kind == DEMAND_REQUEST)

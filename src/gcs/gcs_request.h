@@ -1,4 +1,4 @@
-/* ResourceRequest, protobuf bytes to struct ray_request. Equal bytes share what they became. */
+/* ResourceRequest, protobuf bytes to struct ray_request. Equal bytes share the decoded request. */
 #ifndef GCS_GCS_REQUEST_H
 #define GCS_GCS_REQUEST_H
 

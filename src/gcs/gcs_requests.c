@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "codec/objects/request_resources.h"
 
-/* The tree of the JSON is on the heap: this many times the text is more than it takes. */
+/* The tree of the JSON is on the heap: the text's size times this is an upper bound. */
 #define TREE_FACTOR 40
 
 int gcs_requests_parse(const void *value, size_t size, struct arena *arena,

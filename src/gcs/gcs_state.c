@@ -8,15 +8,15 @@
 #include "gcs/gcs_request.h"
 #include "ray.pb-c.h"
 
-/* The reply is walked twice: once to count the entries of its lists, without memory and ended by the
+/* The reply is walked twice: once to count the entries of its lists, without memory and up to the
  * first limit, then to read them one by one into arrays of that size. Only the innermost messages
  * (a node, a request) are unpacked by protobuf-c, one at a time. So the peak is our structs and one
- * entry, whatever the reply has inside. A message that occurs twice where there is one is merged, as
- * protobuf demands: reading both into the same place is that. */
+ * entry, whatever the content of the reply. A singular message that occurs twice is merged, as
+ * protobuf requires: both are read into the same struct. */
 
 /* ---- lists ---- */
 
-/* How often the message has the field with this offset. */
+/* Counts the fields of the message with this offset. */
 static size_t gcs_count(struct gcs_reader *reader, struct gcs_bytes bytes,
 			const ProtobufCMessageDescriptor *message, size_t offset)
 {
@@ -46,7 +46,7 @@ static const char *gcs_cut_text(struct gcs_reader *reader, const char *member,
 
 /* ---- counted requests ---- */
 
-/* The bytes of the request; those of several occurrences in a row are the merged message. */
+/* The bytes of the request; several occurrences are concatenated, which merges the messages. */
 static struct gcs_bytes gcs_merge_requests(struct gcs_reader *reader, struct gcs_bytes counted,
 					   size_t size)
 {
@@ -168,7 +168,7 @@ static bool gcs_has_problem(const struct bundle_selector *selector)
 	return false;
 }
 
-/* Equal selectors share their requests; each counts as the bundles that it has. */
+/* Equal selectors share their requests; each is counted with the bundles of its requests. */
 static int gcs_read_selector(struct gcs_reader *reader, struct gcs_bytes bytes,
 			     struct bundle_selector *ret)
 {
@@ -229,7 +229,7 @@ static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size
 	return gcs_reader_check(reader);
 }
 
-/* ---- the whole ---- */
+/* ---- the state ---- */
 
 /* The state, and its lists while they are filled. */
 struct gcs_lists {
@@ -331,7 +331,7 @@ static void gcs_make_lists(struct gcs_reader *reader, struct gcs_lists *lists)
 	lists->state.constraints = lists->constraints;
 }
 
-/* Counts (`reads` false) or reads the states of the reply, of which there is one. */
+/* Counts (`reads` false) or reads the one state of the reply. */
 static int gcs_walk(struct gcs_reader *reader, struct gcs_bytes reply, bool reads,
 		    struct gcs_lists *lists)
 {
@@ -353,8 +353,8 @@ static int gcs_walk(struct gcs_reader *reader, struct gcs_bytes reply, bool read
 	}
 	if (reply.bad)
 		return gcs_reader_refuse(reader, message, size);
-	/* An empty message is complete, too, but a GCS always sends a state: without it nothing is
-	 * known, which must not look like a cluster without nodes. */
+	/* An empty message is valid protobuf, but a GCS always sends a state: a reply without one
+	 * must not be taken for a cluster without nodes. */
 	if (states == 0)
 		return err_set(reader->err, ERR_INPUT, "the reply has no cluster_resource_state");
 	return 0;

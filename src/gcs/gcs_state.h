@@ -1,11 +1,11 @@
-/* GetClusterResourceStateReply, protobuf bytes to struct ray_state. Pure; any thread; the same rules
- * as the JSON form (codec/objects/ray_state_json), so that a live reply and its file decide the same.
- * The result lives in the arena and shares no memory with the bytes.
+/* GetClusterResourceStateReply, protobuf bytes to struct ray_state. Pure; any thread; the same
+ * rules as the JSON form (codec/objects/ray_state_json), so that a live reply and its file give the
+ * same decision. The result lives in the arena and shares no memory with the bytes.
  *
- * Code in a Ray cluster may forge the reply, so everything in it has a limit. A reply
- * above one is refused as a whole, at the first byte that is too much: ERR_LIMIT with field, figure
- * and limit. Then nothing is known of this cluster's Ray, and none of its workers is terminated. The
- * limits are for 10,000 workers with 100,000 pending tasks, with room. */
+ * Code in a Ray cluster may forge the reply, so everything in it has a limit. A reply above one is
+ * refused as a whole, at the first byte above it: ERR_LIMIT with field, figure and limit. Then the
+ * state of this cluster's Ray is unknown, and none of its workers is terminated. The limits are for
+ * 10,000 workers with 100,000 pending tasks, with room. */
 #ifndef GCS_GCS_STATE_H
 #define GCS_GCS_STATE_H
 
@@ -27,10 +27,10 @@ struct work_job;
 #define GCS_STATE_NODE_LABELS_MAX ((size_t)4096)
 #define GCS_STATE_NODE_ACTIVITY_MAX ((size_t)4096)
 #define GCS_STATE_NODE_ID_MAX_BYTES ((size_t)64) /* Ray's have 28 */
-/* Entries of pending_resource_requests, and of one constraint. A GCS adds up equal tasks, so this
- * is 100,000 tasks of which no two are equal. */
+/* Entries of pending_resource_requests, and of one constraint. A GCS groups equal tasks, so this is
+ * 100,000 distinct tasks. */
 #define GCS_STATE_REQUESTS_MAX ((size_t)100000)
-/* Requests of which no two have the same bytes, in tasks, constraints and gangs together. */
+/* Requests with distinct bytes, in tasks, constraints and gangs together. */
 #define GCS_STATE_SHAPES_MAX ((size_t)100000)
 /* Of one request, as bytes. */
 #define GCS_STATE_REQUEST_BYTES_MAX ((size_t)64 << 10)
@@ -46,12 +46,12 @@ struct work_job;
 /* Ray sends each bundle in two forms, and both count. */
 #define GCS_STATE_BUNDLES_MAX ((size_t)200000)
 #define GCS_STATE_TEXT_MAX ((size_t)16 << 10) /* bytes of one text */
-/* At most so many entries in ray_state.problems. */
+/* Limit of the entries in ray_state.problems. */
 #define GCS_STATE_PROBLEMS_MAX ((size_t)100)
-/* What the decoded state may take in the arena. */
+/* Memory of the decoded state in the arena. */
 #define GCS_STATE_MEMORY_CEILING_BYTES ((size_t)64 << 20)
 
-/* ERR_INPUT: not this message. ERR_LIMIT: above a limit. An amount that makes no sense (NaN, infinite,
+/* ERR_INPUT: not this message. ERR_LIMIT: above a limit. An invalid amount (NaN, infinite,
  * negative, too large) is a problem of its node or request and of the state, never an error. */
 int gcs_state_decode(const void *data, size_t size, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err);

@@ -104,7 +104,7 @@ bool gcs_wire_next(struct gcs_bytes *bytes, struct gcs_field *ret)
 	return !bytes->bad;
 }
 
-/* Only of the types that ray.proto uses at the levels that are walked here. */
+/* Only for the types that ray.proto uses at the levels that are walked here. */
 static bool gcs_wire_fits(const ProtobufCFieldDescriptor *field, enum gcs_wire wire)
 {
 	bool is_bytes = field->type == PROTOBUF_C_TYPE_MESSAGE ||

@@ -1,6 +1,6 @@
 /* Protobuf on the wire: the fields of one message, cut from its bytes without copying and without
- * decoding what is inside. Which field is which says the generated descriptor, so there is no second
- * table of fields. Accepts what protobuf-c accepts. Pure. */
+ * decoding their content. The generated descriptor maps numbers to fields, so there is no second
+ * table of fields. Accepts the same messages as protobuf-c. Pure. */
 #ifndef GCS_GCS_WIRE_H
 #define GCS_GCS_WIRE_H
 
@@ -11,7 +11,7 @@
 
 enum gcs_wire { GCS_WIRE_VARINT = 0, GCS_WIRE_64 = 1, GCS_WIRE_BYTES = 2, GCS_WIRE_32 = 5 };
 
-/* A message, or what is left of one; `at` moves while it is read. */
+/* A message, or its unread rest; `at` moves while it is read. */
 struct gcs_bytes {
 	const unsigned char *at, *end;
 	bool bad; /* not a message of protobuf; reading ends here */
@@ -26,19 +26,19 @@ struct gcs_field {
 };
 
 struct gcs_bytes gcs_bytes_of(const void *data, size_t size); /* data may be NULL when size is 0 */
-size_t gcs_bytes_size(const struct gcs_bytes *bytes);         /* not read yet */
+size_t gcs_bytes_size(const struct gcs_bytes *bytes);         /* unread */
 
-/* The next field. False at the end, and when there is no field: then bytes->bad. */
+/* The next field. False at the end, and for an invalid field: then bytes->bad is set. */
 bool gcs_wire_next(struct gcs_bytes *bytes, struct gcs_field *ret);
 
-/* The next field that the message has, unknown ones skipped; NULL at the end. A known field of another
- * wire type makes the message bad, as in protobuf-c. Compare the `offset` of what is returned with
- * offsetof(). */
+/* The next field that the message has, unknown ones skipped; NULL at the end. A known field of
+ * another wire type makes the message bad, as in protobuf-c. Compare the `offset` of the result
+ * with offsetof(). */
 const ProtobufCFieldDescriptor *gcs_wire_next_known(struct gcs_bytes *bytes,
 						    const ProtobufCMessageDescriptor *message,
 						    struct gcs_field *ret);
 
-/* Not a secret: two byte strings with one hash can be forged. */
+/* Not collision-resistant: two byte strings with one hash can be forged. */
 uint64_t gcs_wire_hash(struct gcs_bytes bytes);
 uint64_t gcs_wire_mix(uint64_t value);
 
