@@ -18,7 +18,8 @@ void text_add_padded(struct buf *buf, const char *text, size_t columns);
 /* "Reason: message", or the one that is not empty, and a line end. */
 void text_add_reason(struct buf *buf, const char *reason, const char *message);
 /* Appends the text broken between words, so that no line but a single long word is longer than
- * `width`; lines after the first start with `indent` spaces. The first starts at column `column`. */
+ * `width`; lines after the first start with `indent` spaces. The first starts at column
+ * `column`. */
 void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t indent,
 		      size_t width);
 

@@ -12,11 +12,12 @@
 #include "base/err.h"
 
 /* Two bytes on the wire can be a message of 100: the limit of one message in structs. The state of
- * a cluster is read entry by entry (gcs_state), so this is for one of its entries, and for the other
- * replies: the largest is what request_resources() wrote into the store of the GCS. */
+ * a cluster is read entry by entry (gcs_state), so this is for one of its entries, and for the
+ * other replies: the largest is what request_resources() wrote into the store of the GCS. */
 #define GCS_MESSAGE_MEMORY_CEILING_BYTES ((size_t)16 << 20)
 
-/* The message in the arena, or NULL: ERR_INPUT (not this message), ERR_LIMIT (above the ceiling). */
+/* The message in the arena, or NULL: ERR_INPUT (not this message), ERR_LIMIT (above the
+ * ceiling). */
 void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
 			 size_t size, struct arena *arena, struct err *err);
 /* ERR_INPUT, "the 7 bytes are not this message"; -1. */

@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "core/model/ray_state.h"
 
-/* value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as budget_refuse. */
+/* value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as
+ * budget_refuse. */
 int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
 		       struct ray_constraint *ret, struct err *err);
 

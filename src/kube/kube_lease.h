@@ -47,8 +47,8 @@ struct kube_lease;
 struct kube_lease_options {
 	const char *namespace_, *name;
 	const char *identity; /* of this process; not "" */
-	/* retry period < renew deadline < lease duration <= KUBE_LEASE_DURATION_MAX_MS; the last in whole
-	 * seconds */
+	/* retry period < renew deadline < lease duration <= KUBE_LEASE_DURATION_MAX_MS; the last in
+	 * whole seconds */
 	int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
 	/* None of them may free the kube_lease. */
 	void (*on_leading)(void *context); /* once: from now on kube_lease_held */

@@ -1,10 +1,10 @@
-/* The calls of kube_client that wait to be sent, in flows: one of the program itself, and one for each
- * cluster. The program's own calls (lists, the Lease, those of commands) come first: they are few, and
- * all clusters depend on them. The clusters' flows are served round robin, one call each, so that a
- * cluster with a thousand calls delays another one by one call. Places of calls under way are limited:
- * by KUBE_IN_FLIGHT_MAX for all, KUBE_CLUSTERS_IN_FLIGHT_MAX for those of clusters, so that hanging
- * requests of clusters never keep the program's own from the server, and KUBE_FLOW_IN_FLIGHT_MAX for
- * one cluster.
+/* The calls of kube_client that wait to be sent, in flows: one of the program itself, and one for
+ * each cluster. The program's own calls (lists, the Lease, those of commands) come first: they are
+ * few, and all clusters depend on them. The clusters' flows are served round robin, one call each,
+ * so that a cluster with a thousand calls delays another one by one call. Places of calls under way
+ * are limited: by KUBE_IN_FLIGHT_MAX for all, KUBE_CLUSTERS_IN_FLIGHT_MAX for those of clusters, so
+ * that hanging requests of clusters never keep the program's own from the server, and
+ * KUBE_FLOW_IN_FLIGHT_MAX for one cluster.
  *
  * For example, with A, A, A, B, C waiting in this order: A, B, C, A, A are sent.
  *

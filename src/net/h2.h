@@ -86,8 +86,8 @@ struct h2_reply {
 };
 
 /* err is NULL only for grpc-status 0 with the whole message; kinds of the others: those of
- * grpc_status_kind, ERR_TIMEOUT (deadline), ERR_LIMIT (message above a ceiling), ERR_DENIED (certificate
- * refused), ERR_RETRY (connection), ERR_INPUT (not gRPC, bad address). */
+ * grpc_status_kind, ERR_TIMEOUT (deadline), ERR_LIMIT (message above a ceiling), ERR_DENIED
+ * (certificate refused), ERR_RETRY (connection), ERR_INPUT (not gRPC, bad address). */
 typedef void h2_done(void *context, const struct h2_reply *reply, const struct err *err);
 
 /* Never fails in the call: every end is one callback on a later turn of the loop, at the latest

@@ -1,6 +1,6 @@
-/* One unary call of an HTTP/2 session: its request, the pieces of its reply, its end. Used by net/h2
- * alone, which owns the calls and gives them connections; users include h2.h.
- * Must not reconnect or wait: deadlines are the session's. */
+/* One unary call of an HTTP/2 session: its request, the pieces of its reply, its end. Used by
+ * net/h2 alone, which owns the calls and gives them connections; users include h2.h. Must not
+ * reconnect or wait: deadlines are the session's. */
 #ifndef NET_H2_CALL_H
 #define NET_H2_CALL_H
 

@@ -203,7 +203,8 @@ int https_easy_distrust(struct https_easy *easy, int64_t since_ms, struct err *e
 {
 	long seconds = (long)(since_ms / MS_PER_SECOND);
 
-	/* libcurl closes connections that idled for more whole seconds than this; 0 means no limit. */
+	/* libcurl closes connections that idled for more whole seconds than this; 0 means no
+	 * limit. */
 	if (seconds < 2)
 		HTTPS_SET(easy, CURLOPT_FRESH_CONNECT, 1L);
 	else if (seconds <= HTTPS_IDLE_MAX_S)

@@ -16,8 +16,8 @@ struct cJSON;
 #define DEVICE_TABLE_BYTES_MAX ((size_t)1 << 20)
 #define DEVICE_TABLE_ROWS_MAX 1000
 
-/* The text of a file: one document with apiVersion rayscaler.dev/v1alpha1, kind DeviceTable and devices.
- * ERR_INPUT or ERR_LIMIT begin with "line 3, column 5: ", then the path of the field. */
+/* The text of a file: one document with apiVersion rayscaler.dev/v1alpha1, kind DeviceTable and
+ * devices. ERR_INPUT or ERR_LIMIT begin with "line 3, column 5: ", then the path of the field. */
 int device_table_read(const char *text, size_t size, struct arena *arena,
 		      struct device_table *ret_table, struct err *err);
 /* A parsed tree, the member deviceTable of a Snapshot: apiVersion and kind are optional. Errors

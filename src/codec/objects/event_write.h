@@ -24,7 +24,8 @@ struct event_text {
 	time_ms first, last;
 };
 
-/* "demo.18a3f2c00001": a valid name (DNS subdomain) however long the object's is, one for each `id`. */
+/* "demo.18a3f2c00001": a valid name (DNS subdomain) however long the object's is, one for each
+ * `id`. */
 const char *event_name(struct arena *arena, const char *object, uint64_t id);
 
 /* A new Event, about the RayCluster. */

@@ -20,8 +20,8 @@ struct cJSON;
 #define FOREIGN_OBJECT_MAX_VALUES 200000
 #define FOREIGN_OBJECT_MAX_DEPTH 200
 
-/* *ret_json is never NULL; the caller frees it. ret_problem->kind is ERR_NONE, or says why the tree is
- * only the skeleton. `watch`: the text is a watch event with an object in it. */
+/* *ret_json is never NULL; the caller frees it. ret_problem->kind is ERR_NONE, or says why the tree
+ * is only the skeleton. `watch`: the text is a watch event with an object in it. */
 void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSON **ret_json,
 			  struct err *ret_problem);
 

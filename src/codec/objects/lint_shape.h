@@ -11,8 +11,8 @@
 
 struct cJSON;
 
-/* `object` is a RayCluster with metadata and spec; no member is added or removed. Findings are of the
- * rules wrong-type and ray-start-param-not-string and live in the arena. */
+/* `object` is a RayCluster with metadata and spec; no member is added or removed. Findings are of
+ * the rules wrong-type and ray-start-param-not-string and live in the arena. */
 void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_findings *findings);
 
 #endif

@@ -1,7 +1,7 @@
 /* Cuts the items out of a Kubernetes LIST reply as its bytes arrive, so that memory is bounded by
  * one item and not by the list. The inside of an item is not examined: an item that is not JSON
- * within its brackets costs itself alone. The rest of the reply (metadata, before or after the items)
- * is kept and decoded at the end.
+ * within its brackets costs itself alone. The rest of the reply (metadata, before or after the
+ * items) is kept and decoded at the end.
  *
  * The caller owns struct list_stream. Cost: one step per byte. */
 #ifndef CODEC_OBJECTS_LIST_STREAM_H

@@ -27,8 +27,9 @@ int object_metadata_decode(const struct json_at *object, bool name_required,
 			   struct object_metadata *ret_metadata);
 /* A member that is a map of strings, sorted by key; empty when missing. */
 int object_labels_decode(const struct json_at *at, const char *name, struct labels *ret_labels);
-/* `annotations` of the metadata `at`: free text, of which this program uses little. A character that
- * a string cannot hold is read as U+FFFD (json_shown), so that it costs no more than that annotation. */
+/* `annotations` of the metadata `at`: free text, of which this program uses little. A character
+ * that a string cannot hold is read as U+FFFD (json_shown), so that it costs no more than that
+ * annotation. */
 int object_annotations_decode(const struct json_at *at, struct labels *ret_annotations);
 /* A member that is a list of strings; empty when missing. */
 int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings);

@@ -1,5 +1,6 @@
-/* Messages of Ray in the proto3 JSON mapping, written from the structs of core/model/ray_state: names in
- * lowerCamelCase, defaults left out, int64 as strings, the doubles of a bundle as received. */
+/* Messages of Ray in the proto3 JSON mapping, written from the structs of core/model/ray_state:
+ * names in lowerCamelCase, defaults left out, int64 as strings, the doubles of a bundle as
+ * received. */
 #ifndef CODEC_OBJECTS_RAY_STATE_WRITE_H
 #define CODEC_OBJECTS_RAY_STATE_WRITE_H
 

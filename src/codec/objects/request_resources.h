@@ -1,7 +1,7 @@
 /* The annotation rayscaler.dev/request-resources: JSON list of bundles, as bundles= of Ray's
- * ray.autoscaler.sdk.request_resources ([{"GPU": 1}, {"CPU": 4}]), or of
- * {"resources": {...}, "label_selector": {"market": "in(spot)"}} as that call makes of bundles=
- * with bundle_label_selectors=. Used by the file decoder and by ctl/pass/observe: both see the same. */
+ * ray.autoscaler.sdk.request_resources ([{"GPU": 1}, {"CPU": 4}]), or of {"resources": {...},
+ * "label_selector": {"market": "in(spot)"}} as that call makes of bundles= with
+ * bundle_label_selectors=. Used by the file decoder and by ctl/pass/observe: both see the same. */
 #ifndef CODEC_OBJECTS_REQUEST_RESOURCES_H
 #define CODEC_OBJECTS_REQUEST_RESOURCES_H
 

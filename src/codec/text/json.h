@@ -32,8 +32,9 @@ struct json_limits {
 	size_t depth;      /* nesting; capped at JSON_DEPTH_MAX */
 	size_t elements;   /* values in all, member names not counted */
 	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
-	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that are
-	 * not UTF-8 becomes a value of type JSON_UNREADABLE; without it such a text is refused. */
+	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that
+	 * are not UTF-8 becomes a value of type JSON_UNREADABLE; without it such a text is
+	 * refused. */
 	bool foreign;
 };
 
@@ -131,7 +132,8 @@ struct json_at json_first(const struct json_at *at);
 void json_next(struct json_at *at);
 size_t json_count(const struct json_at *at);
 
-/* Same values? The order of members does not matter; a null member and an absent one are the same. */
+/* Same values? The order of members does not matter; a null member and an absent one are the
+ * same. */
 bool json_same(const struct cJSON *a, const struct cJSON *b);
 
 /* The value as JSON text on one line, in the arena (for foreign members that are only

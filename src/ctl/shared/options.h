@@ -14,8 +14,8 @@
 #include "core/model/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
- * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION (int64_t
- * in ms; the flag accepts seconds as "15", or "15s", "2m", "500ms"). */
+ * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION
+ * (int64_t in ms; the flag accepts seconds as "15", or "15s", "2m", "500ms"). */
 #define OPTIONS_TABLE(X)                                                                           \
 	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
 	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
