@@ -48,6 +48,9 @@ static struct places *find_places(struct received *received, const struct plan_p
 							    NULL;
 }
 
+/* Inverts the placements of the plan: they list the bundles of each worker, the output lists the
+ * workers of each received entry. Makes one array for each received list and appends each placed
+ * bundle to the entry that it came from. Linear in received entries and placements. */
 static void gather(struct received *received, const struct snapshot *snapshot,
 		   const struct plan *plan, struct arena *arena)
 {

@@ -299,6 +299,8 @@ static void ask_status(struct finder *finder)
 	fetch_done(&fetch);
 }
 
+/* Takes the address of --controller-url, else that of a Pod, and requests /status. A Pod that
+ * does not lead names the leader in its answer: then that Pod is found and asked instead, once. */
 void remote_find(struct session *session, struct arena *arena, struct remote *ret_remote)
 {
 	const struct session_flags *flags = session_flags(session);

@@ -336,6 +336,9 @@ static const char *outdated_text(const struct view *view)
 	return "";
 }
 
+/* Requests the snapshot of each cluster from the controller, then from the sidecars. A cluster
+ * without one gets a snapshot from the API objects alone; a cluster that was deleted in the
+ * meantime is dropped from the list. Then makes a decision for each cluster. */
 void view_look(struct view *view, const struct remote *remote, struct arena *arena,
 	       struct view_clusters *ret_clusters)
 {

@@ -100,6 +100,10 @@ struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, con
 
 /* ---- one unary call ---- */
 
+/* Sends one method of the chain. Its timeout is the rest of the call's deadline. Only the call's
+ * own method, and only with an arena, may have a large reply, which is charged to the arena's
+ * budget; the others are limited to GCS_SMALL_REPLY_BYTES. The bearer token is wiped after it was
+ * copied into the request. */
 static void gcs_unary(struct gcs_call *call, const char *path, const char *cluster_id,
 		      const struct buf *message, h2_done *done)
 {

@@ -67,6 +67,9 @@ static struct gcs_bytes gcs_merge_requests(struct gcs_reader *reader, struct gcs
 	return gcs_bytes_of(merged, used);
 }
 
+/* Reads a ResourceRequestByCount in one walk. Nearly always it has one request, which is read in
+ * place; only for several occurrences the bytes are copied, to merge them. The limit of the
+ * request's size is checked before the copy. */
 static int gcs_read_counted(struct gcs_reader *reader, struct gcs_bytes bytes,
 			    struct ray_request_count *ret)
 {
@@ -194,6 +197,8 @@ static int gcs_read_selector(struct gcs_reader *reader, struct gcs_bytes bytes,
 	return 0;
 }
 
+/* Reads one gang: counts the bundle selectors to allocate their array, reads the flat list of
+ * requests, then walks the message again for the details and the selectors. */
 static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size_t index,
 			 struct ray_gang *ret)
 {
@@ -241,6 +246,8 @@ struct gcs_lists {
 	struct ray_constraint *constraints;
 };
 
+/* The first walk: counts the entries of the four lists without memory, and fails at the first
+ * entry above a limit. */
 static int gcs_count_state(struct gcs_reader *reader, struct gcs_bytes bytes,
 			   struct gcs_lists *lists)
 {
@@ -277,6 +284,8 @@ static int gcs_count_state(struct gcs_reader *reader, struct gcs_bytes bytes,
 	return bytes.bad ? gcs_reader_refuse(reader, message, size) : gcs_reader_check(reader);
 }
 
+/* The second walk: reads one field. The arrays have the counted sizes, so the entry at the
+ * list's present count always exists. */
 static int gcs_read_field(struct gcs_reader *reader, const ProtobufCFieldDescriptor *field,
 			  const struct gcs_field *cut, struct gcs_lists *lists)
 {

@@ -67,6 +67,9 @@ static void gcs_skip(struct gcs_bytes *bytes, uint64_t size)
 		bytes->at += size;
 }
 
+/* A field is a tag (field number << 3 | wire type) and a value by wire type: a varint, 4 or 8
+ * bytes, or a length and as many bytes. gcs_varint and gcs_skip set `bad` at the end of the bytes.
+ * For example, 12 02 41 42 is field 2, length-delimited, "AB". */
 bool gcs_wire_next(struct gcs_bytes *bytes, struct gcs_field *ret)
 {
 	uint64_t tag, size;

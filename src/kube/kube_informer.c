@@ -90,6 +90,9 @@ static void kube_informer_use_version(struct kube_informer *informer)
 	kube_informer_step(informer, informer->name ? KUBE_STATE_POLL : KUBE_STATE_LIST);
 }
 
+/* Tries the versions of the type in order and uses the first that serves the resource. A 404
+ * means that the version is not served; any other error is retried with the same version. When none
+ * serves it, discovery restarts with the first version after a backoff. */
 static void kube_informer_discovered(void *context, const struct kube_answer *answer,
 				     const struct err *err)
 {

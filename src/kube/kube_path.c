@@ -122,6 +122,10 @@ static void kube_path_decode(char *text)
 	*to = '\0';
 }
 
+/* Splits the path into decoded segments without the query, then assigns them from the left:
+ * "api" or "apis" and group, version, optionally "namespaces" and a namespace, plural, name,
+ * subresource. /api/v1/namespaces/a is the object a of plural namespaces, because no plural
+ * follows. */
 void kube_path_split(struct arena *arena, const char *path, struct kube_path_parts *ret_parts)
 {
 	const char *segments[KUBE_PATH_SEGMENTS + 1];

@@ -252,6 +252,9 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 	return 0;
 }
 
+/* A version that is stored already only renews the entry's round, so that the sweep of a list
+ * keeps it. Otherwise the new content replaces the old one in counts and index before on_change is
+ * called, and the old content is retired after it, because the callback gets both. */
 int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
 		   struct err *err)
 {

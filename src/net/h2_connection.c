@@ -240,6 +240,8 @@ void h2_connection_ping(struct h2_connection *connection)
 
 /* ---- reading ---- */
 
+/* Drives the TLS handshake with the bytes, then decrypts records into a small buffer and passes
+ * it to nghttp2 until TLS needs more bytes. 0 also when a write closed the connection. */
 static int h2_connection_input_tls(struct h2_connection *connection, const void *data, size_t size,
 				   struct err *err)
 {

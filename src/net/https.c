@@ -452,6 +452,9 @@ static int https_distrust(struct https_request *request)
 				   &request->stop);
 }
 
+/* Links the request first, so that it always ends by on_done: one that cannot be set up is
+ * BROKEN and reported by its timer in the next turn, others are passed to curl at once or, inside a
+ * curl callback, by https_settle. */
 struct https_request *https_start(struct https *https, const struct https_call *call)
 {
 	struct https_request *request = memory_alloc(sizeof(*request));

@@ -19,6 +19,9 @@ static int bits_of(char c)
 	return -1;
 }
 
+/* Collects 4 letters of 6 bits into 3 bytes. The last group may have 2 letters (1 byte) or 3
+ * letters (2 bytes); a single letter is an error. After the padding only padding and line breaks
+ * are allowed. */
 int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_t *ret_size)
 {
 	char *bytes = arena_alloc(arena, strlen(text) / 4 * 3 + 4);

@@ -89,6 +89,8 @@ static bool is_leap_second(time_ms leap_ms)
 	return civil.hour == 0 && civil.minute == 0 && civil.second == 0;
 }
 
+/* A leap second is computed as the second after 59, without its fraction, and must then be the
+ * start of a day in UTC. */
 int rfc3339_parse(const char *text, time_ms *ret_time, const char **ret_problem)
 {
 	struct civil_time civil = { .millisecond = 0 };

@@ -106,6 +106,10 @@ static void decision_drop(void *context)
 	pass_release(context);
 }
 
+/* Takes a new view and snapshot for each decision, because objects may have changed since the
+ * last one of this pass. The cost is that of the cluster's last decisions, or an estimate for the
+ * first one. A quick job has the CPU time quick_ms, a slow one the whole budget; decision_done
+ * restarts a quick job that exceeded its time as a slow one. */
 void pass_decide(struct pass *pass)
 {
 	static const struct work_functions functions = { .run = decision_run,

@@ -203,6 +203,9 @@ static const char *may_write(void *context)
 	return leader_is_leading(access->control->leader) ? NULL : "this replica does not lead";
 }
 
+/* Each step may fail with a problem text: the configuration, the head Pod, its address, the
+ * token and TLS material. The client is created once and reconfigured in every call;
+ * gcs_client_configure keeps the connection when nothing differs. */
 struct gcs_client *ray_access_client(struct ray_access *access, const struct ray_cluster *cluster,
 				     const struct pod *const *pods, size_t pod_count,
 				     const char **ret_problem)

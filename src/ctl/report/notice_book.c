@@ -289,6 +289,10 @@ static bool is_said(struct notice_book *book, const struct ripe *ripe, int64_t m
 	return said;
 }
 
+/* Groups the states whose hold time has passed by reason and key, with the message of the first
+ * one and the count of the others, and reports each group as one Event. For example, 3 states with
+ * the same reason and key give one message "...; and 2 more like it". A notice with `once` is not
+ * repeated while its state persists. The cost is notices times groups. */
 static void note_states(struct notice_book *book, const struct notice_list *notices,
 			int64_t monotonic_ms, time_ms now)
 {

@@ -193,6 +193,9 @@ static const struct event *newest_of(const struct object *object)
 	return newest;
 }
 
+/* Stores the event at place_of() unless a newer version is there: a list and a watch may deliver
+ * versions in any order. The result is true for the first event of the object, and for a newer one
+ * with another meaning than the newest before it, so that a repeated event triggers no pass. */
 bool event_store_put(struct event_store *store, const struct event *event, bool ours,
 		     int64_t monotonic_ms)
 {
