@@ -54,7 +54,7 @@ struct cluster {
 	enum pass_cost cost; /* as of the last pass */
 	bool hands_off;      /* as of the last pass: the next one may wait */
 	bool woken;          /* the next pass comes early, because something changed */
-	bool wake_again;     /* something changed while a pass was in work */
+	bool wake_again;     /* something changed during a pass */
 	int64_t started_ms;
 	struct kube_backoff backoff; /* from the API server, when a read or a write failed */
 	int64_t not_before_ms;       /* earliest next pass, also for cluster_wake */
@@ -63,7 +63,7 @@ struct cluster {
 	struct patched patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
-	bool ray_failed; /* in the pass in work, for metrics */
+	bool ray_failed; /* in the present pass, for metrics */
 	/* The last decision was made from a reply with this digest and remains valid until then
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t calm_digest;

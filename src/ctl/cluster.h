@@ -11,7 +11,7 @@ struct cluster;
 /* The first pass runs within one scan interval (spread over it by name), or with cluster_wake. */
 struct cluster *cluster_new(const struct control *control, const char *namespace_,
 			    const char *name);
-/* Ends a pass in work; what it has sent may still take effect. NULL is fine. */
+/* Ends a pass in progress; its requests may still take effect. NULL is fine. */
 void cluster_free(struct cluster *cluster);
 
 /* Starts a pass soon, because an object of the cluster changed: not more often than every 100 ms,

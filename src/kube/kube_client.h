@@ -56,11 +56,11 @@ struct kube_client_options {
 struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 				    struct kube_config *config,
 				    const struct kube_client_options *options);
-/* Cancels what is left. Not from inside a callback. NULL is fine. */
+/* Cancels all calls. Not from inside a callback. NULL is fine. */
 void kube_client_free(struct kube_client *client);
 
 struct kube_answer {
-	int status;       /* HTTP status; 0: none came */
+	int status;       /* HTTP status; 0: none */
 	const char *body; /* JSON of a 2xx answer, NUL after it; "" otherwise */
 	size_t body_size;
 	/* With ERR_RETRY: retry no earlier; 0: not given. Capped at one minute. */

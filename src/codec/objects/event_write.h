@@ -1,7 +1,6 @@
 /* An Event of this program as JSON for the API server: core/v1, so that kubectl describe finds it
- * under the object. Source:
- * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ Must not be used
- * for Events of others. */
+ * under the object. Must not be used for Events of others.
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ */
 #ifndef CODEC_OBJECTS_EVENT_WRITE_H
 #define CODEC_OBJECTS_EVENT_WRITE_H
 

@@ -57,7 +57,7 @@ enum json_type {
 	JSON_STRING,
 	JSON_ARRAY,
 	JSON_OBJECT,
-	JSON_UNREADABLE, /* only with json_limits.foreign; also a value whose name is such a string */
+	JSON_UNREADABLE, /* only with json_limits.foreign; also a value with such a name */
 };
 
 /* State of the readers: the arena of strings, the error, the problems that were found. */

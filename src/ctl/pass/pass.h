@@ -70,7 +70,7 @@ struct pass_result {
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
 	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
 	int64_t retry_after_ms;   /* with err: Retry-After of the API server; 0: not given */
-	const struct act_scaled_list *scaled; /* what the accepted patch changed; NULL: no patch */
+	const struct act_scaled_list *scaled; /* changes of the accepted patch; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
 	struct pace_reading reading;          /* the cost of Ray's state */
 	bool decided;                         /* a decision was made, or tried */
@@ -83,7 +83,7 @@ struct pass_result {
  * returns. */
 struct pass_decision {
 	const struct plan *plan;
-	const struct snapshot *snapshot;   /* what it was made from */
+	const struct snapshot *snapshot;   /* its input */
 	const struct summary *summary;     /* its figures */
 	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
 	const struct err *ray_err;         /* why not; NULL when it was reached or not read */
@@ -127,7 +127,7 @@ struct pass_config {
 
 /* Copies the configuration; starts with the next turn of the loop at the earliest. */
 struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks);
-/* Cancels what is in flight; no callback follows. NULL is fine. */
+/* Cancels requests in flight; no callback follows. NULL is fine. */
 void pass_free(struct pass *pass);
 const char *pass_step_name(const struct pass *pass);
 

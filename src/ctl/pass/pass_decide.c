@@ -44,7 +44,8 @@ static void decision_run(void *context, const struct work_job *job)
 	work->cpu_us = work_cpu_us() - begun_cpu_us;
 }
 
-/* Cost of the first decision, when no measurement exists. */
+/* Estimates the cost of the first decision: entries of Pods and of Ray's state times worker
+ * groups. */
 static enum pass_cost estimate(const struct snapshot *snapshot)
 {
 	const struct ray_state *state = snapshot->ray_state;
@@ -55,7 +56,8 @@ static enum pass_cost estimate(const struct snapshot *snapshot)
 	return entries > QUICK_PAIRS / (snapshot->cluster.group_count + 1) ? PASS_SLOW : PASS_QUICK;
 }
 
-/* It exceeded the CPU time of a quick decision, but not that of a slow one. */
+/* True when a quick decision exhausted its CPU time, not its memory, and a slow one may use
+ * more. */
 static bool is_slower_than_thought(const struct pass *pass)
 {
 	const struct pass_work *work = pass->work;

@@ -25,7 +25,7 @@ struct ray_access {
 	char *namespace_, *name, *key;
 	struct gcs_client *client;
 	struct gcs_auth auth;
-	char *secret_name; /* the Secret that auth.token came from; NULL: none read */
+	char *secret_name; /* the Secret of auth.token; NULL: none read */
 	struct kube_call *secret_read;
 	int64_t next_read_ms; /* monotonic */
 	struct err *problem;  /* NULL: none so far; allocated on the first problem to save memory */

@@ -26,7 +26,7 @@ struct figures_group {
 	const char *backoff_cause;                                 /* "": none */
 	/* Monotonic, 0: not now. Copied from one decision to the next by group name. */
 	int64_t wanted_since_ms; /* more replicas are wanted */
-	int64_t patched_ms;      /* replicas was raised and not all Pods are there */
+	int64_t patched_ms;      /* replicas was raised and not all Pods exist */
 };
 
 struct figures_count {

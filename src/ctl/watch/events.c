@@ -14,7 +14,7 @@
 
 /* Selectors cannot express "one of", so these are the reasons to exclude: the frequent ones of
  * scheduler, kubelet, operator and controllers about healthy and crashing Pods, and those of this
- * program. A reason that is missing here costs a line of the watch. FailedScheduling is included:
+ * program. A reason that is missing here costs a line of the watch. FailedScheduling is not one:
  * Karpenter uses it for its refusals. */
 #define SELECTOR                                                                                   \
 	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
