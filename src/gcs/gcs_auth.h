@@ -34,11 +34,11 @@ int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char
 /* Sidecar mode, as Ray's own processes read it (docs/internals/ray.md). Call it periodically:
  * projected tokens and certificates rotate. *ret_auth is replaced on success only; its tls is the
  * same object when the material did not change (so gcs_client_configure keeps the connection).
- * RAY_AUTH_MODE=token: RAY_AUTH_TOKEN, else the first line of the file RAY_AUTH_TOKEN_PATH, else,
- * with RAY_ENABLE_K8S_TOKEN_AUTH=true, the projected service account token, else
- * $HOME/.ray/auth_token. Not set: the same, but a missing token is not an error (Ray 2.61 makes
- * token the default; a head without authentication ignores ours). Another value: no token.
- * RAY_USE_TLS (1, true): RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY, RAY_TLS_CA_CERT.
+ *   RAY_AUTH_MODE=token: RAY_AUTH_TOKEN, else the first line of the file RAY_AUTH_TOKEN_PATH, else,
+ *     with RAY_ENABLE_K8S_TOKEN_AUTH=true, the projected service account token, else
+ *     $HOME/.ray/auth_token. Not set: the same, but a missing token is not an error (Ray 2.61 makes
+ *     token the default; a head without authentication ignores ours). Another value: no token.
+ *   RAY_USE_TLS (1, true): RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY, RAY_TLS_CA_CERT.
  * ERR_FATAL: a variable or a file is missing or unreadable; the text names it. */
 int gcs_auth_from_environment(struct gcs_auth *ret_auth, struct err *err);
 

@@ -3,22 +3,22 @@
  * decide anything, keep a state of the cluster, or be used for streaming calls.
  *
  * Rules of every call:
- * - a call never fails in the call itself: every end, with or without success, is one callback on a
- * later turn of the loop, at the latest timeout_ms after the call was made;
- * - err is NULL on success. Its text names the cluster, the method and the fix. Kinds: ERR_RETRY
- * (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or certificate
- * refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (an unexpected reply, or Ray refused the
- * arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
- * - pointers that a callback gets are valid until it returns, unless they are in an arena that the
- * caller gave; that arena must live, and must not be reset, until the callback or the cancel. The
- * bytes of the reply are charged to the arena's budget: above it the call ends with ERR_LIMIT, or
- * with ERR_RETRY when others use up the memory for all;
- * - a callback may start and cancel calls, and may free the client.
+ *  - a call never fails in the call itself: every end, with or without success, is one callback
+ *    on a later turn of the loop, at the latest timeout_ms after the call was made;
+ *  - err is NULL on success. Its text names the cluster, the method and the fix. Kinds: ERR_RETRY
+ *    (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or certificate
+ *    refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (an unexpected reply, or Ray
+ *    refused the arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
+ *  - pointers that a callback gets are valid until it returns, unless they are in an arena that
+ *    the caller gave; that arena must live, and must not be reset, until the callback or the
+ *    cancel. The bytes of the reply are charged to the arena's budget: above it the call ends
+ *    with ERR_LIMIT, or with ERR_RETRY when others use up the memory for all;
+ *  - a callback may start and cancel calls, and may free the client.
  *
  * The client connects when a call needs it and reconnects likewise, with its own jittered backoff
- * (200 ms to 10 s); until the backoff is over calls fail with the last reason. GetClusterId is sent
- * first on every connection, its id (ray_cluster_id, lower-case hex) with every call. A refused id
- * is fetched again and the call is repeated once, within its timeout. */
+ * (200 ms to 10 s); until the backoff is over calls fail with the last reason. GetClusterId is
+ * sent first on every connection, its id (ray_cluster_id, lower-case hex) with every call. A
+ * refused id is fetched again and the call is repeated once, within its timeout. */
 #ifndef GCS_GCS_CLIENT_H
 #define GCS_GCS_CLIENT_H
 
@@ -91,8 +91,8 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 
 /* ReportAutoscalingState: the state that `ray status` shows of us, and the demand that Ray treats
  * as infeasible. `state` is the reply that `plan` was made from. Sent from the plan: infeasible
- * demand of source ray, bundles exactly as received, one entry per distinct shape (not per
- * replica), at most GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all
+ * demand of source ray, bundles exactly as received, one entry per distinct shape (not one per
+ * request), at most GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all
  * (docs/internals/ray.md, T36); launches (toLaunch of each group) and workers that are Pending or
  * Starting. The version is that of gcs_report_version: it grows across our restarts. Everything is
  * copied before the function returns. */

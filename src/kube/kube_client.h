@@ -70,14 +70,14 @@ struct kube_answer {
 #define KUBE_RETRY_AFTER_MAX_MS 60000
 
 /* err is NULL when the status was 2xx. Else, with verb, resource, object and fix in the text:
- * ERR_CONFLICT 409; 422 for a JSON Patch (a failed `test`, or a value that the schema refuses: the
- * text says which);
- * ERR_GONE 410;
+ * ERR_CONFLICT  409; 422 for a JSON Patch (a failed `test`, or a value that the schema refuses: the
+ *               text says which);
+ * ERR_GONE      410;
  * ERR_NOT_FOUND 404, of an object or of a kind that is not served;
- * ERR_DENIED 401, 403: the text names the missing RBAC rule;
- * ERR_RETRY 408, 429, 5xx, not reachable;
+ * ERR_DENIED    401, 403: the text names the missing RBAC rule;
+ * ERR_RETRY     408, 429, 5xx, not reachable;
  * ERR_TIMEOUT, ERR_LIMIT (the answer is too large), ERR_FATAL (TLS material cannot be used);
- * ERR_INPUT any other status.
+ * ERR_INPUT     any other status.
  * The arguments are valid until it returns. */
 typedef void kube_client_done(void *context, const struct kube_answer *answer,
 			      const struct err *err);

@@ -1,16 +1,18 @@
-/* Leader election on a Lease: of several processes with the same Lease one holds it, renews it, and
- * may act. The semantics are those of client-go's tools/leaderelection:
- * - times in the Lease were written by other clocks and are only compared: a Lease is taken over
- * when its record has not changed for its leaseDurationSeconds by our own clock, since we saw it;
- * - every write carries the resourceVersion that was seen, so of two that take over one gets 409;
- * - a holder that has not renewed for renew_deadline_ms, counted from before the last renewal was
- * sent, has lost the Lease, before any other process can take it. It never regains it: end the
- * process;
- * - released means: no holder, leaseDurationSeconds 1.
+/* Leader election on a Lease: of several processes with the same Lease one holds it, renews it,
+ * and may act. The semantics are those of client-go's tools/leaderelection:
+ *  - times in the Lease were written by other clocks and are only compared: a Lease is taken over
+ *    when its record has not changed for its leaseDurationSeconds by our own clock, since we saw
+ *    it;
+ *  - every write carries the resourceVersion that was seen, so of two that take over one gets
+ *    409;
+ *  - a holder that has not renewed for renew_deadline_ms, counted from before the last renewal
+ *    was sent, has lost the Lease, before any other process can take it. It never regains it: end
+ *    the process;
+ *  - released means: no holder, leaseDurationSeconds 1.
  * Unlike there, a holder that sees another one in the Lease has lost it at once, a follower reads
  * again when the Lease expires even if this is before its retry period, and jitter shortens the
- * period instead of lengthening it: a takeover takes at most lease duration + retry period, after a
- * release at most the retry period.
+ * period instead of lengthening it: a takeover takes at most lease duration + retry period, after
+ * a release at most the retry period.
  *
  * A Lease that is deleted is not released: a follower that saw another holder in it waits until
  * that record has expired, creates the Lease again, and leads when its own record has lasted for
@@ -25,8 +27,8 @@
  * kube_lease_held before every action that two processes must not do. A request sent before the
  * stop may still take effect; guard it by other means (`test` operations).
  *
- * The caller owns struct kube_lease; it owns its one request. Give it a kube_client of its own: its
- * requests must not wait behind others. Must not log. */
+ * The caller owns struct kube_lease; it owns its one request. Give it a kube_client of its own:
+ * its requests must not wait behind others. Must not log. */
 #ifndef KUBE_KUBE_LEASE_H
 #define KUBE_KUBE_LEASE_H
 
