@@ -263,8 +263,7 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 	    infeasible == cluster->reported_infeasible && decision->plan->patch.count == 0)
 		return;
 	cluster->reported_ms = now_ms;
-	/* Each report comes with a decision, and a fleet starts all at once: an offset by name
-	 * brings the second report forward. */
+	/* A fleet starts all at once: an offset by name spreads the second reports. */
 	if (first)
 		cluster->reported_ms -= spread_ms(cluster->key, SPREAD_REPORTS, REPORT_INTERVAL_MS);
 	cluster->reported_infeasible = infeasible;
@@ -273,9 +272,8 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
-/* Records whether the decision stays valid: while nothing changes and no action is in progress, the
- * next decision is made only when the next report to Ray is due. Most clusters of a fleet are
- * unchanged most of the time. */
+/* While nothing changes and no action is in progress, the next decision is made only when the next
+ * report to Ray is due: most clusters of a fleet are unchanged most of the time. */
 static void keep_calm(struct cluster *cluster, const struct pass_decision *decision)
 {
 	time_ms until = calm_until(decision->snapshot, decision->plan);
@@ -301,8 +299,7 @@ static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 	return view.node_count > 0;
 }
 
-/* Changes of objects that wake the cluster have already reset calm_until_ms; checks the remaining
- * conditions. */
+/* Objects that changed have already reset calm_until_ms; checks the remaining conditions. */
 static bool is_unchanged(void *context, uint64_t digest)
 {
 	const struct cluster *cluster = context;
@@ -336,8 +333,7 @@ static void decided(void *context, const struct pass_decision *decision)
 
 /* --- passes --- */
 
-/* Makes the same check as decide() does first: Ray is not read for a cluster that this program does
- * not scale. */
+/* The first check of decide(): Ray is not read for a cluster that is not scaled. */
 static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;

@@ -90,9 +90,7 @@ static void kube_informer_use_version(struct kube_informer *informer)
 	kube_informer_step(informer, informer->name ? KUBE_STATE_POLL : KUBE_STATE_LIST);
 }
 
-/* Tries the versions of the type in order and uses the first that serves the resource. A 404
- * means that the version is not served; any other error is retried with the same version. When none
- * serves it, discovery restarts with the first version after a backoff. */
+/* Uses the first version of the type that is served: after a 404 the next one is tried. */
 static void kube_informer_discovered(void *context, const struct kube_answer *answer,
 				     const struct err *err)
 {
@@ -211,8 +209,7 @@ static void kube_informer_list_failed(struct kube_informer *informer, const stru
 {
 	enum kube_state next = KUBE_STATE_LIST;
 
-	/* The list restarts from its first page, also after 410 in the middle. */
-	kube_informer_set(&informer->continue_token, "");
+	kube_informer_set(&informer->continue_token, ""); /* from the first page, also after 410 */
 	if (err->kind == ERR_NOT_FOUND)
 		next = kube_informer_after_missing(informer);
 	if (err->kind == ERR_TIMEOUT && informer->page_objects > 1)
@@ -279,8 +276,8 @@ static void kube_informer_on_open(void *context)
 	kube_informer_set_live(informer);
 }
 
-/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); for
- * others, and for equal ones, the order is unknown. */
+/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); the
+ * order of others is unknown. */
 static bool kube_informer_is_older(const char *version, const char *than)
 {
 	size_t size = strlen(version), than_size = strlen(than);
@@ -380,8 +377,7 @@ static void kube_informer_polled(void *context, const struct kube_answer *answer
 {
 	struct kube_informer *informer = context;
 	struct err problem = { .kind = ERR_NONE };
-	/* A missing object is reported by a Status that names it, a missing kind by plain
-	 * text; the second is resolved by the discovery, which needs no rights. */
+	/* A missing object gives a Status with its name, a missing kind plain text, then discovery. */
 	bool absent = err && err->kind == ERR_NOT_FOUND;
 
 	informer->call = NULL;

@@ -403,8 +403,7 @@ static int https_on_send(void *context, char *peer, char *own, int peer_port, in
 	return CURL_PREREQFUNC_ABORT;
 }
 
-/* The deadlines that curl does not have: first byte and stall. Also reports requests that are
- * BROKEN. */
+/* The deadlines that curl does not have: first byte and stall. Also reports BROKEN requests. */
 static void https_on_timer(void *context)
 {
 	struct https_request *request = context;
@@ -452,9 +451,7 @@ static int https_distrust(struct https_request *request)
 				   &request->stop);
 }
 
-/* Links the request first, so that it always ends by on_done: one that cannot be set up is
- * BROKEN and reported by its timer in the next turn, others are passed to curl at once or, inside a
- * curl callback, by https_settle. */
+/* Every request ends by on_done: its timer reports one that cannot be set up (BROKEN). */
 struct https_request *https_start(struct https *https, const struct https_call *call)
 {
 	struct https_request *request = memory_alloc(sizeof(*request));

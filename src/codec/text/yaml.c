@@ -495,7 +495,6 @@ int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *
 		return yaml_parse(text, size, limits, ret_json, err);
 	if (json_parse(text, size, limits, ret_json, err) == 0)
 		return 0;
-	/* YAML in flow style begins like JSON; when the text is neither, the JSON error is more
-	 * useful. */
+	/* YAML in flow style begins like JSON; of a text that is neither, the JSON error helps more. */
 	return yaml_parse(text, size, limits, ret_json, &ignored);
 }
