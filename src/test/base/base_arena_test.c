@@ -13,7 +13,7 @@
 #endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-/* gcc brings this without its header. */
+/* gcc provides this function without its header. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 #define IS_POISONED(at) __asan_address_is_poisoned(at)
 #endif
@@ -38,7 +38,7 @@ static void test_memory_is_zeroed_and_aligned(void **state)
 	arena_done(&arena);
 }
 
-/* Random sizes: no two allocations overlap, and all keep what was written. */
+/* Random sizes: no two allocations overlap, and all keep their content. */
 static void test_allocations_are_apart(void **state)
 {
 	enum { COUNT = 2000 };
@@ -138,7 +138,7 @@ static void test_vec_keeps_elements(void **state)
 	arena_done(&arena);
 }
 
-/* An element that was taken away and comes again is zeroed again. */
+/* An element that was removed and is added again is zeroed again. */
 static void test_vec_zeroes_reused_element(void **state)
 {
 	struct arena arena = ARENA_INIT;
@@ -252,7 +252,7 @@ static void test_sanitizer_sees_dead_and_foreign_bytes(void **state)
 	arena_done(&arena);
 }
 
-/* What a pass leaves behind is at most one block of the usual size. */
+/* arena_reset keeps at most one block of the usual size. */
 static void test_reset_gives_memory_back(void **state)
 {
 	struct arena arena = ARENA_INIT;

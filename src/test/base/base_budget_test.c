@@ -74,7 +74,7 @@ static void test_fair_parts_of_a_shared_budget(void **state)
 	}
 }
 
-/* An arena never fails: it says that it is over its budget until it is emptied. */
+/* An arena never fails: it reports that it is over its budget until it is reset. */
 static void test_arena_over_its_budget(void **state)
 {
 	struct budget budget = { .name = "x", .limit_bytes = MIB };

@@ -43,7 +43,7 @@ static void test_bytes_may_be_nul(void **state)
 	assert_memory_equal(buf.data, "a\0b\0", 5);
 }
 
-/* For every ceiling and every piece: exactly the ceiling fits, one byte more is refused whole. */
+/* For every limit and every piece: exactly the limit fits, one byte more is refused whole. */
 static void test_ceiling_is_exact(void **state)
 {
 	char piece[300];
@@ -122,7 +122,7 @@ static void test_steal_hands_over(void **state)
 	assert_int_equal(buf.size, 0);
 	second = buf_steal(&buf);
 	assert_string_equal(second, "");
-	assert_int_equal(buf_add_string(&buf, "0123456789"), 0); /* the ceiling stayed */
+	assert_int_equal(buf_add_string(&buf, "0123456789"), 0); /* the limit is unchanged */
 	assert_int_equal(buf_add_char(&buf, 'x'), -1);
 }
 

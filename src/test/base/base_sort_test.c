@@ -6,7 +6,7 @@
 struct item {
 	int key;
 	size_t place; /* where it was before the sort */
-	char filler;  /* a size that is no power of two */
+	char filler;  /* a size that is not a power of two */
 };
 
 static size_t comparisons;

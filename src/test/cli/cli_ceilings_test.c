@@ -1,10 +1,10 @@
-/* What `rayscaler status` says of ceilings over several clusters: the controller's own count. */
+/* The GPU quotas over several clusters in `rayscaler status`: the controller's own count. */
 #include "cli/commands.h"
 #include "test/support/cli_server.h"
 
 #define CEILING(ns, n, k) "{'scope':'','namespace':'" ns "','ceiling':" #n ",'counted':" #k "}"
 
-/* Those of other namespaces are for who asks for all. */
+/* Quotas of other namespaces are printed only for all namespaces. */
 static void test_ceilings_over_several_clusters(void **state)
 {
 	static const struct route routes[] = {

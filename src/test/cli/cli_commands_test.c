@@ -1,5 +1,5 @@
-/* status, explain, snapshot and request against a scripted API server: what is asked for, on which
- * path, what is printed, and what happens without a controller or without rights. */
+/* status, explain, snapshot and request against a scripted API server: the requests with their
+ * paths, the output, and the behaviour without a controller or without rights. */
 #include <fcntl.h>
 
 #include "cli/commands.h"
@@ -40,7 +40,7 @@ static void test_status_without_controller(void **state)
 	stop();
 }
 
-/* What the controller last wrote is better than nothing; what its user wants counts here too. */
+/* Without a controller the last written status is printed, with the user's spec.paused. */
 static void test_status_with_a_last_word(void **state)
 {
 	static const struct route routes[] = {
@@ -277,7 +277,7 @@ static void test_explain(void **state)
 	stop();
 }
 
-/* A snapshot does not say why Ray was not reached; the controller does. */
+/* A snapshot does not contain the reason why Ray was not reached; the controller's answer does. */
 static void test_explain_without_ray(void **state)
 {
 	static const struct route routes[] = {
@@ -391,7 +391,7 @@ static void test_request_without_controller(void **state)
 	stop();
 }
 
-/* A cluster that nobody scales: the annotation is written, with a warning. */
+/* An unmanaged cluster: the annotation is written, with a warning. */
 static void test_request_unmanaged(void **state)
 {
 	static const struct route routes[] = {

@@ -132,7 +132,8 @@ static void wrong_usage_is_refused(void **state)
 	assert_non_null(strstr(result.errors, "--device-table goes with --gpus"));
 }
 
-/* A golden case whose group is spared because of its deviceTable: another table, another plan. */
+/* A golden case whose group is spared because of its deviceTable: another table gives another
+ * plan. */
 static void plan_takes_another_table(void **state)
 {
 	static const char other[] = "apiVersion: rayscaler.dev/v1alpha1\nkind: DeviceTable\n"

@@ -1,4 +1,4 @@
-/* Row C3: what `status --gpus` prints; the sample in docs/COMMANDS.md comes from here. */
+/* Row C3: the output of `status --gpus`; the sample in docs/COMMANDS.md is copied from here. */
 #include "cli/gpus.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void test_c3_text_is_the_sample_of_the_document(void **state)
 	}
 }
 
-/* Names come from outside: nothing in them steers the terminal. */
+/* Names are input from outside: they must not control the terminal. */
 static void test_names_are_made_safe(void **state)
 {
 	AUTO(buf_done) struct buf text;
@@ -120,7 +120,7 @@ static void test_no_accelerators(void **state)
 	"{'metadata':{'name':'n','resourceVersion':'1'},'status':{'capacity':{'nvidia.com/gpu':"   \
 	"'4'},'allocatable':{'nvidia.com/gpu':'4'}}}"
 
-/* Pages are followed, what cannot be decoded is counted, and -o yaml is the same as json. */
+/* Pages are followed, objects that cannot be decoded are counted, and -o yaml equals json. */
 static void test_lists_of_the_api_server(void **state)
 {
 	static const struct route routes[] = {
@@ -153,7 +153,7 @@ static void test_lists_of_the_api_server(void **state)
 	stop();
 }
 
-/* Half an answer would look like free GPUs. */
+/* A partial answer would look like free GPUs. */
 static void test_a_right_is_missing(void **state)
 {
 	static const struct route routes[] = {

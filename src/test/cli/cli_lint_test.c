@@ -1,5 +1,5 @@
-/* lint of files, directories, standard input and an API server: what is printed in each form, the exit
- * status, and input that nobody should write. */
+/* lint of files, directories, standard input and an API server: the output in each format, the exit
+ * status, and malformed input. */
 #include <fcntl.h>
 
 #include "codec/text/json.h"
@@ -273,7 +273,7 @@ static void test_standard_input(void **state)
 	assert_int_equal(result.status, 1);
 }
 
-/* A terminal is not steered by what stands in a file. */
+/* Control characters of a file do not reach the terminal. */
 static void test_control_characters(void **state)
 {
 	(void)state;
@@ -354,7 +354,7 @@ static void test_from_cluster(void **state)
 	stop();
 }
 
-/* The right to list Nodes may be missing: then that is said, and the rest is told. */
+/* Without the right to list Nodes lint prints a warning and all other findings. */
 static void test_from_cluster_without_nodes(void **state)
 {
 	static const struct route routes[] = {

@@ -43,7 +43,7 @@ static void from_file(FILE *stream, int saved, FILE *file, char *text, size_t si
 	fclose(file);
 }
 
-/* Runs "plan ARGUMENTS" with what it prints taken away from the terminal. */
+/* Runs "plan ARGUMENTS" with its output kept off the terminal. */
 static struct result run(const char *arguments)
 {
 	static struct result result;
@@ -138,7 +138,7 @@ static void test_bad_input(void **state)
 		result = run_on(table[i].text, "");
 		assert_int_equal(result.status, 1);
 		assert_string_equal(result.output, "");
-		/* One line: program, file, what is wrong. */
+		/* One line: program, file, problem. */
 		assert_ptr_equal(strstr(result.errors, "rayscaler plan: /tmp/rayscaler-plan-test-"),
 				 result.errors);
 		assert_non_null(strstr(result.errors, table[i].error));

@@ -1,4 +1,4 @@
-/* cli/supervise: what becomes of a worker that dies, of one that is told to end, and of the parent. */
+/* cli/supervise: a worker that dies, a worker that is asked to end, and the end of the parent. */
 #include "cli/supervise.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct stage {
 	_Atomic int64_t started_ms[RUNS_MAX], ended_ms[RUNS_MAX];
 	_Atomic pid_t workers[RUNS_MAX];
 	pid_t parent;
-	int log; /* what the parent writes */
+	int log; /* output of the parent */
 };
 
 static int64_t now_ms(void)
@@ -56,7 +56,7 @@ static void live_until(int64_t ms, int number)
 		;
 }
 
-/* _exit: what the test has allocated is not the worker's. */
+/* _exit: the worker must not free or check the memory of the test. */
 static int work(void *context)
 {
 	struct stage *stage = context;
@@ -168,7 +168,7 @@ static void test_a_worker_that_is_killed_comes_back(void **state)
 
 	(void)state;
 	wait_for(stage, 1, false);
-	kill(stage->workers[1], SIGKILL); /* by somebody else */
+	kill(stage->workers[1], SIGKILL); /* by another process */
 	wait_for(stage, 2, false);
 	assert_int_equal(told_to_end(stage, &runs, &lines), OBEDIENT_STATUS);
 	assert_int_equal(runs, 3);

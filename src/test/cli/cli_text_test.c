@@ -1,5 +1,5 @@
-/* cli/text, cli/table, cli/flags, cli/help and codec/text/yaml_write: what reaches a terminal, and how
- * arguments are read. */
+/* cli/text, cli/table, cli/flags, cli/help and codec/text/yaml_write: text for a terminal, and the
+ * parsing of arguments. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -153,7 +153,7 @@ static void test_flags(void **state)
 	assert_string_equal(got.operand, "demo");
 	assert_string_equal(got.file, "f");
 	assert_false(got.all);
-	assert_int_equal(PARSE("-Aignored", "-nb"), -1); /* switches do not join */
+	assert_int_equal(PARSE("-Aignored", "-nb"), -1); /* switches cannot be combined */
 	assert_int_equal(PARSE("-A", "-nb", "--file", "-"), 0);
 	assert_string_equal(got.namespace_, "b");
 	assert_string_equal(got.file, "-");

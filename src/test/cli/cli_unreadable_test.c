@@ -1,4 +1,4 @@
-/* What commands show of a RayCluster that cannot be read. */
+/* Output of the commands for a RayCluster that cannot be read. */
 #include "cli/commands.h"
 #include "test/support/cli_server.h"
 

@@ -1,5 +1,5 @@
-/* codec/objects/autoscaler_status_write and codec/objects/autoscaler_status_json: what is told of a decision, and that
- * it is told once. */
+/* codec/objects/autoscaler_status_write and codec/objects/autoscaler_status_json: the status of a
+ * decision, and that it is written once. */
 #include "codec/objects/autoscaler_status_write.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
 
-/* A cluster with a busy worker of two GPUs, demand for another and for what nobody has. */
+/* A cluster with a busy worker of two GPUs, demand for another one and demand that no group can
+ * serve. */
 static const char scene_text[] =
 	"apiVersion: rayscaler.dev/v1alpha1\n"
 	"kind: Snapshot\n"
@@ -164,7 +165,7 @@ static void test_what_is_told(void **state)
 	told_done(&told);
 }
 
-/* null takes away what a merge patch would leave there. */
+/* null removes the fields that a merge patch would keep. */
 static void test_what_is_not_known_is_null(void **state)
 {
 	struct told told;
@@ -226,7 +227,7 @@ static void test_last_scale_is_kept_until_a_newer_one(void **state)
 	told_done(&told);
 }
 
-/* The same message a while later is no news; another one is. */
+/* The same message with another duration is not a change; another message is. */
 static void test_durations_in_messages_are_no_change(void **state)
 {
 	struct told told;
@@ -248,7 +249,7 @@ static void test_durations_in_messages_are_no_change(void **state)
 	told_done(&told);
 }
 
-/* A figure that is no duration is news. */
+/* A number that is not a duration is a change. */
 static void test_other_figures_are_a_change(void **state)
 {
 	struct ray_request_count *requests;

@@ -1,6 +1,6 @@
-/* What core/decide/calm promises, tried on the snapshots of all golden cases, as they are and without their
- * demand: until the moment that it names, the clock and Ray's idle durations alone change nothing of the
- * plan. GOLDEN_DIR names another directory. */
+/* The contract of core/decide/calm, tested on the snapshots of all golden cases, as they are and
+ * without their demand: until the time that it returns, the clock and Ray's idle durations alone do
+ * not change the plan. GOLDEN_DIR names another directory. */
 #include "core/decide/calm.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
 #define DAY_MS INT64_C(86400000)
 
-/* What was seen, so that the test cannot pass on nothing. */
+/* Counts of the cases, so that the test cannot pass without any. */
 static struct {
 	int cases, calm, ending, for_ever, changed_after;
 } seen;
@@ -31,7 +31,7 @@ static void load(const char *name, struct arena *arena, struct snapshot *ret_sna
 		fail_msg("%s: %s", name, err.text);
 }
 
-/* The same facts `ms` later: what was idle has been idle for longer. */
+/* The same facts `ms` later: idle nodes have been idle for longer. */
 static struct snapshot later(const struct snapshot *snapshot, const struct plan *plan, int64_t ms,
 			     struct arena *arena)
 {

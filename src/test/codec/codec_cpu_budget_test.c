@@ -112,8 +112,8 @@ static void expect_undecided(const struct snapshot *snapshot, const struct plan 
 						"requests, 40 placement groups, 20 worker groups"));
 }
 
-/* Stopped at its first, second, fourth, ... question, it changes nothing; with as many as it needs it is the
- * plan without a budget. LeakSanitizer sees what the packing would have left behind. */
+/* Stopped at its first, second, fourth, ... question, it changes nothing; with as many as it needs
+ * it is the plan without a budget. LeakSanitizer reports memory that a stopped packing leaks. */
 static void stop_everywhere(const char *packing)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

@@ -1,4 +1,4 @@
-/* Device tables from files: what they add, and every refusal with its line and column. */
+/* Device tables from files: the rows that they add, and every refusal with its line and column. */
 
 #include "codec/objects/device_table_json.h"
 

@@ -51,7 +51,7 @@ static void test_repeat(void **state)
 	buf_done(&buf);
 }
 
-/* A DNS subdomain of at most 253 characters, whatever the object is called. */
+/* A DNS subdomain of at most 253 characters, for every name of an object. */
 static void test_names_are_valid(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

@@ -1,4 +1,4 @@
-/* codec/objects/exec_credential_json: what a credential plugin is told, what it may print. */
+/* codec/objects/exec_credential_json: the input of a credential plugin, and its valid answers. */
 #include "codec/objects/exec_credential_json.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ static void test_answers(void **state)
 	assert_int_equal(credential.expires, 5000);
 }
 
-/* Whatever is wrong, the value of an answer is in no error. */
+/* No error repeats the value of an answer. */
 static void test_refused_answers(void **state)
 {
 	static const struct {

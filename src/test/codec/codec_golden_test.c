@@ -122,7 +122,7 @@ static void print_range(const char *mark, const struct lines *lines, size_t from
 		fprintf(stderr, "%s %s\n", mark, lines->at[i]);
 }
 
-/* Leaves out what both have at the start and at the end, except for some lines. */
+/* Prints the lines that differ: without the common start and end, except for some lines. */
 static void print_difference(char *wanted, char *got)
 {
 	struct lines left = split(wanted), right = split(got);

@@ -19,7 +19,7 @@ static size_t decode(const char *index, const char *allocation, const struct dev
 	return uses;
 }
 
-/* Row C2: the GPU chosen for a Pod stands in its annotations. */
+/* Row C2: the annotations of a Pod have the index of its GPU. */
 static void test_c2_index(void **state)
 {
 	const struct device_use *uses;

@@ -177,7 +177,7 @@ static void test_limits(void **state)
 	expect_limit("\"aaaaaaaaaaaaaaaaaaa\"", &small, "the text has 21 bytes, more than 20");
 }
 
-/* Whatever the limits say, the depth stays in what cJSON and the stack can take. */
+/* The depth is limited to the capacity of cJSON and of the stack, whatever the limits allow. */
 static void test_depth_ceiling(void **state)
 {
 	const struct json_limits limits = { .bytes = 1 << 20,
@@ -209,7 +209,7 @@ static void test_many_members(void **state)
 	assert_string_equal(err.text, "n77: is there twice; which one counts is not clear");
 }
 
-/* Without unique_names the first of two counts: what a reader sees must be told. */
+/* Without unique_names two members of one name are accepted; readers use the first one. */
 static void test_first_counts(void **state)
 {
 	const struct json_limits limits = { .bytes = 100, .depth = 5, .elements = 10 };

@@ -1,14 +1,14 @@
-/* Laws that every decision keeps, tried on the snapshots of all golden cases:
+/* Laws that every decision keeps, tested on the snapshots of all golden cases:
  *   bounds       0 <= target, within minReplicas and maxReplicas where the group is sound
- *   safety       nothing busy, unknown or draining in use is terminated (but for stop), nothing at
- *                all without a good reply of Ray
- *   idempotence  with the patch applied and the memory handed on, the same snapshot launches nothing
- *                more and patches nothing
+ *   safety       no busy, unknown or drained but used worker is terminated (except by stop), and
+ *                none at all without a good reply of Ray
+ *   idempotence  with the patch applied and the memory handed on, the same snapshot launches
+ *                nothing more and patches nothing
  *   two passes   when Ray accepts all drains, the second decision of the pass names those Pods
  *   order        Pods, nodes and demand in another order give the same plan
- *   fuse         under a ceiling over several clusters a patch never asks for more than the budget, as
- *                the fuse counts, which has no figure from Ray; minReplicas apart
- * The golden cases themselves are held by codec_golden_test. GOLDEN_DIR names another directory. */
+ *   fuse         under a GPU quota over several clusters a patch never asks for more than the
+ *                budget, counted as in the quota, without numbers from Ray; minReplicas excepted
+ * The golden cases themselves are tested by codec_golden_test. GOLDEN_DIR: another directory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +152,7 @@ static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_clus
 			 &snapshot->settings, snapshot->device_table, &arena);
 }
 
-/* What is launched comes out of the fleet's budget. */
+/* Applies the patch and subtracts the launched GPUs from the budget of all clusters. */
 static void apply(struct snapshot *snapshot, const struct plan *plan)
 {
 	size_t bytes = snapshot->cluster.group_count * sizeof(struct worker_group);
@@ -320,7 +320,7 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 		fail_msg("%s: another order gives another plan:\n%s\n%s", name, text, reversed);
 }
 
-/* The operator makes what minReplicas asks for, whatever replicas and ceilings say. */
+/* The operator creates the Pods of minReplicas, whatever replicas and GPU quotas allow. */
 static void drop_minimum(struct ray_cluster *cluster)
 {
 	struct worker_group *groups = arena_array(&arena, cluster->group_count, sizeof(*groups));

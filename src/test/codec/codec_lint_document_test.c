@@ -152,7 +152,7 @@ static void test_types(void **state)
 	      "[\"nvidia.com/gpu\"] | \n");
 }
 
-/* Wrong types hide nothing else, and nothing is said twice of them. */
+/* Wrong types hide no other findings and are reported once. */
 static void test_wrong_types_hide_nothing(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -225,7 +225,7 @@ static void test_unreadable(void **state)
 		{ "a: !include x\n", "1:4 cannot-be-read   | \n" },
 		{ "a: *nowhere\n", "1:4 cannot-be-read   | \n" },
 		{ "a: 1\nb: \xFF\n", "2:4 cannot-be-read   | \n" },
-		/* Flow style of YAML looks like JSON and is none. */
+		/* Flow style of YAML looks like JSON and is not JSON. */
 		{ "{kind: RayCluster, metadata: {name: a}, spec: {suspend: 1}}",
 		  "1:48 wrong-type RayCluster a spec.suspend | \n" },
 	};
@@ -269,7 +269,7 @@ static void test_many_groups(void **state)
 	assert_int_equal(report.list.count, 10001);
 }
 
-/* What is not kept is still counted. */
+/* Findings above the limit are not kept, but counted. */
 static void test_findings_are_bounded(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

@@ -1,6 +1,6 @@
-/* The files of the lint rules with small random changes (test/support/json_mutate.h), each with Nodes of one of the
- * files, changed as well. Laws: what is read gives findings that have a rule, a place and words, twice the
- * same; what is told of them in a condition has its ceiling.
+/* The files of the lint rules with small random changes (test/support/json_mutate.h), each with
+ * Nodes of one of the files, changed as well. Laws: the findings of a readable file have a rule, a
+ * place and a text, and a second run gives the same; their text in a condition is within its limit.
  * MUTANTS: how many of each file (default 60); MUTANTS_SEED: the first seed. */
 #include <string.h>
 

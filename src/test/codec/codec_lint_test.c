@@ -1,9 +1,9 @@
-/* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml has what a rule speaks of, and
- * <rule>.good.yaml the same with what the fix says, which no rule has a word about. Both are plain
- * RayClusters; <rule>.nodes.yaml, where there is one, is a List of Nodes that goes with both (and
- * <rule>.<part>.bad.yaml is a further case of the rule). The comment at the head of a bad file are its
- * findings as they must come out; UPDATE=1 writes them anew. Rules that look at the JSON itself are
- * tested with what finds them (codec/objects/lint_document). */
+/* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml breaks the rule, and
+ * <rule>.good.yaml is the same with the fix and without a finding. Both are plain RayClusters;
+ * <rule>.nodes.yaml, where it exists, is a List of Nodes for both (and <rule>.<part>.bad.yaml is a
+ * further case of the rule). The comment at the head of a bad file has its expected findings;
+ * UPDATE=1 rewrites it. Rules about the JSON itself are tested with codec/objects/lint_document,
+ * which finds them. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +82,8 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 	lint_cluster(&snapshot.cluster, context, arena, ret_findings);
 }
 
-/* "finding: error min-above-max spec.workerGroupSpecs[0].maxReplicas" and what belongs to it, as
- * comments. */
+/* Each finding as comments: "finding: error min-above-max spec.workerGroupSpecs[0].maxReplicas",
+ * its message and its fix. */
 static void print_findings(const struct lint_findings *findings, struct buf *buf)
 {
 	for (size_t i = 0; i < findings->list.count; i++) {
@@ -213,7 +213,7 @@ static void check_digest(const char *file, const char *told, const char *message
 	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
 }
 
-/* What the condition and the Event of a cluster that is scaled say. */
+/* The text of the condition and of the Event of a managed cluster. */
 static void test_digest(void **state)
 {
 	static const char neuron[] =
@@ -235,7 +235,7 @@ static void test_digest(void **state)
 		"1 note, first gpu-count-mismatch at "
 		"spec.workerGroupSpecs[0].rayStartParams.num-gpus: Ray is told of 2 GPU on each "
 		"Pod of group gpu, and its container has 1");
-	/* The condition InvalidRequest says these. */
+	/* The condition InvalidRequest reports these. */
 	check_digest("field-invalid", "", "");
 	check_digest("quantity-invalid", "", "");
 	check_digest("cpu-undetected", "", "");
@@ -252,7 +252,8 @@ static bool has_error(const struct lint_findings *findings, const char *path)
 	return false;
 }
 
-/* What stops a group in a decision is an error of lint at its place. True: some group was stopped. */
+/* A problem that stops a group in a decision is an error of lint at the same place. True: a group
+ * was stopped. */
 static bool check_stopped(const char *name, const struct snapshot *snapshot, struct arena *arena)
 {
 	const struct lint_context context = { .devices = snapshot->device_table,
@@ -270,7 +271,7 @@ static bool check_stopped(const char *name, const struct snapshot *snapshot, str
 		if (!capacity.problem && !snapshot->cluster.groups[g].problem)
 			continue;
 		stopped = true;
-		/* Without autoscaling nobody minds that nothing says how many CPUs there are. */
+		/* Without autoscaling an unknown number of CPUs is not an error. */
 		if (!has_error(&findings, path) && snapshot->cluster.enable_in_tree_autoscaling)
 			fail_msg("%s: group %zu is stopped and lint has no error: %s", name, g,
 				 capacity.problem ? capacity.problem :

@@ -1,4 +1,4 @@
-/* codec/objects/list_stream and codec/objects/object_skeleton: items out of a list, whatever the pieces. */
+/* codec/objects/list_stream and codec/objects/object_skeleton: items of a list, for any pieces. */
 #include "codec/objects/list_stream.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static void test_items(void **state)
 
 #define FILLER "\"f\":\"0123456789{[\\\"\",\"g\":[[{\"metadata\":{\"name\":\"no\"}}]],"
 
-/* Of an item that is too large the names are found, before and after what makes it large. */
+/* The names of an item that is too large are found before and after its large part. */
 static void test_too_large(void **state)
 {
 	static const char text[] =

@@ -1,9 +1,9 @@
-/* The golden cases with small random changes (test/support/json_mutate.h): what a snapshot is told may be wrong in
- * any way that JSON allows. Laws: it is refused with a text, or
+/* The golden cases with small random changes (test/support/json_mutate.h): a snapshot may be wrong
+ * in any way that JSON allows. Laws: it is refused with a text, or
  *   the plan is JSON, and the same bytes when decided again
  *   the snapshot can be written and read again
- *   nothing goes without a good reply of Ray, and no Pod whose Ray node may be busy, unless
- *   enforce-max-replicas=now stops workers above maxReplicas
+ *   nothing is terminated without a good reply of Ray, and no Pod whose Ray node may be busy,
+ *   unless enforce-max-replicas=now stops workers above maxReplicas
  * MUTANTS: how many of each case (default 20); MUTANTS_SEED: the first seed. */
 #include <string.h>
 
@@ -106,7 +106,7 @@ static const struct plan *check_decision(const char *what, const struct snapshot
 	return plan;
 }
 
-/* What is told of a decision: Events, status, the inventory of Nodes. */
+/* Checks the reports of a decision: Events, status, the inventory of Nodes. */
 static void check_told(const char *what, const struct snapshot *snapshot, const struct plan *plan,
 		       struct arena *arena)
 {
@@ -127,7 +127,7 @@ static void check_told(const char *what, const struct snapshot *snapshot, const 
 	assert_true(inventory.other_nodes <= snapshot->node_count);
 }
 
-/* As the controller gets its sample of Nodes: from a digest of the Pods that stand there. */
+/* Checks the sample of Nodes that the controller makes from a digest of the Pods on them. */
 static void check_nodes(const char *what, const struct snapshot *snapshot, size_t most,
 			struct arena *arena)
 {

@@ -1,5 +1,4 @@
-/* What is said of a decision in Events: the decisions of golden cases, and a cluster of which
- * workers stay. */
+/* The Events of decisions: of golden cases, and of a cluster whose workers are kept. */
 #include "core/report/notice.h"
 
 #include "base/buf.h"
@@ -9,7 +8,7 @@
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
 
-/* "Reason [key] subject hold-in-seconds: message", "!" before a warning, "*" before a deed. */
+/* "Reason [key] subject hold-in-seconds: message", "!" before a warning, "*" before an action. */
 static const char *lines_of(struct arena *arena, const struct notice_list *list)
 {
 	const char *text = "";
@@ -103,7 +102,7 @@ static void test_lint_findings(void **state)
 	check_lint(&notes, NULL, false, false, REASON_LINT_NOTES);
 	check_lint(&warning, NULL, true, false, REASON_LINT_WARNINGS);
 	check_lint(&warning, warning.message, true, true, REASON_LINT_WARNINGS);
-	/* Another note is no other set of warnings. */
+	/* Another note does not make another set of warnings. */
 	check_lint(&warning, "1 warning (x), first x; and 2 notes", true, true,
 		   REASON_LINT_WARNINGS);
 	check_lint(&warning, "1 warning (y), first y", true, false, REASON_LINT_WARNINGS);
@@ -189,7 +188,7 @@ static void test_conditions(void **state)
 		"0114_ray_absent",
 		"!DemandUnavailable [] 60: Ray is unreachable: there is no reply of its GCS; nothing "
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
-	/* A head that was ready and cannot be reached is said sooner than one that starts. */
+	/* An unreachable head that was ready is reported sooner than one that starts. */
 	check_changed(
 		"0114_ray_absent",
 		"workers: {demo-head: {pod: {status: {conditions: [{type: Ready, status: 'True'}]}}}}",
@@ -310,7 +309,7 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	assert_int_equal(strlen(cut), 1020 + 3);
 	assert_string_equal(cut + 1018, "\xc3\xa9...");
 	assert_ptr_equal(text_cut(&arena, text, 2000), text);
-	/* No character begins in it. */
+	/* No character starts in it. */
 	assert_string_equal(text_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
 	assert_string_equal(notice_reason_word((enum notice_reason)999), "");
 	assert_false(notice_is_warning((enum notice_reason)999));

@@ -216,7 +216,7 @@ static void test_autoscaler(void **state)
 	assert_false(object.groups[1].has_idle_timeout_seconds);
 	assert_string_equal(object.problems.at[0],
 			    "spec.groups[1].idleTimeoutSeconds: must not be negative, is -1");
-	/* A ceiling that does not parse lets nothing more through. */
+	/* An invalid quota counts as 0, so that nothing is launched. */
 	assert_int_equal(autoscaler_decode(bad, "", &arena, &object, &err), 0);
 	assert_true(object.has_max_gpus && object.max_gpus == 0);
 	assert_int_equal(object.problems.count, 1);

@@ -90,7 +90,7 @@ static void test_yaml(void **state)
 		{ "spec.groups[1].empty", 12, 5 },
 		{ "spec[\"last\xC3\xA9\"]", 13, 3 },
 		{ "spec[\"last\xC3\xA9\"][1][1]", 13, 20 },
-		/* What is not there: the nearest that is. */
+		/* Missing members: the nearest one that exists. */
 		{ "spec.groups[0].limits.memory.more", 6, 5 },
 		{ "spec.groups[2].name", 4, 3 },
 		{ "spec.groups[1].empty.x", 12, 5 },
@@ -99,7 +99,7 @@ static void test_yaml(void **state)
 		{ "kind.x[1]", 2, 1 },
 		{ "nothing", 2, 1 },
 		{ "spec.groups[99999999999999999999]", 4, 3 },
-		/* What is no path. */
+		/* Not a path. */
 		{ "spec.groups[", 4, 3 },
 		{ "spec.groups[\"a", 4, 3 },
 		{ "spec..groups", 3, 1 },
@@ -134,7 +134,7 @@ static void test_json(void **state)
 	check(text, true, table, SUPPORT_COUNT(table));
 }
 
-/* What an alias repeats stands where the alias stands; what follows is not shifted by it. */
+/* The content of an alias has the position of the alias; later positions are not shifted. */
 static void test_aliases(void **state)
 {
 	static const char text[] = "base: &b\n"

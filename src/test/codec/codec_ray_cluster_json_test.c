@@ -139,7 +139,7 @@ static void test_full(void **state)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_cluster cluster;
 	struct err err;
-	/* The tree goes first: nothing may point into it. */
+	/* The tree is freed first: nothing may point into it. */
 	struct cJSON *tree = codec_tree(full);
 
 	(void)state;
@@ -239,7 +239,7 @@ static void test_problems(void **state)
 	assert_true(cluster.groups[0].min_replicas == INT32_MAX);
 	assert_non_null(cluster.groups[1].problem);
 	assert_non_null(cluster.groups[2].problem);
-	/* A quantity says itself that it is no good. */
+	/* An invalid quantity is marked itself; it is not a problem of its group. */
 	assert_null(cluster.groups[3].problem);
 	assert_false(cluster.groups[3].template.spec.containers[0].limits.at[0].valid);
 }
@@ -355,7 +355,7 @@ static void test_wrong_types(void **state)
 	codec_check_bad(wrong_types, SUPPORT_COUNT(wrong_types), decode);
 }
 
-/* What is not used must not stop a cluster from being managed. */
+/* Invalid members that are not used do not stop a cluster from being managed. */
 static void test_foreign_rubbish(void **state)
 {
 	struct err err;

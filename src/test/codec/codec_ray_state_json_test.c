@@ -203,7 +203,7 @@ static void test_problems(void **state)
 		assert_string_equal(ray.problems.at[i], wanted[i]);
 	assert_non_null(ray.nodes[0].problem);
 	assert_int_equal(ray.nodes[0].status, RAY_NODE_UNSPECIFIED);
-	/* Ray lends out more than it has: that is no problem, there is just nothing left. */
+	/* Ray allocates more than it has: that is not a problem, nothing is left. */
 	assert_true(resources_amount(&ray.nodes[0].available, "GPU", -1) == 0);
 	assert_int_equal(ray.nodes[1].status, RAY_NODE_UNSPECIFIED);
 	assert_string_equal(ray.requests[0].request.problem, "CPU is NaN");

@@ -1,4 +1,4 @@
-/* A written snapshot has no secret, and the same plan is made from it. */
+/* A written snapshot has no secret, and gives the same plan. */
 #include "codec/objects/redact.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ static void test_no_secret_and_the_same_plan(void **state)
 	buf_init(&before, 1 << 20);
 	buf_init(&after, 1 << 20);
 	read_and_plan(secrets, sizeof(secrets) - 1, &arena, &snapshot, &before);
-	/* It is a plan that does something, in spite of what was hidden from it. */
+	/* The plan acts, although secrets are missing in the snapshot. */
 	assert_non_null(strstr(buf_string(&before), "\"targetReplicas\": 2"));
 	assert_int_equal(snapshot_write(&snapshot, &written, &err), 0);
 	if (strstr(buf_string(&written), SECRET))

@@ -119,7 +119,7 @@ static void test_full(void **state)
 	check_full(&snapshot);
 }
 
-/* Written, it is the same snapshot, without what may be secret; written again, the same bytes. */
+/* Written, it is the same snapshot, without possible secrets; written again, the same bytes. */
 static void test_write(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

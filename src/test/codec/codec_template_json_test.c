@@ -1,5 +1,5 @@
-/* What is remembered of a template in the status of a RayClusterAutoscaler: written from a plan, read back
- * by the next program. */
+/* Templates that are remembered in the status of a RayClusterAutoscaler: written from a plan, read
+ * back by the next process. */
 #include "codec/objects/template_json.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void expect_lack(const struct memory_template *templates, size_t count)
 	assert_string_equal(templates[0].group, "gpu-group");
 	assert_string_equal(templates[0].pod, "demo-a");
 	assert_true(templates[0].since == TIME_NONE);
-	/* The name that is no plain text is left out. */
+	/* A name that is not plain text is left out. */
 	assert_int_equal(templates[0].resources.count, 2);
 	assert_string_equal(templates[0].resources.at[0].name, "GPU");
 	assert_true(templates[0].resources.at[0].amount == 0);
@@ -98,7 +98,7 @@ static void test_the_next_program_reads_it_from_the_status(void **state)
 	expect_lack(again.templates, again.template_count);
 	assert_false(autoscaler_status_write_needed(status, &again));
 
-	/* The worker is gone; the fresh program knows it from there, and hands it on. */
+	/* The worker was removed; the new process knows it from the status, and keeps it. */
 	snapshot.pod_count = 0;
 	snapshot.autoscaler = &again;
 	plan = decide(&snapshot, &arena);

@@ -174,7 +174,7 @@ static void test_limits(void **state)
 	assert_int_equal(yaml_parse("[[[1, 2]]]", 10, &small, &tree, &err), 0);
 	expect_limit("[[[[1]]]]", &small, "line 1, column 4: too deeply nested");
 	expect_limit("[1,2,3,4,5,6,7,8,9,0]", &small, "too many values");
-	/* Aliases count as what they stand for. */
+	/* Aliases count as the values that they repeat. */
 	expect_limit("[&a [1,2,3], *a, *a]", &small, "line 1, column 18: too many values");
 	expect_limit("[&a aaaaaaaaaaaaaaaaaaaaaaaaa, *a, *a]", &small, "too many bytes");
 	expect_limit("[&a [1], &b [*a], &c [*b]]", &small, "line 1, column 23: too deeply nested");
@@ -200,7 +200,7 @@ static void test_alias_bomb(void **state)
 	expect_limit(buf_string(&buf), &codec_limits, "aliases repeat too much");
 }
 
-/* One long string, told a hundred times. */
+/* One long string, repeated a hundred times. */
 static void test_alias_long_text(void **state)
 {
 	AUTO(buf_done) struct buf buf;

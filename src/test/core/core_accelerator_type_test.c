@@ -1,4 +1,5 @@
-/* core/capacity/accelerator_type: Ray's own rule for names, labels of the clouds, and what a Pod's spec says. */
+/* core/capacity/accelerator_type: Ray's own rule for names, labels of the clouds, and the spec of a
+ * Pod. */
 #include "core/capacity/accelerator_type.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 static struct arena arena = ARENA_INIT;
 
-/* What ray 2.60 answers, _gpu_name_to_accelerator_type (checked with the wheel in e2e). */
+/* The results of ray 2.60, _gpu_name_to_accelerator_type (checked with the wheel in e2e). */
 static void test_names_as_ray_has_them(void **state)
 {
 	static const char *const names[][2] = {
@@ -23,7 +24,7 @@ static void test_names_as_ray_has_them(void **state)
 		{ "NVIDIA GeForce RTX 5090", "GeForce-RTX-5090" },
 		{ "NVIDIA TITAN V", "TITAN-V" },
 		{ "NVIDIA", "NVIDIA" },
-		{ "NVIDIA 4", "4" }, /* one letter is no model */
+		{ "NVIDIA 4", "4" }, /* one letter is not a model */
 		{ "Tesla rtx", "Tesla-rtx" },
 		{ "Tesla RTXa 4", "Tesla-RTXa-4" },
 		{ "_x T4", "T4" },

@@ -1,7 +1,7 @@
-/* What one worker brings to Ray, for every family of resource names and every place that can name an
- * amount. The `ray start` of each row is what KubeRay 1.7 makes of it (its generateRayStartCommand and
- * updateRayStartParamsResources, run on the row); the rows where Ray's own configuration counts something
- * that KubeRay does not tell say so. */
+/* The resources that one worker adds to Ray, for every family of resource names and every place
+ * that can name an amount. The `ray start` of each row is the command that KubeRay 1.7 makes (its
+ * generateRayStartCommand and updateRayStartParamsResources, run on the row); rows where Ray itself
+ * detects a resource that KubeRay does not pass are marked. */
 
 #include "core/capacity/capacity.h"
 

@@ -1,5 +1,5 @@
-/* The canonical order of demand: total over all that tells two requests apart, so that the same demand
- * received in another order gives the same plan. */
+/* The canonical order of demand: total over all differences between two requests, so that the same
+ * demand received in another order gives the same plan. */
 #include "core/decide/demand.h"
 
 #include <math.h>
@@ -103,7 +103,7 @@ static void test_order_of_gangs(void **state)
 		{ .details = "a", .selectors = one_gpu, .selector_count = 1 },
 		{ .details = "b" },
 	};
-	/* The older form and a single choice of the newer one say the same. */
+	/* The older form and a single choice of the newer one are equal. */
 	const struct ray_gang same = { .details = "a", .selectors = one_cpu, .selector_count = 1 };
 	const int count = SUPPORT_COUNT(gangs);
 
@@ -118,7 +118,7 @@ static void test_order_of_gangs(void **state)
 static void test_keys_tell_shapes_apart(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	/* Places are not in the key, nor is what 1/10000 does not tell apart. */
+	/* Places are not in the key, nor are differences below 1/10000. */
 	static const size_t shapes[] = { 0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20 };
 
 	(void)state;

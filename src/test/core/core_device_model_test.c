@@ -1,4 +1,4 @@
-/* A Pod with more names of devices than any machine has: what is looked at has a ceiling. */
+/* A Pod with more names of devices than any machine has: only a limited number of them is read. */
 #include "core/capacity/device_model.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ static void test_ceiling(void **state)
 	assert_int_equal(model.held_count, 1);
 }
 
-/* KubeRay's rule of what Ray is told: ends with gpu, or a MIG profile without attributes. */
+/* KubeRay's rule for the resource that Ray gets: the name ends with gpu, or is a MIG profile
+ * without attributes. */
 static void test_what_ray_is_told(void **state)
 {
 	static const char *const rows[][2] = {

@@ -1,4 +1,4 @@
-/* What one worker costs under ceilings: whole GPUs, and shares by their fraction. */
+/* GPUs of one worker under a GPU quota: whole GPUs, and shares by their fraction. */
 #include "core/capacity/gpu_cost.h"
 
 #include "test/support/support.h"
@@ -9,7 +9,7 @@
 struct row {
 	const char *what;
 	struct quantity limits[LIMITS_MAX]; /* name NULL ends them */
-	const char *num_gpus;               /* NULL: not said */
+	const char *num_gpus;               /* NULL: not set */
 	struct label selector;
 	struct quantity beside; /* in a second container */
 	int64_t amount;

@@ -1,4 +1,4 @@
-/* What a RayCluster counts for under ceilings over several clusters. */
+/* GPUs of a RayCluster under a GPU quota over several clusters. */
 #include "core/capacity/gpu_count.h"
 
 #include <string.h>
@@ -120,7 +120,7 @@ static void test_replicas_are_bounded_as_the_operator_bounds_them(void **state)
 	assert_int_equal(counted(s, NULL), INT64_MAX);
 }
 
-/* A Pod that goes holds its GPUs until it is gone, and its successor is asked for already. */
+/* A terminated Pod holds its GPUs until it is deleted, and its successor counts already. */
 static void test_pods_on_their_way_out_count_beside(void **state)
 {
 	struct scene *s = *state;
@@ -149,7 +149,7 @@ static void test_what_is_suspended_counts_its_pods(void **state)
 	assert_int_equal(counted(s, NULL), 0);
 }
 
-/* The template says whole GPUs where Ray is told of none: 2 workers are 4 GPUs all the same. */
+/* The template has whole GPUs and num-gpus is 0: 2 workers are 4 GPUs all the same. */
 static void test_what_ray_is_not_told_of_counts(void **state)
 {
 	struct scene *s = *state;
@@ -159,7 +159,7 @@ static void test_what_ray_is_not_told_of_counts(void **state)
 	assert_int_equal(counted(s, NULL), UNITS(4));
 }
 
-/* KubeRay makes no worker anew for an edited template: what is there holds what it got. */
+/* KubeRay does not recreate workers for an edited template: each Pod counts by its own spec. */
 static void test_a_pod_counts_by_its_own_spec_after_an_edit(void **state)
 {
 	struct scene *s = *state;
@@ -196,7 +196,7 @@ static void test_the_head_counts(void **state)
 	assert_int_equal(counted(s, NULL), UNITS(6));
 }
 
-/* Pods without a group, and of a RayCluster that is gone or cannot be read. */
+/* Pods without a group, and of a RayCluster that was deleted or cannot be read. */
 static void test_strangers_count_by_their_own_spec(void **state)
 {
 	struct scene *s = *state;

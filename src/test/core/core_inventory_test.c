@@ -92,7 +92,7 @@ static void test_c4_stranded_memory(void **state)
 	make(&s, &inventory);
 	expect_stranded(&inventory, 0, 12,
 			"at most 6 in one piece, a Pod as default/a needs 10 on one device");
-	/* A smaller one that waits can use it, whoever else waits. */
+	/* A smaller Pod that waits can use it, also beside a larger one. */
 	scene_pod(&s, "large", "", MEM "=12");
 	scene_pod(&s, "small", "", MEM "=3");
 	s.pods[s.pod_count++] = s.pods[2];
@@ -129,7 +129,7 @@ static void test_c4_stranded_gpus(void **state)
 	arena_done(&s.arena);
 }
 
-/* Partitions are fixed: free ones of another profile serve nobody who waits. */
+/* Partitions are fixed: a waiting Pod cannot use free ones of another profile. */
 static void test_c4_mig_of_another_profile(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
@@ -158,7 +158,7 @@ static void test_c4_mig_of_another_profile(void **state)
 	arena_done(&s.arena);
 }
 
-/* What a Pod names more than once, of devices that are not there, and more than it asks for. */
+/* Devices that a Pod names twice, devices that do not exist, and more than the Pod requests. */
 static void test_odd_devices(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };

@@ -1,4 +1,4 @@
-/* The table of lint rules: names that tools can hold on to, and the document that is made from it. */
+/* The table of lint rules: stable names for tools, and the document that is generated from it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -123,7 +123,7 @@ static void test_affinity_in_words(void **state)
 	arena_done(&s.arena);
 }
 
-/* ExtendedResourceToleration adds to Pods what their template lacks. */
+/* ExtendedResourceToleration adds the tolerations that a template does not have. */
 static void test_a7_taint_of_the_resource(void **state)
 {
 	static const struct taint taint = { "nvidia.com/gpu", "present", "NoSchedule" };
@@ -163,7 +163,8 @@ static void test_what_passes(void **state)
 	node->conditions = &not_ready;
 	node->condition_count = 1;
 	expect(&s, pod, NODE_FIT_LATER, "n", "it is not Ready");
-	/* Its devices may come when it is ready: that is no Ready Node without them. */
+	/* Its devices may be added when it is ready: it does not count as a Ready Node without
+	 * them. */
 	node->allocatable = scene_quantities(&s.arena, "nvidia.com/gpu=0");
 	expect(&s, pod, NODE_FIT_LATER, "n", "it is not Ready");
 	arena_done(&s.arena);
@@ -193,7 +194,8 @@ static void test_pain_36_absent(void **state)
 	arena_done(&s.arena);
 }
 
-/* CPU, memory and places for Pods are looked at as well; what a Node does not name is not there. */
+/* CPU, memory and the number of Pods are checked as well; a resource that a Node does not name is
+ * missing. */
 static void test_other_resources(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
@@ -262,7 +264,7 @@ static void assert_same_rooms(const struct node_rooms *a, const struct node_room
 	}
 }
 
-/* The digest of the Pods takes the same room as the Pods, whatever their order. */
+/* The digest of the Pods uses the same capacity as the Pods, in any order. */
 static void test_digest_takes_the_same_room(void **state)
 {
 	uint64_t seed = 7;
@@ -314,7 +316,7 @@ static void test_digest_has_a_ceiling(void **state)
 	arena_done(&s.arena);
 }
 
-/* What is said of the sample is what would be said of all Nodes. */
+/* The sample gives the same result as all Nodes. */
 static void test_sample_has_the_best_node(void **state)
 {
 	static const struct condition unschedulable = { "PodScheduled", "False", "Unschedulable",

@@ -44,7 +44,7 @@ static void test_unused_when_nothing_is_taken(void **state)
 	assert_true(is_unused(more, 3));
 }
 
-/* The dangerous answer is "unused": every doubt must say used. */
+/* The dangerous answer is "unused": in doubt it must be used. */
 static void test_used_when_anything_is_taken(void **state)
 {
 	const struct resource fraction[] = { { "CPU", 19999 }, { "GPU", 10000 } };

@@ -1,4 +1,5 @@
-/* The tables of reasons: words that can be searched for, and the document that is made from them. */
+/* The tables of reasons: words that can be searched for, and the document that is generated from
+ * them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -31,7 +32,6 @@ static void test_document_is_current(void **state)
 		fail_msg("docs/REASONS.md differs from core/model/reason.h: make docs");
 }
 
-/* A reader who meets a word finds it by its letters. */
 static void test_rows_are_sorted_by_word(void **state)
 {
 	static char document[65536];

@@ -90,7 +90,7 @@ static void test_with_adds_or_replaces(void **state)
 		for (size_t k = 1; k < more.count; k++)
 			assert_true(strcmp(more.at[k - 1].name, more.at[k].name) < 0);
 	}
-	assert_int_equal(resources_amount(&some, "b", 0), 1); /* the first stays as it was */
+	assert_int_equal(resources_amount(&some, "b", 0), 1); /* the first is kept */
 	assert_int_equal(some.count, 2);
 }
 

@@ -1,5 +1,5 @@
-/* Laws of schedule() on random problems. What the packer placed is checked by a checker of its own,
- * which knows Ray's rules and nothing of the packer.
+/* Laws of schedule() on random problems. A checker of its own, which knows Ray's rules and shares
+ * no code with the packer, checks the placements.
  * SCHEDULE_LAWS_COUNT and SCHEDULE_LAWS_SEED choose how many problems and which. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static bool of_source(const struct schedule_placement *placement, bool constrain
 	return (placement->phase == SCHEDULE_PHASE_CONSTRAINT) == constraint;
 }
 
-/* The sums of one source fit into what the node offers to it. */
+/* The sums of one source fit into the amounts that the node offers to it. */
 static bool sums_fit(const struct schedule_node_result *node, const struct resources *offered,
 		     bool constraint)
 {

@@ -1,6 +1,7 @@
-/* Random problems with what is rare: a maximum for the cluster, groups that are gone, nodes that leave, odd
- * counts, demand for thousands, budgets of nothing. Laws: the same problem gives the same result; ceilings
- * hold; only who may goes; every bundle has a place or is left over. SCHEDULE_ODD: how many. */
+/* Random problems with rare properties: a maximum for the cluster, removed groups, nodes that
+ * leave, odd counts, demand for thousands, budgets of 0. Laws: the same problem gives the same
+ * result; limits hold; only permitted nodes are terminated; every bundle has a place or is left
+ * over. SCHEDULE_ODD: how many. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -98,7 +99,7 @@ static void check_ceilings(uint64_t seed, const struct schedule_problem *problem
 		gpus += result->launches[t] * problem->types[t].gpu_amount;
 	}
 	LAW(!problem->has_gpu_budget || gpus <= problem->gpu_budget, gpus);
-	/* What minReplicas asks for the operator makes in any case. */
+	/* The operator creates the workers of minReplicas in any case. */
 	for (size_t i = problem->node_count; i < result->node_count; i++)
 		launches -= result->nodes[i].launch_phase == SCHEDULE_PHASE_MIN;
 	LAW(!problem->has_max_nodes || !launches || launches <= problem->max_nodes, launches);

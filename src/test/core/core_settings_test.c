@@ -93,7 +93,7 @@ static void test_words_that_are_no_choice(void **state)
 	assert_int_equal(settings_choice_value(settings_row_find("accelerators"), "names"), -1);
 }
 
-/* The last word of every choice is the row's maximum: a new word needs its enum and bound. */
+/* The last value of every choice is the row's maximum: a new value needs its enum and bound. */
 static void test_words_match_bounds(void **state)
 {
 	size_t count = 0;

@@ -62,7 +62,7 @@ static void test_resources(void **state)
 		{ "'{\"A\": 0.000149}'", "A=1" },    /* those behind it do not */
 		{ "'{\"A\": 0.99995}'", "A=10000" }, /* it may carry */
 		{ "'{\"A\": 0}'", "A=0" },
-		/* What is no flat object of numbers. */
+		/* Not a flat object of numbers. */
 		{ "'[1]'", "-" },
 		{ "'{\"A\": 1'", "-" },
 		{ "'{\"A\": 1} x'", "-" },

@@ -192,7 +192,7 @@ static void test_workers_and_gpus_by_group(void **state)
 	arena_done(&s.arena);
 }
 
-/* What waits is named; what is on its way out is not coming. */
+/* Waiting workers are listed; terminated ones do not count as starting. */
 static void test_starting_workers(void **state)
 {
 	static const char *const leaving[] = { "w-leaving" };
@@ -386,7 +386,7 @@ static void test_unreachable_ray(void **state)
 	arena_done(&s.arena);
 }
 
-/* The most important thing is said first. */
+/* The most important reason is the first. */
 static void test_the_one_word(void **state)
 {
 	struct scene s;

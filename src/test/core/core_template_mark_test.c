@@ -1,4 +1,5 @@
-/* core/capacity/template_mark: what makes a template another one, and whether a Pod was made from it. */
+/* core/capacity/template_mark: the changes that make another template, and whether a Pod was
+ * created from it. */
 #include "core/capacity/template_mark.h"
 
 #include <string.h>
