@@ -1,4 +1,4 @@
-/* From a plan to requests: which drains, which Pods are looked at again, what the log keeps. */
+/* From a plan to requests: the drains, the Pods that are read again, and the log. */
 #include <string.h>
 
 #include "base/memory.h"

@@ -157,7 +157,7 @@ static bool is_false(void *context)
 	return false;
 }
 
-/* Passes go on for a while. */
+/* Passes continue for a while. */
 static void rest(int64_t ms)
 {
 	(void)loop_wait_until(script.loop, never, NULL, ms);
@@ -181,12 +181,12 @@ static void test_made_and_told_once(void **state)
 		"fieldManager=rayscaler;"
 		"PATCH /apis/rayscaler.dev/v1alpha1/namespaces/a/rayclusterautoscalers/demo/status?"
 		"fieldManager=rayscaler;");
-	/* A change is told, but what we write wakes nobody. */
+	/* The created object is reported once; our writes of its status are not. */
 	assert_int_equal(changes, 1);
 	settle(1, 0, "\"replicas\":1");
 	assert_int_equal(count_of(&store.patches), 2);
 	assert_int_equal(changes, 1);
-	/* After a restart nothing is told again: the object says it already. */
+	/* After a restart nothing is written again: the object has the status already. */
 	autoscaler_objects_forget(objects, "a", "demo");
 	rest(1500);
 	assert_int_equal(count_of(&store.patches), 2);
@@ -203,7 +203,7 @@ static bool tells_unreadable(void *context)
 	       strstr(object->status_text, "spec.a: must be a string");
 }
 
-/* Its object says why nothing is scaled; one that is not there is not made. */
+/* The object has the reason why nothing is scaled; a missing object is not created. */
 static void test_an_unreadable_cluster_is_told(void **state)
 {
 	(void)state;
@@ -229,7 +229,7 @@ static void test_at_most_once_a_second(void **state)
 	}
 	assert_true(loop_monotonic_ms(script.loop) - begin >= 2000);
 	assert_in_range(count_of(&store.patches), 2, 4);
-	/* The last word is told, also without another decision. */
+	/* The last status is written, also without another decision. */
 	settle(20, 0, "\"replicas\":20");
 }
 
@@ -245,7 +245,7 @@ static void test_conflict_is_tried_again(void **state)
 	assert_int_equal(count_of(&store.patches), 2);
 }
 
-/* A definition that is older than the program does not keep what is written: no loop. */
+/* A CRD older than the program prunes the status: no endless writes. */
 static void test_a_server_that_keeps_nothing(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void test_without_definition(void **state)
 	rest(300);
 	assert_null(autoscaler_objects_get(objects, "a", "demo"));
 	assert_string_equal(store.paths, "");
-	/* One that comes later is found. */
+	/* A CRD that is installed later is found. */
 	STORE(store.undefined = false);
 	settle(0, 0, "\"replicas\":0");
 }
@@ -314,7 +314,7 @@ static void test_clusters_of_others_get_no_object(void **state)
 	assert_string_equal(store.paths, "");
 }
 
-/* Who has one of his own is told there why nothing is done. */
+/* The object of an unmanaged cluster has the reason why nothing is done. */
 static void test_an_object_of_an_unmanaged_cluster(void **state)
 {
 	const struct autoscaler_object *object;
@@ -358,7 +358,7 @@ static void test_wishes_wake_and_are_read(void **state)
 	assert_int_equal(changes, 2);
 }
 
-/* What its user wanted cannot be read: no GPU is started until it can. */
+/* The user's settings cannot be read: no GPU is launched until they can. */
 static void test_an_object_that_cannot_be_read(void **state)
 {
 	const struct autoscaler_object *object;

@@ -161,7 +161,8 @@ static void until(bool (*predicate)(void *context), unsigned count)
 	assert_true(loop_wait_until(script.loop, predicate, &count, WAIT_MS));
 }
 
-/* The second report is sooner, at a time of the cluster's own; then each comes after REPORT_MS. */
+/* The second report is sooner, at a time of the cluster's own; then each follows after
+ * REPORT_MS. */
 static void at_rest_only_the_report_wants_a_decision(void **state)
 {
 	unsigned reads;
@@ -205,7 +206,7 @@ static void what_wakes_the_cluster_is_decided_at_once(void **state)
 	assert_int_equal(ray.reads, reads);
 }
 
-/* Its replies say the same but for the duration: its clock runs on all the same. */
+/* Ray's replies differ only in the idle duration, which still ends at the timeout. */
 static void an_idle_worker_goes_in_time(void **state)
 {
 	int64_t idle_ms;

@@ -1,4 +1,4 @@
-/* What is kept of the flood of Events: of each object the newest of each meaning, within ceilings. */
+/* Events that are kept from a flood: of each object the newest of each meaning, within limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static bool put(struct event_store *store, const char *reason, time_ms at)
 	return event_store_put(store, &event, true, 0);
 }
 
-/* "reason@time ..." of what is kept, by age. */
+/* "reason@time ..." of the kept Events, by age. */
 static const char *kept(struct event_store *store, struct arena *arena, const char *kind,
 			const char *object)
 {
@@ -55,7 +55,7 @@ static void test_newest_of_each_meaning(void **state)
 
 	(void)state;
 	assert_true(put(store, "NotTriggerScaleUp", 2000));
-	assert_false(put(store, "NotTriggerScaleUp", 3000)); /* said before */
+	assert_false(put(store, "NotTriggerScaleUp", 3000)); /* a repetition */
 	assert_true(put(store, "TriggeredScaleUp", 4000));
 	assert_false(put(store, "Nominated", 3500)); /* older, of a kind that is there */
 	assert_false(put(store, "Scheduled", 5000));
@@ -90,7 +90,7 @@ static void test_reasons_of_karpenter_and_of_the_scheduler(void **state)
 	event_store_free(store);
 }
 
-/* Failures of several groups stand side by side; the oldest goes when there is no room. */
+/* Failures of several groups are kept together; the oldest is dropped when the store is full. */
 static void test_several_of_a_ray_cluster(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -150,7 +150,7 @@ static void test_messages_are_cut(void **state)
 	event_store_free(store);
 }
 
-/* An Event may come before its Pod: it waits a minute to be asked for, in a bounded room. */
+/* An Event may arrive before its Pod: it is kept for a minute, within a limit. */
 static void test_strangers_come_and_go(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

@@ -1,4 +1,4 @@
-/* Ceilings over several clusters: what may still be added, and that nothing is given away twice. */
+/* GPU quotas over several clusters: the budget that is left, and that no GPU is allocated twice. */
 #include "ctl/pass/fuse.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 static const struct quantity limits[] = { { "cpu", "1", true, UNITS(1) },
 					  { "nvidia.com/gpu", "1", true, UNITS(1) } };
 
-/* What the caches hold: clusters a/0, a/1 and b/2 with one group of one GPU per worker. */
+/* Content of the caches: clusters a/0, a/1 and b/2 with one group of one GPU per worker. */
 static struct world {
 	struct container container;
 	struct worker_group groups[CLUSTERS];
@@ -129,7 +129,7 @@ static bool fits(size_t i, int64_t replicas)
 	return fuse_patch_fits(world.fuse, &objects, &plan);
 }
 
-/* A patch to so many replicas goes out. */
+/* Sends a patch to that many replicas. */
 static void sends(size_t i, int64_t replicas)
 {
 	const struct fuse_objects objects = { .cluster = &world.clusters[i] };
@@ -187,7 +187,7 @@ static void test_what_others_have_is_gone(void **state)
 	assert_int_equal(budget(0), UNITS(4));
 }
 
-/* What a pass has read itself is newer than the caches. */
+/* Objects that a pass has read itself are newer than the caches. */
 static void test_a_decision_on_newer_objects(void **state)
 {
 	struct worker_group group;
@@ -239,7 +239,7 @@ static void test_a_patch_that_came_first_leaves_less(void **state)
 	assert_true(fits(1, 0)); /* adds nothing */
 }
 
-/* Two decisions in one turn of the loop. */
+/* Two decisions in one loop iteration. */
 static void test_a_patch_under_way_is_counted(void **state)
 {
 	(void)state;
@@ -247,11 +247,11 @@ static void test_a_patch_under_way_is_counted(void **state)
 	assert_int_equal(budget(0), UNITS(8));
 	sends(0, 8);
 	assert_int_equal(budget(1), 0);
-	/* Its own is no hindrance: a new patch takes the place of the old one. */
+	/* Its own patch is not counted: a new patch replaces the old one. */
 	assert_int_equal(budget(0), UNITS(8));
 	answered(0, ERR_NONE, 2);
 	assert_int_equal(budget(1), 0);
-	/* An older version comes late: the accepted patch is newer. */
+	/* An older version arrives late: the accepted patch is newer. */
 	fuse_changed(world.fuse, "a", "0");
 	assert_int_equal(budget(1), 0);
 	becomes(0, 8);
@@ -312,7 +312,7 @@ static bool is_later(void *context)
 	return loop_monotonic_ms(world.control.loop) > *(const int64_t *)context;
 }
 
-/* The watch stands still for longer than a patch without an answer is held. */
+/* The watch sends nothing for longer than a patch without an answer is held. */
 static void test_an_accepted_patch_is_held_until_it_shows(void **state)
 {
 	int64_t until_ms;
@@ -324,13 +324,13 @@ static void test_an_accepted_patch_is_held_until_it_shows(void **state)
 	until_ms = loop_monotonic_ms(world.control.loop) + 50;
 	assert_true(loop_wait_until(world.control.loop, is_later, &until_ms, WAIT_MS));
 	assert_int_equal(budget(1), 0);
-	/* Deleted and made anew: its generations begin again. */
+	/* Deleted and recreated: its generations start again. */
 	world.clusters[0].uid = "v";
 	fuse_changed(world.fuse, "a", "0");
 	assert_int_equal(budget(1), UNITS(8));
 }
 
-/* The pass was ended with its patch under way: no answer will come. */
+/* The pass ended while its patch was under way: no answer will arrive. */
 static void test_a_patch_that_nobody_waits_for(void **state)
 {
 	(void)state;
@@ -344,7 +344,7 @@ static void test_a_patch_that_nobody_waits_for(void **state)
 	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
 }
 
-/* Whatever the process before this one sent last shows before anything is added. */
+/* The caches show the last patch of the previous process before anything is added. */
 static void test_after_a_start_it_settles(void **state)
 {
 	(void)state;
@@ -371,7 +371,7 @@ static void test_gone_clusters_count_nothing(void **state)
 	assert_int_equal(figures, 2); /* total, and namespace a */
 }
 
-/* It is there; that nobody can read it must not make room. */
+/* The cluster exists: its count is kept although it cannot be read. */
 static void test_an_unreadable_cluster_keeps_its_count(void **state)
 {
 	(void)state;
@@ -425,8 +425,8 @@ static void test_figures(void **state)
 	expect_metrics("rayscaler_gpus_counted{scope=\"namespace\",namespace=\"a\"} 3\n");
 }
 
-/* Random clusters that always ask for all they may, with answers and caches in any order: what the API
- * server holds in the end never passes the ceiling. */
+/* Random clusters that always request their whole budget, with answers and caches in any order: the
+ * total on the API server never exceeds the quota. */
 static void test_law_never_above_the_ceiling(void **state)
 {
 	uint64_t random = 7;

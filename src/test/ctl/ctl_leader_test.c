@@ -1,4 +1,5 @@
-/* ctl/shared/leader: who it says it is, and what a process does that was stopped while it led: nothing. */
+/* ctl/shared/leader: the identity that it reports, and that a process stopped while it led does
+ * nothing. */
 #include "ctl/shared/leader.h"
 
 #include <stdlib.h>
@@ -145,8 +146,8 @@ static void test_a_standby_does_not(void **state)
 	assert_int_equal(seen.decisions, 0);
 }
 
-/* As SIGSTOP: nothing is renewed, the loop stands still past the deadline, and no timer has fired when the
- * answer is looked at. */
+/* As SIGSTOP: nothing is renewed, the loop is blocked past the deadline, and no timer has fired
+ * when the answer is handled. */
 static void stop_a_while(const char *path)
 {
 	int64_t started_ms = loop_boot_ms();
@@ -275,7 +276,8 @@ static void test_the_rate_limit_does_not_delay_a_renewal(void **state)
 	kube_client_free(client);
 }
 
-/* The main loop does not turn for several Lease durations: a large decision in its way, a slow disk. */
+/* The main loop does not run for several Lease durations: a large decision in its way, a slow
+ * disk. */
 static void test_a_loop_that_is_held_up_keeps_the_lease(void **state)
 {
 	int64_t until_ms;

@@ -1,4 +1,4 @@
-/* Rules are run once for each generation of a RayCluster, whatever passes come between. */
+/* The rules run once for each generation of a RayCluster, for any number of passes. */
 #include "ctl/watch/linted.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static void test_once_for_a_generation(void **state)
 	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
 	assert_string_equal(digest->told, "");
 	assert_string_equal(digest->message, "");
-	/* Another RayCluster of that name begins with the same generation. */
+	/* Another RayCluster of that name starts with the same generation. */
 	cluster = cluster_of("b", 2, 3, &group);
 	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
 	assert_int_equal(digest->counts[LINT_ERROR], 1);

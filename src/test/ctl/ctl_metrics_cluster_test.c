@@ -1,5 +1,5 @@
-/* The series of a RayCluster: from a snapshot and its plan to the exposition, how they end, and what
- * they cost. */
+/* The series of a RayCluster: from a snapshot and its plan to the exposition, their end, and their
+ * cost. */
 #include <stdio.h>
 #include <string.h>
 
@@ -187,7 +187,7 @@ static void test_of_the_cluster(void **state)
 			     "reason=\"NoGroupFits\"} 1");
 }
 
-/* Nothing is made up of what is not known. */
+/* Unknown facts have no values. */
 static void test_unreachable(void **state)
 {
 	struct fixture *fixture = *state;
@@ -224,7 +224,7 @@ static void test_stale_view(void **state)
 	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
 	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
 			     "reason=\"ViewStale\"} 0");
-	/* No pass has come to see it yet. */
+	/* No pass has seen it yet. */
 	decided(fixture, working, 3000);
 	fixture->view_stale = true;
 	expose(fixture);
@@ -282,7 +282,7 @@ static void test_times(void **state)
 	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 1");
 }
 
-/* A refused patch is tried again: the time goes on from when the need was first seen. */
+/* A refused patch is tried again: the time is measured from when the need was first seen. */
 static void test_refused_patch(void **state)
 {
 	struct fixture *fixture = *state;
@@ -309,7 +309,7 @@ static void test_series_end_with_the_cluster(void **state)
 	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
 }
 
-/* What docs/METRICS.md says of the memory of a cluster. */
+/* The memory of a cluster as in docs/METRICS.md. */
 static void test_bytes_of_a_cluster(void **state)
 {
 	struct fixture *fixture = *state;

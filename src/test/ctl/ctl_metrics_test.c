@@ -66,7 +66,7 @@ static void test_program(void **state)
 	assert_null(strstr(buf_string(&fixture->text), "rayscaler_gcs_errors_total"));
 }
 
-/* rate() and increase() see nothing of a series that begins with its first 1. */
+/* rate() and increase() see nothing of a series that starts with its first 1. */
 static void test_what_can_be_known_begins_with_0(void **state)
 {
 	struct fixture *fixture = *state;
@@ -193,7 +193,7 @@ static void test_document_is_current(void **state)
 		fail_msg("docs/METRICS.md differs from ctl/report/metrics_table.h: make docs");
 }
 
-/* What promtool checks, and that no label is a Pod. */
+/* The checks of promtool, and that no label is a Pod. */
 static void test_names_follow_the_conventions(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* When what is decided is said: what goes on is counted with growing spacing, what flickers is not
- * said, what is too much is counted in the last one. */
+/* The time at which a notice is sent: a lasting one is counted at growing intervals, a flickering
+ * one is not sent, and those above the limit are counted in the last one. */
 #include "ctl/report/notice_book.h"
 
 #include "base/memory.h"
@@ -144,7 +144,7 @@ static void test_what_is_said_once(void **state)
 	struct notice_order order;
 
 	(void)state;
-	/* From the first Event on it stands in the object, too. */
+	/* After the first Event the condition of the object has it, too. */
 	for (int64_t second = 0; second < 7200; second++, b.now += 1000) {
 		push(once_of("a", second > 0));
 		decide();
@@ -155,7 +155,7 @@ static void test_what_is_said_once(void **state)
 	decide();
 	assert_int_equal(send(NOTICE_SENT, &order), 1);
 	assert_true(order.create);
-	/* And so is the first one when it comes back. */
+	/* And so is the first one when it returns. */
 	for (int i = 0; i < 90; i++, b.now += 1000) {
 		push(once_of("b", true));
 		decide();
@@ -178,7 +178,7 @@ static void test_what_was_said_before_is_not_said_again(void **state)
 		decide();
 		assert_int_equal(send(NOTICE_SENT, NULL), 0);
 	}
-	/* The object is made anew, without a condition. */
+	/* The object is recreated, without a condition. */
 	push(once_of("a", false));
 	decide();
 	assert_int_equal(send(NOTICE_SENT, NULL), 0);
@@ -190,7 +190,7 @@ static void test_what_was_said_before_is_not_said_again(void **state)
 	assert_int_equal(order.count, 1);
 }
 
-/* What could not be sent is not forgotten for being said once. */
+/* A notice that is sent only once is sent again after a failure. */
 static void test_what_is_said_once_is_sent_again_after_a_failure(void **state)
 {
 	(void)state;

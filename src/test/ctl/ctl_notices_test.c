@@ -1,4 +1,4 @@
-/* ctl/report/notices against an API server that wants to be left alone. */
+/* ctl/report/notices against an API server that answers 429 with Retry-After. */
 #include "ctl/report/notices.h"
 
 #include "codec/objects/snapshot_json.h"
@@ -105,7 +105,7 @@ static void test_retry_after_counts_for_all(void **state)
 	assert_int_equal(server_count(script.server, "POST /api/v1/namespaces/b/events"), 1);
 }
 
-/* A namespace whose quota of Events is used up silences its own clusters only. */
+/* A namespace whose quota of Events is used up stops the Events of its own clusters only. */
 static void test_a_denial_counts_for_its_cluster(void **state)
 {
 	int two = 2, three = 3;

@@ -139,7 +139,7 @@ static void test_kv_requests_stand_in_for_a_constraint(void **state)
 	run(fixture);
 	assert_int_equal(fixture->snapshot.ray_state->constraint_count, 1);
 	assert_int_equal(fixture->snapshot.ray_state->constraints[0].requests[0].count, 2);
-	/* What the GCS itself holds wins: it is the newer way. */
+	/* The constraint of the GCS is used: it is the newer mechanism. */
 	fixture->state.constraints = &own;
 	fixture->state.constraint_count = 1;
 	run(fixture);
@@ -163,7 +163,7 @@ static void test_annotation_is_parsed(void **state)
 	assert_non_null(strstr(fixture->snapshot.annotation_problem, ANNOTATION_REQUEST_RESOURCES));
 }
 
-/* What a plan remembers is there in the next snapshot; rubbish is a fresh start. */
+/* The memory of a plan is in the next snapshot; invalid memory is a fresh start. */
 static void test_memory_goes_round(void **state)
 {
 	struct fixture *fixture = *state;

@@ -191,7 +191,8 @@ static void test_namespace_is_not_for_the_sidecar(void **state)
 	assert_non_null(strstr(err.text, "--namespace is for the controller"));
 }
 
-/* It would hold nothing there, and a fuse that does nothing must say so. */
+/* The sidecar has a single cluster: a quota over several would have no effect, so it is an
+ * error. */
 static void test_ceilings_over_clusters_are_not_for_the_sidecar(void **state)
 {
 	char *flags[] = { "--max-gpus-total=8", "--max-gpus-per-namespace=8" };

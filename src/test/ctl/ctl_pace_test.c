@@ -74,7 +74,7 @@ static void test_it_is_bounded(void **state)
 	assert_int_equal(after(20, 63 * MIB), PACE_MAX_MS);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(after(INT32_MAX, 63 * MIB), PACE_MAX_MS);
-	/* Longer than the bound is what the user asked for. */
+	/* A longer interval than the bound is kept when it is configured. */
 	pace = (struct pace){ .next = 0 };
 	assert_false(pace_update(&pace, 60000, &huge));
 	assert_int_equal(pace_interval_ms(&pace, 60000), 60000);
@@ -100,7 +100,7 @@ static void test_slow_replies_are_asked_for_less_often(void **state)
 	assert_int_equal(after(30, 1000), SCAN_MS);
 }
 
-/* Around the border of two steps it stays with the longer one. */
+/* Near the border of two steps the longer interval is kept. */
 static void test_it_does_not_go_up_and_down(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void test_reply_above_the_ceiling(void **state)
 			    "it is read every 30 s, because its reply is above the ceiling");
 }
 
-/* A head that hangs may still work on what it was asked; one that is gone has nothing to do. */
+/* A head that hangs may still work on the request; one that refuses the connection does not. */
 static void test_readings_that_fail(void **state)
 {
 	struct err err;
@@ -163,8 +163,8 @@ static void test_a_time_out_that_is_told_again(void **state)
 	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8000);
 }
 
-/* Each decision that takes too much CPU time doubles the interval, also for what asks for a pass; the first one
- * that is made ends that. */
+/* Each decision that takes too much CPU time doubles the interval, also for requested passes; the
+ * first one that is made ends that. */
 static void test_decisions_that_are_too_expensive(void **state)
 {
 	const struct pace_reading small = { .took_ms = 1, .bytes = 100 };

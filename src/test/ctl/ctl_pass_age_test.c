@@ -1,5 +1,5 @@
-/* A pass that takes long, and clocks that jump: what was decided on facts older than
- * state-max-age-seconds is not acted upon, but what Ray has accepted to drain is patched. */
+/* A pass that takes long, and clocks that jump: a decision on facts older than
+ * state-max-age-seconds is not acted upon, but drains that Ray has accepted are patched. */
 #include "ctl/pass/pass_intern.h"
 
 #include "test/support/clock_jump.h"
@@ -47,7 +47,7 @@ static void test_an_old_plan_is_not_sent(void **state)
 	assert_string_equal(seen.memory, "");
 }
 
-/* Somebody else changed the RayCluster, and it took long to see how: Ray is asked again. */
+/* Another writer changed the RayCluster, and reading it took long: Ray is read again. */
 static void test_a_late_conflict_reads_ray_again(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void test_a_late_conflict_reads_ray_again(void **state)
 			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 3"));
 }
 
-/* ... and when it does not answer then, its old demand is no demand. */
+/* ... and when it does not answer then, its old demand does not count. */
 static void test_a_late_conflict_with_a_silent_gcs(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static bool state_has_come(void *context)
 	return seen.pass && seen.pass->read_ms > 0;
 }
 
-/* The state of Ray has come, another answer has not, and the clocks jump meanwhile. */
+/* The state of Ray has arrived, another answer has not, and the clocks jump meanwhile. */
 static void jump_between_two_answers(int64_t wall_s, int64_t boot_s)
 {
 	idle_worker();

@@ -1,4 +1,4 @@
-/* A decision is made off the loop (ctl/pass/pass_decide.c): events while it waits and runs. */
+/* A decision runs off the loop (ctl/pass/pass_decide.c): events while it waits and runs. */
 #include "ctl/pass/pass.h"
 
 #include <semaphore.h>
@@ -27,7 +27,7 @@ static void nothing(void *context)
 	(void)context;
 }
 
-/* No decision begins before open_pool. */
+/* No decision starts before open_pool. */
 static void close_pool(void)
 {
 	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
@@ -126,7 +126,7 @@ static bool a_job_waits(void *context)
 	return work_count(script.loop) > work_at_once();
 }
 
-/* The job owns the bytes of the reply and what is made of them. */
+/* The job owns the bytes of the reply and the values decoded from them. */
 static void test_a_pass_is_freed_while_its_reply_is_decoded(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void demand_shapes(size_t count)
 	cluster_state.n_pending_resource_requests = count;
 }
 
-/* Enough different bundles for a question after the budget, which is used up before it begins. */
+/* Enough different bundles for a question after the budget, which is used up before it starts. */
 static void test_an_expensive_decision_changes_nothing(void **state)
 {
 	(void)state;
@@ -209,7 +209,7 @@ static void test_a_long_decision_is_made_as_a_slow_job(void **state)
 	assert_int_equal(seen.cost, PASS_QUICK);
 }
 
-/* All places of slow jobs are taken: what is quick is decided, what is slow waits. */
+/* All places of slow jobs are taken: quick decisions run, slow ones wait. */
 static void test_slow_decisions_do_not_delay_quick_ones(void **state)
 {
 	static const struct work_functions functions = { wait_at_gate, nothing, nothing };

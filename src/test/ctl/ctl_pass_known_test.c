@@ -1,4 +1,4 @@
-/* One pass over a reply that says what is known already: when it is taken for that, and when not. */
+/* One pass over an unchanged reply: when it counts as unchanged, and when not. */
 #include "test/support/pass_bench.h"
 
 static struct {
@@ -74,7 +74,7 @@ static void what_is_new_is_decided_with_its_digest(void **state)
 	assert_true(cache.digest != first);
 }
 
-/* What the SDK wrote into the key-value store is in no reply. */
+/* No reply contains the request that the SDK wrote into the key-value store. */
 static void requests_of_autoscaler_v1_are_always_looked_at(void **state)
 {
 	(void)state;

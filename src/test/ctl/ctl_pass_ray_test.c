@@ -1,5 +1,5 @@
-/* One pass against a GCS that lies, hangs or says too much: what is believed, what is told, and that
- * nobody else waits for it. */
+/* One pass against a GCS that lies, hangs or sends too much: the values that are used, the reasons
+ * that are reported, and that no other cluster waits for it. */
 #include "base/budget.h"
 #include "test/support/pass_bench.h"
 
@@ -39,7 +39,7 @@ static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
 	memory_free(huge);
 }
 
-/* A reply below the ceiling that is more than one pass may have in memory: nothing is known of Ray. */
+/* A reply below its limit that needs more memory than one pass may use: nothing is known of Ray. */
 static void test_reply_above_the_memory_of_a_pass(void **state)
 {
 	struct budget *all = budget_new("all clusters", (size_t)500 << 20, NULL);
@@ -95,9 +95,9 @@ static void test_what_a_reading_costs(void **state)
 	assert_non_null(strstr(seen.active, "still scale up; it is read every 8 s"));
 }
 
-/* --- a GCS that starts anew, raylets that are dead, replicas that somebody resets --- */
+/* --- a GCS that restarts, raylets that are dead, replicas that another writer resets --- */
 
-/* The next pass, with what the last one left. */
+/* The next pass, with the memory of the last one. */
 static void pass_again(void)
 {
 	char memory[sizeof(seen.memory)];
@@ -143,7 +143,8 @@ static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
 	}
 	assert_int_equal(bench.gcs.refused, 1);
 	assert_int_equal(bench.gcs.id_calls, 2);
-	/* The worker is back; while the head's container shows no restart it stays, busy or not. */
+	/* The worker is idle; while the head's container shows no restart it is kept, busy or
+	 * not. */
 	idle_again();
 	pass_again();
 	assert_int_equal(changes(), 0);
@@ -157,7 +158,8 @@ static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
 	assert_int_equal(api.patches, 1);
 }
 
-/* A GCS that says it is another one, in a head that did not restart, and whose workers are idle. */
+/* A GCS that reports another session, in a head that did not restart, and whose workers are
+ * idle. */
 static void test_another_session_in_the_same_head_terminates_nothing(void **state)
 {
 	(void)state;
@@ -275,7 +277,7 @@ static void test_without_a_second_reply_it_stays(void **state)
 	" 'template': {'spec': {'containers': [{'name': 'ray-head', 'resources':"                  \
 	" {'limits': {'cpu': '1'}}}]}}}, 'workerGroupSpecs': [" GROUP("0") "]}}"
 
-/* Whatever is patched, replicas is 0 again: one launch, two repairs, and no more for a while. */
+/* Each patch is reverted to 0 replicas: one launch, two repairs, and no more for a while. */
 static void test_no_endless_patching(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* One pass against a scripted GCS and a scripted API server: what is asked in which order, and
- * that nothing is removed on anything less than a positive, fresh fact. */
+/* One pass against a scripted GCS and a scripted API server: the requests in their order, and that
+ * nothing is removed without a positive, fresh fact. */
 #include "ctl/pass/fuse.h"
 #include "test/support/pass_bench.h"
 
@@ -114,7 +114,7 @@ static void break_the_watch(const char *path)
 		seen.stale = "the watch is broken";
 }
 
-/* Ray has accepted it, so it goes: left alone, its Pod would be replaced. */
+/* Ray has accepted the drain, so the Pod is deleted: KubeRay would replace it otherwise. */
 static void test_caches_stale_after_an_accepted_drain(void **state)
 {
 	(void)state;
@@ -126,8 +126,8 @@ static void test_caches_stale_after_an_accepted_drain(void **state)
 	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
 }
 
-/* A drained raylet is gone in a moment, and the next pass could not tell why: its Pod would stay until
- * raylet-gone-seconds. So the patch is tried again in this pass. */
+/* A drained raylet ends in a moment, and the next pass would not know the cause: its Pod would be
+ * kept until raylet-gone-seconds. So the patch is tried again in this pass. */
 static void test_a_patch_after_an_accepted_drain_is_tried_again(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ static void test_a_patch_that_fails_is_left_to_the_next_pass(void **state)
 	assert_int_equal(api.gets, 0);
 }
 
-/* 422: somebody set replicas to 1 meanwhile; the fresh object decides. */
+/* 422: another writer set replicas to 1 meanwhile; the decision uses the fresh object. */
 static void test_conflict_reads_afresh_and_decides_again(void **state)
 {
 	(void)state;
@@ -188,7 +188,8 @@ static int64_t counted(struct fuse *fuse)
 	return fuse_next(fuse, &at, &figure) ? figure.counted : -1;
 }
 
-/* 5 are asked for, 2 allowed; what an accepted patch asks for counts until the caches show it. */
+/* 5 are requested, 2 allowed; the replicas of an accepted patch count until the caches show
+ * them. */
 static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
 {
 	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
@@ -249,7 +250,7 @@ static void test_refused_patch_is_an_error(void **state)
 	"{'launches': [{'group': 'gpu', 'replicas': 1, 'baseReplicas': 1, 'unjoined': 1,"          \
 	" 'unneeded': 1, 'unneededSince': '2026-01-01T00:00:00Z'}]}"
 
-/* A launch of ours that nothing needs goes, after its Pod was looked at again. */
+/* An unneeded launch is cancelled after its Pod was read again. */
 static void test_unneeded_launch_is_taken_back(void **state)
 {
 	(void)state;
@@ -261,7 +262,7 @@ static void test_unneeded_launch_is_taken_back(void **state)
 	assert_non_null(strstr(api.bodies[0], "demo-worker"));
 }
 
-/* The cache says Pending, the API server says that its container runs: it may be busy by now. */
+/* The cache has Pending, the API server a running container: the worker may be busy by now. */
 static void test_launch_that_has_started_stays(void **state)
 {
 	(void)state;
@@ -291,7 +292,7 @@ static bool state_is_asked(void *context)
 	return bench.gcs.path[0] != '\0';
 }
 
-/* The RayCluster goes away in the middle: no callback, no leak (the sanitizer watches). */
+/* The RayCluster is deleted during the pass: no callback, no leak (the sanitizer watches). */
 static void test_free_in_every_step(void **state)
 {
 	(void)state;

@@ -31,7 +31,7 @@ static bool has_request(void *context)
 	return bench.gcs.body.size > 0;
 }
 
-/* One reading of a Ray with this session; what was put into its store, "" for nothing. */
+/* One reading of a Ray with this session; returns the value put into its store, "" for none. */
 static const char *decided(struct registration *registration, const char *session)
 {
 	static char value[64];
@@ -59,7 +59,7 @@ static const char *decided(struct registration *registration, const char *sessio
 	return value;
 }
 
-/* Once for a session; a Ray that was started again has forgotten it and is told again. */
+/* Once for a session; a restarted Ray has lost the value and gets it again. */
 static void test_every_session_is_told(void **state)
 {
 	Ray__InternalKVPutReply reply = RAY__INTERNAL_KVPUT_REPLY__INIT;

@@ -1,5 +1,5 @@
-/* ctl/watch/room against a scripted API server: when it looks, what a pass gets, and that it asks no more than
- * it may. */
+/* ctl/watch/room against a scripted API server: when it reads, the objects that a pass gets, and
+ * that it sends no forbidden requests. */
 #include "ctl/watch/room.h"
 
 #include <string.h>
@@ -134,7 +134,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One look serves all passes of a minute; Nodes that end are told of by ctl/watch/nodes. */
+/* One read serves all passes of a minute; ctl/watch/nodes reports Nodes that end. */
 static void test_one_look(void **state)
 {
 	(void)state;
@@ -163,7 +163,7 @@ static void test_no_look_while_all_have_nodes(void **state)
 	look();
 	assert_int_equal(view.node_count, 1);
 	assert_false(loop_wait_until(script.loop, has_asked, NULL, 200));
-	/* Without the right to read Nodes nobody asks for more. */
+	/* Without the right to read Nodes there are no further requests. */
 	placed.spec.node_name = "";
 	view.nodes_known = false;
 	room_view(room, &scene.arena, &view);

@@ -1,4 +1,4 @@
-/* Clusters of a fleet whose names differ in a number begin at different times. */
+/* Clusters of a fleet whose names differ in a number start at different times. */
 #include "ctl/queue/spread.h"
 
 #include <stdio.h>
@@ -30,7 +30,8 @@ static void test_within_the_interval(void **state)
 	assert_int_equal(of(1, SPREAD_SCANS, 1), 0);
 }
 
-/* Each tenth of the reports is evenly among those who scan in each tenth: 100 of 10,000, give or take. */
+/* Each tenth of the reports is spread evenly over the tenths of the scans: 100 of 10,000, give or
+ * take. */
 static void test_scans_and_reports_are_independent(void **state)
 {
 	int count[SLOTS][SLOTS] = { 0 };

@@ -1,4 +1,4 @@
-/* ctl/report/status: its paths, and what it answers to whom and when. */
+/* ctl/report/status: its paths, and its answers. */
 #include "ctl/report/status.h"
 
 #include <stdio.h>
@@ -200,7 +200,7 @@ static void test_no_pass_in_time(void **state)
 
 	assert_int_equal(ask(bench, "/status/team/demo"), 504);
 	expect_in_body(bench, "no pass over team/demo ended within 5 s");
-	decide_one(bench, "demo"); /* nobody waits any more */
+	decide_one(bench, "demo"); /* no request waits any more */
 }
 
 static void test_unknown(void **state)

@@ -1,5 +1,5 @@
-/* ctl/queue/turns: how many passes begin in one turn of the loop, in which order, and what happens in
- * between. */
+/* ctl/queue/turns: the number of passes that start in one loop iteration, their order, and the
+ * other work of the loop in between. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static struct {
 	unsigned begun;
 	unsigned batches;         /* moments at which another timer saw that more had begun */
 	unsigned seen, largest;   /* at that timer: begun so far, most between two of its runs */
-	struct loop_timer *other; /* runs in every turn */
+	struct loop_timer *other; /* runs in every iteration */
 	unsigned again;           /* this one asks again from inside, once */
 	unsigned always;          /* this one each time */
 	bool last_begun;
@@ -140,7 +140,7 @@ static void who_asks_again_from_inside_stands_behind_the_others(void **state)
 	assert_int_equal(bench.order[3], 0);
 }
 
-/* It asks again each time its turn has come: one who comes later still waits for one round. */
+/* It asks again whenever its pass starts: a later one still waits for one round only. */
 static void who_always_asks_delays_others_by_one_round(void **state)
 {
 	unsigned honest = 0;
@@ -149,7 +149,7 @@ static void who_always_asks_delays_others_by_one_round(void **state)
 	bench.always = 0;
 	for (unsigned i = 0; i < WAITERS; i++)
 		ask(i);
-	for (unsigned i = 1; i < WAITERS; i++) /* asked again before its turn: it keeps its place */
+	for (unsigned i = 1; i < WAITERS; i++) /* asked again before its pass: it keeps its place */
 		ask(0);
 	assert_true(loop_wait_until(bench.loop, the_last_has_begun, NULL, WAIT_MS));
 	for (unsigned i = 0; bench.order[i] != WAITERS - 1; i++)

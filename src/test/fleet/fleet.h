@@ -1,6 +1,6 @@
-/* The fleet of `make fleet`: RayClusters with their Pods, their demand and what is counted. Its API
- * server (fleet_api.h) and its Ray heads (fleet_gcs.h) serve it. Header only, one owner: gcs_fleet.c.
- * A cluster is an index; every name and address follows from it. */
+/* The fleet of `make fleet`: RayClusters with their Pods, their demand and their counters. Its API
+ * server (fleet_api.h) and its Ray heads (fleet_gcs.h) serve it. Header only, one owner:
+ * gcs_fleet.c. A cluster is an index; every name and address follows from it. */
 #ifndef TEST_FLEET_H
 #define TEST_FLEET_H
 
@@ -63,7 +63,7 @@ struct fleet {
 	unsigned next, stride;
 	unsigned *active;
 	size_t active_count;
-	/* what was counted since the last reset */
+	/* counters since the last reset */
 	int64_t reset_us;
 	uint64_t reads[FLEET_KINDS], single_reads, watches, writes[FLEET_KINDS], refused;
 	uint64_t states, reports, other_calls, connections;
@@ -159,7 +159,7 @@ static double fleet_percentile_ms(const struct fleet *fleet, double share)
 	return (double)fleet->latencies_us[at] / 1000;
 }
 
-/* What was counted, as one JSON object. */
+/* The counters, as one JSON object. */
 static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 {
 	static const char *const kinds[] = { "rayclusters", "pods", "rayclusterautoscalers",

@@ -1,8 +1,8 @@
-/* The fleet's API server: for the requests that the program makes in steady state what the real one
- * answers. Lists come in pages, watches resume from a version (410 when it is too old), end after their
- * timeoutSeconds with a bookmark; the patch of replicas is tested and answered as a JSON patch is;
- * RayClusterAutoscalers are made and their status is merged under a version. Anything else is a
- * 404. Header only. */
+/* The fleet's API server: it answers the requests that the program makes in steady state as the
+ * real one does. Lists come in pages, watches resume from a version (410 when it is too old), end
+ * after their timeoutSeconds with a bookmark; the patch of replicas is tested and answered as a
+ * JSON patch is; RayClusterAutoscalers are created and their status is merged under a version.
+ * Anything else is a 404. Header only. */
 #ifndef TEST_FLEET_API_H
 #define TEST_FLEET_API_H
 
@@ -61,7 +61,7 @@ static bool api_list_one(enum fleet_kind kind, size_t at, bool first, struct buf
 	return true;
 }
 
-/* Guests come after the fleet's own objects. */
+/* Guests follow the fleet's own objects. */
 static bool api_list_guest(enum fleet_kind kind, size_t at, bool first, struct buf *body)
 {
 	const struct fleet_guest *guest = &guests.all[at];
@@ -178,7 +178,7 @@ static void api_note_patch(struct fleet_cluster *cluster)
 	cluster->due_us = now + 50000;
 }
 
-/* Only what concerns replicas can be patched here: "test" and "replace" of them, tests of names. */
+/* Only replicas can be patched here: "test" and "replace" of them, tests of names. */
 static int api_apply(const cJSON *patch, unsigned replicas, unsigned *ret_replicas)
 {
 	const cJSON *operation;

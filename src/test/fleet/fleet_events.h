@@ -70,7 +70,7 @@ static void api_end_event(struct api_event *event)
 			http_chunk(peer, event->line.data, event->line.size);
 }
 
-/* Tells the watchers of an object whose version is fleet->version. */
+/* Notifies the watchers of an object whose version is fleet->version. */
 static void api_tell(enum fleet_kind kind, const char *type, unsigned index, unsigned pod)
 {
 	struct api_event *event = api_begin_event(kind, type);

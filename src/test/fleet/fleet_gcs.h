@@ -1,8 +1,8 @@
 /* The Ray heads of the fleet: gRPC over h2c, each at its own address, one listener bound to the
- * loopback interface. Replies are made from the recorded one of src/test/data/gcs (workers.bin): its
- * head and its worker, with other names. As in Ray no two replies have the same bytes: the version
- * grows with each, the entries of maps come in another order, the head is idle for longer and longer.
- * Header only. */
+ * loopback interface. Replies are made from the recorded one of src/test/data/gcs (workers.bin):
+ * its head and its worker, with other names. As in Ray no two replies have the same bytes: the
+ * version grows with each, the entries of maps have another order, the head is idle for longer and
+ * longer. Header only. */
 #ifndef TEST_FLEET_GCS_H
 #define TEST_FLEET_GCS_H
 
@@ -21,7 +21,8 @@
 #include "test/fleet/fleet.h"
 
 #define FLEET_ID_SIZE 28
-/* Made into a reply and replaced in it for each answer; both take as many bytes as what replaces them. */
+/* Values in the encoded reply that each answer replaces; they take as many bytes as their
+ * replacements. */
 #define FLEET_VERSION (INT64_C(1) << 42)
 #define FLEET_IDLE_MS (INT64_C(1) << 25)
 
@@ -100,7 +101,7 @@ static void fleet_gcs_node(unsigned index, unsigned pod, struct arena *arena,
 		ret_node->idle_duration_ms = FLEET_IDLE_MS;
 		return;
 	}
-	/* Its GPUs are in use: what is in use up has no entry among the available. */
+	/* Its GPUs are in use: a resource that is used up has no entry among the available. */
 	ret_node->ray_node_type_name = arena_strdup(arena, FLEET_GROUP);
 	ret_node->status = RAY__NODE_STATUS__RUNNING;
 	ret_node->idle_duration_ms = 0;
@@ -212,7 +213,8 @@ static void fleet_peer_close(struct fleet_peer *peer)
 	peer->closed = true;
 }
 
-/* Small answers to a peer that reads: what the socket does not take at once ends the connection. */
+/* Small answers to a peer that reads: the connection ends when the socket does not take all bytes
+ * at once. */
 static void fleet_peer_flush(struct fleet_peer *peer)
 {
 	char bytes[65536];

@@ -1,5 +1,6 @@
-/* The API objects of the fleet as KubeRay's operator and the kubelet write them, cut to what has
- * weight: two containers' worth of environment, probes, statuses, managed fields. Header only. */
+/* The API objects of the fleet as KubeRay's operator and the kubelet write them, reduced to their
+ * large parts: two containers' worth of environment, probes, statuses, managed fields. Header
+ * only. */
 #ifndef TEST_FLEET_OBJECTS_H
 #define TEST_FLEET_OBJECTS_H
 

@@ -180,7 +180,7 @@ static void test_token_rotates(void **state)
 	assert_string_equal(auth.token, "second");
 	write_file("token", "");
 	assert_int_equal(gcs_auth_from_environment(&auth, &err), -1);
-	assert_string_equal(auth.token, "second"); /* what was good stays */
+	assert_string_equal(auth.token, "second"); /* the valid part is kept */
 	gcs_auth_done(&auth);
 	assert_null(auth.token);
 }
@@ -213,7 +213,7 @@ static void test_tls(void **state)
 	assert_non_null(first);
 	setenv("RAY_USE_TLS", "true", 1);
 	assert_int_equal(gcs_auth_from_environment(&auth, &err), 0);
-	assert_ptr_equal(auth.tls, first); /* the same bytes: the connection stays */
+	assert_ptr_equal(auth.tls, first); /* the same bytes: the connection is kept */
 	write_file("cert", next.cert_pem);
 	assert_int_equal(gcs_auth_from_environment(&auth, &err),
 			 -1); /* halfway through a rotation */

@@ -1,4 +1,4 @@
-/* What each method of the client sends and reads, against a scripted GCS. */
+/* The requests and replies of each method of the client, against a scripted GCS. */
 #include "test/support/gcs_bench.h"
 
 static void test_drain(void **state)

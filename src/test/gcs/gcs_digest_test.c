@@ -189,7 +189,7 @@ static void all_else_matters(void **state)
 				fail_msg("%zu and %zu have one digest", j, i);
 }
 
-/* What one node has and what another one has are not thrown together. */
+/* The same values at different nodes give different digests. */
 static void what_belongs_to_which_node_matters(void **state)
 {
 	uint64_t before;

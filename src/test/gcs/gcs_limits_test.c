@@ -31,7 +31,7 @@ static void note_free(const volatile void *memory)
 
 struct outcome {
 	int status;
-	size_t peak_bytes; /* above what there was before */
+	size_t peak_bytes; /* above the initial amount */
 	struct err err;
 	struct ray_state state;
 };
@@ -113,7 +113,7 @@ static void test_60_mib_of_empty_entries(void **state)
 	}
 }
 
-/* ---- what must pass ---- */
+/* ---- valid replies ---- */
 
 static void test_10000_workers_with_100000_tasks(void **state)
 {
@@ -177,7 +177,7 @@ static void test_equal_gangs_share_their_bundles(void **state)
 	assert_true(outcome.peak_bytes < (size_t)1 << 20);
 }
 
-/* Equal requests stay separate entries, because plans name entries by their index. */
+/* Equal requests remain separate entries, because plans name entries by their index. */
 static void test_equal_requests_keep_their_places(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -370,7 +370,7 @@ static void test_limit_of_distinct_requests(void **state)
 
 /* ---- protobuf ---- */
 
-/* Of a scalar the last one counts, lists and messages are joined. */
+/* The last value of a scalar counts, lists and messages are merged. */
 static void test_fields_that_occur_twice(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

@@ -44,7 +44,7 @@ static void add(struct plan *plan, struct arena *arena, enum demand_kind kind,
 					.message = "" }));
 }
 
-/* Everything that Ray sent comes back as it was, in all its members. */
+/* All members of Ray's message are decoded unchanged. */
 static void test_infeasible_as_received(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -175,7 +175,7 @@ static void test_ceilings(void **state)
 	message = report(&many, &arena, NULL);
 	assert_int_equal(message->n_infeasible_resource_requests, GCS_REPORT_MAX_ENTRIES);
 	assert_int_equal(message->n_infeasible_gang_resource_requests, GCS_REPORT_MAX_ENTRIES);
-	/* Names of 100 kB: the bytes are the limit; what is small enough still goes. */
+	/* Names of 100 kB: the bytes are the limit; a small entry behind them is still sent. */
 	for (size_t i = 0; i < 100; i++)
 		add(&large, &arena, DEMAND_REQUEST, SOURCE_RAY, shape(&arena, i, 100000), NULL, 1);
 	add(&large, &arena, DEMAND_REQUEST, SOURCE_RAY, shape(&arena, 1, 0), NULL, 1);

@@ -89,7 +89,7 @@ static const struct ray_node *find_node(const struct ray_state *state, const cha
 	return NULL;
 }
 
-/* The figures by hand, so that one decoder is not only compared with the other. */
+/* The amounts by hand, so that one decoder is not only compared with the other. */
 static void test_figures_of_a_real_reply(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -119,7 +119,7 @@ static void test_figures_of_a_real_reply(void **state)
 	assert_int_equal(node->total.count, 0);
 }
 
-/* T8: what is used up has no key at all. */
+/* T8: a resource that is used up has no key at all. */
 static void test_used_up_resource_is_absent(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;

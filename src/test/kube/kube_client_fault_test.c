@@ -16,7 +16,7 @@
 static struct {
 	struct pki_identity ca[2], shown[2];
 	_Atomic int signer;     /* whose certificate the server shows */
-	_Atomic bool silent;    /* the server does not go on with the handshake */
+	_Atomic bool silent;    /* the server does not continue the handshake */
 	_Atomic int handshakes; /* that have begun */
 	_Atomic int age;        /* connections of an earlier one are answered no more */
 	_Atomic int names, name_fails;
@@ -315,7 +315,7 @@ static void test_a_name_that_is_not_found(void **state)
 	get(200);
 }
 
-/* The loop goes on, the deadline holds, and whoever ends meanwhile is not held up. */
+/* The loop runs, the deadline holds, and freeing the client meanwhile does not wait. */
 static void test_a_name_server_that_does_not_answer(void **state)
 {
 	struct kube_client_options options = usual();
@@ -366,7 +366,7 @@ static void test_the_authority_changes(void **state)
 	expect(&result, ERR_RETRY, "the server's certificate is not trusted");
 }
 
-/* ---- connections that nobody answers on ---- */
+/* ---- connections without answers ---- */
 
 /* The network has forgotten them without a word: one deadline passes, not one for each. */
 static void test_idle_connections_that_are_dead(void **state)

@@ -1,4 +1,5 @@
-/* kube/kube_client against a scripted server: what is sent, what answers mean, limits and deadlines. */
+/* kube/kube_client against a scripted server: its requests, the meaning of answers, limits and
+ * deadlines. */
 #include "kube/kube_client.h"
 
 #include "test/support/kube_script.h"
@@ -66,7 +67,7 @@ static void run(struct result *result, enum kube_verb verb, const char *body)
 	finish(result);
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 static void script_echo(struct exchange *exchange, void *context)
 {
@@ -113,7 +114,7 @@ static void test_verbs(void **state)
 	script_done(&script);
 }
 
-/* ---- what answers mean ---- */
+/* ---- the meaning of answers ---- */
 
 static void test_errors(void **state)
 {
@@ -225,14 +226,14 @@ static void test_rate_limit(void **state)
 
 	(void)state;
 	script_start(&script, script_echo, &options);
-	run(&results[0], KUBE_GET, ""); /* brings the loop's clock up to date */
+	run(&results[0], KUBE_GET, ""); /* updates the loop's clock */
 	begin_ms = loop_monotonic_ms(script.loop);
 	for (size_t i = 0; i < SUPPORT_COUNT(results); i++)
 		ask(&results[i], KUBE_GET, "");
 	assert_int_equal(kube_client_pending(script.client), 6);
 	for (size_t i = 0; i < SUPPORT_COUNT(results); i++)
 		finish(&results[i]);
-	/* One or two were free, the others come 50 ms apart. */
+	/* One or two were free, the others follow 50 ms apart. */
 	assert_in_range(loop_monotonic_ms(script.loop) - begin_ms, 190, 5000);
 	script_done(&script);
 }
@@ -339,7 +340,7 @@ static void test_chain(void **state)
 	script_done(&script);
 }
 
-/* ---- who may not write ---- */
+/* ---- clients that may not write ---- */
 
 static bool may_write;
 
@@ -348,7 +349,6 @@ static bool ask_may_write(void *context)
 	return *(bool *)context;
 }
 
-/* A refused write is told so in a later turn, and holds up nobody. */
 static void note_answer(void *context, const char *verb, int status)
 {
 	char *seen = context;
@@ -356,7 +356,7 @@ static void note_answer(void *context, const char *verb, int status)
 	(void)snprintf(seen + strlen(seen), 64 - strlen(seen), "%s %d;", verb, status);
 }
 
-/* What metrics count: every answer by its verb, 0 where none came. */
+/* The metrics count every answer by its verb, with status 0 when there was none. */
 static void test_answers_are_told(void **state)
 {
 	static const struct step steps[] = { { "GET /", .text = "read" },
@@ -380,6 +380,7 @@ static void test_answers_are_told(void **state)
 	script_done(&script);
 }
 
+/* A refused write fails in a later loop iteration and delays no other call. */
 static void test_who_may_not_write(void **state)
 {
 	static const enum kube_verb writes[] = { KUBE_CREATE, KUBE_JSON_PATCH, KUBE_MERGE_PATCH,

@@ -160,7 +160,8 @@ static void replace(const char *name, const char *pem)
 	assert_true(loop_wait_until(net.loop, is_past, &seen_ms, WAIT_MS));
 }
 
-/* Certificate and key are two files, so between the two they do not fit: told, and mended by itself. */
+/* Certificate and key are two files, so between two writes they do not match: the error is
+ * reported, and the next write ends it. */
 static void test_a_client_certificate_is_replaced(void **state)
 {
 	struct result result;
@@ -176,7 +177,7 @@ static void test_a_client_certificate_is_replaced(void **state)
 	expect_name("new");
 }
 
-/* The server sends no more, and keeps its half open: no answer will come, and nobody waits for it. */
+/* The server sends no more, and keeps its half open: no answer can arrive, so the call ends. */
 static void test_a_half_closed_connection_ends_the_call(void **state)
 {
 	int64_t began_ms = loop_boot_ms();

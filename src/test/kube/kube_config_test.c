@@ -1,4 +1,4 @@
-/* kube/kube_config: what is taken from files and environment, what is refused and how it says so. */
+/* kube/kube_config: values from files and environment, refused values and the error texts. */
 #include "kube/kube_config.h"
 
 #include "test/support/support.h"
@@ -310,7 +310,7 @@ static void test_rotation(void **state)
 	temp_write(*state, "token", "t2");
 	assert_int_equal(kube_config_credentials(config, 3000)->version, version);
 
-	/* gone for a moment: the last content stays and the problem is told */
+	/* missing for a moment: the last content is kept and the problem is reported */
 	temp_remove(*state, "token");
 	assert_string_equal(kube_config_credentials(config, 4000)->token, "t2");
 	assert_non_null(strstr(kube_config_problem(config), "/token"));

@@ -1,4 +1,5 @@
-/* When an exec plugin is asked again: expiry, a refusal of the server, what waits meanwhile. */
+/* When an exec plugin is run again: expiry, a refusal of the server, and the calls that wait
+ * meanwhile. */
 #include "kube/kube_client.h"
 
 #include "test/support/exec_plugin.h"
@@ -139,7 +140,7 @@ static void test_renewal_fails(void **state)
 	script_done(&script);
 }
 
-/* Ends only after the loop has made the file "go". */
+/* Ends only after the loop has created the file "go". */
 static void write_slow_plugin(void)
 {
 	write_plugin("test $(wc -l < runs) = 1 || while [ ! -e go ]; do sleep 0.01; done");

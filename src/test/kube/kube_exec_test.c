@@ -1,4 +1,4 @@
-/* Exec plugins of a kubeconfig: how they are run, what of their answers is used or refused. */
+/* Exec plugins of a kubeconfig: how they are run, and which answers are used or refused. */
 #include "kube/kube_exec.h"
 
 #include "test/support/exec_plugin.h"
@@ -141,7 +141,7 @@ static void test_client_certificate(void **state)
 	kube_config_free(config);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused answers ---- */
 
 static void expect_refused(const char *user, const char *const *words)
 {

@@ -81,7 +81,7 @@ static void answer(const char *body)
 	taken(done_context, &reply, NULL);
 }
 
-/* ---- what an informer says ---- */
+/* ---- reports of an informer ---- */
 
 struct seen {
 	const struct kube_type *type;
@@ -116,7 +116,7 @@ static void write_object(const struct kube_type *type, const void *object, struc
 		object_write_event(&writer, NULL, object);
 }
 
-/* Present and busy: it belongs to its cluster as far as its labels can be read, and says why. */
+/* Present and busy: it belongs to its cluster as far as its labels can be read, with the reason. */
 static void check_unreadable_pod(const struct pod *pod)
 {
 	assert_non_null(pod);
@@ -217,7 +217,7 @@ static bool changes_the_cluster(const struct seen *seen)
 		strcmp(path, "metadata.namespace") == 0);
 }
 
-/* Whether the object is in the store, and says of itself what on_change said. */
+/* Whether the object is in the store, with the same problem as in on_change. */
 static void check_kept(const struct kube_informer *informer, const struct seen *seen)
 {
 	size_t at = 0, pods = 0, indexed;

@@ -1,5 +1,5 @@
-/* kube/kube_informer in a process that stood still, and under a wall clock that jumps: an old view does
- * not pass for a fresh one, and a fresh one stays fresh. */
+/* kube/kube_informer in a process that was stopped, and under a wall clock that jumps: an old cache
+ * does not count as fresh, and a fresh one stays fresh. */
 #include "test/support/clock_jump.h"
 #include "test/support/informer_script.h"
 
@@ -45,7 +45,7 @@ static bool is_fresh(void *context)
 	return kube_informer_fresh(informer, NULL);
 }
 
-/* What is heard afterwards shows that the view is whole again. */
+/* The next answer shows that the cache is complete again. */
 static void test_fresh_again_with_the_next_answer(void **state)
 {
 	const struct kube_informer_options options = { .type = &kube_type_pod,

@@ -1,4 +1,4 @@
-/* kube/kube_informer: bad and huge objects, versions that come and go, polls. */
+/* kube/kube_informer: bad and huge objects, API versions that are removed and return, polls. */
 #include "test/support/informer_script.h"
 
 /* ---- objects ---- */
@@ -45,7 +45,7 @@ static void test_bad_objects_in_a_watch(void **state)
 	"{'metadata':{'namespace':'a','name':'" name "','resourceVersion':'" rv                    \
 	"','labels':{'ray.io/cluster':'c'}},'spec':" spec "}"
 
-/* One tenant's object is that tenant's problem: the page and the watch go on. */
+/* One tenant's object is that tenant's problem: the page and the watch continue. */
 static void test_unreadable_strings_cost_their_own_object(void **state)
 {
 	size_t count;
@@ -85,7 +85,7 @@ static const struct ray_cluster *cluster_of(const char *name)
 	return cluster;
 }
 
-/* It is there with its names, its reason, and whose it is to scale. */
+/* The object is kept with its names, the reason, and whether it is managed. */
 static void test_an_unreadable_ray_cluster_is_kept(void **state)
 {
 	static const struct step steps[] = {
@@ -191,7 +191,7 @@ static void test_index_follows(void **state)
 	stop();
 }
 
-/* Nothing is kept, each version is told of; the server filters by fields. */
+/* Nothing is kept, each version is reported; the server filters by fields. */
 static void test_passing_informer(void **state)
 {
 	const struct kube_informer_options options = { .type = &kube_type_pod,
@@ -214,7 +214,7 @@ static void test_passing_informer(void **state)
 	stop();
 }
 
-/* A refusal of what may be done without is not asked for again soon, another failure is. */
+/* An optional resource that is denied is requested again late, after another failure soon. */
 static void test_denied_is_asked_for_seldom(void **state)
 {
 	const struct kube_informer_options options = { .type = &kube_type_pod,
@@ -260,7 +260,7 @@ static void test_one_mebibyte_in_single_bytes(void **state)
 	memory_free(text);
 }
 
-/* A Pod of about 3 MiB whose metadata come last, appended to `text`. */
+/* A Pod of about 3 MiB with its metadata at the end, appended to `text`. */
 static void add_large_pod(struct buf *text, const char *name, const char *version)
 {
 	(void)buf_add_string(text, "{'kind':'Pod','spec':{'containers':[{'name':'");
@@ -274,7 +274,8 @@ static void add_large_pod(struct buf *text, const char *name, const char *versio
 			 name, version);
 }
 
-/* An object above the limit costs its own; it is known by its metadata, and the list and the watch go on. */
+/* Only the object above the limit is lost; it is known by its metadata, and the list and the watch
+ * continue. */
 static void test_object_too_large(void **state)
 {
 	AUTO(buf_done) struct buf list, line;
@@ -372,7 +373,7 @@ static void test_definition_comes(void **state)
 	stop();
 }
 
-/* A definition that goes away, or no longer serves our version, is looked for again. */
+/* A CRD that is removed, or no longer serves our version, is looked for again. */
 static void test_definition_goes(void **state)
 {
 	static const struct step steps[] = {

@@ -1,4 +1,5 @@
-/* kube/kube_informer against a scripted server: what the view holds after each kind of fault. */
+/* kube/kube_informer against a scripted server: the content of the cache after each kind of
+ * fault. */
 #include "test/support/informer_script.h"
 
 /* ---- the regular course ---- */
@@ -36,7 +37,8 @@ static void test_list_in_pages_then_watch(void **state)
 	stop();
 }
 
-/* The regular end of a watch is no error, the view stays fresh; events go on from the last version. */
+/* The regular end of a watch is not an error, the cache stays fresh; events continue from the last
+ * version. */
 static void test_watch_again_after_its_end(void **state)
 {
 	(void)state;
@@ -53,8 +55,8 @@ static void test_watch_again_after_its_end(void **state)
 	stop();
 }
 
-/* A server that looks at an older copy of the world repeats what was. The view does not go back: a Pod
- * that is gone stays gone, and the next watch begins where this one was. */
+/* A server with an older copy repeats events. The cache does not step back: a deleted Pod remains
+ * deleted, and the next watch starts where this one was. */
 static void test_an_older_event_is_a_repetition(void **state)
 {
 	(void)state;
@@ -70,7 +72,7 @@ static void test_an_older_event_is_a_repetition(void **state)
 	stop();
 }
 
-/* Nobody promises that versions are numbers: of others nothing is known. */
+/* Versions need not be numbers: the order of other ones is unknown. */
 static void test_versions_that_are_no_numbers(void **state)
 {
 	(void)state;
@@ -164,8 +166,8 @@ static void start_pods(const struct step *steps, size_t count,
 	informer = kube_informer_new(script.client, &pods);
 }
 
-/* A page that does not come in time is asked for again with half as many objects; a whole list lets them
- * grow again. */
+/* A page that is not received in time is requested again with half as many objects; a whole list
+ * raises their number again. */
 static void test_page_too_slow_is_halved(void **state)
 {
 	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
@@ -238,7 +240,8 @@ static void test_reset(void **state)
 	stop();
 }
 
-/* What has gone and come meanwhile shows as changes; what is the same does not. */
+/* Objects that were deleted and created meanwhile are reported as changes; unchanged ones are
+ * not. */
 static void test_410_lists_again(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* kube/kube_lease and clocks: what counts is our own, from before a renewal was sent, and what the wall
- * clock says does not matter. Also a server that wants to be left alone. */
+/* kube/kube_lease and clocks: our own clock counts, from before a renewal was sent, and the wall
+ * clock does not matter. Also a server that answers 429. */
 #include "test/support/clock_jump.h"
 #include "test/support/lease_bench.h"
 
@@ -7,13 +7,13 @@
 #define STOPPED_S 2 /* longer than RENEW_MS and LEASE_MS */
 #define REST_MS (RENEW_MS / 2)
 #define REQUESTS_MAX 4
-#define APART "/apart/" /* the paths of who has a client of its own */
+#define APART "/apart/" /* the paths of the elector with a client of its own */
 
 static struct {
 	_Atomic int stop;     /* so many writes take STOPPED_S, by our clock */
 	_Atomic bool rest;    /* 429 with Retry-After */
 	_Atomic int requests; /* while rest */
-	_Atomic bool cut;     /* nothing comes through from who stands apart */
+	_Atomic bool cut;     /* no answer on the paths APART */
 	_Atomic int64_t at_ms[REQUESTS_MAX];
 } api;
 
@@ -121,7 +121,7 @@ static void test_a_wall_clock_that_jumps(void **state)
 	assert_int_equal(one.lost + two.leading + one.errors + two.errors, 0);
 }
 
-/* It was written, and what was written may have run out before we hear of it. */
+/* The write succeeded, but the Lease may have expired before its answer arrives. */
 static void test_an_answer_that_comes_too_late_is_no_lease(void **state)
 {
 	(void)state;
@@ -134,7 +134,8 @@ static void test_an_answer_that_comes_too_late_is_no_lease(void **state)
 	assert_true(kube_lease_held(one.lease));
 }
 
-/* As SIGSTOP and SIGCONT: whatever comes first then, a timer or an answer, nothing more is written. */
+/* As SIGSTOP and SIGCONT: nothing more is written, whether a timer fires or an answer arrives
+ * first. */
 static void test_who_was_stopped_renews_nothing(void **state)
 {
 	size_t accepted;
@@ -168,7 +169,7 @@ static void test_retry_after_is_obeyed_as_far_as_it_can(void **state)
 	until(leads, &one);
 }
 
-/* Cut off from the API server while another one is not: it has stopped before the other one begins. */
+/* Cut off from the API server while another one is not: it stops before the other one leads. */
 static void test_who_is_cut_off_stops_before_another_begins(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* kube/kube_lease against a server that fails, is mute, loses answers, or serves what is no Lease. */
+/* kube/kube_lease against a server that fails, does not answer, loses answers, or serves an object
+ * that is not a Lease. */
 #include "test/support/lease_bench.h"
 
 static void test_a_release_against_a_change_is_tried_again(void **state)
@@ -7,7 +8,7 @@ static void test_a_release_against_a_change_is_tried_again(void **state)
 	enter(&one, "x");
 	until(leads, &one);
 	pthread_mutex_lock(&lease_server.lock);
-	lease_server.version++; /* somebody labels it */
+	lease_server.version++; /* another client labels it */
 	pthread_mutex_unlock(&lease_server.lock);
 	assert_true(kube_lease_release(one.lease, on_released, &one));
 	until(has_released, &one);
@@ -21,7 +22,7 @@ static bool has_written(void *context)
 	return lease_server_accepted() > 0;
 }
 
-/* Told to end between a takeover and its answer: nobody has to wait for the Lease. */
+/* Released between a takeover and its answer: the others need not wait for the Lease to expire. */
 static void test_a_takeover_on_its_way_is_given_back(void **state)
 {
 	(void)state;
@@ -231,7 +232,7 @@ static void test_a_lease_that_is_deleted_again_and_again_has_one_leader(void **s
 	assert_false(deletions.two_led);
 }
 
-/* The first one ends while its Lease is gone: the second one takes over all the same. */
+/* The first one ends while its Lease is deleted: the second one takes over all the same. */
 static void test_a_lease_that_is_deleted_with_its_holder(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* kube/kube_lease: who holds the Lease when, and that nobody believes to hold it longer than the others
- * wait. */
+/* kube/kube_lease: who holds the Lease when, and that no process believes to hold it longer than
+ * the others wait. */
 #include "test/support/lease_bench.h"
 
 static void test_a_free_lease_is_taken(void **state)
@@ -42,7 +42,7 @@ static void test_it_is_renewed_without_reading(void **state)
 	assert_string_equal(written(8, "leaseTransitions"), "0");
 }
 
-/* Whatever its clock says: time begins when we see the record. */
+/* The time counts from when we first read the record, whatever renewTime it has. */
 static void test_a_silent_holder_loses_it_after_its_own_time(void **state)
 {
 	static const char *const records[] = {
@@ -50,7 +50,7 @@ static void test_a_silent_holder_loses_it_after_its_own_time(void **state)
 		" 'renewTime': '1970-01-01T00:00:00.000000Z'}",
 		"{'holderIdentity': 'gone', 'leaseDurationSeconds': 1, 'leaseTransitions': 7,"
 		" 'renewTime': '9999-01-01T00:00:00.000000Z'}",
-		/* It does not say: taken for one of us. */
+		/* No duration in the record: our own one is used. */
 		"{'holderIdentity': 'gone', 'leaseTransitions': 7}",
 	};
 
@@ -71,7 +71,7 @@ static void test_a_silent_holder_loses_it_after_its_own_time(void **state)
 	}
 }
 
-/* Its own period is much longer than what is left of the Lease. */
+/* Its own period is much longer than the rest of the Lease. */
 static void test_a_follower_looks_when_the_lease_runs_out(void **state)
 {
 	struct kube_lease_options options = usual_options(&one, "x");
@@ -222,7 +222,7 @@ static void test_labels_are_kept(void **state)
 	assert_string_equal(written(5, "a/b"), "\"c\"");
 }
 
-/* As SIGSTOP in the middle of a turn: no timer has fired, and still it is not held. */
+/* As SIGSTOP within a loop iteration: no timer has fired, and still it is not held. */
 static void test_a_process_that_stood_still_holds_nothing(void **state)
 {
 	int64_t started_ms;

@@ -1,4 +1,4 @@
-/* kube/kube_path and kube/kube_error: paths made and taken apart, errors with their cure. */
+/* kube/kube_path and kube/kube_error: paths joined and split, errors with their fix. */
 #include "kube/kube_path.h"
 
 #include <string.h>

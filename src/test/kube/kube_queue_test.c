@@ -155,8 +155,8 @@ static void test_leaving(void **state)
 	assert_int_equal(queue.due.count, 0);
 }
 
-/* A cluster with 1,000 writes and 50 with one each, which came after it: whatever it does, each of the 50
- * is sent within two rounds. */
+/* A cluster with 1,000 writes, and 50 later ones with one each: each of the 50 is sent within two
+ * rounds. */
 static void test_a_thousand_calls_delay_nobody(void **state)
 {
 	size_t honest = 0, sent = 0;

@@ -1,4 +1,4 @@
-/* kube/kube_watch: what is between the lines (stalls, cancels in callbacks), and the back-off. */
+/* kube/kube_watch: stalls and cancels in callbacks between the lines, and the backoff. */
 #include "kube/kube_watch.h"
 
 #include "kube/kube_backoff.h"
@@ -100,7 +100,7 @@ static void test_request(void **state)
 	script_done(&script);
 }
 
-/* An open connection on which nothing comes. */
+/* An open connection without any bytes. */
 static void test_stall(void **state)
 {
 	static const struct step steps[] = { { .kind = STEP_STREAM_HOLD, .text = EVENT("8") } };
@@ -121,7 +121,7 @@ static void test_stall(void **state)
 
 static _Atomic char trickled;
 
-/* Each byte comes in time, and still no event ever does. */
+/* Each byte is in time, and still there is never an event. */
 static void script_trickle(struct exchange *exchange, void *context)
 {
 	struct timeval pause = { .tv_usec = 50000 };
@@ -159,7 +159,7 @@ static void test_trickle(void **state)
 	trickle(' ');
 }
 
-/* As a proxy does that keeps both sides' connections alive while the server behind it is gone. */
+/* As a proxy that keeps both sides' connections alive while the server behind it is down. */
 static void test_empty_lines(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* net/child: what a program prints and how it ends, its ceilings, and that it is killed. */
+/* net/child: the output of a program and how it ends, its limits, and that it is killed. */
 #include "net/child.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static void test_output(void **state)
 	run(&result, "printf 1; (sleep 0.1; printf 2) &",
 	    WAIT_MS); /* ends before its output does */
 	assert_string_equal(result.output, "12");
-	run(&result, "printf 1; exec >&-; sleep 0.1", WAIT_MS); /* and the other way round */
+	run(&result, "printf 1; exec >&-; sleep 0.1", WAIT_MS); /* and the reverse */
 	assert_string_equal(result.output, "1");
 }
 
@@ -157,12 +157,13 @@ static void test_deadline(void **state)
 	run(&result, "printf 1; exec sleep 1000", 50);
 	assert_int_equal(result.err.kind, ERR_TIMEOUT);
 	assert_string_equal(result.output, "");
-	/* What it has started holds the output open: that is not waited for either. */
+	/* A process that it has started holds the output open: the end of that one is not awaited
+	 * either. */
 	run(&result, "sleep 3 & :", 50);
 	assert_int_equal(result.err.kind, ERR_TIMEOUT);
 }
 
-/* No process of ours is left, not even one that nobody has waited for. */
+/* No child process is left, not even an unreaped one. */
 static void test_a_killed_one_is_reaped(void **state)
 {
 	char name[] = "/tmp/rayscaler-test-XXXXXX", script[128], text[32] = "";

@@ -92,7 +92,7 @@ static void do_look_into_others(void)
 	(void)syscall(SYS_ptrace, 0, 0, 0, 0);
 }
 
-/* The status of a child that is confined and does it, as waitpid tells it. */
+/* The status of a confined child that calls `doing`, as waitpid returns it. */
 static int status_of(void (*doing)(void))
 {
 	pid_t child = fork();

@@ -69,7 +69,7 @@ static void test_refusals(void **state)
 	expect_refusal(0, 0, "x", 100, ERR_INPUT, "goes on");
 }
 
-/* A length just below the ceiling takes no memory before its bytes come. */
+/* A length just below the limit allocates no memory before its bytes arrive. */
 static void test_announced_length_takes_no_memory(void **state)
 {
 	struct grpc_reader reader;
@@ -145,8 +145,8 @@ static void test_status(void **state)
 	assert_int_equal(grpc_status_kind(99), ERR_RETRY);
 }
 
-/* Eight heads that say 60 MiB and stall take no more than the budget for all; small replies of other
- * clusters pass all the time; what they held is free again when their calls end. */
+/* Eight heads that announce 60 MiB and stall take no more than the budget for all; small replies of
+ * other clusters pass all the time; their memory is free again when their calls end. */
 static void test_heads_that_stall_share_a_budget(void **state)
 {
 	enum { HEADS = 8, PIECE = 64 << 10, SMALL = 20000 };

@@ -105,10 +105,10 @@ static void handle_close(struct h2_server *server, struct h2_stream *stream)
 static void on_refused(void *context, const struct h2_reply *reply, const struct err *err)
 {
 	on_done(context, reply, err);
-	start(1000); /* in the same turn: the back-off cannot be over */
+	start(1000); /* in the same iteration: the backoff cannot be over */
 }
 
-/* The server goes away between two calls: the next one finds nobody, and later ones wait. */
+/* The server closes between two calls: the next one is refused, and later ones wait. */
 static void test_refused_and_back_off(void **state)
 {
 	struct h2_request request = { .path = "/a/b", .timeout_ms = 1000 };
@@ -169,7 +169,7 @@ static void test_garbage(void **state)
 	expect_raw_error("", 0, true, ERR_RETRY, "closed by the other side");
 }
 
-/* Any bytes at all: an error in time, and no memory is lost (the sanitizer looks). */
+/* Any bytes at all: an error in time, and no memory is lost (the sanitizer checks). */
 static void test_random_bytes(void **state)
 {
 	uint64_t seed = 42;
@@ -227,12 +227,12 @@ static void handle_trickle(struct h2_server *server, struct h2_stream *stream)
 	(void)nghttp2_submit_ping(stream->peer->session, 0, NULL);
 }
 
-/* Bytes come, replies do not: after three in a row the connection is replaced. */
+/* Bytes arrive, replies do not: after three in a row the connection is replaced. */
 static void test_replies_that_never_come(void **state)
 {
 	(void)state;
 	open_bench(handle_trickle);
-	for (int i = 0; i < 5; i++) /* calls that are made together are late together */
+	for (int i = 0; i < 5; i++) /* calls that start together are late together */
 		start(300);
 	run();
 	assert_int_equal(h2_session_generation(bench.session), 1);
@@ -252,7 +252,7 @@ static void test_silent_peer(void **state)
 	bench.server.handler = NULL;
 	expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
 	assert_int_equal(h2_session_generation(bench.session), 0);
-	/* Until the next connection it is told in the same words. */
+	/* Until the next connection the error has the same text. */
 	expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
 	bench.server.deaf = false;
 	bench.server.handler = handle_next;

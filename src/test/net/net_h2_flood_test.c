@@ -1,5 +1,6 @@
-/* Peers that flood an HTTP/2 connection with what brings no reply: each is closed within a bounded number
- * of bytes, and does not start with a new allowance on its next connection. */
+/* Peers that flood an HTTP/2 connection with bytes that are not part of a reply: each is closed
+ * within a bounded number of bytes, and does not start with a new allowance on its next
+ * connection. */
 #include "base/token_bucket.h"
 #include "net/h2_connection.h"
 #include "test/support/h2_bench.h"
@@ -110,7 +111,7 @@ static const struct flood *flood_of(const char *name)
 	return NULL;
 }
 
-/* Another connection does not bring another burst. */
+/* Another connection does not allow another burst. */
 static void test_the_next_connection_starts_where_the_last_one_ended(void **state)
 {
 	const struct flood *flood = flood_of("empty DATA");
@@ -183,7 +184,7 @@ static void test_a_window_of_waste_is_no_flood(void **state)
 /* ---- one connection among others ---- */
 
 static struct {
-	unsigned reads, most, all; /* in this turn of the loop, in one, in all */
+	unsigned reads, most, all; /* in this iteration of the loop, in one, in all */
 	uv_prepare_t turn;
 	bool lost;
 } watched;
@@ -214,7 +215,7 @@ static void on_turn(uv_prepare_t *turn)
 	watched.reads = 0;
 }
 
-/* libuv would read 32 times, 64 KiB each, before it looks at another socket. */
+/* libuv would read 32 times, 64 KiB each, before it serves another socket. */
 static void test_two_reads_in_a_turn(void **state)
 {
 	static const struct h2_connection_events events = { .opened = on_nothing,

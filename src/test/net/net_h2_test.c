@@ -169,7 +169,7 @@ static void test_broken_replies(void **state)
 	close_bench();
 }
 
-/* It is refused by its first bytes, and the rest does not reach a call that is gone. */
+/* Its first bytes refuse it, and the rest does not reach a call that has ended. */
 static void test_large_reply_above_the_ceiling(void **state)
 {
 	size_t size = (size_t)8 << 20;

@@ -228,7 +228,7 @@ static void test_refused_servers(void **state)
 	close_pair(&pair);
 }
 
-/* In TLS 1.3 the server's refusal comes after our handshake is done. */
+/* In TLS 1.3 the server's refusal arrives after our handshake is done. */
 static void test_refused_client(void **state)
 {
 	struct pair pair;

@@ -294,7 +294,7 @@ static void test_unusable_calls(void **state)
 
 /* ---- cancel and start at any time ---- */
 
-/* Runs another request to its end, which gives the loop many turns. */
+/* Runs another request to its end, which gives the loop many iterations. */
 static void settle(struct fixture *fixture)
 {
 	struct scripted_server *server = fixture->server;
@@ -325,7 +325,7 @@ static void test_cancel_outside(void **state)
 	fixture->server = server_start(script_open_and_hold, NULL);
 	seen_init(&seen, fixture);
 	start(&seen, &stream);
-	https_cancel(seen.request); /* before its first turn */
+	https_cancel(seen.request); /* before its first iteration */
 	start(&seen, &stream);
 	assert_true(loop_wait_until(fixture->loop, has_chunks, &seen, WAIT_MS));
 	https_cancel(seen.request);

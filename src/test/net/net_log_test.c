@@ -1,4 +1,5 @@
-/* net/log: every line is one JSON object, whatever is logged; repeated errors are logged once. */
+/* net/log: every line is one JSON object, for any logged values; repeated errors are logged
+ * once. */
 #include "net/log.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 static char output[OUTPUT_MAX + 1];
 
-/* Runs the statement with standard error going to a file, whose content lands in `output`. */
+/* Runs the statement with standard error redirected to a file, whose content is then in
+ * `output`. */
 #define CAPTURE(statement)                                                                         \
 	do {                                                                                       \
 		FILE *file_ = tmpfile();                                                           \
@@ -94,7 +96,7 @@ static void test_ceilings(void **state)
 	EXPECT("after", "it");
 	assert_non_null(strstr(output, "xxx...\""));
 
-	/* more pairs than fit in a line: those at the end are left out, the line stays whole */
+	/* more pairs than fit in a line: those at the end are left out, the line is complete */
 	memset(huge, '\x01', 100000);
 	CAPTURE(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f", huge,
 			    NULL));

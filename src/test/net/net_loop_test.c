@@ -1,4 +1,4 @@
-/* net/loop: timers, signals, time that stands still within a turn. */
+/* net/loop: timers, signals, and the time, which is constant within an iteration. */
 #include "net/loop.h"
 
 #include <poll.h>

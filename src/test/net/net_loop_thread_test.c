@@ -80,7 +80,7 @@ static void await_received(struct fixture *f, int count)
 			;
 }
 
-/* The loop of the test does not turn meanwhile. */
+/* The loop of the test does not run meanwhile. */
 static void test_it_turns_while_another_loop_does_not(void **state)
 {
 	struct fixture *f = *state;

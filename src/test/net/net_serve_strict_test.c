@@ -50,8 +50,9 @@ static void test_framing_must_be_beyond_doubt(void **state)
 		expect_one_answer(*state, bad[i], "HTTP/1.1 400");
 }
 
-/* Bytes behind a request are not another one, whatever a proxy has taken its body for: a header
- * field folded over two lines, which the library garbles, brings no second request in. */
+/* Bytes behind a request are not another one, for any length that a proxy has taken for its body: a
+ * header field folded over two lines, which the library garbles, does not let a second request
+ * in. */
 static void test_one_request_of_a_connection(void **state)
 {
 	static const char *const good[] = {

@@ -77,7 +77,7 @@ static void test_sizes(void **state)
 	assert_int_equal(bench->body_size, 4 << 20);
 }
 
-/* ---- answers that come later ---- */
+/* ---- late answers ---- */
 
 static bool has_later(void *context)
 {
@@ -159,7 +159,7 @@ struct drip {
 	struct loop *loop;
 };
 
-/* A byte every 50 ms is no silence. */
+/* A byte every 50 ms is not silence. */
 static bool drips_until_closed(void *context)
 {
 	struct drip *drip = context;
@@ -181,7 +181,7 @@ static void test_an_exchange_has_a_deadline(void **state)
 	close(drip.reader.fd);
 }
 
-/* Answers that nobody reads stay within their ceiling; whoever reads is told. */
+/* Unread answers stay within their limit; a request above the limit gets 503. */
 static void test_unread_answers_are_bounded(void **state)
 {
 	struct bench *bench = *state;
@@ -212,7 +212,7 @@ static void test_header_without_end_is_refused(void **state)
 	close(reader.fd);
 }
 
-/* More slow clients than connections: the oldest of them make room. */
+/* More slow clients than connections: the oldest of them are closed. */
 static void test_slow_clients_lock_nobody_out(void **state)
 {
 	struct bench *bench = *state;
@@ -239,7 +239,7 @@ static bool never(void *context)
 	return false;
 }
 
-/* The same while the loop turns, in bursts: the listening socket must come back each time. */
+/* The same while the loop runs, in bursts: the listening socket must return each time. */
 static void test_bursts_of_slow_clients_lock_nobody_out(void **state)
 {
 	struct bench *bench = *state;
@@ -259,7 +259,8 @@ static void test_bursts_of_slow_clients_lock_nobody_out(void **state)
 		close(slow[i]);
 }
 
-/* The probe of a program whose loop does not turn: the connection stands, no answer comes. */
+/* The probe of a program whose loop is blocked: the connection is established, no answer
+ * arrives. */
 static void test_a_loop_that_hangs_does_not_answer(void **state)
 {
 	struct bench *bench = *state;

@@ -254,7 +254,7 @@ static void test_a_cancelled_job_that_runs_is_dropped_when_it_ends(void **state)
 	task_start(&runs);
 	await_running(f, 1);
 	work_cancel(runs.job);
-	assert_string_equal(f->done, ""); /* it still reads what it owns */
+	assert_string_equal(f->done, ""); /* it still reads its own objects */
 	open_gate(f, 1);
 	loop_run(f->loop);
 	assert_string_equal(f->done, "-r ");
