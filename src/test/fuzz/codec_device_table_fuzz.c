@@ -1,5 +1,5 @@
-/* A device table from a file. Laws: what is refused says why; a table that is read has the built-in rows
- * and at most so many more, and is written so that it reads back with as many. */
+/* A device table from a file. Laws: a refusal has a reason; a table that is read has the built-in
+ * rows and at most so many more, and is written so that it reads back with as many. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What a credential plugin prints. Laws: an error has a text that repeats nothing of the answer; what
- * is taken has a token that can stand in a header, or a certificate with its key. */
+/* The output of a credential plugin. Laws: an error has a text that repeats nothing of the answer;
+ * an accepted answer has a token that is valid in a header, or a certificate with its key. */
 #include "fuzz.h"
 
 #include <string.h>

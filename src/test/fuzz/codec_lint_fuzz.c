@@ -1,5 +1,5 @@
-/* Files for lint. Laws: whatever the bytes are, they give a report that is in order and whose JSON and
- * SARIF the strict reader takes; a line is one of the text's; what cannot be read is said once. */
+/* Files for lint. Laws: any bytes give a report that is in order and whose JSON and SARIF the
+ * strict reader accepts; a line is one of the text's; unreadable parts are reported once. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct lint_context context = { .devices = device_table_builtin(),
 					      .settings = &settings };
 	struct lint_report report;
-	uint32_t lines = 2; /* an error may stand behind the last line end */
+	uint32_t lines = 2; /* an error may be behind the last line end */
 
 	/* YAML knows more line ends than \n: each takes at least one byte. */
 	for (size_t i = 0; i < size; i++)

@@ -1,5 +1,5 @@
-/* Nodes of a file, as `kubectl get nodes -o yaml` writes them. Laws: what is refused says why; each
- * Node that is read has the texts that later code goes through. */
+/* Nodes of a file, as `kubectl get nodes -o yaml` writes them. Laws: a refusal has a reason; each
+ * Node that is read has the texts that later code reads. */
 #include "fuzz.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* JSON text through every object decoder. Laws: what the strict scan lets through cJSON can read;
- * an error has a text; problems are bounded. */
+/* JSON text through every object decoder. Laws: cJSON can read each text that the strict scan
+ * accepts; an error has a text; the number of problems is limited. */
 #include "fuzz.h"
 
 #include <string.h>

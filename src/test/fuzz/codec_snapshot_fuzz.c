@@ -1,5 +1,5 @@
-/* A snapshot file (or a golden case) through reader, decision and writers. Laws: what is read can
- * be written and read again; the plan is JSON; the same snapshot gives the same bytes. */
+/* A snapshot file (or a golden case) through reader, decision and writers. Laws: a snapshot that is
+ * read can be written and read again; the plan is JSON; the same snapshot gives the same bytes. */
 #include "fuzz.h"
 
 #include <string.h>

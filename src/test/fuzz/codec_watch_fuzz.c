@@ -1,4 +1,4 @@
-/* One line of a watch stream, a list page or a Status, as the API server's bytes come in. */
+/* One line of a watch stream, a list page or a Status, as received from the API server. */
 #include "fuzz.h"
 
 #include "base/memory.h"

@@ -1,6 +1,6 @@
-/* What every fuzz target needs. A target is src/test/fuzz/<layer>_<name>_fuzz.c with a function
- * LLVMFuzzerTestOneInput; it is linked with the archives of its layer and of those below.
- * REQUIRE is for laws that must hold whatever the bytes are. */
+/* Shared by all fuzz targets. A target is src/test/fuzz/<layer>_<name>_fuzz.c with a function
+ * LLVMFuzzerTestOneInput; it is linked with the archives of its layer and of those below. REQUIRE
+ * is for laws that must hold for any bytes. */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* What a head Pod and a Secret say of how to reach a GCS. Laws: an address has a host and a port that a
- * socket takes; a token can stand in a header; errors do not repeat it. */
+/* The address of a GCS and its token in a head Pod and a Secret. Laws: an address has a host and a
+ * port that a socket accepts; a token is valid in a header; errors do not repeat it. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The protobuf messages that a GCS sends. A state that is read can be written as JSON and read back
- * from that. With a memory budget, whose size depends on that of the message: what is read is within it, a
- * refusal says so, and all of it is given back. */
+ * from that. With a memory budget, whose size depends on that of the message: a state that is read
+ * is within it, a refusal reports it, and all of its memory is released. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static bool is_within(const struct budget *budget, size_t beyond)
 	       budget->used_bytes <= budget->peak_bytes;
 }
 
-/* Of what was read nothing is beyond the budgets, at any time. */
+/* The memory of a decoded state is never beyond the budgets. */
 static void check_budgets(int status, size_t size, const struct err *err)
 {
 	size_t beyond = status == 0 ? 0 : BEYOND_PER_BYTE * size + BEYOND_BLOCKS;

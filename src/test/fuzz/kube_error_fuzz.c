@@ -1,5 +1,6 @@
-/* An answer of the API server, or of what stands before it, that is no success. Laws: there is a kind and
- * a text; the pause that it asks for is at most a day and never shorter than what the header said. */
+/* An answer of the API server, or of a proxy in front of it, that is not a success. Laws: there is
+ * a kind and a text; the pause that it asks for is at most a day and never shorter than in the
+ * header. */
 #include "fuzz.h"
 
 #include "kube/kube_error.h"

@@ -1,4 +1,4 @@
-/* A kubeconfig file. Laws: what is refused says why and names the file; a context that is taken has a
+/* A kubeconfig file. Laws: a refusal has a reason and names the file; an accepted context has a
  * server, credentials of one kind, and a plugin that has a command. */
 #include "fuzz.h"
 

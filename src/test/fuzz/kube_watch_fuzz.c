@@ -1,12 +1,12 @@
-/* The bytes of a watch stream. Law: how they are cut makes no difference to the events and to how the
- * watch ends. The first byte says how large the pieces are. */
+/* The bytes of a watch stream. Law: their division into pieces makes no difference to the events
+ * and to the end of the watch. The first byte is the size of the pieces. */
 #include "fuzz.h"
 
 #include "base/memory.h"
 #include "kube/kube_watch.h"
 #include "net/loop.h"
 
-/* In place of the client: the stream is fed from here. The loop never turns, so no line comes late. */
+/* Replaces the client: the stream is fed from here. The loop never runs, so no line is late. */
 static struct kube_stream stream;
 static struct loop *loop;
 

@@ -1,4 +1,4 @@
-/* What a server may send on an HTTP/2 connection on which a call waits for its reply. */
+/* Bytes of a server on an HTTP/2 connection on which a call waits for its reply. */
 #include "fuzz.h"
 
 #include <string.h>

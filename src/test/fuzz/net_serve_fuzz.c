@@ -1,6 +1,6 @@
-/* The bytes that a client of the HTTP server sends, in two pieces of which the first byte says the size,
- * until nothing comes back any more and it goes. Laws: what came back is nothing or HTTP; the next client
- * gets its answer. */
+/* The bytes that a client of the HTTP server sends, in two pieces of which the first byte gives the
+ * size; the client closes when it receives no more bytes. Laws: the received bytes are nothing or
+ * HTTP; the next client gets its answer. */
 #include "fuzz.h"
 
 #include <arpa/inet.h>
@@ -15,13 +15,13 @@
 #include "net/loop.h"
 #include "net/serve.h"
 
-#define QUIET_TURNS 20 /* of the loop; the server is on the same one, so it has said all */
+#define QUIET_TURNS 20 /* of the loop; the server is on the same one, so it has sent all */
 #define ANSWER_START "HTTP/1."
 
 struct client {
 	const char *data;
 	size_t size, sent, first;
-	char start[sizeof(ANSWER_START)]; /* of what came back */
+	char start[sizeof(ANSWER_START)]; /* of the received bytes */
 	size_t received;
 	int socket, quiet;
 };
@@ -69,10 +69,10 @@ static bool receive_some(void)
 	return true;
 }
 
-/* False: all has been said. */
+/* False: everything was sent. */
 static bool take_turn(void)
 {
-	/* Not loop_run: a turn of it waits for a millisecond. */
+	/* Not loop_run: an iteration of it waits for a millisecond. */
 	(void)uv_run(loop_uv(loop), UV_RUN_NOWAIT);
 	client.quiet++;
 	if (waiting)

@@ -32,7 +32,7 @@ struct options {
 	const char *out, *result, *selftest;
 };
 
-/* What a process tells the one that started it. */
+/* The result that a child process writes to its parent. */
 struct outcome {
 	struct laws_counts counts;
 	int64_t failures;
@@ -102,7 +102,7 @@ static int run_jobs(const struct options *options, struct outcome *sum)
 
 	if (pipe(lines))
 		return -1;
-	fflush(NULL); /* a child that ends well writes what it finds in the buffers */
+	fflush(NULL); /* a child that exits normally flushes inherited buffers */
 	for (int i = 0; i < jobs; i++) {
 		pid_t child = fork();
 

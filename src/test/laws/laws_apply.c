@@ -147,7 +147,7 @@ static void apply_op(struct cJSON *groups, const struct cJSON *op)
 	}
 }
 
-/* What is launched comes out of the budget for all clusters. */
+/* Subtracts the launched GPUs from the budget for all clusters. */
 static void spend_budget(struct cJSON *tree, const struct cJSON *plan)
 {
 	struct cJSON *budget = TREE_AT(tree, "gpuBudget");
@@ -175,7 +175,7 @@ struct cJSON *laws_apply_patch(const struct cJSON *snapshot, const struct cJSON 
 	return tree;
 }
 
-/* ---- what goes ---- */
+/* ---- terminations ---- */
 
 static void remove_nodes(struct cJSON *tree, const char *pod)
 {
@@ -201,7 +201,8 @@ static bool is_named(const struct cJSON *plan, const struct cJSON *pod)
 	return false;
 }
 
-/* Named, or of a replica of several hosts of which one is named: it goes as a whole in the end. */
+/* Whether the Pod is terminated: it is named, or its replica of several hosts has a named Pod. A
+ * replica is terminated as a whole in the end. */
 static bool goes(const struct cJSON *snapshot, const struct cJSON *plan, const struct cJSON *pod)
 {
 	const char *replica = facts_pod_label(pod, "ray.io/worker-group-replica-name");
@@ -228,7 +229,7 @@ static bool leaves_now(const struct cJSON *tree, const struct cJSON *pod)
 	       !facts_group_is_frozen(tree, group);
 }
 
-/* The snapshot tells which: while the tree loses Pods, replicas are torn in it. */
+/* Reads the replicas from the snapshot: in the tree they are incomplete once Pods are removed. */
 static void remove_pods(struct cJSON *tree, const struct cJSON *snapshot, const struct cJSON *plan)
 {
 	struct cJSON *pods = TREE_AT(tree, "pods");
@@ -242,7 +243,7 @@ static void remove_pods(struct cJSON *tree, const struct cJSON *snapshot, const 
 	}
 }
 
-/* ---- what comes ---- */
+/* ---- launches ---- */
 
 static void add_running_pod(struct cJSON *tree, const struct cJSON *group, const char *name,
 			    const char *replica)
@@ -321,7 +322,7 @@ static void add_worker(struct cJSON *tree, const struct cJSON *group, const char
 	add_free_node(tree, group, name, (*made)++);
 }
 
-/* Lost hosts of replicas are made anew, then whole replicas. */
+/* Recreates the lost hosts of replicas first, then adds whole replicas. */
 static void add_missing(struct cJSON *tree, const struct cJSON *group, int64_t missing, int *made)
 {
 	int64_t hosts = facts_hosts(group);

@@ -21,8 +21,8 @@ void (*laws_case_fault)(struct cJSON *plan);
 
 /* ---- one decision ---- */
 
-/* The last problem that was packed (the linker puts this in the place of schedule()), and what Ray's
- * plain order launches for it. Worked out at once: the problem lives no longer than its decision. */
+/* The last problem that was packed (the linker wraps schedule() with this), and the launches of
+ * Ray's plain order for it. Computed at once: the problem does not outlive its decision. */
 static bool wants_greedy;
 static int64_t greedy_launches;
 
@@ -124,7 +124,8 @@ static void check_plan(const struct cJSON *snapshot, const struct cJSON *plan,
 
 /* ---- the same plan ---- */
 
-/* Messages of malformed parts name their place in a list, which another order changes: the line goes. */
+/* Messages about malformed parts contain their index in a list, which another order changes: the
+ * line is removed. */
 static void drop_problems(char *text)
 {
 	char *found = strstr(text, "{\"type\": \"InvalidRequest\"");
@@ -134,7 +135,7 @@ static void drop_problems(char *text)
 			strlen(found + strcspn(found, "\n")) + 1);
 }
 
-/* Where two texts begin to differ. */
+/* Breaks the law with the place where two texts start to differ. */
 static void break_difference(struct laws_verdict *verdict, const char *law, const char *a,
 			     const char *b)
 {
@@ -238,7 +239,7 @@ static int64_t kept_for_later(const struct cJSON *snapshot, const struct cJSON *
 
 	base = there > base ? there : base;
 	TREE_EACH(item, TREE_AT(planned, "toTerminate")) {
-		/* A Pod that is made anew keeps its place. */
+		/* A Pod that is replaced keeps its place. */
 		base -= !tree_is(item, "reason", "RayletGone") &&
 			!tree_is(item, "reason", "StartTimeout");
 	}
@@ -267,7 +268,7 @@ static bool is_capped(const struct cJSON *snapshot)
 	       tree_is(options, "upscalingMode", "Conservative");
 }
 
-/* Pods that make lost hosts of replicas anew; ceil(Pods / numOfHosts) replicas are kept. */
+/* Pods that replace lost hosts of replicas; ceil(Pods / numOfHosts) replicas are kept. */
 static int64_t lost_hosts(const struct cJSON *after, const struct cJSON *planned)
 {
 	const struct cJSON *group = facts_group(after, tree_text(planned, "name"));
@@ -276,7 +277,7 @@ static int64_t lost_hosts(const struct cJSON *after, const struct cJSON *planned
 	return (hosts - facts_kept_pods(after, group) % hosts) % hosts;
 }
 
-/* A place below a maximum was freed by what went, and more is served with it. */
+/* A termination freed a place below a maximum, and more demand is served with it. */
 static bool is_freed(const struct cJSON *first, const struct cJSON *second)
 {
 	return lets_go(first) && sum_of_unserved(second) < sum_of_unserved(first);
@@ -343,7 +344,7 @@ static void check_second(const struct cJSON *snapshot, const struct decision *fi
 	cJSON_Delete(after);
 }
 
-/* The patch alone: what it asked for counts, so nothing more is asked for. */
+/* The patch alone: the replicas in it count, so nothing more is requested. */
 static void check_patched(const struct cJSON *snapshot, const struct decision *first,
 			  struct laws_counts *counts, struct laws_verdict *verdict)
 {
@@ -426,7 +427,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 		return;
 	count_plan(first.plan, counts);
 	check_plan(snapshot, first.plan, verdict);
-	if (verdict->law) /* what follows from a wrong plan says nothing more */
+	if (verdict->law) /* after a wrong plan the other laws show nothing more */
 		return;
 	check_bytes(snapshot, &first, counts, verdict);
 	check_order(snapshot, &first, seed, counts, verdict);

@@ -66,8 +66,8 @@ static void check_still(const struct cJSON *planned, bool patched, struct laws_v
 			   tree_text(planned, "name"));
 }
 
-/* Pods that the operator makes whatever is decided: what minReplicas lacks, and the hosts that a
- * replica lacks. */
+/* Pods that the operator creates in any case: those missing to minReplicas, and the missing hosts
+ * of a replica. */
 static int64_t owed_pods(const struct cJSON *group)
 {
 	return (tree_integer(group, "minReplicas", 0) + 1) * facts_hosts(group) - 1;
@@ -202,8 +202,8 @@ static bool is_named(const struct cJSON *plan, const char *pod)
 	return false;
 }
 
-/* A replica goes as a whole. What of it is on its way out already need not be named, nor, while it is
- * drained, what has not joined. */
+/* A replica is terminated as a whole. Hosts that end already need not be named, nor, when it is
+ * drained, hosts without a living Ray node. */
 static void check_whole(const struct going *going, const struct cJSON *plan,
 			struct laws_verdict *verdict)
 {
@@ -258,16 +258,16 @@ static void check_going(const struct going *going, const struct cJSON *plan,
 	check_whole(going, plan, verdict);
 }
 
-/* What request-resources has on a worker keeps it, and a worker that could serve what is left of
- * a request is not let go. */
+/* A worker with a place of request-resources is kept, and so is a worker that could serve the rest
+ * of a request. */
 static void check_requests(const struct going *going, const struct cJSON *plan,
 			   struct laws_verdict *verdict)
 {
 	const struct cJSON *node = facts_living_node(going->snapshot, going->name);
 	struct facts_amounts total, bundle;
 
-	/* The maximum is the user's word too; a replica that lost hosts and a Pod that lost its raylet
-	 * are made anew. */
+	/* The maximum is set by the user as well; a replica that lost hosts and a Pod that lost its
+	 * raylet are recreated. */
 	if (strcmp(going->reason, "RayletGone") == 0 ||
 	    strcmp(going->reason, "AboveMaxReplicas") == 0 ||
 	    strcmp(going->reason, "ReplicaIncomplete") == 0)

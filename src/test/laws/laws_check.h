@@ -1,4 +1,4 @@
-/* The checker of plans: what a plan with its placements must keep, found out from the JSON of snapshot
+/* The checker of plans: it checks the laws of a plan with its placements on the JSON of snapshot
  * and plan alone. It shares no code with the decision: it knows Ray's rules, not how they are
  * followed. */
 #ifndef TEST_LAWS_CHECK_H
@@ -14,18 +14,18 @@ struct laws_verdict {
 	char detail[LAWS_DETAIL_BYTES];
 };
 
-/* Notes a broken law; the first stays. */
+/* Records a broken law; the first one is kept. */
 void laws_break(struct laws_verdict *verdict, const char *law, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Did the decision act at all, and did it have a reply of Ray? As the plan says itself. */
+/* Did the decision act at all, and did it have a reply of Ray? Read from the plan itself. */
 bool laws_is_gated(const struct cJSON *plan);
 bool laws_ray_was_read(const struct cJSON *plan);
 
 /* targets within bounds, launches within ceilings, and only groups that may change do */
 void laws_check_bounds(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
-/* what goes may go: never busy, unknown, or draining in use; nothing that a request needs */
+/* terminated workers are never busy, unknown, or draining in use, and no request needs them */
 void laws_check_safety(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
 /* everything received has a valid place, or is infeasible or unserved, exactly once */
@@ -34,7 +34,7 @@ void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
 void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
 
-/* ---- what the parts of the checker share ---- */
+/* ---- shared by the parts of the checker ---- */
 
 /* The bundle fits on its labels: one of its selectors holds, or it has none. */
 bool laws_labels_hold(const struct cJSON *request, const struct cJSON *node,

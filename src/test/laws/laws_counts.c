@@ -271,7 +271,7 @@ static void check_strategy(const struct gang_check *check, int index, struct law
 		}
 }
 
-/* Two groups of the name of a worker's group: nobody can tell which is meant. */
+/* Two groups have the name of a worker's group: the right one is unknown. */
 static bool is_ambiguous(const struct gang_check *check)
 {
 	for (size_t i = 0; i < check->count; i++) {
@@ -305,7 +305,8 @@ static void check_choice(struct gang_check *check, int index, struct laws_verdic
 		check_strategy(check, index, verdict);
 }
 
-/* Whether it is placed; then all of one choice of bundles is, and as its strategy says. */
+/* Whether the gang is placed; if it is, all bundles of one choice must be placed as its strategy
+ * requires. */
 static bool check_gang(const struct cJSON *snapshot, const struct cJSON *plan,
 		       const struct cJSON *gang, int index, struct laws_verdict *verdict)
 {
@@ -361,7 +362,7 @@ static void check_gangs(const struct cJSON *snapshot, const struct cJSON *plan,
 	}
 }
 
-/* Entries of the plan that nobody asked for. */
+/* Finds entries of the plan that the demand does not have. */
 static void check_told(const struct cJSON *snapshot, const struct cJSON *plan,
 		       const struct cJSON *annotation, const char *name,
 		       struct laws_verdict *verdict)

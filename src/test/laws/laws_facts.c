@@ -47,7 +47,7 @@ bool facts_amounts_of(const struct cJSON *map, struct facts_amounts *ret_amounts
 
 /* ---- groups ---- */
 
-/* "4", "16Gi", 4; whole numbers are enough for what the generator writes. */
+/* "4", "16Gi", 4; the generator writes whole numbers only. */
 static bool read_quantity(const struct cJSON *value, int64_t *ret_amount)
 {
 	char *end;

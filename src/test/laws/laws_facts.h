@@ -1,5 +1,5 @@
-/* What a snapshot says, read from its JSON alone: for the checker of the laws, which shares nothing with
- * the decision that it checks. Trees are borrowed. Amounts are in 1/10000. */
+/* Facts of a snapshot, read from its JSON alone: for the checker of the laws, which shares nothing
+ * with the decision that it checks. Trees are borrowed. Amounts are in 1/10000. */
 #ifndef TEST_LAWS_FACTS_H
 #define TEST_LAWS_FACTS_H
 
@@ -18,9 +18,9 @@ struct facts_amounts {
 
 /* 0 for a name that is missing. */
 int64_t facts_amount(const struct facts_amounts *amounts, const char *name);
-/* A map of numbers, as in Ray's messages; false when one is no number that an amount can be. */
+/* A map of numbers, as in Ray's messages; false when one of them cannot be an amount. */
 bool facts_amounts_of(const struct cJSON *map, struct facts_amounts *ret_amounts);
-/* What a new worker of the group has; false when the group does not say so properly. */
+/* The resources of a new worker of the group; false when they are invalid. */
 bool facts_of_group(const struct cJSON *group, struct facts_amounts *ret_amounts);
 bool facts_of_head(const struct cJSON *snapshot, struct facts_amounts *ret_amounts);
 

@@ -154,7 +154,7 @@ static bool same_selectors(const struct ray_request *a, const struct ray_request
 	return true;
 }
 
-/* Bundles of one affinity, with the same selectors, go together. */
+/* Bundles of one affinity, with the same selectors, are placed together. */
 static size_t read_gang(struct greedy *g, const struct ray_request *requests, size_t count,
 			bool new_only, struct unit *units)
 {
@@ -227,7 +227,8 @@ static void pack_gangs(struct greedy *g, struct unit *units)
 		pack_gang(g, order[i], units);
 }
 
-/* All nodes anew with what they offer to requests (totals) or to demand; launched ones stay. */
+/* Refills all nodes with the amounts that they offer to requests (totals) or to demand; launched
+ * ones are kept. */
 static void set_source(struct greedy *g, bool totals)
 {
 	for (size_t i = 0; i < g->node_count; i++) {
@@ -262,7 +263,7 @@ static void add_nodes(struct greedy *g, const bool *taken)
 	}
 }
 
-/* Ray puts them before the others; what stands first wins only ties. */
+/* Launches minReplicas. Ray puts these nodes before the others; the position decides ties only. */
 static void add_minimum(struct greedy *g)
 {
 	for (size_t type = 1; type < g->problem->type_count; type++) {

@@ -1,5 +1,5 @@
-/* Ray's greedy order once more, node by node and request by request, as ray 2.60's
- * autoscaler/v2/scheduler.py has it: to tell a second launch that Ray's own order makes from one that
+/* Ray's greedy order once more, node by node and request by request, as in ray 2.60's
+ * autoscaler/v2/scheduler.py: it separates a second launch that Ray's own order makes from one that
  * is our own fault. Slow and plain on purpose; shares no code with core/schedule/schedule. */
 #ifndef TEST_LAWS_GREEDY_H
 #define TEST_LAWS_GREEDY_H

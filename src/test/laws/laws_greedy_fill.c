@@ -216,7 +216,7 @@ static bool is_better(const struct score *a, const struct score *b)
 	return false;
 }
 
-/* Fills a copy of the node with what fits; false when nothing does. */
+/* Fills a copy of the node with the units that fit; false when none does. */
 static bool try_node(const struct greedy *g, struct place *node, const struct unit *units,
 		     size_t count)
 {

@@ -1,4 +1,5 @@
-/* The parts of laws_greedy.h: what is known of a node and of a request, and filling the best node. */
+/* The parts of laws_greedy.h: nodes and requests as the order sees them, and filling the best
+ * node. */
 #ifndef TEST_LAWS_GREEDY_FILL_H
 #define TEST_LAWS_GREEDY_FILL_H
 
@@ -11,7 +12,7 @@
 #define SLOTS_MAX 64
 #define MARKS_MAX 32
 
-/* One request, or the bundles of a placement group that go together. */
+/* One request, or the bundles of a placement group that are placed together. */
 struct unit {
 	const struct ray_request *request;
 	int64_t amount[NAMES_MAX]; /* -1: not asked for */
@@ -31,7 +32,7 @@ struct place {
 	const char *marks[MARKS_MAX]; /* labels of anti-affinity that were added */
 	size_t mark_count;
 	bool by_gpu; /* all GPUs were free: parts are laid out on them, else the sum counts */
-	int64_t slots[SLOTS_MAX]; /* what is free of each GPU that is not taken as a whole */
+	int64_t slots[SLOTS_MAX]; /* free part of each GPU that is not allocated as a whole */
 	size_t slot_count;
 	bool asked[NAMES_MAX], asks_accelerator;
 	int rank;
@@ -50,14 +51,14 @@ struct greedy {
 };
 
 size_t laws_greedy_name_of(struct greedy *g, const char *name);
-/* Sets what the place has and what of it is left. */
+/* Sets the total and the free amounts of the node. */
 void laws_greedy_fill_node(struct greedy *g, struct place *node, const struct resources *total,
 			   const struct resources *available);
 /* An empty worker of the type, appended. */
 struct place *laws_greedy_new_node(struct greedy *g, size_t type);
 /* Fills the best of the nodes that are on, which is then off; false when none takes anything. */
 bool laws_greedy_fill_one(struct greedy *g, struct unit *units, size_t count);
-/* Launches what is best to launch, with whole replicas. */
+/* Launches workers of the best type, with whole replicas. */
 bool laws_greedy_launch_one(struct greedy *g, struct unit *units, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the parts of the generator share: the snapshot that is being drawn. See laws_random.h. */
+/* Shared by the parts of the generator: the snapshot that is being drawn. See laws_random.h. */
 #ifndef TEST_LAWS_MAKER_H
 #define TEST_LAWS_MAKER_H
 
@@ -31,7 +31,7 @@ enum kind {
 	KIND_COUNT
 };
 
-/* What is malformed or unusual in a group. */
+/* The malformed or unusual property of a group. */
 enum oddity {
 	ODD_NOTHING,
 	ODD_MINIMUM,
@@ -42,7 +42,7 @@ enum oddity {
 	ODD_COUNT
 };
 
-/* Places in maker.groups: the group that left the RayCluster stands behind the others. */
+/* Indices in maker.groups: the group that was removed from the RayCluster follows the others. */
 #define HEAD_SHAPE (GROUPS_MAX + 1)
 
 struct shape {
@@ -58,7 +58,7 @@ struct shape {
 
 struct worker {
 	char name[24];
-	int group; /* group_count: one that is gone */
+	int group; /* group_count: a removed one */
 	int replica;
 	enum kind kind;
 };

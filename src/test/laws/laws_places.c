@@ -56,7 +56,7 @@ bool laws_labels_hold(const struct cJSON *request, const struct cJSON *node,
 	       laws_label_choice(request, node, group) >= 0;
 }
 
-/* ---- what was received ---- */
+/* ---- received demand ---- */
 
 struct cJSON *laws_annotation(const struct cJSON *snapshot)
 {
@@ -122,8 +122,8 @@ static void wrong(const struct place *place, const char *why)
 	laws_break(place->verdict, "places", "worker %s: %s", place->worker, why);
 }
 
-/* A Pod whose raylet died is made anew under the same number of replicas: what has its place there has
- * it on the next one. */
+/* Whether the worker and its placements end. A Pod whose raylet died is replaced under the same
+ * number of replicas: its placements move to the next one. */
 static bool goes(const struct place *place)
 {
 	TREE_EACH(planned, TREE_AT(place->plan, "groups"))
@@ -133,7 +133,7 @@ static bool goes(const struct place *place)
 	return false;
 }
 
-/* Two groups of this name: nobody can tell which is meant. */
+/* Two groups have this name: the right one is unknown. */
 static bool is_ambiguous(const struct place *place)
 {
 	int count = 0;
@@ -209,7 +209,7 @@ static bool find_place(struct place *place)
 	if (place->verdict->law)
 		return false;
 	if (place->node) {
-		/* What is no number there is nothing that could be used. */
+		/* An invalid amount counts as none. */
 		facts_amounts_of(TREE_AT(place->node, "totalResources"), &place->total);
 		facts_amounts_of(TREE_AT(place->node, "availableResources"), &place->available);
 		return true;
@@ -254,7 +254,7 @@ static bool lay_out(const int64_t *parts, size_t count, int64_t *left, size_t gp
 	if (count == 0)
 		return true;
 	if ((*budget)-- <= 0)
-		return true; /* too many ways: nothing is said */
+		return true; /* too many ways: not an error */
 	for (size_t i = 0; i < gpus; i++) {
 		bool same = false;
 

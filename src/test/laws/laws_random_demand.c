@@ -6,7 +6,7 @@
 
 /* ---- demand ---- */
 
-/* Mostly a share of what some group has, so that it fits; sometimes more than there is. */
+/* Mostly a share of the resources of some group, so that it fits; sometimes more than it has. */
 static void add_bundle(struct maker *m)
 {
 	const struct shape *s = &m->groups[laws_maker_below(m, m->group_count)];

@@ -8,7 +8,7 @@
 #include "laws_shrink.h"
 
 #define SEEDS_MAX 2000
-/* What is left of a snapshot: some fields of the RayCluster, a Pod, a node, a request. */
+/* Limit of a shrunk snapshot: some fields of the RayCluster, a Pod, a node, a request. */
 #define SHRUNK_VALUES_MAX 60
 
 /* ---- faults ---- */
@@ -21,7 +21,7 @@ static void fault_target(struct cJSON *plan)
 		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"), 100);
 }
 
-/* A worker that is busy goes. */
+/* A busy worker is terminated. */
 static void fault_busy(struct cJSON *plan)
 {
 	TREE_EACH(worker, TREE_AT(plan, "workers")) {
@@ -42,7 +42,7 @@ static void fault_busy(struct cJSON *plan)
 	}
 }
 
-/* A request is neither placed nor told. */
+/* A request is neither placed nor reported. */
 static void fault_lost(struct cJSON *plan)
 {
 	TREE_EACH(place, TREE_AT(plan, "placements"))
@@ -68,7 +68,7 @@ static void fault_overfull(struct cJSON *plan)
 	}
 }
 
-/* A placement group with a bundle that nobody gave a place. */
+/* A placement group with a bundle that has no place. */
 static void fault_torn_gang(struct cJSON *plan)
 {
 	TREE_EACH(place, TREE_AT(plan, "placements"))

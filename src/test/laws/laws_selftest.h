@@ -3,8 +3,8 @@
 #ifndef TEST_LAWS_SELFTEST_H
 #define TEST_LAWS_SELFTEST_H
 
-/* Leaves the files in the directory. Returns how many faults were not found or not shrunk; *ret_count
- * says how many there are. */
+/* Leaves the files in the directory. Returns the number of faults that were not found or not
+ * shrunk; *ret_count is the number of all faults. */
 int laws_selftest(const char *directory, int *ret_count);
 
 #endif

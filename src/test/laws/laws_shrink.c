@@ -154,7 +154,7 @@ static void write_tree(struct json_writer *writer, const struct cJSON *tree)
 	}
 }
 
-/* JSON is YAML as it stands, two columns to the right. */
+/* JSON is YAML as it is, indented by two columns. */
 static void print_member(FILE *file, const char *name, const char *json)
 {
 	fprintf(file, "%s:\n  ", name);

@@ -6,9 +6,9 @@
 
 #include "laws_check.h"
 
-/* Takes away groups, Pods, nodes, demand and fields and halves numbers, as long as the law that
- * *verdict names breaks. The tree is used up; the caller deletes the one that is returned, and
- * *verdict tells of that one. */
+/* Removes groups, Pods, nodes, demand and fields and halves numbers, as long as the law that
+ * *verdict names breaks. The tree is used up; the caller deletes the returned one, which *verdict
+ * describes. */
 struct cJSON *laws_shrink(struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict);
 
 /* Writes <directory>/<law>-<seed>.yaml in the form of src/test/golden, with the plan as it is now,

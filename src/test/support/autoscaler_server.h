@@ -19,12 +19,12 @@ static struct {
 	bool exists;
 	int version, generation;
 	char spec[512], status[16384]; /* JSON */
-	/* What it does differently. */
+	/* Deviations from a real server. */
 	bool undefined;              /* 404 for the whole resource */
 	bool prunes;                 /* keeps nothing of a status */
 	int create_code, patch_code; /* an error, for every one of them; 0: none */
 	int conflicts;               /* as many patches get 409 */
-	/* What came. */
+	/* Received requests. */
 	int creates, patches;
 	char created[2048], patched[16384], paths[2048];
 } store = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };

@@ -1,4 +1,4 @@
-/* Runs a command of src/cli in this process, with what it prints kept for the test. Header only. */
+/* Runs a command of src/cli in this process and keeps its output for the test. Header only. */
 #ifndef TEST_SUPPORT_CLI_RUN_H
 #define TEST_SUPPORT_CLI_RUN_H
 

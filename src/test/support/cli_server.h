@@ -17,9 +17,9 @@
 
 /* The first route whose method and path fit answers; without one it is a 404. */
 struct route {
-	const char *request; /* "GET /path": the start of what is asked */
+	const char *request; /* "GET /path": the start of the request */
 	int status;          /* 0: 200 */
-	const char *text;    /* ' stands for " */
+	const char *text;    /* ' means " */
 };
 
 struct server {
@@ -213,7 +213,7 @@ static inline void stop(void)
 			fail_msg("\"%s\" is not in:\n%s", (part), (text));                         \
 	} while (0)
 
-/* Nothing that a peer says may reach the terminal as a control character. */
+/* No text of a peer may reach the terminal with a control character. */
 static inline void expect_clean(const char *text)
 {
 	for (; *text; text++) {

@@ -1,7 +1,7 @@
-/* A program that includes this has clocks that jump: libc's clock_gettime with what the test adds.
- * libuv's own clock (CLOCK_MONOTONIC) goes on as it is, so timers do not fire by it: what happens is
- * what a process sees that was stopped, or whose machine slept or was given another time, before any
- * timer has fired. Header only. */
+/* A program that includes this has clocks that jump: libc's clock_gettime plus an offset of the
+ * test. libuv's own clock (CLOCK_MONOTONIC) runs on as it is, so timers do not fire by it: the
+ * process sees the same as after it was stopped, or the machine slept or was given another time,
+ * before any timer has fired. Header only. */
 #ifndef TEST_SUPPORT_CLOCK_JUMP_H
 #define TEST_SUPPORT_CLOCK_JUMP_H
 

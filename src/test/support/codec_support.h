@@ -1,4 +1,4 @@
-/* What the tests of codec share: a tree from YAML text, and the table "this text gives that error".
+/* Shared by the tests of codec: a tree from YAML text, and the table "this text gives that error".
  * Header only. */
 #ifndef TEST_SUPPORT_CODEC_SUPPORT_H
 #define TEST_SUPPORT_CODEC_SUPPORT_H
@@ -20,7 +20,7 @@ static const struct json_limits codec_limits __attribute__((unused)) = {
 	.unique_names = true,
 };
 
-/* Fails the test when the text is no YAML. The caller frees the tree. */
+/* Fails the test when the text is not YAML. The caller frees the tree. */
 __attribute__((unused)) static struct cJSON *codec_tree(const char *text)
 {
 	struct cJSON *tree = NULL;

@@ -94,7 +94,7 @@ static inline void confine_allow_without(int call, int argument, uint32_t bits, 
 	confine_answer(SECCOMP_RET_ALLOW);
 }
 
-/* Our own execve, told by the address of its name: the program has another memory. */
+/* Our own execve, recognized by the address of its name: the program has another memory. */
 static inline void confine_allow_this_program(const char *name)
 {
 	confine_add(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 0, 5);

@@ -270,7 +270,7 @@ __attribute__((unused)) static const ProtobufCMessage *small_state(void)
 	return &reply.base;
 }
 
-/* Until the client has noticed that its connection is gone. */
+/* Runs calls until the client has noticed that its connection is closed. */
 __attribute__((unused)) static void run_good_again(void)
 {
 	for (int i = 0; i < 100; i++) {

@@ -25,7 +25,7 @@ int golden_read(const char *path, struct cJSON **ret_case, struct err *err);
 /* The same of the text of a case. */
 int golden_parse(const char *text, size_t size, struct cJSON **ret_case, struct err *err);
 
-/* Decodes the snapshot of a case; what it holds is in the arena. */
+/* Decodes the snapshot of a case; it is in the arena. */
 int golden_snapshot(const char *path, struct arena *arena, struct snapshot *ret_snapshot,
 		    struct err *err);
 /* The same with further changes, as YAML (NULL: none). */

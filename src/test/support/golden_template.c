@@ -94,7 +94,8 @@ static struct cJSON *fill_text(const char *text, const struct cJSON *parameters)
 	return cJSON_CreateString(buf_string(&buf));
 }
 
-/* A copy of the form with the parameters; what names a parameter that is not set is left out. */
+/* A copy of the form with the parameters; members that name a parameter that is not set are left
+ * out. */
 static struct cJSON *fill(const struct cJSON *form, const struct cJSON *parameters)
 {
 	struct cJSON *copy, *value;
@@ -118,7 +119,8 @@ static struct cJSON *fill(const struct cJSON *form, const struct cJSON *paramete
 	return copy;
 }
 
-/* The template with what it is like: parameters replace those of the other, the form is merged. */
+/* The template merged with the one that it is like: parameters replace those of the other, the form
+ * is merged. */
 static int template_of(const struct cJSON *templates, const char *name, int depth,
 		       struct cJSON **ret_template, struct err *err)
 {

@@ -33,7 +33,8 @@ static const struct cJSON *element(const struct cJSON *list, const char *name, c
 	return NULL;
 }
 
-/* What of `got` the member of a wanted object is about; `name` is the name of `got`. NULL: not there. */
+/* The value of `got` that belongs to the member of a wanted object; `name` is the name of `got`.
+ * NULL: missing. */
 static const struct cJSON *counterpart(const struct cJSON *wanted, const struct cJSON *got,
 				       const char *name)
 {

@@ -12,7 +12,7 @@
 #define COLUMNS ((size_t)120)
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 
-/* Without quotes only what cannot be taken for a number, a boolean or a mark of YAML. */
+/* Only texts that YAML does not read as a number, a boolean or syntax need no quotes. */
 static bool is_plain(const char *text)
 {
 	static const char *const words[] = { "true", "false", "null", "yes", "no",
@@ -85,7 +85,7 @@ static void write_flow(struct buf *buf, const struct cJSON *value)
 	}
 }
 
-/* Where the next character goes in its line. */
+/* The column of the next character. */
 static size_t column(const struct buf *buf)
 {
 	size_t size = 0;

@@ -1,6 +1,6 @@
-/* A lower bound of the GPUs that any packing launches, which serves what Ray's policy serves. Goes
- * through all launches, the cheapest first, and takes the first for which it cannot rule out that
- * everything has a place: sums of every node, labels and gangs are looked at, by trying, up to
+/* A lower bound of the GPUs that any packing launches which serves the demand that Ray's policy
+ * serves. Tries all launches, the cheapest first, and takes the first for which it cannot rule out
+ * that everything has a place: it checks sums of every node, labels and gangs, by trying, up to
  * BOUND_STEPS_MAX steps for each choice of launches. Parts of GPUs count by their sum; the true
  * optimum can be above. Only for small problems without constraints. Header only. */
 #ifndef TEST_SUPPORT_GPU_BOUND_H
@@ -39,7 +39,7 @@ struct bound {
 	struct bin bins[BINS_MAX];
 	size_t bin_count, given;
 	int64_t launches[RANDOM_TYPES], most[RANDOM_TYPES];
-	struct amounts left, need; /* sums of all bins, of the items to come */
+	struct amounts left, need; /* sums of all bins, of the items that follow */
 	size_t steps;
 };
 

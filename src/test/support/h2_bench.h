@@ -9,7 +9,7 @@
 
 struct outcome {
 	bool ended;
-	enum err_kind kind; /* ERR_NONE: went well */
+	enum err_kind kind; /* ERR_NONE: success */
 	int grpc_status;
 	char text[ERR_TEXT_SIZE];
 	char message[200];
@@ -121,7 +121,7 @@ __attribute__((unused)) static void run_for(int64_t ms)
 	loop_run(bench.loop);
 }
 
-/* Lets the loop turn until something holds. */
+/* Runs the loop until the condition holds. */
 #define RUN_UNTIL(condition)                                                                       \
 	do {                                                                                       \
 		for (int i_ = 0; i_ < 2000 && !(condition); i_++)                                  \

@@ -20,7 +20,7 @@
 struct h2_server;
 struct h2_peer;
 
-/* One request that has come whole. */
+/* One request that was received whole. */
 struct h2_stream {
 	struct h2_peer *peer;
 	struct h2_stream *next;
@@ -142,10 +142,10 @@ __attribute__((unused)) static void h2_peer_close(struct h2_peer *peer)
 struct h2_answer {
 	const void *message;
 	size_t size;
-	bool unframed; /* message is the body as it stands, without prefix */
+	bool unframed; /* message is the body as it is, without prefix */
 	size_t piece;  /* bytes of a DATA frame; 0: as many as fit */
 	int grpc_status;
-	const char *grpc_message; /* as it goes over the wire */
+	const char *grpc_message; /* as it is on the wire */
 	bool no_trailers;
 	bool trailers_only;
 	const char *http_status; /* NULL: "200" */

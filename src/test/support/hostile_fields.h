@@ -1,11 +1,13 @@
-/* Every field that the decoders of Kubernetes objects ask for, and values of it that a hostile tenant may write.
+/* Every field that the decoders of Kubernetes objects ask for, and values of it that a hostile
+ * tenant may write.
  *
- * The fields are not listed anywhere: a complete sample of each kind (src/test/data/objects/KIND.yaml,
- * KIND.other.yaml, KIND.old.yaml) is decoded, and what the decoder looks up in its tree is recorded. A field that a decoder asks
- * for and no sample has fails hostile_missing, so that a new field joins with one line of a sample.
+ * The fields are not listed anywhere: a complete sample of each kind
+ * (src/test/data/objects/KIND.yaml, KIND.other.yaml, KIND.old.yaml) is decoded, and the members that
+ * the decoder looks up in its tree are recorded. A field that a decoder asks for and no sample has
+ * fails hostile_missing, so that a new field needs one line of a sample.
  *
- * The header defines cJSON_GetObjectItemCaseSensitive in place of the library's: it is how codec/text/json finds a
- * member. So only one source file of a program may include it. Header only. */
+ * The header defines cJSON_GetObjectItemCaseSensitive in place of the library's: codec/text/json
+ * finds a member with it. So only one source file of a program may include it. Header only. */
 #ifndef TEST_SUPPORT_HOSTILE_FIELDS_H
 #define TEST_SUPPORT_HOSTILE_FIELDS_H
 
@@ -119,7 +121,7 @@ static const struct kube_type *const hostile_types[] = {
 static struct hostile_kind hostile_kinds[HOSTILE_KINDS];
 static struct arena hostile_arena = { .head = NULL }; /* of paths */
 
-/* ---- what a decoder looks up ---- */
+/* ---- the members that a decoder looks up ---- */
 
 static struct {
 	struct cJSON *tree; /* of the sample that is decoded; NULL: nothing is recorded */
@@ -295,7 +297,7 @@ static const char *hostile_load(struct hostile_kind *kind, const struct kube_typ
 	return missing;
 }
 
-/* All kinds. NULL, or what a sample misses. */
+/* All kinds. NULL, or the field that a sample does not have. */
 static const char *hostile_load_all(void)
 {
 	for (size_t i = 0; i < HOSTILE_KINDS; i++) {
@@ -433,9 +435,9 @@ static char *hostile_text(const struct hostile_field *field, enum hostile_mutati
 	return text;
 }
 
-/* ---- what is made of a text ---- */
+/* ---- the result for a text ---- */
 
-/* What the decoded object says to be wrong with it. */
+/* The number of problems of the decoded object. */
 static size_t hostile_problems(const struct kube_type *type, const void *object)
 {
 	if (type == &kube_type_ray_cluster)

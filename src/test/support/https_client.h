@@ -1,5 +1,5 @@
-/* What the tests of net/https share: a client on a loop, a scripted server, and what callbacks saw.
- * Header only. */
+/* Shared by the tests of net/https: a client on a loop, a scripted server, and a record of the
+ * callbacks. Header only. */
 #ifndef TEST_SUPPORT_HTTPS_CLIENT_H
 #define TEST_SUPPORT_HTTPS_CLIENT_H
 
@@ -17,10 +17,10 @@ struct fixture {
 	struct loop *loop;
 	struct https *https;
 	struct scripted_server *server;
-	_Atomic int number; /* what a script counts or is told */
+	_Atomic int number; /* counter or parameter of a script */
 };
 
-/* What the callbacks of one request saw. */
+/* A record of the callbacks of one request. */
 struct seen {
 	struct fixture *fixture;
 	struct https_request *request;

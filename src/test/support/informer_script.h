@@ -1,4 +1,4 @@
-/* An informer against a server that follows steps, and what its callbacks saw as one text.
+/* An informer against a server that follows steps, and a record of its callbacks as one text.
  * Header only. */
 #ifndef TEST_SUPPORT_INFORMER_SCRIPT_H
 #define TEST_SUPPORT_INFORMER_SCRIPT_H
@@ -34,7 +34,7 @@ static inline int setup(void **state)
 	return 0;
 }
 
-/* ---- what the callbacks saw, as one text ---- */
+/* ---- the record of the callbacks, as one text ---- */
 
 static inline const char *version_of(const void *object)
 {
@@ -75,7 +75,7 @@ static inline bool has_seen(void *context)
 	return strstr(buf_string(&script.seen), context) != NULL;
 }
 
-/* Runs until the text was seen, and forgets what was seen before its end. */
+/* Runs until the text was recorded, and drops the record up to its end. */
 static inline void wait_seen(const char *text)
 {
 	const char *at;

@@ -1,6 +1,7 @@
-/* Small random changes of JSON documents that keep their shape mostly right: a member goes, is doubled, gets
- * another value, or one that a member of the same name has elsewhere in the documents. For tests that a
- * reader and what is behind it stand whatever they are told. Header only. */
+/* Small random changes of JSON documents that keep their shape mostly right: a member is removed,
+ * is doubled, gets another value, or one that a member of the same name has elsewhere in the
+ * documents. For tests that a reader and the code behind it accept or refuse any input. Header
+ * only. */
 #ifndef TEST_SUPPORT_JSON_MUTATE_H
 #define TEST_SUPPORT_JSON_MUTATE_H
 
@@ -14,7 +15,7 @@
 
 #define MUTATE_NODES_MAX 400000
 #define MUTATE_FILES_MAX 2000
-/* What takes milliseconds to work through is no document for many changes. */
+/* A document that takes milliseconds to process is too large for many changes. */
 #define MUTATE_BYTES_MAX 60000
 
 /* Every value of the documents, sorted by its name ("" in arrays). Borrowed. */
@@ -86,7 +87,7 @@ static inline size_t mutate_count(const struct cJSON *tree)
 	return count;
 }
 
-/* The value of that number in the tree, and what it stands in. */
+/* The value of that number in the tree, and its parent. */
 static inline struct cJSON *mutate_find(struct cJSON *tree, size_t *left, struct cJSON **ret_parent)
 {
 	struct cJSON *item;

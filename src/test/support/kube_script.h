@@ -1,6 +1,5 @@
 /* A client of the API server against a server that follows a list of steps: request n gets step n,
- * whatever connection it comes on; after the last step the server only holds connections.
- * Header only. */
+ * on any connection; after the last step the server only holds connections. Header only. */
 #ifndef TEST_SUPPORT_KUBE_SCRIPT_H
 #define TEST_SUPPORT_KUBE_SCRIPT_H
 
@@ -25,7 +24,7 @@ enum step_kind {
 	STEP_RESET,
 };
 
-/* In text a ' stands for ". */
+/* In text a ' means ". */
 struct step {
 	const char *expect; /* part of "METHOD /path?query", NULL: anything */
 	enum step_kind kind;
@@ -46,7 +45,7 @@ struct kube_script {
 	size_t step_count;
 	_Atomic size_t step;
 	_Atomic bool surprised; /* a request was not the expected one */
-	struct buf seen;        /* for the tests: what the callbacks saw */
+	struct buf seen;        /* for the tests: a record of the callbacks */
 	int calls_done;
 };
 

@@ -10,7 +10,7 @@
 #define RENEW_MS 800
 #define RETRY_MS 50
 #define TIMEOUT_MS 300
-#define LATE_MS 700 /* what a loaded machine may add */
+#define LATE_MS 700 /* delay of a loaded machine */
 
 static struct kube_script script;
 

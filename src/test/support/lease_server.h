@@ -12,10 +12,10 @@
 #define LEASE_BODIES_MAX 64
 
 static struct lease_server {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the following */
 	char spec[4096];      /* "": there is no Lease */
 	char labels[512];     /* members of metadata, "" or ", 'labels': ..." with " for ' */
-	char *raw;            /* answers every GET instead; ' stands for " */
+	char *raw;            /* answers every GET instead; ' means " */
 	int version;
 	char bodies[LEASE_BODIES_MAX][4096]; /* of POST and PUT that were accepted */
 	size_t accepted;
@@ -26,7 +26,7 @@ static struct lease_server {
 	_Atomic int reads, creates, updates;
 } lease_server = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Somebody else writes the record; ' stands for ". */
+/* Another client writes the record; ' means ". */
 static inline void lease_server_set(const char *spec)
 {
 	char *text = script_text(spec);
@@ -82,7 +82,7 @@ static inline void lease_server_show(char *text, size_t size)
 		       lease_server.version, lease_server.labels, lease_server.spec);
 }
 
-/* Stores what was written; the status of the answer. Under the lock. */
+/* Stores the written object; returns the status of the answer. Under the lock. */
 static inline int lease_server_write(const char *body, bool create)
 {
 	const char *spec = strstr(body, "\"spec\": ");

@@ -1,5 +1,5 @@
-/* Nodes and Pods for tests of room and inventory, from short texts: "cpu=4 nvidia.com/gpu=2".
- * All in the arena of the scene. Header only. */
+/* Nodes and Pods for tests of node capacity and inventory, from short texts: "cpu=4
+ * nvidia.com/gpu=2". All in the arena of the scene. Header only. */
 #ifndef TEST_SUPPORT_NODE_SCENE_H
 #define TEST_SUPPORT_NODE_SCENE_H
 

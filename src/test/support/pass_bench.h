@@ -20,8 +20,8 @@ static struct api {
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
 	char bodies[PATCHES_MAX][2048];
 	void (*on_get)(void);  /* of the cluster; NULL: nothing */
-	const char *cluster;   /* what GET returns, and PATCH */
-	const char *pods;      /* what LIST returns */
+	const char *cluster;   /* replies to GET and PATCH */
+	const char *pods;      /* reply to LIST */
 	server_script *all;    /* answers every request; NULL: as below */
 	server_script *leases; /* answers requests for Leases; NULL: as a GET of the cluster */
 } api;
@@ -167,7 +167,7 @@ __attribute__((unused)) static void set_pending_gpus(int64_t count)
 	cluster_state.n_pending_resource_requests = 1;
 }
 
-/* --- the API objects of the caches; ' stands for " --- */
+/* --- the API objects of the caches; ' means " --- */
 
 #define GROUP(replicas)                                                                            \
 	"{'groupName': 'gpu', 'replicas': " replicas ", 'minReplicas': 0, 'maxReplicas': 5,"       \
@@ -187,7 +187,7 @@ __attribute__((unused)) static void set_pending_gpus(int64_t count)
 	"{'phase': 'Running', 'podIP': '127.0.0.1', 'containerStatuses': [{'name':"                \
 	" 'ray-worker', 'state': {'running': {'startedAt': '" time "'}}}]}"
 #define RUNNING RUNNING_SINCE("2026-01-01T00:00:00Z")
-/* Whatever the clock of the test says, its start timeout has not passed. */
+/* Its start timeout has not passed at any time of the tests' clock. */
 #define JUST_STARTED RUNNING_SINCE("2200-01-01T00:00:00Z")
 #define HEAD_POD POD("demo-head", "head", "headgroup", RUNNING)
 #define RESTARTED_HEAD_POD                                                                         \
@@ -201,7 +201,7 @@ static struct options options;
 static struct control control;
 
 static struct {
-	struct arena arena; /* of what current() gives */
+	struct arena arena; /* of the result of current() */
 	const char *cluster, *pods, *stale;
 	struct pass *pass;
 	int decisions, endings, views;

@@ -11,7 +11,7 @@
 
 struct random_problem {
 	struct schedule_type types[RANDOM_TYPES];
-	struct schedule_node nodes[4096]; /* room for those that are launched */
+	struct schedule_node nodes[4096]; /* space for those that are launched */
 	struct schedule_demand demands[RANDOM_DEMANDS], bundles[RANDOM_DEMANDS];
 	struct ray_gang gangs[RANDOM_GANGS];
 	struct schedule_constraint constraint;
@@ -173,7 +173,7 @@ static inline void random_make(struct random_problem *r, struct arena *arena, ui
 	r->problem.gpu_budget = pick_below(r, 20) * RESOURCE_UNIT;
 }
 
-/* The problem as it stands after the launches. */
+/* The problem after the launches. */
 static inline void apply_launches(struct random_problem *r, const struct schedule_result *result)
 {
 	for (size_t i = r->problem.node_count; i < result->node_count; i++) {

@@ -1,6 +1,6 @@
-/* An HTTP/1.1 server for tests that does what a script says, also what no good server does.
- * One thread accepts, one thread serves each connection; the script is called for each request, in
- * the connection's thread, so what it shares with the test must be atomic. Listens on 127.0.0.1.
+/* An HTTP/1.1 server for tests that follows a script, also one that breaks the protocol. One thread
+ * accepts, one thread serves each connection; the script is called for each request, in the
+ * connection's thread, so values that it shares with the test must be atomic. Listens on 127.0.0.1.
  * Header only. */
 #ifndef TEST_SUPPORT_SCRIPTED_SERVER_H
 #define TEST_SUPPORT_SCRIPTED_SERVER_H
@@ -47,7 +47,7 @@ struct scripted_server {
 	SSL_CTX *tls;
 	int listener, port;
 	pthread_t acceptor;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the following */
 	pthread_t threads[SERVER_CONNECTIONS_MAX];
 	int fds[SERVER_CONNECTIONS_MAX]; /* -1: closed */
 	size_t connections;
@@ -68,7 +68,7 @@ static inline ssize_t exchange_read(struct exchange *exchange, void *data, size_
 	return recv(exchange->fd, data, size, 0);
 }
 
-/* A peer that has gone is no failure of the server. */
+/* A peer that has closed is not a failure of the server. */
 static inline void exchange_send(struct exchange *exchange, const char *data, size_t size)
 {
 	while (size > 0 && !exchange->closed) {
@@ -127,7 +127,7 @@ static inline void exchange_end_stream(struct exchange *exchange)
 	exchange_text(exchange, "0\r\n\r\n");
 }
 
-/* Says nothing until the client goes or the server stops. */
+/* Sends nothing until the client closes or the server stops. */
 static inline void exchange_hold(struct exchange *exchange)
 {
 	char rest[256];
@@ -137,7 +137,7 @@ static inline void exchange_hold(struct exchange *exchange)
 	exchange->closed = true;
 }
 
-/* Sends no more, and reads until the client goes. */
+/* Sends no more, and reads until the client closes. */
 static inline void exchange_half_close(struct exchange *exchange)
 {
 	(void)shutdown(exchange->fd, SHUT_WR);

@@ -1,6 +1,6 @@
-/* What every unit test needs: cmocka with its prerequisites, a way to see a CHECK fail, and
- * numbers that look random but are the same in every run.
- * Header only, so that tests of base and core link nothing but cmocka. */
+/* Shared by all unit tests: cmocka with its prerequisites, a way to see a CHECK fail, and numbers
+ * that look random but are the same in every run. Header only, so that tests of base and core link
+ * nothing but cmocka. */
 #ifndef TEST_SUPPORT_SUPPORT_H
 #define TEST_SUPPORT_SUPPORT_H
 
@@ -28,7 +28,7 @@ __attribute__((unused)) static void support_check_hook(const char *condition, co
 	longjmp(support_check_jump, 1);
 }
 
-/* Passes when the statement fails a CHECK. What it allocated before that is leaked. */
+/* Passes when the statement fails a CHECK. Memory that it allocated before that is leaked. */
 #define EXPECT_CHECK(statement)                                                                    \
 	do {                                                                                       \
 		check_hook_set(support_check_hook);                                                \

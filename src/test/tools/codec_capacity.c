@@ -1,7 +1,7 @@
-/* What one worker of each group of a RayCluster brings, for programs of other languages: one
- * RayCluster as JSON per line of standard input, one line of JSON per answer, amounts in 1/10000.
- * Made for the conformance run (e2e/conformance), which gives the same RayClusters to Ray's own
- * autoscaling_config. */
+/* The resources that one worker of each group of a RayCluster adds to Ray, for programs of other
+ * languages: one RayCluster as JSON per line of standard input, one line of JSON per answer,
+ * amounts in 1/10000. Made for the conformance run (e2e/conformance), which gives the same
+ * RayClusters to Ray's own autoscaling_config. */
 
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json.h"

@@ -40,7 +40,7 @@ static double memory_mib(const char *name)
 	return kib / 1024;
 }
 
-/* What was freed goes back, and the peak starts anew. */
+/* Returns freed memory to the system and resets the peak. */
 static void forget_peak(void)
 {
 	FILE *file = fopen("/proc/self/clear_refs", "w");

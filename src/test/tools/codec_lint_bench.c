@@ -1,7 +1,7 @@
-/* What lint costs on many files, beside reading them alone:
+/* The cost of lint for many files, compared with reading them alone:
  *   codec_lint_bench COUNT FILE...
- * The texts are read first, and then each step goes over COUNT of them, the given ones again and
- * again; the best of RUNS counts. Prints CPU time, files per second, the ratio to reading alone, and the
+ * The texts are read first, then each step processes COUNT of them, the given ones again and again;
+ * the best of RUNS counts. Prints CPU time, files per second, the ratio to reading alone, and the
  * memory that the step takes at its peak. */
 #include <malloc.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static double memory_mib(const char *name)
 	return kib / 1024;
 }
 
-/* What was freed goes back, and the peak starts anew. */
+/* Returns freed memory to the system and resets the peak. */
 static void forget_peak(void)
 {
 	FILE *file = fopen("/proc/self/clear_refs", "w");

@@ -1,9 +1,9 @@
-/* gcs_fleet CLUSTERS PODS RECORDED: an API server with that many RayClusters of that many Pods, and a
- * Ray head for each, in one process; for e2e/bench_fleet.py. Prints "ready PORT". Beside the API:
- *   GET /fleet/figures            what was counted since the last reset
- *   GET /fleet/reset              count anew
- *   GET /fleet/change?rate=12.5   so many clusters per second have demand for one more worker, which
- *                                 comes 0.5 s after the patch
+/* gcs_fleet CLUSTERS PODS RECORDED: an API server with that many RayClusters of that many Pods, and
+ * a Ray head for each, in one process; for e2e/bench_fleet.py. Prints "ready PORT". Beside the API:
+ *   GET /fleet/figures            the counters since the last reset
+ *   GET /fleet/reset              resets the counters
+ *   GET /fleet/change?rate=12.5   so many clusters per second have demand for one more worker,
+ *                                 which comes 0.5 s after the patch
  *   GET /fleet/autoscalers        from now on RayClusterAutoscalers are served
  *   PUT, DELETE /fleet/object/KIND/NAMESPACE/NAME   objects of others (fleet_guests.h) */
 #include "test/fleet/fleet_api.h"

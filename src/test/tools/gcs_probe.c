@@ -1,4 +1,4 @@
-/* Talks to one GCS with the client of src/gcs and prints what comes back as JSON lines: for tests
+/* Talks to one GCS with the client of src/gcs and prints the replies as JSON lines: for tests
  * against a real Ray head. Not installed.
  *
  *   gcs_probe [options] HOST PORT COMMAND [ARGUMENT...]
@@ -6,7 +6,7 @@
  * Options: --token TOKEN, --from-environment (token and TLS as the sidecar reads them),
  * --timeout-ms N (2000), --repeat N (1), --interval-ms N (200), --clients N (1, each with a connection
  * of its own), --ceiling-bytes N.
- * Exit status: 0 when the last call of all went well, 1 when it failed, 2 for wrong usage. */
+ * Exit status: 0 when the last call of all succeeded, 1 when it failed, 2 for wrong usage. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

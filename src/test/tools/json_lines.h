@@ -1,5 +1,5 @@
 /* A tool that answers one JSON text per line of standard input with one line: the loop around the
- * answer. What the answer takes from the arena is gone with the next line. Header only. */
+ * answer. The next line frees the memory that an answer takes from the arena. Header only. */
 #ifndef TEST_TOOLS_JSON_LINES_H
 #define TEST_TOOLS_JSON_LINES_H
 

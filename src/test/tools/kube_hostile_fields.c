@@ -1,10 +1,12 @@
-/* The fields that are decoded, and what hostile values of them do (src/test/support/hostile_fields.h).
+/* The fields that are decoded, and the results of hostile values
+ * (src/test/support/hostile_fields.h).
  *   kube_hostile_fields                  the generated part of docs/internals/hostile-objects.md
  *   kube_hostile_fields cases NAMESPACE PART PARTS
- *       every PARTS-th value of each field, a line each, separated by tabs: kind, apiVersion, field, value, name,
- *       the object, and a merge patch of its status when the field is in there
+ *       every PARTS-th value of each field, a line each, separated by tabs: kind, apiVersion, field,
+ *       value, name, the object, and a merge patch of its status when the field is in there
  *   kube_hostile_fields list KIND        reads a LIST reply; a line for each item: name, result
- *   kube_hostile_fields table            reads lines: kind, field, value, result; prints the same tables of them
+ *   kube_hostile_fields table            reads lines: kind, field, value, result; prints the same
+ *                                        tables of them
  * For e2e/rayscaler_e2e/hostile/fields.py. */
 #include "test/support/hostile_markdown.h"
 
@@ -87,7 +89,7 @@ static void set_text(struct cJSON *object, const char *name, const char *text)
 		(void)cJSON_SetValuestring(member, text);
 }
 
-/* As somebody may send it: a name of its own, no version. */
+/* As a tenant may send it: with the given name, without a version. */
 static void address(struct cJSON *tree, const char *namespace_, const char *name)
 {
 	struct cJSON *metadata = cJSON_GetObjectItem(tree, "metadata");

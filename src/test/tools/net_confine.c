@@ -1,9 +1,9 @@
-/* Starts a program that may do nothing but what rayscaler has a use for (test/support/confine.h):
+/* Starts a program with only the system calls that rayscaler needs (test/support/confine.h):
  *
  *   net_confine PROGRAM [ARGUMENT...]
  *
- * Exit status 2: wrong usage, or no such filter on this machine; 159, as a shell says it, when the program did
- * something else. */
+ * Exit status 2: wrong usage, or no such filter on this machine; 159, as a shell reports it, when the
+ * program made another call. */
 #include "test/support/confine.h"
 
 #include <errno.h>
