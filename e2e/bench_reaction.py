@@ -217,7 +217,7 @@ def react(
     times = []
     with head.program(work_dir / f"program-{name}") as program:
         for number in range(rounds):
-            # Not in step with anybody's interval.
+            # Not in step with any interval.
             threading.Event().wait(random.uniform(0.2, 1.7))
             resource, group = f"{prefix}{number}", f"group-{number}"
             program.actors(1, name=resource, num_cpus=0, resources={resource: 1})
@@ -271,7 +271,7 @@ def measure_rayscaler(server: ApiServer, namespace: str, head: Head, work_dir: P
 
 def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Optional[Dict[str, Any]]:
     cluster = bench_cluster("theirs", "theirs_", args.rounds)
-    # Ours is stopped by now; the annotation is for a controller that somebody left running.
+    # Ours is stopped by now; the annotation is for a controller that is still running.
     cluster["metadata"]["annotations"] = {"rayscaler.dev/managed": "false"}
     create_cluster(server, namespace, cluster, head)
     process = start_ray_autoscaler(server, namespace, "theirs", head, work_dir)

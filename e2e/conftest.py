@@ -33,7 +33,7 @@ _servers: Dict[str, ApiServer] = {}
 
 
 class Artefacts:
-    """What a failure report of one test needs."""
+    """The data for a failure report of one test."""
 
     def __init__(self, directory: Path):
         self.directory = directory

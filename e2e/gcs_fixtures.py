@@ -1,6 +1,6 @@
 """Real Ray heads, workers and drivers on loopback addresses, for tests of the GCS client.
 
-Everything that is started here is ended by its process id. Temporary directories of Ray stand right
+Everything that is started here is ended by its process id. Temporary directories of Ray are right
 under /tmp, because a socket path of a raylet must fit in 107 characters.
 """
 

@@ -1,6 +1,6 @@
 """The time of rayscaler's packing and of Ray's scheduler on the same large problems.
 
-Each size goes to Ray's own ResourceDemandScheduler.schedule(), in a process that is ended after
+Each size is given to Ray's own ResourceDemandScheduler.schedule(), in a process that is ended after
 --limit seconds of CPU, and to schedule() in the built codec_schedule. Only these two calls are measured,
 in CPU time: reading the problem counts for neither. `plan` is the CPU time of a whole `rayscaler
 plan`, from the file to the printed plan. Sizes are nodes x tasks x shapes. --check asserts that

@@ -319,7 +319,7 @@ def amounts(resources):
 
 
 def validate(node_type, head):
-    """What Ray does with the whole configuration at the end, for one group."""
+    """Ray's validation of the whole configuration at the end, for one group."""
     resources = {n: v if isinstance(v, int) else int(v) for n, v in node_type["resources"].items()}
     node_type = dict(node_type, resources=resources)  # parts are a correction of ours
     types = {"headgroup": node_type if head else HEAD}
@@ -387,7 +387,7 @@ def idle_seconds(cluster):
 
 
 def same_cluster(whole, cluster, answer):
-    """What does not belong to a group."""
+    """The members that do not belong to a group."""
     names = [group["name"] for group in answer["groups"]]
     speed = 1 if answer["upscalingMode"] == "Conservative" else 1000
     return (

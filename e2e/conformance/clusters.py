@@ -1,6 +1,6 @@
 """Random RayClusters for the comparison of group capacities, good and odd ones.
 
-What the API server would refuse is made as well where Ray's code takes it from a file: rayscaler
+Clusters that the API server would refuse are made as well where Ray's code accepts them: rayscaler
 reads RayClusters from snapshots too.
 """
 

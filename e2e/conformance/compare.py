@@ -23,7 +23,7 @@ ENOUGH = 2000
 
 
 class Counts:
-    """What a batch found; batches add up."""
+    """The result of a batch; batches add up."""
 
     def __init__(self):
         self.classes, self.sizes = collections.Counter(), collections.Counter()

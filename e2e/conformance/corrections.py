@@ -66,7 +66,7 @@ def partial_constraint(*_):
 
 
 def cancelled_launches(*_):
-    """A launch that a maximum takes back in the same run is no capacity any more."""
+    """A launch that a maximum cancels in the same run is not capacity any more."""
     original = Scheduler._enforce_max_workers_global
 
     def enforce(ctx):
@@ -201,7 +201,7 @@ def gpu_parts(_, scale):
         slots = gpus(node, self.source)
         if node.im_instance_status == Instance.RAY_RUNNING or slots is None:
             return seen(self, node)
-        # The state is told apart by its slots as well: one cache for each.
+        # States differ by their slots as well: one cache for each.
         caches = self.__dict__.setdefault("caches", {})
         cache = caches.setdefault(
             tuple(sorted(slots)), ray_scheduler.NodeStateCache(self.source)
@@ -220,7 +220,7 @@ def gpu_parts(_, scale):
 
 
 def unknown_group(problem, _):
-    """T17: a worker of a group that is gone does not stop everything; it is capacity and stays."""
+    """T17: a worker of a removed group does not stop everything; it is capacity and is kept."""
     count = sum(n["type"] < 0 for n in problem["nodes"])
     original = Context.__init__
 
@@ -238,7 +238,7 @@ def unknown_group(problem, _):
 
 
 def held_places(problem, _):
-    """A worker that drains and is in use keeps its place below maxReplicas until its Pod is gone: the
+    """A worker that drains and is in use keeps its place below maxReplicas until its Pod is deleted: the
     operator would not start another one before."""
     held = collections.Counter(
         problem["types"][n["type"]]["name"]
@@ -264,7 +264,7 @@ def held_places(problem, _):
 
 
 def leaving_workers(*_):
-    """T6: a worker that goes because of a maximum takes nothing; it still holds its place."""
+    """T6: a worker that is terminated because of a maximum accepts nothing; it still holds its place."""
     best_node = Scheduler._sched_best_node
 
     def choose(requests, nodes, *rest):
@@ -316,7 +316,7 @@ def gang_fallbacks(*_):
 
 
 def accelerators(*_):
-    """What Ray does for GPUs is done for every accelerator: demand that asks for none avoids it."""
+    """Ray's rule for GPUs applies to every accelerator: demand without the accelerator avoids its nodes."""
     score = Node._compute_score
 
     def compute_score(self, source):
@@ -350,7 +350,7 @@ def held_launches(problem, _):
 
 
 def head_launches(problem, _):
-    """While the head drains there is none for Ray's scheduler, which launches one; nobody can."""
+    """While the head drains there is none for Ray's scheduler, which launches one; that is impossible."""
     return no_launches([problem["types"][0]["name"]])
 
 

@@ -77,7 +77,7 @@ def learned(problem, index):
 
 
 def learned_template(problem, scale):
-    """What the living workers of a group have counts for its next ones."""
+    """The resources of the living workers of a group count for its next ones."""
     found = {t["name"]: learned(problem, i) for i, t in enumerate(problem["types"]) if i}
 
     def change(name, config):
@@ -102,7 +102,7 @@ def is_unregistered(node):
 
 
 def when_idle(problem, _):
-    """Above a maximum only what cannot be busy goes: idle workers, and those that are not in Ray."""
+    """Above a maximum only workers that cannot be busy are terminated: idle ones, and those not in Ray."""
     original = Scheduler._select_nodes_to_terminate
 
     def may_go(node):
@@ -122,8 +122,8 @@ def when_idle(problem, _):
 
 
 def launches_come_first(problem, _):
-    """An idle worker that minReplicas needs stays until those that are launched are there. What
-    drains and is in use, and a Pod whose raylet died, is there."""
+    """An idle worker that minReplicas needs is kept until launched ones have registered. A worker
+    that drains and is in use, and a Pod whose raylet died, count as registered."""
     original = Scheduler._enforce_idle_termination
     names = [t["name"] for t in problem["types"]]
 

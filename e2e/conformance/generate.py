@@ -87,7 +87,7 @@ class Maker:
         }
 
     def real(self, promised):
-        """What workers have otherwise than their template promises."""
+        """The resources of workers that differ from their template."""
         pick, real = self.random, {}
         if (self.learns or self.edited) and pick.random() < (0.7 if self.edited else 0.3):
             name = pick.choice(sorted(promised))
@@ -221,7 +221,7 @@ class Maker:
             node["mayTerminate"] = False  # there is no replicas to lower
             self.running(node, types[1], number)
             nodes.append(node)
-        # What has no Pod yet comes last in its group, as in a snapshot.
+        # Workers without a Pod are the last of their group, as in a snapshot.
         return sorted(nodes, key=lambda n: (n["type"] % 99, n["state"] == "asked"))
 
     # ---- requests ----
@@ -310,7 +310,7 @@ class Maker:
         bundles = [dict(pick.choice(kinds)) for _ in range(count)]
         if strategy == "STRICT_SPREAD":
             constraint = [{"antiAffinity": {"labelName": name, "labelValue": ""}}]
-            if pick.random() < 0.3:  # it is being rescheduled: bundles stand on nodes already
+            if pick.random() < 0.3:  # it is being rescheduled: bundles are on nodes already
                 for node in nodes:
                     if node["state"] == "running" and pick.random() < 0.2:
                         node["dynamic"][name] = ""
@@ -468,7 +468,7 @@ def request_features(request):
 
 
 def gang_key(gang):
-    """What Ray sorts placement groups by."""
+    """Ray's sort key of placement groups."""
     requests = gang["requests"]
     return sum(len(r.get("placementConstraints", [])) for r in requests), len(requests)
 

@@ -16,7 +16,7 @@ import snapshot
 
 
 class Scheduling:
-    """What both ways to ask rayscaler share; a problem's rayState is in canonical order."""
+    """Shared by both ways to run rayscaler; a problem's rayState is in canonical order."""
 
     wanted = generate.WANTED
 

@@ -159,7 +159,7 @@ def ago(seconds):
 
 
 def memory(problem):
-    """What rayscaler's last plan would have remembered."""
+    """The memory that rayscaler's last plan would have left."""
     backoffs, launches = [], []
     for index, type_ in enumerate(problem["types"]):
         if "failed" in type_:
@@ -221,7 +221,7 @@ def snapshot(problem, state):
 
 
 def decided_patch(problem, plan):
-    """What the patch has to be by the plan's own groups: replicas and names to delete, by path."""
+    """The patch that follows from the plan's own groups: replicas and names to delete, by path."""
     wanted = {}
     for index, planned in enumerate(plan["groups"]):
         type_, path = problem["types"][index + 1], f"/spec/workerGroupSpecs/{index}"

@@ -1,6 +1,6 @@
 """The test bench of rayscaler: API servers, stand-ins and helpers for tests on real parts.
 
-Reading order for somebody who writes a scenario:
+Reading order for authors of a scenario:
 
 ``paths``       where the program, the CRD, the caches and the work directories are
 ``wait``        ``wait_until(predicate, deadline_seconds, what)``: the only way to wait in a test
@@ -22,8 +22,8 @@ Ray, and the parts of Kubernetes that the API server alone has not:
 ``ray_manifests``     RayClusters that run on them
 ``scenario``          ``Scenario``: one RayCluster with its head, its workers and Ray programs
 ``ray_program``       ``RayProgram`` (the driver ``ray_driver.py`` under a test's command) and
-                      ``Witness`` (``gcs_witness.py``: what Ray itself says, all the time)
-``recorder``          what happened to Pods and replicas, and the check that no busy worker went
+                      ``Witness`` (``gcs_witness.py``: Ray's own state, read all the time)
+``recorder``          what happened to Pods and replicas, and the check that no busy worker ended
 ``program``           ``Controller``: the program under test
 ``prometheus``        ``Prometheus``: a real one that scrapes the program; ``promtool``
 ``dashboard``         the chart's Grafana dashboard, panel by panel; ``picture`` plots it
@@ -31,7 +31,7 @@ Ray, and the parts of Kubernetes that the API server alone has not:
 ``hostile``       tenants that attack the controller (a package)
 ``memory_limit``  a program within a memory cgroup
 ``kill_relay``        relays that end a process at a chosen moment of a chosen request
-``kills``             kill -9 of the program over and over while one story is told
+``kills``             kill -9 of the program over and over during one story
 
 pytest fixtures built on these are in ``e2e/conftest.py`` and ``e2e/ray_fixtures.py``.
 """

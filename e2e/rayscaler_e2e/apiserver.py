@@ -83,7 +83,7 @@ class ApiServer(abc.ABC):
 
     @abc.abstractmethod
     def resume(self) -> None:
-        """Start again after ``interrupt``: same data, port and certificates; old watches are gone."""
+        """Start again after ``interrupt``: same data, port and certificates; old watches are closed."""
 
     @abc.abstractmethod
     def freeze(self) -> None:
@@ -199,7 +199,7 @@ class ApiServer(abc.ABC):
         )
 
     def sidecar_token(self, namespace: str, cluster: str) -> str:
-        """What KubeRay makes for the autoscaler of ``cluster``: a ServiceAccount, Role and
+        """The objects that KubeRay creates for the autoscaler of ``cluster``: a ServiceAccount, Role and
         RoleBinding named after it, with exactly KubeRay's rules; returns a token."""
         role = load_yaml(paths.MANIFESTS / "kuberay-sidecar-role.yaml")[0]
         role["metadata"].update(name=cluster, namespace=namespace)
@@ -227,7 +227,7 @@ class ApiServer(abc.ABC):
 
     @abc.abstractmethod
     def writes(self, namespace: str) -> List["Write"]:
-        """What was asked to be changed in ``namespace``, granted or not, in the order of the answers:
+        """The requested changes in ``namespace``, granted or not, in the order of the answers:
         RayClusters, RayClusterAutoscalers, Leases and Events only."""
 
     # -- files for the program under test ---------------------------------------------------------
@@ -269,7 +269,7 @@ class ApiServer(abc.ABC):
         return name
 
     def empty_namespace(self, namespace: str, seconds: float = 30.0) -> None:
-        """Delete the RayClusters, what is told of them, Pods and Events of a namespace at once, finalizers
+        """Delete the RayClusters, their status objects, Pods and Events of a namespace at once, finalizers
         or not.
 
         The namespace itself stays: no controller-manager runs that would finish its deletion.

@@ -25,7 +25,7 @@ def render(helm: Tool, values: Optional[Object] = None, namespace: str = NAMESPA
 
 
 def refused(helm: Tool, values: Object) -> str:
-    """What helm says of values that it must refuse."""
+    """The error of helm for values that it must refuse."""
     words = ["template", RELEASE, CHART, "--namespace", NAMESPACE, "--values", "-"]
     return helm.run(*words, stdin=yaml.safe_dump(values), status=1).stderr
 

@@ -14,7 +14,7 @@ USER = "cli-user"
 SECONDS = 60.0
 RBAC = "rbac.authorization.k8s.io"
 
-# What a user needs beside a RayCluster: to see it, and for `request` to patch it.
+# Rights of a user to a RayCluster: to read it, and for `request` to patch it.
 CLUSTER_RULES: List[Object] = [
     {"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["get", "list", "watch", "patch"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
@@ -76,7 +76,7 @@ def _grant(server: ApiServer, namespace: str, user_namespace: str, name: str, ru
 
 def controller_pod(server: ApiServer, namespace: str, name: str, address: str) -> None:
     """The Pod that a controller of this bench would be: its process listens at ``address``. The kubelet
-    stand-in is told to leave it alone."""
+    stand-in does not touch it."""
     host, port = address.rsplit(":", 1)
     container = {"name": "rayscaler", "image": "rayscaler", "ports": [{"name": "metrics", "containerPort": int(port)}]}
     metadata = {

@@ -45,7 +45,7 @@ def panels() -> List[Panel]:
 
 
 def fill_in(text: str, rate_interval: str, **variables: str) -> str:
-    """As Grafana does: variables that are not given stand for All."""
+    """As Grafana does: variables that are not given mean All."""
     text = text.replace("$__rate_interval", rate_interval)
     text = re.sub(r"\$(namespace|raycluster|group)\b", lambda name: variables.get(name.group(1), ".*"), text)
     assert "$" not in text, f"a variable without a value: {text}"

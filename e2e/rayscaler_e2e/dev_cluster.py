@@ -2,8 +2,8 @@
 
     python -m rayscaler_e2e.dev_cluster [--apiserver real|embedded] [--empty] [-- FLAG OF rayscaler run...]
 
-``make dev-cluster`` calls it. It stays until Ctrl-C and then ends all that it started. What it
-writes is in $(BUILD)/dev-cluster: kubeconfig, logs, and the directories of the Pods.
+``make dev-cluster`` calls it. It runs until Ctrl-C and then ends all that it started. Its
+files are in $(BUILD)/dev-cluster: kubeconfig, logs, and the directories of the Pods.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""One fault at one request: what both fault-injecting proxies ask before they pass anything on.
+"""One fault at one request: both fault-injecting proxies check it before they forward anything.
 
-A proxy names every request, call and watch event that goes through it; the board counts them by
-name and by the phase that the scenario is in, and says when the one is there that has to fail.
+A proxy names every request, call and watch event that passes through it; the board counts them by
+name and by the phase of the scenario, and selects the one that has to fail.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Fault:
 
 
 class Board:
-    """What one scenario's proxies share. Thread-safe: the test arms, the proxies ask."""
+    """Shared by the proxies of one scenario. Thread-safe: the test arms it, the proxies read it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -162,7 +162,7 @@ class Fleet:
             return json.load(answer)
 
     def sample(self, seconds: float) -> Figures:
-        """What happens in so many seconds: the server's counts, CPU of both processes, memory of the controller."""
+        """Measurements over so many seconds: the server's counts, CPU of both processes, memory of the controller."""
         self.ask("reset")
         pulse = Pulse(self._health)
         start = time.monotonic()

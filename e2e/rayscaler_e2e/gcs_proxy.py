@@ -1,7 +1,7 @@
 """A proxy for HTTP/2 without TLS in front of a Ray GCS that makes one chosen call fail (``faults``).
 
 It passes frames on, so client and GCS keep their own flow control and settings. Header blocks are
-read and written anew: each side's table stays right when a block is left out or put in. A call is
+decoded and encoded again: each side's table stays right when a block is left out or put in. A call is
 named by its gRPC method: "DrainNode".
 """
 

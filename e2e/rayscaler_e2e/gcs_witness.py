@@ -19,7 +19,7 @@ import time
 from typing import Any, Dict, List
 
 CALL_SECONDS = 2.0
-# In use although nobody asked for it: a raylet's own books.
+# In use without any request: a raylet's own books.
 _BOOKKEEPING = ("memory", "object_store_memory")
 
 

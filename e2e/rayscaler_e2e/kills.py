@@ -1,12 +1,12 @@
-"""kill -9 of the program over and over while one story of scale-up and scale-down is told, and what is
+"""kill -9 of the program over and over during one story of scale-up and scale-down, and the objects
 left at its end. Used by tests/test_kill.py (a sample) and torture_kill.py (all of it).
 
-``Bench``      one RayCluster behind relays, with a Ray program; ``target`` is what is killed
-``Bench.run``  one story, with shots from a plan or undisturbed; ``Outcome`` is what it came to
+``Bench``      one RayCluster behind relays, with a Ray program; ``target`` is killed
+``Bench.run``  one story, with shots from a plan or undisturbed; ``Outcome`` is its result
 
 The story: an actor and a task of one GPU each (0 -> 2 workers), both busy beyond the idle timeout, both
 end (2 -> 0), one GPU asked for by the annotation of request-resources (0 -> 1), kept beyond the idle
-timeout, taken back (1 -> 0).
+timeout, withdrawn (1 -> 0).
 """
 
 import os
@@ -266,7 +266,7 @@ class Bench:
     # -- what it came to ----------------------------------------------------------------------------
 
     def _left(self) -> List[str]:
-        """What is still there when all had time to end; [] is as it should be."""
+        """The objects that are left when all had time to end; [] is the expected result."""
 
         def found() -> List[str]:
             group, what = self.one.group(), []
@@ -376,7 +376,7 @@ def _later(seconds: float) -> Callable[[], bool]:
 
 
 def _stat(pid: int) -> List[str]:
-    """State and parent of a process; of one that is gone as of a zombie."""
+    """State and parent of a process; of one that does not exist as of a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:

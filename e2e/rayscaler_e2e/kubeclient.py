@@ -199,7 +199,7 @@ class Stream:
             try:
                 connection.sock.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # already gone
+                pass  # already deleted
 
     def __enter__(self) -> "Stream":
         return self

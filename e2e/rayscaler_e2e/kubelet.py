@@ -1,8 +1,8 @@
 """A stand-in for scheduler and kubelet: runs every Pod's containers as processes of this machine.
 
 A Pod gets an address of 127.0.0.0/8 of its own and, for Ray, a directory of its own; `ray start`
-runs as it stands in the Pod, with two flags added for what a Pod's network and file system would
-give (--node-ip-address, --temp-dir). Images are ignored. What a real node does and this does not:
+runs as it is in the Pod, with two flags added for what a Pod's network and file system would
+give (--node-ip-address, --temp-dir). Images are ignored. Differences from a real node:
 
 * no probes: a container that runs `ray start` is ready when Ray says "Ray runtime started", others
   at once; the init container wait-gcs-ready waits for the head's GCS port instead of running Ray's
@@ -17,7 +17,7 @@ matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Ann
 (of a group's template, to have them on every Pod of it):
 
     bench.rayscaler.dev/unschedulable   any text: PodScheduled False with this message, until it is
-                                        taken away
+                                        removed
     bench.rayscaler.dev/rejected        any text: the kubelet does not admit the Pod, it is Failed
     bench.rayscaler.dev/pull-seconds    how long "the image is pulled" before containers start
 

@@ -1,13 +1,13 @@
 """A stand-in for KubeRay's operator, with its contract for RayClusters.
 
 The real operator is a Go module that the Go module proxy does not serve (403), so this stand-in
-is used. It follows KubeRay 1.7 with its default feature gates, also where that is unkind:
+is used. It follows KubeRay 1.7 with its default feature gates, also where that is inconvenient:
 
-* a pass deletes unhealthy Pods first and then creates nothing; Pods named in workersToDelete go
-  whatever `replicas` says; missing Pods are created up to clamp(replicas, min, max) x numOfHosts;
+* a pass deletes unhealthy Pods first and then creates nothing; Pods named in workersToDelete are
+  deleted whatever `replicas` is; missing Pods are created up to clamp(replicas, min, max) x numOfHosts;
 * surplus Pods are deleted only when enableInTreeAutoscaling is off, and then the first in the list;
 * a group is not touched again before the cache shows what was done last: a created Pod there
-  (30 s at most), a deleted Pod gone. A slow termination blocks the group. This is in memory only;
+  (30 s at most), a deleted Pod removed. A slow termination blocks the group. This is in memory only;
 * a Pod that is being deleted still counts as a Pod of its group;
 * of a group with numOfHosts > 1 whole replicas are made and removed, incomplete ones removed;
 * one cluster at a time is worked on; an invalid spec is an event and nothing else;
@@ -72,7 +72,7 @@ class _Later(Exception):
 
 
 class _Expectations:
-    """What was done and is not yet in the cache, per group. Lost at a restart, as KubeRay's."""
+    """Changes that are not yet in the cache, per group. Lost at a restart, as KubeRay's."""
 
     def __init__(self, pods: WatchCache):
         self._pods = pods

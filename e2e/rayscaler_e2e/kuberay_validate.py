@@ -1,4 +1,4 @@
-"""What KubeRay's operator refuses in a RayCluster; it then records an event and does nothing."""
+"""The checks of a RayCluster by KubeRay's operator; for an invalid one it records an event and does nothing."""
 
 from typing import Any, Dict
 

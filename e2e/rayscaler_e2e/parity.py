@@ -111,7 +111,7 @@ def _drop(body: Any, parts: List[str]) -> None:
 
 
 def differences(one: Any, other: Any, path: str = "") -> List[str]:
-    """What differs, one line each."""
+    """The differences, one line each."""
     if isinstance(one, dict) and isinstance(other, dict):
         lines = []
         for key in sorted(one.keys() | other.keys()):

@@ -31,7 +31,7 @@ def results_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """What outlives a build tree: the Python environment, etcd and kube-apiserver."""
+    """The cache outside of a build tree: the Python environment, etcd and kube-apiserver."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "rayscaler"
 

@@ -38,7 +38,7 @@ Layout = Sequence[Tuple[float, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Window:
-    """What is plotted: seconds since 1970, and how far two points are apart."""
+    """The plotted range: seconds since 1970, and how far two points are apart."""
 
     start: float
     end: float

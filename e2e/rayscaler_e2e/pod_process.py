@@ -39,8 +39,8 @@ class Host:
         self._pods = pods
         self._lock, self._network = _take_network()
         self._addresses: Set[str] = set()
-        # Sockets of a raylet must fit in 107 characters, so Ray's files cannot be in work_dir. Who
-        # holds the lock owns the directory: what is there was left by one that was killed.
+        # Sockets of a raylet must fit in 107 characters, so Ray's files cannot be in work_dir. The
+        # holder of the lock owns the directory: files in it were left by a process that was killed.
         self.short_dir = Path(f"/tmp/rayscaler-{os.getuid()}-{self._network}")
         shutil.rmtree(self.short_dir, ignore_errors=True)
         self._bin = self.short_dir / "bin"
@@ -48,7 +48,7 @@ class Host:
         self._reaper = self._start_reaper()
 
     def _start_reaper(self) -> "subprocess.Popen[bytes]":
-        """Waits for our end; it shares the lock, so that nobody takes the network before it is done."""
+        """Waits for our end; it shares the lock, so that no other bench takes the network before it is done."""
         return subprocess.Popen(
             [sys.executable, "-m", "rayscaler_e2e.pod_reaper", self._network, str(self.short_dir)],
             stdin=subprocess.PIPE,

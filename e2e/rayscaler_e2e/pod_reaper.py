@@ -46,7 +46,7 @@ def _state(pid: int) -> str:
 
 
 def kill(pids: List[int]) -> bool:
-    """Whether there was somebody to kill."""
+    """Whether there was a process to kill."""
     for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -59,7 +59,7 @@ def main() -> None:
     node, directory = sys.argv[1:]
     sys.stdin.buffer.read()
     deadline = time.monotonic() + REAP_SECONDS
-    # Again until nobody is left: one that was killed may have been starting another.
+    # Again until no process is left: a killed one may have been starting another.
     while kill(pids_of(node=node)) and time.monotonic() < deadline:
         time.sleep(0.05)
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""One Pod on the kubelet stand-in: its life from bound to gone, and its status."""
+"""One Pod on the kubelet stand-in: its life from bound to deleted, and its status."""
 
 import logging
 import time
@@ -82,7 +82,7 @@ class PodRunner:
             container.wait_for_restart(delay)
 
     def _end(self) -> None:
-        """SIGTERM, after the grace period SIGKILL, then the object goes."""
+        """SIGTERM, after the grace period SIGKILL, then the object is deleted."""
         if self._deadline is None:
             grace = self._pod["metadata"].get("deletionGracePeriodSeconds", DEFAULT_GRACE_SECONDS)
             self._deadline = time.monotonic() + grace
@@ -97,7 +97,7 @@ class PodRunner:
         where.delete(metadata["name"], grace_seconds=0, uid=metadata["uid"], missing_ok=True)
 
     def _settle_lost(self) -> None:
-        """A Pod that ran before this kubelet began: its processes are gone, as after a node's reboot."""
+        """A Pod that ran before this kubelet began: its processes have ended, as after a node's reboot."""
         metadata, status = self._pod["metadata"], self._pod.get("status") or {}
         where = self._host.client.of("pods", metadata["namespace"])
         if metadata.get("deletionTimestamp"):

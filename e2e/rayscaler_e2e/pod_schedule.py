@@ -74,7 +74,7 @@ class Scheduler:
 
 
 def requests(pod: Object) -> Dict[str, Any]:
-    """Of all containers together; limits stand in for requests that are not given."""
+    """Of all containers together; limits replace requests that are not given."""
     total: Counter = Counter()
     for container in pod["spec"]["containers"]:
         resources = container.get("resources") or {}

@@ -93,7 +93,7 @@ class Process:
     def _end_group(self) -> int:
         if not self._group_ended:
             self._signal_group(signal.SIGKILL)
-            self._group_ended = True  # the number may soon belong to somebody else
+            self._group_ended = True  # the number may soon belong to another process
         return self.popen.wait()
 
     def _signal_group(self, number: int) -> None:

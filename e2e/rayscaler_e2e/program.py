@@ -19,7 +19,7 @@ STOP_SECONDS = 5.0
 
 class Controller:
     """One namespace, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
-    a test likes; the log goes on."""
+    a test likes; the log continues."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Controller:
         self._kubeconfig = write_kubeconfig(kubeconfig, url or server.url, server.ca_file, token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
         self._words += ["--namespace", namespace]
-        # Every Pod and program of the bench shares one network: free ports, told in the log.
+        # Every Pod and program of the bench shares one network: free ports, which the log has.
         for flag in ("--metrics-bind-address", "--health-probe-bind-address"):
             if flag not in flags:
                 self._words += [flag, "127.0.0.1:0"]

@@ -17,7 +17,7 @@ _FORM = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([a-zA-Z]{
 
 
 def parse(quantity: Union[str, int, float]) -> Fraction:
-    """The exact value; ValueError when it is no quantity."""
+    """The exact value; ValueError when it is not a quantity."""
     match = _FORM.match(str(quantity).strip())
     if not match or (match.group(3) or "") not in _SUFFIXES:
         raise ValueError(f'"{quantity}" is not a Kubernetes quantity')

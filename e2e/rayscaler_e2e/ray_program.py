@@ -94,7 +94,7 @@ class RayProgram:
 
 
 class Witness:
-    """What Ray itself says, read beside the program under test."""
+    """Ray's own state, read beside the program under test."""
 
     def __init__(self, directory: Path, address: str, env: Mapping[str, str], period: float = 0.2):
         directory.mkdir(parents=True, exist_ok=True)

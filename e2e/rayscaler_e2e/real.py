@@ -190,7 +190,7 @@ class RealApiServer(ApiServer):
 class ControllerManager:
     """kube-controller-manager with the controllers that an installation needs, against ``server``.
 
-    Its garbage collector works on all namespaces: what has an owner that is gone goes.
+    Its garbage collector works on all namespaces: it deletes objects whose owner was deleted.
     """
 
     CONTROLLERS = (

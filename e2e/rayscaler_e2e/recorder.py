@@ -1,4 +1,4 @@
-"""What happened to one RayCluster and its Pods, in order, and the check that no busy worker went."""
+"""The changes of one RayCluster and its Pods, in order, and the check that no busy worker was terminated."""
 
 import threading
 import time
@@ -166,11 +166,11 @@ class Recorder:
 
 
 def busy_when_deleted(lines: List[Object], pod: str, at: float) -> str:
-    """What a witness has against a deletion of ``pod`` at ``at``; "" is nothing. Pure.
+    """The objection of a witness to a deletion of ``pod`` at ``at``; "" is none. Pure.
 
     The last reply before decides, and a worker may end its work between that reply and the deletion.
     Only its own raylet can tell, by the cause of its death: it ends so only after it took a drain with
-    nothing to do. That it looks idle later is no proof: the deletion may have ended its work.
+    nothing to do. That it looks idle later is not a proof: the deletion may have ended its work.
     """
     good = [line for line in lines if "nodes" in line]
     before = [line for line in good if line["at"] < at]

@@ -190,7 +190,7 @@ class Scenario:
         """The same head, other groups: the test before is over. No controller may be running."""
         self.end_programs()
         self.recorder.excuse_all()
-        # What a test wished for, and did not take back because it failed, is no wish of the next.
+        # Removes the settings and requests that a failed test has left.
         self._autoscalers.delete(self.name, missing_ok=True)
         with self.program() as program:
             program.call("request", bundles=[])

@@ -1,4 +1,4 @@
-"""What the stand-ins for operator and kubelet have in common: they are child processes of the bench."""
+"""Shared by the stand-ins for operator and kubelet: they are child processes of the bench."""
 
 import logging
 import signal

@@ -1,7 +1,7 @@
 """One scale-up and scale-down, again and again, each time with one fault at one request.
 
-The scenario: no worker; an actor and a task of one GPU each bring two; the actor ends, its worker goes
-while the other one works; the task ends, and the last worker goes. Between program and API server,
+The scenario: no worker; an actor and a task of one GPU each start two; the actor ends, its worker is terminated
+while the other one works; the task ends, and so does the last worker. Between program and API server,
 and between program and GCS, is a proxy each. ``Slot`` is one RayCluster on which runs follow one
 another: a head and a Ray program for all, raylets, controller and counts new in each.
 """
@@ -31,7 +31,7 @@ START_SECONDS = 4.0
 RUN_SECONDS = 120.0
 WORKERS = 2
 GROUP = "gpu-group"
-# What these tell or ask does not depend on how far the scenario is: one class for all phases.
+# The content of these does not depend on the progress of the scenario: one class for all phases.
 STEADY = (
     *("ReportAutoscalingState", "PATCH rayclusterautoscalers/status", "POST events", "PATCH events"),
     *("EVENT rayclusterautoscalers", "EVENT events", "GetClusterId"),
@@ -127,7 +127,7 @@ class Slot:
 
     def _end(self) -> None:
         self._gcs.stop()
-        # What went wrong was judged; from here on this takes the cluster apart itself.
+        # The checks are done; from here on this takes the cluster apart itself.
         self._scenario.recorder.forget()
         self._scenario.recorder.excuse_all()
         self._scenario.close()
@@ -144,7 +144,7 @@ class Slot:
         self._loop.stop()
 
     def run(self, cell: Optional[Cell] = None) -> Result:
-        """One run; without ``cell`` nothing fails. What is left of it stays only if it went wrong."""
+        """One run; without ``cell`` nothing fails. Its files are kept only if it failed."""
         result = Result(cell)
         fault = Fault(cell.kind, cell.name, cell.phase, cell.number) if cell else None
         self._clean()

@@ -62,7 +62,7 @@ class WatchCache:
         while not self._stopping.is_set():
             try:
                 self._follow(self._list())
-            except Exception:  # server gone, 410, cut connection: list again
+            except Exception:  # server down, 410, closed connection: list again
                 self._stopping.wait(RETRY_SECONDS)
 
     def _list(self) -> str:

@@ -70,7 +70,7 @@ def server(api_server: ApiServer, namespace: str) -> Any:
 
 
 def put_in_place(autoscalers: Any) -> bool:
-    """A user's object instead of the controller's, which makes a new one as soon as it sees that its own is gone."""
+    """A user's object instead of the controller's, which makes a new one as soon as it sees that its own was deleted."""
     autoscalers.delete("demo")
     try:
         autoscalers.create(wanted(paused=True))
@@ -90,7 +90,7 @@ def test_object_of_each_managed_cluster(api_server, server, namespace, controlle
         {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "demo", "uid": owner["metadata"]["uid"]}
     ]
     assert made.get("spec", {}) == {}
-    # Without Ray what the Pods say is told, and that nothing else is known.
+    # Without Ray the status has the facts of the Pods, and that nothing else is known.
     status = made["status"]
     assert status["reason"] == "DemandUnavailable" and condition(made, "ScalingActive")["status"] == "False"
     assert status["observedGeneration"] == 1 and status["observedClusterGeneration"] == 1
@@ -164,7 +164,7 @@ def test_status_of_a_scaling(shared, controller, api_server, work_dir):
         assert group["replicas"] == 1 and group["pods"] == {"running": 1}
         assert group["lastScale"]["reason"] == "ScaleUpDemand" and group["lastScale"]["to"] == 1
         assert condition(up, "ScalingActive")["lastTransitionTime"] == active["lastTransitionTime"]
-        # What no worker can serve is told.
+        # Demand that no worker can serve is reported.
         one.request('[{"GPU": 16}, {"GPU": 16}, {"GPU": 16}]')
         # The actor says that it runs some 0.1 s before the GCS stops to report it as pending.
         told = "infeasible bundles, and no pending GPU"
@@ -280,7 +280,7 @@ def test_what_lint_finds(server, namespace, controller):
     wait_until(lambda: len(lint_events(server)) == 2, 15, "a second Event")
     latest = wait_status(lambda: autoscalers.find("demo"), lambda s: s["observedClusterGeneration"] == 3, "another finding")
     assert "gpu-in-second-container" in condition(latest, "LintFindings")["message"]
-    # Who runs next finds in the object that it was said.
+    # The next process finds in the object that the Event was sent.
     log.stop()
     controller(namespace).wait_for('"condition"', "Ray is unreachable", seconds=20)
     hold(lambda: [e["count"] for e in lint_events(server)] == [1, 1], 3, "no Event is repeated")

@@ -61,7 +61,7 @@ def test_two_clusters_never_pass_the_total(fleet, api_server, namespace, control
     wait_until(lambda: fleet.total() >= 2, 30, "the GPUs under the ceiling to be given away")
     assert fleet.total() == 2
 
-    # Who leads is killed while the other cluster waits: what it gave away is still given away.
+    # The leader is killed while the other cluster waits: its allocated GPUs remain allocated.
     leader = leading(both)
     check_told(fleet, leader, work_dir)
     leader.kill()
@@ -77,7 +77,7 @@ def test_two_clusters_never_pass_the_total(fleet, api_server, namespace, control
     freed = fleet.replicas()[given]
     fleet.clusters.delete(given)
     wait_until(lambda: fleet.total() == 2, 30, f"the {freed} GPUs of {given} to go to the others")
-    # What waits for 10 s is told in an Event.
+    # Demand that waits for 10 s is reported in an Event.
     events = api_server.admin.of("events", namespace)
     told = "(MaxGPUs): max-gpus-total 2 allows no more"
     wait_until(lambda: any(told in (event.get("message") or "") for event in events.items()), 30, "an Event with the ceiling")

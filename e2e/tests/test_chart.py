@@ -141,7 +141,7 @@ def test_pod_is_restricted(helm):
 
 
 def test_ports_hang_together(helm):
-    """Probes, Service and NetworkPolicy name the ports that the program is told to open."""
+    """Probes, Service and NetworkPolicy name the ports that the program opens."""
     values = {"metrics": {"port": 9090}, "health": {"port": 9091}, "networkPolicy": {"enabled": True}}
     objects = render(helm, values)
     one = container(objects)
@@ -252,7 +252,7 @@ def test_every_flag_is_a_value():
 
 
 def test_schema_has_the_programs_bounds():
-    """What the schema lets through the program takes, and the next number neither does."""
+    """The program accepts each value that the schema accepts, and both refuse the next number."""
     for name, one in _schema()["properties"]["config"]["properties"].items():
         flag = "--" + re.sub(r"([A-Z])", lambda found: "-" + found.group(1).lower(), name)
         good = [one["minimum"], one["maximum"]] if "minimum" in one else [v for v in one.get("enum", []) if v]

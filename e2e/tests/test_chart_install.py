@@ -24,7 +24,7 @@ from rayscaler_e2e.wait import wait_until
 Object = Dict[str, Any]
 Right = Tuple[str, str, str]
 
-# What a Pod gets from its kubelet and this bench gives otherwise: an address of its own, the account's files.
+# Set by the kubelet in a real Pod and by this bench here: an address of its own, the account's files.
 BENCH_ARGS = [
     "--metrics-bind-address=$(RAYSCALER_BENCH_POD_IP):8080",
     "--health-probe-bind-address=$(RAYSCALER_BENCH_POD_IP):8081",
@@ -101,8 +101,8 @@ def test_rendered_objects_are_accepted(real, helm, kubectl):
         assert "Warning" not in said.stderr, f"{name}: {said.stderr}"
 
 
-# Sections of docs/INSTALL.md: their commands run as they stand there, in this order, and what takes away again
-# what they made.
+# Sections of docs/INSTALL.md: their commands run as they are written, in this order, and then the commands
+# that remove the objects again.
 KINDS = "-n rayscaler-system deployment,service,serviceaccount,role,rolebinding,poddisruptionbudget"
 KINDS += ",clusterrole,clusterrolebinding"
 SECTIONS = [
@@ -138,7 +138,7 @@ def test_commands_of_install_md(real, helm, kubectl):
 
 @pytest.fixture
 def installed(real, helm, kubectl, standins, controllers, artefacts):
-    """What runs in rayscaler-system; taken away after the test, however it ends."""
+    """The installation in rayscaler-system; removed after the test, however it ends."""
     artefacts.namespace(chart.NAMESPACE, real)
     yield Installed(real, kubectl, standins)
     helm.run("uninstall", chart.RELEASE, "-n", chart.NAMESPACE, "--ignore-not-found")
@@ -173,7 +173,7 @@ class Installed:
         return f"http://{pod['status']['podIP']}:8080"
 
     def probe(self, path: str) -> List[int]:
-        """What the Pods' probes would get."""
+        """The answers that the Pods' probes would get."""
         pods = self._server.admin.of("pods", chart.NAMESPACE).items()
         urls = [f"http://{pod['status']['podIP']}:8081{path}" for pod in pods]
         return [urllib3.request("GET", url, timeout=10, retries=False).status for url in urls]
@@ -189,8 +189,8 @@ class Installed:
         return "\n".join(file.read_text(errors="replace") for file in self._log_files() if file not in self._earlier_logs)
 
     def requests(self) -> List[Tuple[str, str, str, str, int]]:
-        """What the ServiceAccount asked for in this test. Helm takes Pods and rights away at the same time, so
-        at an uninstall the leader may not be able to give the Lease back: that is a 403."""
+        """The requests of the ServiceAccount in this test. Helm deletes Pods and rights at the same time, so
+        at an uninstall the leader may not be able to release the Lease: that is a 403."""
         return self._server.requests_of("rayscaler")[self._earlier_requests :]
 
     def _log_files(self) -> List[Path]:
@@ -289,7 +289,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
 
 
 def _seen(kubectl: Any, one: Any, url: str, work_dir: Any) -> str:
-    """What a user sees, with the names of docs/WALKTHROUGH.md."""
+    """The output for a user, with the names of docs/WALKTHROUGH.md."""
     plugin = work_dir / "bin" / "kubectl-rayscaler"
     if not plugin.exists():
         plugin.parent.mkdir()
@@ -356,7 +356,7 @@ def _view_reads(server: Any) -> bool:
 
 
 def _check_rights(requests: List[Tuple[str, str, str, str, int]], kubectl: Any) -> None:
-    """Each right that the chart gives was used, or somebody else uses it; nothing was refused."""
+    """Each right that the chart gives was used, or another part uses it; nothing was refused."""
     granted: Set[Right] = set()
     for kind, name in (("clusterrole", "rayscaler"), ("role", "rayscaler-leader-election")):
         for rule in kubectl.get(kind, name, "-n", chart.NAMESPACE)["rules"]:

@@ -1,9 +1,9 @@
-"""What users see: status, explain, snapshot and request, with a controller and without one, also as a
+"""Output for users: status, explain, snapshot and request, with a controller and without one, also as a
 plugin of a real kubectl; and docs/COMMANDS.md, whose samples come from here.
 
 kube-apiserver refuses to proxy to loopback addresses, where all of this bench lives: with it the way
-through the proxy ends in a message, and --controller-url goes straight. With the embedded server the
-whole way is gone.
+through the proxy ends in a message, and --controller-url connects directly. With the embedded server
+the whole way is tested.
 """
 
 import concurrent.futures
@@ -66,7 +66,7 @@ def watchable(api_server):
 
 @pytest.fixture
 def alone(watchable, api_server, namespace, work_dir):
-    """A RayCluster that nobody scales and no operator works on, and a user who may see it."""
+    """A RayCluster without a controller and without an operator, and a user who may see it."""
     if os.environ.get("KUBERAY") == "real":
         pytest.skip("KubeRay's own operator would make Pods")
     made = rm.cluster("demo", [rm.gpu_group(minReplicas=1, maxReplicas=4)])

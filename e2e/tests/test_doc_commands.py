@@ -1,7 +1,7 @@
 """Every command in the documents is run by a test, every link leads somewhere, every manifest is accepted.
 
 SHOWN says for each command what runs it:
-    "here"          this file, as it stands
+    "here"          this file, as it is written
     "dry"           this file, with `make -n`: the target exists and expands (long figures, other compilers)
     "ci"            `.ci/run` itself, or `make setup` before it
     "stage NAME"    a stage of `make test`
@@ -189,7 +189,7 @@ def manifests() -> Iterator[Tuple[str, Dict[str, Any]]]:
 
 
 def test_rayclusters_of_the_documents_are_accepted(api_server, namespace):
-    """Whole ones as they stand, parts (`spec: ...`) as a part of a small one."""
+    """Whole ones as they are, parts (`spec: ...`) as a part of a small one."""
     clusters = api_server.admin.of("rayclusters", namespace)
     count = 0
     for where, value in manifests():

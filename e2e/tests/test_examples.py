@@ -1,7 +1,7 @@
 """examples/: each RayCluster is accepted, linted, planned with its snapshot, and some run with real Ray.
 
 NAME.yaml is what a user applies, NAME.snapshot.yaml the same with a demand, NAME.plan.txt what `rayscaler
-plan` says of it; UPDATE=1 writes the plans anew.
+plan` says of it; UPDATE=1 rewrites the plans.
 """
 
 import copy
@@ -22,7 +22,7 @@ from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 EXAMPLES = paths.ROOT / "examples"
-# What Ray finds on the card by itself: a stand-in for the card.
+# The model that Ray detects on the card: a stand-in for the card.
 FOUND_BY_RAY = {"l4": "L4", "h100": "H100"}
 
 
@@ -95,7 +95,7 @@ def missing_fields(wanted: Any, got: Any, path: str) -> List[str]:
 
 
 def light(group: Object) -> Object:
-    """The group as it stands, with a Ray process that this machine can carry."""
+    """The group as it is, with a Ray process that this machine can carry."""
     made = copy.deepcopy(group)
     made["rayStartParams"]["object-store-memory"] = rm.OBJECT_STORE_BYTES
     env = made["template"]["spec"]["containers"][0].setdefault("env", [])
@@ -107,7 +107,7 @@ def light(group: Object) -> Object:
 
 
 def options_of(bundle: Object) -> Object:
-    """What a program asks for, of the bundle that Ray makes of it."""
+    """The request of a program, from the bundle that Ray makes of it."""
     options: Object = {}
     for resource, amount in bundle.items():
         if resource.startswith("accelerator_type:"):

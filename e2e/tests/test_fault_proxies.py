@@ -86,7 +86,7 @@ class Bench:
         return made
 
     def ask(self, *request: Any) -> Tuple[bytes, str]:
-        """What comes within a second, and how it ends: reset, closed, silent."""
+        """The bytes received within a second, and their end: reset, closed, silent."""
         client, got = self.send(*request), b""
         deadline = time.monotonic() + SILENCE_SECONDS
         try:

@@ -204,7 +204,7 @@ def test_drain(ray_head):
 
     def busy():
         node = node_of(head, "busy-pod")
-        # What is fully used has no key in availableResources (T8).
+        # A fully used resource has no key in availableResources (T8).
         return node["status"] == "RUNNING" and "CPU" not in node["availableResources"]
 
     wait_until(busy, WAIT, "the task to run")
@@ -289,7 +289,7 @@ def test_price_of_a_connection(ray_head):
 
 
 def test_restarted_head_has_a_new_id():
-    """Without fault tolerance a restarted head is another cluster; the client goes along."""
+    """Without fault tolerance a restarted head is another cluster; the client follows."""
     import subprocess
 
     head = RayHead("127.0.0.84")

@@ -1,4 +1,4 @@
-"""What a stranger on the network may do with the HTTP endpoints: read, and that within bounds. How many connections, how long and
+"""The HTTP endpoints for a stranger on the network: reads only, and within limits. How many connections, how long and
 how slowly: src/test/net/net_serve_test.c, test_metrics.py."""
 
 import socket

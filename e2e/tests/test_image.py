@@ -33,7 +33,7 @@ ENTER = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && root=$1 && s
 
 
 def make_rootfs(directory: Path) -> str:
-    """What rootfs.sh prints; the archive is ``directory``.tar.gz."""
+    """The output of rootfs.sh; the archive is ``directory``.tar.gz."""
     done = subprocess.run(
         [IMAGE / "rootfs.sh", paths.program(), directory, f"{directory}.tar.gz"],
         capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
@@ -216,7 +216,7 @@ def dockerfile() -> List[List[str]]:
 
 @pytest.fixture
 def context(work_dir):
-    """What .dockerignore lets through, as an engine gets it."""
+    """The files that .dockerignore includes, as an engine gets them."""
     directory = work_dir / "context"
     allowed = [line[1:] for line in (paths.ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     for name in allowed:

@@ -1,5 +1,5 @@
-"""Rows C2 to C5, D5 and pain 36: the inventory of Nodes on an API server, and what the controller says of
-Pods that no Node takes. Node objects and their Pods are made here; nobody schedules or runs them."""
+"""Rows C2 to C5, D5 and pain 36: the inventory of Nodes on an API server, and the controller's reports of
+Pods that fit on no Node. Node objects and their Pods are made here; they are not scheduled and do not run."""
 
 import json
 import os
@@ -25,7 +25,7 @@ BIG = {"cpu": "64", "memory": "256Gi", "pods": "110"}
 
 
 class Nodes:
-    """Nodes and Pods on them; all of it goes at the end."""
+    """Nodes and Pods on them; all of it is deleted at the end."""
 
     def __init__(self, server: ApiServer, namespace: str, stack: ExitStack):
         self.server, self.namespace, self._stack = server, namespace, stack

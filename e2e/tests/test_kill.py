@@ -10,11 +10,11 @@ from rayscaler_e2e.kill_relay import Aim, GcsRelay
 from rayscaler_e2e.kills import Bench, ControllerTarget
 
 KILLS = 15
-# On a fast machine the story is over before: then it is told again.
+# On a fast machine the story is over before: then it runs again.
 FEWEST = 8
 AIM_SECONDS = 4.0
 EMPTY_DATA_FRAME = bytes(9)
-# What the story takes without kills: torture_kill.py measures it.
+# The result of the story without kills: torture_kill.py measures it.
 CALM = kills.Outcome(most_replicas=2, most_pods=2)
 
 

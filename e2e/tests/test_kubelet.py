@@ -171,9 +171,9 @@ def test_ray_runs_in_pods_and_follows_replicas(scenario):
 
 
 def test_the_witness_sees_a_busy_worker_that_is_deleted(shared):
-    """What every scenario ends with, seen failing: here the test itself plays the bad autoscaler."""
+    """The check at the end of every scenario, seen failing: here the test itself plays the bad autoscaler."""
     group = rm.gpu_group(replicas=2)
-    # `ray start` waits up to 30 s for the task when it is told to end.
+    # `ray start` waits up to 30 s for the task when it is asked to end.
     group["template"]["spec"]["terminationGracePeriodSeconds"] = 2
     one = shared([group])
     joined = one.wait_joined(2)

@@ -1,7 +1,7 @@
 """Two replicas with one Lease: one acts, the other waits with filled caches, and takes over.
 
 The clusters have no head: minReplicas is honoured without Ray, so every edit of it is a patch of
-whoever acts. Who did is in the API server's own log (``ApiServer.writes``): each replica has a
+the acting replica. The API server's own log names it (``ApiServer.writes``): each replica has a
 ServiceAccount of its own.
 """
 
@@ -21,7 +21,7 @@ from rayscaler_e2e.wait import wait_until
 LEASE, RENEW, RETRY = 4.0, 3.0, 0.5
 FLAGS = ["--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3"]
 FLAGS += ["--leader-elect-retry-period=500ms"]
-# What a loaded machine may add to a time.
+# Delay of a loaded machine.
 LATE = 4.0
 
 
@@ -147,7 +147,7 @@ def test_a_stopped_leader_does_not_act_when_it_goes_on(replicas):
     replicas.wait_holder("two", seconds=LEASE + RETRY + LATE)
     replicas.scale(2)
     done = len(replicas.server.writes(replicas.namespace))
-    # Nobody else acts on what the old leader finds in its watch when it goes on.
+    # No other replica acts on the events that the old leader finds in its watch when it continues.
     two.process.signal(signal.SIGSTOP)
     replicas.ask(3)
     one.process.signal(signal.SIGCONT)
@@ -156,7 +156,7 @@ def test_a_stopped_leader_does_not_act_when_it_goes_on(replicas):
     assert mine == [] and replicas.replicas() == 2
     assert one.process.returncode() == 1
     assert one.find("the Lease", "is lost, another replica may act now")
-    # This one goes on, unless the test was so slow that it has lost the Lease as well.
+    # This one continues, unless the test was so slow that it has lost the Lease as well.
     two.process.signal(signal.SIGCONT)
     wait_until(lambda: replicas.replicas() == 3 or two.process.returncode() == 1, 15, "the leader to go on")
 

@@ -1,6 +1,6 @@
-"""`rayscaler lint` on files that nobody should write: a finding with line and column, in bounded memory and time.
+"""`rayscaler lint` on malformed files: a finding with line and column, in bounded memory and time.
 
-The ceilings are of the whole process, its parse tree included.
+The limits are for the whole process, its parse tree included.
 """
 
 import json
@@ -15,7 +15,7 @@ MIB = 1 << 20
 HEAD = "kind: RayCluster\nmetadata: {name: a}\nspec:\n"
 GROUP = "groupName: %s, maxReplicas: 1, template: {spec: {containers: [{name: w, resources: {limits: {cpu: %s}}}]}}"
 
-# What a process held before it became the program counts as its own, so a small one starts it.
+# Memory that a process held before exec counts as the program's, so a small one starts it.
 MEASURED = """
 import os, resource, sys
 status = os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], {}), 0)[1])

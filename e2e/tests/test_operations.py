@@ -1,4 +1,4 @@
-"""docs/OPERATIONS.md: what it tells somebody to type when an alert fires answers as it says."""
+"""docs/OPERATIONS.md: its commands for each alert give the documented answers."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""`rayscaler plan` on input that nobody should write: refused or reported with the path, in bounded memory.
+"""`rayscaler plan` on malformed input: refused or reported with the path, in bounded memory.
 
-The ceilings are of the whole process, its parse tree included; a decision alone has 64 MiB.
+The limits are for the whole process, its parse tree included; a decision alone has 64 MiB.
 """
 
 import json
@@ -45,7 +45,7 @@ def selector(key, value):
     return {"labelConstraints": [{"labelKey": key, "operator": "LABEL_OPERATOR_IN", "labelValues": [value]}]}
 
 
-# What a process held before it became the program counts as its own, so a small one starts it.
+# Memory that a process held before exec counts as the program's, so a small one starts it.
 MEASURED = """
 import os, resource, sys
 status = os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], {}), 0)[1])

@@ -28,7 +28,7 @@ RULE_TESTS = paths.E2E / "prometheus" / "alerts_test.yaml"
 METRICS_DOC = paths.ROOT / "docs" / "METRICS.md"
 MONITORING_DOC = paths.ROOT / "docs" / "MONITORING.md"
 RATE_INTERVAL = "5s"
-# What a cluster without trouble does not show.
+# Series that a healthy cluster does not have.
 MAY_BE_EMPTY = {
     ("Nodes as Ray counts them", "{{NodeType}} failed"),
     ("Skipped: what was not done", "{{direction}} {{reason}}"),
@@ -265,7 +265,7 @@ def anchors(page: Path) -> Set[str]:
 
 
 def ray_board_queries() -> List[str]:
-    """What the boards in the ray wheel ask of the autoscaler, with their filters for All."""
+    """The queries of the boards in the ray wheel for the autoscaler, with their filters for All."""
     found = []
     for name in RAY_BOARDS:
         module = importlib.import_module(f"ray.dashboard.modules.metrics.dashboards.{name}_dashboard_panels")
@@ -274,7 +274,7 @@ def ray_board_queries() -> List[str]:
         filters = filters.replace("$SessionName", ".+").replace("$Cluster", ".+")
         panels = [*config.panels, *(panel for row in config.rows for panel in row.panels)]
         for expression in [target.expr for panel in panels for target in panel.targets]:
-            # The other half of an expression is of the raylets, which nobody scrapes here.
+            # The other half of an expression is of the raylets, which are not scraped here.
             for part in re.findall(r"sum\(autoscaler_[^()]+\)(?: by \(\w+\))?", expression):
                 found.append(part.format(global_filters=filters))
     return found

@@ -1,8 +1,8 @@
-"""Each right of each mode by itself taken away: the program names verb, resource and cure, does not spin, and goes
-on with the rest. With all of them nothing is refused, and no Secret is read but by its name, for a token.
+"""Each right of each mode removed by itself: the program names verb, resource and fix, does not spin, and
+continues with the rest. With all of them nothing is refused, and no Secret is read but by its name, for a token.
 
 All programs of a mode run at once, each with a ServiceAccount of its own; those that watch one namespace have one
-of their own as well. Nobody makes Pods of their RayClusters: minReplicas is honoured without Ray.
+of their own as well. There is no operator for their RayClusters: minReplicas is honoured without Ray.
 """
 
 import base64
@@ -42,7 +42,7 @@ EVENTS, OBJECTS, NODES = "events cannot be read", "RayClusterAutoscalers are not
 LEASE, STATUS = "cannot use the Lease", "its users see nothing there"
 
 CONTROLLER: Dict[Right, Lack] = {
-    # Only a patch that met a conflict reads it anew.
+    # Only a patch that met a conflict reads it again.
     ("get", "ray.io", "rayclusters"): Lack(),
     ("list", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),
     ("watch", "ray.io", "rayclusters"): Lack(STALLED, ready=False),
@@ -148,7 +148,7 @@ class Limited(Controller):
         )
 
     def _make_cluster(self) -> None:
-        """With token authentication where the right to Secrets is looked at: a head Pod that answers nobody."""
+        """With token authentication where the right to Secrets is checked: a head Pod that does not answer."""
         admin = self.server.admin
         made = rayclusters.minimal("demo", rayclusters.group("workers", minReplicas=1, replicas=0, maxReplicas=2))
         # An operator of the session takes it for invalid.
@@ -226,7 +226,7 @@ def batch_of(api_server: ApiServer) -> Iterator[Callable[[str], Batch]]:
 
 
 def told(one: Limited, words: str, verb: str) -> str:
-    """What the line says is wrong, once there is one."""
+    """The error in the line, once there is one."""
     found = [line["error"] for line in one.find(words) if f"{verb} {one.right[2].split('/')[0]}" in line.get("error", "")]
     return found[0] if found else ""
 

@@ -1,4 +1,4 @@
-"""Input that is wrong: the message names object, field and cure, the rest goes on, nothing goes away."""
+"""Input that is wrong: the message names object, field and fix, the rest continues, nothing is terminated."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_a_group_without_cpu_stops_alone(shared, controller):
 
 
 def goes_on(shared, controller, bad, words):
-    """The group `bad` stands still with a message; gpu-group beside it grows and shrinks."""
+    """The group `bad` is frozen with a message; gpu-group beside it grows and shrinks."""
     one = shared([bad, rm.gpu_group()])
     control = controller(one.namespace)
     control.wait_for("InvalidRequest", "shared", "bad", *words)
@@ -104,7 +104,7 @@ def test_wrong_types_are_refused_or_named(shared, controller, scenario, namespac
     if os.environ.get("KUBERAY") == "real":
         refuses("tolerations", tolerations)
         return
-    # What our definition keeps as it is gets through.
+    # Our CRD accepts it unchanged.
     bad["spec"]["workerGroupSpecs"][0]["template"]["spec"]["tolerations"] = tolerations
     wrong = scenario(bad, wait=False)
     good = scenario(rm.cluster("good", [rm.gpu_group()]))

@@ -1,7 +1,7 @@
-"""Capacity that does not come: the demand goes to the next group, and back when it came.
+"""Missing capacity: the demand moves to the next group, and back when there is capacity.
 
-Which Pods get no Node is said by the test (an annotation of the kubelet stand-in), and what a node
-autoscaler says of them is an Event that the test writes as the cluster autoscaler does.
+The test chooses the Pods that get no Node (by an annotation of the kubelet stand-in), and writes the
+Events of a node autoscaler for them as the cluster autoscaler does.
 """
 
 import secrets
@@ -182,7 +182,7 @@ def test_failed_pods_move_the_demand_at_once(shared, controller):
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.wait_workers(1, "second")
         assert control.find("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
-        # How many Pods an operator deletes and makes anew meanwhile depends on how quick it is.
+        # The number of Pods that an operator recreates meanwhile depends on its speed.
         created = [event.at for event in one.recorder.of("created") if event.value == "first"]
         wait_until(lambda: one.replicas("first") == 0 and not one.worker_pods("first"), 10, "no Failed Pod is left")
         first_choice_again(one, program, control)

@@ -1,8 +1,8 @@
-"""What Ray asks for becomes workers, and idle workers go again (gpu-facts rows A3 to A6).
+"""Workers are launched for Ray's demand, and idle ones are terminated (gpu-facts rows A3 to A6).
 
 Real Ray under an API server chosen by RAYSCALER_APISERVER; KubeRay's operator and the kubelet are
 stand-ins (the operator's Go module cannot be had: see kuberay_operator.py). The head is shared by
-all tests of the session; its idle timeout is 5 s unless a test says otherwise.
+all tests of the session; its idle timeout is 5 s unless a test sets another one.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Partners that are gone or talk nonsense: nothing is scaled down because of it, the others go on."""
+"""Servers that are down or send nonsense: nothing is scaled down because of it, the others continue."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
 ONE_GPU = '[{"GPU": 1}]'
-# Says nonsense to everybody who connects, and keeps the connection.
+# Sends nonsense to each client, and keeps the connection.
 GARBAGE = """
 import socketserver
 class Handler(socketserver.BaseRequestHandler):
@@ -53,7 +53,7 @@ def test_heads_that_answer_garbage_or_nothing_at_all(scenario, namespace, contro
     control = controller(namespace)
     control.wait_for("DemandUnavailable", f"{namespace}/garbage", seconds=15)
     control.wait_for("DemandUnavailable", f"{namespace}/silent", seconds=15)
-    # The silent one is asked less often, and nobody else has to wait for it.
+    # The silent one is read less often, and no other cluster waits for it.
     line = control.wait_for("scan interval is longer than asked for", f"{namespace}/silent", seconds=30)
     assert "its replies are slow" in line["why"], line
     key = f'rayscaler_scan_interval_seconds{{namespace="{namespace}",raycluster='
@@ -69,7 +69,7 @@ def test_heads_that_answer_garbage_or_nothing_at_all(scenario, namespace, contro
     good.wait_empty()
     assert len(silent.workers()) == 1 and silent.replicas() == 1
     assert bad.workers() == [worker] and bad.replicas() == 1
-    # What does not need Ray goes on here as well.
+    # Work that does not need Ray continues here as well.
     bad.edit_group(minReplicas=2)
     wait_until(lambda: bad.replicas() == 2, 10, "minReplicas to be honoured without Ray")
 
@@ -101,7 +101,7 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     control = controller(namespace)
     one.request(ONE_GPU)
     (worker,) = one.wait_joined(1)
-    # No new head comes: the operator stands still for an invalid spec.
+    # No new head is created: the operator does nothing for an invalid spec.
     one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": "held=by-the-test"}}}})
     head = one.head()["metadata"]["name"]
     since = len(control.lines())
@@ -111,7 +111,7 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     one.request(None)
     hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 3, "nothing is removed unseen")
     assert one.head()["metadata"]["name"] == head
-    # With a new head (a new cluster id) it goes on.
+    # With a new head (a new cluster id) it continues.
     one.recorder.excuse(worker)
     one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": None}}}})
     wait_until(lambda: (one.head() or {"metadata": {"name": head}})["metadata"]["name"] != head, 20, "a new head Pod")

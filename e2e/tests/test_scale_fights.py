@@ -1,4 +1,4 @@
-"""Somebody who sets replicas back."""
+"""Another writer that reverts replicas."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""A head whose Ray starts anew in its Pod, and a raylet that died in a Pod that runs on."""
+"""A head whose Ray restarts in its Pod, and a raylet that died in a Pod that still runs."""
 
 import os
 import signal

@@ -79,7 +79,7 @@ def test_a9_a_node_selector_ties_a_group_to_a_model(shared, controller, gpu_node
 
 # ---- one cluster with a group for each row ----
 
-# One for each row. What the demand of a row asks for is in no other group.
+# One for each row. No other group has the resources of a row's demand.
 GROUPS = [
     group("typical", {"cpu": "3", "memory": "50Gi", "nvidia.com/gpu": "1"}),
     rm.group("logical", params={"num-gpus": "8"}),
@@ -245,7 +245,7 @@ def test_b2_what_fits_by_the_sum_and_stays_pending_gets_a_new_worker(cluster, pr
     program.call("release", name="half-1")
     program.call("release", name="half-3")
     wait_until(lambda: used(cluster, busy) == 1, 20, "half of each GPU to be free")
-    # Ray asks for a place anew for a placement group only; what a raylet has queued stays there.
+    # Ray schedules again for a placement group only; tasks queued at a raylet stay there.
     program.call("group", name="part", strategy="PACK", bundles=[{"GPU": 0.6, "pair": 1}])
     hold(lambda: cluster.replicas("pair") == 1, 1, "by the numbers it fits")
     program.call("ready", READY, name="part")

@@ -1,7 +1,7 @@
 """From zero and back (B4, D5): what the template promises against what the raylet of its worker reports.
 
 This machine has no GPU, so no raylet finds a GPU model by itself. RAY_OVERRIDE_RESOURCES, which Ray reads
-in the container, stands for what it finds, and for what it fails to.
+in the container, replaces the detected values, and those that it fails to detect.
 """
 
 import json
@@ -41,7 +41,7 @@ def total(one, pod):
 
 
 def test_a_worker_that_lacks_what_its_template_promises_stops_launches(shared, controller):
-    """Also after it is gone and the controller has been killed; an edited template starts afresh."""
+    """Also after it ended and the controller was killed; an edited template starts afresh."""
     one = shared([rm.gpu_group(env=overriding(GPU=0))], idle_seconds=2)
     control = controller(one.namespace)
     with one.program() as program:
@@ -65,7 +65,7 @@ def test_a_worker_that_lacks_what_its_template_promises_stops_launches(shared, c
 
 
 def test_b4_a_model_by_node_selector_starts_from_zero(shared, controller):
-    """The raylet reports the type of the device (it is told to): the group was started for it from zero."""
+    """The raylet reports the type of the device (set by the test): the group was started for it from zero."""
     one = shared([rm.gpu_group("plain"), on_t4(env=overriding(**{T4: 1}))])
     controller(one.namespace)
     with one.program() as program:
@@ -77,7 +77,7 @@ def test_b4_a_model_by_node_selector_starts_from_zero(shared, controller):
 
 def test_b4_a_worker_without_the_model_vetoes_it(shared, controller):
     """The same group on this machine: its raylet finds no device, so no further worker is started for it;
-    when the group declares the type, it is what `ray start` is told."""
+    when the group declares the type, `ray start` gets it."""
     one = shared([on_t4(maxReplicas=4)])
     control = controller(one.namespace)
     with one.program() as program:

@@ -94,7 +94,7 @@ def test_a_node_that_ends(shared, controller, api_server):
             control.wait_for("ScaleUpReplacement", f"Node {node} is about to go", taint["key"], seconds=20)
         finally:
             nodes.delete(node)
-        # It was a false alarm: the busy worker goes on.
+        # It was a false alarm: the busy worker is kept.
         hold(lambda: old in one.workers() and len(one.workers()) <= 2, 2, "no third worker")
         assert program.call("alive", name="busy") == [old]
         program.end()

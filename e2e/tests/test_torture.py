@@ -1,10 +1,10 @@
-"""A sample of `make torture` (all of it: docs/internals/reliability.md), and what torture counts and prints."""
+"""A sample of `make torture` (all of it: docs/internals/reliability.md), and the counts and the output of torture."""
 
 from rayscaler_e2e import torture
 from rayscaler_e2e.torture import Cell, Result, Slot
 
-# A drain that does not arrive, a worker that is named while nobody hears of it, and a GCS that tells of a
-# time when nobody worked.
+# A drain that does not arrive, a patch with a worker whose answer is lost, and a GCS with a reply from a
+# time without work.
 SAMPLE = (
     Cell("DrainNode", "down", "reset-before", 1),
     Cell("PATCH rayclusters workersToDelete", "down", "reset-after", 1),

@@ -38,7 +38,7 @@ class Answer:
     body: Any = None
     watch: Optional[Watch] = None
     as_table: Optional[Callable[[Any, bool], Any]] = None  # for the events of the watch
-    content_type: str = ""  # of a body that is bytes: somebody else's answer
+    content_type: str = ""  # of a body that is bytes: the answer of another server
     user: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Who is asking: client certificate, static token, service-account token, or nobody."""
+"""The user of a request: by client certificate, static token or service-account token, or none."""
 
 import base64
 import csv

@@ -1,4 +1,4 @@
-"""What clients ask before anything else: versions, groups, resources, health."""
+"""Discovery, the first requests of clients: versions, groups, resources, health."""
 
 from typing import Any, Dict, List, Optional
 

@@ -129,7 +129,7 @@ def invalid(resource: Any, name: str, errors: List[FieldError]) -> StatusError:
 
 
 def patched_undecodable(why: str) -> StatusError:
-    """What a patch made cannot be read as an object of its kind."""
+    """The result of a patch cannot be read as an object of its kind."""
     text = f"Invalid value: (the patched object): {why}"
     cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
     return StatusError(422, f' "" is invalid: patch: {text}', details={"causes": [cause]})

@@ -1,6 +1,6 @@
-"""What is particular to a kind: which fields it has, what the server fills in and refuses.
+"""The rules of each kind: its fields, the values that the server fills in, and refused values.
 
-``Kind`` is the base; ``registry`` says which kind has which rules. Pods have a file of their own.
+``Kind`` is the base; ``registry`` has the rules of each kind. Pods have a file of their own.
 """
 
 import base64

@@ -103,7 +103,7 @@ def _unmarshal(kind: str, path: str, value: Any, wanted: str) -> Exception:
 
 
 def prepare_create(metadata: Object, namespaced: bool, namespace: str) -> None:
-    """What the server sets on a new object."""
+    """The metadata that the server sets on a new object."""
     for key in (*SET_BY_SERVER, "resourceVersion", "selfLink"):
         metadata.pop(key, None)
     if not metadata.get("name") and metadata.get("generateName"):

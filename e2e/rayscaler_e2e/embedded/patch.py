@@ -113,7 +113,7 @@ def _missing_path(kind: str, path: str) -> str:
 
 def _find(document: Any, path: str) -> Tuple[Any, str]:
     """The container that ``path`` points into, and the key there; (None, "") when a part is
-    missing or is no container."""
+    missing or is not a container."""
     parts = path.split("/")
     if len(parts) < 2:
         return None, ""

@@ -295,7 +295,7 @@ def _validate_states(status: Object, old: Object) -> List[FieldError]:
 
 
 def _complete_status(status: Object) -> None:
-    """Members that are there even when nobody set them, and podIP and podIPs as one value."""
+    """Members that are present even when no client set them, and podIP and podIPs as one value."""
     for condition in status.get("conditions") or []:
         _fill(condition, lastProbeTime=None, lastTransitionTime=None)
     for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):

@@ -1,4 +1,4 @@
-"""The subresource `proxy` of a Pod: the request goes on to a port of its podIP and the answer comes back.
+"""The subresource `proxy` of a Pod: forwards the request to a port of its podIP and returns the answer.
 
 kube-apiserver refuses loopback addresses here; all Pods of the bench live on them, so this one does not.
 """

@@ -18,7 +18,7 @@ class User:
 
 @dataclass
 class Attributes:
-    """What is asked for. Without ``resource`` it is a path such as /version."""
+    """The requested access. Without ``resource`` it is a path such as /version."""
 
     verb: str
     path: str = ""

@@ -206,7 +206,7 @@ class Verbs:
     # -- deleting -------------------------------------------------------------------------------
 
     def delete(self, resource: Resource, key: Key, options: Object, params: Params) -> Object:
-        """The object, or the Status that kube-apiserver sends for what is gone at once."""
+        """The object, or the Status that kube-apiserver sends for one that is deleted at once."""
         with self._store.lock:
             old = self._store.get(resource.id, key)
             if old is None:
@@ -378,7 +378,7 @@ class Verbs:
             self._registry.define(definition)
 
     def create_initial(self, objects: List[Object]) -> None:
-        """What a server has from the start, unless a journal brought it back."""
+        """The objects of a server from the start, unless a journal restored them."""
         namespaces = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             for name in NAMESPACES_FROM_THE_START

@@ -13,12 +13,12 @@ Event = Tuple[str, Dict[str, Any]]
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0  # before the end of the watch
-HEARTBEAT_SECONDS = 0.5  # how often a silent watch looks whether its client is gone
+HEARTBEAT_SECONDS = 0.5  # how often a silent watch checks that its client is still connected
 
 
 class Watch:
     """Events for one client; iterate it in the client's thread. An empty event (None) is a chance
-    to notice that the client has gone."""
+    to notice that the client has disconnected."""
 
     def __init__(self, store: Store, resource: Resource, namespace: str, match: Match, params: Dict[str, str]):
         self._store = store
@@ -81,8 +81,8 @@ class Watch:
             return changes, max(version, self._store.version), None
 
     def _event(self, change: Change) -> Optional[Event]:
-        """What this watch sees of a change: entering and leaving the selection are ADDED and
-        DELETED; what leaves is shown as it was last selected, at the version of the change."""
+        """The event of this watch for a change: entering and leaving the selection are ADDED and
+        DELETED; a leaving object is shown as it was last selected, at the version of the change."""
         old_in = change.old is not None and self._selects(change.old)
         new_in = change.new is not None and self._selects(change.new)
         if new_in:

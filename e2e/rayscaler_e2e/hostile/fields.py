@@ -209,7 +209,7 @@ def documented() -> Results:
 
 
 def differences(results: Results) -> List[str]:
-    """What the document says otherwise."""
+    """The results that differ from the document."""
     expected = documented()
     return [
         f"{' '.join(key)}: {result}, not {expected.get(key, 'in the document')}"

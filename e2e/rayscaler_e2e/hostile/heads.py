@@ -193,7 +193,7 @@ def _early_hints(stream: int) -> Frame:
     return Frame(HEADERS, END_HEADERS, stream, hpack.encode([(b":status", b"103")]))
 
 
-# What each kind of head does, by the name of its head Pod.
+# The behaviour of each kind of head, by the name of its head Pod.
 KINDS: Dict[str, Callable[[str], Head]] = {
     "shapes-300k": lambda pod: Head(replies.shapes_300k(pod)),
     "nodes-1m": lambda pod: Head(replies.nodes_1m(pod)),
