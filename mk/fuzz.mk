@@ -1,6 +1,6 @@
 # libFuzzer: src/test/fuzz/<group>_<name>_fuzz.c is one program, built by clang with ASan and UBSan and
-# linked with the archives of its group and of what that uses. It starts from the files below and from
-# src/test/fuzz/corpus/NAME, where it is there. What was found to be worth keeping stays in $(FUZZ_CORPUS).
+# linked with the archives of its group and of the layers that it uses. It starts from the files below and
+# from src/test/fuzz/corpus/NAME, where that exists. New inputs of interest are kept in $(FUZZ_CORPUS).
 
 FUZZ_SECONDS ?= 10
 FUZZ_CORPUS ?= $(BUILD)/fuzz/corpus

@@ -1,6 +1,6 @@
 # The image, manifests, and documents that are made from the source.
 
-# What is in the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
+# The content of the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
 # stage, `make rootfs` on this machine without a container engine.
 IMAGE ?= rayscaler:$(VERSION)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
@@ -30,7 +30,7 @@ docs/REASONS.md docs/METRICS.md:
 docs/internals/rules.md: $(BUILD)/tools/codec_golden src/test/golden/subjects.txt $(wildcard src/test/golden/*.yaml)
 	$< --rules > $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@
-# Only the part behind a line.
+# Only the part after a line.
 docs/LINT.md: $(BUILD)/tools/core_lint_rules
 docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields
 docs/LINT.md docs/internals/hostile-objects.md:

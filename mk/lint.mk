@@ -8,7 +8,7 @@ VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec 
 	openssl/:codec,net,kube protobuf-c/:gcs .pb-c.h:gcs cmocka.h:test
 
 # Base and core do no I/O and read no clock: their headers of the C library, and the functions that
-# their archives may call. What is missing here has to be pure before it is added.
+# their archives may call. Only pure functions may be added.
 PURE_LAYERS := $(filter base core core/%,$(LAYERS))
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
@@ -18,7 +18,7 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 	__divti3 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
-# Functions that only tests call from another file: what they look at, and parsers and rules by themselves.
+# Functions that only tests call from another file: state that they check, and single parsers and rules.
 FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_client_check_alive \
 	gcs_client_kv_get gcs_state_decode grpc_reader_is_empty h2_session_state_name identity_is_foreign \
 	kube_informer_counters kube_informer_state kube_lease_held leader_identity lint_limits linted_runs \
@@ -80,7 +80,7 @@ lint-scripts:
 		'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
 	@echo 'ok      $@'
 
-# varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is taken back, one that
+# varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is cleared again, one that
 # moves within an array, and take the member of a designator for a variable of that name.
 lint-cppcheck: $(BUILD)/lint/cppcheck.ok
 	@echo 'ok      $@'
@@ -93,7 +93,7 @@ $(BUILD)/lint/cppcheck.ok: $(filter-out src/test/%,$(LINT_C))
 		$^
 	@touch $@
 
-# Slow, so only for what changed: the object carries the dependencies.
+# Slow, so only for changed files: the object has the dependencies.
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
 lint-tidy: $(LINT_NAMES:%=$(BUILD)/lint/tidy/%.ok) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok) \
 		$(SUPPORT:%=$(BUILD)/lint/tidy/%.ok)

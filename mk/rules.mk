@@ -6,8 +6,8 @@
 # $(call group_of,layers)
 group_of = $(sort $(foreach l,$(1),$(firstword $(subst /, ,$(l)))))
 reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
-# CLOSURE_<layer>: it and what it uses, directly or not. LINKS_<group>: what a program of the group links,
-# highest first (an archive needs those after it).
+# CLOSURE_<layer>: it and the layers that it uses, directly or not. LINKS_<group>: the archives of a program
+# of the group, highest first (an archive needs those after it).
 $(foreach l,$(LAYERS),$(eval CLOSURE_$(l) := $(sort $(l) $(foreach u,$(USES_$(l)),$(CLOSURE_$(u))))))
 $(foreach g,$(GROUPS),$(eval LINKS_$(g) := $(filter \
 	$(foreach l,$(filter $(g) $(g)/%,$(LAYERS)),$(CLOSURE_$(l))),$(call reverse,$(LAYERS)))))
@@ -43,7 +43,7 @@ LANGUAGE := -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen
 HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 FOR_SANITIZERS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE
-# gcc sees uninitialized variables that are not there in what the sanitizers add.
+# gcc reports uninitialized variables in the code that the sanitizers add, falsely.
 NO_MAYBE := $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
 FUZZ_CC ?= clang
 
@@ -99,7 +99,7 @@ GEN_NAMES_gcs := $(GEN_C:$(BUILD)/gen/%.c=gen/%)
 # $(call objects,variant,layer)
 objects = $(patsubst %,$(DIR_$(1))/obj/%.o,$(NAMES_$(2)) $(GEN_NAMES_$(2)))
 OBJECTS_cli := $(call objects,release,cli)
-# $(call archive,variant,layer); $(call archives,variant,group): what a program of the group links, in order
+# $(call archive,variant,layer); $(call archives,variant,group): the archives of a program of the group, in order
 archive = $(DIR_$(1))/lib$(subst /,_,$(2)).a
 archives = $(foreach l,$(LINKS_$(2)),$(call archive,$(1),$(l)))
 libraries = $(call vendor_flags,--libs,$(call vendor_of,$(LINKS_$(1)))) -lm
@@ -127,7 +127,7 @@ $(DIR_$(1))/obj/%.o: src/%.c $(FLAGS_FILE) | $(GEN_H)
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
 
-# An archive is made from nothing, so that an object of a deleted source does not stay in it; without
+# An archive is made from scratch, so that an object of a deleted source does not stay in it; without
 # sources it is an empty archive.
 define pack
 @mkdir -p $(@D)

@@ -38,14 +38,14 @@ beside-programs: $(BUILD)/rayscaler tools $(BUILD)/tools/laws $(BUILD)/test/code
 
 # ---- unit tests ---------------------------------------------------------------------------
 # src/test/<group>/<group>_<module>_test.c is one program, built with sanitizers and linked with the
-# archives of its group and of what that uses, and with nothing else but cmocka and libm.
+# archives of its group and of the layers that it uses, and with nothing else but cmocka and libm.
 
 TEST_PATHS := $(sort $(foreach g,$(GROUPS),$(patsubst src/test/%.c,%,$(wildcard src/test/$(g)/*_test.c))))
 TESTS := $(notdir $(TEST_PATHS))
 TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
 
-# Code that tests and their tools share, src/test/support/*.c: an archive, from which a program takes only
-# what it uses.
+# Code that tests and their tools share, src/test/support/*.c: an archive, from which a program links only
+# the objects that it uses.
 SUPPORT := $(patsubst src/%.c,%,$(wildcard src/test/support/*.c))
 support = $(DIR_$(1))/libtest_support.a
 define support_rules
@@ -77,7 +77,7 @@ $(foreach t,$(TESTS),$(eval $(call test_rules,$(call name_group,$(t)),$(t))))
 unit: $(TEST_PROGRAMS)
 	@src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS)
 unit-programs: $(TEST_PROGRAMS)
-# What does not compile is a failed test; the others run.
+# A program that does not compile is a failed test; the others run.
 test-unit:
 	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
 		src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS) || status=1; exit $$status
@@ -180,8 +180,8 @@ test-conformance: PROBLEMS = 2000
 test-conformance: RAYCLUSTERS = 500
 test-conformance: $(CONFORMANCE_PROGRAMS)
 	@$(CONFORMANCE) $(RESULTS)/conformance.count
-# What bench-schedule-ray compares, at sizes that take a second: that both answer the same. And that
-# bench-decide still runs.
+# The comparison of bench-schedule-ray at sizes that take a second: both must give the same answers. And
+# bench-decide must run.
 test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_bench
 	@mkdir -p $(RESULTS)
 	@$(PYTHON) e2e/conformance/bench_ray.py --check \
@@ -220,8 +220,8 @@ test-tsan:
 ##   what it runs
 ## coverage: clang-unit, the laws, and which branches of core they took (COVERAGE_PERCENT);
 ##   clang-coverage: on what clang-unit left
-# With counters: with the laws of COVERAGE_LAWS random snapshots they say which branches were taken. What
-# counts is said in src/test/coverage.py.
+# With counters: with the laws of COVERAGE_LAWS random snapshots they show which branches were taken.
+# src/test/coverage.py defines the branches that count.
 CLANG_BUILD ?= $(BUILD)/clang
 COVERAGE_PERCENT ?= 95
 COVERAGE_LAWS ?= 10000
@@ -237,10 +237,10 @@ clang-unit: clang-programs
 	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
 	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_BUILD)/test-results \
 		$(TESTS:%=$(CLANG_BUILD)/test/%)
-# What links core and runs here.
+# Programs that link core and run here.
 COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
 	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
-# Behind clang-unit or by itself, on what that left.
+# After clang-unit or by itself, on the counters that it left.
 clang-coverage:
 	@mkdir -p $(CLANG_BUILD)/laws
 	@$(COVERAGE_ENVIRONMENT) $(CLANG_BUILD)/tools/laws --jobs $(JOBS) --out $(CLANG_BUILD)/laws \
@@ -265,7 +265,7 @@ test-clang:
 
 # ---- valgrind and confinement -------------------------------------------------------------
 # src/test/run_commands.sh, run_controller.sh. With real Ray: e2e/tests/test_hardened.py and valgrind-e2e.
-# Any other test of e2e runs so with RAYSCALER=src/test/under_valgrind.sh and what that script reads.
+# Any other test of e2e runs so with RAYSCALER=src/test/under_valgrind.sh and the variables of that script.
 
 ## valgrind: commands and controller under valgrind; valgrind-e2e: with real Ray
 ## confined: the same confined to their system calls (src/test/tools/net_confine.c), writing no file

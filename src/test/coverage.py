@@ -1,15 +1,15 @@
-"""Branch coverage of one layer, from what `llvm-cov export` prints.
+"""Branch coverage of one layer, from the output of `llvm-cov export`.
 
   coverage.py LAYER_DIR PERCENT EXPORT.json
 
-What counts: each outcome, true and false, of each condition that is written in the C files of the
-layer; the operands of && and || count one by one, and so does each case of a switch. What does not:
+Counted: each outcome, true and false, of each condition that is written in the C files of the
+layer; the operands of && and || count one by one, and so does each case of a switch. Not counted:
 
 * CHECK: its failing outcome cannot happen (base/check.h), so all conditions on its lines are left out;
 * the way past all cases of a switch without default: the compiler refuses an enum value without case;
-* what stands in a macro of another layer.
+* conditions in a macro of another layer.
 
-Prints the files with what was never taken, then the sum. Exit status 1 below PERCENT.
+Prints the files with the branches that were never taken, then the sum. Exit status 1 below PERCENT.
 """
 
 import json

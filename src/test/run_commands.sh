@@ -2,8 +2,8 @@
 # Commands of the program, run by another program:  run_commands.sh STAGE RUNNER PROGRAM DIR COUNT_FILE
 #
 # RUNNER is under_valgrind.sh or under_confinement.sh: plan for each example snapshot, lint of each lint case
-# and example, devices, and inputs that are refused. Each must end with its usual exit status; what the
-# runner finds makes it another one. DIR gets what each printed. COUNT_FILE: "STAGE passed failed skipped".
+# and example, devices, and inputs that are refused. Each must end with its usual exit status; a
+# finding of the runner changes it. DIR gets their output. COUNT_FILE: "STAGE passed failed skipped".
 set -u
 stage=$1
 runner=$2
@@ -51,7 +51,7 @@ run devices-json 0 devices -o json
 run version 0 version
 run help 0 --help
 run run-usage 2 run --no-such-flag
-# Nobody listens there.
+# No server listens there.
 cat >"$directory/kubeconfig" <<'END'
 current-context: none
 clusters: [{name: none, cluster: {server: "https://127.0.0.1:9"}}]

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Runs unit test programs and counts what cmocka says:  run_unit.sh RESULTS_DIR PROGRAM...
+# Runs unit test programs and counts the results of cmocka:  run_unit.sh RESULTS_DIR PROGRAM...
 # A test counts as passed only by its own OK line. Announced tests without a result (a crash, a
 # sanitizer report, a time-out) count as failed, and so does a program that announces none or
-# ends with a status other than its output says. Writes RESULTS_DIR/unit.count:
+# ends with a status that contradicts its output. Writes RESULTS_DIR/unit.count:
 # "unit passed failed skipped". Exit status 1 when anything failed.
 set -u
 results=$1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Words that do not belong into the sources. Comments and strings are taken away first where
+# Words that do not belong into the sources. Comments and strings are removed first where
 # functions are looked for.  banned.sh 'function names' FILE...
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A function or a variable that no other file of the program uses is static, or is on the list of those
-# for tests. What is missing on either side is an error.
+# for tests. A name missing on either side is an error.
 set -euo pipefail
 
 for_tests=$1

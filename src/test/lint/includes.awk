@@ -1,4 +1,4 @@
-# Who may include what. Prints a line per offence; exit status 1 when there is one.
+# The permitted includes. Prints a line per offence; exit status 1 when there is one.
 #
 #   awk -v layers="core/nodes:core/nodes,core/model,base ..." -v groups="core:core,core/nodes,..." \
 #       -v vendors="curl/:net ..." -v pure="base,core" \
@@ -8,7 +8,7 @@
 # groups:  the first name of folders and the layers that its tests link
 # vendors: the start of a library's header name and the groups that may include it
 # pure:    layers that may include only pure_headers of the C library
-# A test is src/test/<group>/<group>_<module>_test.c and may include the headers of what it links, and
+# A test is src/test/<group>/<group>_<module>_test.c and may include headers of the layers that it links, and
 # headers of src/test; so may src/test/support/<group>_<name>.h.
 
 BEGIN {
@@ -55,7 +55,7 @@ FNR == 1 {
 		group = group_of(layer)
 		allowed = may_use[layer]
 	}
-	# Other helpers and tools of the tests stand outside of the layers.
+	# Other helpers and tools of the tests are outside of the layers.
 	is_known = (allowed != "")
 }
 

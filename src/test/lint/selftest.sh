@@ -42,7 +42,7 @@ clean() {
 	fi
 }
 
-# sees TARGET FILE PATTERN TEXT...: with FILE of that text, the target fails and says PATTERN.
+# sees TARGET FILE PATTERN TEXT...: with FILE of that text, the target fails and its output has PATTERN.
 sees() {
 	local target=$1 file=$2 pattern=$3
 	shift 3

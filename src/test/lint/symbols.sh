@@ -1,5 +1,5 @@
 #!/bin/bash
-# The archives of the pure layers may call each other and what is listed, nothing else: no I/O, no
+# The archives of the pure layers may call each other and the listed functions, nothing else: no I/O, no
 # clock, no random numbers.  symbols.sh 'allowed names' ARCHIVE...
 set -euo pipefail
 
