@@ -216,6 +216,8 @@ static void test_other_resources(void **state)
 	arena_done(&s.arena);
 }
 
+/* 1 to 30 Nodes of four kinds and up to 59 Pods on them; one in eight Pods waits without a Node,
+ * one in five of the others has failed. */
 static void random_scene(struct node_scene *s, uint64_t *seed)
 {
 	static const char *const kinds[] = { "cpu=8 pods=9", "cpu=8 pods=9 nvidia.com/gpu=4",

@@ -331,6 +331,9 @@ static void try_alone(const struct hostile_kind *kind, struct hostile_field *fie
 	free(text);
 }
 
+/* Records the callbacks for two valid neighbours first. Then each hostile value of each field is
+ * listed and watched between the neighbours, whose callbacks must stay the same. A kind without an
+ * informer is decoded alone. */
 static void try_kind(struct hostile_kind *kind)
 {
 	AUTO(buf_done) struct buf expected;

@@ -333,6 +333,8 @@ static bool check_gang(const struct cJSON *snapshot, const struct cJSON *plan,
 	return true;
 }
 
+/* Equal placement groups are counted together, because the plan does not tell them apart: as many
+ * must be placed or reported as were received. */
 static void check_gangs(const struct cJSON *snapshot, const struct cJSON *plan,
 			struct laws_verdict *verdict)
 {

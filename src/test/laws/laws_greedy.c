@@ -277,6 +277,9 @@ static void add_minimum(struct greedy *g)
 	}
 }
 
+/* Ray's sequence: the given nodes and those of minReplicas, then the constraints against the total
+ * resources of all nodes, and then, against their available resources, the gangs and the demand.
+ * Returns the number of launched nodes; -1: the problem is too large for the fixed arrays. */
 int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties)
 {
 	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };

@@ -139,6 +139,9 @@ static bool take_parts(struct place *node, const struct unit *unit)
 	return true;
 }
 
+/* Places the unit on the node if everything allows it: a node that is not registered for units that
+ * need a new one, label selectors, anti-affinity, the sum of each resource, and the layout of GPU
+ * parts. All checks run on a copy, so that a refused unit leaves the node unchanged. */
 static bool place(const struct greedy *g, struct place *node, const struct unit *unit)
 {
 	struct place after = *node;
@@ -174,6 +177,9 @@ struct score {
 	double at[8];
 };
 
+/* Ray's utilization score of a filled node, compared from the first member on: label preference, no
+ * waste of an accelerator, number of requested resources, the least and then the mean of total *
+ * used^3 over all resources, and the history of the type's launches. */
 static struct score score_of(const struct greedy *g, const struct place *node)
 {
 	const struct schedule_type *type =
@@ -269,6 +275,9 @@ static bool may_launch(const struct greedy *g, size_t type)
 		(int64_t)g->node_count + t->hosts <= g->problem->max_nodes);
 }
 
+/* Each type that may be launched is filled as an empty node and scored; that node is dropped again,
+ * and the best type is launched with all hosts of a replica. The units are placed on its first
+ * host. */
 bool laws_greedy_launch_one(struct greedy *g, struct unit *units, size_t count)
 {
 	size_t before = g->node_count, best = SCHEDULE_NO_INDEX;

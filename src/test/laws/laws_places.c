@@ -58,6 +58,8 @@ bool laws_labels_hold(const struct cJSON *request, const struct cJSON *node,
 
 /* ---- received demand ---- */
 
+/* The request-resources annotation in the form of Ray's demand: equal bundles are one entry with a
+ * count. NULL: there is none. The caller deletes the list. */
 struct cJSON *laws_annotation(const struct cJSON *snapshot)
 {
 	const char *text = tree_text(TREE_AT(snapshot, "rayCluster", "metadata", "annotations"),

@@ -135,6 +135,8 @@ static struct cJSON *find(const struct fault *fault, uint64_t *ret_seed,
 	return NULL;
 }
 
+/* Finds a seed whose plan shows the fault to its law, shrinks that snapshot and saves it. True when
+ * the law saw the fault, the snapshot is small and the file was written. */
 static bool try_fault(const struct fault *fault, const char *directory)
 {
 	struct laws_verdict verdict = { .law = NULL };

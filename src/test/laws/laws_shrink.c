@@ -100,6 +100,10 @@ static bool breaks_still(const struct cJSON *snapshot, uint64_t seed, struct law
 	return true;
 }
 
+/* Tries all single changes of the tree by their number, in its order. A change after which the same
+ * law breaks is kept, and the same number is tried on the smaller tree; otherwise the next number
+ * is tried. Passes over the tree repeat until one keeps nothing, or TRIES_MAX changes were
+ * tried. */
 struct cJSON *laws_shrink(struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
 {
 	bool smaller = true;

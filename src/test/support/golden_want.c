@@ -54,6 +54,10 @@ static const char *shown(const struct cJSON *value, struct arena *arena)
 	return copy;
 }
 
+/* The first difference between the wanted members and the plan, NULL: none. An object is compared
+ * by the members that it has, an array of the same length element by element; an object against an
+ * array finds its elements by name (counterpart). null means that the member is missing. Other
+ * values are compared whole. */
 static const char *differ(const struct cJSON *want, const struct cJSON *got, const char *name,
 			  const char *path, struct arena *arena)
 {

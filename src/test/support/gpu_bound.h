@@ -99,6 +99,9 @@ static inline void add_bin(struct bound *bound, size_t type, const struct resour
 	bound->left.gpu += bin->left.gpu;
 }
 
+/* Collects the demand that Ray's packing served (a STRICT_PACK gang as one item, the bundles of a
+ * STRICT_SPREAD gang as items that exclude each other), the given nodes as bins, and the launches
+ * that are left of each type. */
 static inline void bound_start(struct bound *bound, const struct schedule_problem *problem,
 			       const struct schedule_result *ray)
 {
@@ -245,6 +248,9 @@ static inline enum answer try_gpus(struct bound *bound, size_t type, int64_t gpu
 	return best;
 }
 
+/* Counts whole GPUs up from the sum that is missing on the given nodes, until a launch of that many
+ * GPUs is possible or cannot be ruled out within the steps. *ret_exact: the result can be
+ * reached. */
 static inline int64_t lower_bound(struct bound *bound, int64_t most, bool *ret_exact)
 {
 	int64_t gpus = bound->need.gpu - bound->left.gpu;

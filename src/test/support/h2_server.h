@@ -187,6 +187,8 @@ __attribute__((unused)) static ssize_t h2_server_on_body(nghttp2_session *sessio
 	return (ssize_t)size;
 }
 
+/* Sends headers, body and trailers of the answer, or the headers with the status alone
+ * (trailers_only). h2_server_on_body sends the body in pieces and adds the trailers. */
 __attribute__((unused)) static void h2_stream_answer(struct h2_stream *stream,
 						     const struct h2_answer *answer)
 {

@@ -2,9 +2,9 @@
  * tenant may write.
  *
  * The fields are not listed anywhere: a complete sample of each kind
- * (src/test/data/objects/KIND.yaml, KIND.other.yaml, KIND.old.yaml) is decoded, and the members that
- * the decoder looks up in its tree are recorded. A field that a decoder asks for and no sample has
- * fails hostile_missing, so that a new field needs one line of a sample.
+ * (src/test/data/objects/KIND.yaml, KIND.other.yaml, KIND.old.yaml) is decoded, and the members
+ * that the decoder looks up in its tree are recorded. A field that a decoder asks for and no sample
+ * has fails hostile_missing, so that a new field needs one line of a sample.
  *
  * The header defines cJSON_GetObjectItemCaseSensitive in place of the library's: codec/text/json
  * finds a member with it. So only one source file of a program may include it. Header only. */

@@ -142,6 +142,9 @@ static bool launches_again(struct random_problem *world, const struct schedule_r
 	return again;
 }
 
+/* Packs the problem of the seed with both packings, and adds to the sums: GPUs, served demand and
+ * CPU time of each, the lower bound, the gap of each to it, and whether the next decision launches
+ * again. */
 static void solve(uint64_t seed, struct sums *sums)
 {
 	static struct random_problem world;

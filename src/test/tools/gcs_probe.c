@@ -4,8 +4,8 @@
  *   gcs_probe [options] HOST PORT COMMAND [ARGUMENT...]
  *
  * Options: --token TOKEN, --from-environment (token and TLS as the sidecar reads them),
- * --timeout-ms N (2000), --repeat N (1), --interval-ms N (200), --clients N (1, each with a connection
- * of its own), --ceiling-bytes N.
+ * --timeout-ms N (2000), --repeat N (1), --interval-ms N (200), --clients N (1, each with a
+ * connection of its own), --ceiling-bytes N.
  * Exit status: 0 when the last call of all succeeded, 1 when it failed, 2 for wrong usage. */
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * (src/test/support/hostile_fields.h).
  *   kube_hostile_fields                  the generated part of docs/internals/hostile-objects.md
  *   kube_hostile_fields cases NAMESPACE PART PARTS
- *       every PARTS-th value of each field, a line each, separated by tabs: kind, apiVersion, field,
- *       value, name, the object, and a merge patch of its status when the field is in there
+ *       every PARTS-th value of each field, a line each, separated by tabs: kind, apiVersion,
+ *       field, value, name, the object, and a merge patch of its status when the field is in there
  *   kube_hostile_fields list KIND        reads a LIST reply; a line for each item: name, result
  *   kube_hostile_fields table            reads lines: kind, field, value, result; prints the same
  *                                        tables of them

@@ -2,8 +2,8 @@
  *
  *   net_confine PROGRAM [ARGUMENT...]
  *
- * Exit status 2: wrong usage, or no such filter on this machine; 159, as a shell reports it, when the
- * program made another call. */
+ * Exit status 2: wrong usage, or no such filter on this machine; 159, as a shell reports it, when
+ * the program made another call. */
 #include "test/support/confine.h"
 
 #include <errno.h>
