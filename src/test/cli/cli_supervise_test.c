@@ -177,7 +177,7 @@ static void test_a_worker_that_is_killed_comes_back(void **state)
 
 static void test_whatever_ends_a_worker_unasked_it_comes_back(void **state)
 {
-	/* 0: SIGTERM to the worker alone. 2: a file that could not be read when it came back. */
+	/* 0: SIGTERM to the worker alone. 2: a file that could not be read after the restart. */
 	struct stage *stage = STAGE(0, 2, 1);
 	int runs, lines;
 

@@ -37,7 +37,7 @@ static void add_group(struct buf *buf, int i)
 			 i > 0 ? ", " : "", i, 8 + i, 1 + i % 8);
 }
 
-/* A cluster whose packing takes some thousand steps. */
+/* A cluster with a packing of some thousand steps. */
 static void write_snapshot(struct buf *buf, const char *packing)
 {
 	(void)buf_printf(

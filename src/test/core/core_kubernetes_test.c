@@ -16,7 +16,7 @@ static void test_condition_find(void **state)
 	assert_null(condition_find(NULL, 0, "Ready"));
 }
 
-/* KubeRay: container 0 of the spec is Ray's; statuses come in any order. */
+/* KubeRay: container 0 of the spec is Ray's; statuses have any order. */
 static void test_ray_container_is_the_first_of_the_spec(void **state)
 {
 	const struct container containers[] = { { .name = "ray-worker" }, { .name = "sidecar" } };

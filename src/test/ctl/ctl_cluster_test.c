@@ -142,7 +142,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Something changes all the time: it makes no patch come sooner. */
+/* Something changes all the time: no patch is sent sooner for it. */
 static bool has_patched(void *context)
 {
 	cluster_wake(cluster);
@@ -164,7 +164,7 @@ static void test_retry_after_is_obeyed(void **state)
 	assert_true(api.at_ms[1] - api.at_ms[0] >= REST_S * 1000 - ROUNDING_MS);
 }
 
-/* 0.5 s, 1 s, 2 s, each less up to a half: the fourth patch comes after 1.75 s at the earliest. */
+/* 0.5 s, 1 s, 2 s, each less up to a half: the fourth patch is sent after 1.75 s or later. */
 static void test_a_server_that_fails_is_asked_less_often(void **state)
 {
 	(void)state;

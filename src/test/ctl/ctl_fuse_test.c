@@ -117,7 +117,7 @@ static const char *ceiling(size_t i)
 	return budget.ceiling;
 }
 
-/* The ceilings allow a patch to so many replicas. */
+/* The quotas allow a patch to so many replicas. */
 static bool fits(size_t i, int64_t replicas)
 {
 	const struct fuse_objects objects = { .cluster = &world.clusters[i] };

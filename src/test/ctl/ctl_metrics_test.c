@@ -1,4 +1,4 @@
-/* ctl/report/metrics and ctl/report/metrics_text: the exposition, its escaping and its ceilings. */
+/* ctl/report/metrics and ctl/report/metrics_text: the exposition, its escaping and its limits. */
 #include "ctl/report/metrics.h"
 
 #include <stdio.h>

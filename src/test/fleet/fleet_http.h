@@ -123,7 +123,7 @@ static void http_close(struct http_peer *peer)
 	uv_close((uv_handle_t *)&peer->tcp, http_on_closed);
 }
 
-/* Takes one request out of what has come; false: it is not whole yet. */
+/* Removes one request from the received bytes; false: it is not whole yet. */
 static bool http_take(struct http_peer *peer)
 {
 	char *text = (char *)buf_string(&peer->in);

@@ -36,8 +36,8 @@ static void check_state(const struct ray_state *state, struct arena *arena)
 	REQUIRE(again.constraint_count == state->constraint_count);
 }
 
-/* The arrays of the lists and one entry are allocated before the budget is looked at: so much for each byte
- * of the message, and some blocks of the arenas. */
+/* The arrays of the lists and one entry are allocated before the budget is checked: so much for each
+ * byte of the message, and some blocks of the arenas. */
 #define BEYOND_PER_BYTE ((size_t)512)
 #define BEYOND_BLOCKS ((size_t)256 << 10)
 

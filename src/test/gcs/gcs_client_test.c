@@ -140,7 +140,7 @@ static void test_nobody_there(void **state)
 	gcs_client_configure(bench.client, &elsewhere);
 	get_state();
 	run_error(ERR_RETRY, "127.0.0.1:1: cannot connect: connection refused");
-	/* Another address is tried at once, back-off or not. */
+	/* Another address is tried at once, without the backoff. */
 	elsewhere = config();
 	bench.gcs.reply = small_state();
 	gcs_client_configure(bench.client, &elsewhere);

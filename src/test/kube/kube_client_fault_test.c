@@ -15,7 +15,7 @@
 
 static struct {
 	struct pki_identity ca[2], shown[2];
-	_Atomic int signer;     /* whose certificate the server shows */
+	_Atomic int signer;     /* index of the CA and certificate in use */
 	_Atomic bool silent;    /* the server does not continue the handshake */
 	_Atomic int handshakes; /* that have begun */
 	_Atomic int age;        /* connections of an earlier one are answered no more */
@@ -357,7 +357,7 @@ static void test_the_authority_changes(void **state)
 	ask(&result, KUBE_GET, 0);
 	expect(&result, ERR_RETRY, "the server's certificate is not trusted");
 	temp_write(net.directory, "ca.pem", net.ca[1].certificate_pem);
-	read_again_ms = loop_boot_ms() + 1100; /* files are looked at once a second */
+	read_again_ms = loop_boot_ms() + 1100; /* files are checked once a second */
 	assert_true(loop_wait_until(net.loop, is_past, &read_again_ms, WAIT_MS));
 	get(200);
 	net.signer = 0;

@@ -206,7 +206,7 @@ static void test_refused_token_is_read_again(void **state)
 	assert_non_null(strstr(result.err.text, "check the credentials of kubeconfig"));
 	assert_int_equal(server_count(script.server, "GET"), 1); /* nothing new: no second try */
 	temp_write(script.directory, "token", "t2");
-	run(&result, KUBE_GET, ""); /* within the second in which files are not looked at */
+	run(&result, KUBE_GET, ""); /* within the second in which files are not checked */
 	assert_string_equal(result.body, "in");
 	assert_int_equal(server_count(script.server, "GET"), 3);
 	temp_write(script.directory, "token", "t3");

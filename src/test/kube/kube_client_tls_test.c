@@ -5,7 +5,7 @@
 #include "test/support/kube_script.h"
 
 #define PATH "/api/v1/namespaces/a/pods/p"
-#define LOOK_AGAIN_MS 1100 /* files are looked at once a second */
+#define LOOK_AGAIN_MS 1100 /* files are checked once a second */
 
 static struct {
 	struct pki_identity ca, server, client[2];

@@ -85,7 +85,7 @@ static void test_versions_that_are_no_numbers(void **state)
 
 /* ---- faults of the list ---- */
 
-/* Each fault of a list, then a good one after the back-off. */
+/* Each fault of a list, then a good one after the backoff. */
 static void test_list_faults(void **state)
 {
 	static const struct {

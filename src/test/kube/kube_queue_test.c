@@ -1,4 +1,4 @@
-/* kube/kube_queue: whose call is sent next, and how many places a cluster takes. */
+/* kube/kube_queue: the order of calls, and how many places a cluster takes. */
 #include "kube/kube_queue.h"
 
 #include <stdio.h>

@@ -22,7 +22,7 @@ void laws_break(struct laws_verdict *verdict, const char *law, const char *forma
 bool laws_is_gated(const struct cJSON *plan);
 bool laws_ray_was_read(const struct cJSON *plan);
 
-/* targets within bounds, launches within ceilings, and only groups that may change do */
+/* targets within bounds, launches within quotas, and only groups that may change do */
 void laws_check_bounds(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
 /* terminated workers are never busy, unknown, or draining in use, and no request needs them */

@@ -7,7 +7,7 @@
 
 #include "laws_check.h"
 
-/* `seed` chooses who owns the forged Pods. */
+/* `seed` chooses the owners of the forged Pods. */
 void laws_identity_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict);
 
 #endif

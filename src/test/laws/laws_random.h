@@ -1,6 +1,6 @@
 /* Random snapshots for the laws of decide(); the same seed gives the same snapshot. Everything that a
  * snapshot can express is drawn: Pods and Ray nodes in all states, replicas of several hosts, all
- * strategies of placement groups, labels with fallback, requests from both sources, ceilings, modes,
+ * strategies of placement groups, labels with fallback, requests from both sources, limits, modes,
  * suspended groups, and parts that are malformed. */
 #ifndef TEST_LAWS_RANDOM_H
 #define TEST_LAWS_RANDOM_H

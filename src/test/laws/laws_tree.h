@@ -1,4 +1,4 @@
-/* Small reading and changing of JSON trees, for the laws of decide(): snapshots and plans are looked at
+/* Small reading and changing of JSON trees, for the laws of decide(): snapshots and plans are read
  * as a user sees them, as JSON. Trees belong to the caller. */
 #ifndef TEST_LAWS_TREE_H
 #define TEST_LAWS_TREE_H

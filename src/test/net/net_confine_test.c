@@ -1,5 +1,5 @@
-/* The filter of test/support/confine.h lets pass what it should, and ends a process that does anything else: without
- * this a test under it would show nothing. */
+/* The filter of test/support/confine.h allows the listed calls, and ends a process that makes
+ * another one: without this a test under it would show nothing. */
 #include "test/support/confine.h"
 
 #include <signal.h>

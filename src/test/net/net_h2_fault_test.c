@@ -47,7 +47,7 @@ static void test_goaway(void **state)
 	open_bench(handle_goaway);
 	answer("pong");
 	expect_good(1000, "pong");
-	/* Without our stream: it was not looked at. The connection had been good: no back-off. */
+	/* Without our stream: it was not processed. The connection had been good: no backoff. */
 	expect_error(1000, ERR_RETRY, "");
 	expect_good(1000, "pong"); /* request 3, answered together with a GOAWAY */
 	RUN_UNTIL(h2_session_generation(bench.session) == 0);
@@ -73,7 +73,7 @@ static void handle_hold_first(struct h2_server *server, struct h2_stream *stream
 	}
 }
 
-/* A call that was taken ends on the old connection; one that came later gets the next one. */
+/* An accepted call ends on the old connection; a later one gets the next connection. */
 static void test_goaway_with_a_call_under_way(void **state)
 {
 	(void)state;
@@ -319,7 +319,7 @@ static void test_cancel(void **state)
 	bench.started = bench.ended = 0;
 	for (int i = 0; i < 4; i++)
 		start(5000);
-	RUN_UNTIL(bench.ended == 1); /* the fifth that came to the server */
+	RUN_UNTIL(bench.ended == 1); /* the fifth that the server received */
 	run_for(20);
 	assert_int_equal(bench.ended, 1);
 	close_bench(); /* three calls end without a callback */

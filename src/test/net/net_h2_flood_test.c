@@ -94,7 +94,7 @@ static void test_floods(void **state)
 		if (h2_session_generation(bench.session) != 0)
 			fail_msg("%s: the connection is still there, the call: %s", floods[i].name,
 				 bench.outcomes[0].text);
-		call(60000); /* while the back-off lasts, in the words of the close */
+		call(60000); /* during the backoff, with the text of the close */
 		if (outcome->kind == ERR_NONE || bench.server.connections != 1)
 			fail_msg("%s: %u connections", floods[i].name, bench.server.connections);
 		printf("%-34s %s\n", floods[i].name, outcome->text);
@@ -150,7 +150,7 @@ static void handle_with_extra(struct h2_server *server, struct h2_stream *stream
 		h2_peer_write(peer, extra.data, extra.size);
 }
 
-/* A good reply does not pay for a flood: the next connection waits for the back-off. */
+/* A good reply does not pay for a flood: the next connection waits for the backoff. */
 static void test_a_good_reply_does_not_pay_for_a_flood(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* An HTTP/2 server on the loop of the test, for faults that a real gRPC server never shows: it
- * answers as the test says, or sends raw bytes. Header only. */
+ * answers as the test sets, or sends raw bytes. Header only. */
 #ifndef TEST_SUPPORT_H2_SERVER_H
 #define TEST_SUPPORT_H2_SERVER_H
 

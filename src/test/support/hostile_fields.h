@@ -269,7 +269,7 @@ static void hostile_collect(struct hostile_kind *kind, const struct map *asked, 
 	}
 }
 
-/* Only in the file form of a Pod: how a snapshot says that the Pod could not be read. */
+/* Only in the file form of a Pod: marks a Pod that could not be read. */
 #define HOSTILE_NOT_SENT "unreadable"
 
 /* NULL, or a field that the decoder asks for and no sample has. */

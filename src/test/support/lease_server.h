@@ -22,7 +22,7 @@ static struct lease_server {
 	_Atomic int status; /* of every answer, when it is not 0 */
 	_Atomic bool hold;  /* no answer at all */
 	_Atomic int lose;   /* so many writes are carried out, and their answer is lost */
-	_Atomic int delay;  /* so many writes are carried out, and their answer does not come */
+	_Atomic int delay;  /* so many writes are carried out, and their answer is lost */
 	_Atomic int reads, creates, updates;
 } lease_server = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -1,5 +1,5 @@
 /* schedule() for programs of other languages: one problem per line of standard input as JSON, one
- * line of JSON per answer. The requests come as a ClusterResourceState in proto3 JSON
+ * line of JSON per answer. The requests are a ClusterResourceState in proto3 JSON
  * (rayState), types, nodes and limits in the members of core/schedule/schedule.h. Made for the conformance
  * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
  * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */

@@ -1,5 +1,5 @@
 /* How many GPUs --packing=ray and --packing=fewest-gpus launch on random problems, beside a lower
- * bound that no packing can go below.
+ * bound of any packing.
  *   core_gpus_bench [PROBLEMS [SEED]]
  * GPUS_BENCH_SHOW=1 in the environment names the problems that are above the bound. */
 #include <stdio.h>
