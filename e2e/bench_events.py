@@ -1,8 +1,8 @@
-"""`make bench-events`: what the watch of Events costs, at rest and in a flood.
+"""`make bench-events`: the cost of the watch of Events, at rest and in a flood.
 
 A real kube-apiserver, no RayCluster. Two controllers, one of which may not read Events, so that the
-difference is the watch. At rest nothing happens; the flood is what Pods bring all day, with one refusal
-of a node autoscaler among 36. For the API server: the same flood without any watch and with ten.
+difference is the watch. At rest nothing happens; the flood has the Events of Pods of a
+whole day, with one refusal of a node autoscaler among 36. For the API server: the same flood without any watch and with ten.
 """
 
 import argparse

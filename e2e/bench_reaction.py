@@ -1,7 +1,7 @@
 """`make bench`: how fast and how heavy the program is, beside Ray's own autoscaler, in one run.
 
 A real kube-apiserver, a real Ray head. The demand of each round is an actor that needs a resource which
-only one group has, so that every round is a scale-up of its own and no Pod has to come: the clock stops
+only one group has, so that every round is a scale-up of its own and no Pod has to start: the clock stops
 at "patch accepted". Both autoscalers meet the same demand on the same head, one after the other.
 
     seen     first reply of the GCS that has the demand (asked for every 10 ms)
@@ -41,7 +41,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-# -- what is measured -----------------------------------------------------------------------------
+# -- the measurements ------------------------------------------------------------------------------
 
 
 def rss_kib(pid: int) -> int:
@@ -320,7 +320,7 @@ def main() -> None:
             ours = measure_rayscaler(server, namespace, head, work_dir, args)
         finally:
             head.stop()
-        # A head of its own, so that it does not see what the first one still waits for.
+        # A head of its own, so that it does not see the demand of the first one.
         head = Head(work_dir, "theirs-head")
         try:
             theirs = measure_ray(server, namespace, head, work_dir, args)

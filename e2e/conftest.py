@@ -3,7 +3,7 @@
 ``api_server``  the session's server with the CRDs and ClusterRoles of the bench installed
 ``namespace``   a fresh namespace for one test, emptied afterwards
 ``work_dir``    a fresh directory for one test under $(BUILD)/e2e, kept after the run
-``artefacts``   what to show when the test fails: ``artefacts.log(name, path)``,
+``artefacts``   output when the test fails: ``artefacts.log(name, path)``,
                 ``artefacts.namespace(name)``; ``namespace`` adds itself
 
 A failed test leaves the objects of its namespaces in ``work_dir``/objects and shows the ends of its
@@ -47,13 +47,13 @@ class Artefacts:
         self.namespaces.append((server, name))
 
     def collect(self) -> List[Tuple[str, str]]:
-        """Write the objects to disk; return (title, text) of what to show in the report."""
+        """Write the objects to disk; return (title, text) for the report."""
         shown = []
         for server, name in self.namespaces:
             try:
                 server.dump(self.directory / "objects", [name])
                 shown.append(("objects", f"namespace {name} is in {self.directory / 'objects'}"))
-            except Exception as error:  # the server may be what failed
+            except Exception as error:  # the server may have failed
                 shown.append(("objects", f"namespace {name} cannot be read: {error}"))
         for name, path in self.logs:
             lines = path.read_text(errors="replace").splitlines() if path.exists() else ["(no log)"]

@@ -29,7 +29,7 @@ ROW = "{:>6}  {:<34} {:>8}  {:<26} {}"
 
 
 class Timeline:
-    """Prints a line whenever something changes; what came before stays on the screen."""
+    """Prints a line whenever something changes; earlier lines stay on the screen."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

@@ -74,7 +74,7 @@ def descendants(pid: int) -> List[int]:
 
 
 def end_tree(process: Process) -> None:
-    """End a process and what it started, also what left its process group."""
+    """End a process and its children, also those that left its process group."""
     below = descendants(process.pid)
     process.stop()
     for pid in below:

@@ -33,7 +33,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def serve_slot(server: ApiServer, number: int, work_dir: Path, cells: Any, results: Any) -> None:
-    """The process of one slot: runs what comes until None comes."""
+    """The process of one slot: runs the received cells until None."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     server.admin = server.client(server.tokens[ADMIN_USER])  # connections are not shared with the parent
     slot = None

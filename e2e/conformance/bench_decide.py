@@ -1,8 +1,8 @@
 """Time and memory of whole decisions (decide() on a snapshot), and how they grow.
 
 For each of nodes, tasks and shapes one column is doubled three times. `growth` is the time beside
-that of the row before: 2.0 is linear, and what does not depend on the column makes it less.
-`decide (MiB)` is what deciding takes; `read (MiB)` the process at its peak, which is while it reads
+that of the row before: 2.0 is linear, and parts that do not depend on the column reduce it.
+`decide (MiB)` is the memory of the decision; `read (MiB)` the process at its peak, which is while it reads
 the file: the text, the JSON tree and the snapshot.
 """
 

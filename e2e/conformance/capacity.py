@@ -2,7 +2,7 @@
 
 A correction replaces one rule of Ray's code, from the wheel, for the time of a call. A group is
 explained by the smallest set of corrections with which Ray gives rayscaler's answer exactly.
-docs/internals/conformance.md says why rayscaler differs in each.
+docs/internals/conformance.md explains each difference.
 """
 
 import builtins
@@ -47,7 +47,7 @@ MIG = re.compile(r"nvidia\.com/mig-\d+g\.\d+gb", re.ASCII)
 
 
 def crd_defaults(group, _):
-    """The API server puts in what is missing; a file need not have been there."""
+    """The API server fills in missing members; a file may lack them."""
     group.setdefault("minReplicas", 0)
     group.setdefault("maxReplicas", INT32_MAX)
     return []
@@ -189,7 +189,7 @@ def kuberay_gpu(*_):
 
 
 def kuberay_accelerator(*_):
-    """KubeRay's operator tells `ray start` of neuron cores, and of one kind of accelerator only."""
+    """KubeRay's operator passes neuron cores to `ray start`, and only one kind of accelerator."""
     original, tpus = config._get_custom_resources, config._get_num_tpus
     limits_of = {}
 
@@ -270,7 +270,7 @@ def tpu_topology(*_):
 
 
 class NoFigure(int):
-    """The CPUs of a head of which nothing is said."""
+    """The CPUs of a head without any setting."""
 
 
 def head_without_cpu(group, head):

@@ -221,7 +221,7 @@ def cluster(seed):
     return Maker(seed).cluster()
 
 
-# ---- what a cluster has: read from the cluster itself, not from how it was made ----
+# ---- the properties of a cluster: read from the cluster itself, not from how it was made ----
 
 FORMS = {
     "milli": r"\d+m$",

@@ -18,7 +18,7 @@ import packing
 
 SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, capacity.Capacity)}
 BATCH = 50
-# In so many problems everything has to occur that is said to be compared.
+# In so many problems every compared property has to occur.
 ENOUGH = 2000
 
 

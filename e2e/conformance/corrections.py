@@ -2,8 +2,8 @@
 
 A correction repairs one defect of Ray, or replaces one rule, for the time of a call. A difference
 is explained by a set of corrections only when Ray with them gives rayscaler's answer exactly, so
-every class of differences is a statement that is tried, not an excuse. docs/internals/conformance.md says
-why rayscaler differs in each.
+every class of differences is a tested statement. docs/internals/conformance.md explains
+each difference.
 """
 
 import collections
@@ -47,7 +47,7 @@ def independent_minimum(problem, _):
 
 
 def partial_constraint(*_):
-    """T13: what fits of an infeasible constraint is kept and protected."""
+    """T13: the part of an infeasible constraint that fits is kept and protected."""
 
     def enforce(ctx, constraints):
         for constraint in constraints:
@@ -373,8 +373,8 @@ def probes(problem, _):
 
 
 def taken_back(problem, _):
-    """Launches of our own that nothing has needed for a minute go, those farthest from running
-    first; what has no Pod yet is no longer asked for."""
+    """Our launches that nothing has needed for a minute are cancelled, those farthest from running
+    first; workers without a Pod are no longer requested."""
     original = Scheduler._enforce_idle_termination
 
     def distance(node):

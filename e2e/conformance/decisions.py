@@ -42,7 +42,7 @@ def node_group_label(problem, _):
     return with_configs(change)
 
 
-# ---- what living workers show of their template ----
+# ---- resources of living workers against their template ----
 
 
 def is_own(name):
@@ -94,7 +94,7 @@ def learned_template(problem, scale):
     return with_configs(change)
 
 
-# ---- what may be terminated ----
+# ---- workers that may be terminated ----
 
 
 def is_unregistered(node):

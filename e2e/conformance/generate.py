@@ -1,6 +1,6 @@
 """Random scheduling problems, as members of the snapshot and of src/test/tools/codec_schedule.c.
 
-A problem is plain JSON. Amounts are what a Ray user can write; some problems draw from decimal
+A problem is plain JSON. Amounts are those that a Ray user can write; some problems draw from decimal
 fractions on purpose (0.1, 0.3), which doubles cannot hold.
 """
 
@@ -11,7 +11,7 @@ ZONES = ["a", "b", "c"]
 TIERS = ["gold", "iron"]
 MODELS = ["A100", "H100", "T4"]
 NODE_GROUP, ACCELERATOR_TYPE = "ray.io/node-group", "ray.io/accelerator-type"
-# Resources that a container's limits can say by themselves.
+# Resources that a container's limits can have by themselves.
 LIMITS = {"CPU": "cpu", "GPU": "nvidia.com/gpu", "memory": "memory"}
 WHOLE_CPUS = [1, 1, 1, 2, 2, 4]
 BINARY_PARTS = [0.25, 0.5, 0.75]
@@ -339,7 +339,7 @@ class Maker:
             return [self.gang(i, nodes, strategy, 4) for i in range(pick.randint(2, 8))]
         return [self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))]
 
-    # ---- what went before ----
+    # ---- earlier decisions ----
 
     def failures(self, problem):
         """Groups that brought no capacity: since when, and how long rayscaler holds them for it."""
@@ -433,7 +433,7 @@ def problem(seed):
     return Maker(seed).problem()
 
 
-# ---- what a problem has: read from the problem itself, not from how it was made ----
+# ---- the properties of a problem: read from the problem itself, not from how it was made ----
 
 STRATEGIES = ["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"]
 STATES = ["running", "starting", "asked", "draining", "dead", "deleting", "named"]
@@ -588,7 +588,7 @@ WANTED += ["request anti-affinity", "request implicit resource", "request node"]
 WANTED += ["request object_store_memory", "request ssd", "entry of more than 20"]
 WANTED += [f"selector {n}" for n in (NODE_GROUP, ACCELERATOR_TYPE, "without values")]
 WANTED += ["gang of 7 and more", "head with labels", "group from limits"]
-# Of decisions alone: the packing is given what workers bring and who may be terminated.
+# Of decisions alone: the packing is given the workers' resources and which of them may be terminated.
 DECIDED = ["default settings", "setting enforce-max now", "node not registered for long"]
 DECIDED += ["Pods with the resources of their template", "group whose workers have less"]
 WANTED += DECIDED

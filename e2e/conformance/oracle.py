@@ -1,6 +1,6 @@
 """Ray's own ResourceDemandScheduler, from the installed wheel, on our problems.
 
-`schedule(problem, state, corrections)` gives Ray's answer; what a correction is: corrections.py.
+`schedule(problem, state, corrections)` gives Ray's answer; corrections.py explains corrections.
 """
 
 import collections
@@ -56,7 +56,7 @@ STATUSES = {
 }
 
 # Terminations are compared for these: the others go by rules of their own, of which Ray's scheduler
-# knows nothing, and what has no Pod cannot be named.
+# knows nothing, and a worker without a Pod cannot be named.
 COMPARED = ("running", "starting")
 
 

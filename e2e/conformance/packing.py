@@ -1,4 +1,4 @@
-"""rayscaler's packing and Ray's scheduler on the same problem: what compare.py needs of them."""
+"""rayscaler's packing and Ray's scheduler on the same problem, for compare.py."""
 
 import collections
 import itertools
@@ -155,7 +155,7 @@ class Program(Scheduling):
 
     @staticmethod
     def prepare(problem):
-        """Without what a snapshot does not say: other maxima of the cluster and all-or-nothing
+        """Without the members that a snapshot does not have: other maxima of the cluster and all-or-nothing
         constraints."""
         gone = sum(n["type"] < 0 for n in problem["nodes"])
         maximum = sum(t["max"] for t in problem["types"]) + gone

@@ -17,13 +17,13 @@ Ray, and the parts of Kubernetes that the API server alone has not:
 ``kuberay_operator``  stand-in for KubeRay's operator; with ``kuberay_pod`` (the Pods it makes),
                       ``kuberay_status`` and ``kuberay_validate``
 ``kubelet``           stand-in for scheduler and kubelet; with ``pod_schedule``, ``pod_runner`` (one
-                      Pod), ``pod_process`` (one container) and ``standin`` (what both share)
+                      Pod), ``pod_process`` (one container) and ``standin`` (shared by both)
 ``standins``          ``StandIns``: both as child processes
 ``ray_manifests``     RayClusters that run on them
 ``scenario``          ``Scenario``: one RayCluster with its head, its workers and Ray programs
 ``ray_program``       ``RayProgram`` (the driver ``ray_driver.py`` under a test's command) and
                       ``Witness`` (``gcs_witness.py``: Ray's own state, read all the time)
-``recorder``          what happened to Pods and replicas, and the check that no busy worker ended
+``recorder``          the changes of Pods and replicas, and the check that no busy worker ended
 ``program``           ``Controller``: the program under test
 ``prometheus``        ``Prometheus``: a real one that scrapes the program; ``promtool``
 ``dashboard``         the chart's Grafana dashboard, panel by panel; ``picture`` plots it

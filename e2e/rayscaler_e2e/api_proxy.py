@@ -91,7 +91,7 @@ class ApiProxy:
         self._server = loop.call(serve(port, "127.0.0.1", self._handle, tls))
 
     def forget(self) -> None:
-        """A new run: what "old-event" may replay begins here."""
+        """A new run: "old-event" may replay events from here on."""
         self._oldest.clear()
 
     def stop(self) -> None:
@@ -159,7 +159,7 @@ class ApiProxy:
             self._oldest.setdefault(item["metadata"]["uid"], json.dumps(event).encode() + b"\n")
 
     async def _spoil(self, fault: str, head: Head, body: bytes, reader: Any, writer: Any) -> None:
-        """The API server has done what was asked; what the client sees of it."""
+        """The API server has done the request; the answer that the client gets."""
         self._board.delivered()
         if fault == "cut-json":
             writer.write(framed(head, body[: len(body) // 2]))
@@ -297,7 +297,7 @@ def name_of(method: str, target: str, body: bytes) -> Tuple[str, str]:
     words = words[2:] if words[:1] == ["api"] else words[3:] if words[:1] == ["apis"] else words
     if words[:1] == ["namespaces"] and len(words) > 2:
         words = words[2:]
-    if not words:  # what the server serves: /apis/ray.io/v1
+    if not words:  # the served versions: /apis/ray.io/v1
         return f"{method} {url.path}", url.path
     resource = words[0]
     if method == "GET" and len(words) < 2:

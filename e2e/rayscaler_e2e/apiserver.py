@@ -43,7 +43,7 @@ class Write(NamedTuple):
 
     @classmethod
     def of(cls, namespace: str, user: str, method: str, path: str, status: int) -> Optional["Write"]:
-        """None for what is not in ``namespace`` or changes nothing."""
+        """None for a request outside of ``namespace`` or without a change."""
         _, found, rest = path.partition(f"/namespaces/{namespace}/")
         if not found or method == "GET":
             return None
@@ -98,7 +98,7 @@ class ApiServer(abc.ABC):
         """One line for the test report: which server, which version, from where."""
 
     def wait_ready(self, seconds: float = 60.0) -> None:
-        """Until /readyz says ok."""
+        """Until /readyz answers ok."""
         wait_until(self._ready, seconds, f"{self.url}/readyz (logs in {self.work_dir})")
 
     def _ready(self) -> bool:
@@ -223,7 +223,7 @@ class ApiServer(abc.ABC):
                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
             )
 
-    # -- what was asked of it -------------------------------------------------------------------
+    # -- received requests ----------------------------------------------------------------------
 
     @abc.abstractmethod
     def writes(self, namespace: str) -> List["Write"]:
@@ -298,7 +298,7 @@ class ApiServer(abc.ABC):
                 raise
 
     def dump(self, directory: Path, namespaces: Iterable[str]) -> None:
-        """Write what a failure report needs: the objects of the namespaces as YAML files."""
+        """Write the files of a failure report: the objects of the namespaces as YAML."""
         directory.mkdir(parents=True, exist_ok=True)
         for namespace in namespaces:
             for plural in ("rayclusters", "rayclusterautoscalers", "pods", "events"):

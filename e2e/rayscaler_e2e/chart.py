@@ -1,4 +1,4 @@
-"""The Helm chart as objects: what ``helm template`` makes of values."""
+"""The Helm chart as objects: the output of ``helm template`` for values."""
 
 from typing import Any, Dict, List, Optional
 

@@ -29,7 +29,7 @@ CONTROLLER_RULES: List[Object] = [
 
 
 class Cli:
-    """``log`` keeps what was run and printed. The program with the rights of one user on the RayClusters of ``namespace`` and, with ``system``,
+    """``log`` keeps the commands and their output. The program with the rights of one user on the RayClusters of ``namespace`` and, with ``system``,
     on the controller there."""
 
     def __init__(self, server: ApiServer, namespace: str, work_dir: Path, system: str = "", url: Optional[str] = None):

@@ -141,7 +141,7 @@ async def serve(port: int, host: Union[str, List[str]], handle: Callable[..., An
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """Close so that the peer gets a RST: what it has not read yet may be lost, as in a crash."""
+    """Close so that the peer gets a RST: bytes that it has not read yet may be lost, as in a crash."""
     raw = writer.get_extra_info("socket")
     if raw is not None and raw.fileno() >= 0:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

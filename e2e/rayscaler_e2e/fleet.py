@@ -138,7 +138,7 @@ class Fleet:
         return Pulse(self._health, seconds)
 
     def put(self, plural: str, obj: Object) -> Object:
-        """An object beside the fleet, as ``hostile.objects.Api`` says."""
+        """An object beside the fleet, as in ``hostile.objects.Api``."""
         metadata = {"uid": uid_of(plural, obj), "creationTimestamp": now(), "generation": 1, **obj["metadata"]}
         made = {**obj, "metadata": {**metadata, "resourceVersion": "0" * 16}}
         # kube-apiserver writes these three so.

@@ -85,7 +85,7 @@ class GcsProxy:
         self._server = loop.call(serve(port, "0.0.0.0", self._handle))
 
     def forget(self) -> None:
-        """A new run: what "old-reply" may replay begins here."""
+        """A new run: "old-reply" may replay replies from here on."""
         self.first_replies.clear()
 
     def stop(self) -> None:
@@ -201,7 +201,7 @@ class _Connection:
             self._proxy.first_replies.setdefault(call.name, call.reply)
 
     async def _after(self, frame: Frame, call: _Call, ends: bool) -> None:
-        """Faults at the answer: the GCS has done what was asked."""
+        """Faults at the answer: the GCS has done the call."""
         fault = call.fault
         if fault in ("reset-after", "rst-stream", "mute", "stall"):
             await self._lose(frame, call, ends)

@@ -1,4 +1,4 @@
-"""Reads one GCS over and over with Ray's own client and writes what it says, a JSON line each.
+"""Reads one GCS over and over with Ray's own client and writes its state, a JSON line each.
 
 A process of its own because Ray's client ends its process when a GCS stays away. It is the
 witness of the tests: it shares nothing with the program under test.

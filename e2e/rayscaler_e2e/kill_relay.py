@@ -1,12 +1,12 @@
 """Relays that end a process at a chosen moment of a chosen request: before it is passed on, when the
 answer is there and not passed on, or just after it was.
 
-``Aim``            what is to be hit next; shared by the two
+``Aim``            the next target; shared by the two
 ``ApiRelay``       TLS to TLS, HTTP/1.1, in front of an API server; the bearer token is passed on
 ``GcsRelay``       plain HTTP/2 in front of a GCS; knows a drain by its text
 
 Kinds of requests: "patch" (of a RayCluster), "status" (writes of RayClusterAutoscalers), "event", "lease",
-"drain". A killed process's connections end; others go on.
+"drain". A killed process's connections end; others continue.
 """
 
 import asyncio
@@ -150,7 +150,7 @@ class _Relay:
 
 
 class ApiRelay(_Relay):
-    """``url`` is what a client is to use; the certificate is of the CA of ``server``."""
+    """``url`` is for clients; the certificate is of the CA of ``server``."""
 
     def __init__(self, aim: Aim, server: Any):
         """``server``: an ApiServer."""
@@ -198,7 +198,7 @@ class GcsRelay(_Relay):
                 self.begun.append(time.monotonic())
                 first = False
             if _DRAIN_TEXT in data:
-                # Of two drains at once, the second leaves what is meant for the first.
+                # Of two drains at once, the second leaves the shot for the first.
                 link.point = self.aim.take("drain") or link.point
                 if link.point == "before":
                     self._strike(link)
@@ -233,7 +233,7 @@ def _content_length(head: bytes) -> int:
 
 
 def _kind_of(head: bytes) -> str:
-    """Of a write; "" for what only reads."""
+    """Of a write; "" for a read."""
     method, path = head.split(b" ", 2)[:2]
     if method == b"GET":
         return ""

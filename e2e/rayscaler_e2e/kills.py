@@ -111,7 +111,7 @@ class Outcome:
             found.append(f"replicas {self.most_replicas}, without kills {calm.most_replicas}")
         if self.most_pods > calm.most_pods:
             found.append(f"{self.most_pods} Pods at once, without kills {calm.most_pods}")
-        # Each process may say once what it found, and once more what it ended.
+        # Each process may report once what it found, and once more what it ended.
         allowed = 2 * (len(self.kills) + 1)
         found += [
             f"Event {reason} {count} times in {len(self.kills)} kills, without kills {calm.events.get(reason, 0)}"
@@ -230,7 +230,7 @@ class Bench:
 
     def _story(self) -> Iterator[Step]:
         one, program = self.one, self.program
-        # Names of their own in each run: what the program writes of a task is in files of its name.
+        # Names of their own in each run: the program's output of a task is in files of its name.
         self._runs += 1
         actor, task = f"actor-{self._runs}", f"task-{self._runs}"
         program.actors(1, name=actor, num_gpus=1)
@@ -263,7 +263,7 @@ class Bench:
     def _empty(self) -> bool:
         return self.one.replicas() == 0 and not self.one.worker_pods()
 
-    # -- what it came to ----------------------------------------------------------------------------
+    # -- the outcome --------------------------------------------------------------------------------
 
     def _left(self) -> List[str]:
         """The objects that are left when all had time to end; [] is the expected result."""
@@ -304,7 +304,7 @@ class Bench:
         return any(node["pod"] == pod and node["death"] == "AUTOSCALER_DRAIN_IDLE" for node in nodes)
 
     def _said(self) -> Dict[str, int]:
-        """How often each reason was said in Events of ours."""
+        """How often each reason is in our Events."""
         found: Dict[str, int] = {}
         for event in self.api.admin.of("events", self.namespace).items():
             if (event.get("source") or {}).get("component") == "rayscaler":

@@ -309,7 +309,7 @@ class Resource:
             raise
 
     def apply(self, obj: Dict[str, Any]) -> Dict[str, Any]:
-        """Create, or replace what is there (for test set-up; not server-side apply)."""
+        """Create, or replace the present object (for test set-up; not server-side apply)."""
         current = self.find(obj["metadata"]["name"])
         if current is None:
             return self.create(obj)

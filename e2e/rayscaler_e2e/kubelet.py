@@ -1,10 +1,10 @@
 """A stand-in for scheduler and kubelet: runs every Pod's containers as processes of this machine.
 
 A Pod gets an address of 127.0.0.0/8 of its own and, for Ray, a directory of its own; `ray start`
-runs as it is in the Pod, with two flags added for what a Pod's network and file system would
-give (--node-ip-address, --temp-dir). Images are ignored. Differences from a real node:
+runs as it is in the Pod, with two flags that replace a Pod's network and file system
+(--node-ip-address, --temp-dir). Images are ignored. Differences from a real node:
 
-* no probes: a container that runs `ray start` is ready when Ray says "Ray runtime started", others
+* no probes: a container that runs `ray start` is ready when Ray prints "Ray runtime started", others
   at once; the init container wait-gcs-ready waits for the head's GCS port instead of running Ray's
   health check over and over;
 * no preStop hooks (`ray stop` would end every Ray on this machine), no image pulls, no volumes but

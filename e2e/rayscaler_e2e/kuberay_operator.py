@@ -6,7 +6,7 @@ is used. It follows KubeRay 1.7 with its default feature gates, also where that 
 * a pass deletes unhealthy Pods first and then creates nothing; Pods named in workersToDelete are
   deleted whatever `replicas` is; missing Pods are created up to clamp(replicas, min, max) x numOfHosts;
 * surplus Pods are deleted only when enableInTreeAutoscaling is off, and then the first in the list;
-* a group is not touched again before the cache shows what was done last: a created Pod there
+* a group is not touched again before the cache shows the last changes: a created Pod there
   (30 s at most), a deleted Pod removed. A slow termination blocks the group. This is in memory only;
 * a Pod that is being deleted still counts as a Pod of its group;
 * of a group with numOfHosts > 1 whole replicas are made and removed, incomplete ones removed;

@@ -284,7 +284,7 @@ def _with_group_fields(group: Object) -> Dict[str, str]:
 
 
 def ray_start_command(node_type: str, params: Dict[str, str], resources: Object) -> str:
-    """The command line; what ``params`` lack is taken from the Ray container's ``resources``."""
+    """The command line; values missing in ``params`` are from the Ray container's ``resources``."""
     params = dict(params)
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for source in (limits, requests):

@@ -1,8 +1,8 @@
 """Sends the same requests to two API servers and compares the answers.
 
-Answers are compared whole, after what must differ between any two servers is replaced: uids,
+Answers are compared whole, after replacing the parts that differ between any two servers: uids,
 resourceVersions, times, generated name suffixes; managedFields is left out. A case that cannot be
-compared whole says in ``ignore`` which parts of which answer, by dotted path.
+compared whole names the ignored parts of each answer in ``ignore``, by dotted path.
 """
 
 import re
@@ -71,7 +71,7 @@ def _send(client: KubeClient, step: Step, path: str, body: Any, params: Any) -> 
 
 
 def _open(client: KubeClient, path: str, query: Any) -> Optional[Stream]:
-    """None while the server says 429: it does for a moment after a start."""
+    """None while the server answers 429, for a moment after a start."""
     try:
         return client.stream(path, query, 20)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""Containers of the kubelet stand-in as processes, and what a node gives them."""
+"""Containers of the kubelet stand-in as processes, and their environment from the node."""
 
 import base64
 import fcntl
@@ -95,7 +95,7 @@ class Host:
         return self.short_dir / address.split(".", 2)[2].replace(".", "-")
 
     def environment(self, pod: Object, container: Object, address: str) -> Dict[str, str]:
-        """Only what a Pod has; nothing of this process's environment but the language."""
+        """Only the environment of a Pod; nothing of this process's environment but the language."""
         server = urlsplit(self.client.url)
         home = self.pod_dir(pod) / "home"
         home.mkdir(exist_ok=True)
@@ -184,7 +184,7 @@ class Host:
         return directory
 
     def add_ray(self, ray: Path) -> None:
-        """``ray start`` gets what a Pod's network and file system would give."""
+        """``ray start`` gets flags in place of a Pod's network and file system."""
         script = self._bin / "ray"
         real = shlex.quote(str(ray))
         script.write_text(

@@ -1,9 +1,9 @@
-"""Ends what a kubelet stand-in leaves behind when it is itself ended by SIGKILL.
+"""Ends the processes that a kubelet stand-in leaves when it is itself ended by SIGKILL.
 
     python -m rayscaler_e2e.pod_reaper NODE DIRECTORY    # standard input: a pipe that the kubelet holds
 
-Everything that runs in a Pod has MARK_VARIABLE in its environment, also what went into a session of
-its own. Ray's processes write their titles over the beginning of it: the variable comes last, and
+Everything that runs in a Pod has MARK_VARIABLE in its environment, also processes in a session of
+their own. Ray's processes write their titles over the beginning of it: the variable is the last one, and
 a process is also known by the session of another. The pipe ends with the kubelet, however that
 ends; then every process of the node is killed and DIRECTORY, the node's, is removed.
 """
@@ -23,7 +23,7 @@ REAP_SECONDS = 20.0
 
 
 def pids_of(pod_uid: str = "[^/]+", container: str = "[^/]+", node: str = "[^/]+") -> List[int]:
-    """Processes of one Pod, container or node, and what else is in their sessions."""
+    """Processes of one Pod, container or node, and all others in their sessions."""
     mark = re.compile(f"{MARK_VARIABLE}={pod_uid}/{container}/{node}".encode())
     session_of: Dict[int, int] = {}
     sessions: Set[int] = set()

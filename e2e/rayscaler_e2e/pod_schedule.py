@@ -1,4 +1,4 @@
-"""The scheduler of the kubelet stand-in: binds Pods, or says why one cannot be bound."""
+"""The scheduler of the kubelet stand-in: binds Pods, or records why one cannot be bound."""
 
 import time
 from collections import Counter

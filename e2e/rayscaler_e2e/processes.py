@@ -1,7 +1,7 @@
 """Child processes of the bench: started with a log file, ended by their own process group.
 
 Each ``Process`` leads a session of its own, so that a Ctrl-C in the terminal reaches only the
-bench, which then ends its children in order, and so that ending one also ends what it started.
+bench, which then ends its children in order, and so that ending one also ends its children.
 """
 
 import os

@@ -35,7 +35,7 @@ RAY_CLUSTER_LABEL = {
 
 
 class NotAvailable(Exception):
-    """Prometheus cannot be had on this machine; the message says why."""
+    """Prometheus cannot be had on this machine; the message has the reason."""
 
 
 class QueryError(AssertionError):
@@ -66,7 +66,7 @@ def find_programs() -> Dict[str, Path]:
 
 
 def promtool(programs: Mapping[str, Path], *words: str, stdin: str = "") -> Tuple[int, str]:
-    """Exit status and all that it says."""
+    """Exit status and all output."""
     command = [str(programs["promtool"]), *words]
     done = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     return done.returncode, done.stdout

@@ -1,8 +1,8 @@
-"""``ray start`` of a worker in a tenth of its time: Ray's own raylet, without what starts it.
+"""``ray start`` of a worker in a tenth of its time: Ray's own raylet, without its starter.
 
 `ray start` is three Python programs (itself and two agents) around one raylet in C++. A bench that
 starts a thousand raylets needs none of them: this takes the command line of the head's raylet, which
-a plain `ray start --head` made, changes what is the head's own, and runs that raylet. In place of
+a plain `ray start --head` made, changes the parts of the head, and runs that raylet. In place of
 the agents it gets processes that do nothing; metrics and runtime environments do not work.
 
     python quick_raylet.py RAY start --node-ip-address=IP --temp-dir=DIR --address=HEAD:PORT ...
@@ -83,7 +83,7 @@ def flags_of(command: list) -> dict:
 
 
 def command_line(head: list, options: dict) -> list:
-    """That of a worker's raylet. ``options``: what `ray start` was given."""
+    """That of a worker's raylet. ``options``: those of `ray start`."""
     flags = flags_of(head)
     here = options["node-ip-address"]
     own = {

@@ -1,4 +1,4 @@
-"""A Ray program that does what a test tells it: `python ray_driver.py DIRECTORY ADDRESS NODE_IP`.
+"""A Ray program that runs commands of a test: `python ray_driver.py DIRECTORY ADDRESS NODE_IP`.
 
 The test writes DIRECTORY/<n>.in (JSON), this program answers with DIRECTORY/<n>.out: {"ok": value}
 or {"error": text}. Commands (``do``):

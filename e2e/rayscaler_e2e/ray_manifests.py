@@ -1,6 +1,6 @@
 """RayClusters that run on the kubelet stand-in: light Ray processes, a GCS port for each head.
 
-Kubernetes sees what a user of KubeRay would write; GPUs are the Pod's `nvidia.com/gpu` limits.
+The manifests are those of a user of KubeRay; GPUs are the Pod's `nvidia.com/gpu` limits.
 """
 
 import copy
@@ -13,7 +13,7 @@ from . import rayclusters
 Object = Dict[str, Any]
 
 OBJECT_STORE_BYTES = "80000000"
-# A raylet must not keep idle Python workers in stock: each is 80 MB and a second of a core.
+# A raylet must not keep idle Python workers: each is 80 MB and a second of a core.
 LIGHT_ENV = {
     "RAY_prestart_worker_first_driver": "0",
     "RAY_enable_worker_prestart": "0",
@@ -74,7 +74,7 @@ def cluster(
     autoscaler: Optional[Object] = None,
     **spec: Any,
 ) -> Object:
-    """Autoscaling on; KubeRay's sidecar runs ``rayscaler park`` unless ``autoscaler`` says more.
+    """Autoscaling on; KubeRay's sidecar runs ``rayscaler park`` unless ``autoscaler`` sets more.
 
     ``idle_seconds`` None leaves autoscalerOptions.idleTimeoutSeconds out.
     """

@@ -81,7 +81,7 @@ class RayProgram:
         return self.call("ready", seconds, name=name)
 
     def end(self) -> None:
-        """The program ends of itself, as a user's does; what it started ends with it."""
+        """The program ends of itself, as a user's does; its processes end with it."""
         if self.process.running():
             self.begin("end")
             wait_until(lambda: not self.process.running(), 20, "the Ray program to end")

@@ -25,7 +25,7 @@ METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELET
 
 
 class ServerMissing(RuntimeError):
-    """kube-apiserver or etcd is not on this machine; the message names the cure."""
+    """kube-apiserver or etcd is not on this machine; the message names the fix."""
 
 
 def find_programs() -> Tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""A TCP relay that can hold back what a client sends, from the first bytes that a test names, or cut all off."""
+"""A TCP relay that can hold back the bytes of a client, from the first bytes that a test names, or cut all off."""
 
 import socket
 import threading

@@ -19,7 +19,7 @@ SECONDS = 120.0
 
 
 class ToolMissing(RuntimeError):
-    """The program is not on this machine; the message names the cure."""
+    """The program is not on this machine; the message names the fix."""
 
 
 class Tool:

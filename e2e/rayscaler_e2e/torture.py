@@ -83,7 +83,7 @@ def faults_of(name: str) -> Sequence[str]:
 
 
 def cells_of(counts: Sequence[Dict[str, int]], seed: int) -> List[Cell]:
-    """All cells of what was counted in every one of some clean runs, the telling ones first. Which one
+    """All cells of the requests counted in every one of some clean runs, the most useful first. Which one
     of equivalent requests is hit is drawn from the first three."""
     draw = random.Random(seed)
     cells = []
@@ -116,7 +116,7 @@ class Slot:
         params = {"include-log-monitor": "false"}
         manifest = rm.cluster("torture", [rm.gpu_group(GROUP, params=params)], idle_seconds=1)
         head = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
-        # Dead raylets are remembered, and every reply tells of each.
+        # Dead raylets are remembered, and every reply has each of them.
         head["env"].append({"name": "RAY_maximum_gcs_dead_node_cached_count", "value": "20"})
         relay_port = rm.gcs_port()
         gcs_port, head["ports"][0]["containerPort"] = head["ports"][0]["containerPort"], relay_port

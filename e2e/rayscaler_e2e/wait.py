@@ -7,7 +7,7 @@ POLL_SECONDS = 0.05
 
 
 class WaitTimeout(AssertionError):
-    """The predicate did not become true in time; the message says what was waited for."""
+    """The predicate did not become true in time; the message names the awaited condition."""
 
 
 def wait_until(

@@ -644,7 +644,7 @@ def test_same_answers(case: Case, pair):
     for server, clients in pair:
         server.create_namespace(namespace)
         traces.append(run(case, namespace, clients))
-    # Other tests share the servers: the kubelet stand-in would try to run what is left.
+    # Other tests share the servers: the kubelet stand-in would try to run objects that are left.
     for server, _ in pair:
         server.empty_namespace(namespace)
     lines = []

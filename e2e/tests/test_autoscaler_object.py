@@ -59,7 +59,7 @@ def hold_version(get: Callable[[], Object], seconds: float) -> None:
 
 
 def managers(obj: Object) -> Set[Tuple[str, str]]:
-    """(manager, subresource) of who has written fields; the embedded server does not keep them."""
+    """(manager, subresource) of the writers of fields; the embedded server does not keep them."""
     return {(f["manager"], f.get("subresource", "")) for f in obj["metadata"].get("managedFields", [])}
 
 
@@ -98,7 +98,7 @@ def test_object_of_each_managed_cluster(api_server, server, namespace, controlle
     assert api_server.kind == "embedded" or ("rayscaler", "status") in managers(made)
     hold_version(lambda: autoscalers.get("demo"), REST)
     assert autoscalers.find("by-hand") is None, "a cluster that is not managed gets no object"
-    # A deleted one is made again; what a user has made is used as it is.
+    # A deleted one is made again; one made by a user is used as it is.
     wait_until(lambda: put_in_place(autoscalers), 10, "ours to be there before the controller's")
     paused = wait_status(lambda: autoscalers.find("demo"), lambda s: s["reason"] == "Paused", "paused")
     assert paused["spec"] == {"paused": True} and "ownerReferences" not in paused["metadata"]
@@ -148,7 +148,7 @@ def test_what_the_document_shows(api_server, server, namespace, kubectl):
 def test_status_of_a_scaling(shared, controller, api_server, work_dir):
     one = shared([rm.gpu_group(maxReplicas=4), rm.group("cpu-group")], idle_seconds=2)
     log = controller(one.namespace)
-    # The object of a test before may still be there, with what was true then.
+    # The object of a test before may still be there, with its old status.
     summary = {"groups": "gpu-group 0/4, cpu-group 0/5", "gpus": "0/0/4"}
     rest = wait_status(one.autoscaler, lambda s: s["reason"] == "ReadyForNewScale" and s["summary"] == summary, "at rest")
     active = condition(rest, "ScalingActive")
@@ -166,7 +166,7 @@ def test_status_of_a_scaling(shared, controller, api_server, work_dir):
         assert condition(up, "ScalingActive")["lastTransitionTime"] == active["lastTransitionTime"]
         # Demand that no worker can serve is reported.
         one.request('[{"GPU": 16}, {"GPU": 16}, {"GPU": 16}]')
-        # The actor says that it runs some 0.1 s before the GCS stops to report it as pending.
+        # The actor reports that it runs some 0.1 s before the GCS stops to report it as pending.
         told = "infeasible bundles, and no pending GPU"
         stuck = wait_status(one.autoscaler, lambda s: s["infeasible"] and s["gpus"]["pending"] == "0", told)["status"]
         assert stuck["reason"] == "NoGroupFits" and stuck["message"] == stuck["infeasible"][0]["message"]
@@ -318,7 +318,7 @@ def test_without_the_right(server, namespace, controller):
 
 
 def table_cells(api_server: ApiServer, namespace: str) -> Dict[str, Any]:
-    """The first row of what `kubectl get rca` shows."""
+    """The first row of `kubectl get rca`."""
     table = get_table(api_server, namespace)
     return dict(zip((column["name"] for column in table["columnDefinitions"]), table["rows"][0]["cells"]))
 

@@ -1,4 +1,4 @@
-"""The bench itself: identities, files for the program under test, and what survives a restart."""
+"""The bench itself: identities, files for the program under test, and the data that survive a restart."""
 
 import pytest
 import urllib3

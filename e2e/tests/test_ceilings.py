@@ -97,7 +97,7 @@ def limited(fleet: Fleet, name: str) -> str:
 
 
 def check_told(fleet: Fleet, leader: Any, work_dir: Any) -> None:
-    """The ceiling and what waits behind it: plan, status, metrics, command line."""
+    """The quota and the demand that waits for it: plan, status, metrics, command line."""
     (short, *_) = [name for name, replicas in fleet.replicas().items() if replicas < 3]
     wait_until(lambda: limited(fleet, short) == "max-gpus-total 2 allows no more", 20, "the condition ScalingLimited")
     plan = json.loads(leader.get(f"/status/{fleet.namespace}/{short}")[1])["plan"]

@@ -1,4 +1,4 @@
-"""The chart without a cluster: lint, what values make of it, what the schema refuses, copies that must be equal."""
+"""The chart without a cluster: lint, the rendered objects, values that the schema refuses, equal copies."""
 
 import json
 import re
@@ -34,7 +34,7 @@ OTHER_FLAGS = {
     "--mode",
 }
 
-# Values, and words of what helm must say of them.
+# Values, and words of helm's error for them.
 BAD_VALUES = [
     ({"replicas": 3}, ["additional properties 'replicas' not allowed"]),
     ({"replicaCount": "two"}, ["/replicaCount", "got string, want integer"]),
@@ -236,7 +236,7 @@ def test_monitoring_objects(helm):
     assert pods["port"] == "metrics" and pods["honorLabels"] is True
 
 
-# -- what must be equal ----------------------------------------------------------------------------
+# -- equal copies ----------------------------------------------------------------------------------
 
 
 def test_every_flag_is_a_value():

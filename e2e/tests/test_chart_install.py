@@ -1,5 +1,5 @@
-"""The chart on the real API server: what it renders is accepted, its rights are enough and no more, upgrade
-and uninstall leave what is the user's.
+"""The chart on the real API server: its objects are accepted, its rights are enough and no more, upgrade
+and uninstall keep the user's objects.
 
 kube-controller-manager makes Pods of the Deployment, and the kubelet stand-in runs the program in them, as the
 chart's ServiceAccount. Nothing here runs probes (a test asks their paths itself), mounts volumes or
@@ -32,7 +32,7 @@ BENCH_ARGS = [
 ]
 EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
 
-# Rights that the scenario of this file need not use, and who does.
+# Rights that the scenario of this file need not use, and who uses them.
 OTHER_USES: Dict[Right, str] = {
     ("get", "ray.io", "rayclusters"): "read again after a patch that met a conflict (test_scale_faults.py)",
     ("get", "", "secrets"): "the token of a RayCluster with authOptions (test_scale_clusters.py)",
@@ -147,7 +147,7 @@ def installed(real, helm, kubectl, standins, controllers, artefacts):
 
 
 class Installed:
-    """The Deployment's Pods and what they left."""
+    """The Deployment's Pods and their objects."""
 
     def __init__(self, server: Any, kubectl: Any, standins: Any):
         self._server, self._kubectl, self._standins = server, kubectl, standins

@@ -15,7 +15,7 @@ PARK_LIMIT_KIB = 2048
 
 @pytest.fixture
 def started():
-    """Starts programs and ends what is left of them by process id."""
+    """Starts programs and ends those that are left by process id."""
     processes = []
 
     def start(*arguments, **options):

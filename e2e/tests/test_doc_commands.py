@@ -1,6 +1,6 @@
 """Every command in the documents is run by a test, every link leads somewhere, every manifest is accepted.
 
-SHOWN says for each command what runs it:
+SHOWN names for each command the part that runs it:
     "here"          this file, as it is written
     "dry"           this file, with `make -n`: the target exists and expands (long figures, other compilers)
     "ci"            `.ci/run` itself, or `make setup` before it
@@ -30,7 +30,7 @@ PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/ra
 MAKEFILES = [TOP / "Makefile", *sorted((TOP / "mk").glob("*.mk"))]
 SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "help")
 
-# (regular expression of the whole command, what runs it)
+# (regular expression of the whole command, the part that runs it)
 SHOWN: List[Tuple[str, str]] = [
     (r"make demo", "stage quickstart"),
     (r"make test", "ci"),

@@ -1,4 +1,4 @@
-"""Events on the RayCluster: what was decided and why, for who looks at `kubectl describe`."""
+"""Events on the RayCluster: the decisions with their reasons, for `kubectl describe`."""
 
 import re
 from typing import Any, Dict, List
@@ -13,7 +13,7 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 
 
 def events(one: Any, reason: str = "") -> List[Object]:
-    """Those of ours on this RayCluster, and what every one of them must be like."""
+    """Our Events on this RayCluster, and the checks that hold for each of them."""
     found = one.server.admin.of("events", one.namespace).items()
     found = [e for e in found if e.get("source", {}).get("component") == "rayscaler" and reason in ("", e["reason"])]
     uid = one.get()["metadata"]["uid"]

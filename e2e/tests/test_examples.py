@@ -1,7 +1,7 @@
 """examples/: each RayCluster is accepted, linted, planned with its snapshot, and some run with real Ray.
 
-NAME.yaml is what a user applies, NAME.snapshot.yaml the same with a demand, NAME.plan.txt what `rayscaler
-plan` says of it; UPDATE=1 rewrites the plans.
+NAME.yaml is the file that a user applies, NAME.snapshot.yaml the same with a demand, NAME.plan.txt the
+output of `rayscaler plan` for it; UPDATE=1 rewrites the plans.
 """
 
 import copy

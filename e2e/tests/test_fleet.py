@@ -1,4 +1,4 @@
-"""A small fleet: what one controller asks and writes for 50 RayClusters with a Ray head each. Counts alone; the
+"""A small fleet: the requests of one controller for 50 RayClusters with a Ray head each. Counts alone; the
 times and sizes of large ones are measured by `make fleet` (docs/internals/performance.md)."""
 
 import re

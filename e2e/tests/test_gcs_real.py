@@ -1,4 +1,4 @@
-"""The GCS client against a real Ray: what gcs_probe reads and does on heads of the ray wheel."""
+"""The GCS client against a real Ray: gcs_probe on heads of the ray wheel."""
 
 import json
 import time
@@ -263,7 +263,7 @@ def test_report(ray_head):
     (pending,) = report.pending_instances
     assert (pending.instance_id, pending.ray_node_type_name) == ("pod-1", "gpu-group")
 
-    # Later reports have later versions (T3); Ray 2.60 does not tell which it has seen.
+    # Later reports have later versions (T3); Ray 2.60 does not report which it has seen.
     assert "lastSeenAutoscalerStateVersion" not in ray_head.probe.state()
     assert ray_head.probe.run("report", options=["--repeat", "2", "--interval-ms", "1"]) == [{}, {}]
     reply.ParseFromString(client.get_cluster_status(timeout_s=10))

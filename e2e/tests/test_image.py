@@ -1,4 +1,4 @@
-"""The root file system of the image (charts/image): what is in it, and that the program runs in it.
+"""The root file system of the image (charts/image): its content, and that the program runs in it.
 
 It is entered by chroot, as uid 65532 and read-only, without /proc, /dev and a shell; who is not root
 enters by a user namespace. No container engine is needed, and none is used.
@@ -83,7 +83,7 @@ def test_nothing_else_is_in_it(rootfs):
     files = {name: path for name, path in found.items() if name not in links}
     libraries = {path.name: path for name, path in files.items() if name.startswith(("usr/lib/", "usr/lib64/"))}
     assert set(files) == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
-    # Exactly what the program loads, and what that loads.
+    # Exactly the libraries that the program loads, and those that they load.
     wanted, unread = set(), [files["usr/bin/rayscaler"]]
     while unread:
         for name in needed_by(unread.pop()) - wanted:
@@ -162,7 +162,7 @@ def real_user(pid: int) -> int:
 
 
 class NameServer:
-    """Says 127.0.0.1 to every question for an A record, on port 53 of a loopback address of its own; who may
+    """Answers 127.0.0.1 to every query for an A record, on port 53 of a loopback address of its own; who may
     not listen there has the name in /etc/hosts."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ def context(work_dir):
 
 
 def make(directory: Path, *words: str) -> subprocess.CompletedProcess:
-    """make in another tree, which must not hear of the build tree of this run."""
+    """make in another tree, which must not get the build tree of this run."""
     foreign = ("BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
     env = {name: value for name, value in os.environ.items() if name not in foreign}
     return subprocess.run(

@@ -13,7 +13,7 @@ COMMAND = "plan -f examples/gpu.snapshot.yaml -o json --debug"
 
 
 def test_the_tour_shows_the_plan_of_the_example():
-    """Each JSON block is a part of what the command prints, line for line."""
+    """Each JSON block is a part of the command's output, line for line."""
     assert f"    rayscaler {COMMAND}\n" in TOUR
     done = subprocess.run([paths.program(), *COMMAND.split()], cwd=paths.ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["kind"] == "Plan"

@@ -158,7 +158,7 @@ UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
 
 @pytest.fixture
 def waits(api_server, namespace, nodes, work_dir):
-    """A RayCluster with a worker that no Node takes, and a controller; what it decides from, and its plan."""
+    """A RayCluster with a worker that no Node takes, and a controller; its snapshot and its plan."""
     if os.environ.get("KUBERAY") == "real":
         pytest.skip("KubeRay's own operator would make Pods")
     with ExitStack() as stack:
@@ -220,7 +220,7 @@ def test_c4_the_controller_says_what_others_take_of_the_only_node(nodes, waits):
 
 
 def test_pain_36_a_ready_node_that_matches_has_none_of_the_resource(nodes, waits):
-    """Without the right to see the Pods of all namespaces it still says so."""
+    """Without the right to see the Pods of all namespaces it still reports that."""
     absent = nodes.node("a100", {}, A100)
     found = waits(["nodes"], {GPU: "1"})
     assert f"Node {absent} is Ready and matches, but it offers no {GPU}" in found["message"], found["message"]

@@ -1,4 +1,4 @@
-"""kill -9 at any moment: a sample of what `make torture-kill` does with hundreds of kills."""
+"""kill -9 at any moment: a sample of `make torture-kill`, which has hundreds of kills."""
 
 import random
 import socket

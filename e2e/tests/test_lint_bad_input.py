@@ -46,7 +46,7 @@ def groups(count, cpu="1"):
     return HEAD + "  workerGroupSpecs:\n" + "\n".join(lines)
 
 
-# name: the text, (line, column), what the message says, MiB
+# name: the text, (line, column), part of the message, MiB
 UNREADABLE = {
     "alias bomb": (bomb, (8, 47), "aliases repeat too much", 24),
     "alias of itself": (lambda: "a: &a [*a]", (1, 8), "no anchor before this alias", 16),
@@ -81,7 +81,7 @@ def test_unknown_units_are_told_of_each_group(tmp_path):
 
 
 def test_findings_are_bounded(tmp_path):
-    """More of them than are kept are counted, and said to be."""
+    """More of them than are kept are counted, and the output has the count."""
     text = HEAD + "  headGroupSpec:\n    rayStartParams:\n" + "\n".join(f"      p{i}: {i}" for i in range(110000))
     source = tmp_path / "many.yaml"
     source.write_text(text)

@@ -1,5 +1,5 @@
-"""The rows of docs/internals/evidence.md that `rayscaler lint` speaks of, each in its test's name: an example is made
-wrong, and the finding says what, where in the file, and what to write.
+"""The rows of docs/internals/evidence.md that `rayscaler lint` reports, each in its test's name: an example is
+changed, and the finding names the error, its place in the file, and the fix.
 
 Every rule by itself has its files under src/test/lint/; here the program is run.
 """

@@ -1,7 +1,7 @@
 """The operator stand-in keeps KubeRay's contract. No Ray runs: the Pods' commands are `sleep`.
 
-The real operator cannot be had here (the Go module proxy refuses its module), so this stand-in is
-what the scenarios run with; these tests hold it to what KubeRay's source says.
+The real operator cannot be had here (the Go module proxy refuses its module), so the scenarios
+run with this stand-in; these tests compare it with KubeRay's source.
 """
 
 import re

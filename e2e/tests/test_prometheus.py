@@ -1,7 +1,7 @@
 """Metrics as a real Prometheus sees them: /metrics itself, the chart's dashboard and alerts, Ray's own board.
 
 Prometheus and promtool are Debian's package, unpacked. Where it cannot be had these tests are skipped, and
-the count says so.
+the count has them.
 """
 
 import importlib
@@ -168,7 +168,7 @@ def test_promtool_finds_no_fault_in_the_exposition(story, programs):
     assert status == 200
     ours = [line for line in text.splitlines(keepends=True) if not re.match(r"(# \w+ )?autoscaler_", line)]
     assert promtool(programs, "check", "metrics", stdin="".join(ours)) == (0, "")
-    # Ray's own names come with Ray's own labels, NodeType and SessionName. Nothing else may be said of them.
+    # Ray's own names come with Ray's own labels, NodeType and SessionName. They may have no other labels.
     _, said = promtool(programs, "check", "metrics", stdin=text)
     camel = r"autoscaler_\w+ label names should be written in 'snake_case' not 'camelCase'"
     assert said and [line for line in said.splitlines() if not re.fullmatch(camel, line)] == []

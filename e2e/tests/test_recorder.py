@@ -1,4 +1,4 @@
-"""The recorder's verdict on a deletion, from what a witness read: pure, no server."""
+"""The recorder's verdict on a deletion, from a witness's readings: pure, no server."""
 
 from typing import Any, Dict, List
 

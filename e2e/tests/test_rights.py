@@ -28,7 +28,7 @@ TOKEN: Right = ("", "", "token")  # all, and its RayCluster has token authentica
 
 
 class Lack(NamedTuple):
-    """What is seen of a right that is missing: a log line with these words, and does it scale, is it ready; or does
+    """The symptoms of a missing right: a log line with these words, and does it scale, is it ready; or does
     it end, to be started again, because it can lead no longer?"""
 
     says: str = ""
@@ -75,7 +75,7 @@ SIDECAR: Dict[Right, Lack] = {
     ("get", "ray.io", "rayclusters"): Lack(STALLED, scales=False, ready=False),
     ("patch", "ray.io", "rayclusters"): Lack("cannot change the RayCluster", scales=False),
 }
-# Of all namespaces: what it reads, and each program scales the RayClusters of the others as well.
+# Of all namespaces: the objects that it reads, and each program scales the RayClusters of the others as well.
 CLUSTER_WIDE = {
     right: lack for right, lack in CONTROLLER.items() if right[0] in ("list", "watch") and right[2] != "leases"
 }

@@ -190,8 +190,8 @@ def test_failed_pods_move_the_demand_at_once(shared, controller):
 
 
 def test_demand_that_fits_by_numbers_and_stays_pending_gets_one_worker(shared, controller):
-    """Ray 2.60 leaves what a raylet has queued where it is, so the new worker helps what comes next:
-    what is seen here is that it is started once, and why."""
+    """Ray 2.60 leaves queued tasks at their raylet, so the new worker helps later tasks:
+    the test checks that it is started once, and the reason."""
     one = shared([rm.group("gpu-group", gpus=2, cpus=4)])
     control = controller(one.namespace, "--stuck-demand-seconds", "3")
     with one.program() as program:

@@ -25,7 +25,7 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 Server(("0.0.0.0", %d), Handler).serve_forever()
 """
-# Takes every connection, and never says a word.
+# Accepts every connection, and never sends a byte.
 SILENCE = """
 import socket
 server = socket.create_server(("0.0.0.0", %d), backlog=64)

@@ -9,7 +9,7 @@ from rayscaler_e2e.kubeclient import JSON_PATCH
 from rayscaler_e2e.wait import wait_until
 
 FIGHTER = "argocd-controller"
-# For what Ray has to start, on a machine with other work.
+# For the processes that Ray starts, on a machine with other work.
 LONG = 150
 
 

@@ -10,7 +10,7 @@ from rayscaler_e2e.pod_reaper import kill, pids_of
 from rayscaler_e2e.wait import wait_until
 
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
-# For what Ray has to start, on a machine with other work.
+# For the processes that Ray starts, on a machine with other work.
 LONG = 150
 
 
@@ -36,7 +36,7 @@ def test_a_head_whose_ray_starts_anew_costs_no_worker(scenario, namespace, contr
     print(f"both workers are back {time.time() - killed:.1f} s after the head's Ray was killed")
     for kind in ("workersToDelete", "deleted", "replicas"):
         assert not one.recorder.of(kind, killed), kind
-    # And it is scaled down by what the new GCS says.
+    # And it is scaled down by the state of the new GCS.
     one.request(None)
     one.wait_empty(90)
 

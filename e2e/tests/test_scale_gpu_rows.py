@@ -1,7 +1,7 @@
 """The GPU facts of docs/internals/evidence.md with real Ray: each test's name begins with its row.
 
-Rows A2 to A6 and A10 are in test_scale_demand.py and test_scale_clusters.py. GPUs are logical, so what
-is seen is Ray's own arithmetic: which GPU a raylet gives to whom, and what it never places.
+Rows A2 to A6 and A10 are in test_scale_demand.py and test_scale_clusters.py. GPUs are logical, so the
+tests see Ray's own arithmetic: the GPU that a raylet gives to each task, and tasks that it never places.
 """
 
 from typing import Any, Dict, List
@@ -131,7 +131,7 @@ def program(cluster: Scenario, artefacts):
 
 
 def only_worker(cluster: Scenario, program: RayProgram, name: str) -> Object:
-    """The group's one worker, where all actors of ``name`` run; what Ray says of it."""
+    """The group's one worker, where all actors of ``name`` run; Ray's node of it."""
     pods = program.ready(name, READY)
     assert pods and set(pods) == set(cluster.workers(name)), f"{name} has one worker, and its demand is there"
     return cluster.witness.node(pods[0])["total"]

@@ -17,7 +17,7 @@ LONG = 150
 
 
 class Listener:
-    """In place of the GCS of the forged head: counts who connects, and answers nothing."""
+    """In place of the GCS of the forged head: counts connections, and answers nothing."""
 
     def __init__(self, port):
         self.connections = 0
@@ -44,7 +44,7 @@ def listener():
 
 
 def forge(one, head, owners):
-    """A copy of the head Pod that no kubelet starts, with a status that says it runs at ADDRESS."""
+    """A copy of the head Pod that no kubelet starts, with a status that it runs at ADDRESS."""
     pods = one.server.admin.of("pods", one.namespace)
     container = head["spec"]["containers"][0]
     pods.create({

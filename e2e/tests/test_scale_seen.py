@@ -1,4 +1,4 @@
-"""From zero and back (B4, D5): what the template promises against what the raylet of its worker reports.
+"""From zero and back (B4, D5): the resources of the template against those that the raylet reports.
 
 This machine has no GPU, so no raylet finds a GPU model by itself. RAY_OVERRIDE_RESOURCES, which Ray reads
 in the container, replaces the detected values, and those that it fails to detect.

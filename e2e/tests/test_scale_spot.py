@@ -28,7 +28,7 @@ def disrupt(one: Scenario, pod: str) -> None:
 
 
 def wait_nothing_pending(one: Scenario) -> None:
-    """Ray calls what runs pending for a moment longer, and that would be demand for a worker more."""
+    """Ray reports a running task as pending for a moment longer, which would be demand for one more worker."""
     wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
 
 

@@ -6,11 +6,11 @@ kinder. ``tests/test_apiserver_parity.py`` sends the same requests to both and c
 
     __main__   arguments, start, end            launch     start it from a test
     server     HTTP: connections, bodies, watch streams
-    auth       who is asking                    rbac       may they
+    auth       the user of a request            rbac       the user's rights
     api        paths to resources and verbs     discovery  /api, /apis, /version
     verbs      get, list, create, update, patch, delete
     watch      the stream of changes            store      objects, versions, history, journal
-    table      what kubectl prints
+    table      the output of kubectl
     registry   the resources that are served    meta       metadata: names, labels, generations
     schema     OpenAPI of CRDs: prune, default, validate
     pods, kinds  rules of single kinds          patch      JSON, merge and strategic merge patch

@@ -1,4 +1,4 @@
-"""From a request to an answer: who, may they, which resource, which verb."""
+"""From a request to an answer: the user, the rights, the resource, the verb."""
 
 import json
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Api:
         self._authenticator = authenticator
 
     def answer(self, request: Request) -> Answer:
-        """Never raises for what a client can cause."""
+        """Never raises for a cause that a client controls."""
         user = ""
         try:
             who = self._authenticator.user(request.authorization, request.certificate)

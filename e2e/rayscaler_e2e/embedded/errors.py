@@ -42,7 +42,7 @@ class StatusError(Exception):
 
 @dataclass
 class FieldError:
-    """One fault of an object. ``text`` is what follows "field: " in the message."""
+    """One fault of an object. ``text`` follows "field: " in the message."""
 
     path: str
     reason: str
@@ -136,7 +136,7 @@ def patched_undecodable(why: str) -> StatusError:
 
 
 def patch_refused() -> StatusError:
-    """kube-apiserver does not say which operation did not apply, nor why."""
+    """kube-apiserver does not name the operation that did not apply, nor the reason."""
     return StatusError(422, "the server rejected our request due to an error in our request", details={})
 
 

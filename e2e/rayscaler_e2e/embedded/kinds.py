@@ -64,7 +64,7 @@ class Kind:
             obj.pop("status", None)
 
     def prepare_update(self, obj: Object, old: Object, subresource: str) -> None:
-        """Keep what this request may not change: the status, or all but the status."""
+        """Keep the parts that this request may not change: the status, or all but the status."""
         if subresource == "status":
             metadata, status = obj["metadata"], obj.get("status")
             obj.clear()
@@ -254,7 +254,7 @@ class BindingKind(Kind):
 
 
 class DefinitionKind(Kind):
-    """CustomResourceDefinition; ``registry`` serves what it defines."""
+    """CustomResourceDefinition; ``registry`` serves the resource that it defines."""
 
     has_generation = True
 

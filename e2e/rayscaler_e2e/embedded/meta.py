@@ -1,4 +1,4 @@
-"""Object metadata: decoding, what the server sets, what it refuses."""
+"""Object metadata: decoding, values that the server sets, and refused values."""
 
 import random
 import re
@@ -116,7 +116,7 @@ def prepare_create(metadata: Object, namespaced: bool, namespace: str) -> None:
 
 
 def prepare_update(metadata: Object, old: Object) -> None:
-    """Keep what a client cannot change."""
+    """Keep the members that a client cannot change."""
     for key in (*SET_BY_SERVER, "namespace"):
         if key in old:
             metadata[key] = old[key]

@@ -30,7 +30,7 @@ MERGED_PRIMITIVES = ("finalizers",)
 
 
 class _Refused(Exception):
-    """An operation that does not apply; the message is what the real server says."""
+    """An operation that does not apply; the message is the real server's."""
 
 
 def apply_json_patch(obj: Any, operations: Any) -> Any:

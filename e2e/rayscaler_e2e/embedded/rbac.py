@@ -37,7 +37,7 @@ def allowed(store: Store, user: User, wanted: Attributes) -> bool:
 
 
 def refusal(user: User, wanted: Attributes) -> str:
-    """The words of kube-apiserver for what is not allowed."""
+    """The text of kube-apiserver for a forbidden request."""
     if not wanted.resource:
         return f'User "{user.name}" cannot {wanted.verb} path "{wanted.path}"'
     resource = wanted.resource + (f"/{wanted.subresource}" if wanted.subresource else "")

@@ -16,7 +16,7 @@ VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource in one version. ``rules`` says what is particular to its kind."""
+    """One resource in one version. ``rules`` has the rules of its kind."""
 
     group: str
     version: str
@@ -165,7 +165,7 @@ class Registry:
         self._first_use: Dict[str, float] = {}
 
     def define(self, definition: Dict[str, Any]) -> None:
-        """Serve what a CustomResourceDefinition defines, in place of what it defined before."""
+        """Serve the resource of a CustomResourceDefinition, in place of its earlier version."""
         self._custom[definition["metadata"]["name"]] = _custom(definition)
 
     def undefine(self, name: str) -> None:

@@ -1,7 +1,7 @@
 """The structural schemas of CustomResourceDefinitions: prune, default, validate.
 
 The subset of OpenAPI v3 that this project's definitions use; ``check_supported`` refuses a schema
-that says more, so that a definition is never served more kindly than it is written.
+that has more, so that a definition is never served more kindly than it is written.
 """
 
 import re
@@ -32,7 +32,7 @@ HAS_RULE = re.compile(r"has\(self\.(\w+)\)")
 
 
 def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
-    """Raise ValueError for what this server cannot hold."""
+    """Raise ValueError for a value that this server cannot hold."""
     unknown = set(schema) - SUPPORTED
     if unknown:
         raise ValueError(f"{path}: the embedded API server does not know {sorted(unknown)}")

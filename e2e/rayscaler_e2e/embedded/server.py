@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         )
         try:
             answer = self.server.api.answer(request)
-        except Exception:  # a fault of this server: say so, and stay alive
+        except Exception:  # a fault of this server: report it, and continue
             traceback.print_exc()
             status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
                       "message": "fault of the embedded API server, see its log", "code": 500}  # fmt: skip

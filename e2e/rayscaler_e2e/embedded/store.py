@@ -1,6 +1,6 @@
 """Objects with one resourceVersion counter, a bounded history per resource, and a journal.
 
-Stored objects are never changed in place: who wants another object puts a copy. All methods take
+Stored objects are never changed in place: a change stores a copy. All methods take
 the lock themselves; ``lock`` is public so that a read, a decision and a write can be one step.
 
 The journal is a file of JSON lines, one per write. It survives a kill of the process (not of the
@@ -121,7 +121,7 @@ class Store:
             self.table(resource).objects = kept
 
     def _compact(self, journal: Path) -> TextIO:
-        """Start a journal that says what there is now; returns it open for more."""
+        """Start a journal with the present objects; returns it open for more."""
         new = journal.with_suffix(".new")
         out = open(new, "w", buffering=1)
         for resource, table in self._tables.items():

@@ -79,7 +79,7 @@ class Verbs:
 
     def _wait_for_version(self, text: str) -> None:
         """A list "not older than" a version that is not there yet waits a little, as the real
-        server does, and then says so."""
+        server does, and then fails with that reason."""
         if not text:
             return
         wanted = _version(text)
@@ -228,7 +228,7 @@ class Verbs:
 
     @staticmethod
     def _mark(resource: Resource, obj: Object, asked: Optional[int]) -> None:
-        """Set deletionTimestamp, or shorten what is left of an earlier deletion."""
+        """Set deletionTimestamp, or shorten the rest of an earlier deletion."""
         metadata = obj["metadata"]
         left = metadata.get("deletionGracePeriodSeconds")
         if metadata.get("deletionTimestamp"):

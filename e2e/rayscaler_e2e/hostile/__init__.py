@@ -1,4 +1,4 @@
-"""Tenants that attack the controller through what they own: their objects and the Ray head in their Pods.
+"""Tenants that attack the controller through their own objects and the Ray head in their Pods.
 
 ``replies``   messages of a forged GCS, as bytes
 ``heads``     ``HeadServer``: GCS servers over h2c that answer with them, stall or flood

@@ -1,6 +1,6 @@
 """Objects with one hostile value in one field that the program decodes, on a real API server.
 
-Fields, values and what the program makes of a stored object come from build/tools/kube_hostile_fields, which
+Fields, values and the program's result for a stored object are from build/tools/kube_hostile_fields, which
 records them from the decoders (src/test/support/hostile_fields.h); nothing is listed here.
 """
 
@@ -65,7 +65,7 @@ def cases(namespace: str, part: int, parts: int) -> Iterator[Case]:
 
 
 class FieldAttack:
-    """A thread that creates the objects in batches, looks what the program would make of them, and deletes them."""
+    """A thread that creates the objects in batches, gets the program's results for them, and deletes them."""
 
     def __init__(self, server: ApiServer, namespace: str, part: int, parts: int, only: str):
         """``only``: a regular expression of kind and field, "Pod status.phase"."""

@@ -178,7 +178,7 @@ FLOODS = [
 
 
 def forged_pods(victims: List[Victim]) -> Kind:
-    """Pods with the labels of other tenants' clusters, made in their namespaces by someone who may create Pods
+    """Pods with the labels of other tenants' clusters, made in their namespaces by a user with the right to create Pods
     there: a head whose name sorts first, and a worker. ``victims``: namespace, name, uid of a RayCluster."""
 
     def make(tenant: Tenant) -> None:

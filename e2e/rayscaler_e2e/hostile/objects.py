@@ -1,4 +1,4 @@
-"""RayClusters and Pods of one tenant: what KubeRay's operator and a kubelet would make of them, on the API
+"""RayClusters and Pods of one tenant, as KubeRay's operator and a kubelet would write them, on the API
 server of the tests (``RealApi``) or on the fleet's (``fleet.Fleet``); both have ``put`` and ``remove``."""
 
 import time
