@@ -27,9 +27,9 @@ PATTERNS = {
     "what": r"(?:^|[.;:|] |/\* |\* )(?:What|Who|Whoever|Whatever)\b(?![^.?]*\?)",
 }
 CEILINGS = {
-    "user documents": {"person": 3, "anew": 3, "mend": 3, "wish": 3, "stands": 5, "told": 4, "goes": 5, "is no": 3, "what": 4},
-    "documents": {"person": 7, "anew": 6, "mend": 6, "wish": 6, "stands": 8, "told": 6, "goes": 11, "is no": 6, "what": 10},
-    "comments": {"person": 117, "anew": 51, "mend": 14, "wish": 13, "stands": 123, "told": 92, "goes": 169, "is no": 73, "what": 292},
+    "user documents": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 2, "told": 1, "goes": 2, "is no": 0, "what": 1},
+    "documents": {"person": 2, "anew": 0, "mend": 0, "wish": 0, "stands": 2, "told": 0, "goes": 6, "is no": 0, "what": 5},
+    "comments": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 0, "told": 3, "goes": 0, "is no": 0, "what": 0},
 }
 
 RULES = {TOP / "docs/DECISIONS.md", TOP / "docs/internals/rules.md"}
