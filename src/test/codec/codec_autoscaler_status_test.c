@@ -389,6 +389,28 @@ static void test_json_same(void **state)
 	}
 }
 
+/* JSON may have numbers beyond double, which cJSON holds as infinite. */
+static void test_json_same_beyond_double(void **state)
+{
+	static const struct {
+		const char *text;
+		bool same;
+	} cases[] = { { "1e400", true }, { "-1e400", false }, { "1", false } };
+	AUTO(json_done) struct cJSON *large = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(json_parse("1e400", 5, &codec_limits, &large, &err), 0);
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		AUTO(json_done) struct cJSON *other = NULL;
+
+		assert_int_equal(json_parse(cases[i].text, strlen(cases[i].text), &codec_limits,
+					    &other, &err),
+				 0);
+		assert_int_equal(json_same(large, other), cases[i].same);
+	}
+}
+
 /* --- every decision that is written down --- */
 
 static void check_golden(const char *name)
@@ -437,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_json_same),
+		cmocka_unit_test(test_json_same_beyond_double),
 		cmocka_unit_test(test_every_golden_decision_is_told_once),
 	};
 
