@@ -288,6 +288,10 @@ class Resource:
     def patch_merge(self, name: str, patch: Dict[str, Any], subresource: Optional[str] = None):
         return self.client.call("PATCH", self.path(name, subresource), patch, content_type=MERGE_PATCH)
 
+    def patch_status(self, name: str, patch: Dict[str, Any]):
+        """As kubelet and scheduler write it: conditions of other writers are kept."""
+        return self.client.call("PATCH", self.path(name, "status"), patch, content_type=STRATEGIC_MERGE_PATCH)
+
     def delete(
         self,
         name: str,

@@ -145,9 +145,8 @@ class PodRunner:
         word = "True" if value else "False"
         old = self._transitions.get(kind)
         since = old["lastTransitionTime"] if old and old["status"] == word else _now()
-        condition = {"type": kind, "status": word, "lastTransitionTime": since}
-        if reason:
-            condition["reason"] = reason
+        # A merge keeps what is absent: no reason is written as null.
+        condition = {"type": kind, "status": word, "lastTransitionTime": since, "reason": reason or None}
         self._transitions[kind] = condition
         return condition
 
@@ -168,7 +167,7 @@ class PodRunner:
             return
         metadata = self._pod["metadata"]
         where = self._host.client.of("pods", metadata["namespace"])
-        where.patch_merge(metadata["name"], {"metadata": {"uid": metadata["uid"]}, "status": status}, "status")
+        where.patch_status(metadata["name"], {"metadata": {"uid": metadata["uid"]}, "status": status})
         if not self._written or status["phase"] != self._written["phase"]:
             log.info("%s/%s: %s %s", metadata["namespace"], metadata["name"], status["phase"], self._ip)
         self._written = status

@@ -70,7 +70,7 @@ class Scheduler:
             "lastTransitionTime": old["lastTransitionTime"] if old and old["status"] == "False" else now,
         }
         where = self._client.of("pods", pod["metadata"]["namespace"])
-        where.patch_merge(pod["metadata"]["name"], {"status": {"conditions": [condition]}}, "status")
+        where.patch_status(pod["metadata"]["name"], {"status": {"conditions": [condition]}})
 
 
 def requests(pod: Object) -> Dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
-from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import wait_until
 
@@ -19,12 +18,7 @@ def disrupt(one: Scenario, pod: str) -> None:
         "lastTransitionTime": "2026-11-20T10:00:00Z",
     }
     pods = one.server.admin.of("pods", one.namespace)
-    one.server.admin.call(
-        "PATCH",
-        pods.path(pod, "status"),
-        {"status": {"conditions": [condition]}},
-        content_type=STRATEGIC_MERGE_PATCH,
-    )
+    pods.patch_status(pod, {"status": {"conditions": [condition]}})
 
 
 def wait_nothing_pending(one: Scenario) -> None:
