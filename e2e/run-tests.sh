@@ -62,7 +62,7 @@ run_stage() {
 	settle "$stage" "$status"
 }
 
-# What two of these need is there before they begin.
+# First `make ahead` builds the programs that two of these stages share.
 run_beside() {
 	nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 || true
 	for stage in $beside; do
