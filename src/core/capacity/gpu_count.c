@@ -4,6 +4,7 @@
 
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
+#include "core/model/identity.h"
 #include "core/model/name_set.h"
 
 struct tally {
@@ -64,7 +65,7 @@ static void count_pod(struct counting *c, const struct pod *pod)
 	struct tally *tally = tally_of(c, pod);
 	int64_t cost, at_least = 0;
 
-	if (has_finished(pod))
+	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
 		return;
 	if (tally != NULL) {
 		bool leaves = pod->deleting || name_set_contains(&tally->leaving_names, pod->name);

@@ -18,6 +18,9 @@
  *
  * cluster NULL (deleted or unreadable): each Pod by its own spec, as for Pods of no group.
  *
+ * A Pod without the owner reference of the cluster (core/model/identity) does not count: a label alone
+ * must not use up a quota that others share.
+ *
  * replicas: of each group, instead of the spec's; NULL: the spec's. */
 int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
 		  size_t pod_count, const int64_t *replicas, const struct settings *settings,

@@ -30,15 +30,17 @@ static bool is_of_ray_cluster(const struct pod_owner *owner)
 	       strncmp(owner->api_version, ray_group, sizeof(ray_group) - 1) == 0;
 }
 
-static bool is_owned(const struct ray_cluster *cluster, const struct pod *pod)
+bool identity_is_owned(const struct ray_cluster *cluster, const struct pod *pod)
 {
-	return !is_given(cluster->uid) || (pod->owner != NULL && is_of_ray_cluster(pod->owner) &&
-					   strcmp(pod->owner->uid, cluster->uid) == 0);
+	if (cluster != NULL && !is_given(cluster->uid))
+		return true;
+	return pod->owner != NULL && is_of_ray_cluster(pod->owner) &&
+	       (cluster == NULL || strcmp(pod->owner->uid, cluster->uid) == 0);
 }
 
 bool identity_is_foreign(const struct ray_cluster *cluster, const struct pod *pod)
 {
-	return claims(cluster, pod) && !is_owned(cluster, pod);
+	return claims(cluster, pod) && !identity_is_owned(cluster, pod);
 }
 
 size_t identity_divide(const struct ray_cluster *cluster, struct pod *pods, size_t count,
@@ -140,7 +142,7 @@ static void add_head(struct identity_heads *heads, const struct ray_cluster *clu
 void identity_heads_add(struct identity_heads *heads, const struct ray_cluster *cluster,
 			const struct pod *pod)
 {
-	if (pod_is_head(pod) && claims(cluster, pod) && is_owned(cluster, pod))
+	if (pod_is_head(pod) && claims(cluster, pod) && identity_is_owned(cluster, pod))
 		add_head(heads, cluster, pod);
 }
 

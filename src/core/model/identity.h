@@ -20,6 +20,9 @@
 
 struct snapshot;
 
+/* Has the owner reference of the first rule. cluster NULL (deleted, or cannot be read): that of any
+ * RayCluster. */
+bool identity_is_owned(const struct ray_cluster *cluster, const struct pod *pod);
 /* Claims to be head or worker of this RayCluster without belonging to it. */
 bool identity_is_foreign(const struct ray_cluster *cluster, const struct pod *pod);
 /* Moves the foreign Pods to the end, in the order they had; returns how many are before them. */

@@ -12,6 +12,10 @@ static const struct quantity two_gpus[] = { { "cpu", "4", true, UNITS(4) },
 					    { "nvidia.com/gpu", "2", true, UNITS(2) } };
 static const struct quantity no_gpu[] = { { "cpu", "4", true, UNITS(4) } };
 
+static const struct pod_owner own = { "ray.io/v1", "RayCluster", "demo", "u-1" };
+static const struct pod_owner earlier = { "ray.io/v1", "RayCluster", "demo", "u-0" };
+static const struct pod_owner replica_set = { "apps/v1", "ReplicaSet", "web", "u-1" };
+
 /* A head without GPUs and one group of 2 GPUs, 1 to 5 replicas, 2 asked for. */
 struct scene {
 	struct arena arena;
@@ -43,6 +47,7 @@ static void scene_init(struct scene *s)
 	s->cluster = (struct ray_cluster){
 		.namespace_ = "a",
 		.name = "demo",
+		.uid = "u-1",
 		.ray_version = "",
 		.head_template = { .spec = { .containers = &s->head, .container_count = 1 } },
 		.groups = s->groups,
@@ -62,6 +67,7 @@ static struct pod *add_pod(struct scene *s, const char *name, const char *type, 
 		.name = name,
 		.labels = { s->labels[i], 2 },
 		.phase = "Running",
+		.owner = &own,
 		.spec = { .containers = &s->worker, .container_count = 1 },
 	};
 	s->list[i] = &s->pods[i];
@@ -197,7 +203,7 @@ static void test_the_head_counts(void **state)
 }
 
 /* Pods without a group, and of a RayCluster that was deleted or cannot be read. */
-static void test_strangers_count_by_their_own_spec(void **state)
+static void test_pods_of_no_group_count_by_their_own_spec(void **state)
 {
 	struct scene *s = *state;
 
@@ -208,6 +214,28 @@ static void test_strangers_count_by_their_own_spec(void **state)
 			 UNITS(2));
 	assert_int_equal(
 		gpu_count(NULL, NULL, 0, NULL, &s->settings, device_table_builtin(), &s->arena), 0);
+}
+
+/* Everybody who may create a Pod can give it the labels, an owner of another kind and any request. */
+static void test_pods_of_others_do_not_count(void **state)
+{
+	static const char *const types[] = { "worker", "head", "redis-cleanup" };
+	static const struct pod_owner *const owners[] = { NULL, &earlier, &replica_set };
+	struct scene *s = *state;
+
+	for (size_t t = 0; t < 3; t++)
+		for (size_t i = 0; i < 3; i++) {
+			s->pod_count = 0;
+			add_pod(s, "w0", "worker", "gpu");
+			add_pod(s, "p", types[t], "gpu")->owner = owners[i];
+			add_pod(s, "q", types[t], "removed")->owner = owners[i];
+			if (counted(s, NULL) != UNITS(4))
+				fail_msg("type %s, owner %zu", types[t], i);
+		}
+	/* Of a cluster that is deleted, only the Pods that a RayCluster controls. */
+	assert_int_equal(gpu_count(NULL, s->list, s->pod_count, NULL, &s->settings,
+				   device_table_builtin(), &s->arena),
+			 UNITS(2));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -223,7 +251,8 @@ int main(void)
 		TEST(test_a_pod_counts_by_its_own_spec_after_an_edit),
 		TEST(test_replicas_of_several_hosts_are_whole),
 		TEST(test_the_head_counts),
-		TEST(test_strangers_count_by_their_own_spec),
+		TEST(test_pods_of_no_group_count_by_their_own_spec),
+		TEST(test_pods_of_others_do_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ static void test_whose_pod(void **state)
 		if (identity_is_foreign(&cluster, &pod) != cases[i].foreign)
 			fail_msg("case %zu", i);
 		assert_false(identity_is_foreign(&sparse, &pod));
+		assert_true(identity_is_owned(&sparse, &pod));
 	}
 }
 
