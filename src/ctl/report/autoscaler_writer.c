@@ -11,6 +11,7 @@
 #include "codec/text/json.h"
 #include "core/model/reason.h"
 #include "core/report/summary.h"
+#include "ctl/report/overload.h"
 #include "ctl/report/scale_list.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
@@ -58,7 +59,7 @@ struct autoscaler_writer {
 	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
-	int64_t not_before_ms; /* Retry-After of the API server */
+	struct overload overload;
 	/* Entries that may have something to send, in the order in which they are served, so that a
 	 * write does not visit the whole fleet. */
 	struct list waiting;
@@ -146,8 +147,8 @@ static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
 	int64_t next_ms = writer->last_ms + writer->spacing_ms;
 	int64_t now = now_ms(writer);
 
-	if (next_ms < writer->not_before_ms)
-		next_ms = writer->not_before_ms;
+	if (next_ms < writer->overload.all_not_before_ms)
+		next_ms = writer->overload.all_not_before_ms;
 	if (due_ms > next_ms)
 		next_ms = due_ms;
 	if (next_ms >= writer->timer_ms)
@@ -156,7 +157,7 @@ static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
 	loop_timer_start(writer->timer, next_ms > now ? next_ms - now : 0);
 }
 
-static void write_failed(struct entry *entry, const struct err *err)
+static void write_failed(struct entry *entry, const struct err *err, int64_t retry_after_ms)
 {
 	struct autoscaler_writer *writer = entry->writer;
 	int64_t after_ms = RETRY_MS;
@@ -184,7 +185,11 @@ static void write_failed(struct entry *entry, const struct err *err)
 		log_repeat_error(&entry->trouble, MESSAGE, entry->key, err->text);
 		break;
 	}
-	entry->not_before_ms = now_ms(writer) + after_ms;
+	if (retry_after_ms > 0)
+		overload_refused(&writer->overload, entry->namespace_, now_ms(writer),
+				 retry_after_ms);
+	entry->not_before_ms =
+		now_ms(writer) + (retry_after_ms > after_ms ? retry_after_ms : after_ms);
 }
 
 static void keep_answer(struct entry *entry, const struct kube_answer *answer)
@@ -209,9 +214,7 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 
 	entry->call = NULL;
 	if (err) {
-		write_failed(entry, err);
-		if (answer->retry_after_ms > 0)
-			writer->not_before_ms = now_ms(writer) + answer->retry_after_ms;
+		write_failed(entry, err, answer->retry_after_ms);
 	} else {
 		keep_answer(entry, answer);
 		log_repeat_end(&entry->trouble, MESSAGE, entry->key);
@@ -423,7 +426,7 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 	writer->informer = informer;
 	writer->spacing_ms = MS_PER_SECOND / rate;
 	writer->last_ms = INT64_MIN / 2;
-	writer->not_before_ms = INT64_MIN;
+	writer->overload = (struct overload)OVERLOAD_INIT;
 	writer->timer_ms = INT64_MAX;
 	writer->timer = loop_timer_new(control->loop, sweep, writer);
 	return writer;

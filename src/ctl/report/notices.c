@@ -12,6 +12,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/notice_book.h"
+#include "ctl/report/overload.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
@@ -30,6 +31,7 @@ struct file {
 	uint64_t id_start; /* the names of the book's Events begin here */
 	struct notice_book *book;
 	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
+	int64_t retry_ms;      /* Retry-After of the API server */
 	/* Fields of the RayCluster that an Event needs. */
 	char *api_version, *namespace_, *name, *resource_version;
 };
@@ -50,8 +52,8 @@ struct notices {
 	struct sending *under_way;
 	size_t under_way_count;
 	struct token_bucket rate;
-	int64_t not_before_ms; /* Retry-After of the API server */
-	bool denied;           /* the refusal was logged */
+	struct overload overload;
+	bool denied; /* the refusal was logged */
 	char instance[INSTANCE_SIZE];
 };
 
@@ -66,7 +68,7 @@ struct notices *notices_new(const struct control *control)
 	notices->control = control;
 	token_bucket_init(&notices->rate, NOTICES_RATE, NOTICES_BURST,
 			  loop_monotonic_ms(control->loop));
-	notices->not_before_ms = INT64_MIN;
+	notices->overload = (struct overload)OVERLOAD_INIT;
 	if (pod && pod[0])
 		(void)snprintf(notices->instance, sizeof(notices->instance), "%s", pod);
 	else if (gethostname(notices->instance, sizeof(notices->instance) - 1) != 0)
@@ -172,6 +174,16 @@ static enum notice_answer judge(struct notices *notices, const struct sending *s
 	}
 }
 
+static void note_retry_after(struct notices *notices, struct file *file, int64_t retry_after_ms)
+{
+	int64_t now_ms = loop_monotonic_ms(notices->control->loop);
+
+	if (!file || retry_after_ms <= 0)
+		return;
+	file->retry_ms = now_ms + retry_after_ms;
+	overload_refused(&notices->overload, file->namespace_, now_ms, retry_after_ms);
+}
+
 static void answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct sending *sending = context, **link;
@@ -179,9 +191,7 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 	struct file *file = map_get(&notices->files, sending->key);
 	enum notice_answer what = judge(notices, sending, file, err);
 
-	if (answer->retry_after_ms > 0)
-		notices->not_before_ms =
-			loop_monotonic_ms(notices->control->loop) + answer->retry_after_ms;
+	note_retry_after(notices, file, answer->retry_after_ms);
 	for (link = &notices->under_way; *link != sending; link = &(*link)->next)
 		;
 	*link = sending->next;
@@ -197,7 +207,8 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 static bool may_send(struct notices *notices, const struct file *file, int64_t now_ms)
 {
 	return token_bucket_has(&notices->rate, 1, now_ms) && now_ms >= file->not_before_ms &&
-	       notices->under_way_count < NOTICES_UNDER_WAY && now_ms >= notices->not_before_ms &&
+	       now_ms >= file->retry_ms && now_ms >= notices->overload.all_not_before_ms &&
+	       notices->under_way_count < NOTICES_UNDER_WAY &&
 	       kube_client_pending(notices->control->kube) < NOTICES_QUEUE_MAX;
 }
 
@@ -283,7 +294,7 @@ static struct file *file_of(struct notices *notices, const char *key,
 		file = memory_alloc(sizeof(*file));
 		file->key = memory_strdup(key);
 		file->book = notice_book_new(now_ms);
-		file->not_before_ms = INT64_MIN;
+		file->not_before_ms = file->retry_ms = INT64_MIN;
 		file->id_start = (uint64_t)loop_wall(notices->control->loop) << NUMBER_BITS;
 		map_set(&notices->files, key, file);
 	}

@@ -4,7 +4,8 @@
  *
  * Events are dropped rather than delay anything: at most NOTICES_RATE a second and
  * NOTICES_UNDER_WAY at once for all clusters, none while requests to the API server queue up, none
- * for five minutes after it denied the right (logged once, with the fix). */
+ * for five minutes after it denied the right (logged once, with the fix), and none
+ * before the end of a Retry-After (ctl/report/overload says for which clusters). */
 #ifndef CTL_REPORT_NOTICES_H
 #define CTL_REPORT_NOTICES_H
 

@@ -15,6 +15,7 @@ static struct control control;
 static struct autoscaler_objects *objects;
 static struct arena arena;
 static int changes, knowns;
+static const char *decided_namespace;
 
 static void changed(void *context, const char *namespace_, const char *name)
 {
@@ -59,6 +60,7 @@ static int setup(void **state)
 	script = (struct kube_script){ .loop = NULL };
 	arena = ARENA_INIT;
 	changes = knowns = 0;
+	decided_namespace = "a";
 	return 0;
 }
 
@@ -80,15 +82,15 @@ static struct pass_decision *decision_on(const char *members)
 	const char *text = arena_printf(
 		&arena,
 		"{apiVersion: rayscaler.dev/v1alpha1, kind: Snapshot, now: '2026-11-20T10:00:00Z', "
-		"rayCluster: {metadata: {namespace: a, name: demo}, %s}}",
-		members);
+		"rayCluster: {metadata: {namespace: %s, name: demo}, %s}}",
+		decided_namespace, members);
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
 	struct pass_decision *made = ARENA_NEW(&arena, struct pass_decision);
 	struct err err;
 
 	if (snapshot_read(text, strlen(text), &arena, snapshot, &err) < 0)
 		fail_msg("%s", err.text);
-	snapshot->autoscaler = autoscaler_objects_get(objects, "a", "demo");
+	snapshot->autoscaler = autoscaler_objects_get(objects, decided_namespace, "demo");
 	made->snapshot = snapshot;
 	made->plan = decide(snapshot, &arena);
 	made->summary = summary_of(snapshot, made->plan, &arena);
@@ -290,6 +292,30 @@ static void test_retry_after_is_obeyed(void **state)
 	assert_int_equal(count_of(&store.patches), 2);
 }
 
+static bool other_is_made(void *context)
+{
+	(void)context;
+	return count_of(&store.others) > 0;
+}
+
+/* One cluster's 429 delays no other. */
+static void test_retry_after_counts_for_its_cluster(void **state)
+{
+	(void)state;
+	STORE({
+		store.exists = true;
+		store.patch_code = 429;
+		store.retry_after_s = 60;
+	});
+	start();
+	while (count_of(&store.patches) == 0)
+		rest(10);
+	decided_namespace = "b";
+	decide_once(0, 0);
+	assert_true(loop_wait_until(script.loop, other_is_made, NULL, WAIT_MS));
+	assert_int_equal(count_of(&store.patches), 1);
+}
+
 static void test_without_definition(void **state)
 {
 	(void)state;
@@ -407,6 +433,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_server_that_keeps_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retry_after_is_obeyed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_retry_after_counts_for_its_cluster, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_without_definition, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clusters_of_others_get_no_object, setup,
 						teardown),

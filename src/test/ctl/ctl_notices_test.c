@@ -7,14 +7,13 @@
 #include "ctl/shared/options.h"
 #include "test/support/kube_script.h"
 
-#define REST_MS 1000 /* Retry-After: 1 */
-
 static struct kube_script script;
 static struct options options;
 static struct control control;
 static struct notices *notices;
 static struct arena arena;
 static _Atomic int events;
+static _Atomic int refusals; /* so many of the next Events get 429 */
 
 static void answer(struct exchange *exchange, void *context)
 {
@@ -26,10 +25,13 @@ static void answer(struct exchange *exchange, void *context)
 				"\"events is forbidden: exceeded quota: events\"}");
 		return;
 	}
-	if (atomic_fetch_add(&events, 1) == 0)
-		exchange_answer(exchange, 429, "Retry-After: 1\r\n", "{}");
-	else
+	events++;
+	if (refusals > 0) {
+		refusals--;
+		exchange_answer(exchange, 429, "Retry-After: 60\r\n", "{}");
+	} else {
 		exchange_answer(exchange, 201, "", "{}");
+	}
 }
 
 static int setup(void **state)
@@ -37,7 +39,7 @@ static int setup(void **state)
 	(void)state;
 	script = (struct kube_script){ .loop = NULL };
 	arena = ARENA_INIT;
-	events = 0;
+	events = refusals = 0;
 	script_start(&script, answer, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
 	control =
@@ -56,20 +58,20 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A pass over the RayCluster that launches a worker. */
-static void scale_up(const char *namespace_)
+/* A pass over a RayCluster that launches a worker. */
+static void scale_up_named(const char *namespace_, const char *name)
 {
 	const char *text = arena_printf(
 		&arena,
 		"{apiVersion: rayscaler.dev/v1alpha1, kind: Snapshot, now: '2026-11-20T10:00:00Z', "
-		"rayCluster: {metadata: {namespace: %s, name: demo}, spec: "
+		"rayCluster: {metadata: {namespace: %s, name: %s}, spec: "
 		"{enableInTreeAutoscaling: true, headGroupSpec: {template: {spec: {containers: "
 		"[{name: h}]}}}, workerGroupSpecs: [{groupName: g, replicas: 0, minReplicas: 1, "
 		"template: {spec: {containers: [{name: w, resources: {limits: {cpu: 1}}}]}}}]}}}",
-		namespace_);
+		namespace_, name);
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
 	struct pass_decision decision = { .snapshot = snapshot };
-	const char *key = arena_printf(&arena, "%s/demo", namespace_);
+	const char *key = arena_printf(&arena, "%s/%s", namespace_, name);
 	struct err err;
 
 	if (snapshot_read(text, strlen(text), &arena, snapshot, &err) < 0)
@@ -80,42 +82,60 @@ static void scale_up(const char *namespace_)
 	notices_accepted(notices, key);
 }
 
+static void scale_up(const char *namespace_)
+{
+	scale_up_named(namespace_, "demo");
+}
+
 static bool has_answered(void *context)
 {
 	return events >= *(const int *)context && kube_client_pending(script.client) == 0;
 }
 
-static bool scales_and_has_answered(void *context)
+static void expect_events(int count)
 {
-	scale_up("b");
-	return has_answered(context);
+	if (!loop_wait_until(script.loop, has_answered, &count, WAIT_MS))
+		fail_msg("%d Events instead of %d", events, count);
+	assert_int_equal(events, count);
 }
 
-static void test_retry_after_counts_for_all(void **state)
+/* Two clusters of one namespace get 429: both wait, and no other does. */
+static void test_retry_after_counts_for_its_cluster(void **state)
 {
-	int64_t told_ms;
-	int one = 1, two = 2;
-
 	(void)state;
+	refusals = 2;
 	scale_up("a");
-	assert_true(loop_wait_until(script.loop, has_answered, &one, WAIT_MS));
-	told_ms = loop_monotonic_ms(script.loop);
-	assert_true(loop_wait_until(script.loop, scales_and_has_answered, &two, WAIT_MS));
-	assert_true(loop_monotonic_ms(script.loop) - told_ms >= REST_MS - 50);
-	assert_int_equal(server_count(script.server, "POST /api/v1/namespaces/b/events"), 1);
+	expect_events(1);
+	scale_up_named("a", "second");
+	expect_events(2);
+	scale_up("b");
+	expect_events(3);
+	scale_up("a");
+	scale_up_named("a", "second");
+	assert_int_equal(kube_client_pending(script.client), 0);
+}
+
+/* The API server itself is overloaded. */
+static void test_retry_after_of_two_namespaces_counts_for_all(void **state)
+{
+	(void)state;
+	refusals = 2;
+	scale_up("a");
+	expect_events(1);
+	scale_up("b");
+	expect_events(2);
+	scale_up("c");
+	assert_int_equal(kube_client_pending(script.client), 0);
 }
 
 /* A namespace whose quota of Events is used up stops the Events of its own clusters only. */
 static void test_a_denial_counts_for_its_cluster(void **state)
 {
-	int two = 2, three = 3;
-
 	(void)state;
 	scale_up("full");
-	events = 1; /* the answer 429 of the other test is not for this one */
-	assert_true(loop_wait_until(script.loop, has_answered, &two, WAIT_MS));
+	expect_events(1);
 	scale_up("b");
-	assert_true(loop_wait_until(script.loop, has_answered, &three, WAIT_MS));
+	expect_events(2);
 	assert_int_equal(server_count(script.server, "POST /api/v1/namespaces/b/events"), 1);
 	scale_up("full"); /* not asked for again */
 	assert_int_equal(kube_client_pending(script.client), 0);
@@ -124,7 +144,10 @@ static void test_a_denial_counts_for_its_cluster(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_retry_after_counts_for_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_retry_after_counts_for_its_cluster, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_retry_after_of_two_namespaces_counts_for_all,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_denial_counts_for_its_cluster, setup,
 						teardown),
 	};

@@ -1,4 +1,5 @@
-/* An API server that has one RayCluster, "a/demo", and at most one RayClusterAutoscaler of that name:
+/* An API server that has the RayClusters "a/demo" and "b/demo", and at most one RayClusterAutoscaler,
+ * "a/demo" (those of namespace b are only counted):
  * discovery, list, watch, create, merge patch of its status. For ctl_autoscaler_objects_test. The
  * members of `store` are shared between the server's threads and the test, under its lock. Header
  * only. */
@@ -24,8 +25,9 @@ static struct {
 	bool prunes;                 /* keeps nothing of a status */
 	int create_code, patch_code; /* an error, for every one of them; 0: none */
 	int conflicts;               /* as many patches get 409 */
+	int retry_after_s;           /* with 429 */
 	/* Received requests. */
-	int creates, patches;
+	int creates, patches, others; /* others: creates in namespace b */
 	char created[2048], patched[16384], paths[2048];
 } store = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -44,7 +46,8 @@ static inline void store_reset(void)
 		store.version = 10;
 		store.generation = 1;
 		store.create_code = store.patch_code = store.conflicts = 0;
-		store.creates = store.patches = 0;
+		store.creates = store.patches = store.others = 0;
+		store.retry_after_s = 7;
 		(void)snprintf(store.spec, sizeof(store.spec), "{}");
 		(void)snprintf(store.status, sizeof(store.status), "{}");
 		store.created[0] = store.patched[0] = store.paths[0] = '\0';
@@ -70,8 +73,12 @@ static inline void store_answer(struct exchange *exchange, int code)
 	char *text = code < 300 ? store_object() :
 				  memory_strdup("{\"kind\": \"Status\", \"message\": \"no\"}");
 
+	char header[64] = "";
+
+	if (code == 429)
+		(void)snprintf(header, sizeof(header), "Retry-After: %d\r\n", store.retry_after_s);
 	pthread_mutex_unlock(&store.lock);
-	exchange_answer(exchange, code, code == 429 ? "Retry-After: 7\r\n" : "", text);
+	exchange_answer(exchange, code, header, text);
 	memory_free(text);
 }
 
@@ -154,8 +161,8 @@ static inline void store_watch(struct exchange *exchange)
 	exchange->closed = true;
 }
 
-#define STORE_CLUSTER                                                                              \
-	"{\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\", \"uid\": \"u-1\","              \
+#define STORE_CLUSTER(namespace_)                                                                  \
+	"{\"metadata\": {\"namespace\": \"" namespace_ "\", \"name\": \"demo\", \"uid\": \"u-1\"," \
 	" \"resourceVersion\": \"1\", \"generation\": 1}, \"spec\": {\"headGroupSpec\": {}}}"
 
 static inline void store_request(struct exchange *exchange, void *context)
@@ -178,12 +185,16 @@ static inline void store_request(struct exchange *exchange, void *context)
 			exchange_answer(exchange, 200, "",
 					strstr(path, "rayclusters") ?
 						"{\"metadata\": {\"resourceVersion\": \"1\"}, "
-						"\"items\": [" STORE_CLUSTER "]}" :
+						"\"items\": [" STORE_CLUSTER(
+							"a") ", " STORE_CLUSTER("b") "]}" :
 						"{\"resources\": [{\"name\": \"rayclusters\"}]}");
 	} else if (store.undefined) {
 		store_answer(exchange, 404);
 	} else if (strcmp(exchange->method, "PATCH") == 0) {
 		store_patch(exchange);
+	} else if (strstr(path, "/namespaces/b/")) {
+		store.others++;
+		store_answer(exchange, 201);
 	} else if (strcmp(exchange->method, "POST") == 0) {
 		store_create(exchange);
 	} else if (strstr(path, "watch=")) {
