@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "base/token_bucket.h"
 #include "core/decide/calm.h"
 #include "core/decide/gate.h"
 #include "core/model/kubernetes.h"
@@ -24,6 +23,7 @@
 #include "ctl/report/notices.h"
 #include "ctl/report/registration.h"
 #include "ctl/report/status.h"
+#include "ctl/report/trouble.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/events.h"
@@ -38,9 +38,6 @@
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
 #define NEVER_MS (INT64_MIN / 2)
-#define CONDITION_LINE_TOKENS 10 /* of the log: 10 lines at once, then one every ten seconds */
-#define CONDITION_LINES_BURST 100
-#define CONDITION_LINES_PER_SECOND 1
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
 
 struct cluster {
@@ -55,6 +52,7 @@ struct cluster {
 	bool hands_off;      /* as of the last pass: the next one may wait */
 	bool woken;          /* the next pass comes early, because something changed */
 	bool wake_again;     /* something changed during a pass */
+	bool resumed;        /* the pace of an earlier process was read */
 	int64_t started_ms;
 	struct kube_backoff backoff; /* from the API server, when a read or a write failed */
 	int64_t not_before_ms;       /* earliest next pass, also for cluster_wake */
@@ -68,8 +66,8 @@ struct cluster {
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t calm_digest;
 	int64_t calm_until_ms;
-	struct log_repeat conditions, patch;
-	struct token_bucket condition_lines; /* of the log */
+	struct log_repeat patch;
+	struct trouble trouble;
 };
 
 static void pass_is_due(void *context);
@@ -93,8 +91,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
 	pace_init(&cluster->pace, loop_monotonic_ms(control->loop));
-	token_bucket_init(&cluster->condition_lines, CONDITION_LINES_PER_SECOND,
-			  CONDITION_LINES_BURST, loop_monotonic_ms(control->loop));
+	trouble_init(&cluster->trouble, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
 	kube_backoff_init(&cluster->backoff);
@@ -114,7 +111,7 @@ void cluster_free(struct cluster *cluster)
 	linted_free(cluster->linted);
 	loop_timer_free(cluster->timer);
 	patched_done(&cluster->patched);
-	log_repeat_done(&cluster->conditions);
+	trouble_done(&cluster->trouble);
 	log_repeat_done(&cluster->patch);
 	memory_free(cluster->memory_json);
 	memory_free(cluster->namespace_);
@@ -197,51 +194,6 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 
 /* --- log and reports of a decision --- */
 
-static bool is_trouble(const struct plan_condition *condition)
-{
-	bool is_true = strcmp(condition->status, "True") == 0;
-
-	if (!strcmp(condition->type, "InvalidRequest") ||
-	    !strcmp(condition->type, CONDITION_FOREIGN_PODS) ||
-	    !strcmp(condition->type, "ReplicasReverted"))
-		return is_true;
-	return (!strcmp(condition->type, "ScalingActive") ||
-		!strcmp(condition->type, "AbleToScale")) &&
-	       !is_true;
-}
-
-/* The conditions that report a problem, as one text; "" when there is none. */
-static const char *trouble(const struct plan *plan, struct arena *arena)
-{
-	const char *text = "";
-
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *condition = &plan->conditions.at[i];
-
-		if (is_trouble(condition))
-			text = arena_printf(arena, "%s%s%s: %s", text, text[0] ? "; " : "",
-					    condition->reason, condition->message);
-	}
-	return text;
-}
-
-/* A text that changes with each pass is rate-limited; the last one is logged by a later pass. */
-static void log_conditions(struct cluster *cluster, const struct plan *plan)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *text = trouble(plan, &scratch);
-	const char *last = cluster->conditions.text ? cluster->conditions.text : "";
-	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
-
-	if (strcmp(text, last) != 0 &&
-	    !token_bucket_take(&cluster->condition_lines, CONDITION_LINE_TOKENS, now_ms))
-		return;
-	if (text[0])
-		log_repeat_error(&cluster->conditions, "condition", cluster->key, text);
-	else
-		log_repeat_end(&cluster->conditions, "condition", cluster->key);
-}
-
 static void report_done(void *context, const struct err *err)
 {
 	const struct cluster *cluster = context;
@@ -323,7 +275,8 @@ static void decided(void *context, const struct pass_decision *decision)
 	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
 			loop_monotonic_ms(cluster->control->loop));
 	status_decided(cluster->control->status, decision);
-	log_conditions(cluster, decision->plan);
+	trouble_conditions(&cluster->trouble, cluster->key, decision->plan,
+			   loop_monotonic_ms(cluster->control->loop));
 	notices_decided(cluster->control->notices, cluster->key, decision);
 	autoscaler_objects_decided(cluster->control->autoscalers, decision);
 	registration_decided(cluster->control->registration, gcs, decision);
@@ -448,6 +401,17 @@ static bool requests_in_kv(const struct ray_cluster *object)
 	return major < 2 || (major == 2 && minor < 47);
 }
 
+/* True: the last decision of an earlier process took too much, so the first one here waits as long as it
+ * would have waited there. */
+static bool resumes_later(struct cluster *cluster, const struct pass_view *view)
+{
+	if (cluster->resumed)
+		return false;
+	cluster->resumed = true;
+	pace_resume(&cluster->pace, view->autoscaler ? view->autoscaler->undecided_seconds : 0);
+	return cluster->pace.undecided_ms > 0;
+}
+
 static void start_pass(void *context)
 {
 	static const struct pass_callbacks functions = { .view = current_view,
@@ -457,15 +421,17 @@ static void start_pass(void *context)
 							 .done = pass_ended };
 	struct cluster *cluster = context;
 	struct pass_callbacks callbacks = functions;
-	struct pass_config config = { .control = cluster->control,
-				      .namespace_ = cluster->namespace_,
-				      .name = cluster->name,
-				      .ray_note = cluster->pace.text,
-				      .memory_json = cluster->memory_json,
-				      .cost = cluster->cost,
-				      .quick_ms = PASS_QUICK_MS,
-				      .meter = { cluster->control->metrics, metrics_phase,
-						 metrics_gcs_failed } };
+	struct pass_config config = {
+		.control = cluster->control,
+		.namespace_ = cluster->namespace_,
+		.name = cluster->name,
+		.ray_note = cluster->pace.text,
+		.memory_json = cluster->memory_json,
+		.cost = cluster->cost,
+		.quick_ms = PASS_QUICK_MS,
+		.undecided_ms = pace_undecided_next_ms(&cluster->pace, scan_ms(cluster)),
+		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }
+	};
 	struct pass_view view = { .stale = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
@@ -477,7 +443,7 @@ static void start_pass(void *context)
 	objects_view(cluster, &view);
 	cluster->hands_off = !view.cluster ||
 			     (cluster->calm_until_ms == 0 && !is_ours(cluster, &view));
-	if (!view.cluster) {
+	if (!view.cluster || (!cluster->hands_off && resumes_later(cluster, &view))) {
 		schedule_next(cluster);
 		return;
 	}

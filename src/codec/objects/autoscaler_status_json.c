@@ -127,6 +127,7 @@ void autoscaler_status_decode(const struct cJSON *json, struct arena *arena,
 	    object_conditions_decode(&status, "conditions", &read.conditions,
 				     &read.condition_count) ||
 	    rfc3339_decode(&status, "lastScaleTime", &read.last_scale_time) ||
+	    json_integer(&status, "undecidedIntervalSeconds", NULL, &read.undecided_seconds) ||
 	    scales_decode(&status, &read) || templates_decode(&status, &read) ||
 	    messages_decode(&status, &read))
 		return;

@@ -389,6 +389,11 @@ const char *autoscaler_status_write(const struct autoscaler_status_input *input,
 	json_write_text(&w.writer, "reason", input->summary->reason);
 	write_message(&w, input->summary->message);
 	json_write_time(&w.writer, "lastScaleTime", last_scale_time(input));
+	if (input->undecided_ms > 0)
+		json_write_integer(&w.writer, "undecidedIntervalSeconds",
+				   input->undecided_ms / MS_PER_SECOND);
+	else
+		json_write_null(&w.writer, "undecidedIntervalSeconds");
 	write_gpus(&w);
 	write_groups(&w);
 	write_demand(&w);

@@ -270,14 +270,15 @@ struct autoscaler_object {
 	size_t group_count;
 	struct strings problems;
 	/* Its last status (codec/objects/autoscaler_status_json). Decisions use only the
-	 * templates. */
+	 * templates; ctl/queue/pace uses undecided_seconds. */
 	const char *status_text; /* JSON; "" when absent or too long */
 	const struct condition *conditions;
 	size_t condition_count;
 	const struct autoscaler_scale *scales; /* lastScale of each group that has one */
 	size_t scale_count;
 	time_ms last_scale_time;
-	struct strings messages; /* all of them */
+	int64_t undecided_seconds; /* as it was read, any number */
+	struct strings messages;   /* all of them */
 	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;

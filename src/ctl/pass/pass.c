@@ -283,6 +283,7 @@ static void announce(struct pass *pass)
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,
 		.digest = pass->reads == 1 ? pass->digest : 0,
+		.undecided_ms = pass->undecided ? pass->config.undecided_ms : 0,
 	};
 
 	pass->memory_json = work->memory_json;

@@ -88,7 +88,8 @@ struct pass_decision {
 	const struct ray_state *ray_state; /* its reply of Ray; NULL: Ray was not reached */
 	const struct err *ray_err;         /* why not; NULL when it was reached or not read */
 	time_ms now;
-	uint64_t digest; /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
+	uint64_t digest;      /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
+	int64_t undecided_ms; /* the interval after a decision that took too much; 0: it was made */
 };
 
 struct pass_callbacks {
@@ -122,6 +123,7 @@ struct pass_config {
 	struct pass_meter meter;
 	enum pass_cost cost;   /* of the last pass */
 	int64_t quick_ms;      /* PASS_QUICK_MS */
+	int64_t undecided_ms;  /* the interval that follows if the decision takes too much */
 	bool read_kv_requests; /* SDK requests of autoscaler v1 are in the key-value store */
 };
 

@@ -110,14 +110,23 @@ bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *
 	return true;
 }
 
-void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided)
+int64_t pace_undecided_next_ms(const struct pace *pace, int64_t scan_ms)
 {
 	int64_t before = pace->undecided_ms > scan_ms ? pace->undecided_ms : scan_ms;
 
-	pace->undecided_ms = 0;
-	if (undecided)
-		pace->undecided_ms = 2 * before < PACE_UNDECIDED_MAX_MS ? 2 * before :
-									  PACE_UNDECIDED_MAX_MS;
+	return 2 * before < PACE_UNDECIDED_MAX_MS ? 2 * before : PACE_UNDECIDED_MAX_MS;
+}
+
+void pace_resume(struct pace *pace, int64_t undecided_seconds)
+{
+	if (undecided_seconds > PACE_UNDECIDED_MAX_MS / MS_PER_SECOND)
+		undecided_seconds = PACE_UNDECIDED_MAX_MS / MS_PER_SECOND;
+	pace->undecided_ms = undecided_seconds > 0 ? undecided_seconds * MS_PER_SECOND : 0;
+}
+
+void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided)
+{
+	pace->undecided_ms = undecided ? pace_undecided_next_ms(pace, scan_ms) : 0;
 }
 
 int64_t pace_interval_ms(const struct pace *pace, int64_t scan_ms)

@@ -38,7 +38,8 @@ struct pace_reading {
 };
 
 /* A decision that exceeds its CPU time doubles the interval each time, up to this: its cost is then
- * a small share of a processor. The first decision within the limit resets it. */
+ * a small share of a processor. The first decision within the limit resets it.
+ * The status of the RayClusterAutoscaler keeps the interval over a restart and a change of the leader. */
 #define PACE_UNDECIDED_MAX_MS 60000
 
 struct pace {
@@ -56,6 +57,11 @@ struct pace_reading pace_reading_of(const struct ray_state *state, const struct 
 				    int64_t took_us);
 /* True when the interval has changed. scan_ms: --scan-interval-seconds, above 0. */
 bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading);
+/* What undecided_ms becomes if the next decision takes too much. */
+int64_t pace_undecided_next_ms(const struct pace *pace, int64_t scan_ms);
+/* As an earlier process left it; any number, because users may be able to write it: it is bounded to 0 to
+ * PACE_UNDECIDED_MAX_MS. */
+void pace_resume(struct pace *pace, int64_t undecided_seconds);
 /* After each decision. */
 void pace_decided(struct pace *pace, int64_t scan_ms, bool undecided);
 /* From the start of one pass to that of the next. */

@@ -359,6 +359,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.object = object,
 		.scales = entry->done.scales.at,
 		.scale_count = entry->done.scales.count,
+		.undecided_ms = decision->undecided_ms,
 	};
 	const char *status = autoscaler_status_write(&input, &arena);
 

@@ -129,6 +129,7 @@ static void test_what_is_told(void **state)
 		{ "observedClusterGeneration", "7" },
 		{ "reason", "\"NoGroupFits\"" },
 		{ "lastScaleTime", "null" },
+		{ "undecidedIntervalSeconds", "null" },
 		{ "summary.groups", "\"gpu 1/1, cpu 0/-\"" },
 		{ "summary.gpus", "\"2/2/2\"" },
 		{ "gpus", "{\"running\":\"2\",\"starting\":\"0\",\"target\":\"2\",\"max\":\"2\","
@@ -227,6 +228,28 @@ static void test_last_scale_is_kept_until_a_newer_one(void **state)
 	told_done(&told);
 }
 
+/* The next process reads how long the last one waited. */
+static void test_an_undecided_interval_is_kept(void **state)
+{
+	struct told told;
+
+	(void)state;
+	read_snapshot(&told, scene_text);
+	tell(&told);
+	store(&told, told.text);
+	told.input.undecided_ms = 8000;
+	tell(&told);
+	assert_string_equal(at(&told, "undecidedIntervalSeconds"), "8");
+	assert_true(autoscaler_status_write_needed(told.text, &told.object));
+	store(&told, told.text);
+	assert_int_equal(told.object.undecided_seconds, 8);
+	told.input.undecided_ms = 0;
+	tell(&told);
+	assert_string_equal(at(&told, "undecidedIntervalSeconds"), "null");
+	assert_true(autoscaler_status_write_needed(told.text, &told.object));
+	told_done(&told);
+}
+
 /* The same message with another duration is not a change; another message is. */
 static void test_durations_in_messages_are_no_change(void **state)
 {
@@ -282,6 +305,7 @@ static void test_a_status_of_another_form_is_written_anew(void **state)
 		"{\"groups\": [1]}",
 		"{\"groups\": [{\"name\": \"gpu\", \"lastScale\": []}]}",
 		"{\"lastScaleTime\": 5}",
+		"{\"undecidedIntervalSeconds\": \"60\"}",
 		"{\"message\": {}}",
 		"{\"infeasible\": [{\"message\": 1}]}",
 		"{}",
@@ -297,6 +321,7 @@ static void test_a_status_of_another_form_is_written_anew(void **state)
 		assert_int_equal(told.object.generation, 3);
 		assert_int_equal(told.object.scale_count, 0);
 		assert_true(told.object.last_scale_time == TIME_NONE);
+		assert_int_equal(told.object.undecided_seconds, 0);
 		tell(&told);
 		assert_true(autoscaler_status_write_needed(told.text, &told.object));
 		told_done(&told);
@@ -453,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_known_is_null),
 		cmocka_unit_test(test_times_of_conditions),
 		cmocka_unit_test(test_last_scale_is_kept_until_a_newer_one),
+		cmocka_unit_test(test_an_undecided_interval_is_kept),
 		cmocka_unit_test(test_durations_in_messages_are_no_change),
 		cmocka_unit_test(test_other_figures_are_a_change),
 		cmocka_unit_test(test_a_status_of_another_form_is_written_anew),

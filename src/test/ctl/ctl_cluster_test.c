@@ -6,6 +6,7 @@
 #include "ctl/report/notices.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/events.h"
 #include "kube/kube_informer.h"
 #include "test/support/kube_script.h"
@@ -24,6 +25,10 @@
 	", 'minReplicas': 2, 'maxReplicas': 5, 'rayStartParams':"                                  \
 	" {}, 'template': {'spec': {'containers': [{'name': 'ray-worker', 'resources':"            \
 	" {'limits': {'cpu': '1'}}}]}}}]}}"
+#define AUTOSCALER                                                                                 \
+	"{'apiVersion': 'rayscaler.dev/v1alpha1', 'kind': 'RayClusterAutoscaler', 'metadata':"     \
+	" {'name': 'demo', 'namespace': 'a', 'resourceVersion': '6', 'generation': 1}, 'status':"  \
+	" {'undecidedIntervalSeconds': 3}}"
 #define LIST(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
 
 static struct kube_script script;
@@ -47,6 +52,10 @@ static void answer(struct exchange *exchange, void *context)
 	char *body;
 
 	(void)context;
+	if (strcmp(exchange->method, "GET") != 0 && strstr(exchange->path, "/rayscaler.dev/")) {
+		exchange_answer(exchange, 200, "", "{}");
+		return;
+	}
 	if (strcmp(exchange->method, "PATCH") == 0) {
 		int number = atomic_fetch_add(&api.patches, 1);
 
@@ -64,6 +73,10 @@ static void answer(struct exchange *exchange, void *context)
 	}
 	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
 		text = "{'resources': [{'name': 'rayclusters'}]}";
+	else if (strcmp(exchange->path, "/apis/rayscaler.dev/v1alpha1") == 0)
+		text = "{'resources': [{'name': 'rayclusterautoscalers'}]}";
+	else if (strstr(exchange->path, "/rayclusterautoscalers?limit"))
+		text = LIST(AUTOSCALER);
 	else if (strstr(exchange->path, "/rayclusters?limit"))
 		text = api.list;
 	else if (strstr(exchange->path, "/pods?limit"))
@@ -122,6 +135,28 @@ static int setup(void **state)
 	return start(LIST(OBJECT("0")));
 }
 
+static void on_known(void *context)
+{
+	(void)context;
+}
+
+static bool autoscaler_is_known(void *context)
+{
+	(void)context;
+	return autoscaler_objects_known(control.autoscalers) &&
+	       autoscaler_objects_get(control.autoscalers, "a", "demo");
+}
+
+static int setup_restarted(void **state)
+{
+	(void)setup(state);
+	control.autoscalers =
+		autoscaler_objects_new(&control, &(struct autoscaler_objects_callbacks){
+							 .changed = on_news, .known = on_known });
+	assert_true(loop_wait_until(script.loop, autoscaler_is_known, NULL, WAIT_MS));
+	return 0;
+}
+
 static int setup_unreadable(void **state)
 {
 	(void)state;
@@ -132,6 +167,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	cluster_free(cluster);
+	autoscaler_objects_free(control.autoscalers);
 	turns_free(control.turns);
 	notices_free(control.notices);
 	events_free(control.events);
@@ -175,6 +211,18 @@ static void test_a_server_that_fails_is_asked_less_often(void **state)
 	assert_true(api.at_ms[3] - api.at_ms[2] >= 1000 - ROUNDING_MS);
 }
 
+/* The process before this one could not decide in its time: the cluster waits as it did there, whatever
+ * changes meanwhile. */
+static void test_an_expensive_decision_waits_after_a_restart(void **state)
+{
+	int64_t begin_ms = loop_boot_ms();
+
+	(void)state;
+	api.status = 200;
+	patch(1);
+	assert_true(api.at_ms[0] - begin_ms >= REST_S * 1000 - ROUNDING_MS);
+}
+
 static bool has_event(void *context)
 {
 	(void)context;
@@ -201,6 +249,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_retry_after_is_obeyed),
 		TEST(test_a_server_that_fails_is_asked_less_often),
+		cmocka_unit_test_setup_teardown(test_an_expensive_decision_waits_after_a_restart,
+						setup_restarted, teardown),
 		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_reported,
 						setup_unreadable, teardown),
 	};

@@ -185,6 +185,33 @@ static void test_decisions_that_are_too_expensive(void **state)
 	assert_int_equal(pace_wake_ms(&pace, 0), 100);
 }
 
+/* The number comes from a status that its user may be able to write. */
+static void test_an_earlier_process_is_resumed(void **state)
+{
+	static const struct {
+		int64_t seconds, wanted_ms;
+	} cases[] = {
+		{ 0, 0 },
+		{ 1, 1000 },
+		{ 60, PACE_UNDECIDED_MAX_MS },
+		{ 61, PACE_UNDECIDED_MAX_MS },
+		{ INT64_MAX, PACE_UNDECIDED_MAX_MS },
+		{ -1, 0 },
+		{ INT64_MIN, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		pace_resume(&pace, cases[i].seconds);
+		assert_int_equal(pace.undecided_ms, cases[i].wanted_ms);
+	}
+	pace_resume(&pace, 4 * SCAN_MS / 1000);
+	assert_int_equal(pace_undecided_next_ms(&pace, SCAN_MS), 8 * SCAN_MS);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 4 * SCAN_MS);
+	pace_decided(&pace, SCAN_MS, true);
+	assert_int_equal(pace_interval_ms(&pace, SCAN_MS), 8 * SCAN_MS);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -201,6 +228,7 @@ int main(void)
 		TEST(test_readings_that_fail),
 		TEST(test_a_time_out_that_is_told_again),
 		TEST(test_decisions_that_are_too_expensive),
+		TEST(test_an_earlier_process_is_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

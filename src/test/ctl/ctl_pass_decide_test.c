@@ -177,11 +177,13 @@ static void test_an_expensive_decision_changes_nothing(void **state)
 	demand_shapes(SHAPES);
 	run_pass(NULL);
 	assert_false(seen.undecided);
+	assert_int_equal(seen.undecided_ms, 0);
 	assert_true(seen.patched);
 	seen.endings = 0;
 	options.decision_cpu_budget_ms = -1;
 	run_pass("{'templates': []}");
 	assert_true(seen.undecided);
+	assert_int_equal(seen.undecided_ms, 8000); /* for the status */
 	assert_false(seen.patched);
 	assert_int_equal(api.patches, 1);
 	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));

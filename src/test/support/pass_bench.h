@@ -209,9 +209,10 @@ static struct {
 	void (*on_view)(void);    /* likewise */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached, undecided;
-	enum pass_cost cost; /* of the last pass, for the next one */
-	int64_t quick_ms;    /* 0: as usual */
-	char active[1024];   /* the message of ScalingActive */
+	enum pass_cost cost;  /* of the last pass, for the next one */
+	int64_t quick_ms;     /* 0: as usual */
+	int64_t undecided_ms; /* of the last decision */
+	char active[1024];    /* the message of ScalingActive */
 	const char *ray_note;
 	struct pace_reading reading;
 	char memory[4096];
@@ -260,6 +261,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	(void)context;
 	seen.decisions++;
 	seen.ray_reached = decision->ray_state != NULL;
+	seen.undecided_ms = decision->undecided_ms;
 	if (seen.on_decided)
 		seen.on_decided();
 	(void)snprintf(seen.active, sizeof(seen.active), "%s",
@@ -348,6 +350,7 @@ __attribute__((unused)) static void start_pass(const char *memory)
 				    .read_kv_requests = seen.kv,
 				    .ray_note = seen.ray_note,
 				    .cost = seen.cost,
+				    .undecided_ms = 8000,
 				    .quick_ms = seen.quick_ms ? seen.quick_ms : PASS_QUICK_MS };
 
 	seen.pass = pass_new(&pass, &callbacks);
