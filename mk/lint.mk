@@ -22,6 +22,7 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_client_check_alive \
 	gcs_client_kv_get gcs_state_decode grpc_reader_is_empty h2_session_state_name identity_is_foreign \
 	kube_informer_counters kube_informer_state kube_lease_held leader_identity lint_limits linted_runs \
+	list_first list_next \
 	metrics_duration metrics_write options_print_markdown pass_step_name registration_address remote_url \
 	resources_equal snapshot_decode snapshot_limits status_parse_path status_text_age turns_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/list_json.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/list_stream.h"
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
@@ -15,6 +16,7 @@
 #define POD_SELECTOR "app.kubernetes.io/name=rayscaler"
 #define PORT_NAME "metrics"
 #define PORT_DEFAULT 8080
+#define PODS_MAX "250" /* with the label that are looked at */
 
 static const struct json_limits limits = {
 	.bytes = KUBE_BODY_MAX_BYTES, .depth = 64, .elements = 1000000, .foreign = true
@@ -134,7 +136,7 @@ void remote_pod(const char *namespace_, const char *pod, int32_t port, struct ar
 
 static void take_pod(struct finder *finder, const struct pod *pod)
 {
-	finder->pod = pod->name;
+	finder->pod = arena_strdup(finder->arena, pod->name);
 	remote_pod(finder->namespace_, pod->name, pod_port(pod), finder->arena, finder->remote);
 }
 
@@ -154,29 +156,61 @@ static void find_holder_pod(struct finder *finder, const char *holder)
 	take_pod(finder, pod);
 }
 
+/* The first one that runs; what cannot be read is left out. */
+static void look_at_pod(void *context, const char *text, size_t size, const char *problem)
+{
+	struct finder *finder = context;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err err;
+	struct pod pod;
+
+	if (finder->pod || problem)
+		return;
+	foreign_object_parse(text, size, false, &json, &err);
+	if (err.kind == ERR_NONE && pod_decode(json, "", &arena, &pod, &err) == 0 &&
+	    strcmp(pod.phase, "Running") == 0 && !pod.deleting)
+		take_pod(finder, &pod);
+}
+
+static int feed(void *context, const char *data, size_t size)
+{
+	list_stream_feed(context, data, size);
+	return 0;
+}
+
+/* The list is read Pod by Pod: memory is bounded by one of them, whatever is in the namespace. */
+static int list_pods(struct finder *finder, const char *path, struct err *err)
+{
+	struct list_stream stream;
+	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
+	struct list_page page;
+	int failed = -1;
+
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, look_at_pod, finder);
+	session_fetch(finder->session, &fetch, 1);
+	if (fetch.ended && fetch.err.kind == ERR_NONE)
+		failed = list_stream_end(&stream, finder->arena, &page, err);
+	else
+		*err = fetch.err;
+	fetch_done(&fetch);
+	list_stream_done(&stream);
+	return failed;
+}
+
 static void find_labelled_pod(struct finder *finder)
 {
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct list_page page;
 	struct err err;
-	const char *path = kube_path_query(finder->arena,
-					   kube_path(finder->arena, "v1", finder->namespace_,
-						     "pods", NULL, NULL),
-					   "labelSelector", POD_SELECTOR);
+	const char *path = kube_path(finder->arena, "v1", finder->namespace_, "pods", NULL, NULL);
 
-	if (get_json(finder, path, &json, &err) || list_decode(json, finder->arena, &page, &err)) {
+	path = kube_path_query(finder->arena, path, "labelSelector", POD_SELECTOR);
+	path = kube_path_query(finder->arena, path, "limit", PODS_MAX);
+	if (list_pods(finder, path, &err)) {
 		give_up(finder, arena_strdup(finder->arena, err.text));
 		return;
 	}
-	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
-		struct pod *pod = ARENA_NEW(finder->arena, struct pod);
-
-		if (pod_decode(item, "", finder->arena, pod, &err) == 0 &&
-		    strcmp(pod->phase, "Running") == 0 && !pod->deleting) {
-			take_pod(finder, pod);
-			return;
-		}
-	}
+	if (finder->pod)
+		return;
 	give_up(finder,
 		arena_printf(finder->arena,
 			     "no Lease " LEASE_NAME " and no running Pod with label " POD_SELECTOR

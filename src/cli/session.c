@@ -187,8 +187,22 @@ static void on_straight(void *context, const struct https_response *response, co
 	keep_answer(fetch, response->status, response->body, response->body_size, err);
 }
 
+static int on_piece(void *context, const char *data, size_t size)
+{
+	const struct fetch *fetch = context;
+
+	return fetch->on_chunk(fetch->chunk_context, data, size);
+}
+
 static void start_one(struct session *session, struct fetch *fetch)
 {
+	struct kube_request request = {
+		.verb = fetch->verb ? fetch->verb : KUBE_GET,
+		.path = fetch->path,
+		.body = fetch->body,
+		.body_size = fetch->body ? strlen(fetch->body) : 0,
+		.on_chunk = fetch->on_chunk ? on_piece : NULL,
+	};
 	struct https_call call = {
 		.method = "GET",
 		.url = fetch->url,
@@ -205,9 +219,7 @@ static void start_one(struct session *session, struct fetch *fetch)
 	if (fetch->url)
 		https_start(session->https, &call);
 	else
-		kube_client_send(session->client, fetch->verb ? fetch->verb : KUBE_GET, fetch->path,
-				 fetch->body, fetch->body ? strlen(fetch->body) : 0, on_answer,
-				 fetch);
+		kube_client_request(session->client, &request, on_answer, fetch);
 }
 
 static void start_some(struct session *session)

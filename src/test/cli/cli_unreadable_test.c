@@ -37,10 +37,43 @@ static void test_status_of_an_unreadable_cluster(void **state)
 	stop();
 }
 
+#define SYSTEM_PODS "/api/v1/namespaces/rayscaler-system/pods"
+#define SYSTEM_POD(name, spec, phase)                                                              \
+	"{'metadata':{'name':'" name "','namespace':'rayscaler-system'},'spec':" spec              \
+	",'status':{'phase':'" phase "'}}"
+#define METRICS_PORT                                                                               \
+	"{'containers':[{'name':'c','ports':[{'name':'metrics','containerPort':9090}]}]}"
+
+/* Without a Lease: a Pod that cannot be read does not hide the one that runs. */
+static void test_the_controller_beside_an_unreadable_pod(void **state)
+{
+	static const struct route routes[] = {
+		OBJECTS,
+		{ "GET " SYSTEM_PODS
+		  "?labelSelector=app.kubernetes.io%2Fname%3Drayscaler&limit=250",
+		  0,
+		  LIST(SYSTEM_POD("broken", "{'a':nothing}", "Running") "," SYSTEM_POD(
+			  "done", METRICS_PORT,
+			  "Succeeded") "," SYSTEM_POD("rayscaler-0", METRICS_PORT, "Running")) },
+		{ "GET " PROXY "/status", 0, "{'kind':'Status','version':'0.1.0','leader':true}" },
+		{ "GET " PROXY "/snapshot/ray/demo", 0, snapshot },
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(routes);
+	CLI_RUN(&result, cli_status, "status", "demo");
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "Pod rayscaler-system/rayscaler-0");
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status_of_an_unreadable_cluster),
+		cmocka_unit_test(test_the_controller_beside_an_unreadable_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
