@@ -145,6 +145,11 @@ void cluster_wake(struct cluster *cluster)
 	}
 }
 
+struct trouble_lines *cluster_pod_lines(struct cluster *cluster)
+{
+	return &cluster->trouble.pod_lines;
+}
+
 /* --- objects in the caches --- */
 
 static const struct ray_cluster *current_object(struct cluster *cluster)

@@ -7,6 +7,7 @@
 #include "ctl/shared/control.h"
 
 struct cluster;
+struct trouble_lines;
 
 /* The first pass runs within one scan interval (spread over it by name), or with cluster_wake. */
 struct cluster *cluster_new(const struct control *control, const char *namespace_,
@@ -19,5 +20,8 @@ void cluster_free(struct cluster *cluster);
  * the API server not before the backoff has passed (0.5 s doubling to 15 s, jittered; Retry-After
  * is obeyed up to 60 s). */
 void cluster_wake(struct cluster *cluster);
+
+/* For the log lines about its Pods that cannot be read (ctl/report/trouble.h). */
+struct trouble_lines *cluster_pod_lines(struct cluster *cluster);
 
 #endif

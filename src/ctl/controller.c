@@ -18,6 +18,7 @@
 #include "ctl/report/notices.h"
 #include "ctl/report/registration.h"
 #include "ctl/report/status.h"
+#include "ctl/report/trouble.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "ctl/watch/autoscaler_objects.h"
@@ -45,6 +46,7 @@ struct controller {
 	bool started, waiting; /* passes run; everything but the lead is ready */
 	struct err lost;       /* why the lead is lost; ERR_NONE: it is not lost */
 	struct log_repeat clusters_trouble, pods_trouble;
+	struct trouble_lines pod_lines; /* Pods of no cluster that is decided on */
 	struct loop_signal *terminate, *interrupt;
 };
 
@@ -187,6 +189,21 @@ static void forget_events(struct controller *controller, const struct pod *old,
 		events_forget(controller->control.events, "Pod", old->namespace_, old->name);
 }
 
+static void log_unreadable_pod(struct controller *controller, const char *key,
+			       const struct pod *pod)
+{
+	const char *name = labels_value(&pod->labels, LABEL_CLUSTER);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct cluster *cluster = NULL;
+
+	if (name)
+		cluster = map_get(&controller->clusters,
+				  arena_printf(&scratch, "%s/%s", pod->namespace_, name));
+	(void)trouble_unreadable(cluster ? cluster_pod_lines(cluster) : &controller->pod_lines,
+				 "Pod cannot be read, it counts as busy", "pod", key,
+				 pod->unreadable, loop_monotonic_ms(controller->control.loop));
+}
+
 static void pod_changed(void *context, enum kube_change change, const char *key, const void *old,
 			const void *new_object)
 {
@@ -198,8 +215,7 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 	if (pod && pod->unreadable &&
 	    (!old ||
 	     !object_change_same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
-		log_error("Pod cannot be read, it counts as busy", "pod", key, "error",
-			  pod->unreadable, NULL);
+		log_unreadable_pod(controller, key, pod);
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 	if (controller->control.fuse && object_change_counts(old, new_object)) {
@@ -441,6 +457,7 @@ int controller_run(const struct options *options, struct err *err)
 					       (size_t)options->memory_budget_mib << 20, NULL);
 	controller.control.loop = loop_new();
 	controller.control.turns = turns_new(controller.control.loop);
+	trouble_lines_init(&controller.pod_lines, loop_monotonic_ms(controller.control.loop));
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));

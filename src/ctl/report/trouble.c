@@ -1,5 +1,6 @@
 #include "ctl/report/trouble.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,11 +10,37 @@
 #define LINE_TOKENS 10 /* with one token a second: a line every ten seconds */
 #define TOKENS_PER_SECOND 1
 
+void trouble_lines_init(struct trouble_lines *lines, int64_t now_ms)
+{
+	lines->held_back = 0;
+	token_bucket_init(&lines->bucket, TOKENS_PER_SECOND, TROUBLE_LINES * LINE_TOKENS, now_ms);
+}
+
+static bool lines_take(struct trouble_lines *lines, int64_t now_ms)
+{
+	return token_bucket_take(&lines->bucket, LINE_TOKENS, now_ms);
+}
+
+bool trouble_unreadable(struct trouble_lines *lines, const char *message, const char *kind,
+			const char *key, const char *problem, int64_t now_ms)
+{
+	char held_back[32];
+
+	if (!lines_take(lines, now_ms)) {
+		lines->held_back++;
+		return false;
+	}
+	(void)snprintf(held_back, sizeof(held_back), "%llu", (unsigned long long)lines->held_back);
+	lines->held_back = 0;
+	log_error(message, kind, key, "error", problem, "linesHeldBack", held_back, NULL);
+	return true;
+}
+
 void trouble_init(struct trouble *trouble, int64_t now_ms)
 {
 	*trouble = (struct trouble){ .conditions = { .text = NULL } };
-	token_bucket_init(&trouble->condition_lines, TOKENS_PER_SECOND, TROUBLE_LINES * LINE_TOKENS,
-			  now_ms);
+	trouble_lines_init(&trouble->condition_lines, now_ms);
+	trouble_lines_init(&trouble->pod_lines, now_ms);
 }
 
 void trouble_done(struct trouble *trouble)
@@ -56,8 +83,7 @@ void trouble_conditions(struct trouble *trouble, const char *cluster, const stru
 	const char *text = text_of(plan, &scratch);
 	const char *last = trouble->conditions.text ? trouble->conditions.text : "";
 
-	if (strcmp(text, last) != 0 &&
-	    !token_bucket_take(&trouble->condition_lines, LINE_TOKENS, now_ms))
+	if (strcmp(text, last) != 0 && !lines_take(&trouble->condition_lines, now_ms))
 		return;
 	if (text[0])
 		log_repeat_error(&trouble->conditions, "condition", cluster, text);

@@ -1,6 +1,8 @@
-/* The log lines about one cluster that needs a user: conditions that tell of trouble. What causes them
- * may change all the time, so TROUBLE_LINES lines may come at once, and then one every ten seconds.
- * Owned by struct cluster. Must not decide what trouble is about: core/report does. */
+/* The log lines about one cluster that needs a user: conditions that tell of trouble, and objects that
+ * cannot be read. A tenant may change what causes them all the time, so TROUBLE_LINES lines of each kind
+ * may come at once, and then one every ten seconds.
+ * Owned by struct cluster; the lines about objects of no cluster by who reads them. Must not decide what
+ * trouble is about: core/report does. */
 #ifndef CTL_REPORT_TROUBLE_H
 #define CTL_REPORT_TROUBLE_H
 
@@ -10,12 +12,23 @@
 
 #define TROUBLE_LINES 10
 
-struct trouble {
-	struct log_repeat conditions;
-	struct token_bucket condition_lines;
+struct trouble_lines {
+	struct token_bucket bucket;
+	uint64_t held_back; /* since the last line */
 };
 
-void trouble_init(struct trouble *trouble, int64_t now_ms); /* now_ms: monotonic, here and below */
+struct trouble {
+	struct log_repeat conditions;
+	struct trouble_lines condition_lines, pod_lines;
+};
+
+void trouble_lines_init(struct trouble_lines *lines, int64_t now_ms); /* monotonic, as below */
+/* Logs an error line about the object, with the number of lines that were held back before it. False: it
+ * was held back. kind: the name of the member for `key`, "pod" or "cluster". */
+bool trouble_unreadable(struct trouble_lines *lines, const char *message, const char *kind,
+			const char *key, const char *problem, int64_t now_ms);
+
+void trouble_init(struct trouble *trouble, int64_t now_ms);
 void trouble_done(struct trouble *trouble);
 /* After each decision; cluster: "namespace/name". A text that was held back is logged with a later one. */
 void trouble_conditions(struct trouble *trouble, const char *cluster, const struct plan *plan,

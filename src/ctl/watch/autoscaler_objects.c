@@ -4,19 +4,23 @@
 
 #include "base/memory.h"
 #include "ctl/report/autoscaler_writer.h"
+#include "ctl/report/trouble.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
+#include "net/loop.h"
 
 #define PLURAL "rayclusterautoscalers"
 #define DENIED_RETRY_MS 300000
 
 struct autoscaler_objects {
+	const struct control *control;
 	struct autoscaler_objects_callbacks callbacks;
 	struct kube_informer *informer;
 	struct autoscaler_writer *writer;
 	enum err_kind unreadable; /* ERR_DENIED, ERR_NOT_FOUND: logged; ERR_NONE */
 	struct log_repeat trouble;
+	struct trouble_lines lines;   /* of all objects; each has its condition */
 	struct autoscaler_object bad; /* the substitute for an object that cannot be decoded */
 	const char *bad_problem;
 };
@@ -70,9 +74,11 @@ static void object_changed(void *context, enum kube_change change, const char *k
 		return;
 	namespace_ = arena_strndup(&scratch, key, (size_t)(slash - key));
 	if (change == KUBE_BAD)
-		log_error("RayClusterAutoscaler cannot be read, nothing with GPUs is started",
-			  "cluster", key, "error",
-			  kube_informer_bad(objects->informer, namespace_, slash + 1), NULL);
+		(void)trouble_unreadable(
+			&objects->lines,
+			"RayClusterAutoscaler cannot be read, nothing with GPUs is started",
+			"cluster", key, kube_informer_bad(objects->informer, namespace_, slash + 1),
+			loop_monotonic_ms(objects->control->loop));
 	if (wishes_changed(old, new_object))
 		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
 }
@@ -148,7 +154,9 @@ struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
 			       .context = objects },
 	};
 
+	objects->control = control;
 	objects->callbacks = *how;
+	trouble_lines_init(&objects->lines, loop_monotonic_ms(control->loop));
 	objects->informer = kube_informer_new(control->kube, &informer);
 	objects->writer = autoscaler_writer_new(control, objects->informer);
 	return objects;
