@@ -156,7 +156,7 @@ static void find_holder_pod(struct finder *finder, const char *holder)
 	take_pod(finder, pod);
 }
 
-/* The first one that runs; what cannot be read is left out. */
+/* The first one that runs; unreadable ones are left out. */
 static void look_at_pod(void *context, const char *text, size_t size, const char *problem)
 {
 	struct finder *finder = context;

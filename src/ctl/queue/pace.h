@@ -57,7 +57,7 @@ struct pace_reading pace_reading_of(const struct ray_state *state, const struct 
 				    int64_t took_us);
 /* True when the interval has changed. scan_ms: --scan-interval-seconds, above 0. */
 bool pace_update(struct pace *pace, int64_t scan_ms, const struct pace_reading *reading);
-/* What undecided_ms becomes if the next decision takes too much. */
+/* The value of undecided_ms after one more decision that takes too much. */
 int64_t pace_undecided_next_ms(const struct pace *pace, int64_t scan_ms);
 /* As an earlier process left it; any number, because users may be able to write it: it is bounded to 0 to
  * PACE_UNDECIDED_MAX_MS. */

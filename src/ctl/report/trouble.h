@@ -1,8 +1,8 @@
 /* The log lines about one cluster that needs a user: conditions that tell of trouble, and objects that
- * cannot be read. A tenant may change what causes them all the time, so TROUBLE_LINES lines of each kind
- * may come at once, and then one every ten seconds.
- * Owned by struct cluster; the lines about objects of no cluster by who reads them. Must not decide what
- * trouble is about: core/report does. */
+ * cannot be read. Their causes may change all the time, so TROUBLE_LINES lines of each kind may come at
+ * once, and then one every ten seconds.
+ * Owned by struct cluster; the lines about objects of no cluster by who reads them. Must not make
+ * conditions: core/report does. */
 #ifndef CTL_REPORT_TROUBLE_H
 #define CTL_REPORT_TROUBLE_H
 
