@@ -32,6 +32,10 @@ Key = Tuple[str, str, str]
 Results = Dict[Key, str]
 
 
+SECOND_NAME = "other"
+"""The second value of the key ``metadata.name`` in the cases "duplicate key"."""
+
+
 class Case(NamedTuple):
     kind: str
     api_version: str
@@ -127,12 +131,14 @@ class FieldAttack:
             self.results[case.key()] = found[case.name]
         for case in batch:
             if found[case.name] != REFUSED or case.status:
-                self._delete(case)
+                self._delete(case, case.name)
+                if case.field == "metadata.name":  # the API server keeps the second of two equal keys
+                    self._delete(case, SECOND_NAME)
 
-    def _delete(self, case: Case) -> None:
-        self._send("DELETE", f"{case.path(self._namespace)}/{case.name}", '{"gracePeriodSeconds":0}')
+    def _delete(self, case: Case, name: str) -> None:
+        self._send("DELETE", f"{case.path(self._namespace)}/{name}", '{"gracePeriodSeconds":0}')
         if case.kind == "RayCluster":  # the controller has made one of the same name
-            self._client.of("rayclusterautoscalers", self._namespace).delete(case.name, missing_ok=True)
+            self._client.of("rayclusterautoscalers", self._namespace).delete(name, missing_ok=True)
 
     def _listed(self, kind: str) -> Dict[str, str]:
         version, _, namespaced = RESOURCES[PLURALS[kind]]
@@ -153,7 +159,7 @@ class Run(NamedTuple):
         return (
             f"{len(self.results)} objects: {counts(self.results)}; beside them an honest RayCluster {len(up)} times"
             f" scaled up after {up[len(up) // 2]:.2f} s (at most {up[-1]:.2f} s) and down after"
-            f" {down[len(down) // 2]:.2f} s (at most {down[-1]:.2f} s, idle time-out 2 s)"
+            f" {down[len(down) // 2]:.2f} s (at most {down[-1]:.2f} s, idle timeout 2 s)"
         )
 
 
