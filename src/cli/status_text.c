@@ -50,11 +50,6 @@ static int64_t replicas_now(const struct summary_group *group)
 	return (pods + group->hosts - 1) / group->hosts;
 }
 
-static int64_t pods_on_their_way(const struct summary_group *group)
-{
-	return group->missing + group->pods[WORKER_PENDING] + group->pods[WORKER_STARTING];
-}
-
 static const char *gpus_text(struct arena *arena, const struct summary *summary,
 			     const struct summary_group *group)
 {
@@ -72,7 +67,7 @@ static const char *gpus_text(struct arena *arena, const struct summary *summary,
 static void add_reason(struct table *table, const struct view_cluster *cluster,
 		       const struct summary *summary, const struct summary_group *group)
 {
-	const struct plan_condition *active = summary_condition(cluster->plan, "ScalingActive");
+	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
 
 	/* Ray is never reached from here: this is not a problem of the cluster. */
 	if (active && strcmp(active->status, "True") != 0 &&
@@ -83,7 +78,7 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 			  arena_printf(table->arena, "BackOff:%s", group->backoff->cause));
 	else if (*group->reason != '\0')
 		table_add(table, TABLE_BUSY, group->reason);
-	else if (pods_on_their_way(group) > 0)
+	else if (group->pending > 0)
 		table_add(table, TABLE_BUSY, group->waiting_reason);
 	else
 		table_add(table, TABLE_FAINT, "-");
@@ -92,7 +87,6 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 static void add_group(struct table *table, bool all, const struct view_cluster *cluster,
 		      const struct summary *summary, const struct summary_group *group)
 {
-	int64_t waiting = pods_on_their_way(group);
 	bool changes = group->target_replicas != group->replicas;
 
 	if (all)
@@ -107,7 +101,7 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 	else
 		add_number(table, TABLE_PLAIN, group->max_replicas);
 	table_add(table, TABLE_PLAIN, gpus_text(table->arena, summary, group));
-	add_number(table, waiting > 0 ? TABLE_BUSY : TABLE_PLAIN, waiting);
+	add_number(table, group->pending > 0 ? TABLE_BUSY : TABLE_PLAIN, group->pending);
 	if (group->idle_since == TIME_NONE)
 		table_add(table, TABLE_FAINT, "-");
 	else
@@ -213,15 +207,14 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 	}
 }
 
-static void add_conditions(const struct footer *footer, const struct view_cluster *cluster)
+static void add_conditions(const struct footer *footer, const struct summary *summary)
 {
-	const struct plan_condition *active = summary_condition(cluster->plan, "ScalingActive");
-	const struct plan_condition *invalid = summary_condition(cluster->plan, "InvalidRequest");
-	const struct plan_condition *reverted =
-		summary_condition(cluster->plan, "ReplicasReverted");
-	const struct plan_condition *broken = summary_condition(cluster->plan, "TemplateBroken");
+	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
+	const struct plan_condition *invalid = summary_condition(summary, "InvalidRequest");
+	const struct plan_condition *reverted = summary_condition(summary, "ReplicasReverted");
+	const struct plan_condition *broken = summary_condition(summary, "TemplateBroken");
 	const struct plan_condition *unreadable =
-		summary_condition(cluster->plan, CONDITION_POD_UNREADABLE);
+		summary_condition(summary, CONDITION_POD_UNREADABLE);
 
 	if (active && strcmp(active->status, "True") != 0)
 		add_line(footer, arena_printf(footer->arena, "not scaling on demand, %s: %s",
@@ -255,7 +248,7 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 	if (answer->remote->found && !cluster->from_controller)
 		add_line(footer, cluster->problem);
 	if (cluster->from_controller || cluster->snapshot.cluster.unreadable)
-		add_conditions(footer, cluster);
+		add_conditions(footer, summary);
 	else
 		add_last_word(footer, cluster->last_word);
 	add_pending(footer, summary);

@@ -277,7 +277,7 @@ static void decided(void *context, const struct pass_decision *decision)
 		ray_access_refused(cluster->access);
 	cluster->ray_failed = decision->ray_err != NULL;
 	keep_calm(cluster, decision);
-	metrics_decided(cluster->control->metrics, decision->snapshot, decision->plan,
+	metrics_decided(cluster->control->metrics, decision,
 			loop_monotonic_ms(cluster->control->loop));
 	status_decided(cluster->control->status, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan,

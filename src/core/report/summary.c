@@ -5,7 +5,9 @@
 
 #include "core/capacity/capacity.h"
 #include "core/decide/demand.h"
+#include "core/decide/gate.h"
 #include "core/model/reason.h"
+#include "core/report/summary_resources.h"
 
 #define REPLICAS_UNLIMITED INT32_MAX /* the CRD's default of maxReplicas */
 
@@ -28,6 +30,7 @@ static void add_gpus(struct summary_gpus *sum, const struct summary_gpus *gpus)
 {
 	raise_by(&sum->running, gpus->running);
 	raise_by(&sum->in_use, gpus->in_use);
+	raise_by(&sum->unused, gpus->unused);
 	raise_by(&sum->idle, gpus->idle);
 	raise_by(&sum->starting, gpus->starting);
 	raise_by(&sum->wanted, gpus->wanted);
@@ -44,6 +47,7 @@ static void add_node(struct summary_gpus *gpus, const struct ray_node *node, boo
 
 	raise_by(&gpus->running, total);
 	raise_by(&gpus->in_use, free < total ? total - free : 0);
+	raise_by(&gpus->unused, free < total ? free : total);
 	if (idle)
 		raise_by(&gpus->idle, total);
 }
@@ -103,8 +107,10 @@ static void begin_group(const struct worker_group *spec, const struct plan_group
 		group->gpus.maximum = SUMMARY_UNLIMITED;
 }
 
-static void end_group(struct summary *summary, const struct summary_group *group)
+static void end_group(struct summary *summary, struct summary_group *group)
 {
+	group->pending =
+		group->missing + group->pods[WORKER_PENDING] + group->pods[WORKER_STARTING];
 	for (size_t i = 0; i < SUMMARY_STATE_COUNT; i++)
 		summary->pods[i] += group->pods[i];
 	summary->pod_count += group->pod_count;
@@ -143,6 +149,7 @@ static void sum_head(const struct plan *plan, struct summary *summary)
 
 	if (plan->head_node != NULL)
 		add_node(gpus, plan->head_node, false);
+	summary->head_joined = plan->head_node != NULL;
 	gpus->wanted = gpus->maximum = plan->head_node != NULL ? gpus->running : plan->head_gpus;
 	add_gpus(&summary->gpus, gpus);
 }
@@ -157,6 +164,41 @@ static void apply_ceilings(const struct snapshot *snapshot, struct summary *summ
 	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus &&
 	    snapshot->autoscaler->max_gpus < *maximum)
 		*maximum = snapshot->autoscaler->max_gpus;
+}
+
+bool summary_keeps_idle(const char *reason)
+{
+	return strncmp(reason, "NeededBy", 8) == 0;
+}
+
+static void sum_kept(const struct plan *plan, struct arena *arena, struct summary *summary)
+{
+	VEC(struct summary_kept) kept = { .at = NULL };
+
+	for (size_t i = 0; i < plan->workers.count; i++) {
+		const struct plan_worker *worker = &plan->workers.at[i];
+		size_t at = 0;
+
+		if (worker->state != WORKER_IDLE || !summary_keeps_idle(worker->reason))
+			continue;
+		while (at < kept.count && strcmp(kept.at[at].reason, worker->reason) != 0)
+			at++;
+		if (at == kept.count)
+			VEC_PUSH(arena, &kept, ((struct summary_kept){ worker->reason, 0 }));
+		kept.at[at].count++;
+	}
+	summary->kept = kept.at;
+	summary->kept_count = kept.count;
+}
+
+static bool may_terminate(const struct snapshot *snapshot, const struct plan *plan)
+{
+	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
+		return false;
+	for (size_t i = 0; i < plan->workers.count; i++)
+		if (strcmp(plan->workers.at[i].reason, REASON_TERMINATION_FORBIDDEN) == 0)
+			return false;
+	return true;
 }
 
 /* --- demand --- */
@@ -349,18 +391,17 @@ static void sum_unserved(const struct plan *plan, struct arena *arena, struct su
 
 /* --- the one word --- */
 
-const struct plan_condition *summary_condition(const struct plan *plan, const char *type)
+const struct plan_condition *summary_condition(const struct summary *summary, const char *type)
 {
-	for (size_t i = 0; i < plan->conditions.count; i++)
-		if (strcmp(plan->conditions.at[i].type, type) == 0)
-			return &plan->conditions.at[i];
+	for (size_t i = 0; i < summary->condition_count; i++)
+		if (strcmp(summary->conditions[i].type, type) == 0)
+			return &summary->conditions[i];
 	return NULL;
 }
 
-static bool take_condition(const struct plan *plan, const char *type, const char *status,
-			   struct summary *summary)
+static bool take_condition(struct summary *summary, const char *type, const char *status)
 {
-	const struct plan_condition *condition = summary_condition(plan, type);
+	const struct plan_condition *condition = summary_condition(summary, type);
 
 	if (condition == NULL || strcmp(condition->status, status) != 0)
 		return false;
@@ -398,13 +439,13 @@ static bool take_from_groups(struct summary *summary)
 	return false;
 }
 
-static void choose_reason(const struct plan *plan, struct summary *summary)
+static void choose_reason(struct summary *summary)
 {
-	if (take_condition(plan, "ScalingActive", "False", summary) ||
-	    take_condition(plan, "InvalidRequest", "True", summary) ||
-	    take_condition(plan, "ReplicasReverted", "True", summary) ||
-	    take_condition(plan, CONDITION_POD_UNREADABLE, "True", summary) ||
-	    take_condition(plan, "TemplateBroken", "True", summary) || take_from_groups(summary))
+	if (take_condition(summary, "ScalingActive", "False") ||
+	    take_condition(summary, "InvalidRequest", "True") ||
+	    take_condition(summary, "ReplicasReverted", "True") ||
+	    take_condition(summary, CONDITION_POD_UNREADABLE, "True") ||
+	    take_condition(summary, "TemplateBroken", "True") || take_from_groups(summary))
 		return;
 	summary->reason = REASON_READY_FOR_NEW_SCALE;
 	summary->message = "nothing stands in the way";
@@ -415,13 +456,21 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 {
 	struct summary *summary = ARENA_NEW(arena, struct summary);
 
+	summary->decided_at = snapshot->now;
+	summary->hands_off = gate_check(snapshot).reason != NULL;
 	summary->ray_reachable = plan->head_node != NULL;
+	summary->safe_to_scale_down = summary->ray_reachable && may_terminate(snapshot, plan);
+	summary->conditions = plan->conditions.at;
+	summary->condition_count = plan->conditions.count;
 	sum_groups(snapshot, plan, arena, summary);
 	sum_head(plan, summary);
 	apply_ceilings(snapshot, summary);
+	sum_kept(plan, arena, summary);
+	if (!summary->hands_off)
+		summary_resources(snapshot, arena, summary);
 	sum_pending(snapshot, arena, summary);
 	sum_requested(snapshot, arena, summary);
 	sum_unserved(plan, arena, summary);
-	choose_reason(plan, summary);
+	choose_reason(summary);
 	return summary;
 }

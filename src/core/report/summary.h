@@ -1,7 +1,7 @@
-/* The summary of one decision for status, metrics and tables: workers and GPUs by group, and
- * pending demand. Computed from the snapshot and its plan on request; owned by the arena, and
- * points into snapshot and plan. Must not decide, and decisions must not depend on it: that is the
- * plan. */
+/* The summary of one decision: what metrics, /status, the RayClusterAutoscaler and the tables of
+ * commands show of it. Computed once per decision from the snapshot and its plan; owned by the
+ * arena, and points into snapshot and plan. Must not decide, and decisions must not depend on it:
+ * that is the plan. */
 #ifndef CORE_REPORT_SUMMARY_H
 #define CORE_REPORT_SUMMARY_H
 
@@ -12,11 +12,13 @@
 #define SUMMARY_STATE_COUNT (WORKER_GONE + 1)
 /* GPUs at the maximum are unlimited (maxReplicas has the CRD's default, or the sum overflows). */
 #define SUMMARY_UNLIMITED INT64_MAX
+#define SUMMARY_RESOURCES_MAX 32
 
 /* 1/10000 GPU, as Ray counts them. */
 struct summary_gpus {
 	int64_t running;  /* on workers (or the head) that Ray reports as alive, by their reports */
 	int64_t in_use;   /* of running: taken by tasks, actors, placement groups */
+	int64_t unused;   /* of running: not in use */
 	int64_t idle;     /* of running: on workers in state Idle */
 	int64_t starting; /* on Pods that are neither registered nor being deleted, and on replicas
 			   * without a Pod, by the template */
@@ -31,6 +33,7 @@ struct summary_group {
 	int64_t pods[SUMMARY_STATE_COUNT]; /* by enum worker_state */
 	int64_t pod_count;                 /* all of them */
 	int64_t missing;                   /* requested Pods that do not exist */
+	int64_t pending;                   /* missing, WORKER_PENDING and WORKER_STARTING */
 	int64_t joined;                    /* Pods whose raylet is alive in Ray */
 	int64_t worker_gpus;               /* of one worker, by the template, 1/10000 */
 	struct summary_gpus gpus;
@@ -57,8 +60,23 @@ struct summary_unserved {
 	const char *message; /* of the first of them */
 };
 
+/* Logical resource, 1/10000. */
+struct summary_resource {
+	const char *name;
+	int64_t cluster; /* of the living nodes */
+	int64_t pending; /* of the workers that are not registered, by the template */
+};
+
+struct summary_kept {
+	const char *reason;
+	int64_t count;
+};
+
 struct summary {
-	bool ray_reachable; /* false: running, in_use, idle and pending are unknown */
+	time_ms decided_at;
+	bool hands_off;          /* the cluster is not scaled by this program */
+	bool safe_to_scale_down; /* fresh views, and no worker that must not be terminated */
+	bool ray_reachable;      /* false: running, in_use, idle and pending are unknown */
 	const struct summary_group *groups; /* as in the plan */
 	size_t group_count;
 	/* Sums over the groups and the workers of removed groups; gpus also with the head's. */
@@ -66,6 +84,15 @@ struct summary {
 	int64_t pod_count, missing, joined;
 	struct summary_gpus gpus;
 	struct summary_gpus head_gpus;
+	int64_t head_joined; /* 1: Ray reports a living head */
+	/* By name, the first SUMMARY_RESOURCES_MAX; without those that Ray makes for each node and
+	 * placement group. `cluster` is 0 while Ray is unreachable. None with
+	 * hands_off. */
+	const struct summary_resource *resources;
+	size_t resource_count;
+	/* Idle workers that are kept beyond their idle timeout, by reason. */
+	const struct summary_kept *kept;
+	size_t kept_count;
 	/* Pending requests and placement groups of Ray, summed by resource: accelerators first, GPU
 	 * first of these, then by name; without zero amounts. Saturated at INT64_MAX. */
 	const struct resource *pending;
@@ -74,7 +101,8 @@ struct summary {
 	int64_t pending_gpus;    /* 1/10000 */
 	const struct summary_request *requested;
 	size_t requested_count;
-	/* Infeasible first, within that in the order of the plan. */
+	/* Infeasible first, within that in the order of the plan; each reason once, because it is
+	 * either infeasible or not. */
 	const struct summary_unserved *unserved;
 	size_t unserved_count;
 	int64_t infeasible_total, unserved_total; /* sums of count */
@@ -82,11 +110,16 @@ struct summary {
 	 * an invalid input, the cause of a back-off, why demand is not served, the change of this
 	 * decision, the obstacle of a Pod, "ReadyForNewScale". Never "". */
 	const char *reason, *message;
+	const struct plan_condition *conditions;
+	size_t condition_count;
 };
 
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena);
-/* The condition of this type, NULL when the plan has none. */
-const struct plan_condition *summary_condition(const struct plan *plan, const char *type);
+/* The condition of this type, NULL when there is none. */
+const struct plan_condition *summary_condition(const struct summary *summary, const char *type);
+/* Whether a worker that is idle with this reason is kept by something else than the idle
+ * timeout. */
+bool summary_keeps_idle(const char *reason);
 
 #endif

@@ -334,12 +334,12 @@ static void sweep(void *context)
 /* --- decisions --- */
 
 /* Clusters that another autoscaler manages get no object; an existing one says why. */
-static bool is_managed(const struct plan *plan)
+static bool is_managed(const struct summary *summary)
 {
 	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
 					       REASON_MANAGED_ELSEWHERE, REASON_DELETING,
 					       REASON_CLUSTER_UNREADABLE };
-	const struct plan_condition *active = summary_condition(plan, "ScalingActive");
+	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
 
 	for (size_t i = 0; active && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (!strcmp(active->reason, reasons[i]))
@@ -387,7 +387,7 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 
 	entry = find_entry(writer, decision->plan->cluster_namespace, decision->plan->cluster_name,
 			   true);
-	entry->wanted = is_managed(decision->plan);
+	entry->wanted = is_managed(decision->summary);
 	scale_list_set(&entry->planned, decision);
 	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
 	if (object)

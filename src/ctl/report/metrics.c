@@ -8,6 +8,7 @@
 #include "core/model/reason.h"
 #include "ctl/pass/act.h"
 #include "ctl/pass/fuse.h"
+#include "ctl/pass/pass.h"
 #include "ctl/report/metrics_cluster.h"
 #include "ctl/report/metrics_text.h"
 #include "net/process.h"
@@ -67,7 +68,7 @@ static void begin_decision(struct metrics *metrics, const char *reason)
 
 static void begin_kept(struct metrics *metrics, const char *reason)
 {
-	if (figures_keeps_idle(reason))
+	if (summary_keeps_idle(reason))
 		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", reason);
 }
 
@@ -143,88 +144,90 @@ static struct metrics_cluster *find_cluster(struct metrics *metrics, const char 
 }
 
 /* Each reason that was not there before counts once. */
-static void count_begun(struct metrics *metrics, const char *direction,
-			const struct figures_count *now, size_t now_count,
-			const struct figures_count *before, size_t before_count)
+static void count_begun(struct metrics *metrics, const struct summary *now,
+			const struct summary *before)
 {
-	for (size_t i = 0; i < now_count; i++) {
-		bool known = false;
+	for (size_t i = 0; i < now->unserved_count; i++) {
+		size_t j = 0;
 
-		for (size_t j = 0; j < before_count; j++)
-			known = known || !strcmp(now[i].name, before[j].name);
-		if (!known)
-			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, direction,
-				      now[i].name);
+		while (j < before->unserved_count &&
+		       strcmp(now->unserved[i].reason, before->unserved[j].reason) != 0)
+			j++;
+		if (j == before->unserved_count)
+			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up",
+				      now->unserved[i].reason);
+	}
+	for (size_t i = 0; i < now->kept_count; i++) {
+		size_t j = 0;
+
+		while (j < before->kept_count &&
+		       strcmp(now->kept[i].reason, before->kept[j].reason) != 0)
+			j++;
+		if (j == before->kept_count)
+			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down",
+				      now->kept[i].reason);
 	}
 }
 
-/* Sets and clears the times of a group; ctl/report/figures copies them between decisions. */
-static void mark_groups(struct metrics *metrics, struct figures *figures, int64_t monotonic_ms)
+/* Sets and clears the marks of the groups; metrics_cluster_keep carries them over. */
+static void mark_groups(struct metrics *metrics, const struct metrics_cluster *cluster,
+			int64_t monotonic_ms)
 {
-	for (size_t i = 0; i < figures->group_count; i++) {
-		struct figures_group *group = &figures->groups[i];
+	for (size_t i = 0; i < cluster->summary.group_count; i++) {
+		const struct summary_group *group = &cluster->summary.groups[i];
+		struct metrics_marks *marks = &cluster->marks[i];
 
-		if (group->target_replicas > group->replicas && !group->wanted_since_ms)
-			group->wanted_since_ms = monotonic_ms;
-		if (group->patched_ms && group->missing == 0) {
+		if (group->target_replicas > group->replicas && !marks->wanted_since_ms)
+			marks->wanted_since_ms = monotonic_ms;
+		if (marks->patched_ms && group->missing == 0) {
 			metrics_duration(metrics, METRICS_PATCH_TO_POD, "",
-					 (double)(monotonic_ms - group->patched_ms) /
+					 (double)(monotonic_ms - marks->patched_ms) /
 						 MS_PER_SECOND);
-			group->patched_ms = 0;
+			marks->patched_ms = 0;
 		}
 	}
 }
 
-void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
-		     const struct plan *plan, int64_t monotonic_ms)
+void metrics_decided(struct metrics *metrics, const struct pass_decision *decision,
+		     int64_t monotonic_ms)
 {
-	static const struct figures none = { 0 };
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct snapshot *snapshot = decision->snapshot;
 	struct metrics_cluster *cluster;
-	const struct figures *old;
-	struct figures *figures;
 
 	if (!metrics)
 		return;
 	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
-	figures = figures_of(snapshot, plan, cluster->figures, &scratch);
-	old = cluster->figures ? cluster->figures : &none;
-	count_begun(metrics, "up", figures->unserved, figures->unserved_count, old->unserved,
-		    old->unserved_count);
-	count_begun(metrics, "down", figures->kept, figures->kept_count, old->kept,
-		    old->kept_count);
-	mark_groups(metrics, figures, monotonic_ms);
-	metrics_cluster_keep(cluster, snapshot, plan, figures, scratch.used_bytes);
+	count_begun(metrics, decision->summary, &cluster->summary);
+	metrics_cluster_keep(cluster, decision->summary);
+	mark_groups(metrics, cluster, monotonic_ms);
+	if (snapshot->ray_state &&
+	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {
+		memory_free(cluster->session);
+		cluster->session = memory_strdup(snapshot->ray_state->session_name);
+	}
 }
 
 static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluster,
 			 const struct act_scaled *scaled, int64_t monotonic_ms)
 {
-	struct figures_group *group = figures_group(cluster->figures, scaled->group);
-	int64_t hosts = group ? group->hosts : 1;
+	const struct summary_group *group;
+	struct metrics_marks *marks = metrics_cluster_marks(cluster, scaled->group, &group);
 	bool up = scaled->target_replicas > scaled->replicas;
 
 	metrics_count(metrics, METRICS_DECISIONS, up ? "up" : "down", scaled->reason);
-	cluster->stopped += scaled->workers_to_delete;
+	cluster->stopped += (int64_t)scaled->workers_to_delete;
 	if (!up)
 		return;
-	cluster->started += (uint64_t)((scaled->target_replicas - scaled->replicas) * hosts);
-	if (!group)
+	cluster->started +=
+		(scaled->target_replicas - scaled->replicas) * (group ? group->hosts : 1);
+	if (!marks)
 		return;
-	if (group->wanted_since_ms)
+	if (marks->wanted_since_ms)
 		metrics_duration(metrics, METRICS_DEMAND_TO_PATCH, "",
-				 (double)(monotonic_ms - group->wanted_since_ms) / MS_PER_SECOND);
-	group->wanted_since_ms = 0;
-	if (!group->patched_ms)
-		group->patched_ms = monotonic_ms;
-}
-
-static const char *active_reason(const struct figures *figures)
-{
-	for (size_t i = 0; i < figures->condition_count; i++)
-		if (!strcmp(figures->conditions[i].type, "ScalingActive"))
-			return figures->conditions[i].reason;
-	return "";
+				 (double)(monotonic_ms - marks->wanted_since_ms) / MS_PER_SECOND);
+	marks->wanted_since_ms = 0;
+	if (!marks->patched_ms)
+		marks->patched_ms = monotonic_ms;
 }
 
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
@@ -232,18 +235,20 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 {
 	struct metrics_cluster *cluster = metrics ? find_cluster(metrics, namespace_, name, false) :
 						    NULL;
+	const struct plan_condition *active;
 
 	if (pass->undecided)
 		metrics_count(metrics, METRICS_UNDECIDED, "", "");
-	if (!cluster || !cluster->figures)
+	if (!cluster)
 		return;
 	metrics_duration(metrics, METRICS_RECONCILE_DURATION, "total", pass->seconds);
 	metrics_histogram_add(METRICS_RAY_UPDATE_TIME, &cluster->update_time, pass->seconds);
 	cluster->loop_exceptions += pass->failed;
-	cluster->drain_exceptions += pass->drain_errors;
+	cluster->drain_exceptions += (int64_t)pass->drain_errors;
 	cluster->scan_interval_ms = pass->scan_interval_ms;
+	active = summary_condition(&cluster->summary, "ScalingActive");
 	if (!pass->scaled || pass->scaled->groups.count == 0)
-		metrics_count(metrics, METRICS_DECISIONS, "none", active_reason(cluster->figures));
+		metrics_count(metrics, METRICS_DECISIONS, "none", active ? active->reason : "");
 	else
 		for (size_t i = 0; i < pass->scaled->groups.count; i++)
 			count_scaled(metrics, cluster, &pass->scaled->groups.at[i],
@@ -259,7 +264,7 @@ void metrics_forget(struct metrics *metrics, const char *namespace_, const char 
 						arena_printf(&scratch, "%s/%s", namespace_, name)));
 }
 
-const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
+const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name)
 {
 	const struct metrics_cluster *cluster;
@@ -269,7 +274,7 @@ const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
 	cluster = metrics->clusters.entries[at].value;
 	*ret_namespace = cluster->namespace_;
 	*ret_name = cluster->name;
-	return cluster->figures;
+	return &cluster->summary;
 }
 
 /* ---- exposition ---- */
@@ -314,7 +319,7 @@ static void write_cluster_counts(const struct metrics *metrics, struct buf *buf)
 	for (size_t i = 0; i < metrics->clusters.count; i++) {
 		const struct metrics_cluster *cluster = metrics->clusters.entries[i].value;
 
-		hands_off += cluster->figures->hands_off;
+		hands_off += cluster->summary.hands_off;
 	}
 	metrics_text_integer(&family, (const char *const[]){ "managed" },
 			     (int64_t)(metrics->clusters.count - hands_off));

@@ -1,4 +1,4 @@
-/* The values behind /metrics (ctl/report/metrics_table.h): counters of the program, and the figures
+/* The values behind /metrics (ctl/report/metrics_table.h): counters of the program, and the summary
  * of the last decision of each cluster (ctl/report/metrics_cluster.h). Owned by ctl/controller. All
  * of it is lost with the process, as Prometheus expects. Decisions must not read it.
  *
@@ -30,10 +30,9 @@ struct metrics_now {
 
 struct act_scaled_list;
 struct err;
-struct figures;
 struct fuse;
-struct plan;
-struct snapshot;
+struct pass_decision;
+struct summary;
 
 /* How a pass over a cluster ended. */
 struct metrics_pass {
@@ -61,15 +60,16 @@ void metrics_phase(void *metrics, const char *phase, double seconds);
 void metrics_gcs_failed(void *metrics, const struct err *err);
 
 /* Records a final decision of a cluster; the first creates its series. */
-void metrics_decided(struct metrics *metrics, const struct snapshot *snapshot,
-		     const struct plan *plan, int64_t monotonic_ms);
+void metrics_decided(struct metrics *metrics, const struct pass_decision *decision,
+		     int64_t monotonic_ms);
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
 			const struct metrics_pass *pass);
 /* The cluster was deleted: removes its series. */
 void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name);
-/* Figures of the cluster at this index, from 0; NULL behind the last. Valid until the loop
+/* The summary that is kept of the cluster at this index, from 0; NULL behind the last. Its lists
+ * of groups, resources, unserved demand and conditions have no messages. Valid until the loop
  * turns. */
-const struct figures *metrics_figures(const struct metrics *metrics, size_t at,
+const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
 /* Writes one part of the exposition, from 0 on, so that thousands of clusters do not block the

@@ -26,267 +26,307 @@ void metrics_cluster_free(struct metrics_cluster *cluster)
 	memory_free(cluster);
 }
 
-/* Rebuilt instead of copied, so that no more than their size is allocated. */
-void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot *snapshot,
-			  const struct plan *plan, const struct figures *marks, size_t bytes)
+/* ---- the summary that is kept ---- */
+
+static void *copy(struct arena *arena, const void *array, size_t count, size_t size)
 {
-	arena_done(&cluster->arena);
-	arena_reserve(&cluster->arena, bytes);
-	cluster->figures = figures_of(snapshot, plan, marks, &cluster->arena);
-	if (snapshot->ray_state &&
-	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {
-		memory_free(cluster->session);
-		cluster->session = memory_strdup(snapshot->ray_state->session_name);
+	void *made = arena_array(arena, count, size);
+
+	return count > 0 ? memcpy(made, array, count * size) : made;
+}
+
+static const struct summary_group *copy_groups(const struct summary_group *from, size_t count,
+					       struct arena *arena)
+{
+	struct summary_group *groups = copy(arena, from, count, sizeof(*groups));
+
+	for (size_t i = 0; i < count; i++) {
+		struct plan_backoff *backoff;
+
+		groups[i].name = arena_strdup(arena, from[i].name);
+		groups[i].reason = groups[i].message = NULL;
+		groups[i].waiting_reason = groups[i].waiting_message = NULL;
+		if (!from[i].backoff)
+			continue;
+		backoff = ARENA_NEW(arena, struct plan_backoff);
+		backoff->cause = arena_strdup(arena, from[i].backoff->cause);
+		groups[i].backoff = backoff;
 	}
+	return groups;
+}
+
+/* Reasons, and types of conditions, are static (core/model/reason.h): they are not copied. */
+static struct summary copy_summary(const struct summary *from, struct arena *arena)
+{
+	struct summary summary = *from;
+	struct summary_resource *resources =
+		copy(arena, from->resources, from->resource_count, sizeof(*resources));
+	struct summary_unserved *unserved =
+		copy(arena, from->unserved, from->unserved_count, sizeof(*unserved));
+	struct plan_condition *conditions =
+		copy(arena, from->conditions, from->condition_count, sizeof(*conditions));
+
+	for (size_t i = 0; i < from->resource_count; i++)
+		resources[i].name = arena_strdup(arena, resources[i].name);
+	for (size_t i = 0; i < from->unserved_count; i++)
+		unserved[i].message = NULL;
+	for (size_t i = 0; i < from->condition_count; i++)
+		conditions[i].message = NULL;
+	if (from->hands_off || from->group_count > METRICS_GROUPS_MAX)
+		summary.group_count = from->hands_off ? 0 : METRICS_GROUPS_MAX;
+	summary.groups = copy_groups(from->groups, summary.group_count, arena);
+	summary.resources = resources;
+	summary.unserved = unserved;
+	summary.kept = copy(arena, from->kept, from->kept_count, sizeof(*from->kept));
+	summary.conditions = conditions;
+	summary.pending = NULL;
+	summary.requested = NULL;
+	summary.pending_count = summary.requested_count = 0;
+	summary.message = NULL;
+	return summary;
+}
+
+struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluster,
+					    const char *group,
+					    const struct summary_group **ret_group)
+{
+	for (size_t i = 0; i < cluster->summary.group_count; i++) {
+		*ret_group = &cluster->summary.groups[i];
+		if (!strcmp((*ret_group)->name, group))
+			return &cluster->marks[i];
+	}
+	*ret_group = NULL;
+	return NULL;
+}
+
+static struct metrics_marks carry_marks(const struct metrics_cluster *old,
+					const struct summary_group *group)
+{
+	const struct summary_group *before;
+	const struct metrics_marks *marks = metrics_cluster_marks(old, group->name, &before);
+	struct metrics_marks carried = { 0 };
+
+	if (marks && group->target_replicas > group->replicas)
+		carried.wanted_since_ms = marks->wanted_since_ms;
+	/* When replicas were lowered since, the Pods of the earlier patch will not be created. */
+	if (marks && group->replicas >= before->replicas)
+		carried.patched_ms = marks->patched_ms;
+	return carried;
+}
+
+/* Copied twice, so that no more than the size of the copy is allocated. */
+void metrics_cluster_keep(struct metrics_cluster *cluster, const struct summary *summary)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct metrics_cluster old = *cluster;
+
+	(void)copy_summary(summary, &scratch);
+	(void)arena_array(&scratch, summary->group_count, sizeof(*cluster->marks));
+	cluster->arena = ARENA_INIT;
+	arena_reserve(&cluster->arena, scratch.used_bytes);
+	cluster->summary = copy_summary(summary, &cluster->arena);
+	cluster->marks =
+		arena_array(&cluster->arena, cluster->summary.group_count, sizeof(*cluster->marks));
+	for (size_t i = 0; i < cluster->summary.group_count; i++)
+		cluster->marks[i] = carry_marks(&old, &cluster->summary.groups[i]);
+	arena_done(&old.arena);
 }
 
 /* ---- exposition: by family, as the format requires ---- */
 
-/* Writes the samples of one cluster in one family. */
-typedef void write_one(const struct metrics_cluster *cluster, struct metrics_family *family);
-
-static void write_active(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const struct figures *figures = cluster->figures;
-	const char *values[] = { cluster->namespace_, cluster->name, HEAD_GROUP_NAME,
-				 cluster->session };
-
-	if (!figures->ray_reachable)
-		return;
-	metrics_text_integer(family, values, figures->head_active);
-	for (size_t i = 0; i < figures->group_count; i++) {
-		values[2] = figures->groups[i].name;
-		metrics_text_integer(family, values, figures->groups[i].active);
-	}
-}
-
-/* ret: the member of struct figures_group that this family shows. */
-static int64_t group_value(const struct figures_group *group, enum metrics_id id)
-{
-	switch (id) {
-	case METRICS_RAY_PENDING_NODES:
-		return group->pending;
-	case METRICS_RAY_RECENTLY_FAILED_NODES:
-		return group->failed;
-	case METRICS_GROUP_REPLICAS:
-		return group->replicas;
-	case METRICS_GROUP_TARGET_REPLICAS:
-		return group->target_replicas;
-	case METRICS_GROUP_MIN_REPLICAS:
-		return group->min_replicas;
-	case METRICS_GROUP_MAX_REPLICAS:
-		return group->max_replicas;
-	case METRICS_GPUS_WANTED:
-		return group->gpus_wanted;
-	case METRICS_GPUS_RUNNING:
-		return group->gpus_running;
-	case METRICS_GPUS_IDLE:
-		return group->gpus_idle;
-	default:
-		return group->gpus_wasted;
-	}
-}
-
-static void write_groups(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const char *values[] = { cluster->namespace_, cluster->name, "", cluster->session };
-
-	for (size_t i = 0; i < cluster->figures->group_count; i++) {
-		const struct figures_group *group = &cluster->figures->groups[i];
-
-		values[2] = group->name;
-		metrics_text_integer(family, values, group_value(group, family->id));
-	}
-}
-
-static void write_wanted_gpus(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const char *values[] = { cluster->namespace_, cluster->name, "" };
-
-	for (size_t i = 0; i < cluster->figures->group_count; i++) {
-		values[2] = cluster->figures->groups[i].name;
-		metrics_text_amount(family, values,
-				    group_value(&cluster->figures->groups[i], family->id));
-	}
-}
-
-/* Running, idle and wasted GPUs; those of the head never count as idle. */
-static void write_live_gpus(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const struct figures *figures = cluster->figures;
-	const char *values[] = { cluster->namespace_, cluster->name, HEAD_GROUP_NAME };
-	int64_t head = figures->head_gpus_running;
-
-	if (!figures->ray_reachable)
-		return;
-	if (family->id == METRICS_GPUS_WASTED)
-		head -= figures->head_gpus_in_use;
-	if (figures->head_gpus_running > 0 && family->id != METRICS_GPUS_IDLE)
-		metrics_text_amount(family, values, head);
-	write_wanted_gpus(cluster, family);
-}
-
-static void write_backoff(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	for (size_t i = 0; i < cluster->figures->group_count; i++) {
-		const struct figures_group *group = &cluster->figures->groups[i];
-		const char *values[] = { cluster->namespace_, cluster->name, group->name,
-					 group->backoff_cause };
-
-		if (group->backoff_cause[0])
-			metrics_text_integer(family, values, 1);
-	}
-}
-
-static void write_resources(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	bool pending = family->id == METRICS_RAY_PENDING_RESOURCES;
-
-	if (!pending && !cluster->figures->ray_reachable)
-		return;
-	for (size_t i = 0; i < cluster->figures->resource_count; i++) {
-		const struct figures_resource *one = &cluster->figures->resources[i];
-		const char *values[] = { cluster->namespace_, cluster->name, one->name,
-					 cluster->session };
-
-		metrics_text_amount(family, values, pending ? one->pending : one->cluster);
-	}
-}
-
-static void write_cluster_gauge(const struct metrics_cluster *cluster,
-				struct metrics_family *family)
-{
-	const struct figures *figures = cluster->figures;
-	const char *values[] = { cluster->namespace_, cluster->name, cluster->session };
-
-	switch (family->id) {
-	case METRICS_RAY_RUNNING_WORKERS:
-		if (figures->ray_reachable)
-			metrics_text_integer(family, values, figures->joined);
-		break;
-	case METRICS_GPUS_PENDING:
-		if (figures->ray_reachable)
-			metrics_text_amount(family, values, figures->gpus_pending);
-		break;
-	case METRICS_SCAN_INTERVAL:
-		if (cluster->scan_interval_ms > 0)
-			metrics_text_double(family, values,
-					    (double)cluster->scan_interval_ms / MS_PER_SECOND);
-		break;
-	default:
-		metrics_text_double(family, values, (double)figures->decided_at / MS_PER_SECOND);
-		break;
-	}
-}
-
-static void write_safe(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const char *values[] = { cluster->namespace_, cluster->name };
-
-	metrics_text_integer(family, values, cluster->figures->safe_to_scale_down);
-}
-
-static void write_unsafe(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const char *values[] = { cluster->namespace_, cluster->name };
-
-	metrics_text_integer(family, values, 0);
-}
-
-static void write_unserved(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	for (size_t i = 0; i < cluster->figures->unserved_count; i++) {
-		const struct figures_count *one = &cluster->figures->unserved[i];
-		const char *values[] = { cluster->namespace_, cluster->name, one->name };
-
-		metrics_text_integer(family, values, one->count);
-	}
-}
-
-static void write_conditions(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	for (size_t i = 0; i < cluster->figures->condition_count; i++) {
-		const struct figures_condition *one = &cluster->figures->conditions[i];
-		const char *values[] = { cluster->namespace_, cluster->name, one->type,
-					 one->reason };
-
-		metrics_text_integer(family, values, !strcmp(one->status, "True"));
-	}
-}
-
-static void write_counters(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const char *values[] = { cluster->namespace_, cluster->name, cluster->session };
-
-	switch (family->id) {
-	case METRICS_RAY_UPDATE_TIME:
-		metrics_text_histogram(family, values, &cluster->update_time);
-		break;
-	case METRICS_RAY_STARTED_NODES:
-		metrics_text_integer(family, values, (int64_t)cluster->started);
-		break;
-	case METRICS_RAY_STOPPED_NODES:
-		metrics_text_integer(family, values, (int64_t)cluster->stopped);
-		break;
-	case METRICS_RAY_UPDATE_LOOP_EXCEPTIONS:
-		metrics_text_integer(family, values, (int64_t)cluster->loop_exceptions);
-		break;
-	default:
-		metrics_text_integer(family, values, (int64_t)cluster->drain_exceptions);
-		break;
-	}
-}
-
-static const struct {
-	enum metrics_id id;
-	bool hands_off; /* also of clusters that this program does not scale */
-	write_one *write;
-} families[] = {
-	{ METRICS_RAY_ACTIVE_NODES, false, write_active },
-	{ METRICS_RAY_PENDING_NODES, false, write_groups },
-	{ METRICS_RAY_RECENTLY_FAILED_NODES, false, write_groups },
-	{ METRICS_RAY_RUNNING_WORKERS, false, write_cluster_gauge },
-	{ METRICS_RAY_CLUSTER_RESOURCES, false, write_resources },
-	{ METRICS_RAY_PENDING_RESOURCES, false, write_resources },
-	{ METRICS_RAY_UPDATE_TIME, false, write_counters },
-	{ METRICS_RAY_STARTED_NODES, false, write_counters },
-	{ METRICS_RAY_STOPPED_NODES, false, write_counters },
-	{ METRICS_RAY_UPDATE_LOOP_EXCEPTIONS, false, write_counters },
-	{ METRICS_RAY_DRAIN_NODE_EXCEPTIONS, false, write_counters },
-	{ METRICS_GROUP_REPLICAS, false, write_groups },
-	{ METRICS_GROUP_TARGET_REPLICAS, false, write_groups },
-	{ METRICS_GROUP_MIN_REPLICAS, false, write_groups },
-	{ METRICS_GROUP_MAX_REPLICAS, false, write_groups },
-	{ METRICS_GROUP_BACKOFF, false, write_backoff },
-	{ METRICS_GPUS_WANTED, false, write_wanted_gpus },
-	{ METRICS_GPUS_RUNNING, false, write_live_gpus },
-	{ METRICS_GPUS_IDLE, false, write_live_gpus },
-	{ METRICS_GPUS_WASTED, false, write_live_gpus },
-	{ METRICS_GPUS_PENDING, false, write_cluster_gauge },
-	{ METRICS_UNFULFILLABLE_DEMAND, false, write_unserved },
-	{ METRICS_SAFE_TO_SCALE_DOWN, false, write_safe },
-	{ METRICS_SCAN_INTERVAL, false, write_cluster_gauge },
-	{ METRICS_CONDITION, true, write_conditions },
-	{ METRICS_LAST_DECISION, true, write_cluster_gauge },
+/* Where the values of a family are: in the cluster, in its summary, or in each element of a list of
+ * the summary. */
+enum place {
+	IN_CLUSTER,
+	IN_SUMMARY,
+	IN_GROUPS,
+	IN_RESOURCES,
+	IN_UNSERVED,
+	ELSEWHERE /* `write` knows */
 };
+
+/* How an int64_t is shown. */
+enum unit {
+	COUNT,
+	AMOUNT, /* 1/10000 */
+	MS      /* as seconds; 0 is not shown */
+};
+
+/* What a family needs to be shown. */
+enum need {
+	SCALED,    /* a cluster that this program scales */
+	REACHABLE, /* also, Ray was reached by the last decision */
+	ALWAYS
+};
+
+struct family {
+	enum metrics_id id;
+	enum need need;
+	enum place place;
+	enum unit unit;
+	size_t offset;
+	size_t head; /* of the head's value in the summary; 0: none */
+	void (*write)(const struct metrics_cluster *cluster, const struct metrics_now *now,
+		      struct metrics_family *family);
+};
+
+/* The lists; `name` is the label of an element. */
+static const struct {
+	size_t at, count, size, name;
+} lists[] = {
+#define LIST(list, list_count, type, label)                                                        \
+	{                                                                                          \
+		offsetof(struct summary, list), offsetof(struct summary, list_count),              \
+			sizeof(type), offsetof(type, label)                                        \
+	}
+	[IN_GROUPS] = LIST(groups, group_count, struct summary_group, name),
+	[IN_RESOURCES] = LIST(resources, resource_count, struct summary_resource, name),
+	[IN_UNSERVED] = LIST(unserved, unserved_count, struct summary_unserved, reason),
+#undef LIST
+};
+
+#define LABELS(cluster, third, fourth)                                                             \
+	((const char *const[]){ (cluster)->namespace_, (cluster)->name, (third), (fourth) })
+
+static void write_backoff(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			  struct metrics_family *family)
+{
+	(void)now;
+	for (size_t i = 0; i < cluster->summary.group_count; i++) {
+		const struct summary_group *group = &cluster->summary.groups[i];
+
+		if (group->backoff)
+			metrics_text_integer(
+				family, LABELS(cluster, group->name, group->backoff->cause), 1);
+	}
+}
+
+static void write_safe(const struct metrics_cluster *cluster, const struct metrics_now *now,
+		       struct metrics_family *family)
+{
+	metrics_text_integer(family, LABELS(cluster, "", ""),
+			     cluster->summary.safe_to_scale_down && !now->view_stale);
+}
+
+static void write_conditions(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			     struct metrics_family *family)
+{
+	(void)now;
+	for (size_t i = 0; i < cluster->summary.condition_count; i++) {
+		const struct plan_condition *one = &cluster->summary.conditions[i];
+
+		metrics_text_integer(family, LABELS(cluster, one->type, one->reason),
+				     !strcmp(one->status, "True"));
+	}
+}
+
+static void write_update_time(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			      struct metrics_family *family)
+{
+	(void)now;
+	metrics_text_histogram(family, LABELS(cluster, cluster->session, ""),
+			       &cluster->update_time);
+}
+
+#define OF_GROUP(member) IN_GROUPS, COUNT, offsetof(struct summary_group, member), 0, NULL
+#define OF_GPUS(member, head)                                                                      \
+	IN_GROUPS, AMOUNT, offsetof(struct summary_group, gpus.member), head, NULL
+#define OF_HEAD(member) offsetof(struct summary, head_gpus.member)
+#define OF_RESOURCE(member) IN_RESOURCES, AMOUNT, offsetof(struct summary_resource, member), 0, NULL
+#define OF_SUMMARY(unit, member) IN_SUMMARY, unit, offsetof(struct summary, member), 0, NULL
+#define OF_CLUSTER(unit, member) IN_CLUSTER, unit, offsetof(struct metrics_cluster, member), 0, NULL
+#define OTHER(function) ELSEWHERE, COUNT, 0, 0, function
+
+static const struct family families[] = {
+	{ METRICS_RAY_ACTIVE_NODES, REACHABLE, IN_GROUPS, COUNT,
+	  offsetof(struct summary_group, joined), offsetof(struct summary, head_joined), NULL },
+	{ METRICS_RAY_PENDING_NODES, SCALED, OF_GROUP(pending) },
+	{ METRICS_RAY_RECENTLY_FAILED_NODES, SCALED, OF_GROUP(pods[WORKER_GONE]) },
+	{ METRICS_RAY_RUNNING_WORKERS, REACHABLE, OF_SUMMARY(COUNT, joined) },
+	{ METRICS_RAY_CLUSTER_RESOURCES, REACHABLE, OF_RESOURCE(cluster) },
+	{ METRICS_RAY_PENDING_RESOURCES, SCALED, OF_RESOURCE(pending) },
+	{ METRICS_RAY_UPDATE_TIME, SCALED, OTHER(write_update_time) },
+	{ METRICS_RAY_STARTED_NODES, SCALED, OF_CLUSTER(COUNT, started) },
+	{ METRICS_RAY_STOPPED_NODES, SCALED, OF_CLUSTER(COUNT, stopped) },
+	{ METRICS_RAY_UPDATE_LOOP_EXCEPTIONS, SCALED, OF_CLUSTER(COUNT, loop_exceptions) },
+	{ METRICS_RAY_DRAIN_NODE_EXCEPTIONS, SCALED, OF_CLUSTER(COUNT, drain_exceptions) },
+	{ METRICS_GROUP_REPLICAS, SCALED, OF_GROUP(replicas) },
+	{ METRICS_GROUP_TARGET_REPLICAS, SCALED, OF_GROUP(target_replicas) },
+	{ METRICS_GROUP_MIN_REPLICAS, SCALED, OF_GROUP(min_replicas) },
+	{ METRICS_GROUP_MAX_REPLICAS, SCALED, OF_GROUP(max_replicas) },
+	{ METRICS_GROUP_BACKOFF, SCALED, OTHER(write_backoff) },
+	{ METRICS_GPUS_WANTED, SCALED, OF_GPUS(wanted, 0) },
+	{ METRICS_GPUS_RUNNING, REACHABLE, OF_GPUS(running, OF_HEAD(running)) },
+	{ METRICS_GPUS_IDLE, REACHABLE, OF_GPUS(idle, 0) }, /* those of the head never count */
+	{ METRICS_GPUS_WASTED, REACHABLE, OF_GPUS(unused, OF_HEAD(unused)) },
+	{ METRICS_GPUS_PENDING, REACHABLE, OF_SUMMARY(AMOUNT, pending_gpus) },
+	{ METRICS_UNFULFILLABLE_DEMAND, SCALED, IN_UNSERVED, COUNT,
+	  offsetof(struct summary_unserved, count), 0, NULL },
+	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, OTHER(write_safe) },
+	{ METRICS_SCAN_INTERVAL, SCALED, OF_CLUSTER(MS, scan_interval_ms) },
+	{ METRICS_CONDITION, ALWAYS, OTHER(write_conditions) },
+	{ METRICS_LAST_DECISION, ALWAYS, OF_SUMMARY(MS, decided_at) },
+};
+
+static void write_value(struct metrics_family *family, const char *const *labels, enum unit unit,
+			const void *object, size_t offset)
+{
+	const void *member = (const char *)object + offset;
+	int64_t value = *(const int64_t *)member;
+
+	if (unit == AMOUNT)
+		metrics_text_amount(family, labels, value);
+	else if (unit == COUNT)
+		metrics_text_integer(family, labels, value);
+	else if (value > 0)
+		metrics_text_double(family, labels, (double)value / MS_PER_SECOND);
+}
+
+static void write_list(const struct metrics_cluster *cluster, const struct family *from,
+		       struct metrics_family *family)
+{
+	const char *summary = (const char *)&cluster->summary;
+	const void *list = summary + lists[from->place].at;
+	const void *count = summary + lists[from->place].count;
+	const char *element = *(const char *const *)list;
+
+	/* A head without GPUs has no sample of them. */
+	if (from->head > 0 && (from->unit == COUNT || cluster->summary.head_gpus.running > 0))
+		write_value(family, LABELS(cluster, HEAD_GROUP_NAME, cluster->session), from->unit,
+			    summary, from->head);
+	for (size_t left = *(const size_t *)count; left > 0; left--) {
+		const void *name = element + lists[from->place].name;
+
+		write_value(family, LABELS(cluster, *(const char *const *)name, cluster->session),
+			    from->unit, element, from->offset);
+		element += lists[from->place].size;
+	}
+}
 
 bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
 				 size_t part, struct buf *buf)
 {
+	const struct family *from = &families[part];
 	struct metrics_family family;
-	write_one *write;
 
 	if (part >= sizeof(families) / sizeof(families[0]))
 		return false;
-	family = METRICS_FAMILY(buf, families[part].id);
-	write = families[part].write;
-	if (now->view_stale && write == write_safe)
-		write = write_unsafe;
+	family = METRICS_FAMILY(buf, from->id);
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct metrics_cluster *cluster = clusters->entries[i].value;
 
-		if (cluster->figures && (families[part].hands_off || !cluster->figures->hands_off))
-			write(cluster, &family);
+		if ((from->need != ALWAYS && cluster->summary.hands_off) ||
+		    (from->need == REACHABLE && !cluster->summary.ray_reachable))
+			continue;
+		if (from->place == ELSEWHERE)
+			from->write(cluster, now, &family);
+		else if (from->place == IN_CLUSTER || from->place == IN_SUMMARY)
+			write_value(&family, LABELS(cluster, cluster->session, ""), from->unit,
+				    from->place == IN_CLUSTER ? (const void *)cluster :
+								(const void *)&cluster->summary,
+				    from->offset);
+		else
+			write_list(cluster, from, &family);
 	}
 	return true;
 }

@@ -1,21 +1,32 @@
-/* The clusters of ctl/report/metrics: the figures of each one's last decision
- * (ctl/report/figures.h), its counters, and their exposition. A part of struct metrics. Memory per
- * cluster: one block of figures and METRICS_CLUSTER_BYTES; a unit test counts. */
+/* The clusters of ctl/report/metrics: the summary of each one's last decision
+ * (core/report/summary.h), its counters, and their exposition. A part of struct metrics. Memory per
+ * cluster: one block for the summary and METRICS_CLUSTER_BYTES; a unit test counts. */
 #ifndef CTL_REPORT_METRICS_CLUSTER_H
 #define CTL_REPORT_METRICS_CLUSTER_H
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "ctl/report/figures.h"
+#include "core/report/summary.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
+
+#define METRICS_GROUPS_MAX 256 /* groups beyond it are left out */
+
+/* Monotonic, 0: not now. Copied from one decision to the next by group name. */
+struct metrics_marks {
+	int64_t wanted_since_ms; /* more replicas are wanted */
+	int64_t patched_ms;      /* replicas was raised and not all Pods exist */
+};
 
 struct metrics_cluster {
 	char *namespace_, *name;
 	char *session; /* of Ray's last reply; "" before it */
 	struct arena arena;
-	struct figures *figures;
-	uint64_t started, stopped, loop_exceptions, drain_exceptions;
+	/* Of the last decision, zeroed before the first: numbers, names and reasons in the arena;
+	 * messages and pointers to the snapshot are NULL. */
+	struct summary summary;
+	struct metrics_marks *marks; /* of each group */
+	int64_t started, stopped, loop_exceptions, drain_exceptions;
 	struct metrics_histogram update_time;
 	int64_t scan_interval_ms; /* as of the last pass that ended; 0: none did */
 };
@@ -25,9 +36,12 @@ struct metrics_cluster {
 struct metrics_cluster *metrics_cluster_new(const char *namespace_, const char *name);
 void metrics_cluster_free(struct metrics_cluster *cluster);
 
-/* Replaces the figures with figures_of(snapshot, plan, old ones), in one block of their size. */
-void metrics_cluster_keep(struct metrics_cluster *cluster, const struct snapshot *snapshot,
-			  const struct plan *plan, const struct figures *marks, size_t bytes);
+/* Replaces the summary by a copy, in one block of its size, and carries the marks over. */
+void metrics_cluster_keep(struct metrics_cluster *cluster, const struct summary *summary);
+/* The marks of this group, with its summary; NULL when it is absent. */
+struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluster,
+					    const char *group,
+					    const struct summary_group **ret_group);
 
 /* Writes one family of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; false behind the last. The
  * map's values are struct metrics_cluster. */

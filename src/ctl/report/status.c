@@ -11,9 +11,9 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/snapshot_write.h"
 #include "codec/text/json_write.h"
+#include "core/report/summary.h"
 #include "ctl/pass/fuse.h"
 #include "ctl/pass/pass.h"
-#include "ctl/report/figures.h"
 #include "ctl/report/metrics.h"
 #include "ctl/shared/leader.h"
 #include "kube/kube_informer.h"
@@ -96,11 +96,11 @@ static void answer_text(struct serve_request *request, int code, const char *for
 	serve_answer_text(request, code, text);
 }
 
-static void write_conditions(struct json_writer *writer, const struct figures *figures)
+static void write_conditions(struct json_writer *writer, const struct summary *summary)
 {
 	json_write_array(writer, "conditions");
-	for (size_t i = 0; i < figures->condition_count; i++) {
-		const struct figures_condition *condition = &figures->conditions[i];
+	for (size_t i = 0; i < summary->condition_count; i++) {
+		const struct plan_condition *condition = &summary->conditions[i];
 
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "type", condition->type);
@@ -132,7 +132,7 @@ static void write_all(const struct status *status, struct buf *buf)
 {
 	const struct control *control = status->control;
 	const char *namespace_ = "", *name = "";
-	const struct figures *figures;
+	const struct summary *summary;
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
@@ -143,13 +143,13 @@ static void write_all(const struct status *status, struct buf *buf)
 	json_write_text(&writer, "holder", leader_holder(control->leader));
 	write_ceilings(&writer, control->fuse);
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0; (figures = metrics_figures(control->metrics, i, &namespace_, &name));
+	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
 	     i++) {
 		json_write_object(&writer, NULL);
 		json_write_text(&writer, "namespace", namespace_);
 		json_write_text(&writer, "name", name);
-		json_write_time(&writer, "decidedAt", figures->decided_at);
-		write_conditions(&writer, figures);
+		json_write_time(&writer, "decidedAt", summary->decided_at);
+		write_conditions(&writer, summary);
 		json_write_object_end(&writer);
 	}
 	json_write_array_end(&writer);

@@ -436,14 +436,14 @@ static void test_backoff_is_told(void **state)
 static void test_condition_is_found(void **state)
 {
 	struct scene s;
-	const struct plan *plan;
+	const struct summary *summary;
 
 	(void)state;
 	scene_init(&s);
 	add_head(&s, 0);
-	plan = decide(&s.snapshot, &s.arena);
-	assert_string_equal(summary_condition(plan, "ScalingActive")->status, "True");
-	assert_null(summary_condition(plan, "InvalidRequest"));
+	summary = summary_of(&s.snapshot, decide(&s.snapshot, &s.arena), &s.arena);
+	assert_string_equal(summary_condition(summary, "ScalingActive")->status, "True");
+	assert_null(summary_condition(summary, "InvalidRequest"));
 	arena_done(&s.arena);
 }
 

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
+#include "core/report/summary.h"
 #include "ctl/pass/act.h"
+#include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_cluster.h"
 #include "test/support/support.h"
@@ -17,6 +19,7 @@ struct fixture {
 	struct arena arena;
 	struct snapshot snapshot;
 	const struct plan *plan;
+	const struct summary *summary;
 	bool view_stale;
 };
 
@@ -91,13 +94,17 @@ static int teardown(void **state)
 
 static void decided(struct fixture *fixture, const char *text, int64_t monotonic_ms)
 {
+	struct pass_decision decision = { .snapshot = &fixture->snapshot };
 	struct err err;
 
 	arena_done(&fixture->arena);
 	if (snapshot_read(text, strlen(text), &fixture->arena, &fixture->snapshot, &err))
 		fail_msg("%s", err.text);
 	fixture->plan = decide(&fixture->snapshot, &fixture->arena);
-	metrics_decided(fixture->metrics, &fixture->snapshot, fixture->plan, monotonic_ms);
+	fixture->summary = summary_of(&fixture->snapshot, fixture->plan, &fixture->arena);
+	decision.plan = fixture->plan;
+	decision.summary = fixture->summary;
+	metrics_decided(fixture->metrics, &decision, monotonic_ms);
 }
 
 static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)
@@ -313,12 +320,15 @@ static void test_series_end_with_the_cluster(void **state)
 static void test_bytes_of_a_cluster(void **state)
 {
 	struct fixture *fixture = *state;
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct metrics_cluster *cluster = metrics_cluster_new("team", "demo");
+	size_t bytes;
 
 	decided(fixture, working, 1000);
-	(void)figures_of(&fixture->snapshot, fixture->plan, NULL, &arena);
-	print_message("figures %zu + %zu bytes\n", arena.used_bytes, METRICS_CLUSTER_BYTES);
-	assert_in_range(arena.used_bytes + METRICS_CLUSTER_BYTES, 500, 2048);
+	metrics_cluster_keep(cluster, fixture->summary);
+	bytes = cluster->arena.used_bytes;
+	print_message("summary %zu + %zu bytes\n", bytes, METRICS_CLUSTER_BYTES);
+	metrics_cluster_free(cluster);
+	assert_in_range(bytes + METRICS_CLUSTER_BYTES, 500, 2048);
 }
 
 static void test_groups_are_bounded(void **state)
@@ -329,7 +339,7 @@ static void test_groups_are_bounded(void **state)
 	buf_init(&text, 1 << 20);
 	(void)buf_add_string(&text, HEAD "    enableInTreeAutoscaling: true\n"
 					 "    headGroupSpec: {}\n    workerGroupSpecs:\n");
-	for (int i = 0; i < FIGURES_GROUPS_MAX + 10; i++)
+	for (int i = 0; i < METRICS_GROUPS_MAX + 10; i++)
 		(void)buf_printf(&text,
 				 "    - {groupName: g%d, template: {spec: {containers: [{name: w,\n"
 				 "        resources: {limits: {cpu: 1}}}]}}}\n",

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
+#include "core/report/summary.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "net/https.h"
@@ -136,7 +137,8 @@ static void decide_one(struct bench *bench, const char *name)
 		fail_msg("%s", err.text);
 	decision.now = snapshot.now;
 	decision.plan = decide(&snapshot, &arena);
-	metrics_decided(bench->control.metrics, &snapshot, decision.plan, 1);
+	decision.summary = summary_of(&snapshot, decision.plan, &arena);
+	metrics_decided(bench->control.metrics, &decision, 1);
 	status_decided(bench->control.status, &decision);
 }
 
