@@ -2,68 +2,15 @@
 
 #include <curl/curl.h>
 #include <string.h>
-#include <uv.h>
 
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
-#include "net/https_setup.h"
+#include "net/https_intern.h"
 
 #define HTTPS_IDLE_CONNECTIONS 32L
 #define HTTPS_HEADER_MAX_BYTES ((size_t)65536)
 #define HTTPS_RETRY_AFTER_MAX_S 86400
-
-/* libcurl must not be called from inside its own callbacks, and a user may start and cancel
- * requests there. So `inside` is raised around each call that can call back, starts wait as QUEUED,
- * cancels only mark, and https_settle does the rest when curl has returned. on_done never runs
- * inside https_start: a chain of requests must not recurse. */
-enum https_state {
-	HTTPS_QUEUED = 1, /* not yet passed to curl */
-	HTTPS_ACTIVE,
-	HTTPS_BROKEN, /* could not be set up: reported in the next turn */
-	HTTPS_DONE,   /* on_done runs */
-};
-
-struct https_request {
-	struct https *https;
-	struct https_request *previous, *next;
-	enum https_state state;
-	bool added; /* to curl's multi handle */
-	bool cancelled;
-	struct https_easy easy;
-	char *origin; /* for messages */
-	const char *(*may_send)(void *context);
-	https_open *on_open;
-	https_chunk *on_chunk;
-	https_done *on_done;
-	void *context;
-	struct loop_timer *timer;
-	int64_t first_byte_deadline_ms, stall_ms, last_piece_ms;
-	bool opened; /* the header of the final answer is complete */
-	int status;
-	size_t header_bytes;
-	int64_t retry_after_ms;
-	struct buf body;
-	struct err stop; /* why this module ended it */
-};
-
-struct https_socket {
-	uv_poll_t poll;
-	struct https *https;
-	curl_socket_t fd;
-	struct https_socket *previous, *next;
-};
-
-struct https {
-	struct loop *loop;
-	CURLM *multi;
-	char *user_agent;
-	struct loop_timer *timer; /* curl's own */
-	struct https_request *requests;
-	struct https_socket *sockets;
-	unsigned inside;
-	int64_t distrust_ms; /* monotonic, of the last deadline that passed; below 0: none */
-};
 
 static void https_request_free(struct https_request *request)
 {
@@ -84,8 +31,7 @@ static void https_request_free(struct https_request *request)
 	memory_free(request);
 }
 
-/* Converts curl's result to an error of the caller. */
-static void https_error(const struct https_request *request, CURLcode code, struct err *err)
+void https_error(const struct https_request *request, CURLcode code, struct err *err)
 {
 	const char *detail = request->easy.error[0] ? request->easy.error :
 						      curl_easy_strerror(code);
@@ -144,7 +90,7 @@ static void https_activate(struct https_request *request)
 	request->added = true;
 }
 
-static void https_settle(struct https *https)
+void https_settle(struct https *https)
 {
 	struct https_request *next;
 	CURLMsg *message;
@@ -169,7 +115,7 @@ static void https_settle(struct https *https)
 	}
 }
 
-static void https_action(struct https *https, curl_socket_t fd, int events)
+void https_action(struct https *https, curl_socket_t fd, int events)
 {
 	int running;
 
@@ -177,78 +123,6 @@ static void https_action(struct https *https, curl_socket_t fd, int events)
 	CHECK(curl_multi_socket_action(https->multi, fd, events, &running) == CURLM_OK);
 	https->inside--;
 	https_settle(https);
-}
-
-static void https_on_poll(uv_poll_t *handle, int status, int events)
-{
-	struct https_socket *socket = handle->data;
-	int flags = 0;
-
-	if (status < 0)
-		flags = CURL_CSELECT_ERR;
-	if (events & UV_READABLE)
-		flags |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
-		flags |= CURL_CSELECT_OUT;
-	https_action(socket->https, socket->fd, flags);
-}
-
-static void https_socket_on_close(uv_handle_t *handle)
-{
-	memory_free(handle->data);
-}
-
-static void https_socket_free(struct https_socket *socket)
-{
-	if (socket->previous)
-		socket->previous->next = socket->next;
-	else
-		socket->https->sockets = socket->next;
-	if (socket->next)
-		socket->next->previous = socket->previous;
-	(void)uv_poll_stop(&socket->poll);
-	uv_close((uv_handle_t *)&socket->poll, https_socket_on_close);
-}
-
-static struct https_socket *https_socket_new(struct https *https, curl_socket_t fd)
-{
-	struct https_socket *socket = memory_alloc(sizeof(*socket));
-
-	CHECK(uv_poll_init_socket(loop_uv(https->loop), &socket->poll, fd) == 0);
-	socket->poll.data = socket;
-	socket->https = https;
-	socket->fd = fd;
-	socket->next = https->sockets;
-	if (socket->next)
-		socket->next->previous = socket;
-	https->sockets = socket;
-	(void)curl_multi_assign(https->multi, fd, socket);
-	return socket;
-}
-
-/* curl: watch this socket for these events. */
-static int https_on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *assigned)
-{
-	struct https_socket *socket = assigned;
-	struct https *https = context;
-	int events = 0;
-
-	(void)curl;
-	if (what == CURL_POLL_REMOVE) {
-		if (socket) {
-			(void)curl_multi_assign(https->multi, fd, NULL);
-			https_socket_free(socket);
-		}
-		return 0;
-	}
-	if (!socket)
-		socket = https_socket_new(https, fd);
-	if (what & CURL_POLL_IN)
-		events |= UV_READABLE;
-	if (what & CURL_POLL_OUT)
-		events |= UV_WRITABLE;
-	CHECK(uv_poll_start(&socket->poll, events, https_on_poll) == 0);
-	return 0;
 }
 
 static int https_on_timer_change(CURLM *multi, long timeout_ms, void *context)
@@ -277,6 +151,7 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 	https->distrust_ms = -1;
 	https->user_agent = memory_strdup(user_agent);
 	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
+	https_sockets_init(https);
 	https->multi = curl_multi_init();
 	CHECK(https->multi);
 	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) ==
@@ -298,8 +173,7 @@ void https_free(struct https *https)
 	while (https->requests)
 		https_request_free(https->requests);
 	CHECK(curl_multi_cleanup(https->multi) == CURLM_OK);
-	while (https->sockets)
-		https_socket_free(https->sockets);
+	https_sockets_done(https);
 	loop_timer_free(https->timer);
 	memory_free(https->user_agent);
 	memory_free(https);
@@ -371,6 +245,8 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 		return 0;
 	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
 	if (request->on_chunk && request->status < 300) {
+		if (https_is_turn_over(request, bytes))
+			return CURL_WRITEFUNC_PAUSE;
 		if (bytes == 0 || request->on_chunk(request->context, data, bytes) == 0)
 			return request->cancelled ? 0 : bytes;
 		if (!request->cancelled)
@@ -493,7 +369,7 @@ void https_cancel(struct https_request *request)
 {
 	if (!request || request->state == HTTPS_DONE)
 		return;
-	if (request->https->inside > 0 && request->state == HTTPS_ACTIVE)
+	if (request->https->inside > 0 && request->added)
 		request->cancelled = true;
 	else
 		https_request_free(request);

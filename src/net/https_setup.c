@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 
-#define HTTPS_RECEIVE_BYTES 65536L
-#define HTTPS_IDLE_MAX_S 118L /* libcurl's own CURLOPT_MAXAGE_CONN */
+#define HTTPS_RECEIVE_BYTES 16384L /* a piece of a body is not larger */
+#define HTTPS_IDLE_MAX_S 118L      /* libcurl's own CURLOPT_MAXAGE_CONN */
 #define HTTPS_KEEPALIVE_IDLE_S 15L
 #define HTTPS_KEEPALIVE_INTERVAL_S 5L
 

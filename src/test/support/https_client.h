@@ -31,6 +31,7 @@ struct seen {
 	int64_t retry_after_ms;
 	struct err err;
 	struct seen *next; /* started by a callback */
+	void *turn;        /* of the test */
 };
 
 static inline int setup(void **state)
