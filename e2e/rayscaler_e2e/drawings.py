@@ -99,25 +99,28 @@ def who_talks_to_whom() -> Drawing:
     return d
 
 
-# The steps of choose() and write_plan() in src/core/decide.c, in their order, by the group that the picture
-# shows: title, what the group answers, functions.
+# The values of src/core/decide.c and the plan, in their order: title, the question that the value answers, and
+# the steps that fill it.
 DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
-    ("observe", "Is the cluster ours, is Ray's reply whole and fresh, which Pod is which worker?", ("gate_check", "observe")),
+    ("facts", "Is the cluster ours, is Ray's reply whole and fresh, which Pod is which worker?", ("gate_check", "facts_make")),
     (
         "health",
         "Why does capacity not come? Backoff, ownership conflict, start grace, dead raylets",
         ("unjoined_update", "settling_update", "progress_assess", "gone_update", "fight_update", "backoff_update"),
     ),
-    ("candidates", "Which workers may be terminated, which launches cancelled?", ("terminate_classify", "launch_recall")),
-    ("packing", "Which demand fits on which worker, which new workers does the rest need?", ("demand_collect", "template_seen_update", "packing_run")),
-    ("choice", "Idle workers that the packing does not need: drain; drained ones: delete", ("terminate_choose", "launch_take_back")),
     (
-        "targets",
-        "How many replicas does each group get, within minima, maxima and quotas?",
-        ("target_launches", "limits_throttle", "target_finish", "launch_remember", "fight_remember"),
+        "offer",
+        "Which workers may be terminated, which launches cancelled, what is capacity?",
+        ("terminate_classify", "launch_recall", "template_seen_update", "packing_state"),
+    ),
+    ("packing", "Which demand fits on which worker, which new workers does the rest need?", ("packing_run",)),
+    (
+        "choice",
+        "Which workers are drained or deleted, how many replicas does each group get?",
+        ("terminate_choose", "launch_take_back", "target_launches", "limits_throttle", "target_finish", "launch_remember", "fight_remember"),
     ),
     (
-        "write",
+        "plan",
         "Patch, drains, conditions, and a reason for each worker and each bundle",
         ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "placement_write", "verdict_write"),
     ),

@@ -27,11 +27,11 @@ def test_text_stays_on_the_canvas(name):
 
 
 def test_the_decision_has_the_steps_of_decide():
-    """In the order of the source: gate, observe, and the calls of choose() and write_plan()."""
+    """In the order of the source: gate, facts, and the calls of the functions that make the other values and the plan."""
     source = (paths.ROOT / "src/core/decide.c").read_text()
     calls = []
-    for function in ("choose", "write_plan"):
-        body = re.search(rf"^static void {function}\(.*?^}}", source, re.M | re.S).group(0)
-        calls += re.findall(r"^\t+(\w+)\(", body, re.M)
+    for function in ("health_make", "offer_make", "packing_make", "choice_make", "write_plan"):
+        body = re.search(rf"^static [\w *]+\b{function}\(.*?^}}", source, re.M | re.S).group(0)
+        calls += re.findall(r"^\t+(?!arena_)(\w+)\(", body, re.M)
     shown = [name for _, _, functions in drawings.DECISION for name in functions]
-    assert shown == ["gate_check", "observe", *calls]
+    assert shown == ["gate_check", "facts_make", *calls]

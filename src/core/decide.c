@@ -1,25 +1,20 @@
 #include "core/decide.h"
 
-#include <string.h>
-
 #include "core/decide/backoff.h"
-#include "core/decide/demand.h"
+#include "core/decide/choice.h"
 #include "core/decide/fight.h"
 #include "core/decide/gate.h"
 #include "core/decide/gone.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
-#include "core/decide/packing.h"
+#include "core/decide/outlook.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
-#include "core/decide/ray_session.h"
 #include "core/decide/settling.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
 #include "core/decide/unjoined.h"
-#include "core/decide/worker.h"
-#include "core/model/identity.h"
 #include "core/model/reason.h"
 #include "core/report/explain.h"
 #include "core/report/explain_worker.h"
@@ -30,188 +25,171 @@
 #define REQUEUE_ACTIVE_SECONDS 1
 #define REQUEUE_GATED_SECONDS 5
 
-static const struct ray_node *find_head_node(const struct ray_state *state)
+static const struct health *health_make(const struct facts *facts)
 {
-	const struct ray_node *found = NULL;
-	for (size_t i = 0; i < state->node_count; i++) {
-		const struct ray_node *node = &state->nodes[i];
-		if (!ray_node_is_head(node) || !ray_node_is_alive(node))
-			continue;
-		if (found == NULL || strcmp(node->id, found->id) < 0)
-			found = node;
+	struct health *health = ARENA_NEW(facts->arena, struct health);
+
+	health->facts = facts;
+	health->snapshot = facts->snapshot;
+	health->arena = facts->arena;
+	health->workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers));
+	health->groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups));
+	health->outlook = outlook_new(facts);
+	unjoined_update(health);
+	settling_update(health);
+	progress_assess(health);
+	gone_update(health);
+	fight_update(health);
+	backoff_update(health);
+	return health;
+}
+
+static const struct offer *offer_make(const struct health *health)
+{
+	const struct facts *facts = health->facts;
+	struct offer *offer = ARENA_NEW(facts->arena, struct offer);
+
+	offer->facts = facts;
+	offer->health = health;
+	offer->snapshot = facts->snapshot;
+	offer->arena = facts->arena;
+	offer->workers = arena_array(facts->arena, facts->worker_count, sizeof(*offer->workers));
+	offer->groups = arena_array(facts->arena, facts->group_count, sizeof(*offer->groups));
+	terminate_classify(offer);
+	launch_recall(offer);
+	template_seen_update(offer);
+	packing_state(offer);
+	return offer;
+}
+
+static const struct packing *packing_make(const struct offer *offer)
+{
+	const struct facts *facts = offer->facts;
+	struct packing *packing = ARENA_NEW(facts->arena, struct packing);
+
+	packing->facts = facts;
+	packing->health = offer->health;
+	packing->offer = offer;
+	packing->snapshot = facts->snapshot;
+	packing->arena = facts->arena;
+	packing->workers =
+		arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers));
+	packing->groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups));
+	packing_run(packing);
+	return packing;
+}
+
+static const struct choice *choice_make(const struct packing *packing)
+{
+	const struct facts *facts = packing->facts;
+	struct choice *choice = ARENA_NEW(facts->arena, struct choice);
+
+	choice->facts = facts;
+	choice->health = packing->health;
+	choice->offer = packing->offer;
+	choice->packing = packing;
+	choice->snapshot = facts->snapshot;
+	choice->arena = facts->arena;
+	choice->workers = arena_array(facts->arena, facts->worker_count, sizeof(*choice->workers));
+	choice->groups = arena_array(facts->arena, facts->group_count, sizeof(*choice->groups));
+	for (size_t g = 0; g < facts->group_count; g++) {
+		choice->groups[g].group = &facts->groups[g];
+		choice->groups[g].health = &packing->health->groups[g];
+		choice->groups[g].packing = &packing->groups[g];
 	}
-	return found;
+	terminate_choose(choice);
+	launch_take_back(choice);
+	for (size_t g = 0; g < facts->group_count; g++)
+		target_launches(&choice->groups[g]);
+	limits_throttle(choice);
+	for (size_t g = 0; g < facts->group_count; g++)
+		target_finish(&choice->groups[g]);
+	launch_remember(choice);
+	fight_remember(choice);
+	return choice;
 }
 
-/* A stale or absent reply, or one without a head, counts as no reply: it must never look like an
- * empty cluster. */
-static void judge_ray(struct situation *s)
+static struct plan *plan_new(const struct facts *facts)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	int64_t age_ms = snapshot->now - snapshot->ray_state_time;
-	if (snapshot->ray_state == NULL) {
-		s->ray_problem = snapshot->ray_problem != NULL && snapshot->ray_problem[0] != '\0' ?
-					 snapshot->ray_problem :
-					 "there is no reply of its GCS";
-	} else if (age_ms > snapshot->settings.state_max_age_seconds * MS_PER_SECOND) {
-		s->ray_problem = arena_printf(s->arena, "its last reply is %lld s old",
-					      (long long)(age_ms / MS_PER_SECOND));
-	} else {
-		s->head_node = find_head_node(snapshot->ray_state);
-		if (s->head_node == NULL)
-			s->ray_problem = "its reply has no living head node";
-	}
-	s->ray_reachable = s->head_node != NULL;
+	struct plan *plan = ARENA_NEW(facts->arena, struct plan);
+
+	plan->cluster_namespace = facts->snapshot->cluster.namespace_;
+	plan->cluster_name = facts->snapshot->cluster.name;
+	plan->head_node = facts->head_node;
+	plan->head_gpus = facts->head_capacity.gpu_amount;
+	return plan;
 }
 
-/* Whether two problems concern the same field. Codec writes the path from the root of its
- * document. */
-static bool same_field(const char *ours, const char *theirs)
+/* The one place that writes the new memory: each list from the value that keeps it. */
+static struct memory_state new_memory(const struct choice *choice)
 {
-	const char *end = strstr(ours, ": "), *their_end = strstr(theirs, ": ");
-	if (end == NULL || their_end == NULL)
-		return strcmp(ours, theirs) == 0;
-	size_t size = (size_t)(end - ours), their_size = (size_t)(their_end - theirs);
-	return their_size >= size && strncmp(their_end - size, ours, size) == 0;
+	const struct health *health = choice->health;
+
+	return (struct memory_state){
+		.templates = choice->offer->memory.templates,
+		.backoffs = health->memory.backoffs,
+		.launches = choice->memory.launches,
+		.raylet_gone = health->memory.raylet_gone,
+		.unjoined = health->memory.unjoined,
+		.settling = health->memory.settling,
+		.stuck_demand = choice->packing->memory.stuck_demand,
+		.replica_fights = health->memory.replica_fights,
+		.replica_raises = health->memory.replica_raises,
+		.lowered = choice->memory.lowered,
+		.leaving = choice->packing->memory.leaving,
+		.ray_sessions = choice->facts->memory.ray_sessions,
+	};
 }
 
-static void note_problem(struct situation *s, const char *problem)
+static struct plan *write_plan(const struct choice *choice)
 {
-	for (size_t i = 0; i < s->problems.count; i++)
-		if (same_field(s->problems.at[i], problem))
-			return;
-	VEC_PUSH(s->arena, &s->problems, problem);
+	struct plan *plan = plan_new(choice->facts);
+
+	plan->memory = new_memory(choice);
+	served_report(choice, plan);
+	explain_groups(choice, plan);
+	terminate_write(choice, plan);
+	explain_worker_write(choice, plan);
+	patch_make(choice, plan);
+	placement_write(choice, plan);
+	verdict_write(choice, plan);
+	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
+	return plan;
 }
 
-static void note_problems(struct situation *s)
+/* A pass that changes nothing keeps the groups' replicas, and the memory as it was. */
+static struct plan *write_gated(const struct facts *facts, const struct gate *gate)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	if (snapshot->has_annotation_request && snapshot->annotation_request == NULL)
-		VEC_PUSH(s->arena, &s->problems, snapshot->annotation_problem);
-	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
-		note_problem(s, snapshot->cluster.problems.at[i]);
-	for (size_t i = 0; snapshot->autoscaler != NULL && i < snapshot->autoscaler->problems.count;
-	     i++)
-		note_problem(s, snapshot->autoscaler->problems.at[i]);
-}
+	struct plan *plan = plan_new(facts);
 
-/* A head Pod that is being deleted is used only while it is the only one, and does not prove a
- * restart. */
-static void find_head(struct situation *s)
-{
-	s->head_pod = identity_head_in(s->snapshot, s->arena, &s->head_problem);
-	if (s->head_pod != NULL && s->head_pod->deleting)
-		s->head_pod = NULL;
-}
-
-static void observe(struct situation *s)
-{
-	const struct snapshot *snapshot = s->snapshot;
-	judge_ray(s);
-	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
-		s->view_problem = snapshot->view_problem;
-	find_head(s);
-	ray_session_update(s);
-	s->termination_forbidden =
-		!s->ray_reachable || s->view_problem != NULL || s->head_problem != NULL ||
-		(snapshot->has_annotation_request && snapshot->annotation_request == NULL);
-	s->accelerators =
-		capacity_accelerators(&snapshot->settings, snapshot->device_table, s->arena);
-	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, s->arena,
-			 &s->head_capacity);
-	if (s->head_capacity.problem != NULL)
-		VEC_PUSH(s->arena, &s->problems, s->head_capacity.problem);
-	limits_make_groups(s);
-	note_problems(s);
-	worker_join(s);
-	s->plan->head_node = s->head_node;
-	s->plan->head_gpus = s->head_capacity.gpu_amount;
-}
-
-/* A pass that changes nothing keeps the memory as it was. */
-static void write_gated(struct situation *s, const struct gate *gate)
-{
-	if (s->snapshot->memory != NULL)
-		s->plan->memory = *s->snapshot->memory;
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct plan_group *group = VEC_ADD(s->arena, &s->plan->groups);
-		group->name = s->groups[g].spec->name;
-		group->replicas = group->target_replicas = s->groups[g].spec->replicas;
+	plan->memory = facts->snapshot->memory != NULL ? *facts->snapshot->memory : facts->memory;
+	for (size_t g = 0; g < facts->group_count; g++) {
+		struct plan_group *group = VEC_ADD(facts->arena, &plan->groups);
+		group->name = facts->groups[g].spec->name;
+		group->replicas = group->target_replicas = facts->groups[g].spec->replicas;
 		group->reason = group->message = "";
-		group->worker_gpus = s->groups[g].capacity.gpu_amount;
-		group->missing = s->groups[g].missing;
+		group->worker_gpus = facts->groups[g].capacity.gpu_amount;
+		group->missing = facts->groups[g].missing;
 	}
-	explain_worker_write_gated(s, gate->reason, gate->message);
-	verdict_write_gated(s, gate->reason, gate->message);
-	s->plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
-}
-
-static void choose(struct situation *s)
-{
-	unjoined_update(s);
-	settling_update(s);
-	progress_assess(s);
-	gone_update(s);
-	fight_update(s);
-	backoff_update(s);
-	terminate_classify(s);
-	launch_recall(s);
-	demand_collect(s);
-	template_seen_update(s);
-	packing_run(s);
-	terminate_choose(s);
-	launch_take_back(s);
-	for (size_t g = 0; g < s->group_count; g++)
-		target_launches(&s->groups[g]);
-	limits_throttle(s);
-	for (size_t g = 0; g < s->group_count; g++)
-		target_finish(&s->groups[g]);
-	launch_remember(s);
-	fight_remember(s);
-}
-
-static void write_plan(struct situation *s)
-{
-	served_report(s);
-	explain_groups(s);
-	terminate_write(s);
-	explain_worker_write(s);
-	patch_make(s);
-	placement_write(s);
-	verdict_write(s);
-	s->plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
-}
-
-static struct situation *situation_new(const struct snapshot *snapshot, struct arena *arena)
-{
-	struct situation *s = ARENA_NEW(arena, struct situation);
-	s->snapshot = snapshot;
-	s->arena = arena;
-	s->ray_problem = "";
-	s->plan = ARENA_NEW(arena, struct plan);
-	s->plan->cluster_namespace = snapshot->cluster.namespace_;
-	s->plan->cluster_name = snapshot->cluster.name;
-	return s;
+	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
+	verdict_write_gated(facts, gate->reason, gate->message, plan);
+	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
+	return plan;
 }
 
 static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
-	struct situation *s = situation_new(snapshot, arena);
 	struct gate gate = gate_check(snapshot);
-	observe(s);
-	if (gate.reason != NULL) {
-		write_gated(s, &gate);
-		return s->plan;
-	}
-	choose(s);
-	write_plan(s);
-	return s->plan;
+	const struct facts *facts = facts_make(snapshot, gate.reason == NULL, arena);
+
+	if (gate.reason != NULL)
+		return write_gated(facts, &gate);
+	return write_plan(choice_make(packing_make(offer_make(health_make(facts)))));
 }
 
 /* The plan without packing: the groups keep their replicas, and the memory is kept. */
 static struct plan *make_undecided(const struct snapshot *snapshot, struct arena *arena)
 {
-	struct situation *s = situation_new(snapshot, arena);
 	const struct ray_state *state = snapshot->ray_state;
 	struct gate gate = { REASON_DECISION_TOO_EXPENSIVE, "" };
 	bool out_of_memory = snapshot->cpu_budget->out_of_memory;
@@ -228,9 +206,7 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 		snapshot->cluster.group_count, snapshot->pod_count,
 		out_of_memory ? "--max-pass-memory and --memory-budget" :
 				"--decision-cpu-budget-ms");
-	observe(s);
-	write_gated(s, &gate);
-	return s->plan;
+	return write_gated(facts_make(snapshot, false, arena), &gate);
 }
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)

@@ -19,9 +19,9 @@ struct evidence {
 	const char *message;
 };
 
-static const struct memory_backoff *remembered(const struct situation *s, const char *group)
+static const struct memory_backoff *remembered(const struct facts *facts, const char *group)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = facts->snapshot->memory;
 	if (memory == NULL)
 		return NULL;
 	for (size_t i = 0; i < memory->backoffs.count; i++)
@@ -52,31 +52,31 @@ static const char *cause_of(enum obstacle obstacle)
 
 /* A Pod that failed before its raylet registered and that the operator deletes. The operator
  * recreates it without success until replicas is lowered. Pods in workersToDelete are excluded. */
-static bool failed_and_replaced(const struct situation *s, const struct group *group,
+static bool failed_and_replaced(const struct facts *facts, const struct group *group,
 				const struct memory_backoff *old, const struct worker *worker)
 {
-	return s->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
+	return facts->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
 	       strcmp(worker->pod->phase, "Failed") == 0 && worker->node == NULL &&
 	       !name_set_contains(&group->leaving_names, worker->pod_name) &&
 	       (old == NULL || worker->pod->deletion_time > old->until);
 }
 
-static struct evidence evidence_of_pods(const struct situation *s, const struct group *group,
+static struct evidence evidence_of_pods(const struct health *health, const struct group *group,
 					const struct memory_backoff *old)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
-		const char *cause = cause_of(worker->obstacle);
-		const char *message = worker->obstacle_message;
-		if (cause == NULL && failed_and_replaced(s, group, old, worker)) {
+		const struct worker *worker = &health->facts->workers[group->first_worker + i];
+		const char *cause = cause_of(health->workers[worker->index].obstacle);
+		const char *message = health->workers[worker->index].obstacle_message;
+		if (cause == NULL && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;
-			message = progress_end_text(s->arena, worker->pod);
+			message = progress_end_text(health->arena, worker->pod);
 		}
 		if (cause == NULL)
 			continue;
 		return (struct evidence){ cause,
-					  arena_printf(s->arena, "Pod %s: %.*s", worker->pod_name,
-						       MESSAGE_MAX, message) };
+					  arena_printf(health->arena, "Pod %s: %.*s",
+						       worker->pod_name, MESSAGE_MAX, message) };
 	}
 	return (struct evidence){ NULL, "" };
 }
@@ -84,24 +84,24 @@ static struct evidence evidence_of_pods(const struct situation *s, const struct 
 /* Evidence is fresh when it is newer than the end of the last back-off, or when that end is more
  * than STALE_EVIDENCE_MS ago. Kubernetes truncates times to seconds, so an event in the second in
  * which the back-off ended counts as newer: no launch was tried before the end. */
-static bool is_fresh(const struct situation *s, const struct memory_backoff *old, time_ms at)
+static bool is_fresh(const struct facts *facts, const struct memory_backoff *old, time_ms at)
 {
 	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
 		return true;
-	return s->snapshot->now - old->until > STALE_EVIDENCE_MS;
+	return facts->snapshot->now - old->until > STALE_EVIDENCE_MS;
 }
 
 /* The group whose name, between `before` and `after`, occurs in the message; NULL for none. The
  * longest name wins, because "gpu" is also found in "gpu-large". */
-static const struct group *named_group(const struct situation *s, const char *message,
+static const struct group *named_group(const struct facts *facts, const char *message,
 				       const char *before, const char *after)
 {
 	const struct group *meant = NULL;
 
-	for (size_t g = 0; g < s->group_count; g++) {
-		const struct group *other = &s->groups[g];
+	for (size_t g = 0; g < facts->group_count; g++) {
+		const struct group *other = &facts->groups[g];
 		const char *text =
-			arena_printf(s->arena, "%s%s%s", before, other->spec->name, after);
+			arena_printf(facts->arena, "%s%s%s", before, other->spec->name, after);
 
 		if (strstr(message, text) != NULL &&
 		    (meant == NULL || strlen(other->spec->name) > strlen(meant->spec->name)))
@@ -113,12 +113,12 @@ static const struct group *named_group(const struct situation *s, const char *me
 /* A message that names a group concerns only that group. A Pod name (KubeRay:
  * <cluster>-<group>-worker-<random>) is better evidence than a bare word, which may be a cluster or
  * a resource. */
-static bool speaks_of(const struct situation *s, const struct group *group, const char *message)
+static bool speaks_of(const struct facts *facts, const struct group *group, const char *message)
 {
-	const struct group *meant = named_group(s, message, "-", "-worker-");
+	const struct group *meant = named_group(facts, message, "-", "-worker-");
 
 	if (meant == NULL)
-		meant = named_group(s, message, "", "");
+		meant = named_group(facts, message, "", "");
 	return meant == NULL || meant == group;
 }
 
@@ -131,10 +131,10 @@ static bool is_creation_failure(const struct condition *failure)
 }
 
 /* A Pod of the group that is younger than the failure: the operator creates again. */
-static bool created_since(const struct situation *s, const struct group *group, time_ms at)
+static bool created_since(const struct facts *facts, const struct group *group, time_ms at)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct pod *pod = s->workers[group->first_worker + i].pod;
+		const struct pod *pod = facts->workers[group->first_worker + i].pod;
 
 		if (pod != NULL && at != TIME_NONE && pod->created > at)
 			return true;
@@ -143,62 +143,63 @@ static bool created_since(const struct situation *s, const struct group *group, 
 }
 
 /* The operator cannot create the Pods of the group (a ResourceQuota, an admission webhook). */
-static struct evidence evidence_of_operator(const struct situation *s, const struct group *group,
+static struct evidence evidence_of_operator(const struct facts *facts, const struct group *group,
 					    const struct memory_backoff *old)
 {
-	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 	const struct condition *failure =
 		condition_find(cluster->conditions, cluster->condition_count, "ReplicaFailure");
-	if (is_creation_failure(failure) && is_fresh(s, old, failure->last_transition) &&
-	    speaks_of(s, group, failure->message))
+	if (is_creation_failure(failure) && is_fresh(facts, old, failure->last_transition) &&
+	    speaks_of(facts, group, failure->message))
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
-					  arena_strndup(s->arena, failure->message,
+					  arena_strndup(facts->arena, failure->message,
 							strnlen(failure->message, MESSAGE_MAX)) };
-	for (size_t i = 0; i < s->snapshot->event_count; i++) {
-		const struct event *event = &s->snapshot->events[i];
+	for (size_t i = 0; i < facts->snapshot->event_count; i++) {
+		const struct event *event = &facts->snapshot->events[i];
 		time_ms at = event_time(event);
 		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
-		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(s, old, at) ||
-		    (at != TIME_NONE && s->snapshot->now - at > OPERATOR_EVENT_MS) ||
-		    !speaks_of(s, group, event->message) || created_since(s, group, at))
+		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(facts, old, at) ||
+		    (at != TIME_NONE && facts->snapshot->now - at > OPERATOR_EVENT_MS) ||
+		    !speaks_of(facts, group, event->message) || created_since(facts, group, at))
 			continue;
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
-					  arena_strndup(s->arena, event->message,
+					  arena_strndup(facts->arena, event->message,
 							strnlen(event->message, MESSAGE_MAX)) };
 	}
 	return (struct evidence){ NULL, "" };
 }
 
 /* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
-static struct evidence evidence_of_fight(const struct situation *s, const struct group *group)
+static struct evidence evidence_of_fight(const struct health *health, const struct group *group)
 {
 	struct memory_since fight = { .key = group->spec->name,
-				      .count = group->reverts,
-				      .who = group->reverts_by };
+				      .count = health->groups[group->index].reverts,
+				      .who = health->groups[group->index].reverts_by };
 
-	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(s, &fight) };
+	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(health->facts, &fight) };
 }
 
-static struct evidence find_evidence(const struct situation *s, const struct group *group,
+static struct evidence find_evidence(const struct health *health, const struct group *group,
 				     const struct memory_backoff *old)
 {
 	if (progress_scale_gate(group->spec))
 		return (struct evidence){ REASON_SCALE_GATE,
-					  arena_printf(s->arena, "scaleStrategy.scaleGate is %.*s",
+					  arena_printf(health->arena,
+						       "scaleStrategy.scaleGate is %.*s",
 						       MESSAGE_MAX, group->spec->scale_gate) };
-	if (group->reverts >= FIGHT_REVERTS_MIN)
-		return evidence_of_fight(s, group);
-	struct evidence evidence = evidence_of_pods(s, group, old);
+	if (health->groups[group->index].reverts >= FIGHT_REVERTS_MIN)
+		return evidence_of_fight(health, group);
+	struct evidence evidence = evidence_of_pods(health, group, old);
 	if (evidence.cause == NULL && group->missing > 0)
-		evidence = evidence_of_operator(s, group, old);
+		evidence = evidence_of_operator(health->facts, group, old);
 	return evidence;
 }
 
 /* A worker that was started after the failure has registered. */
-static bool has_recovered(const struct situation *s, const struct group *group, time_ms failed_at)
+static bool has_recovered(const struct facts *facts, const struct group *group, time_ms failed_at)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &facts->workers[group->first_worker + i];
 		if (!worker->joined || worker->pod == NULL)
 			continue;
 		const struct container_status *status = pod_ray_container_status(worker->pod);
@@ -216,31 +217,31 @@ static time_ms failed_at_of(const struct memory_backoff *backoff)
 	return backoff->until - backoff->seconds * MS_PER_SECOND;
 }
 
-static bool keep_old(const struct situation *s, const struct group *group,
+static bool keep_old(const struct facts *facts, const struct group *group,
 		     const struct memory_backoff *old, const struct evidence *evidence)
 {
-	const struct settings *settings = &s->snapshot->settings;
+	const struct settings *settings = &facts->snapshot->settings;
 	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
 				      settings->start_timeout_seconds) *
 					     MS_PER_SECOND;
 	/* The clock was set back, so the end of the back-off is unknown. */
-	if (failed_at_of(old) > s->snapshot->now)
+	if (failed_at_of(old) > facts->snapshot->now)
 		return false;
 	/* A worker that registers shows that there is capacity. It does not end an ownership
 	 * conflict. */
-	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && s->ray_reachable &&
-	    has_recovered(s, group, failed_at_of(old)))
+	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && facts->ray_reachable &&
+	    has_recovered(facts, group, failed_at_of(old)))
 		return false;
 	/* When the scale gate is lifted, the operator creates Pods again: the back-off ends at
 	 * once. */
 	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
 		return false;
-	return s->snapshot->now < old->until || s->snapshot->now - old->until < forget;
+	return facts->snapshot->now < old->until || facts->snapshot->now - old->until < forget;
 }
 
-static int64_t next_step(const struct situation *s, const struct memory_backoff *old)
+static int64_t next_step(const struct facts *facts, const struct memory_backoff *old)
 {
-	const struct settings *settings = &s->snapshot->settings;
+	const struct settings *settings = &facts->snapshot->settings;
 	int64_t seconds = settings->backoff_initial_seconds;
 	if (old != NULL && old->seconds > 0)
 		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
@@ -248,47 +249,47 @@ static int64_t next_step(const struct situation *s, const struct memory_backoff 
 	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
 }
 
-static void enter(struct situation *s, struct group *group, const struct memory_backoff *old,
-		  const struct evidence *evidence)
+static void enter(struct health *health, const struct group *group,
+		  const struct memory_backoff *old, const struct evidence *evidence)
 {
-	int64_t seconds = next_step(s, old);
+	int64_t seconds = next_step(health->facts, old);
 
-	VEC_PUSH(s->arena, &s->plan->memory.backoffs,
+	VEC_PUSH(health->arena, &health->memory.backoffs,
 		 ((struct memory_backoff){
 			 .group = group->spec->name,
-			 .until = s->snapshot->now + seconds * MS_PER_SECOND,
+			 .until = health->snapshot->now + seconds * MS_PER_SECOND,
 			 .seconds = seconds,
 			 .cause = evidence->cause,
 			 .message = evidence->message,
 		 }));
-	group->backed_off = true;
+	health->groups[group->index].backed_off = true;
 }
 
-static void update_group(struct situation *s, struct group *group)
+static void update_group(struct health *health, const struct group *group)
 {
-	const struct memory_backoff *old = remembered(s, group->spec->name);
+	const struct memory_backoff *old = remembered(health->facts, group->spec->name);
 	struct evidence evidence = { NULL, "" };
 	if (!group->frozen)
-		evidence = find_evidence(s, group, old);
-	if (old != NULL && !keep_old(s, group, old, &evidence))
+		evidence = find_evidence(health, group, old);
+	if (old != NULL && !keep_old(health->facts, group, old, &evidence))
 		old = NULL;
-	bool active = old != NULL && s->snapshot->now < old->until;
+	bool active = old != NULL && health->snapshot->now < old->until;
 	if (!active && evidence.cause != NULL) {
-		enter(s, group, old, &evidence);
+		enter(health, group, old, &evidence);
 	} else if (old != NULL) {
-		VEC_PUSH(s->arena, &s->plan->memory.backoffs, *old);
-		group->backed_off = active;
+		VEC_PUSH(health->arena, &health->memory.backoffs, *old);
+		health->groups[group->index].backed_off = active;
 	}
 }
 
-static bool is_stuck(const struct worker *worker)
+static bool is_stuck(const struct health *health, const struct worker *worker)
 {
 	if (worker->deleting || worker->joined)
 		return false;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
-		return worker->finished || worker->expired;
-	return worker->obstacle != OBSTACLE_NONE;
+		return worker->finished || health->workers[worker->index].raylet_expired;
+	return health->workers[worker->index].obstacle != OBSTACLE_NONE;
 }
 
 /* The Pods of one replica of several hosts. */
@@ -299,87 +300,91 @@ struct hosts {
 
 /* A replica starts or fails as a whole. While none of its hosts has started, an obstacle of one
  * host, or a host that cannot be created, counts for all of them. */
-static void spread_over_replicas(struct situation *s, const struct group *group)
+static void spread_over_replicas(struct health *health, const struct group *group)
 {
-	struct hosts *replicas = arena_array(s->arena, s->worker_count, sizeof(*replicas));
-	struct worker *workers = &s->workers[group->first_worker];
+	struct hosts *replicas =
+		arena_array(health->arena, health->facts->worker_count, sizeof(*replicas));
+	const struct worker *workers = &health->facts->workers[group->first_worker];
 
 	for (size_t i = 0; i < group->worker_count; i++) {
 		struct hosts *hosts;
 
-		if (workers[i].replica == SITUATION_NO_INDEX)
+		if (workers[i].replica == FACTS_NO_INDEX)
 			continue;
 		hosts = &replicas[workers[i].replica];
 		hosts->count++;
-		hosts->stuck = hosts->stuck || workers[i].stuck;
+		hosts->stuck = hosts->stuck || health->workers[workers[i].index].stuck;
 		hosts->started = hosts->started || !workers[i].never_started;
 	}
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct hosts *hosts;
 
-		if (workers[i].replica == SITUATION_NO_INDEX)
+		if (workers[i].replica == FACTS_NO_INDEX)
 			continue;
 		hosts = &replicas[workers[i].replica];
 		if (!hosts->started &&
 		    (hosts->stuck || (hosts->count < group->hosts && group->missing > 0)))
-			workers[i].stuck = true;
+			health->workers[workers[i].index].stuck = true;
 	}
 }
 
-static void mark_stuck(struct situation *s, const struct group *group)
+static void mark_stuck(struct health *health, const struct group *group)
 {
-	if (!group->takes_back)
+	if (!health->groups[group->index].takes_back)
 		return;
 	for (size_t i = 0; i < group->worker_count; i++) {
-		struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &health->facts->workers[group->first_worker + i];
 
-		worker->stuck = is_stuck(worker);
+		health->workers[worker->index].stuck = is_stuck(health, worker);
 	}
 	if (group->hosts > 1)
-		spread_over_replicas(s, group);
+		spread_over_replicas(health, group);
 }
 
-void backoff_update(struct situation *s)
+void backoff_update(struct health *health)
 {
-	for (size_t g = 0; g < s->group_count; g++)
-		update_group(s, &s->groups[g]);
+	for (size_t g = 0; g < health->facts->group_count; g++)
+		update_group(health, &health->facts->groups[g]);
 	/* The array no longer grows, so groups can now point into it. */
-	for (size_t i = 0; i < s->plan->memory.backoffs.count; i++) {
-		struct memory_backoff *entry = &s->plan->memory.backoffs.at[i];
-		for (size_t g = 0; g < s->group_count; g++)
-			if (strcmp(s->groups[g].spec->name, entry->group) == 0)
-				s->groups[g].backoff = entry;
+	for (size_t i = 0; i < health->memory.backoffs.count; i++) {
+		struct memory_backoff *entry = &health->memory.backoffs.at[i];
+		for (size_t g = 0; g < health->facts->group_count; g++)
+			if (strcmp(health->facts->groups[g].spec->name, entry->group) == 0)
+				health->groups[g].backoff = entry;
 	}
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
+	for (size_t g = 0; g < health->facts->group_count; g++) {
+		struct group_health *group = &health->groups[g];
 
 		group->raises_held = group->backed_off &&
 				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
 		group->takes_back = group->backed_off && !group->raises_held;
-		mark_stuck(s, group);
+		mark_stuck(health, &health->facts->groups[g]);
 	}
 }
 
-double backoff_recoverable(const struct situation *s, const struct group *group)
+double backoff_recoverable(const struct health *health, const struct group *group)
 {
-	if (!group->backed_off)
+	if (!health->groups[group->index].backed_off)
 		return 1.0;
-	int64_t elapsed = s->snapshot->now - failed_at_of(group->backoff);
+	int64_t elapsed =
+		health->snapshot->now - failed_at_of(health->groups[group->index].backoff);
 	if (elapsed < BACKOFF_FLOOR_MS)
 		return 0.0;
 	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
 	return share < 1.0 ? share : 1.0;
 }
 
-double backoff_recency(const struct situation *s, const struct group *group)
+double backoff_recency(const struct health *health, const struct group *group)
 {
 	time_ms newest = TIME_NONE;
-	if (!group->backed_off)
+	if (!health->groups[group->index].backed_off)
 		return 1.0;
-	for (size_t g = 0; g < s->group_count; g++) {
-		const struct group *other = &s->groups[g];
+	for (size_t g = 0; g < health->facts->group_count; g++) {
+		const struct group_health *other = &health->groups[g];
 		if (other->backed_off && failed_at_of(other->backoff) > newest)
 			newest = failed_at_of(other->backoff);
 	}
-	return newest > 0 ? 1.0 - (double)failed_at_of(group->backoff) / (double)newest : 0.0;
+	return newest > 0 ? 1.0 - (double)failed_at_of(health->groups[group->index].backoff) /
+					    (double)newest :
+			    0.0;
 }

@@ -6,7 +6,7 @@
 #ifndef CORE_DECIDE_BACKOFF_H
 #define CORE_DECIDE_BACKOFF_H
 
-#include "core/decide/situation.h"
+#include "core/decide/health.h"
 
 /* Ray 2.60, cloud_resource_monitor.py: the availability of a type that failed is 0 for this long,
  * and again 1 after RECOVERY. */
@@ -14,11 +14,11 @@
 #define BACKOFF_RECOVERY_MS (600 * MS_PER_SECOND)
 
 /* Needs workers with obstacles. */
-void backoff_update(struct situation *situation);
+void backoff_update(struct health *health);
 /* The availability of a failed type as Ray's scheduler scores it (ray:
  * recoverable_resource_availabilities and cloud_resource_availabilities); 1.0: never failed. Both
  * are 1.0 again when the back-off ends: its end is the probe, so the group then ranks as before the
  * failure. */
-double backoff_recoverable(const struct situation *situation, const struct group *group);
-double backoff_recency(const struct situation *situation, const struct group *group);
+double backoff_recoverable(const struct health *health, const struct group *group);
+double backoff_recency(const struct health *health, const struct group *group);
 #endif

@@ -218,7 +218,7 @@ static bool has_broken_gpu(const struct ray_request *request)
 	return false;
 }
 
-static void judge_request(struct situation *s, const struct ray_request *request,
+static void judge_request(struct facts *facts, const struct ray_request *request,
 			  const char **ret_reason, const char **ret_message)
 {
 	if (request->problem != NULL) {
@@ -226,9 +226,9 @@ static void judge_request(struct situation *s, const struct ray_request *request
 		*ret_message = request->problem;
 	} else if (has_broken_gpu(request)) {
 		*ret_reason = REASON_FRACTION_ABOVE_ONE;
-		*ret_message = arena_printf(s->arena,
+		*ret_message = arena_printf(facts->arena,
 					    "%s: amounts of GPU above 1 must be whole numbers",
-					    demand_bundle_text(s->arena, request));
+					    demand_bundle_text(facts->arena, request));
 	}
 }
 
@@ -246,11 +246,11 @@ static int compare_received(const void *left, const void *right)
 	return order != 0 ? order : compare_sizes(a->index, b->index);
 }
 
-static void join_equal(struct situation *s, const struct received *received, size_t count,
+static void join_equal(struct facts *facts, const struct received *received, size_t count,
 		       enum demand_source source, struct demand_list *ret_list)
 {
-	size_t *indices = arena_array(s->arena, count, sizeof(*indices));
-	int64_t *counts = arena_array(s->arena, count, sizeof(*counts));
+	size_t *indices = arena_array(facts->arena, count, sizeof(*indices));
+	int64_t *counts = arena_array(facts->arena, count, sizeof(*counts));
 	for (size_t i = 0; i < count; i++) {
 		indices[i] = received[i].index;
 		counts[i] = received[i].count;
@@ -263,7 +263,7 @@ static void join_equal(struct situation *s, const struct received *received, siz
 			last->received_count++;
 			continue;
 		}
-		struct demand *demand = VEC_ADD(s->arena, &ret_list->at);
+		struct demand *demand = VEC_ADD(facts->arena, &ret_list->at);
 		*demand = (struct demand){
 			.request = received[i].request,
 			.count = counts[i],
@@ -272,31 +272,31 @@ static void join_equal(struct situation *s, const struct received *received, siz
 			.received_counts = &counts[i],
 			.received_count = 1,
 		};
-		judge_request(s, demand->request, &demand->reason, &demand->message);
+		judge_request(facts, demand->request, &demand->reason, &demand->message);
 	}
 }
 
-static void collect_requests(struct situation *s, const struct ray_request_count *requests,
+static void collect_requests(struct facts *facts, const struct ray_request_count *requests,
 			     size_t count, enum demand_source source, struct demand_list *ret_list)
 {
-	struct received *received = arena_array(s->arena, count, sizeof(*received));
+	struct received *received = arena_array(facts->arena, count, sizeof(*received));
 	size_t used = 0;
 	for (size_t i = 0; i < count; i++)
 		if (requests[i].count > 0)
 			received[used++] =
 				(struct received){ &requests[i].request, i, requests[i].count };
 	qsort(received, used, sizeof(*received), compare_received);
-	join_equal(s, received, used, source, ret_list);
+	join_equal(facts, received, used, source, ret_list);
 }
 
 /* One invalid bundle makes the whole gang invalid, in whichever of its choices it is. */
-static void judge_gang(struct situation *s, struct gang *gang)
+static void judge_gang(struct facts *facts, struct gang *gang)
 {
 	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
 		size_t count;
 		const struct ray_request *bundles = demand_gang_bundles(gang->gang, c, &count);
 		for (size_t b = 0; b < count && gang->reason == NULL; b++)
-			judge_request(s, &bundles[b], &gang->reason, &gang->message);
+			judge_request(facts, &bundles[b], &gang->reason, &gang->message);
 	}
 }
 
@@ -308,64 +308,66 @@ static int compare_gangs(const void *left, const void *right, void *context)
 	return order != 0 ? order : compare_sizes(a, b);
 }
 
-static void sort_gangs(struct situation *s)
+static void sort_gangs(struct facts *facts)
 {
-	s->gangs_by_content = arena_array(s->arena, s->gang_count, sizeof(*s->gangs_by_content));
-	for (size_t i = 0; i < s->gang_count; i++)
-		s->gangs_by_content[i] = i;
-	if (s->gang_count > 0)
-		qsort_r(s->gangs_by_content, s->gang_count, sizeof(*s->gangs_by_content),
-			compare_gangs, s->gangs);
+	facts->gangs_by_content =
+		arena_array(facts->arena, facts->gang_count, sizeof(*facts->gangs_by_content));
+	for (size_t i = 0; i < facts->gang_count; i++)
+		facts->gangs_by_content[i] = i;
+	if (facts->gang_count > 0)
+		qsort_r(facts->gangs_by_content, facts->gang_count,
+			sizeof(*facts->gangs_by_content), compare_gangs, facts->gangs);
 }
 
 /* In the order of the list: among equal ones, the GCS lists those that wait longest first. */
-static void collect_gangs(struct situation *s, const struct ray_state *state)
+static void collect_gangs(struct facts *facts, const struct ray_state *state)
 {
-	s->gangs = arena_array(s->arena, state->gang_count, sizeof(*s->gangs));
+	facts->gangs = arena_array(facts->arena, state->gang_count, sizeof(*facts->gangs));
 	for (size_t i = 0; i < state->gang_count; i++) {
 		size_t count;
 		demand_gang_bundles(&state->gangs[i], 0, &count);
 		if (count == 0) /* placement groups that are placed leave empty entries (T5) */
 			continue;
-		struct gang *gang = &s->gangs[s->gang_count++];
+		struct gang *gang = &facts->gangs[facts->gang_count++];
 		*gang = (struct gang){ .gang = &state->gangs[i], .received = i, .message = "" };
-		judge_gang(s, gang);
+		judge_gang(facts, gang);
 	}
-	sort_gangs(s);
+	sort_gangs(facts);
 }
 
-static void collect_constraints(struct situation *s, const struct ray_state *state)
+static void collect_constraints(struct facts *facts, const struct ray_state *state)
 {
-	const struct snapshot *snapshot = s->snapshot;
+	const struct snapshot *snapshot = facts->snapshot;
 	size_t of_ray = state != NULL ? state->constraint_count : 0;
 	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request != NULL;
-	s->constraints = arena_array(s->arena, of_ray + 1, sizeof(*s->constraints));
+	facts->constraints = arena_array(facts->arena, of_ray + 1, sizeof(*facts->constraints));
 	for (size_t i = 0; i < of_ray; i++)
-		collect_requests(s, state->constraints[i].requests, state->constraints[i].count,
-				 SOURCE_RAY, &s->constraints[i]);
-	s->constraint_count = of_ray;
+		collect_requests(facts, state->constraints[i].requests, state->constraints[i].count,
+				 SOURCE_RAY, &facts->constraints[i]);
+	facts->constraint_count = of_ray;
 	if (annotation)
-		collect_requests(s, snapshot->annotation_request->requests,
+		collect_requests(facts, snapshot->annotation_request->requests,
 				 snapshot->annotation_request->count, SOURCE_ANNOTATION,
-				 &s->constraints[s->constraint_count++]);
-	for (size_t i = 0; annotation && i < s->constraints[of_ray].at.count; i++) {
-		const struct demand *demand = &s->constraints[of_ray].at.at[i];
+				 &facts->constraints[facts->constraint_count++]);
+	for (size_t i = 0; annotation && i < facts->constraints[of_ray].at.count; i++) {
+		const struct demand *demand = &facts->constraints[of_ray].at.at[i];
 		if (demand->request->problem != NULL)
-			VEC_PUSH(s->arena, &s->problems,
-				 arena_printf(s->arena, "annotation %s: %s in a bundle",
+			VEC_PUSH(facts->arena, &facts->problems,
+				 arena_printf(facts->arena, "annotation %s: %s in a bundle",
 					      ANNOTATION_REQUEST_RESOURCES,
 					      demand->request->problem));
 	}
 }
 
-void demand_collect(struct situation *s)
+void demand_collect(struct facts *facts)
 {
-	const struct ray_state *state = s->ray_reachable ? s->snapshot->ray_state : NULL;
+	const struct ray_state *state = facts->ray_reachable ? facts->snapshot->ray_state : NULL;
 	if (state != NULL) {
-		collect_requests(s, state->requests, state->request_count, SOURCE_RAY, &s->demands);
-		collect_gangs(s, state);
+		collect_requests(facts, state->requests, state->request_count, SOURCE_RAY,
+				 &facts->demands);
+		collect_gangs(facts, state);
 		for (size_t i = 0; i < state->problems.count; i++)
-			VEC_PUSH(s->arena, &s->problems, state->problems.at[i]);
+			VEC_PUSH(facts->arena, &facts->problems, state->problems.at[i]);
 	}
-	collect_constraints(s, state);
+	collect_constraints(facts, state);
 }

@@ -5,10 +5,10 @@
 #ifndef CORE_DECIDE_DEMAND_H
 #define CORE_DECIDE_DEMAND_H
 
-#include "core/decide/situation.h"
+#include "core/decide/facts.h"
 
 /* Sets demands, constraints, gangs and problems. */
-void demand_collect(struct situation *situation);
+void demand_collect(struct facts *facts);
 /* Ascending order by content; 0 for equal requests. Any two requests. */
 int demand_compare_requests(const struct ray_request *a, const struct ray_request *b);
 /* "{CPU: 1, GPU: 0.5}". */

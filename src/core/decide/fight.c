@@ -8,34 +8,35 @@
 #define WINDOW_SECONDS 600
 #define DOUBLINGS_MAX 30
 
-static int64_t window_ms(const struct situation *s)
+static int64_t window_ms(const struct facts *facts)
 {
-	return (WINDOW_SECONDS + s->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
+	return (WINDOW_SECONDS + facts->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
 }
 
 /* The mark of the group, while it counts; NULL for none. */
-static const struct memory_since *find(const struct situation *s, const struct memory_since *marks,
+static const struct memory_since *find(const struct facts *facts, const struct memory_since *marks,
 				       size_t count, const struct group *group)
 {
-	time_ms now = s->snapshot->now;
+	time_ms now = facts->snapshot->now;
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(marks[i].key, group->spec->name) == 0 && marks[i].since <= now &&
-		    now - marks[i].since < window_ms(s))
+		    now - marks[i].since < window_ms(facts))
 			return &marks[i];
 	return NULL;
 }
 
-#define FIND(s, list, group)                                                                       \
-	((s)->snapshot->memory != NULL ? find((s), (s)->snapshot->memory->list.at,                 \
-					      (s)->snapshot->memory->list.count, (group)) :        \
-					 NULL)
+#define FIND(facts, list, group)                                                                   \
+	((facts)->snapshot->memory != NULL ?                                                       \
+		 find((facts), (facts)->snapshot->memory->list.at,                                 \
+		      (facts)->snapshot->memory->list.count, (group)) :                            \
+		 NULL)
 
-static void count_round(const struct situation *s, struct memory_since *mark)
+static void count_round(const struct facts *facts, struct memory_since *mark)
 {
-	const char *who = s->snapshot->cluster.groups_manager;
+	const char *who = facts->snapshot->cluster.groups_manager;
 
-	mark->since = s->snapshot->now;
+	mark->since = facts->snapshot->now;
 	mark->count++;
 	/* After this program's next patch, it is the last writer itself: the name is kept. */
 	if (who != NULL && who[0] != '\0')
@@ -76,31 +77,32 @@ static const struct memory_backoff *hold_of(const struct memory_state *memory, c
 
 /* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is
  * the probe. */
-static void count_revert(const struct situation *s, struct group *group, struct memory_since *mark)
+static void count_revert(struct health *health, const struct group *group,
+			 struct memory_since *mark)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = health->snapshot->memory;
 	const struct memory_backoff *hold = hold_of(memory, group->spec->name);
 	bool launch = is_launch_reverted(memory, group);
 	time_ms last = mark->since;
 
 	if (!launch && !is_below_workers(group))
 		return;
-	if (!launch && hold != NULL && s->snapshot->now < hold->until)
+	if (!launch && hold != NULL && health->snapshot->now < hold->until)
 		return;
 	if (!launch && hold != NULL && last < hold->until) {
-		mark->since = s->snapshot->now;
+		mark->since = health->snapshot->now;
 		return;
 	}
-	count_round(s, mark);
-	group->reverts = mark->count;
-	group->reverts_by = mark->who;
+	count_round(health->facts, mark);
+	health->groups[group->index].reverts = mark->count;
+	health->groups[group->index].reverts_by = mark->who;
 }
 
 /* --- lowerings that are set back --- */
 
-static int64_t hold_ms(const struct situation *s, int64_t rounds)
+static int64_t hold_ms(const struct facts *facts, int64_t rounds)
 {
-	const struct settings *settings = &s->snapshot->settings;
+	const struct settings *settings = &facts->snapshot->settings;
 	int64_t doublings = rounds - FIGHT_REVERTS_MIN;
 	int64_t seconds = settings->backoff_initial_seconds;
 
@@ -112,70 +114,75 @@ static int64_t hold_ms(const struct situation *s, int64_t rounds)
 	return seconds * MS_PER_SECOND;
 }
 
-static bool is_raised_again(const struct situation *s, const struct group *group)
+static bool is_raised_again(const struct facts *facts, const struct group *group)
 {
-	const struct memory_since *lowered = FIND(s, lowered, group);
+	const struct memory_since *lowered = FIND(facts, lowered, group);
 
 	return lowered != NULL && group->spec->replicas > lowered->count;
 }
 
-static void hold_lowering(const struct situation *s, struct group *group,
+static void hold_lowering(struct health *health, const struct group *group,
 			  const struct memory_since *mark)
 {
 	int64_t hold;
 
 	if (mark->count < FIGHT_REVERTS_MIN)
 		return;
-	hold = hold_ms(s, mark->count);
-	group->lowers_held = s->snapshot->now - mark->since < hold;
-	group->idle_timeout_ms += hold;
+	hold = hold_ms(health->facts, mark->count);
+	health->groups[group->index].lowers_held = health->snapshot->now - mark->since < hold;
+	health->groups[group->index].idle_timeout_ms += hold;
 }
 
 /* --- both --- */
 
-static struct memory_since mark_of(const struct situation *s, const struct group *group,
+static struct memory_since mark_of(const struct facts *facts, const struct group *group,
 				   const struct memory_since *old)
 {
 	if (old != NULL)
 		return (struct memory_since){ group->spec->name, old->since, old->count, old->who };
-	return (struct memory_since){ .key = group->spec->name, .since = s->snapshot->now };
+	return (struct memory_since){ .key = group->spec->name, .since = facts->snapshot->now };
 }
 
-void fight_update(struct situation *s)
+void fight_update(struct health *health)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
-		struct memory_since reverted = mark_of(s, group, FIND(s, replica_fights, group));
-		struct memory_since raised = mark_of(s, group, FIND(s, replica_raises, group));
+	for (size_t g = 0; g < health->facts->group_count; g++) {
+		const struct group *group = &health->facts->groups[g];
+		struct memory_since reverted =
+			mark_of(health->facts, group, FIND(health->facts, replica_fights, group));
+		struct memory_since raised =
+			mark_of(health->facts, group, FIND(health->facts, replica_raises, group));
 
+		health->groups[g].idle_timeout_ms = group->idle_timeout_ms;
 		if (!group->frozen) {
-			count_revert(s, group, &reverted);
-			if (is_raised_again(s, group))
-				count_round(s, &raised);
-			hold_lowering(s, group, &raised);
+			count_revert(health, group, &reverted);
+			if (is_raised_again(health->facts, group))
+				count_round(health->facts, &raised);
+			hold_lowering(health, group, &raised);
 		}
 		if (reverted.count > 0)
-			VEC_PUSH(s->arena, &s->plan->memory.replica_fights, reverted);
+			VEC_PUSH(health->arena, &health->memory.replica_fights, reverted);
 		if (raised.count > 0)
-			VEC_PUSH(s->arena, &s->plan->memory.replica_raises, raised);
+			VEC_PUSH(health->arena, &health->memory.replica_raises, raised);
 	}
 }
 
-void fight_remember(struct situation *s)
+void fight_remember(struct choice *choice)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
-		const struct group *group = &s->groups[g];
-		const struct memory_since *old = FIND(s, lowered, group);
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct group *group = &choice->facts->groups[g];
+		const struct memory_since *old = FIND(choice->facts, lowered, group);
 		int64_t there = group->spec->replicas;
 
-		if (!group->frozen && group->patch_replicas < there)
-			VEC_PUSH(s->arena, &s->plan->memory.lowered,
-				 ((struct memory_since){ .key = group->spec->name,
-							 .since = s->snapshot->now,
-							 .count = group->patch_replicas }));
+		if (!group->frozen && choice->groups[group->index].patch_replicas < there)
+			VEC_PUSH(choice->arena, &choice->memory.lowered,
+				 ((struct memory_since){
+					 .key = group->spec->name,
+					 .since = choice->snapshot->now,
+					 .count = choice->groups[group->index].patch_replicas }));
 		else if (old != NULL && there <= old->count &&
-			 (group->frozen || group->patch_replicas <= old->count))
-			VEC_PUSH(s->arena, &s->plan->memory.lowered, *old);
+			 (group->frozen ||
+			  choice->groups[group->index].patch_replicas <= old->count))
+			VEC_PUSH(choice->arena, &choice->memory.lowered, *old);
 	}
 }
 
@@ -184,17 +191,17 @@ static const char *name_of(const struct memory_since *fight)
 	return fight->who != NULL ? fight->who : "somebody";
 }
 
-const char *fight_text(const struct situation *s, const struct memory_since *fight)
+const char *fight_text(const struct facts *facts, const struct memory_since *fight)
 {
 	return arena_printf(
-		s->arena,
+		facts->arena,
 		"%s set replicas of group %s back %lld times: let one program own the field",
 		name_of(fight), fight->key, (long long)fight->count);
 }
 
-const char *fight_raise_text(const struct situation *s, const struct memory_since *fight)
+const char *fight_raise_text(const struct facts *facts, const struct memory_since *fight)
 {
-	return arena_printf(s->arena,
+	return arena_printf(facts->arena,
 			    "%s raised replicas of group %s again %lld times after it was lowered: "
 			    "let one program own the field; idle workers stay longer meanwhile",
 			    name_of(fight), fight->key, (long long)fight->count);

@@ -10,18 +10,17 @@
 #ifndef CORE_DECIDE_FIGHT_H
 #define CORE_DECIDE_FIGHT_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 #define FIGHT_REVERTS_MIN 3 /* reverts from which on it is reported */
 
 /* Needs workers; sets reverts, reverts_by, lowers_held and idle_timeout_ms of the groups, writes
  * replica_fights and replica_raises of the new memory. */
-void fight_update(struct situation *situation);
+void fight_update(struct health *health);
 /* Records the patch for the next decision; needs target. Writes lowered of the new memory. */
-void fight_remember(struct situation *situation);
+void fight_remember(struct choice *choice);
 
-typedef const char *fight_words(const struct situation *situation,
-				const struct memory_since *fight);
+typedef const char *fight_words(const struct facts *facts, const struct memory_since *fight);
 /* "kubectl-edit set replicas of group g back 3 times: let one program own the field" */
 fight_words fight_text;
 /* "... raised replicas of group g again 3 times after ..." */

@@ -1,11 +1,11 @@
 /* Running Pods whose raylet the GCS reports as dead: since when (in memory), and whether
  * raylet-gone-seconds have passed. The time restarts when the Ray container of the Pod or of the
- * head starts. Sets expired of such workers and raylet_gone of the new memory. */
+ * head starts. Sets raylet_expired of such workers and raylet_gone of the new memory. */
 #ifndef CORE_DECIDE_GONE_H
 #define CORE_DECIDE_GONE_H
 
-#include "core/decide/situation.h"
+#include "core/decide/health.h"
 
-void gone_update(struct situation *situation);
+void gone_update(struct health *health);
 
 #endif

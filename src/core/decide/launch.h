@@ -6,19 +6,19 @@
 #ifndef CORE_DECIDE_LAUNCH_H
 #define CORE_DECIDE_LAUNCH_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 /* AUTOSCALER_UPDATE_INTERVAL_S of Ray's autoscaler v2. */
 #define LAUNCH_ROUND_MS (5 * MS_PER_SECOND)
 
 /* With upscalingMode Conservative: the start of the current 5 s interval in which the group
  * launches, from memory; TIME_NONE: it has ended. See limits_throttle(). */
-time_ms launch_round(const struct situation *situation, const struct group *group);
+time_ms launch_round(const struct facts *facts, const struct group *group);
 /* Sets ours and others of the groups. Needs workers. */
-void launch_recall(struct situation *situation);
+void launch_recall(struct offer *offer);
 /* After packing and terminate: cancels launches. */
-void launch_take_back(struct situation *situation);
+void launch_take_back(struct choice *choice);
 /* After target: the new memory's launches. */
-void launch_remember(struct situation *situation);
+void launch_remember(struct choice *choice);
 
 #endif

@@ -42,12 +42,12 @@ static int compare_name(const void *name, const void *node)
 	return strcmp(name, (*(const struct node *const *)node)->name);
 }
 
-void leaving_mark(struct situation *s, struct worker *workers, size_t count)
+void leaving_mark(struct facts *facts, struct worker *workers, size_t count)
 {
-	const struct snapshot *snapshot = s->snapshot;
+	const struct snapshot *snapshot = facts->snapshot;
 	const struct node **nodes =
-		arena_array(s->arena, snapshot->node_count, sizeof(struct node *));
-	if (s->termination_forbidden)
+		arena_array(facts->arena, snapshot->node_count, sizeof(struct node *));
+	if (facts->termination_forbidden)
 		return;
 	for (size_t i = 0; i < snapshot->node_count; i++)
 		nodes[i] = &snapshot->nodes[i];
@@ -56,9 +56,9 @@ void leaving_mark(struct situation *s, struct worker *workers, size_t count)
 		struct worker *worker = &workers[i];
 		const struct node *const *node;
 		const struct group *group;
-		if (worker->group == SITUATION_NO_INDEX || worker->finished || worker->raylet_gone)
+		if (worker->group == FACTS_NO_INDEX || worker->finished || worker->raylet_gone)
 			continue;
-		group = &s->groups[worker->group];
+		group = &facts->groups[worker->group];
 		/* A Pod in workersToDelete is being deleted already, and a multi-host replica is
 		 * lost when one of its hosts is deleted. */
 		if (group->frozen || name_set_contains(&group->leaving_names, worker->pod_name) ||
@@ -66,25 +66,25 @@ void leaving_mark(struct situation *s, struct worker *workers, size_t count)
 			continue;
 		node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
 			       sizeof(struct node *), compare_name);
-		worker->leaving_why = leaving_why(s->arena, worker->pod, node ? *node : NULL);
+		worker->leaving_why = leaving_why(facts->arena, worker->pod, node ? *node : NULL);
 		worker->leaving = worker->leaving_why != NULL;
 	}
 }
 
-void leaving_spread(const struct situation *s, const struct group *group, struct worker *workers)
+void leaving_spread(const struct facts *facts, const struct group *group, struct worker *workers)
 {
 	struct worker *first = &workers[group->first_worker];
-	size_t lowest = SITUATION_NO_INDEX;
+	size_t lowest = FACTS_NO_INDEX;
 	/* The replicas of a group are numbered one after the other. */
-	bool *leaves = arena_array(s->arena, group->worker_count + 1, sizeof(*leaves));
+	bool *leaves = arena_array(facts->arena, group->worker_count + 1, sizeof(*leaves));
 	for (size_t i = 0; i < group->worker_count; i++)
 		if (first[i].replica < lowest)
 			lowest = first[i].replica;
 	for (size_t i = 0; i < group->worker_count; i++)
-		if (first[i].leaving && first[i].replica != SITUATION_NO_INDEX)
+		if (first[i].leaving && first[i].replica != FACTS_NO_INDEX)
 			leaves[first[i].replica - lowest] = true;
 	for (size_t i = 0; i < group->worker_count; i++) {
-		if (first[i].replica == SITUATION_NO_INDEX || first[i].leaving ||
+		if (first[i].replica == FACTS_NO_INDEX || first[i].leaving ||
 		    !leaves[first[i].replica - lowest])
 			continue;
 		first[i].leaving = true;
@@ -103,29 +103,30 @@ static bool is_in_use(const struct worker *worker)
 }
 
 /* Disrupted Pods of the group that are in use, counted in whole replicas. */
-static int64_t count_in_use(const struct situation *s, const struct group *group)
+static int64_t count_in_use(const struct packing *packing, const struct group *group)
 {
 	size_t count;
 	int64_t pods = 0;
 	if (group->hosts == 1) {
 		for (size_t i = 0; i < group->worker_count; i++) {
-			const struct worker *worker = &s->workers[group->first_worker + i];
+			const struct worker *worker =
+				&packing->facts->workers[group->first_worker + i];
 			pods += worker->leaving && is_in_use(worker);
 		}
 		return pods;
 	}
-	const struct unit *units = unit_list(s, group, &count);
+	const struct unit *units = unit_list(packing->offer, group, &count);
 	for (size_t i = 0; i < count; i++) {
 		bool used = false;
 		for (size_t m = 0; units[i].leaving && m < units[i].count; m++)
-			used = used || is_in_use(&s->workers[units[i].members[m]]);
+			used = used || is_in_use(&packing->facts->workers[units[i].members[m]]);
 		pods += used ? group->hosts : 0;
 	}
 	return pods;
 }
 
 /* No work runs on the worker, and no demand was placed on it. */
-static bool is_free(const struct situation *s, const struct schedule_node_result *node)
+static bool is_free(const struct packing *packing, const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++)
 		if (node->placements[i].phase == SCHEDULE_PHASE_GANG ||
@@ -135,7 +136,7 @@ static bool is_free(const struct situation *s, const struct schedule_node_result
 		return false;
 	if (node->worker == SCHEDULE_NO_INDEX)
 		return true;
-	return !is_in_use(&s->workers[node->worker]);
+	return !is_in_use(&packing->facts->workers[node->worker]);
 }
 
 static bool is_of(const struct schedule_node_result *node, const struct group *group)
@@ -145,88 +146,90 @@ static bool is_of(const struct schedule_node_result *node, const struct group *g
 
 /* Keeps up to `wanted` free workers, first those that are not chosen for termination. Returns the
  * number of Pods that it found. */
-static int64_t keep_free(struct situation *s, const struct group *group, int64_t wanted)
+static int64_t keep_free(struct packing *packing, const struct group *group, int64_t wanted)
 {
 	int64_t found = 0;
 	for (int chosen = 0; chosen <= 1; chosen++)
-		for (size_t i = 0; i < s->result->node_count && found < wanted; i++) {
-			const struct schedule_node_result *node = &s->result->nodes[i];
-			if (!is_of(node, group) || !is_free(s, node) ||
+		for (size_t i = 0; i < packing->result->node_count && found < wanted; i++) {
+			const struct schedule_node_result *node = &packing->result->nodes[i];
+			if (!is_of(node, group) || !is_free(packing, node) ||
 			    (node->status == SCHEDULE_TERMINATE) != (chosen == 1))
 				continue;
 			found++;
 			if (node->worker == SCHEDULE_NO_INDEX)
 				continue;
-			s->workers[node->worker].needed_by_leaving = true;
-			s->workers[node->worker].chosen = false;
+			packing->workers[node->worker].needed_by_leaving = true;
 		}
 	return found / group->hosts * group->hosts;
 }
 
 /* Pods that may be added below maxReplicas; disrupted ones count as present. */
-static int64_t room_below_max(const struct situation *s, const struct group *group)
+static int64_t room_below_max(const struct packing *packing, const struct group *group)
 {
-	int64_t room = s->problem.types[group->index + 1].max_nodes;
-	for (size_t i = 0; i < s->result->node_count; i++)
-		room -= is_of(&s->result->nodes[i], group) &&
-			s->result->nodes[i].status != SCHEDULE_TERMINATE;
+	int64_t room = packing->problem.types[group->index + 1].max_nodes;
+	for (size_t i = 0; i < packing->result->node_count; i++)
+		room -= is_of(&packing->result->nodes[i], group) &&
+			packing->result->nodes[i].status != SCHEDULE_TERMINATE;
 	return room > 0 ? room : 0;
 }
 
 /* Pods that may still be launched in the group. */
-static int64_t room_of(const struct situation *s, const struct group *group, int64_t room)
+static int64_t room_of(const struct packing *packing, const struct group *group, int64_t room)
 {
-	int64_t budget = s->problem.gpu_budget;
-	if (s->problem.types[group->index + 1].launch_held)
+	int64_t budget = packing->problem.gpu_budget;
+	if (packing->problem.types[group->index + 1].launch_held)
 		return 0;
-	if (!s->problem.has_gpu_budget || limits_gpus_of_launch(s, group) <= 0)
+	if (!packing->problem.has_gpu_budget || limits_gpus_of_launch(packing->offer, group) <= 0)
 		return room;
-	for (size_t g = 0; g < s->group_count; g++)
-		budget -= s->groups[g].packed_launches * limits_gpus_of_launch(s, &s->groups[g]);
-	budget = budget > 0 ? budget / limits_gpus_of_launch(s, group) : 0;
+	for (size_t g = 0; g < packing->facts->group_count; g++)
+		budget -= (packing->groups[g].launches + packing->groups[g].launches_for_leaving *
+								 packing->facts->groups[g].hosts) *
+			  limits_gpus_of_launch(packing->offer, &packing->facts->groups[g]);
+	budget = budget > 0 ? budget / limits_gpus_of_launch(packing->offer, group) : 0;
 	return room < budget ? room : budget;
 }
 
 /* Ray takes some seconds to detect a lost worker and to restart its work. Until then the
  * replacement is kept even when it is idle. Returns the number of Pods to replace, including those
  * in use now. */
-static int64_t remember(struct situation *s, const struct group *group, int64_t in_use)
+static int64_t remember(struct packing *packing, const struct group *group, int64_t in_use)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = packing->snapshot->memory;
 	struct memory_since mark = { .key = group->spec->name,
-				     .since = s->snapshot->now,
+				     .since = packing->snapshot->now,
 				     .count = in_use };
 	for (size_t i = 0; memory != NULL && i < memory->leaving.count; i++) {
 		const struct memory_since *old = &memory->leaving.at[i];
 		if (strcmp(old->key, group->spec->name) == 0 && old->count > in_use &&
-		    old->since <= s->snapshot->now && s->snapshot->now - old->since < KEEP_MS)
+		    old->since <= packing->snapshot->now &&
+		    packing->snapshot->now - old->since < KEEP_MS)
 			mark = (struct memory_since){ .key = group->spec->name,
 						      .since = old->since,
 						      .count = old->count };
 	}
 	if (mark.count > 0)
-		VEC_PUSH(s->arena, &s->plan->memory.leaving, mark);
+		VEC_PUSH(packing->arena, &packing->memory.leaving, mark);
 	return mark.count;
 }
 
-void leaving_replace(struct situation *s)
+void leaving_replace(struct packing *packing)
 {
-	if (s->termination_forbidden && s->snapshot->memory != NULL)
-		s->plan->memory.leaving = s->snapshot->memory->leaving;
-	for (size_t g = 0; g < s->group_count && !s->termination_forbidden; g++) {
-		struct group *group = &s->groups[g];
-		int64_t in_use = group->leaving > 0 ? count_in_use(s, group) : 0;
-		int64_t wanted = remember(s, group, in_use);
-		int64_t found = wanted > 0 ? keep_free(s, group, wanted) : 0;
+	if (packing->facts->termination_forbidden && packing->snapshot->memory != NULL)
+		packing->memory.leaving = packing->snapshot->memory->leaving;
+	for (size_t g = 0;
+	     g < packing->facts->group_count && !packing->facts->termination_forbidden; g++) {
+		const struct group *group = &packing->facts->groups[g];
+		int64_t in_use = group->leaving > 0 ? count_in_use(packing, group) : 0;
+		int64_t wanted = remember(packing, group, in_use);
+		int64_t found = wanted > 0 ? keep_free(packing, group, wanted) : 0;
 		int64_t lack = in_use - found;
 		if (lack <= 0)
 			continue;
-		int64_t below_max = room_below_max(s, group);
-		int64_t room = room_of(s, group, below_max);
+		int64_t below_max = room_below_max(packing, group);
+		int64_t room = room_of(packing, group, below_max);
 		int64_t launch = (lack < room ? lack : room) / group->hosts * group->hosts;
-		group->packed_launches += launch;
-		group->launches_for_leaving = launch / group->hosts;
-		group->replacements_waiting = (lack - launch) / group->hosts;
-		group->replacements_at_max = lack > below_max;
+		packing->groups[group->index].launches_for_leaving = launch / group->hosts;
+		packing->groups[group->index].replacements_waiting = (lack - launch) / group->hosts;
+		packing->groups[group->index].replacements_at_max = lack > below_max;
 	}
 }

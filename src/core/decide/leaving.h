@@ -9,15 +9,14 @@
 #ifndef CORE_DECIDE_LEAVING_H
 #define CORE_DECIDE_LEAVING_H
 
-#include "core/decide/situation.h"
+#include "core/decide/packing.h"
 
 /* Marks the workers before they are counted. Only while Ray is reachable and no object is
  * malformed. */
-void leaving_mark(struct situation *situation, struct worker *workers, size_t count);
+void leaving_mark(struct facts *facts, struct worker *workers, size_t count);
 /* A replica is disrupted as a whole: marks the other hosts of a disrupted one. */
-void leaving_spread(const struct situation *situation, const struct group *group,
-		    struct worker *workers);
+void leaving_spread(const struct facts *facts, const struct group *group, struct worker *workers);
 /* After packing: launches replacements for disrupted workers in use for which no worker is free. */
-void leaving_replace(struct situation *situation);
+void leaving_replace(struct packing *packing);
 
 #endif

@@ -35,14 +35,14 @@ static bool is_duplicate(const struct ray_cluster *cluster, size_t index)
 	return false;
 }
 
-static const char *find_problem(const struct situation *s, size_t index,
+static const char *find_problem(const struct facts *facts, size_t index,
 				const struct capacity *capacity)
 {
-	const struct ray_cluster *cluster = &s->snapshot->cluster;
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 	const struct worker_group *group = &cluster->groups[index];
 	if (is_duplicate(cluster, index))
 		return arena_printf(
-			s->arena,
+			facts->arena,
 			"spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
 			"their Pods cannot be told apart, rename one",
 			index, group->name);
@@ -50,7 +50,7 @@ static const char *find_problem(const struct situation *s, size_t index,
 		return group->problem;
 	if (group->min_replicas > group->max_replicas)
 		return arena_printf(
-			s->arena,
+			facts->arena,
 			"spec.workerGroupSpecs[%zu].minReplicas: %lld is above maxReplicas "
 			"%lld; lower it or raise maxReplicas (group %s)",
 			index, (long long)group->min_replicas, (long long)group->max_replicas,
@@ -58,33 +58,33 @@ static const char *find_problem(const struct situation *s, size_t index,
 	return capacity->problem;
 }
 
-void limits_make_groups(struct situation *s)
+void limits_make_groups(struct facts *facts)
 {
-	const struct ray_cluster *cluster = &s->snapshot->cluster;
-	s->group_count = cluster->group_count;
-	s->groups = arena_array(s->arena, s->group_count, sizeof(struct group));
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
+	facts->group_count = cluster->group_count;
+	facts->groups = arena_array(facts->arena, facts->group_count, sizeof(struct group));
+	for (size_t g = 0; g < facts->group_count; g++) {
+		struct group *group = &facts->groups[g];
 		group->spec = &cluster->groups[g];
 		group->index = g;
 		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
-		group->idle_timeout_ms = limits_idle_timeout_ms(s->snapshot, group->spec);
-		capacity_of_group(cluster, g, &s->snapshot->settings, s->snapshot->device_table,
-				  s->arena, &group->capacity);
+		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
+		capacity_of_group(cluster, g, &facts->snapshot->settings,
+				  facts->snapshot->device_table, facts->arena, &group->capacity);
 		gpu_cost_of(&group->spec->template.spec, &group->capacity,
-			    s->snapshot->device_table, s->arena, &group->gpu_cost);
-		group->problem = find_problem(s, g, &group->capacity);
+			    facts->snapshot->device_table, facts->arena, &group->gpu_cost);
+		group->problem = find_problem(facts, g, &group->capacity);
 		group->frozen = group->spec->suspend || group->problem != NULL;
 		if (group->problem != NULL)
-			VEC_PUSH(s->arena, &s->problems, group->problem);
+			VEC_PUSH(facts->arena, &facts->problems, group->problem);
 	}
 }
 
 /* Whether the worker holds GPUs that this decision cannot free. This patch deletes drained ones. */
-static bool holds_gpus(const struct worker *worker)
+static bool holds_gpus(const struct offer *offer, const struct worker *worker)
 {
 	return worker->pod != NULL && !worker->deleting &&
-	       !(worker->goes && worker->state == WORKER_DRAINING);
+	       !(offer->workers[worker->index].goes && worker->state == WORKER_DRAINING);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -92,16 +92,17 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-int64_t limits_gpus_of_launch(const struct situation *s, const struct group *group)
+int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *group)
 {
-	int64_t cost = group->gpu_cost.amount, seen = group->capacity.gpu_amount;
+	int64_t cost = group->gpu_cost.amount,
+		seen = offer->groups[group->index].capacity.gpu_amount;
 
 	if (!group->gpu_cost.is_share)
 		return larger(cost, seen);
 	if (!group->gpu_cost.is_vague)
 		return cost;
 	/* The budget is the rest of a count that does not depend on Ray (gpu_count.h). */
-	if (s->snapshot->has_gpu_budget)
+	if (offer->snapshot->has_gpu_budget)
 		return larger(cost, seen);
 	return seen > 0 ? seen : cost;
 }
@@ -109,11 +110,11 @@ int64_t limits_gpus_of_launch(const struct situation *s, const struct group *gro
 /* Code that runs on the worker can forge the amounts in Ray's report, so a worker never counts less
  * than its Pod holds. Only for a share whose fraction Kubernetes does not state is Ray's amount
  * used. */
-static int64_t gpus_of_worker(const struct situation *s, const struct group *group,
+static int64_t gpus_of_worker(const struct offer *offer, const struct group *group,
 			      const struct worker *worker)
 {
 	int64_t reported = resources_amount(&worker->node->total, "GPU", 0);
-	int64_t launch = limits_gpus_of_launch(s, group), held;
+	int64_t launch = limits_gpus_of_launch(offer, group), held;
 
 	if (group->gpu_cost.is_share && !group->gpu_cost.is_vague)
 		return launch;
@@ -121,28 +122,29 @@ static int64_t gpus_of_worker(const struct situation *s, const struct group *gro
 		return reported > 0 ? reported : launch;
 	if (reported >= launch)
 		return reported;
-	held = gpu_count_of_pod(worker->pod, &s->snapshot->settings, s->snapshot->device_table,
-				s->arena);
+	held = gpu_count_of_pod(worker->pod, &offer->snapshot->settings,
+				offer->snapshot->device_table, offer->arena);
 	return larger(reported, held);
 }
 
 /* GPU capacity of a group that exists or is requested. Pods that a back-off cancels count only as
  * far as minReplicas keeps them. */
-static __int128 gpus_of_group(const struct situation *s, const struct group *group)
+static __int128 gpus_of_group(const struct offer *offer, const struct group *group)
 {
-	bool takes_back = group->takes_back && !s->termination_forbidden;
+	bool takes_back = offer->health->groups[group->index].takes_back &&
+			  !offer->facts->termination_forbidden;
 	int64_t by_template = group->missing, held = 0, stuck = 0;
 	__int128 sum = 0;
 
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &offer->facts->workers[group->first_worker + i];
 
-		if (!holds_gpus(worker))
+		if (!holds_gpus(offer, worker))
 			continue;
 		held++;
 		if (worker->joined && worker->node->total.count > 0)
-			sum += gpus_of_worker(s, group, worker);
-		else if (takes_back && worker->stuck)
+			sum += gpus_of_worker(offer, group, worker);
+		else if (takes_back && offer->health->workers[worker->index].stuck)
 			stuck++;
 		else
 			by_template++;
@@ -154,20 +156,21 @@ static __int128 gpus_of_group(const struct situation *s, const struct group *gro
 		by_template -= group->missing;
 		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
 	}
-	return sum + (__int128)by_template * limits_gpus_of_launch(s, group);
+	return sum + (__int128)by_template * limits_gpus_of_launch(offer, group);
 }
 
-static int64_t present_gpus(const struct situation *s)
+static int64_t present_gpus(const struct offer *offer)
 {
-	__int128 sum = s->head_node != NULL ? resources_amount(&s->head_node->total, "GPU", 0) :
-					      s->head_capacity.gpu_amount;
+	__int128 sum = offer->facts->head_node != NULL ?
+			       resources_amount(&offer->facts->head_node->total, "GPU", 0) :
+			       offer->facts->head_capacity.gpu_amount;
 
-	for (size_t g = 0; g < s->group_count; g++)
-		sum += gpus_of_group(s, &s->groups[g]);
-	for (size_t i = 0; i < s->worker_count; i++) {
-		const struct worker *worker = &s->workers[i];
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		sum += gpus_of_group(offer, &offer->facts->groups[g]);
+	for (size_t i = 0; i < offer->facts->worker_count; i++) {
+		const struct worker *worker = &offer->facts->workers[i];
 
-		if (worker->group == SITUATION_NO_INDEX && worker->joined && holds_gpus(worker))
+		if (worker->group == FACTS_NO_INDEX && worker->joined && holds_gpus(offer, worker))
 			sum += resources_amount(&worker->node->total, "GPU", 0);
 	}
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
@@ -185,10 +188,10 @@ static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amou
 		*ceiling = (struct ceiling){ name, amount, budget };
 }
 
-static struct ceiling smallest_ceiling(const struct situation *s)
+static struct ceiling smallest_ceiling(const struct offer *offer)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	int64_t present = present_gpus(s);
+	const struct snapshot *snapshot = offer->snapshot;
+	int64_t present = present_gpus(offer);
 	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
 	bool named = snapshot->gpu_budget_of != NULL && snapshot->gpu_budget_of[0] != '\0';
 	struct ceiling ceiling = { .name = NULL };
@@ -207,25 +210,25 @@ static struct ceiling smallest_ceiling(const struct situation *s)
 	return ceiling;
 }
 
-bool limits_gpu_budget(const struct situation *s, int64_t *ret_budget)
+bool limits_gpu_budget(const struct offer *offer, int64_t *ret_budget)
 {
-	struct ceiling ceiling = smallest_ceiling(s);
+	struct ceiling ceiling = smallest_ceiling(offer);
 
 	if (ceiling.name != NULL)
 		*ret_budget = ceiling.budget;
 	return ceiling.name != NULL;
 }
 
-const char *limits_gpu_ceiling_text(const struct situation *s)
+const char *limits_gpu_ceiling_text(const struct offer *offer)
 {
-	struct ceiling ceiling = smallest_ceiling(s);
+	struct ceiling ceiling = smallest_ceiling(offer);
 
 	if (ceiling.name == NULL)
 		return "";
 	if (ceiling.amount < 0)
 		return ceiling.name;
-	return arena_printf(s->arena, "%s %s", ceiling.name,
-			    resource_amount_text(s->arena, ceiling.amount));
+	return arena_printf(offer->arena, "%s %s", ceiling.name,
+			    resource_amount_text(offer->arena, ceiling.amount));
 }
 
 bool limits_is_conservative(const struct snapshot *snapshot)
@@ -238,10 +241,10 @@ bool limits_is_conservative(const struct snapshot *snapshot)
 
 /* Pods of the group that are requested, are not registered and stay requested. The operator creates
  * Pods up to minReplicas whatever replicas is. */
-static int64_t starting_pods(const struct group *group)
+static int64_t starting_pods(const struct group_choice *group)
 {
-	int64_t asked = target_floor(group) * group->hosts;
-	int64_t starting = asked - group->joined;
+	int64_t asked = target_floor(group) * group->group->hosts;
+	int64_t starting = asked - group->group->joined;
 	return starting > 0 ? starting : 0;
 }
 
@@ -267,30 +270,32 @@ static int64_t replicas_of(int64_t pods, int64_t hosts)
  *
  * v2, instance_manager/reconciler.py, _compute_to_launch(): every 5 s max(1, running) workers of a
  * group, regardless of how many are starting. */
-static int64_t conservative_replicas(const struct situation *s, const struct group *group,
+static int64_t conservative_replicas(const struct choice *choice, const struct group *group,
 				     int64_t starting)
 {
 	int64_t running = group->joined;
 	int64_t within = replicas_within(larger(CONSERVATIVE_STARTING, running) - starting,
 					 group->hosts, starting);
 
-	within = larger(within, replicas_of(group->packed_whole, group->hosts));
-	if (launch_round(s, group) != TIME_NONE)
+	within = larger(within,
+			replicas_of(choice->packing->groups[group->index].whole, group->hosts));
+	if (launch_round(choice->facts, group) != TIME_NONE)
 		return within;
 	return larger(within, replicas_of(larger(1, running), group->hosts));
 }
 
-void limits_throttle(struct situation *s)
+void limits_throttle(struct choice *choice)
 {
-	int64_t cap = s->snapshot->settings.max_starting_workers, starting_all = 0;
-	bool conservative = limits_is_conservative(s->snapshot);
-	for (size_t g = 0; g < s->group_count; g++)
-		starting_all += starting_pods(&s->groups[g]);
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
-		int64_t allowed = group->launch_replicas, starting = starting_pods(group);
+	int64_t cap = choice->snapshot->settings.max_starting_workers, starting_all = 0;
+	bool conservative = limits_is_conservative(choice->snapshot);
+	for (size_t g = 0; g < choice->facts->group_count; g++)
+		starting_all += starting_pods(&choice->groups[g]);
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct group *group = &choice->facts->groups[g];
+		int64_t allowed = choice->groups[group->index].launch_replicas,
+			starting = starting_pods(&choice->groups[g]);
 		if (conservative && allowed > 0) {
-			int64_t within = conservative_replicas(s, group, starting);
+			int64_t within = conservative_replicas(choice, group, starting);
 			allowed = allowed < within ? allowed : within;
 		}
 		if (cap > 0 && allowed > 0) {
@@ -298,7 +303,7 @@ void limits_throttle(struct situation *s)
 				replicas_within(cap - starting_all, group->hosts, starting_all);
 			allowed = allowed < within ? allowed : within;
 		}
-		group->allowed_replicas = allowed;
+		choice->groups[group->index].allowed_replicas = allowed;
 		starting_all += allowed * group->hosts;
 	}
 }

@@ -3,23 +3,23 @@
 #ifndef CORE_DECIDE_LIMITS_H
 #define CORE_DECIDE_LIMITS_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 /* The idle time after which a worker of the group is terminated. */
 int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group);
 /* Makes the list of groups: capacity, problem, frozen, hosts, idle timeout. */
-void limits_make_groups(struct situation *situation);
+void limits_make_groups(struct facts *facts);
 /* GPU capacity that may still be added, in 1/10000; false: no limit. Needs workers, removal. */
-bool limits_gpu_budget(const struct situation *situation, int64_t *ret_budget);
+bool limits_gpu_budget(const struct offer *offer, int64_t *ret_budget);
 /* GPUs that one more worker of the group counts under a limit, in 1/10000: by its template
  * (core/capacity/gpu_cost), also when a worker was seen with less, because the report of a worker
  * can be forged. For a share of unknown size, the seen amount counts. */
-int64_t limits_gpus_of_launch(const struct situation *situation, const struct group *group);
+int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *group);
 /* The name and value of the lowest GPU limit; "" when there is none. */
-const char *limits_gpu_ceiling_text(const struct situation *situation);
+const char *limits_gpu_ceiling_text(const struct offer *offer);
 /* upscalingMode of the RayCluster, or else of its RayClusterAutoscaler, is Conservative. */
 bool limits_is_conservative(const struct snapshot *snapshot);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
-void limits_throttle(struct situation *situation);
+void limits_throttle(struct choice *choice);
 
 #endif

@@ -13,13 +13,13 @@ static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 	       strcmp(pod->namespace_, snapshot->cluster.namespace_) == 0;
 }
 
-static struct node_rooms *make_rooms(struct situation *s)
+static const struct node_rooms *make_rooms(const struct facts *facts)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	struct node_rooms *rooms = ARENA_NEW(s->arena, struct node_rooms);
+	const struct snapshot *snapshot = facts->snapshot;
+	struct node_rooms *rooms = ARENA_NEW(facts->arena, struct node_rooms);
 
 	node_rooms_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
-			s->arena);
+			facts->arena);
 	for (size_t i = 0; rooms->count > 0 && i < snapshot->pod_count; i++)
 		node_rooms_add(rooms, &snapshot->pods[i]);
 	for (size_t i = 0; rooms->count > 0 && i < snapshot->other_pod_count; i++)
@@ -30,32 +30,45 @@ static struct node_rooms *make_rooms(struct situation *s)
 	return rooms;
 }
 
-static const char *look(struct situation *s, const struct pod_spec *spec, bool template_only,
-			bool *ret_fits)
+struct outlook *outlook_new(const struct facts *facts)
 {
+	struct outlook *outlook = ARENA_NEW(facts->arena, struct outlook);
+
+	outlook->facts = facts;
+	outlook->groups = arena_array(facts->arena, facts->group_count, sizeof(*outlook->groups));
+	return outlook;
+}
+
+static void look(struct outlook *outlook, const struct pod_spec *spec, bool template_only,
+		 struct outlook_group *group)
+{
+	struct arena *arena = outlook->facts->arena;
 	struct node_demand demand;
 	struct node_fit fit;
 
-	if (s->rooms == NULL)
-		s->rooms = make_rooms(s);
-	if (s->rooms->count == 0)
-		return "";
-	node_demand_init(&demand, spec, template_only, s->rooms->devices, s->arena);
-	node_fit_best(&demand, s->rooms, s->arena, &fit);
-	*ret_fits = fit.level == NODE_FIT_NOW;
-	return node_fit_text(&demand, s->rooms, &fit, s->arena);
+	group->text = "";
+	if (outlook->rooms == NULL)
+		outlook->rooms = make_rooms(outlook->facts);
+	if (outlook->rooms->count == 0)
+		return;
+	node_demand_init(&demand, spec, template_only, outlook->rooms->devices, arena);
+	node_fit_best(&demand, outlook->rooms, arena, &fit);
+	group->fits_now = fit.level == NODE_FIT_NOW;
+	group->text = node_fit_text(&demand, outlook->rooms, &fit, arena);
 }
 
-const char *outlook_of_pod(struct situation *s, struct group *group, const struct pod *pod)
+const char *outlook_of_pod(struct outlook *outlook, size_t group, const struct pod *pod)
 {
-	if (group->outlook == NULL)
-		group->outlook = look(s, &pod->spec, false, &group->outlook_fits);
-	return group->outlook;
+	if (outlook->groups[group].text == NULL)
+		look(outlook, &pod->spec, false, &outlook->groups[group]);
+	return outlook->groups[group].text;
 }
 
-const char *outlook_of_launch(struct situation *s, struct group *group)
+const struct outlook_group *outlook_of_launch(struct outlook *outlook, size_t group)
 {
-	if (group->outlook == NULL)
-		group->outlook = look(s, &group->spec->template.spec, true, &group->outlook_fits);
-	return group->outlook;
+	const struct worker_group *spec = outlook->facts->groups[group].spec;
+
+	if (outlook->groups[group].text == NULL)
+		look(outlook, &spec->template.spec, true, &outlook->groups[group]);
+	return &outlook->groups[group];
 }

@@ -7,12 +7,27 @@
 #ifndef CORE_DECIDE_OUTLOOK_H
 #define CORE_DECIDE_OUTLOOK_H
 
-#include "core/decide/situation.h"
+#include "core/decide/facts.h"
+#include "core/nodes/node_room.h"
 
+struct outlook_group {
+	const char *text; /* NULL: not asked yet */
+	bool fits_now;    /* a Node has capacity for it now */
+};
+
+/* The answers so far. Not a value of the chain but a cache: the sums over all Nodes are made for the
+ * first question, if there is one. */
+struct outlook {
+	const struct facts *facts;
+	const struct node_rooms *rooms;
+	struct outlook_group *groups; /* the first question about a group decides its answer */
+};
+
+struct outlook *outlook_new(const struct facts *facts);
 /* A sentence about the group's first Pod without a Node; "" when nothing is known. */
-const char *outlook_of_pod(struct situation *situation, struct group *group, const struct pod *pod);
+const char *outlook_of_pod(struct outlook *outlook, size_t group, const struct pod *pod);
 /* The same for a new Pod, from the waiting Pod of the group if there is one, else from its
  * template. */
-const char *outlook_of_launch(struct situation *situation, struct group *group);
+const struct outlook_group *outlook_of_launch(struct outlook *outlook, size_t group);
 
 #endif

@@ -1,5 +1,8 @@
 #include "core/decide/packing.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/decide/backoff.h"
 #include "core/decide/leaving.h"
 #include "core/decide/limits.h"
@@ -7,52 +10,56 @@
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
-static bool is_capacity(const struct situation *s, const struct worker *worker)
+static bool is_capacity(const struct offer *offer, const struct worker *worker)
 {
-	if (worker->deleting || worker->leaving || worker->goes || worker->dissolves)
+	if (worker->deleting || worker->leaving || offer->workers[worker->index].goes ||
+	    offer->workers[worker->index].dissolves)
 		return false;
 	if (worker->joined)
 		return worker->node->status == RAY_NODE_RUNNING ||
 		       worker->node->status == RAY_NODE_IDLE;
-	if (worker->group == SITUATION_NO_INDEX ||
-	    s->groups[worker->group].capacity.problem != NULL)
+	if (worker->group == FACTS_NO_INDEX ||
+	    offer->groups[worker->group].capacity.problem != NULL)
 		return false;
-	return !worker->stuck;
+	return !offer->health->workers[worker->index].stuck;
 }
 
-static bool may_terminate(const struct situation *s, const struct worker *worker)
+static bool may_terminate(const struct offer *offer, const struct worker *worker)
 {
-	if (worker->removal == REMOVAL_DRAIN)
+	if (offer->workers[worker->index].removal == REMOVAL_DRAIN)
 		return true;
-	if (worker->removal == REMOVAL_DELETE)
-		return worker->never_started || worker->unregistered;
-	return s->snapshot->settings.enforce_max == ENFORCE_MAX_NOW && !s->termination_forbidden &&
-	       worker->pod != NULL && worker->pod->unreadable == NULL &&
-	       worker->group != SITUATION_NO_INDEX && !s->groups[worker->group].frozen;
+	if (offer->workers[worker->index].removal == REMOVAL_DELETE)
+		return worker->never_started || offer->health->workers[worker->index].unregistered;
+	return offer->snapshot->settings.enforce_max == ENFORCE_MAX_NOW &&
+	       !offer->facts->termination_forbidden && worker->pod != NULL &&
+	       worker->pod->unreadable == NULL && worker->group != FACTS_NO_INDEX &&
+	       !offer->facts->groups[worker->group].frozen;
 }
 
-static void fill_node(const struct situation *s, size_t index, struct schedule_node *node)
+static void fill_node(const struct offer *offer, size_t index, struct schedule_node *node)
 {
-	const struct worker *worker = &s->workers[index];
+	const struct worker *worker = &offer->facts->workers[index];
 	*node = (struct schedule_node){
 		.type = SCHEDULE_NO_INDEX,
 		.worker = index,
 		.running = worker->joined,
 		.joined = worker->joined,
-		.may_terminate = may_terminate(s, worker),
+		.may_terminate = may_terminate(offer, worker),
 		.replica = worker->replica,
 	};
-	if (worker->group != SITUATION_NO_INDEX) {
-		const struct group *group = &s->groups[worker->group];
+	if (worker->group != FACTS_NO_INDEX) {
+		const struct group *group = &offer->facts->groups[worker->group];
 		node->type = worker->group + 1;
-		node->idle_timeout_ms = group->idle_timeout_ms;
-		node->total = node->available = group->capacity.resources;
-		node->labels = group->capacity.labels;
+		node->idle_timeout_ms = offer->health->groups[group->index].idle_timeout_ms;
+		node->total = node->available = offer->groups[group->index].capacity.resources;
+		node->labels = offer->groups[group->index].capacity.labels;
 	}
 	if (worker->joined) {
 		node->total = worker->node->total;
-		node->available = worker->settling ? worker->node->total : worker->node->available;
-		node->labels = labels_merge(s->arena, &worker->node->labels,
+		node->available = offer->health->workers[worker->index].settling ?
+					  worker->node->total :
+					  worker->node->available;
+		node->labels = labels_merge(offer->arena, &worker->node->labels,
 					    &worker->node->dynamic_labels);
 		if (worker->node->status == RAY_NODE_IDLE)
 			node->idle_ms = worker->node->idle_duration_ms;
@@ -60,16 +67,16 @@ static void fill_node(const struct situation *s, size_t index, struct schedule_n
 }
 
 /* The head counts as present even before it runs; it accepts no work only while it drains. */
-static bool fill_head(const struct situation *s, struct schedule_node *node)
+static bool fill_head(const struct offer *offer, struct schedule_node *node)
 {
-	const struct ray_node *head = s->head_node;
+	const struct ray_node *head = offer->facts->head_node;
 	*node = (struct schedule_node){
 		.type = 0,
-		.worker = s->worker_count,
+		.worker = offer->facts->worker_count,
 		.head = true,
-		.total = s->head_capacity.resources,
-		.available = s->head_capacity.resources,
-		.labels = s->head_capacity.labels,
+		.total = offer->facts->head_capacity.resources,
+		.available = offer->facts->head_capacity.resources,
+		.labels = offer->facts->head_capacity.labels,
 		.replica = SCHEDULE_NO_INDEX,
 	};
 	if (head == NULL)
@@ -77,86 +84,90 @@ static bool fill_head(const struct situation *s, struct schedule_node *node)
 	node->running = node->joined = true;
 	node->total = head->total;
 	node->available = head->available;
-	node->labels = labels_merge(s->arena, &head->labels, &head->dynamic_labels);
+	node->labels = labels_merge(offer->arena, &head->labels, &head->dynamic_labels);
 	return head->status != RAY_NODE_DRAINING;
 }
 
-static void make_nodes(struct situation *s)
+static void make_nodes(struct offer *offer)
 {
-	struct schedule_node *nodes = arena_array(s->arena, s->worker_count + 1, sizeof(*nodes));
-	size_t count = fill_head(s, &nodes[0]) ? 1 : 0;
-	for (size_t i = 0; i < s->worker_count; i++)
-		if (is_capacity(s, &s->workers[i]))
-			fill_node(s, i, &nodes[count++]);
-	s->problem.nodes = nodes;
-	s->problem.node_count = count;
+	struct schedule_node *nodes =
+		arena_array(offer->arena, offer->facts->worker_count + 1, sizeof(*nodes));
+	size_t count = fill_head(offer, &nodes[0]) ? 1 : 0;
+	for (size_t i = 0; i < offer->facts->worker_count; i++)
+		if (is_capacity(offer, &offer->facts->workers[i]))
+			fill_node(offer, i, &nodes[count++]);
+	offer->problem.nodes = nodes;
+	offer->problem.node_count = count;
 }
 
 /* Pods of the group that count against maxReplicas without having capacity. */
-static int64_t occupied(const struct situation *s, const struct group *group)
+static int64_t occupied(const struct offer *offer, const struct group *group)
 {
 	int64_t count = 0;
 
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &offer->facts->workers[group->first_worker + i];
 
-		if ((worker->leaving || !worker->deleting) && !worker->goes &&
-		    !is_capacity(s, worker))
+		if ((worker->leaving || !worker->deleting) && !offer->workers[worker->index].goes &&
+		    !is_capacity(offer, worker))
 			count++;
 	}
 	return count;
 }
 
-static void make_type(struct situation *s, const struct group *group, struct schedule_type *type)
+static void make_type(struct offer *offer, const struct group *group, struct schedule_type *type)
 {
-	int64_t maximum = group->spec->max_replicas * group->hosts - occupied(s, group);
+	int64_t maximum = group->spec->max_replicas * group->hosts - occupied(offer, group);
 	int64_t ceiling = (int64_t)group->worker_count + SCHEDULE_NEW_NODES_MAX;
 	int64_t minimum = group->spec->min_replicas * group->hosts;
 	maximum = maximum > 0 ? maximum : 0;
 	minimum = minimum < ceiling ? minimum : ceiling / group->hosts * group->hosts;
 	*type = (struct schedule_type){
 		.name = group->spec->name,
-		.resources = group->capacity.resources,
-		.labels = group->capacity.labels,
+		.resources = offer->groups[group->index].capacity.resources,
+		.labels = offer->groups[group->index].capacity.labels,
 		.min_nodes = minimum < maximum ? minimum : maximum,
 		.max_nodes = maximum,
 		.hosts = group->hosts,
 		.priority = group->spec->priority,
-		.recoverable_availability = backoff_recoverable(s, group),
-		.failure_recency = backoff_recency(s, group),
-		.accelerator = group->capacity.accelerator,
-		.launch_held = group->frozen || group->backed_off,
-		.gpu_amount = s->problem.has_gpu_budget ? limits_gpus_of_launch(s, group) :
-							  group->capacity.gpu_amount,
+		.recoverable_availability = backoff_recoverable(offer->health, group),
+		.failure_recency = backoff_recency(offer->health, group),
+		.accelerator = offer->groups[group->index].capacity.accelerator,
+		.launch_held = group->frozen || offer->health->groups[group->index].backed_off,
+		.gpu_amount = offer->problem.has_gpu_budget ?
+				      limits_gpus_of_launch(offer, group) :
+				      offer->groups[group->index].capacity.gpu_amount,
 	};
 }
 
-static void make_types(struct situation *s)
+static void make_types(struct offer *offer)
 {
-	struct schedule_type *types = arena_array(s->arena, s->group_count + 1, sizeof(*types));
+	struct schedule_type *types =
+		arena_array(offer->arena, offer->facts->group_count + 1, sizeof(*types));
 	types[0] = (struct schedule_type){
 		.name = HEAD_GROUP_NAME,
-		.resources = s->head_capacity.resources,
-		.labels = s->head_capacity.labels,
+		.resources = offer->facts->head_capacity.resources,
+		.labels = offer->facts->head_capacity.labels,
 		.max_nodes = 1,
 		.hosts = 1,
 		.recoverable_availability = 1.0,
 		.failure_recency = 1.0,
-		.accelerator = s->head_capacity.accelerator,
+		.accelerator = offer->facts->head_capacity.accelerator,
 		.launch_held = true, /* heads are never launched */
-		.gpu_amount = s->head_capacity.gpu_amount,
+		.gpu_amount = offer->facts->head_capacity.gpu_amount,
 	};
-	for (size_t g = 0; g < s->group_count; g++)
-		make_type(s, &s->groups[g], &types[g + 1]);
-	s->problem.types = types;
-	s->problem.type_count = s->group_count + 1;
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		make_type(offer, &offer->facts->groups[g], &types[g + 1]);
+	offer->problem.types = types;
+	offer->problem.type_count = offer->facts->group_count + 1;
 }
 
 static const struct schedule_demand *
-make_demands(struct situation *s, const struct demand_list *list, struct packed_list *ret_packed)
+make_demands(struct offer *offer, const struct demand_list *list, struct packed_list *ret_packed)
 {
-	struct schedule_demand *demands = arena_array(s->arena, list->at.count, sizeof(*demands));
-	size_t *index = arena_array(s->arena, list->at.count, sizeof(*index));
+	struct schedule_demand *demands =
+		arena_array(offer->arena, list->at.count, sizeof(*demands));
+	size_t *index = arena_array(offer->arena, list->at.count, sizeof(*index));
 	size_t count = 0;
 	for (size_t i = 0; i < list->at.count; i++) {
 		const struct demand *demand = &list->at.at[i];
@@ -171,38 +182,59 @@ make_demands(struct situation *s, const struct demand_list *list, struct packed_
 	return demands;
 }
 
-static void make_constraints(struct situation *s)
+static void make_constraints(struct offer *offer)
 {
 	struct schedule_constraint *constraints =
-		arena_array(s->arena, s->constraint_count, sizeof(*constraints));
-	s->packed_constraints =
-		arena_array(s->arena, s->constraint_count, sizeof(*s->packed_constraints));
-	for (size_t i = 0; i < s->constraint_count; i++) {
-		constraints[i].demands =
-			make_demands(s, &s->constraints[i], &s->packed_constraints[i]);
-		constraints[i].count = s->packed_constraints[i].count;
+		arena_array(offer->arena, offer->facts->constraint_count, sizeof(*constraints));
+	offer->packed_constraints = arena_array(offer->arena, offer->facts->constraint_count,
+						sizeof(*offer->packed_constraints));
+	for (size_t i = 0; i < offer->facts->constraint_count; i++) {
+		constraints[i].demands = make_demands(offer, &offer->facts->constraints[i],
+						      &offer->packed_constraints[i]);
+		constraints[i].count = offer->packed_constraints[i].count;
 	}
-	s->problem.constraints = constraints;
-	s->problem.constraint_count = s->constraint_count;
+	offer->problem.constraints = constraints;
+	offer->problem.constraint_count = offer->facts->constraint_count;
 }
 
-static void make_gangs(struct situation *s)
+static void make_gangs(struct offer *offer)
 {
-	struct ray_gang *gangs = arena_array(s->arena, s->gang_count, sizeof(*gangs));
-	size_t *index = arena_array(s->arena, s->gang_count, sizeof(*index));
+	struct ray_gang *gangs =
+		arena_array(offer->arena, offer->facts->gang_count, sizeof(*gangs));
+	size_t *index = arena_array(offer->arena, offer->facts->gang_count, sizeof(*index));
 	size_t count = 0;
-	for (size_t i = 0; i < s->gang_count; i++) {
-		if (s->gangs[i].reason != NULL)
+	for (size_t i = 0; i < offer->facts->gang_count; i++) {
+		if (offer->facts->gangs[i].reason != NULL)
 			continue;
 		index[count] = i;
-		gangs[count++] = *s->gangs[i].gang;
+		gangs[count++] = *offer->facts->gangs[i].gang;
 	}
-	s->packed_gangs = (struct packed_list){ index, count };
-	s->problem.gangs = gangs;
-	s->problem.gang_count = count;
+	offer->packed_gangs = (struct packed_list){ index, count };
+	offer->problem.gangs = gangs;
+	offer->problem.gang_count = count;
 }
 
-static void note_placements(struct worker *worker, const struct schedule_node_result *node)
+void packing_state(struct offer *offer)
+{
+	struct schedule_problem *problem = &offer->problem;
+
+	problem->cpu_budget = offer->snapshot->cpu_budget;
+	problem->has_gpu_budget = limits_gpu_budget(offer, &problem->gpu_budget);
+	offer->gpu_ceiling = limits_gpu_ceiling_text(offer);
+	make_types(offer);
+	make_nodes(offer);
+	make_constraints(offer);
+	make_gangs(offer);
+	problem->demands = make_demands(offer, &offer->facts->demands, &offer->packed_demands);
+	problem->demand_count = offer->packed_demands.count;
+	problem->conserve_accelerators = offer->snapshot->settings.conserve_accelerators;
+	problem->accelerators = &offer->facts->accelerators;
+	problem->terminate_over_max = problem->leaving_takes_nothing = true;
+}
+
+/* --- the result --- */
+
+static void note_placements(struct worker_packing *worker, const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++) {
 		if (node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT)
@@ -212,18 +244,18 @@ static void note_placements(struct worker *worker, const struct schedule_node_re
 	}
 }
 
-static void note_launch(struct group *group, enum schedule_phase phase)
+static void note_launch(struct group_packing *group, enum schedule_phase phase)
 {
 	switch (phase) {
 	case SCHEDULE_PHASE_MIN:
 		group->launches_for_min = true;
 		break;
 	case SCHEDULE_PHASE_CONSTRAINT:
-		group->packed_whole++;
+		group->whole++;
 		group->launches_for_request = true;
 		break;
 	case SCHEDULE_PHASE_GANG:
-		group->packed_whole++;
+		group->whole++;
 		group->launches_for_demand = true;
 		break;
 	case SCHEDULE_PHASE_DEMAND:
@@ -232,47 +264,70 @@ static void note_launch(struct group *group, enum schedule_phase phase)
 	}
 }
 
-static void note_result(struct situation *s)
+static void note_launches(struct packing *packing)
 {
-	for (size_t i = 0; i < s->result->node_count; i++) {
-		const struct schedule_node_result *node = &s->result->nodes[i];
-		if (node->worker == SCHEDULE_NO_INDEX) {
-			if (node->status == SCHEDULE_LAUNCH && node->type > 0)
-				note_launch(&s->groups[node->type - 1], node->launch_phase);
-			continue;
-		}
-		if (node->worker >= s->worker_count)
-			continue; /* the head */
-		struct worker *worker = &s->workers[node->worker];
-		note_placements(worker, node);
-		worker->chosen = node->status == SCHEDULE_TERMINATE;
-		worker->cause = node->cause;
+	for (size_t i = 0; i < packing->result->node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+		if (node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH &&
+		    node->type > 0)
+			note_launch(&packing->groups[node->type - 1], node->launch_phase);
 	}
-	for (size_t g = 0; g < s->group_count; g++)
-		s->groups[g].packed_launches = s->result->launches[g + 1];
+	for (size_t g = 0; g < packing->facts->group_count; g++)
+		packing->groups[g].launches = packing->result->launches[g + 1];
 }
 
-void packing_run(struct situation *s)
+/* A worker that replaces a disrupted one is not terminated. */
+static void note_workers(struct packing *packing)
 {
-	const struct settings *settings = &s->snapshot->settings;
-	s->problem.cpu_budget = s->snapshot->cpu_budget;
-	s->problem.has_gpu_budget = limits_gpu_budget(s, &s->problem.gpu_budget);
-	s->gpu_ceiling = limits_gpu_ceiling_text(s);
-	make_types(s);
-	make_nodes(s);
-	make_constraints(s);
-	make_gangs(s);
-	s->problem.demands = make_demands(s, &s->demands, &s->packed_demands);
-	s->problem.demand_count = s->packed_demands.count;
-	s->problem.conserve_accelerators = settings->conserve_accelerators;
-	s->problem.accelerators = &s->accelerators;
-	s->problem.terminate_over_max = s->problem.leaving_takes_nothing = true;
+	for (size_t i = 0; i < packing->result->node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+		if (node->worker == SCHEDULE_NO_INDEX ||
+		    node->worker >= packing->facts->worker_count)
+			continue; /* a new one, the head */
+		struct worker_packing *worker = &packing->workers[node->worker];
+		note_placements(worker, node);
+		worker->chosen = node->status == SCHEDULE_TERMINATE && !worker->needed_by_leaving;
+		worker->cause = node->cause;
+	}
+}
+
+static int compare_amounts(const void *left, const void *right)
+{
+	const struct resource *a = left;
+	const struct resource *b = right;
+	int order = strcmp(a->name, b->name);
+	return order != 0 ? order : (a->amount > b->amount) - (a->amount < b->amount);
+}
+
+/* The most that any living node has of each resource. */
+static void measure_living(struct packing *packing)
+{
+	VEC(struct resource) all = { .at = NULL };
+
+	for (size_t i = 0; i < packing->problem.node_count; i++) {
+		const struct schedule_node *node = &packing->problem.nodes[i];
+
+		for (size_t r = 0; node->running && r < node->total.count; r++)
+			VEC_PUSH(packing->arena, &all, node->total.at[r]);
+	}
+	if (all.count == 0)
+		return;
+	qsort(all.at, all.count, sizeof(*all.at), compare_amounts);
+	packing->most_of_living = resources_sort(all.at, all.count); /* the last of equals stays */
+}
+
+void packing_run(struct packing *packing)
+{
+	packing->problem = packing->offer->problem;
+	packing->packed_demands = packing->offer->packed_demands;
 	/* Ray's order decides what fits on registered workers, and so which demand may be starved.
 	 * Both packings then solve the same problem. */
-	s->result = schedule(&s->problem, s->arena);
-	s->problem.fewest_gpus = settings->packing == PACKING_FEWEST_GPUS;
-	if (stuck_split(s) || s->problem.fewest_gpus)
-		s->result = schedule(&s->problem, s->arena);
-	note_result(s);
-	leaving_replace(s);
+	packing->result = schedule(&packing->problem, packing->arena);
+	packing->problem.fewest_gpus = packing->snapshot->settings.packing == PACKING_FEWEST_GPUS;
+	if (stuck_split(packing) || packing->problem.fewest_gpus)
+		packing->result = schedule(&packing->problem, packing->arena);
+	measure_living(packing);
+	note_launches(packing);
+	leaving_replace(packing);
+	note_workers(packing);
 }

@@ -1,12 +1,49 @@
-/* Builds the packing problem of a situation, solves it, and records the result for workers and
- * groups. Contains the rule for starved demand. Must not choose workers to terminate: that is
- * terminate. */
+/* The fourth value of a decision: the solved packing, and what it means for workers and groups.
+ * Contains the rule for starved demand (stuck.h) and the replacements of disrupted workers
+ * (leaving.h). Must not choose workers to terminate: that is terminate. */
 #ifndef CORE_DECIDE_PACKING_H
 #define CORE_DECIDE_PACKING_H
 
-#include "core/decide/situation.h"
+#include "core/decide/offer.h"
 
-/* Needs groups, workers with removal and obstacle, back-offs, demands. */
-void packing_run(struct situation *situation);
+struct worker_packing {
+	bool needed_by_demand, needed_by_request;
+	bool needed_by_leaving; /* replaces a disrupted worker that is in use */
+	bool chosen;            /* selected for termination, for `cause` */
+	enum schedule_cause cause;
+};
+
+struct group_packing {
+	int64_t launches; /* Pods, by the packing */
+	int64_t whole;    /* Pods of them for placement groups and request_resources */
+	bool launches_for_min, launches_for_request, launches_for_demand;
+	/* Set by leaving_replace(), in replicas. */
+	int64_t launches_for_leaving; /* beside `launches` */
+	int64_t replacements_waiting; /* that wait for disrupted ones to be deleted */
+	bool replacements_at_max;     /* maxReplicas is the reason for that */
+};
+
+struct packing {
+	const struct facts *facts;
+	const struct health *health;
+	const struct offer *offer;
+	const struct snapshot *snapshot;
+	struct arena *arena;
+	struct schedule_problem problem; /* of the offer, with starved demand split off */
+	const struct schedule_result *result;
+	struct resources most_of_living;   /* of each resource, on any one living node */
+	struct packed_list packed_demands; /* of `problem` */
+	bool *stuck_demands, *stuck_gangs; /* per demand and gang of facts: some of it is starved */
+	int64_t stuck_bundles;             /* starved bundles, packed on new workers only */
+	int64_t stuck_seconds;             /* longest time that one of them has been starved */
+	struct worker_packing *workers;
+	struct group_packing *groups;
+	struct memory_state memory; /* stuck_demand, leaving */
+};
+
+/* States the packing problem; needs the other members of the offer. */
+void packing_state(struct offer *offer);
+/* Solves the problem of packing->offer. */
+void packing_run(struct packing *packing);
 
 #endif

@@ -1,110 +1,115 @@
 #include "core/decide/patch.h"
 
-static const char *path_of(const struct situation *s, const struct group *group, const char *member)
+static const char *path_of(const struct facts *facts, const struct group *group, const char *member)
 {
-	return arena_printf(s->arena, "/spec/workerGroupSpecs/%zu%s", group->index, member);
+	return arena_printf(facts->arena, "/spec/workerGroupSpecs/%zu%s", group->index, member);
 }
 
-static struct patch_op *add_op(struct situation *s, const struct group *group, const char *op,
-			       const char *member)
+static struct patch_op *add_op(const struct facts *facts, struct plan *plan,
+			       const struct group *group, const char *op, const char *member)
 {
-	struct patch_op *item = VEC_ADD(s->arena, &s->plan->patch);
+	struct patch_op *item = VEC_ADD(facts->arena, &plan->patch);
 	item->op = op;
-	item->path = path_of(s, group, member);
+	item->path = path_of(facts, group, member);
 	item->string = "";
 	return item;
 }
 
-static void test_name(struct situation *s, const struct group *group)
+static void test_name(const struct facts *facts, struct plan *plan, const struct group *group)
 {
-	struct patch_op *op = add_op(s, group, "test", "/groupName");
+	struct patch_op *op = add_op(facts, plan, group, "test", "/groupName");
 	op->kind = PATCH_VALUE_STRING;
 	op->string = group->spec->name;
 }
 
-static void integer_op(struct situation *s, const struct group *group, const char *op_name,
-		       const char *member, int64_t value)
+static void integer_op(const struct facts *facts, struct plan *plan, const struct group *group,
+		       const char *op_name, const char *member, int64_t value)
 {
-	struct patch_op *op = add_op(s, group, op_name, member);
+	struct patch_op *op = add_op(facts, plan, group, op_name, member);
 	op->kind = PATCH_VALUE_INTEGER;
 	op->integer = value;
 }
 
-static void strings_op(struct situation *s, const struct group *group, const char *op_name,
-		       const char *member, struct strings value)
+static void strings_op(const struct facts *facts, struct plan *plan, const struct group *group,
+		       const char *op_name, const char *member, struct strings value)
 {
-	struct patch_op *op = add_op(s, group, op_name, member);
+	struct patch_op *op = add_op(facts, plan, group, op_name, member);
 	op->kind = PATCH_VALUE_STRINGS;
 	op->strings = value;
 }
 
-static void patch_replicas(struct situation *s, const struct group *group)
+static void patch_replicas(const struct choice *choice, struct plan *plan,
+			   const struct group *group)
 {
-	if (group->patch_replicas == group->spec->replicas)
+	if (choice->groups[group->index].patch_replicas == group->spec->replicas)
 		return;
-	test_name(s, group);
+	test_name(choice->facts, plan, group);
 	if (group->spec->has_replicas)
-		integer_op(s, group, "test", "/replicas", group->spec->replicas);
-	integer_op(s, group, "add", "/replicas", group->patch_replicas);
+		integer_op(choice->facts, plan, group, "test", "/replicas", group->spec->replicas);
+	integer_op(choice->facts, plan, group, "add", "/replicas",
+		   choice->groups[group->index].patch_replicas);
 }
 
-static bool has_pod(const struct situation *s, const char *name)
+static bool has_pod(const struct facts *facts, const char *name)
 {
-	return name_set_contains(&s->pod_names, name);
+	return name_set_contains(&facts->pod_names, name);
 }
 
-int64_t patch_finished_names(const struct situation *s, const struct group *group)
+int64_t patch_finished_names(const struct facts *facts, const struct group *group)
 {
 	int64_t count = 0;
 	if (group->frozen)
 		return 0;
 	for (size_t i = 0; i < group->spec->workers_to_delete.count; i++)
-		if (!has_pod(s, group->spec->workers_to_delete.at[i]))
+		if (!has_pod(facts, group->spec->workers_to_delete.at[i]))
 			count++;
 	return count;
 }
 
 /* The names that still have a Pod, then the new ones. */
-static struct strings new_list(const struct situation *s, const struct group *group,
+static struct strings new_list(const struct choice *choice, const struct group *group,
 			       size_t *ret_added)
 {
 	const struct strings *old = &group->spec->workers_to_delete;
 	const char **names =
-		arena_array(s->arena, old->count + group->worker_count, sizeof(*names));
+		arena_array(choice->arena, old->count + group->worker_count, sizeof(*names));
 	size_t count = 0, kept;
 	for (size_t i = 0; i < old->count; i++)
-		if (has_pod(s, old->at[i]))
+		if (has_pod(choice->facts, old->at[i]))
 			names[count++] = old->at[i];
 	kept = count;
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
-		if (worker->action == TERMINATE_DELETE || worker->action == TERMINATE_STOP)
+		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
+		if (choice->workers[worker->index].action == TERMINATE_DELETE ||
+		    choice->workers[worker->index].action == TERMINATE_STOP)
 			names[count++] = worker->pod_name;
 	}
 	*ret_added = count - kept;
 	return (struct strings){ names, count };
 }
 
-static void patch_workers_to_delete(struct situation *s, const struct group *group)
+static void patch_workers_to_delete(const struct choice *choice, struct plan *plan,
+				    const struct group *group)
 {
 	size_t added;
-	struct strings list = new_list(s, group, &added);
+	struct strings list = new_list(choice, group, &added);
 	if (group->frozen || (added == 0 && list.count == group->spec->workers_to_delete.count))
 		return;
-	test_name(s, group);
+	test_name(choice->facts, plan, group);
 	if (group->spec->has_workers_to_delete) {
-		strings_op(s, group, "test", "/scaleStrategy/workersToDelete",
+		strings_op(choice->facts, plan, group, "test", "/scaleStrategy/workersToDelete",
 			   group->spec->workers_to_delete);
 	} else if (!group->spec->has_scale_strategy) {
-		add_op(s, group, "add", "/scaleStrategy")->kind = PATCH_VALUE_EMPTY_OBJECT;
+		add_op(choice->facts, plan, group, "add", "/scaleStrategy")->kind =
+			PATCH_VALUE_EMPTY_OBJECT;
 	}
-	strings_op(s, group, "add", "/scaleStrategy/workersToDelete", list);
+	strings_op(choice->facts, plan, group, "add", "/scaleStrategy/workersToDelete", list);
 }
 
-void patch_make(struct situation *s)
+void patch_make(const struct choice *choice, struct plan *plan)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
-		patch_replicas(s, &s->groups[g]);
-		patch_workers_to_delete(s, &s->groups[g]);
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		patch_replicas(choice, plan, &choice->facts->groups[g]);
+		patch_workers_to_delete(choice, plan, &choice->facts->groups[g]);
 	}
 }

@@ -3,11 +3,11 @@
 #ifndef CORE_DECIDE_PATCH_H
 #define CORE_DECIDE_PATCH_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 /* Needs patch_replicas of groups and the actions of workers; fills plan.patch. */
-void patch_make(struct situation *situation);
+void patch_make(const struct choice *choice, struct plan *plan);
 /* Names in workersToDelete of the group that have no Pod any more. */
-int64_t patch_finished_names(const struct situation *situation, const struct group *group);
+int64_t patch_finished_names(const struct facts *facts, const struct group *group);
 
 #endif

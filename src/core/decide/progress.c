@@ -63,9 +63,9 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 }
 
 /* "901 s, timeout 900 s" */
-static const char *over_text(const struct situation *s, int64_t waited_ms, int64_t timeout)
+static const char *over_text(const struct health *health, int64_t waited_ms, int64_t timeout)
 {
-	return arena_printf(s->arena, "%lld s, timeout %lld s",
+	return arena_printf(health->arena, "%lld s, timeout %lld s",
 			    (long long)(waited_ms / MS_PER_SECOND), (long long)timeout);
 }
 
@@ -74,58 +74,59 @@ static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
 	return since != TIME_NONE && now - since > seconds * MS_PER_SECOND;
 }
 
-static void assess_gated(const struct situation *s, struct worker *worker)
+static void assess_gated(struct health *health, const struct worker *worker)
 {
 	const struct pod *pod = worker->pod;
 	bool young = pod->created != TIME_NONE &&
-		     s->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
-	worker->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
-	worker->obstacle_message = "SchedulingGated";
+		     health->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
+	health->workers[worker->index].obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	health->workers[worker->index].obstacle_message = "SchedulingGated";
 	if (pod->spec.scheduling_gates.count > 0)
-		worker->obstacle_message = arena_printf(s->arena, "scheduling gate %s",
-							pod->spec.scheduling_gates.at[0]);
+		health->workers[worker->index].obstacle_message = arena_printf(
+			health->arena, "scheduling gate %s", pod->spec.scheduling_gates.at[0]);
 }
 
 /* Appends the text about Nodes to that of the scheduler or the node autoscaler. */
-static void add_outlook(struct situation *s, struct worker *worker)
+static void add_outlook(struct health *health, const struct worker *worker)
 {
-	const char *outlook, *said = worker->obstacle_message;
+	const char *outlook, *said = health->workers[worker->index].obstacle_message;
 	size_t size = strnlen(said, SCHEDULER_TEXT_MAX);
 
-	if (worker->obstacle == OBSTACLE_NONE || worker->group == SITUATION_NO_INDEX)
+	if (health->workers[worker->index].obstacle == OBSTACLE_NONE ||
+	    worker->group == FACTS_NO_INDEX)
 		return;
-	outlook = outlook_of_pod(s, &s->groups[worker->group], worker->pod);
+	outlook = outlook_of_pod(health->outlook, worker->group, worker->pod);
 	if (outlook[0] == '\0')
 		return;
 	if (size > 0 && said[size - 1] == '.')
 		size--;
-	worker->obstacle_message =
-		arena_printf(s->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", outlook);
+	health->workers[worker->index].obstacle_message = arena_printf(
+		health->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", outlook);
 }
 
-static void assess_unschedulable(struct situation *s, struct worker *worker,
+static void assess_unschedulable(struct health *health, const struct worker *worker,
 				 const struct condition *scheduled)
 {
-	const struct snapshot *snapshot = s->snapshot;
+	const struct snapshot *snapshot = health->snapshot;
 	int64_t timeout = snapshot->settings.node_provision_timeout_seconds;
 	time_ms since = scheduled->last_transition;
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
-	worker->obstacle_message = scheduled->message;
+	health->workers[worker->index].obstacle_message = scheduled->message;
 	if (waited_longer(snapshot->now, since, timeout)) {
-		worker->obstacle = OBSTACLE_NODE_TIMEOUT;
-		worker->obstacle_message = arena_printf(
-			s->arena, "%s for %s: %s", scheduled->reason,
-			over_text(s, snapshot->now - since, timeout), scheduled->message);
+		health->workers[worker->index].obstacle = OBSTACLE_NODE_TIMEOUT;
+		health->workers[worker->index].obstacle_message = arena_printf(
+			health->arena, "%s for %s: %s", scheduled->reason,
+			over_text(health, snapshot->now - since, timeout), scheduled->message);
 	} else if (reaction.refused) {
-		worker->obstacle = OBSTACLE_NO_NODE;
-		worker->obstacle_message =
-			arena_printf(s->arena, "%s: %s", reaction.reason, reaction.message);
+		health->workers[worker->index].obstacle = OBSTACLE_NO_NODE;
+		health->workers[worker->index].obstacle_message =
+			arena_printf(health->arena, "%s: %s", reaction.reason, reaction.message);
 	} else if (!reaction.promised) {
-		worker->obstacle = OBSTACLE_WAITING;
+		health->workers[worker->index].obstacle = OBSTACLE_WAITING;
 	}
-	add_outlook(s, worker);
+	add_outlook(health, worker);
 }
 
 static time_ms ray_container_start(const struct pod *pod)
@@ -148,31 +149,30 @@ static const char *container_text(const struct pod *pod)
 	return status->reason[0] != '\0' ? status->reason : "its Ray container does not run";
 }
 
-time_ms progress_ray_start(const struct situation *s, const struct pod *pod)
+time_ms progress_ray_start(const struct facts *facts, const struct pod *pod)
 {
-	return latest(latest(ray_container_start(pod), ray_container_start(s->head_pod)),
-		      s->ray_session_since);
+	return latest(latest(ray_container_start(pod), ray_container_start(facts->head_pod)),
+		      facts->ray_session_since);
 }
 
 /* The start time restarts with the head's Ray container, because all raylets must then register
  * again. */
-static void assess_start(const struct situation *s, struct worker *worker,
+static void assess_start(struct health *health, const struct worker *worker,
 			 const struct condition *scheduled)
 {
-	time_ms since = progress_ray_start(s, worker->pod);
+	time_ms since = progress_ray_start(health->facts, worker->pod);
 	if (scheduled != NULL)
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
-	int64_t timeout = s->snapshot->settings.start_timeout_seconds;
-	if (s->ray_reachable && waited_longer(s->snapshot->now, since, timeout) &&
-	    !worker->unsure) {
-		worker->obstacle = OBSTACLE_START_TIMEOUT;
-		worker->obstacle_message =
-			arena_printf(s->arena, "its raylet has not joined in %s: %s",
-				     over_text(s, s->snapshot->now - since, timeout),
+	int64_t timeout = health->snapshot->settings.start_timeout_seconds;
+	if (health->facts->ray_reachable && waited_longer(health->snapshot->now, since, timeout) &&
+	    !health->workers[worker->index].unsure) {
+		health->workers[worker->index].obstacle = OBSTACLE_START_TIMEOUT;
+		health->workers[worker->index].obstacle_message =
+			arena_printf(health->arena, "its raylet has not joined in %s: %s",
+				     over_text(health, health->snapshot->now - since, timeout),
 				     container_text(worker->pod));
-		worker->expired = true;
 	}
 }
 
@@ -189,7 +189,7 @@ const char *progress_end_text(struct arena *arena, const struct pod *pod)
 			    message[0] != '\0' ? ": " : "", message);
 }
 
-static void assess(struct situation *s, struct worker *worker)
+static void assess(struct health *health, const struct worker *worker)
 {
 	const struct pod *pod = worker->pod;
 	const struct condition *scheduled =
@@ -200,32 +200,34 @@ static void assess(struct situation *s, struct worker *worker)
 
 	if (worker->finished) {
 		/* While Ray is unreachable, it is unknown whether the worker had registered. */
-		worker->obstacle = s->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
-		worker->obstacle_message = progress_end_text(s->arena, pod);
+		health->workers[worker->index].obstacle =
+			health->facts->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
+		health->workers[worker->index].obstacle_message =
+			progress_end_text(health->arena, pod);
 	} else if (worker->never_started && !placed &&
 		   (pod->spec.scheduling_gates.count > 0 ||
 		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
-		assess_gated(s, worker);
+		assess_gated(health, worker);
 	} else if (worker->never_started && unscheduled) {
-		assess_unschedulable(s, worker, scheduled);
+		assess_unschedulable(health, worker, scheduled);
 	} else if (worker->never_started && !placed) {
-		worker->obstacle = OBSTACLE_WAITING;
+		health->workers[worker->index].obstacle = OBSTACLE_WAITING;
 	} else {
-		assess_start(s, worker, scheduled);
+		assess_start(health, worker, scheduled);
 	}
 }
 
-void progress_assess(struct situation *s)
+void progress_assess(struct health *health)
 {
-	for (size_t i = 0; i < s->worker_count; i++) {
-		struct worker *worker = &s->workers[i];
-		worker->obstacle_message = "";
+	for (size_t i = 0; i < health->facts->worker_count; i++) {
+		const struct worker *worker = &health->facts->workers[i];
+		health->workers[worker->index].obstacle_message = "";
 		if (worker->pod == NULL) {
-			worker->obstacle = OBSTACLE_WAITING;
+			health->workers[worker->index].obstacle = OBSTACLE_WAITING;
 			continue;
 		}
 		if (!worker->deleting && !worker->joined && !worker->raylet_gone &&
 		    !worker->pod->unreadable)
-			assess(s, worker);
+			assess(health, worker);
 	}
 }

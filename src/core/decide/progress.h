@@ -1,20 +1,20 @@
 /* The obstacle that keeps a Pod from registering with Ray: read from its conditions, its gates and
- * the events of node autoscalers, with a separate time for each. Reads workers; sets their
- * obstacle, obstacle_message and expired. Must not draw conclusions for the group: that is
+ * the events of node autoscalers, with a separate time for each. Sets
+ * obstacle and obstacle_message of the workers' health. Must not draw conclusions for the group: that is
  * backoff. */
 #ifndef CORE_DECIDE_PROGRESS_H
 #define CORE_DECIDE_PROGRESS_H
 
-#include "core/decide/situation.h"
+#include "core/decide/health.h"
 
 /* A gate this young may be lifted at once (a quota controller admits in a moment). */
 #define PROGRESS_GATE_GRACE_MS 5000
 
-void progress_assess(struct situation *situation);
+void progress_assess(struct health *health);
 /* The earliest time at which this Pod's raylet could start to register: the latest of the start of
  * its Ray container, the start of the head's, and the first reply of the current GCS
  * (ray_session.h). TIME_NONE: not known. */
-time_ms progress_ray_start(const struct situation *situation, const struct pod *pod);
+time_ms progress_ray_start(const struct facts *facts, const struct pod *pod);
 /* "Failed: UnexpectedAdmissionError: ...", of a Pod that has ended. */
 const char *progress_end_text(struct arena *arena, const struct pod *pod);
 /* Whether scaleStrategy.scaleGate blocks the group. */

@@ -5,99 +5,101 @@
 /* Ray's names have about 50 characters; the GCS controls the name, and it is stored in memory. */
 #define NAME_MAX_SIZE 128
 
-static const struct memory_since *remembered(const struct situation *s, size_t index)
+static const struct memory_since *remembered(const struct facts *facts, size_t index)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = facts->snapshot->memory;
 
 	return memory != NULL && memory->ray_sessions.count > index ?
 		       &memory->ray_sessions.at[index] :
 		       NULL;
 }
 
-static time_ms head_start(const struct situation *s)
+static time_ms head_start(const struct facts *facts)
 {
 	const struct container_status *status =
-		s->head_pod != NULL ? pod_ray_container_status(s->head_pod) : NULL;
+		facts->head_pod != NULL ? pod_ray_container_status(facts->head_pod) : NULL;
 
 	return status != NULL ? status->started_at : TIME_NONE;
 }
 
 /* Without an entry in memory, the head Pod's start time is used if there is one. */
-static time_ms since_of(const struct situation *s, const struct memory_since *old, const char *name)
+static time_ms since_of(const struct facts *facts, const struct memory_since *old, const char *name)
 {
-	time_ms now = s->snapshot->now;
+	time_ms now = facts->snapshot->now;
 
 	if (old == NULL)
-		return head_start(s) != TIME_NONE && head_start(s) < now ? head_start(s) : now;
+		return head_start(facts) != TIME_NONE && head_start(facts) < now ?
+			       head_start(facts) :
+			       now;
 	return strcmp(old->key, name) == 0 && old->since < now ? old->since : now;
 }
 
 /* The run of the head's Ray container. A new run explains a new session. NULL: unknown. */
-static const char *head_run(const struct situation *s)
+static const char *head_run(const struct facts *facts)
 {
 	const struct container_status *status =
-		s->head_pod != NULL ? pod_ray_container_status(s->head_pod) : NULL;
+		facts->head_pod != NULL ? pod_ray_container_status(facts->head_pod) : NULL;
 
 	if (status == NULL)
 		return NULL;
-	return arena_printf(s->arena, "%s %lld %lld", s->head_pod->name,
+	return arena_printf(facts->arena, "%s %lld %lld", facts->head_pod->name,
 			    (long long)status->started_at, (long long)status->restart_count);
 }
 
-static void keep(struct situation *s, const struct memory_since *mark)
+static void keep(struct facts *facts, const struct memory_since *mark)
 {
-	VEC_PUSH(s->arena, &s->plan->memory.ray_sessions, *mark);
+	VEC_PUSH(facts->arena, &facts->memory.ray_sessions, *mark);
 }
 
 /* A new session in the same run of the head's container: memory keeps the old one and stores the
  * new one beside it, until the container has a new run or the time has passed. */
-static void judge_change(struct situation *s, const struct memory_since *old,
+static void judge_change(struct facts *facts, const struct memory_since *old,
 			 struct memory_since *mark)
 {
-	const struct memory_since *waiting = remembered(s, 1);
-	int64_t limit_ms = s->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
+	const struct memory_since *waiting = remembered(facts, 1);
+	int64_t limit_ms = facts->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
 
 	if (old == NULL || old->who == NULL || mark->who == NULL ||
 	    strcmp(old->key, mark->key) == 0 || strcmp(old->who, mark->who) != 0)
 		return;
 	if (waiting != NULL && strcmp(waiting->key, mark->key) == 0 && waiting->since < mark->since)
 		mark->since = waiting->since;
-	if (s->snapshot->now - mark->since >= limit_ms)
+	if (facts->snapshot->now - mark->since >= limit_ms)
 		return;
-	keep(s, old);
-	if (s->head_problem == NULL)
-		s->head_problem = arena_printf(
-			s->arena,
+	keep(facts, old);
+	if (facts->head_problem == NULL)
+		facts->head_problem = arena_printf(
+			facts->arena,
 			"Ray's session changed from %s to %s while the container of the head Pod "
 			"%s did not restart; the new one is believed %lld s after it was first seen, "
 			"or when the container restarts",
-			resource_name_text(s->arena, old->key),
-			resource_name_text(s->arena, mark->key), s->head_pod->name,
+			resource_name_text(facts->arena, old->key),
+			resource_name_text(facts->arena, mark->key), facts->head_pod->name,
 			(long long)(limit_ms / MS_PER_SECOND));
 }
 
-void ray_session_update(struct situation *s)
+void ray_session_update(struct facts *facts)
 {
-	const struct memory_since *old = remembered(s, 0), *waiting = remembered(s, 1);
+	const struct memory_since *old = remembered(facts, 0), *waiting = remembered(facts, 1);
 
-	s->ray_session_since = TIME_NONE;
-	if (!s->ray_reachable) {
+	facts->ray_session_since = TIME_NONE;
+	if (!facts->ray_reachable) {
 		if (old != NULL)
-			keep(s, old);
+			keep(facts, old);
 		if (waiting != NULL)
-			keep(s, waiting);
+			keep(facts, waiting);
 		return;
 	}
-	const char *name = s->snapshot->ray_state->session_name;
+	const char *name = facts->snapshot->ray_state->session_name;
 
 	if (name == NULL || name[0] == '\0')
 		return;
-	name = arena_strndup(s->arena, name, strnlen(name, NAME_MAX_SIZE));
+	name = arena_strndup(facts->arena, name, strnlen(name, NAME_MAX_SIZE));
 	struct memory_since mark = { .key = name,
-				     .since = since_of(s, old, name),
-				     .who = head_run(s) };
+				     .since = since_of(facts, old, name),
+				     .who = head_run(facts) };
 
-	judge_change(s, old, &mark);
-	s->ray_session_since = mark.since;
-	keep(s, &mark);
+	judge_change(facts, old, &mark);
+	facts->ray_session_since = mark.since;
+	keep(facts, &mark);
 }

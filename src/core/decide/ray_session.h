@@ -10,8 +10,8 @@
 #ifndef CORE_DECIDE_RAY_SESSION_H
 #define CORE_DECIDE_RAY_SESSION_H
 
-#include "core/decide/situation.h"
+#include "core/decide/facts.h"
 
-void ray_session_update(struct situation *situation);
+void ray_session_update(struct facts *facts);
 
 #endif

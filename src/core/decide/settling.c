@@ -23,10 +23,11 @@ static bool is_over(enum stage stage, int64_t lasted_ms)
 	       (stage == STAGE_IN_USE && lasted_ms >= IN_USE_MS);
 }
 
-static void follow(struct situation *s, struct worker *worker, const struct memory_since *old)
+static void follow(struct health *health, const struct worker *worker,
+		   const struct memory_since *old)
 {
 	enum stage stage = stage_of(worker);
-	time_ms now = s->snapshot->now;
+	time_ms now = health->snapshot->now;
 	struct memory_since mark = { .key = worker->pod_name, .since = now, .count = stage };
 
 	/* A worker that was never seen without work is not a new one. */
@@ -36,29 +37,29 @@ static void follow(struct situation *s, struct worker *worker, const struct memo
 		mark.since = old->since;
 	if (is_over(stage, now - mark.since))
 		return;
-	worker->settling = stage == STAGE_IN_USE;
-	VEC_PUSH(s->arena, &s->plan->memory.settling, mark);
+	health->workers[worker->index].settling = stage == STAGE_IN_USE;
+	VEC_PUSH(health->arena, &health->memory.settling, mark);
 }
 
-void settling_update(struct situation *s)
+void settling_update(struct health *health)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = health->snapshot->memory;
 
 	/* Without an earlier reply, it is unknown which work is a worker's first. */
 	if (memory == NULL || memory->ray_sessions.count == 0)
 		return;
-	if (!s->ray_reachable) {
-		s->plan->memory.settling = memory->settling;
+	if (!health->facts->ray_reachable) {
+		health->memory.settling = memory->settling;
 		return;
 	}
 	struct since_index index =
-		since_index_of(s->arena, memory->settling.at, memory->settling.count);
+		since_index_of(health->arena, memory->settling.at, memory->settling.count);
 
-	for (size_t i = 0; i < s->worker_count; i++) {
-		struct worker *worker = &s->workers[i];
+	for (size_t i = 0; i < health->facts->worker_count; i++) {
+		const struct worker *worker = &health->facts->workers[i];
 
 		if (worker->pod != NULL && !worker->finished && !worker->deleting &&
 		    !worker->raylet_gone)
-			follow(s, worker, since_index_find(&index, worker->pod_name));
+			follow(health, worker, since_index_find(&index, worker->pod_name));
 	}
 }

@@ -13,8 +13,8 @@
 #ifndef CORE_DECIDE_SETTLING_H
 #define CORE_DECIDE_SETTLING_H
 
-#include "core/decide/situation.h"
+#include "core/decide/health.h"
 
-void settling_update(struct situation *situation);
+void settling_update(struct health *health);
 
 #endif

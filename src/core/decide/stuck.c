@@ -10,21 +10,24 @@ struct standing {
 	int64_t *gangs, *gangs_else; /* per packed gang */
 };
 
-static bool is_living(const struct situation *s, const struct schedule_node_result *node)
+static bool is_living(const struct packing *packing, const struct schedule_node_result *node)
 {
 	if (node->worker == SCHEDULE_NO_INDEX)
 		return false;
-	return node->worker >= s->worker_count || s->workers[node->worker].joined;
+	return node->worker >= packing->facts->worker_count ||
+	       packing->facts->workers[node->worker].joined;
 }
 
-static void count_standing(const struct situation *s, struct standing *ret)
+static void count_standing(const struct packing *packing, struct standing *ret)
 {
-	ret->demands = arena_array(s->arena, s->packed_demands.count, sizeof(int64_t));
-	ret->gangs = arena_array(s->arena, s->packed_gangs.count, sizeof(int64_t));
-	ret->gangs_else = arena_array(s->arena, s->packed_gangs.count, sizeof(int64_t));
-	for (size_t n = 0; n < s->result->node_count; n++) {
-		const struct schedule_node_result *node = &s->result->nodes[n];
-		bool living = is_living(s, node);
+	ret->demands = arena_array(packing->arena, packing->packed_demands.count, sizeof(int64_t));
+	ret->gangs =
+		arena_array(packing->arena, packing->offer->packed_gangs.count, sizeof(int64_t));
+	ret->gangs_else =
+		arena_array(packing->arena, packing->offer->packed_gangs.count, sizeof(int64_t));
+	for (size_t n = 0; n < packing->result->node_count; n++) {
+		const struct schedule_node_result *node = &packing->result->nodes[n];
+		bool living = is_living(packing, node);
 		for (size_t i = 0; i < node->placement_count; i++) {
 			const struct schedule_placement *item = &node->placements[i];
 			if (item->phase == SCHEDULE_PHASE_DEMAND && living)
@@ -35,9 +38,9 @@ static void count_standing(const struct situation *s, struct standing *ret)
 	}
 }
 
-static const struct memory_since *remembered(const struct situation *s, const char *key)
+static const struct memory_since *remembered(const struct packing *packing, const char *key)
 {
-	const struct memory_state *memory = s->snapshot->memory;
+	const struct memory_state *memory = packing->snapshot->memory;
 	for (size_t i = 0; memory != NULL && i < memory->stuck_demand.count; i++)
 		if (strcmp(memory->stuck_demand.at[i].key, key) == 0)
 			return &memory->stuck_demand.at[i];
@@ -45,68 +48,70 @@ static const struct memory_since *remembered(const struct situation *s, const ch
 }
 
 /* The number of bundles of the demand that have been starved for the whole time; 0: none yet. */
-static int64_t update_mark(struct situation *s, const char *key, int64_t on_living)
+static int64_t update_mark(struct packing *packing, const char *key, int64_t on_living)
 {
-	const struct memory_since *old = remembered(s, key);
-	time_ms now = s->snapshot->now;
-	if (s->plan->memory.stuck_demand.count >= STUCK_SHAPES_MAX)
+	const struct memory_since *old = remembered(packing, key);
+	time_ms now = packing->snapshot->now;
+	if (packing->memory.stuck_demand.count >= STUCK_SHAPES_MAX)
 		return 0;
-	struct memory_since *mark = VEC_ADD(s->arena, &s->plan->memory.stuck_demand);
+	struct memory_since *mark = VEC_ADD(packing->arena, &packing->memory.stuck_demand);
 	*mark = (struct memory_since){ .key = key, .since = now, .count = on_living };
 	if (old != NULL && old->since <= now && old->count > 0) {
 		mark->since = old->since;
 		mark->count = old->count < on_living ? old->count : on_living;
 	}
 	int64_t waited = now - mark->since;
-	if (waited < s->snapshot->settings.stuck_demand_seconds * MS_PER_SECOND)
+	if (waited < packing->snapshot->settings.stuck_demand_seconds * MS_PER_SECOND)
 		return 0;
-	if (waited / MS_PER_SECOND > s->stuck_seconds)
-		s->stuck_seconds = waited / MS_PER_SECOND;
-	s->stuck_bundles += mark->count;
+	if (waited / MS_PER_SECOND > packing->stuck_seconds)
+		packing->stuck_seconds = waited / MS_PER_SECOND;
+	packing->stuck_bundles += mark->count;
 	return mark->count;
 }
 
 /* A worker that started after the demand began to wait and has nothing in use does not starve it:
  * launching more of its kind would not help. Packing places starved demand only on nodes that have
  * not registered, so such a worker is marked as not registered. */
-static void open_young_workers(struct situation *s, time_ms since)
+static void open_young_workers(struct packing *packing, time_ms since)
 {
-	struct schedule_node *nodes = arena_array(s->arena, s->problem.node_count, sizeof(*nodes));
-	for (size_t i = 0; i < s->problem.node_count; i++) {
-		nodes[i] = s->problem.nodes[i];
+	struct schedule_node *nodes =
+		arena_array(packing->arena, packing->problem.node_count, sizeof(*nodes));
+	for (size_t i = 0; i < packing->problem.node_count; i++) {
+		nodes[i] = packing->problem.nodes[i];
 		if (!nodes[i].joined || nodes[i].head)
 			continue;
-		const struct worker *worker = &s->workers[nodes[i].worker];
+		const struct worker *worker = &packing->facts->workers[nodes[i].worker];
 		const struct container_status *status = pod_ray_container_status(worker->pod);
 		time_ms started = status != NULL ? status->started_at : worker->pod->created;
 		if (started > since && ray_node_is_unused(worker->node))
 			nodes[i].joined = false;
 	}
-	s->problem.nodes = nodes;
+	packing->problem.nodes = nodes;
 }
 
 /* Splits a demand with starved bundles in two. */
-static void split_demands(struct situation *s, const struct standing *standing)
+static void split_demands(struct packing *packing, const struct standing *standing)
 {
-	size_t count = s->packed_demands.count, used = 0;
-	struct schedule_demand *demands = arena_array(s->arena, 2 * count, sizeof(*demands));
-	size_t *index = arena_array(s->arena, 2 * count, sizeof(*index));
+	size_t count = packing->packed_demands.count, used = 0;
+	struct schedule_demand *demands = arena_array(packing->arena, 2 * count, sizeof(*demands));
+	size_t *index = arena_array(packing->arena, 2 * count, sizeof(*index));
 	for (size_t i = 0; i < count; i++) {
-		struct demand *demand = &s->demands.at.at[s->packed_demands.index[i]];
+		const struct demand *demand =
+			&packing->facts->demands.at.at[packing->packed_demands.index[i]];
 		const struct ray_request *request = demand->request;
 		int64_t living = standing->demands[i], stuck = 0;
 		if (living > 0)
-			stuck = update_mark(s, demand_key(s->arena, request), living);
+			stuck = update_mark(packing, demand_key(packing->arena, request), living);
 		if (stuck < demand->count) {
-			index[used] = s->packed_demands.index[i];
+			index[used] = packing->packed_demands.index[i];
 			demands[used++] = (struct schedule_demand){
 				.request = request,
 				.count = demand->count - stuck,
 			};
 		}
 		if (stuck > 0) {
-			demand->stuck = true;
-			index[used] = s->packed_demands.index[i];
+			packing->stuck_demands[packing->packed_demands.index[i]] = true;
+			index[used] = packing->packed_demands.index[i];
 			demands[used++] = (struct schedule_demand){
 				.request = request,
 				.count = stuck,
@@ -114,40 +119,48 @@ static void split_demands(struct situation *s, const struct standing *standing)
 			};
 		}
 	}
-	s->problem.demands = demands;
-	s->problem.demand_count = used;
-	s->packed_demands = (struct packed_list){ index, used };
+	packing->problem.demands = demands;
+	packing->problem.demand_count = used;
+	packing->packed_demands = (struct packed_list){ index, used };
 }
 
 /* A placement group is starved as a whole: which of its bundles Ray cannot place is unknown. */
-static void mark_gangs(struct situation *s, const struct standing *standing)
+static void mark_gangs(struct packing *packing, const struct standing *standing)
 {
-	bool *new_only = arena_array(s->arena, s->packed_gangs.count, sizeof(*new_only));
-	size_t *packed = arena_array(s->arena, s->gang_count, sizeof(*packed)); /* number + 1 */
-	for (size_t i = 0; i < s->packed_gangs.count; i++)
-		packed[s->packed_gangs.index[i]] = i + 1;
-	for (size_t g = 0; g < s->gang_count; g++) {
-		struct gang *gang = &s->gangs[s->gangs_by_content[g]];
-		size_t i = packed[s->gangs_by_content[g]] - 1;
+	bool *new_only =
+		arena_array(packing->arena, packing->offer->packed_gangs.count, sizeof(*new_only));
+	size_t *packed = arena_array(packing->arena, packing->facts->gang_count,
+				     sizeof(*packed)); /* number + 1 */
+	for (size_t i = 0; i < packing->offer->packed_gangs.count; i++)
+		packed[packing->offer->packed_gangs.index[i]] = i + 1;
+	for (size_t g = 0; g < packing->facts->gang_count; g++) {
+		const struct gang *gang =
+			&packing->facts->gangs[packing->facts->gangs_by_content[g]];
+		size_t i = packed[packing->facts->gangs_by_content[g]] - 1;
 		if (gang->reason != NULL || standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
 			continue;
-		gang->stuck = update_mark(s, demand_gang_key(s->arena, gang->gang),
+		new_only[i] = update_mark(packing, demand_gang_key(packing->arena, gang->gang),
 					  standing->gangs[i]) > 0;
-		new_only[i] = gang->stuck;
+		packing->stuck_gangs[packing->facts->gangs_by_content[g]] = new_only[i];
 	}
-	s->problem.gangs_new_only = new_only;
+	packing->problem.gangs_new_only = new_only;
 }
 
-bool stuck_split(struct situation *s)
+bool stuck_split(struct packing *packing)
 {
 	struct standing standing;
-	count_standing(s, &standing);
-	split_demands(s, &standing);
-	mark_gangs(s, &standing);
-	if (!s->ray_reachable && s->snapshot->memory != NULL)
-		s->plan->memory.stuck_demand = s->snapshot->memory->stuck_demand;
-	if (s->stuck_bundles == 0)
+	packing->stuck_demands =
+		arena_array(packing->arena, packing->facts->demands.at.count, sizeof(bool));
+	packing->stuck_gangs =
+		arena_array(packing->arena, packing->facts->gang_count, sizeof(bool));
+	count_standing(packing, &standing);
+	split_demands(packing, &standing);
+	mark_gangs(packing, &standing);
+	if (!packing->facts->ray_reachable && packing->snapshot->memory != NULL)
+		packing->memory.stuck_demand = packing->snapshot->memory->stuck_demand;
+	if (packing->stuck_bundles == 0)
 		return false;
-	open_young_workers(s, s->snapshot->now - s->stuck_seconds * MS_PER_SECOND);
+	open_young_workers(packing,
+			   packing->snapshot->now - packing->stuck_seconds * MS_PER_SECOND);
 	return true;
 }

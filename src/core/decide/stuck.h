@@ -4,13 +4,13 @@
 #ifndef CORE_DECIDE_STUCK_H
 #define CORE_DECIDE_STUCK_H
 
-#include "core/decide/situation.h"
+#include "core/decide/packing.h"
 
 #define STUCK_SHAPES_MAX 1000
 
 /* After a first packing: updates the entries of the new memory. True when some demand must be
  * packed again on new workers only; problem.demands and packed_demands then contain it
  * separately. */
-bool stuck_split(struct situation *situation);
+bool stuck_split(struct packing *packing);
 
 #endif

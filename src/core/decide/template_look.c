@@ -43,7 +43,7 @@ static bool is_unknown(const struct ray_node *node, const char *name)
 
 /* --- which workers count --- */
 
-static bool is_of_template(const struct situation *s, const struct group *group, time_ms since,
+static bool is_of_template(const struct offer *offer, const struct group *group, time_ms since,
 			   const struct worker *worker)
 {
 	const struct pod_spec *template = &group->spec->template.spec;
@@ -59,10 +59,10 @@ static bool is_of_template(const struct situation *s, const struct group *group,
 	if (!template_mark_same_resources(&worker->pod->spec, template))
 		return false;
 	/* Made for another GPU model, by the template as it was then. */
-	return group->inferred.type == NULL ||
-	       !accelerator_type_of_pod(&worker->pod->spec, s->snapshot->cluster.ray_version,
-					s->arena, &type) ||
-	       strcmp(type.type, group->inferred.type) == 0;
+	return offer->groups[group->index].inferred.type == NULL ||
+	       !accelerator_type_of_pod(&worker->pod->spec, offer->snapshot->cluster.ray_version,
+					offer->arena, &type) ||
+	       strcmp(type.type, offer->groups[group->index].inferred.type) == 0;
 }
 
 /* The workers that show the capacity of the group's template. */
@@ -71,16 +71,16 @@ struct witnesses {
 	size_t count;
 };
 
-static struct witnesses find_witnesses(const struct situation *s, const struct group *group,
+static struct witnesses find_witnesses(const struct offer *offer, const struct group *group,
 				       time_ms since)
 {
-	struct witnesses found = { .at = arena_array(s->arena, group->worker_count,
+	struct witnesses found = { .at = arena_array(offer->arena, group->worker_count,
 						     sizeof(*found.at)) };
 
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &offer->facts->workers[group->first_worker + i];
 
-		if (is_of_template(s, group, since, worker))
+		if (is_of_template(offer, group, since, worker))
 			found.at[found.count++] = worker;
 	}
 	return found;
@@ -119,7 +119,7 @@ static bool is_plain(const char *name)
 }
 
 /* False: the list is full or the name is not accepted. */
-static bool add(const struct situation *s, struct seen_list *list, const char *name, int64_t amount)
+static bool add(const struct offer *offer, struct seen_list *list, const char *name, int64_t amount)
 {
 	size_t size = strlen(name);
 
@@ -127,12 +127,12 @@ static bool add(const struct situation *s, struct seen_list *list, const char *n
 	    list->names_size + size > TEMPLATE_SEEN_NAMES_SIZE_MAX || !is_plain(name))
 		return false;
 	list->names_size += size;
-	VEC_PUSH(s->arena, &list->at, ((struct resource){ name, amount }));
+	VEC_PUSH(offer->arena, &list->at, ((struct resource){ name, amount }));
 	return true;
 }
 
 /* Adds a promised resource whose reported amount differs. */
-static void compare_promised(const struct situation *s, const struct witnesses *witnesses,
+static void compare_promised(const struct offer *offer, const struct witnesses *witnesses,
 			     const struct resource *promised, struct seen_list *list,
 			     const char **ret_pod)
 {
@@ -141,12 +141,13 @@ static void compare_promised(const struct situation *s, const struct witnesses *
 
 	if (!least(witnesses, promised->name, &amount, &pod) || amount == promised->amount)
 		return;
-	if (add(s, list, promised->name, amount) && amount < promised->amount && **ret_pod == '\0')
+	if (add(offer, list, promised->name, amount) && amount < promised->amount &&
+	    **ret_pod == '\0')
 		*ret_pod = pod;
 }
 
 /* Adds the resources that are not promised and that all of them report. */
-static void add_extras(const struct situation *s, const struct group *group,
+static void add_extras(const struct offer *offer, const struct group *group,
 		       const struct witnesses *witnesses, struct seen_list *list)
 {
 	const struct ray_node *node = witnesses->at[0]->node;
@@ -156,18 +157,19 @@ static void add_extras(const struct situation *s, const struct group *group,
 		int64_t amount;
 
 		if (is_own(node, name) ||
-		    resources_find(&group->promised.resources, name) != NULL ||
-		    (group->inferred.type != NULL && strcmp(group->inferred.resource, name) == 0))
+		    resources_find(&offer->groups[group->index].promised.resources, name) != NULL ||
+		    (offer->groups[group->index].inferred.type != NULL &&
+		     strcmp(offer->groups[group->index].inferred.resource, name) == 0))
 			continue;
 		if (least(witnesses, name, &amount, &pod) && amount > 0)
-			add(s, list, name, amount);
+			add(offer, list, name, amount);
 	}
 }
 
-static struct labels common_labels(const struct situation *s, const struct witnesses *witnesses)
+static struct labels common_labels(const struct offer *offer, const struct witnesses *witnesses)
 {
-	struct label *labels = arena_array(s->arena, sizeof(kept_labels) / sizeof(kept_labels[0]),
-					   sizeof(*labels));
+	struct label *labels = arena_array(
+		offer->arena, sizeof(kept_labels) / sizeof(kept_labels[0]), sizeof(*labels));
 	size_t count = 0;
 
 	for (size_t k = 0; k < sizeof(kept_labels) / sizeof(kept_labels[0]); k++) {
@@ -186,33 +188,34 @@ static struct labels common_labels(const struct situation *s, const struct witne
 	return labels_sort(labels, count);
 }
 
-static void look(const struct situation *s, const struct group *group,
+static void look(const struct offer *offer, const struct group *group,
 		 const struct witnesses *witnesses, struct memory_template *entry)
 {
-	const struct resources *promised = &group->promised.resources;
+	const struct resources *promised = &offer->groups[group->index].promised.resources;
 	struct seen_list list = { .at = { .at = NULL } };
 	const char *pod = "";
 
 	for (size_t i = 0; i < promised->count; i++)
-		compare_promised(s, witnesses, &promised->at[i], &list, &pod);
-	if (group->inferred.type != NULL) {
-		struct resource type = { group->inferred.resource, RESOURCE_UNIT };
+		compare_promised(offer, witnesses, &promised->at[i], &list, &pod);
+	if (offer->groups[group->index].inferred.type != NULL) {
+		struct resource type = { offer->groups[group->index].inferred.resource,
+					 RESOURCE_UNIT };
 
-		compare_promised(s, witnesses, &type, &list, &pod);
+		compare_promised(offer, witnesses, &type, &list, &pod);
 	}
-	add_extras(s, group, witnesses, &list);
+	add_extras(offer, group, witnesses, &list);
 	entry->resources = resources_sort(list.at.at, list.at.count);
-	entry->labels = common_labels(s, witnesses);
+	entry->labels = common_labels(offer, witnesses);
 	entry->pod = pod;
 }
 
-bool template_look(const struct situation *s, const struct group *group,
+bool template_look(const struct offer *offer, const struct group *group,
 		   struct memory_template *entry)
 {
-	struct witnesses witnesses = find_witnesses(s, group, entry->since);
+	struct witnesses witnesses = find_witnesses(offer, group, entry->since);
 
 	if (witnesses.count == 0)
 		return false;
-	look(s, group, &witnesses, entry);
+	look(offer, group, &witnesses, entry);
 	return true;
 }

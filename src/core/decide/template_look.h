@@ -4,12 +4,12 @@
 #ifndef CORE_DECIDE_TEMPLATE_LOOK_H
 #define CORE_DECIDE_TEMPLATE_LOOK_H
 
-#include "core/decide/situation.h"
+#include "core/decide/offer.h"
 
 /* Needs workers, and promised and inferred of the group; entry->since separates Pods that are too
  * old. Sets resources, labels and pod of the entry; false, and nothing set: no registered worker
  * was made from the current template. */
-bool template_look(const struct situation *situation, const struct group *group,
+bool template_look(const struct offer *offer, const struct group *group,
 		   struct memory_template *entry);
 
 #endif

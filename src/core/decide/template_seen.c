@@ -20,10 +20,10 @@ static const struct memory_template *find_entry(const struct memory_template *en
 	return NULL;
 }
 
-static const struct memory_template *remembered(const struct situation *s,
+static const struct memory_template *remembered(const struct offer *offer,
 						const struct group *group)
 {
-	const struct snapshot *snapshot = s->snapshot;
+	const struct snapshot *snapshot = offer->snapshot;
 	const struct memory_template *found = NULL;
 
 	if (snapshot->memory != NULL)
@@ -36,12 +36,12 @@ static const struct memory_template *remembered(const struct situation *s,
 }
 
 /* NULL: no worker of this template, or of an earlier one, has been seen. */
-static const struct memory_template *remember(struct situation *s, const struct group *group)
+static const struct memory_template *remember(struct offer *offer, const struct group *group)
 {
-	const struct memory_template *old = remembered(s, group);
+	const struct memory_template *old = remembered(offer, group);
 	struct memory_template entry = {
 		.group = group->spec->name,
-		.fingerprint = template_mark_fingerprint(group->spec, s->arena),
+		.fingerprint = template_mark_fingerprint(group->spec, offer->arena),
 		.since = TIME_NONE,
 		.pod = "",
 	};
@@ -49,11 +49,11 @@ static const struct memory_template *remember(struct situation *s, const struct 
 	if (old != NULL && strcmp(old->fingerprint, entry.fingerprint) == 0)
 		entry = *old;
 	else if (old != NULL)
-		entry.since = s->snapshot->now;
-	if (!template_look(s, group, &entry) && old == NULL)
+		entry.since = offer->snapshot->now;
+	if (!template_look(offer, group, &entry) && old == NULL)
 		return NULL;
-	VEC_PUSH(s->arena, &s->plan->memory.templates, entry);
-	return &s->plan->memory.templates.at[s->plan->memory.templates.count - 1];
+	VEC_PUSH(offer->arena, &offer->memory.templates, entry);
+	return &offer->memory.templates.at[offer->memory.templates.count - 1];
 }
 
 /* --- requested resources --- */
@@ -70,16 +70,16 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static void collect_candidates(struct situation *s, const struct memory_template **entries,
+static void collect_candidates(struct offer *offer, const struct memory_template **entries,
 			       struct candidates *ret)
 {
 	size_t kept = 0;
 
-	for (size_t g = 0; g < s->group_count; g++) {
-		if (s->groups[g].inferred.type != NULL)
-			VEC_PUSH(s->arena, &ret->at, s->groups[g].inferred.resource);
+	for (size_t g = 0; g < offer->facts->group_count; g++) {
+		if (offer->groups[g].inferred.type != NULL)
+			VEC_PUSH(offer->arena, &ret->at, offer->groups[g].inferred.resource);
 		for (size_t i = 0; entries[g] != NULL && i < entries[g]->resources.count; i++)
-			VEC_PUSH(s->arena, &ret->at, entries[g]->resources.at[i].name);
+			VEC_PUSH(offer->arena, &ret->at, entries[g]->resources.at[i].name);
 	}
 	if (ret->at.count == 0)
 		return;
@@ -88,7 +88,7 @@ static void collect_candidates(struct situation *s, const struct memory_template
 		if (kept == 0 || strcmp(ret->at.at[kept - 1], ret->at.at[i]) != 0)
 			ret->at.at[kept++] = ret->at.at[i];
 	ret->at.count = kept;
-	ret->asked = arena_array(s->arena, kept, sizeof(*ret->asked));
+	ret->asked = arena_array(offer->arena, kept, sizeof(*ret->asked));
 }
 
 static bool *find_asked(const struct candidates *candidates, const char *name)
@@ -126,15 +126,15 @@ static void note_gang(struct candidates *candidates, const struct ray_gang *gang
 			note_request(candidates, &gang->selectors[i].requests[r]);
 }
 
-static void note_demand(const struct situation *s, struct candidates *candidates)
+static void note_demand(const struct offer *offer, struct candidates *candidates)
 {
 	if (candidates->at.count == 0)
 		return;
-	note_list(candidates, &s->demands);
-	for (size_t i = 0; i < s->constraint_count; i++)
-		note_list(candidates, &s->constraints[i]);
-	for (size_t i = 0; i < s->gang_count; i++)
-		note_gang(candidates, s->gangs[i].gang);
+	note_list(candidates, &offer->facts->demands);
+	for (size_t i = 0; i < offer->facts->constraint_count; i++)
+		note_list(candidates, &offer->facts->constraints[i]);
+	for (size_t i = 0; i < offer->facts->gang_count; i++)
+		note_gang(candidates, offer->facts->gangs[i].gang);
 }
 
 static bool is_asked(const struct candidates *candidates, const char *name)
@@ -147,47 +147,48 @@ static bool is_asked(const struct candidates *candidates, const char *name)
 /* --- the capacity of a worker --- */
 
 /* The label that Ray derives from the group's name (kuberay: RAY_NODE_TYPE_NAME). */
-static struct labels with_label(const struct situation *s, const struct labels *labels,
+static struct labels with_label(const struct offer *offer, const struct labels *labels,
 				const char *key, const char *value)
 {
 	struct label label = { key, value };
-	struct labels base = { arena_array(s->arena, 1, sizeof(label)), 1 };
+	struct labels base = { arena_array(offer->arena, 1, sizeof(label)), 1 };
 
 	*(struct label *)base.at = label;
-	return labels_merge(s->arena, &base, labels);
+	return labels_merge(offer->arena, &base, labels);
 }
 
 /* The inferred type is added to the template's resources, whether or not a worker reported it. */
-static void add_inferred(const struct situation *s, struct group *group, bool asked)
+static void add_inferred(const struct offer *offer, struct group_offer *group, bool asked)
 {
 	struct capacity *promised = &group->promised;
 
 	if (group->inferred.type == NULL)
 		return;
 	promised->labels =
-		with_label(s, &promised->labels, LABEL_ACCELERATOR_TYPE, group->inferred.type);
+		with_label(offer, &promised->labels, LABEL_ACCELERATOR_TYPE, group->inferred.type);
 	if (asked)
-		promised->resources = resources_with(s->arena, &promised->resources,
+		promised->resources = resources_with(offer->arena, &promised->resources,
 						     group->inferred.resource, RESOURCE_UNIT);
 }
 
-static bool is_inferred(const struct group *group, const char *resource)
+static bool is_inferred(const struct group_offer *group, const char *resource)
 {
 	return group->inferred.type != NULL && strcmp(group->inferred.resource, resource) == 0;
 }
 
 /* The promised amount; RESOURCE_UNIT for the inferred type, 0 if not promised. */
-static int64_t promised_amount(const struct group *group, const char *resource)
+static int64_t promised_amount(const struct group_offer *group, const char *resource)
 {
 	if (is_inferred(group, resource))
 		return RESOURCE_UNIT;
 	return resources_amount(&group->promised.resources, resource, 0);
 }
 
-static void note_lacks(const struct situation *s, struct group *group,
+static void note_lacks(const struct offer *offer, struct group_offer *group,
 		       const struct memory_template *entry)
 {
-	struct template_lack *lacks = arena_array(s->arena, entry->resources.count, sizeof(*lacks));
+	struct template_lack *lacks =
+		arena_array(offer->arena, entry->resources.count, sizeof(*lacks));
 
 	group->lacks = lacks;
 	for (size_t i = 0; i < entry->resources.count; i++) {
@@ -205,7 +206,7 @@ static void note_lacks(const struct situation *s, struct group *group,
 	}
 }
 
-static bool lacks_inferred(const struct group *group)
+static bool lacks_inferred(const struct group_offer *group)
 {
 	for (size_t i = 0; i < group->lack_count; i++)
 		if (group->lacks[i].inferred)
@@ -213,7 +214,7 @@ static bool lacks_inferred(const struct group *group)
 	return false;
 }
 
-static void apply_entry(const struct situation *s, struct group *group,
+static void apply_entry(const struct offer *offer, struct group_offer *group,
 			const struct memory_template *entry, const struct candidates *candidates)
 {
 	struct capacity *capacity = &group->capacity;
@@ -224,21 +225,21 @@ static void apply_entry(const struct situation *s, struct group *group,
 		if (strcmp(seen->name, "GPU") == 0)
 			capacity->gpu_amount = seen->amount;
 		if (promised_amount(group, seen->name) > 0 || is_asked(candidates, seen->name))
-			capacity->resources = resources_with(s->arena, &capacity->resources,
+			capacity->resources = resources_with(offer->arena, &capacity->resources,
 							     seen->name, seen->amount);
 	}
 	capacity->accelerator = capacity->accelerator || capacity->gpu_amount > 0;
-	capacity->labels = labels_merge(s->arena, &capacity->labels, &entry->labels);
+	capacity->labels = labels_merge(offer->arena, &capacity->labels, &entry->labels);
 }
 
-static void apply(const struct situation *s, struct group *group,
+static void apply(const struct offer *offer, struct group_offer *group,
 		  const struct memory_template *entry, const struct candidates *candidates)
 {
 	struct capacity *capacity = &group->capacity;
 
 	if (entry != NULL)
-		note_lacks(s, group, entry);
-	add_inferred(s, group,
+		note_lacks(offer, group, entry);
+	add_inferred(offer, group,
 		     group->inferred.type != NULL &&
 			     is_asked(candidates, group->inferred.resource));
 	if (!lacks_inferred(group)) {
@@ -246,53 +247,55 @@ static void apply(const struct situation *s, struct group *group,
 		capacity->labels = group->promised.labels;
 	}
 	if (entry != NULL)
-		apply_entry(s, group, entry, candidates);
+		apply_entry(offer, group, entry, candidates);
 }
 
 /* A suspended or unreadable group shows nothing; its entry is kept. */
-static void keep(struct situation *s, const struct group *group)
+static void keep(struct offer *offer, const struct group *group)
 {
-	const struct memory_template *old = remembered(s, group);
+	const struct memory_template *old = remembered(offer, group);
 
 	if (old != NULL)
-		VEC_PUSH(s->arena, &s->plan->memory.templates, *old);
+		VEC_PUSH(offer->arena, &offer->memory.templates, *old);
 }
 
-static void promise(const struct situation *s, struct group *group)
+static void promise(struct offer *offer, const struct group *group)
 {
+	struct group_offer *promised = &offer->groups[group->index];
 	struct accelerator_type type;
 
-	group->capacity.labels =
-		with_label(s, &group->capacity.labels, LABEL_NODE_GROUP, group->spec->name);
-	group->promised = group->capacity;
-	if (accelerator_type_of_group(group->spec, &group->capacity,
-				      s->snapshot->cluster.ray_version, s->arena, &type) &&
-	    resources_find(&group->capacity.resources, type.resource) == NULL)
-		group->inferred = type;
+	promised->capacity.labels =
+		with_label(offer, &group->capacity.labels, LABEL_NODE_GROUP, group->spec->name);
+	promised->promised = promised->capacity;
+	if (accelerator_type_of_group(group->spec, &promised->capacity,
+				      offer->snapshot->cluster.ray_version, offer->arena, &type) &&
+	    resources_find(&promised->capacity.resources, type.resource) == NULL)
+		promised->inferred = type;
 }
 
-void template_seen_update(struct situation *s)
+void template_seen_update(struct offer *offer)
 {
 	const struct memory_template **entries =
-		arena_array(s->arena, s->group_count, sizeof(*entries));
+		arena_array(offer->arena, offer->facts->group_count, sizeof(*entries));
 	struct candidates candidates = { .at = { .at = NULL } };
 
-	VEC_RESERVE(s->arena, &s->plan->memory.templates, s->group_count);
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
+	VEC_RESERVE(offer->arena, &offer->memory.templates, offer->facts->group_count);
+	for (size_t g = 0; g < offer->facts->group_count; g++) {
+		const struct group *group = &offer->facts->groups[g];
 
+		offer->groups[g].capacity = group->capacity;
 		if (group->frozen) {
-			keep(s, group);
+			keep(offer, group);
 			continue;
 		}
-		promise(s, group);
-		entries[g] = remember(s, group);
+		promise(offer, group);
+		entries[g] = remember(offer, group);
 	}
-	collect_candidates(s, entries, &candidates);
-	note_demand(s, &candidates);
-	for (size_t g = 0; g < s->group_count; g++)
-		if (!s->groups[g].frozen)
-			apply(s, &s->groups[g], entries[g], &candidates);
+	collect_candidates(offer, entries, &candidates);
+	note_demand(offer, &candidates);
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		if (!offer->facts->groups[g].frozen)
+			apply(offer, &offer->groups[g], entries[g], &candidates);
 }
 
 /* --- messages about lacking resources --- */
@@ -305,7 +308,7 @@ static bool is_for(const struct template_lack *lack, const struct ray_request *r
 	return false;
 }
 
-const struct template_lack *template_seen_lack(const struct group *group,
+const struct template_lack *template_seen_lack(const struct group_offer *group,
 					       const struct ray_request *request)
 {
 	if (group->lack_count == 0 ||
@@ -321,9 +324,11 @@ const struct template_lack *template_seen_lack(const struct group *group,
 	return NULL;
 }
 
-const char *template_seen_lack_text(struct arena *arena, const struct group *group,
+const char *template_seen_lack_text(const struct offer *offer, const struct group *group,
 				    const struct template_lack *lack)
 {
+	const struct accelerator_type *inferred = &offer->groups[group->index].inferred;
+	struct arena *arena = offer->arena;
 	const char *name = resource_name_text(arena, lack->resource);
 	const char *figures = arena_printf(arena, "worker %s made from it reports %s", lack->pod,
 					   resource_amount_text(arena, lack->seen));
@@ -333,8 +338,8 @@ const char *template_seen_lack_text(struct arena *arena, const struct group *gro
 				    "group %s: its template promises %s %s by the label %s=%s, %s; "
 				    "what its container needs to find its GPU may be missing",
 				    group->spec->name, name,
-				    resource_amount_text(arena, lack->promised),
-				    group->inferred.key, group->inferred.value, figures);
+				    resource_amount_text(arena, lack->promised), inferred->key,
+				    inferred->value, figures);
 	return arena_printf(arena,
 			    "group %s: its template promises %s %s, %s; mend the template, an "
 			    "edited one starts afresh",

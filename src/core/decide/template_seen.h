@@ -9,7 +9,7 @@
 #ifndef CORE_DECIDE_TEMPLATE_SEEN_H
 #define CORE_DECIDE_TEMPLATE_SEEN_H
 
-#include "core/decide/situation.h"
+#include "core/decide/offer.h"
 
 /* Limits per group, because the status of an object holds the entries of up to 100 groups. More
  * resources are omitted, and so are names that are not printable ASCII. Resources of the template
@@ -22,14 +22,14 @@
  * groups, and the templates of the new memory. Resources that Ray's own autoscaler would not find
  * in a group are added only when some demand requests them, so that all other demand is packed in
  * Ray's order. */
-void template_seen_update(struct situation *situation);
+void template_seen_update(struct offer *offer);
 
 /* The first thing that a worker was seen to lack and without which the group would serve the
  * request; NULL: the group serves it, or would not with it either. */
-const struct template_lack *template_seen_lack(const struct group *group,
+const struct template_lack *template_seen_lack(const struct group_offer *group,
 					       const struct ray_request *request);
 /* "group gpu-group: its template promises GPU 1, worker demo-x made from it reports 0: ..." */
-const char *template_seen_lack_text(struct arena *arena, const struct group *group,
+const char *template_seen_lack_text(const struct offer *offer, const struct group *group,
 				    const struct template_lack *lack);
 
 #endif

@@ -5,13 +5,13 @@
 #ifndef CORE_DECIDE_TERMINATE_H
 #define CORE_DECIDE_TERMINATE_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
-void terminate_classify(struct situation *situation);
-void terminate_choose(struct situation *situation);
+void terminate_classify(struct offer *offer);
+void terminate_choose(struct choice *choice);
 /* The worker is deleted with this plan: names it and keeps the counts of its group right. */
-void terminate_delete(struct worker *worker, const char *reason, const char *message);
+void terminate_delete(struct worker_choice *worker, const char *reason, const char *message);
 /* Copies the actions into the groups of the plan, in canonical order. */
-void terminate_write(struct situation *situation);
+void terminate_write(const struct choice *choice, struct plan *plan);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef CORE_DECIDE_UNIT_H
 #define CORE_DECIDE_UNIT_H
 
-#include "core/decide/situation.h"
+#include "core/decide/packing.h"
 
 struct unit {
 	const size_t *members; /* indices into workers, canonical order */
@@ -14,7 +14,6 @@ struct unit {
 	bool drained;       /* a member has been drained */
 	bool never_started; /* no member's Ray container has run */
 	bool cancellable;   /* every member is unregistered or has never started */
-	bool needed;        /* demand was placed on a member */
 	bool stuck;         /* a member cannot start during a back-off */
 	bool leaving;       /* a member is disrupted, and so all of it */
 	bool unjoined;      /* no member is or was registered */
@@ -22,7 +21,8 @@ struct unit {
 
 /* The replicas of the group's Pods that are not being deleted, in canonical order (of their first
  * member). */
-struct unit *unit_list(const struct situation *situation, const struct group *group,
-		       size_t *ret_count);
+struct unit *unit_list(const struct offer *offer, const struct group *group, size_t *ret_count);
+/* Demand was placed on a member, or it replaces a disrupted worker. */
+bool unit_is_needed(const struct packing *packing, const struct unit *unit);
 
 #endif

@@ -11,8 +11,8 @@
 #ifndef CORE_DECIDE_UNJOINED_H
 #define CORE_DECIDE_UNJOINED_H
 
-#include "core/decide/situation.h"
+#include "core/decide/health.h"
 
-void unjoined_update(struct situation *situation);
+void unjoined_update(struct health *health);
 
 #endif

@@ -57,15 +57,15 @@ static int compare_addresses(const void *left, const void *right)
 	return order != 0 ? order : compare_nodes(left, right);
 }
 
-static void index_nodes(const struct situation *s, struct node_index *ret_index)
+static void index_nodes(const struct facts *facts, struct node_index *ret_index)
 {
 	*ret_index = (struct node_index){ 0 };
-	if (!s->ray_reachable)
+	if (!facts->ray_reachable)
 		return;
-	const struct ray_state *state = s->snapshot->ray_state;
-	ret_index->by_id = arena_array(s->arena, state->node_count, sizeof(*ret_index->by_id));
+	const struct ray_state *state = facts->snapshot->ray_state;
+	ret_index->by_id = arena_array(facts->arena, state->node_count, sizeof(*ret_index->by_id));
 	ret_index->by_address =
-		arena_array(s->arena, state->node_count, sizeof(*ret_index->by_address));
+		arena_array(facts->arena, state->node_count, sizeof(*ret_index->by_address));
 	for (size_t i = 0; i < state->node_count; i++) {
 		const struct ray_node *node = &state->nodes[i];
 		if (node->instance_id[0] != '\0')
@@ -131,7 +131,7 @@ const char *worker_count_text(struct arena *arena, int64_t count, const char *si
 	return arena_printf(arena, "%lld %s%s", (long long)count, singular, count == 1 ? "" : "s");
 }
 
-static enum worker_state state_of(const struct situation *s, const struct worker *worker)
+static enum worker_state state_of(const struct facts *facts, const struct worker *worker)
 {
 	if (worker->pod->deleting)
 		return WORKER_GONE;
@@ -149,15 +149,15 @@ static enum worker_state state_of(const struct situation *s, const struct worker
 	if (worker->never_started)
 		return WORKER_PENDING;
 	/* Without Ray, it is unknown whether it has registered; it certainly runs. */
-	return s->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
+	return facts->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
 }
 
-static void fill_worker(const struct situation *s, const struct node_index *index,
+static void fill_worker(const struct facts *facts, const struct node_index *index,
 			const struct pod *pod, struct worker *worker)
 {
 	worker->pod = pod;
 	worker->pod_name = pod->name;
-	worker->replica = SITUATION_NO_INDEX;
+	worker->replica = FACTS_NO_INDEX;
 	worker->finished = worker_pod_finished(pod);
 	worker->never_started = worker_pod_never_started(pod);
 	worker->node = find_by_id(index, pod->name);
@@ -166,18 +166,18 @@ static void fill_worker(const struct situation *s, const struct node_index *inde
 	worker->joined = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
 	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
 	worker->deleting = pod->deleting;
-	if (worker->group != SITUATION_NO_INDEX &&
-	    name_set_contains(&s->groups[worker->group].leaving_names, pod->name))
+	if (worker->group != FACTS_NO_INDEX &&
+	    name_set_contains(&facts->groups[worker->group].leaving_names, pod->name))
 		worker->deleting = true;
-	worker->state = state_of(s, worker);
+	worker->state = state_of(facts, worker);
 }
 
-static size_t find_group(const struct situation *s, const char *name)
+static size_t find_group(const struct facts *facts, const char *name)
 {
-	for (size_t i = 0; i < s->group_count; i++)
-		if (strcmp(s->groups[i].spec->name, name) == 0)
+	for (size_t i = 0; i < facts->group_count; i++)
+		if (strcmp(facts->groups[i].spec->name, name) == 0)
 			return i;
-	return SITUATION_NO_INDEX;
+	return FACTS_NO_INDEX;
 }
 
 static int compare_workers(const void *left, const void *right)
@@ -191,13 +191,14 @@ static int compare_workers(const void *left, const void *right)
 }
 
 /* The Pods of this cluster's workers, sorted, without the head Pod. */
-static void collect_pods(struct situation *s, struct worker **ret_workers, size_t *ret_count)
+static void collect_pods(struct facts *facts, struct worker **ret_workers, size_t *ret_count)
 {
-	const struct snapshot *snapshot = s->snapshot;
-	struct worker *workers = arena_array(s->arena, snapshot->pod_count, sizeof(struct worker));
+	const struct snapshot *snapshot = facts->snapshot;
+	struct worker *workers =
+		arena_array(facts->arena, snapshot->pod_count, sizeof(struct worker));
 	struct node_index index;
 	size_t count = 0;
-	index_nodes(s, &index);
+	index_nodes(facts, &index);
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
 		const struct pod *pod = &snapshot->pods[i];
 		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
@@ -208,8 +209,8 @@ static void collect_pods(struct situation *s, struct worker **ret_workers, size_
 		const char *group = labels_value(&pod->labels, LABEL_GROUP);
 		struct worker *worker = &workers[count++];
 		worker->group_name = group != NULL ? group : "";
-		worker->group = find_group(s, worker->group_name);
-		fill_worker(s, &index, pod, worker);
+		worker->group = find_group(facts, worker->group_name);
+		fill_worker(facts, &index, pod, worker);
 	}
 	qsort(workers, count, sizeof(*workers), compare_workers);
 	*ret_workers = workers;
@@ -263,10 +264,10 @@ static int compare_named(const void *left, const void *right)
 
 /* Older operators do not label the hosts of a replica; they are then assigned in the order of their
  * names. */
-static void number_replicas(struct situation *s, struct worker *workers, size_t count,
+static void number_replicas(struct facts *facts, struct worker *workers, size_t count,
 			    int64_t hosts, size_t *next)
 {
-	struct named_pod *named = arena_array(s->arena, count, sizeof(*named));
+	struct named_pod *named = arena_array(facts->arena, count, sizeof(*named));
 	size_t named_count = 0;
 	int64_t unnamed = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -295,19 +296,19 @@ static size_t missing_to_list(const struct group *group, size_t *budget)
 	return count;
 }
 
-static void copy_group(struct situation *s, struct group *group, const struct worker *pods,
+static void copy_group(struct facts *facts, struct group *group, const struct worker *pods,
 		       size_t count, size_t missing)
 {
-	group->first_worker = s->worker_count;
+	group->first_worker = facts->worker_count;
 	for (size_t i = 0; i < count; i++)
-		s->workers[s->worker_count++] = pods[i];
+		facts->workers[facts->worker_count++] = pods[i];
 	group->worker_count = count;
 	for (size_t i = 0; i < missing; i++) {
-		s->workers[s->worker_count++] = (struct worker){
+		facts->workers[facts->worker_count++] = (struct worker){
 			.pod_name = "",
 			.group_name = group->spec->name,
 			.group = group->index,
-			.replica = SITUATION_NO_INDEX,
+			.replica = FACTS_NO_INDEX,
 			.state = WORKER_PENDING,
 			.never_started = true,
 		};
@@ -319,41 +320,44 @@ static void copy_group(struct situation *s, struct group *group, const struct wo
  * first, because the number of missing replicas depends on these counts. Then each group's Pods are
  * copied, followed by its hosts without a Pod, at most SITUATION_MISSING_MAX in all. Pods of
  * removed groups are last. */
-void worker_join(struct situation *s)
+void worker_join(struct facts *facts)
 {
 	struct worker *pods;
-	size_t pod_count, at = 0, next_replica = 0, budget = SITUATION_MISSING_MAX;
-	for (size_t g = 0; g < s->group_count; g++)
-		s->groups[g].leaving_names =
-			name_set_of_strings(s->arena, &s->groups[g].spec->workers_to_delete);
-	s->pod_names = name_set_of_pods(s->arena, s->snapshot->pods, s->snapshot->pod_count);
-	collect_pods(s, &pods, &pod_count);
-	leaving_mark(s, pods, pod_count);
+	size_t pod_count, at = 0, next_replica = 0, budget = FACTS_MISSING_MAX;
+	for (size_t g = 0; g < facts->group_count; g++)
+		facts->groups[g].leaving_names = name_set_of_strings(
+			facts->arena, &facts->groups[g].spec->workers_to_delete);
+	facts->pod_names =
+		name_set_of_pods(facts->arena, facts->snapshot->pods, facts->snapshot->pod_count);
+	collect_pods(facts, &pods, &pod_count);
+	leaving_mark(facts, pods, pod_count);
 	/* First the counts by Pods, then space for the replicas without one. */
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
+	for (size_t g = 0; g < facts->group_count; g++) {
+		struct group *group = &facts->groups[g];
 		group->first_worker = at;
 		while (at < pod_count && pods[at].group == g)
 			at++;
 		group->worker_count = at - group->first_worker;
 		if (group->hosts > 1) {
-			number_replicas(s, &pods[group->first_worker], group->worker_count,
+			number_replicas(facts, &pods[group->first_worker], group->worker_count,
 					group->hosts, &next_replica);
-			leaving_spread(s, group, pods);
+			leaving_spread(facts, group, pods);
 		}
 		count_group(group, pods);
 	}
 	size_t missing = 0;
-	for (size_t g = 0; g < s->group_count && missing < SITUATION_MISSING_MAX; g++) {
-		size_t room = SITUATION_MISSING_MAX - missing;
-		missing += missing_to_list(&s->groups[g], &room);
+	for (size_t g = 0; g < facts->group_count && missing < FACTS_MISSING_MAX; g++) {
+		size_t room = FACTS_MISSING_MAX - missing;
+		missing += missing_to_list(&facts->groups[g], &room);
 	}
-	s->workers = arena_array(s->arena, pod_count + missing, sizeof(struct worker));
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
+	facts->workers = arena_array(facts->arena, pod_count + missing, sizeof(struct worker));
+	for (size_t g = 0; g < facts->group_count; g++) {
+		struct group *group = &facts->groups[g];
 		size_t first = group->first_worker, count = group->worker_count;
-		copy_group(s, group, &pods[first], count, missing_to_list(group, &budget));
+		copy_group(facts, group, &pods[first], count, missing_to_list(group, &budget));
 	}
 	for (; at < pod_count; at++)
-		s->workers[s->worker_count++] = pods[at];
+		facts->workers[facts->worker_count++] = pods[at];
+	for (size_t i = 0; i < facts->worker_count; i++)
+		facts->workers[i].index = i;
 }

@@ -4,12 +4,12 @@
 #ifndef CORE_DECIDE_WORKER_H
 #define CORE_DECIDE_WORKER_H
 
-#include "core/decide/situation.h"
+#include "core/decide/facts.h"
 
 /* Needs groups, ray_reachable and head_node. A raylet that restarted in its Pod gives two nodes
  * with one instance id (T25): the living one counts. A node without a Pod is not a separate worker:
  * it and the replica without a Pod are one, counted by `missing`. */
-void worker_join(struct situation *situation);
+void worker_join(struct facts *facts);
 
 /* "2 nodes", "1 node". */
 const char *worker_count_text(struct arena *arena, int64_t count, const char *singular);

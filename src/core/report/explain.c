@@ -46,12 +46,12 @@ static void add_shape(struct shapes *shapes, const struct schedule_placement *it
 
 /* The demand placed on the new workers of the group: `requests` selects request_resources or
  * pending demand. */
-static struct shapes shapes_on_new(const struct situation *s, const struct group *group,
+static struct shapes shapes_on_new(const struct choice *choice, const struct group *group,
 				   bool requests)
 {
 	struct shapes shapes = { .count = 0 };
-	for (size_t n = 0; n < s->result->node_count; n++) {
-		const struct schedule_node_result *node = &s->result->nodes[n];
+	for (size_t n = 0; n < choice->packing->result->node_count; n++) {
+		const struct schedule_node_result *node = &choice->packing->result->nodes[n];
 		if (node->worker != SCHEDULE_NO_INDEX || node->type != group->index + 1)
 			continue;
 		for (size_t i = 0; i < node->placement_count; i++)
@@ -61,7 +61,7 @@ static struct shapes shapes_on_new(const struct situation *s, const struct group
 	return shapes;
 }
 
-static const char *shapes_text(const struct situation *s, const struct shapes *shapes,
+static const char *shapes_text(const struct choice *choice, const struct shapes *shapes,
 			       const char *adjective)
 {
 	const char *text = "";
@@ -72,13 +72,14 @@ static const char *shapes_text(const struct situation *s, const struct shapes *s
 										      ", ";
 		const char *gang = shape->phase == SCHEDULE_PHASE_GANG ? " of placement groups" :
 									 "";
-		text = arena_printf(s->arena, "%s%s%lld %s bundle%s%s %s", text, separator,
+		text = arena_printf(choice->arena, "%s%s%lld %s bundle%s%s %s", text, separator,
 				    (long long)shape->count, adjective,
 				    shape->count == 1 ? "" : "s", gang,
-				    demand_bundle_text(s->arena, shape->request));
+				    demand_bundle_text(choice->arena, shape->request));
 	}
 	if (shapes->more > 0)
-		text = arena_printf(s->arena, "%s and %lld more", text, (long long)shapes->more);
+		text = arena_printf(choice->arena, "%s and %lld more", text,
+				    (long long)shapes->more);
 	return text;
 }
 
@@ -87,36 +88,39 @@ static const char *plural(int64_t count)
 	return count == 1 ? "" : "s";
 }
 
-static const char *held_back_text(const struct situation *s, const struct group *group)
+static const char *held_back_text(const struct choice *choice, const struct group *group)
 {
-	int64_t held = group->launch_replicas - group->allowed_replicas;
+	int64_t held = choice->groups[group->index].launch_replicas -
+		       choice->groups[group->index].allowed_replicas;
 	if (held <= 0)
 		return "";
-	return arena_printf(s->arena, "; %lld of them later, as many workers are still starting",
+	return arena_printf(choice->arena,
+			    "; %lld of them later, as many workers are still starting",
 			    (long long)(held * group->hosts));
 }
 
-static const char *stuck_text(const struct situation *s)
+static const char *stuck_text(const struct choice *choice)
 {
-	if (s->stuck_bundles == 0)
+	if (choice->packing->stuck_bundles == 0)
 		return "";
 	return arena_printf(
-		s->arena,
+		choice->arena,
 		"; %lld bundle%s fit%s on living workers by the numbers, but %s pending "
 		"for %lld s",
-		(long long)s->stuck_bundles, plural(s->stuck_bundles),
-		s->stuck_bundles == 1 ? "s" : "", s->stuck_bundles == 1 ? "stays" : "stay",
-		(long long)s->stuck_seconds);
+		(long long)choice->packing->stuck_bundles, plural(choice->packing->stuck_bundles),
+		choice->packing->stuck_bundles == 1 ? "s" : "",
+		choice->packing->stuck_bundles == 1 ? "stays" : "stay",
+		(long long)choice->packing->stuck_seconds);
 }
 
 /* The first disrupted worker of the group and its reason. */
-static const char *leaving_text(const struct situation *s, const struct group *group)
+static const char *leaving_text(const struct choice *choice, const struct group *group)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
 
 		if (worker->leaving)
-			return arena_printf(s->arena, "%s: %s", worker->pod_name,
+			return arena_printf(choice->arena, "%s: %s", worker->pod_name,
 					    worker->leaving_why);
 	}
 	return "";
@@ -124,98 +128,113 @@ static const char *leaving_text(const struct situation *s, const struct group *g
 
 /* The reason when disrupted workers, bounds or repairs change replicas, in order of precedence; ""
  * when they do not. */
-static struct words words_of_bounds(const struct situation *s, const struct group *group)
+static struct words words_of_bounds(const struct choice *choice, const struct group *group)
 {
-	int64_t replicas = group->spec->replicas, patched = group->patch_replicas;
+	int64_t replicas = group->spec->replicas,
+		patched = choice->groups[group->index].patch_replicas;
 	if (patched < replicas && group->leaving > 0 && replicas <= group->spec->max_replicas)
 		return (struct words){
 			REASON_SCALE_DOWN_LEAVING,
-			arena_printf(s->arena,
+			arena_printf(choice->arena,
 				     "%lld worker%s about to go need%s no (further) "
 				     "replacement; %s",
 				     (long long)group->leaving, plural(group->leaving),
-				     group->leaving == 1 ? "s" : "", leaving_text(s, group))
+				     group->leaving == 1 ? "s" : "", leaving_text(choice, group))
 		};
 	if (patched < replicas)
 		return (struct words){
 			REASON_SCALE_DOWN_MAX_REPLICAS,
-			arena_printf(s->arena, "replicas %lld is above maxReplicas %lld",
+			arena_printf(choice->arena, "replicas %lld is above maxReplicas %lld",
 				     (long long)replicas, (long long)group->spec->max_replicas)
 		};
 	if (patched > replicas && patched <= group->spec->min_replicas)
 		return (struct words){
 			REASON_SCALE_UP_MIN_REPLICAS,
-			arena_printf(s->arena, "replicas %lld is below minReplicas %lld",
+			arena_printf(choice->arena, "replicas %lld is below minReplicas %lld",
 				     (long long)replicas, (long long)group->spec->min_replicas)
 		};
 	if (patched > replicas)
 		return (struct words){ REASON_REPLICAS_REPAIRED,
-				       arena_printf(s->arena,
+				       arena_printf(choice->arena,
 						    "replicas %lld is below the %lld that live",
 						    (long long)replicas, (long long)patched) };
-	int64_t finished = patch_finished_names(s, group);
+	int64_t finished = patch_finished_names(choice->facts, group);
 	if (finished > 0)
-		return (struct words){
-			REASON_WORKERS_TO_DELETE_CLEARED,
-			arena_printf(s->arena, "%lld deleted worker%s taken out of workersToDelete",
-				     (long long)finished, plural(finished))
-		};
+		return (struct words){ REASON_WORKERS_TO_DELETE_CLEARED,
+				       arena_printf(
+					       choice->arena,
+					       "%lld deleted worker%s taken out of workersToDelete",
+					       (long long)finished, plural(finished)) };
 	return (struct words){ "", "" };
 }
 
-static struct words words_of_replacement(const struct situation *s, const struct group *group)
+static struct words words_of_replacement(const struct choice *choice, const struct group *group)
 {
-	return (struct words){ REASON_SCALE_UP_REPLACEMENT,
-			       arena_printf(s->arena, "%lld worker%s in use %s about to go; %s",
-					    (long long)group->launches_for_leaving,
-					    plural(group->launches_for_leaving),
-					    group->launches_for_leaving == 1 ? "is" : "are",
-					    leaving_text(s, group)) };
+	return (struct words){
+		REASON_SCALE_UP_REPLACEMENT,
+		arena_printf(choice->arena, "%lld worker%s in use %s about to go; %s",
+			     (long long)choice->packing->groups[group->index].launches_for_leaving,
+			     plural(choice->packing->groups[group->index].launches_for_leaving),
+			     choice->packing->groups[group->index].launches_for_leaving == 1 ?
+				     "is" :
+				     "are",
+			     leaving_text(choice, group))
+	};
 }
 
 /* Nodes are mentioned only when none of them can hold the new Pods now. */
-static const char *outlook_text(struct situation *s, struct group *group)
+static const char *outlook_text(const struct choice *choice, const struct group *group)
 {
-	const char *text = outlook_of_launch(s, group);
+	const struct outlook_group *outlook =
+		outlook_of_launch(choice->health->outlook, group->index);
 
-	return text[0] == '\0' || group->outlook_fits ? "" : arena_printf(s->arena, "; %s", text);
+	return outlook->text[0] == '\0' || outlook->fits_now ?
+		       "" :
+		       arena_printf(choice->arena, "; %s", outlook->text);
 }
 
-static struct words words_of_launch(struct situation *s, struct group *group)
+static struct words words_of_launch(const struct choice *choice, const struct group *group)
 {
-	bool requests = !group->launches_for_demand && group->launches_for_request;
-	const char *held =
-		arena_printf(s->arena, "%s%s", held_back_text(s, group), outlook_text(s, group));
-	int64_t launch = group->to_launch;
-	if (!group->launches_for_demand && !group->launches_for_request && !group->launches_for_min)
-		return group->launches_for_leaving > 0 ? words_of_replacement(s, group) :
-							 words_of_bounds(s, group);
-	if (!group->launches_for_demand && !group->launches_for_request)
+	bool requests = !choice->packing->groups[group->index].launches_for_demand &&
+			choice->packing->groups[group->index].launches_for_request;
+	const char *held = arena_printf(choice->arena, "%s%s", held_back_text(choice, group),
+					outlook_text(choice, group));
+	int64_t launch = choice->groups[group->index].to_launch;
+	if (!choice->packing->groups[group->index].launches_for_demand &&
+	    !choice->packing->groups[group->index].launches_for_request &&
+	    !choice->packing->groups[group->index].launches_for_min)
+		return choice->packing->groups[group->index].launches_for_leaving > 0 ?
+			       words_of_replacement(choice, group) :
+			       words_of_bounds(choice, group);
+	if (!choice->packing->groups[group->index].launches_for_demand &&
+	    !choice->packing->groups[group->index].launches_for_request)
 		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
-				       arena_printf(s->arena,
+				       arena_printf(choice->arena,
 						    "minReplicas %lld lacks %lld worker%s%s",
 						    (long long)group->spec->min_replicas,
 						    (long long)launch, plural(launch), held) };
-	struct shapes shapes = shapes_on_new(s, group, requests);
-	return (struct words){ requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
-			       arena_printf(s->arena, "%s need%s %lld new worker%s%s%s",
-					    shapes_text(s, &shapes,
-							requests ? "requested" : "pending"),
-					    shapes.total == 1 ? "s" : "", (long long)launch,
-					    plural(launch), held, requests ? "" : stuck_text(s)) };
+	struct shapes shapes = shapes_on_new(choice, group, requests);
+	return (struct words){
+		requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
+		arena_printf(choice->arena, "%s need%s %lld new worker%s%s%s",
+			     shapes_text(choice, &shapes, requests ? "requested" : "pending"),
+			     shapes.total == 1 ? "s" : "", (long long)launch, plural(launch), held,
+			     requests ? "" : stuck_text(choice))
+	};
 }
 
 /* The number of drains for this reason, and the shortest idle time among them. */
-static int64_t count_drains(const struct situation *s, const struct group *group,
+static int64_t count_drains(const struct choice *choice, const struct group *group,
 			    const char *reason, int64_t *ret_shortest_ms)
 {
 	int64_t count = 0;
 
 	*ret_shortest_ms = INT64_MAX;
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
+		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
 
-		if (worker->action != TERMINATE_DRAIN || strcmp(worker->action_reason, reason) != 0)
+		if (choice->workers[worker->index].action != TERMINATE_DRAIN ||
+		    strcmp(choice->workers[worker->index].reason, reason) != 0)
 			continue;
 		count++;
 		if (worker->node->idle_duration_ms < *ret_shortest_ms)
@@ -224,15 +243,15 @@ static int64_t count_drains(const struct situation *s, const struct group *group
 	return count;
 }
 
-static struct words words_of_drain(const struct situation *s, const struct group *group)
+static struct words words_of_drain(const struct choice *choice, const struct group *group)
 {
 	int64_t shortest;
-	int64_t above = count_drains(s, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
-	int64_t idle = count_drains(s, group, REASON_IDLE, &shortest);
+	int64_t above = count_drains(choice, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
+	int64_t idle = count_drains(choice, group, REASON_IDLE, &shortest);
 	const char *text;
 
 	if (above > 0) {
-		text = arena_printf(s->arena, "%lld idle worker%s above maxReplicas %lld",
+		text = arena_printf(choice->arena, "%lld idle worker%s above maxReplicas %lld",
 				    (long long)above, plural(above),
 				    (long long)group->spec->max_replicas);
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS, text };
@@ -240,99 +259,109 @@ static struct words words_of_drain(const struct situation *s, const struct group
 	if (idle == 0)
 		return (struct words){ REASON_WORKER_RECYCLED,
 				       "hosts of a replica whose other hosts are gone" };
-	text = arena_printf(s->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
-			    (long long)idle, plural(idle), idle == 1 ? "" : "at least ",
-			    (long long)(shortest / MS_PER_SECOND),
-			    (long long)(group->idle_timeout_ms / MS_PER_SECOND));
+	text = arena_printf(
+		choice->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
+		(long long)idle, plural(idle), idle == 1 ? "" : "at least ",
+		(long long)(shortest / MS_PER_SECOND),
+		(long long)(choice->health->groups[group->index].idle_timeout_ms / MS_PER_SECOND));
 	return (struct words){ REASON_SCALE_DOWN_IDLE, text };
 }
 
 /* The reason of the deletes and stops of the group. */
-static struct words words_of_removal(const struct situation *s, const struct group *group)
+static struct words words_of_removal(const struct choice *choice, const struct group *group)
 {
 	const char *first = NULL;
 	int64_t count = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &s->workers[group->first_worker + i];
-		if (worker->action != TERMINATE_DELETE && worker->action != TERMINATE_STOP)
+		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
+		if (choice->workers[worker->index].action != TERMINATE_DELETE &&
+		    choice->workers[worker->index].action != TERMINATE_STOP)
 			continue;
 		count++;
-		if (first == NULL || strcmp(worker->action_reason, REASON_DRAINED) == 0)
-			first = worker->action_reason;
+		if (first == NULL ||
+		    strcmp(choice->workers[worker->index].reason, REASON_DRAINED) == 0)
+			first = choice->workers[worker->index].reason;
 	}
 	if (count == 0)
 		return (struct words){ NULL, "" };
 	if (strcmp(first, REASON_DRAINED) == 0)
 		return (struct words){ REASON_SCALE_DOWN_DRAINED,
-				       arena_printf(s->arena,
+				       arena_printf(choice->arena,
 						    "%lld drained worker%s with nothing in use",
 						    (long long)count, plural(count)) };
 	if (strcmp(first, REASON_ABOVE_MAX_REPLICAS) == 0)
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
-				       arena_printf(s->arena,
+				       arena_printf(choice->arena,
 						    "%lld worker%s above maxReplicas %lld",
 						    (long long)count, plural(count),
 						    (long long)group->spec->max_replicas) };
 	return (struct words){ REASON_WORKER_RECYCLED,
-			       arena_printf(s->arena,
+			       arena_printf(choice->arena,
 					    "%lld worker%s whose raylet is gone or never came",
 					    (long long)count, plural(count)) };
 }
 
-static struct words words_of_taking_back(const struct situation *s, const struct group *group)
+static struct words words_of_taking_back(const struct choice *choice, const struct group *group)
 {
-	if (group->backed_off_taken > 0)
+	if (choice->groups[group->index].backed_off_taken > 0)
 		return (struct words){
 			REASON_SCALE_DOWN_BACK_OFF,
-			arena_printf(s->arena,
+			arena_printf(choice->arena,
 				     "%lld replica%s taken back, the group brings no "
 				     "capacity: %s",
-				     (long long)group->backed_off_taken,
-				     plural(group->backed_off_taken),
-				     group->backoff != NULL ? group->backoff->message : "")
+				     (long long)choice->groups[group->index].backed_off_taken,
+				     plural(choice->groups[group->index].backed_off_taken),
+				     choice->health->groups[group->index].backoff != NULL ?
+					     choice->health->groups[group->index].backoff->message :
+					     "")
 		};
-	return (struct words){
-		REASON_SCALE_DOWN_UNNEEDED,
-		arena_printf(s->arena, "%lld launched replica%s that nothing needs any more",
-			     (long long)group->cancelled, plural(group->cancelled))
-	};
+	return (struct words){ REASON_SCALE_DOWN_UNNEEDED,
+			       arena_printf(choice->arena,
+					    "%lld launched replica%s that nothing needs any more",
+					    (long long)choice->groups[group->index].cancelled,
+					    plural(choice->groups[group->index].cancelled)) };
 }
 
-static struct words words_of(struct situation *s, struct group *group)
+static struct words words_of(const struct choice *choice, const struct group *group)
 {
 	if (group->frozen)
 		return (struct words){ "", "" };
-	if (group->to_launch > 0)
-		return words_of_launch(s, group);
-	if (group->backed_off_taken > 0 || group->cancelled > 0)
-		return words_of_taking_back(s, group);
-	struct words removal = words_of_removal(s, group);
+	if (choice->groups[group->index].to_launch > 0)
+		return words_of_launch(choice, group);
+	if (choice->groups[group->index].backed_off_taken > 0 ||
+	    choice->groups[group->index].cancelled > 0)
+		return words_of_taking_back(choice, group);
+	struct words removal = words_of_removal(choice, group);
 	if (removal.reason != NULL)
 		return removal;
-	if (group->drained > 0)
-		return words_of_drain(s, group);
-	return words_of_bounds(s, group);
+	if (choice->groups[group->index].drained > 0)
+		return words_of_drain(choice, group);
+	return words_of_bounds(choice, group);
 }
 
-void explain_groups(struct situation *s)
+void explain_groups(const struct choice *choice, struct plan *plan)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
-		struct group *group = &s->groups[g];
-		struct words words = words_of(s, group);
-		struct plan_group *item = VEC_ADD(s->arena, &s->plan->groups);
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct group *group = &choice->facts->groups[g];
+		struct words words = words_of(choice, group);
+		struct plan_group *item = VEC_ADD(choice->arena, &plan->groups);
 		item->name = group->spec->name;
 		item->replicas = group->spec->replicas;
-		item->target_replicas = group->target_replicas;
-		item->to_launch = group->to_launch;
-		item->worker_gpus = group->capacity.gpu_amount;
+		item->target_replicas = choice->groups[group->index].target_replicas;
+		item->to_launch = choice->groups[group->index].to_launch;
+		item->worker_gpus = choice->offer->groups[group->index].capacity.gpu_amount;
 		item->missing = group->missing;
 		item->reason = words.reason;
 		item->message = words.message;
-		if (!group->backed_off)
+		if (!choice->health->groups[group->index].backed_off)
 			continue;
-		struct plan_backoff *backoff = ARENA_NEW(s->arena, struct plan_backoff);
-		*backoff = (struct plan_backoff){ group->backoff->until, group->backoff->seconds,
-						  group->backoff->cause, group->backoff->message };
+		struct plan_backoff *backoff = ARENA_NEW(choice->arena, struct plan_backoff);
+		*backoff = (struct plan_backoff){
+			choice->health->groups[group->index].backoff->until,
+			choice->health->groups[group->index].backoff->seconds,
+			choice->health->groups[group->index].backoff->cause,
+			choice->health->groups[group->index].backoff->message
+		};
 		item->backoff = backoff;
 	}
 }

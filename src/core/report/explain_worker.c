@@ -10,9 +10,9 @@ struct words {
 	const char *reason, *message;
 };
 
-static const char *used_text(const struct situation *s, const struct ray_node *node)
+static const char *used_text(const struct choice *choice, const struct ray_node *node)
 {
-	struct resource *used = arena_array(s->arena, node->total.count, sizeof(*used));
+	struct resource *used = arena_array(choice->arena, node->total.count, sizeof(*used));
 	size_t count = 0;
 	for (size_t i = 0; i < node->total.count; i++) {
 		const struct resource *total = &node->total.at[i];
@@ -21,73 +21,84 @@ static const char *used_text(const struct situation *s, const struct ray_node *n
 			used[count++] = (struct resource){ total->name, total->amount - available };
 	}
 	struct resources resources = { used, count };
-	return count > 0 ? resources_text(s->arena, &resources) : "";
+	return count > 0 ? resources_text(choice->arena, &resources) : "";
 }
 
 /* The activity on a node as Ray reports it. */
-static const char *activity_text(const struct situation *s, const struct ray_node *node)
+static const char *activity_text(const struct choice *choice, const struct ray_node *node)
 {
-	const char *text = used_text(s, node);
+	const char *text = used_text(choice, node);
 	if (text[0] != '\0')
-		text = arena_printf(s->arena, "in use: %s", text);
+		text = arena_printf(choice->arena, "in use: %s", text);
 	for (size_t i = 0; i < node->activity.count && i < ACTIVITIES_MAX; i++)
-		text = arena_printf(s->arena, "%s%s%s", text, text[0] != '\0' ? "; " : "",
+		text = arena_printf(choice->arena, "%s%s%s", text, text[0] != '\0' ? "; " : "",
 				    node->activity.at[i]);
 	return text;
 }
 
 /* Why an idle worker stays; the first reason that applies: needed, below its idle timeout,
  * terminations forbidden, kept by its replica or by minReplicas. */
-static struct words words_of_idle(const struct situation *s, const struct worker *worker)
+static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
 {
 	const struct group *group =
-		worker->group != SITUATION_NO_INDEX ? &s->groups[worker->group] : NULL;
+		worker->group != FACTS_NO_INDEX ? &choice->facts->groups[worker->group] : NULL;
 	int64_t idle = worker->node->idle_duration_ms;
-	if (worker->needed_by_request)
+	if (choice->packing->workers[worker->index].needed_by_request)
 		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
-	if (worker->needed_by_demand)
+	if (choice->packing->workers[worker->index].needed_by_demand)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "pending demand has its place there" };
-	if (worker->needed_by_leaving)
+	if (choice->packing->workers[worker->index].needed_by_leaving)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for what runs on a worker that is about to go" };
-	if (group != NULL && idle <= group->idle_timeout_ms)
-		return (struct words){ REASON_BELOW_IDLE_TIMEOUT,
-				       arena_printf(s->arena, "idle for %lld s, goes after %lld s",
-						    (long long)(idle / MS_PER_SECOND),
-						    (long long)(group->idle_timeout_ms /
-								MS_PER_SECOND)) };
-	if (s->view_problem != NULL)
-		return (struct words){ REASON_WORKER_VIEW_STALE, s->view_problem };
-	if (s->head_problem != NULL)
-		return (struct words){ REASON_TERMINATION_FORBIDDEN, s->head_problem };
-	if (s->termination_forbidden)
+	if (group != NULL && idle <= choice->health->groups[group->index].idle_timeout_ms)
+		return (struct words){
+			REASON_BELOW_IDLE_TIMEOUT,
+			arena_printf(
+				choice->arena, "idle for %lld s, goes after %lld s",
+				(long long)(idle / MS_PER_SECOND),
+				(long long)(choice->health->groups[group->index].idle_timeout_ms /
+					    MS_PER_SECOND))
+		};
+	if (choice->facts->view_problem != NULL)
+		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
+	if (choice->facts->head_problem != NULL)
+		return (struct words){ REASON_TERMINATION_FORBIDDEN, choice->facts->head_problem };
+	if (choice->facts->termination_forbidden)
 		return (struct words){
 			REASON_TERMINATION_FORBIDDEN,
 			"nothing is terminated while request-resources is malformed"
 		};
 	if (worker->node->problem != NULL)
 		return (struct words){ REASON_STATE_UNKNOWN, worker->node->problem };
-	if (worker->replica != SITUATION_NO_INDEX && !worker->chosen)
+	if (worker->replica != FACTS_NO_INDEX && !choice->packing->workers[worker->index].chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
 	return (struct words){ REASON_NEEDED_BY_MIN_REPLICAS, "minReplicas keeps it" };
 }
 
-static struct words words_of_waiting(const struct worker *worker)
+static struct words words_of_waiting(const struct choice *choice, const struct worker *worker)
 {
 	const struct container_status *status = pod_ray_container_status(worker->pod);
-	switch (worker->obstacle) {
+	switch (choice->health->workers[worker->index].obstacle) {
 	case OBSTACLE_GATED:
-		return (struct words){ REASON_QUOTA_GATED, worker->obstacle_message };
+		return (struct words){ REASON_QUOTA_GATED,
+				       choice->health->workers[worker->index].obstacle_message };
 	case OBSTACLE_NO_NODE:
 	case OBSTACLE_NODE_TIMEOUT:
-		return (struct words){ REASON_WAITING_FOR_NODE, worker->obstacle_message };
+		return (struct words){ REASON_WAITING_FOR_NODE,
+				       choice->health->workers[worker->index].obstacle_message };
 	case OBSTACLE_WAITING:
 		if (worker->pod->spec.scheduling_gates.count > 0)
-			return (struct words){ REASON_QUOTA_GATED, worker->obstacle_message };
-		if (worker->obstacle_message[0] != '\0')
-			return (struct words){ REASON_WAITING_FOR_NODE, worker->obstacle_message };
+			return (struct words){
+				REASON_QUOTA_GATED,
+				choice->health->workers[worker->index].obstacle_message
+			};
+		if (choice->health->workers[worker->index].obstacle_message[0] != '\0')
+			return (struct words){
+				REASON_WAITING_FOR_NODE,
+				choice->health->workers[worker->index].obstacle_message
+			};
 		return (struct words){ REASON_SCHEDULING, "no Node yet" };
 	case OBSTACLE_FAILED:
 	case OBSTACLE_START_TIMEOUT:
@@ -111,26 +122,26 @@ static struct words words_of_gone(const struct worker *worker)
 	return (struct words){ REASON_RAYLET_GONE, "the raylet is dead for Ray" };
 }
 
-static struct words words_of_leaving(const struct situation *s, const struct worker *worker)
+static struct words words_of_leaving(const struct choice *choice, const struct worker *worker)
 {
-	const struct group *group = &s->groups[worker->group];
+	const struct group *group = &choice->facts->groups[worker->group];
 	const char *waits = "";
-	if (group->replacements_at_max)
-		waits = arena_printf(s->arena,
+	if (choice->packing->groups[group->index].replacements_at_max)
+		waits = arena_printf(choice->arena,
 				     "; a replacement waits until it is gone, the group is at "
 				     "maxReplicas %lld",
 				     (long long)group->spec->max_replicas);
-	else if (group->replacements_waiting > 0)
+	else if (choice->packing->groups[group->index].replacements_waiting > 0)
 		waits = "; a replacement waits until it is gone";
 	return (struct words){ REASON_LEAVING,
-			       arena_printf(s->arena, "%s%s", worker->leaving_why, waits) };
+			       arena_printf(choice->arena, "%s%s", worker->leaving_why, waits) };
 }
 
-static struct words words_of_group(const struct situation *s, const struct worker *worker)
+static struct words words_of_group(const struct choice *choice, const struct worker *worker)
 {
-	if (worker->group == SITUATION_NO_INDEX)
+	if (worker->group == FACTS_NO_INDEX)
 		return (struct words){ REASON_GROUP_REMOVED, "its group is not in the RayCluster" };
-	const struct group *group = &s->groups[worker->group];
+	const struct group *group = &choice->facts->groups[worker->group];
 	if (group->problem != NULL)
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, group->problem };
 	if (group->spec->suspend)
@@ -138,43 +149,44 @@ static struct words words_of_group(const struct situation *s, const struct worke
 	return (struct words){ NULL, "" };
 }
 
-static struct words words_of_running(const struct situation *s, const struct worker *worker)
+static struct words words_of_running(const struct choice *choice, const struct worker *worker)
 {
-	if (!s->ray_reachable)
-		return (struct words){ REASON_RAY_UNREACHABLE, s->ray_problem };
+	if (!choice->facts->ray_reachable)
+		return (struct words){ REASON_RAY_UNREACHABLE, choice->facts->ray_problem };
 	if (worker->node->status == RAY_NODE_UNSPECIFIED)
 		return (struct words){ REASON_STATE_UNKNOWN, "Ray gives no status" };
-	const char *activity = activity_text(s, worker->node);
+	const char *activity = activity_text(choice, worker->node);
 	return (struct words){ REASON_BUSY,
 			       activity[0] != '\0' ? activity : "Ray does not report it as idle" };
 }
 
 /* The reason for a worker. Its termination, a disruption or deletion, an unreadable Pod and its
  * group take precedence over its state. */
-static struct words words_of(const struct situation *s, const struct worker *worker)
+static struct words words_of(const struct choice *choice, const struct worker *worker)
 {
-	if (worker->action != TERMINATE_NONE)
-		return (struct words){ worker->action_reason, worker->action_message };
+	if (choice->workers[worker->index].action != TERMINATE_NONE)
+		return (struct words){ choice->workers[worker->index].reason,
+				       choice->workers[worker->index].message };
 	if (worker->leaving)
-		return words_of_leaving(s, worker);
+		return words_of_leaving(choice, worker);
 	if (worker->deleting)
 		return words_of_gone(worker);
 	if (worker->pod->unreadable)
 		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
-	struct words of_group = words_of_group(s, worker);
+	struct words of_group = words_of_group(choice, worker);
 	if (of_group.reason != NULL)
 		return of_group;
 	switch (worker->state) {
 	case WORKER_PENDING:
-		return words_of_waiting(worker);
+		return words_of_waiting(choice, worker);
 	case WORKER_STARTING:
 		return (struct words){ REASON_RAYLET_STARTING, "its raylet has not joined yet" };
 	case WORKER_RUNNING:
-		return words_of_running(s, worker);
+		return words_of_running(choice, worker);
 	case WORKER_IDLE:
-		return words_of_idle(s, worker);
+		return words_of_idle(choice, worker);
 	case WORKER_DRAINING:
-		return (struct words){ REASON_DRAINING, activity_text(s, worker->node) };
+		return (struct words){ REASON_DRAINING, activity_text(choice, worker->node) };
 	case WORKER_GONE:
 		return words_of_gone(worker);
 	case WORKER_NONE:
@@ -183,9 +195,10 @@ static struct words words_of(const struct situation *s, const struct worker *wor
 	return (struct words){ REASON_STATE_UNKNOWN, "" };
 }
 
-static void add(struct situation *s, const struct worker *worker, struct words words)
+static void add(struct arena *arena, struct plan *plan, const struct worker *worker,
+		struct words words)
 {
-	struct plan_worker *item = VEC_ADD(s->arena, &s->plan->workers);
+	struct plan_worker *item = VEC_ADD(arena, &plan->workers);
 	*item = (struct plan_worker){
 		.pod = worker->pod_name,
 		.group = worker->group_name,
@@ -196,16 +209,19 @@ static void add(struct situation *s, const struct worker *worker, struct words w
 	};
 }
 
-void explain_worker_write(struct situation *s)
+void explain_worker_write(const struct choice *choice, struct plan *plan)
 {
-	for (size_t i = 0; i < s->worker_count; i++)
-		if (s->workers[i].pod != NULL)
-			add(s, &s->workers[i], words_of(s, &s->workers[i]));
+	for (size_t i = 0; i < choice->facts->worker_count; i++)
+		if (choice->facts->workers[i].pod != NULL)
+			add(choice->arena, plan, &choice->facts->workers[i],
+			    words_of(choice, &choice->facts->workers[i]));
 }
 
-void explain_worker_write_gated(struct situation *s, const char *reason, const char *message)
+void explain_worker_write_gated(const struct facts *facts, const char *reason, const char *message,
+				struct plan *plan)
 {
-	for (size_t i = 0; i < s->worker_count; i++)
-		if (s->workers[i].pod != NULL)
-			add(s, &s->workers[i], (struct words){ reason, message });
+	for (size_t i = 0; i < facts->worker_count; i++)
+		if (facts->workers[i].pod != NULL)
+			add(facts->arena, plan, &facts->workers[i],
+			    (struct words){ reason, message });
 }

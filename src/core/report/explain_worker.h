@@ -1,14 +1,14 @@
 /* The messages of a plan for workers: the state of each, and why it stays or is terminated. Reads
- * the finished situation; must not change the decision. */
+ * the finished choice; must not change the decision. */
 #ifndef CORE_REPORT_EXPLAIN_WORKER_H
 #define CORE_REPORT_EXPLAIN_WORKER_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 /* Fills plan.workers: every worker Pod, in canonical order. */
-void explain_worker_write(struct situation *situation);
+void explain_worker_write(const struct choice *choice, struct plan *plan);
 /* The same for a cluster in which the plan changes nothing, with one reason for all. */
-void explain_worker_write_gated(struct situation *situation, const char *reason,
-				const char *message);
+void explain_worker_write_gated(const struct facts *facts, const char *reason, const char *message,
+				struct plan *plan);
 
 #endif

@@ -7,40 +7,42 @@ struct cursor {
 };
 
 struct writer {
-	struct situation *s;
+	const struct choice *choice;
+	struct plan *plan;
 	struct cursor *demands;      /* per demand */
 	struct cursor **constraints; /* per constraint and demand */
 	int64_t *made;               /* per group: new workers named so far */
 };
 
-static const char *head_name(const struct situation *s)
+static const char *head_name(const struct choice *choice)
 {
-	if (s->head_pod != NULL)
-		return s->head_pod->name;
-	if (s->head_node != NULL && s->head_node->instance_id[0] != '\0')
-		return s->head_node->instance_id;
+	if (choice->facts->head_pod != NULL)
+		return choice->facts->head_pod->name;
+	if (choice->facts->head_node != NULL && choice->facts->head_node->instance_id[0] != '\0')
+		return choice->facts->head_node->instance_id;
 	return HEAD_GROUP_NAME;
 }
 
 static const char *new_name(struct writer *w, size_t group)
 {
-	return arena_printf(w->s->arena, "new-%s-%lld", w->s->groups[group].spec->name,
+	return arena_printf(w->choice->arena, "new-%s-%lld",
+			    w->choice->facts->groups[group].spec->name,
 			    (long long)++w->made[group]);
 }
 
 static void name_worker(struct writer *w, const struct schedule_node_result *node,
 			const char **ret_worker, const char **ret_group)
 {
-	const struct situation *s = w->s;
+	const struct choice *choice = w->choice;
 	if (node->worker == SCHEDULE_NO_INDEX) {
 		size_t group = node->type - 1;
 		*ret_worker = new_name(w, group);
-		*ret_group = s->groups[group].spec->name;
-	} else if (node->worker >= s->worker_count) {
-		*ret_worker = head_name(s);
+		*ret_group = choice->facts->groups[group].spec->name;
+	} else if (node->worker >= choice->facts->worker_count) {
+		*ret_worker = head_name(choice);
 		*ret_group = HEAD_GROUP_NAME;
 	} else {
-		const struct worker *worker = &s->workers[node->worker];
+		const struct worker *worker = &choice->facts->workers[node->worker];
 		*ret_worker = worker->pod != NULL ? worker->pod_name : new_name(w, worker->group);
 		*ret_group = worker->group_name;
 	}
@@ -49,7 +51,7 @@ static void name_worker(struct writer *w, const struct schedule_node_result *nod
 static void add_placed(struct writer *w, struct plan_placement *placement,
 		       struct plan_placed placed)
 {
-	VEC_PUSH(w->s->arena, &placement->placed, placed);
+	VEC_PUSH(w->choice->arena, &placement->placed, placed);
 }
 
 static void add_requests(struct writer *w, struct plan_placement *placement,
@@ -75,13 +77,14 @@ static void add_requests(struct writer *w, struct plan_placement *placement,
 static void add_one(struct writer *w, struct plan_placement *placement,
 		    const struct schedule_placement *item)
 {
-	struct situation *s = w->s;
+	const struct choice *choice = w->choice;
 	if (item->phase == SCHEDULE_PHASE_CONSTRAINT) {
-		size_t index = s->packed_constraints[item->list].index[item->index];
-		add_requests(w, placement, &s->constraints[item->list].at.at[index],
+		size_t index = choice->offer->packed_constraints[item->list].index[item->index];
+		add_requests(w, placement, &choice->facts->constraints[item->list].at.at[index],
 			     &w->constraints[item->list][index], DEMAND_CONSTRAINT, item->count);
 	} else if (item->phase == SCHEDULE_PHASE_GANG) {
-		const struct gang *gang = &s->gangs[s->packed_gangs.index[item->index]];
+		const struct gang *gang =
+			&choice->facts->gangs[choice->offer->packed_gangs.index[item->index]];
 		add_placed(w, placement,
 			   (struct plan_placed){ .kind = DEMAND_GANG,
 						 .source = SOURCE_RAY,
@@ -89,8 +92,8 @@ static void add_one(struct writer *w, struct plan_placement *placement,
 						 .bundle = item->bundle,
 						 .count = item->count });
 	} else if (item->phase == SCHEDULE_PHASE_DEMAND) {
-		size_t index = s->packed_demands.index[item->index];
-		add_requests(w, placement, &s->demands.at.at[index], &w->demands[index],
+		size_t index = choice->packing->packed_demands.index[item->index];
+		add_requests(w, placement, &choice->facts->demands.at.at[index], &w->demands[index],
 			     DEMAND_REQUEST, item->count);
 	}
 }
@@ -104,7 +107,7 @@ static void write_phase(struct writer *w, const struct schedule_node_result *nod
 			count++;
 	if (count == 0)
 		return;
-	struct plan_placement *placement = VEC_ADD(w->s->arena, &w->s->plan->placements);
+	struct plan_placement *placement = VEC_ADD(w->choice->arena, &w->plan->placements);
 	placement->worker = worker;
 	placement->group = group;
 	placement->constraint_phase = constraints;
@@ -113,23 +116,25 @@ static void write_phase(struct writer *w, const struct schedule_node_result *nod
 			add_one(w, placement, &node->placements[i]);
 }
 
-static struct writer writer_make(struct situation *s)
+static struct writer writer_make(const struct choice *choice, struct plan *plan)
 {
-	struct writer w = { .s = s };
-	w.demands = arena_array(s->arena, s->demands.at.count, sizeof(*w.demands));
-	w.constraints = arena_array(s->arena, s->constraint_count, sizeof(*w.constraints));
-	for (size_t i = 0; i < s->constraint_count; i++)
-		w.constraints[i] = arena_array(s->arena, s->constraints[i].at.count,
+	struct writer w = { .choice = choice, .plan = plan };
+	w.demands = arena_array(choice->arena, choice->facts->demands.at.count, sizeof(*w.demands));
+	w.constraints =
+		arena_array(choice->arena, choice->facts->constraint_count, sizeof(*w.constraints));
+	for (size_t i = 0; i < choice->facts->constraint_count; i++)
+		w.constraints[i] = arena_array(choice->arena,
+					       choice->facts->constraints[i].at.count,
 					       sizeof(*w.constraints[i]));
-	w.made = arena_array(s->arena, s->group_count, sizeof(*w.made));
+	w.made = arena_array(choice->arena, choice->facts->group_count, sizeof(*w.made));
 	return w;
 }
 
-void placement_write(struct situation *s)
+void placement_write(const struct choice *choice, struct plan *plan)
 {
-	struct writer w = writer_make(s);
-	for (size_t i = 0; i < s->result->node_count; i++) {
-		const struct schedule_node_result *node = &s->result->nodes[i];
+	struct writer w = writer_make(choice, plan);
+	for (size_t i = 0; i < choice->packing->result->node_count; i++) {
+		const struct schedule_node_result *node = &choice->packing->result->nodes[i];
 		if (node->worker == SCHEDULE_NO_INDEX && node->type == 0)
 			continue;
 		const char *worker, *group;

@@ -3,8 +3,8 @@
 #ifndef CORE_REPORT_PLACEMENT_H
 #define CORE_REPORT_PLACEMENT_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
-void placement_write(struct situation *situation);
+void placement_write(const struct choice *choice, struct plan *plan);
 
 #endif

@@ -17,26 +17,26 @@ struct verdict {
 
 /* Whether it requests more of a resource than any living node has; the nodes need no further
  * check. */
-static bool is_beyond_living(const struct situation *s, const struct ray_request *request)
+static bool is_beyond_living(const struct choice *choice, const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
 		bool implicit = strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
 					strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) == 0;
 
-		if (!implicit &&
-		    entry->amount > resources_amount(&s->most_of_living, entry->name, 0))
+		if (!implicit && entry->amount > resources_amount(&choice->packing->most_of_living,
+								  entry->name, 0))
 			return true;
 	}
 	return false;
 }
 
-static bool fits_living(const struct situation *s, const struct ray_request *request)
+static bool fits_living(const struct choice *choice, const struct ray_request *request)
 {
-	if (is_beyond_living(s, request))
+	if (is_beyond_living(choice, request))
 		return false;
-	for (size_t i = 0; i < s->problem.node_count; i++) {
-		const struct schedule_node *node = &s->problem.nodes[i];
+	for (size_t i = 0; i < choice->packing->problem.node_count; i++) {
+		const struct schedule_node *node = &choice->packing->problem.nodes[i];
 
 		if (node->running && schedule_fits_empty(request, &node->total, &node->labels))
 			return true;
@@ -44,15 +44,16 @@ static bool fits_living(const struct situation *s, const struct ray_request *req
 	return false;
 }
 
-static bool fits_head(const struct situation *s, const struct ray_request *request)
+static bool fits_head(const struct choice *choice, const struct ray_request *request)
 {
-	return schedule_fits_empty(request, &s->head_capacity.resources, &s->head_capacity.labels);
+	return schedule_fits_empty(request, &choice->facts->head_capacity.resources,
+				   &choice->facts->head_capacity.labels);
 }
 
-static bool fits_any_group(const struct situation *s, const struct ray_request *request)
+static bool fits_any_group(const struct choice *choice, const struct ray_request *request)
 {
-	for (size_t g = 0; g < s->group_count; g++) {
-		const struct capacity *capacity = &s->groups[g].capacity;
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct capacity *capacity = &choice->offer->groups[g].capacity;
 		if (capacity->problem == NULL &&
 		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
 			return true;
@@ -60,17 +61,18 @@ static bool fits_any_group(const struct situation *s, const struct ray_request *
 	return false;
 }
 
-static bool could_serve(const struct situation *s, const struct ray_request *request)
+static bool could_serve(const struct choice *choice, const struct ray_request *request)
 {
-	return fits_any_group(s, request) || fits_head(s, request) || fits_living(s, request);
+	return fits_any_group(choice, request) || fits_head(choice, request) ||
+	       fits_living(choice, request);
 }
 
 /* A group whose capacity is unknown: it might serve the request. */
-static const struct group *unreadable_group(const struct situation *s)
+static const struct group *unreadable_group(const struct choice *choice)
 {
-	for (size_t g = 0; g < s->group_count; g++)
-		if (s->groups[g].capacity.problem != NULL)
-			return &s->groups[g];
+	for (size_t g = 0; g < choice->facts->group_count; g++)
+		if (choice->offer->groups[g].capacity.problem != NULL)
+			return &choice->facts->groups[g];
 	return NULL;
 }
 
@@ -125,85 +127,90 @@ static bool is_closer(const struct resources *resources, size_t lacks,
 }
 
 /* "closest is gpu-group: GPU 2 asked, 1 there". */
-static const char *explain_no_fit(const struct situation *s, const struct ray_request *request)
+static const char *explain_no_fit(const struct choice *choice, const struct ray_request *request)
 {
 	const struct group *closest = NULL;
 	const struct bundle_entry *lack = NULL;
 	size_t fewest = 0;
-	for (size_t g = 0; g < s->group_count; g++) {
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct bundle_entry *first = NULL;
-		const struct resources *resources = &s->groups[g].capacity.resources;
+		const struct resources *resources = &choice->offer->groups[g].capacity.resources;
 		size_t lacks = count_lacks(request, resources, &first);
 		if (closest != NULL &&
 		    !is_closer(resources, lacks, first, &closest->capacity.resources, fewest, lack))
 			continue;
-		closest = &s->groups[g];
+		closest = &choice->facts->groups[g];
 		fewest = lacks;
 		lack = first;
 	}
-	const char *bundle = demand_bundle_text(s->arena, request);
+	const char *bundle = demand_bundle_text(choice->arena, request);
 	if (closest == NULL)
-		return arena_printf(s->arena, "no group could serve %s: the RayCluster has none",
-				    bundle);
+		return arena_printf(choice->arena,
+				    "no group could serve %s: the RayCluster has none", bundle);
 	if (lack == NULL)
-		return arena_printf(s->arena,
+		return arena_printf(choice->arena,
 				    "no group could serve %s%s: the labels of %s do not match",
-				    bundle, selector_text(s->arena, request), closest->spec->name);
+				    bundle, selector_text(choice->arena, request),
+				    closest->spec->name);
 	return arena_printf(
-		s->arena, "no group could serve %s; the closest is %s: %s %s asked, %s there%s",
-		bundle, closest->spec->name, resource_name_text(s->arena, lack->name),
-		resource_amount_text(s->arena, lack->amount),
-		resource_amount_text(s->arena,
+		choice->arena,
+		"no group could serve %s; the closest is %s: %s %s asked, %s there%s", bundle,
+		closest->spec->name, resource_name_text(choice->arena, lack->name),
+		resource_amount_text(choice->arena, lack->amount),
+		resource_amount_text(choice->arena,
 				     resources_amount(&closest->capacity.resources, lack->name, 0)),
-		undeclared_text(s, request));
+		undeclared_text(choice->offer, request));
 }
 
-static struct verdict held_by(const struct situation *s, const struct group *group)
+static struct verdict held_by(const struct choice *choice, const struct group *group)
 {
 	const char *name = group->spec->name;
 	if (group->problem != NULL)
 		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem, name };
 	if (group->spec->suspend)
 		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
-					 arena_printf(s->arena, "group %s is suspended", name),
+					 arena_printf(choice->arena, "group %s is suspended", name),
 					 name };
-	return (struct verdict){ false, REASON_BACK_OFF,
-				 arena_printf(s->arena, "group %s is in back-off: %s", name,
-					      group->backoff != NULL ? group->backoff->message :
-								       ""),
-				 name };
+	return (struct verdict){
+		false, REASON_BACK_OFF,
+		arena_printf(choice->arena, "group %s is in back-off: %s", name,
+			     choice->health->groups[group->index].backoff != NULL ?
+				     choice->health->groups[group->index].backoff->message :
+				     ""),
+		name
+	};
 }
 
 /* The reason for a request that could be served, but is not served now. */
-static struct verdict explain_unserved(const struct situation *s,
+static struct verdict explain_unserved(const struct choice *choice,
 				       const struct schedule_leftover *leftover)
 {
 	const struct group *group = NULL;
 	if (leftover->limit_type != SCHEDULE_NO_INDEX && leftover->limit_type > 0)
-		group = &s->groups[leftover->limit_type - 1];
+		group = &choice->facts->groups[leftover->limit_type - 1];
 	switch (leftover->limit) {
 	case SCHEDULE_LIMIT_HELD:
 		if (group != NULL)
-			return held_by(s, group);
+			return held_by(choice, group);
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
-		return (struct verdict){
-			false, REASON_MAX_GPUS,
-			arena_printf(s->arena, "%s allows no more", s->gpu_ceiling), NULL
-		};
+		return (struct verdict){ false, REASON_MAX_GPUS,
+					 arena_printf(choice->arena, "%s allows no more",
+						      choice->offer->gpu_ceiling),
+					 NULL };
 	case SCHEDULE_LIMIT_MAX_NODES:
 		return (struct verdict){ false, REASON_LAUNCH_LIMIT,
-					 arena_printf(s->arena,
+					 arena_printf(choice->arena,
 						      "one decision launches at most %d workers, "
 						      "the next ones go on",
 						      SCHEDULE_NEW_NODES_MAX),
 					 NULL };
 	case SCHEDULE_LIMIT_MAX_PER_TYPE:
-		if (group != NULL && group->backed_off)
-			return held_by(s, group);
+		if (group != NULL && choice->health->groups[group->index].backed_off)
+			return held_by(choice, group);
 		if (group != NULL)
 			return (struct verdict){ false, REASON_MAX_REPLICAS,
-						 arena_printf(s->arena,
+						 arena_printf(choice->arena,
 							      "group %s is at maxReplicas %lld",
 							      group->spec->name,
 							      (long long)group->spec->max_replicas),
@@ -212,7 +219,7 @@ static struct verdict explain_unserved(const struct situation *s,
 	case SCHEDULE_LIMIT_NONE:
 		break;
 	}
-	const struct group *unreadable = unreadable_group(s);
+	const struct group *unreadable = unreadable_group(choice);
 	if (unreadable != NULL)
 		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem, NULL };
 	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
@@ -220,67 +227,70 @@ static struct verdict explain_unserved(const struct situation *s,
 				 NULL };
 }
 
-static struct verdict and_stuck(const struct situation *s, struct verdict verdict)
+static struct verdict and_stuck(const struct choice *choice, struct verdict verdict)
 {
-	verdict.message = arena_printf(s->arena,
+	verdict.message = arena_printf(choice->arena,
 				       "%s; it fits on living workers by the numbers, but stays "
 				       "pending for %lld s",
-				       verdict.message, (long long)s->stuck_seconds);
+				       verdict.message, (long long)choice->packing->stuck_seconds);
 	return verdict;
 }
 
 /* The request would fit a template whose workers lack a promised resource. It is not infeasible,
  * because a single worker may be wrong. */
-static bool judge_lack(const struct situation *s, const struct ray_request *request,
+static bool judge_lack(const struct choice *choice, const struct ray_request *request,
 		       struct verdict *ret_verdict)
 {
-	if (fits_any_group(s, request) || fits_head(s, request))
+	if (fits_any_group(choice, request) || fits_head(choice, request))
 		return false;
-	for (size_t g = 0; g < s->group_count; g++) {
-		const struct group *group = &s->groups[g];
-		const struct template_lack *lack = template_seen_lack(group, request);
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct group *group = &choice->facts->groups[g];
+		const struct template_lack *lack =
+			template_seen_lack(&choice->offer->groups[g], request);
 
 		if (lack == NULL)
 			continue;
-		*ret_verdict = (struct verdict){ false, REASON_WORKER_LACKS,
-						 template_seen_lack_text(s->arena, group, lack),
-						 group->spec->name };
+		*ret_verdict =
+			(struct verdict){ false, REASON_WORKER_LACKS,
+					  template_seen_lack_text(choice->offer, group, lack),
+					  group->spec->name };
 		return true;
 	}
 	return false;
 }
 
-static struct verdict judge(const struct situation *s, const struct demand *demand,
+static struct verdict judge(const struct choice *choice, const struct demand *demand, bool stuck,
 			    const struct schedule_leftover *leftover)
 {
 	const struct ray_request *request = demand->request;
 	if (demand->reason != NULL)
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	struct verdict verdict;
-	if (judge_lack(s, request, &verdict))
+	if (judge_lack(choice, request, &verdict))
 		return verdict;
-	if (!could_serve(s, request) && unreadable_group(s) == NULL)
-		return (struct verdict){ true, REASON_NO_GROUP_FITS, explain_no_fit(s, request),
-					 NULL };
-	verdict = explain_unserved(s, leftover);
-	return demand->stuck ? and_stuck(s, verdict) : verdict;
+	if (!could_serve(choice, request) && unreadable_group(choice) == NULL)
+		return (struct verdict){ true, REASON_NO_GROUP_FITS,
+					 explain_no_fit(choice, request), NULL };
+	verdict = explain_unserved(choice, leftover);
+	return stuck ? and_stuck(choice, verdict) : verdict;
 }
 
-static struct plan_demand *add_entry(struct situation *s, const struct verdict *verdict)
+static struct plan_demand *add_entry(struct arena *arena, struct plan *plan,
+				     const struct verdict *verdict)
 {
-	struct plan_demand *entry = verdict->infeasible ? VEC_ADD(s->arena, &s->plan->infeasible) :
-							  VEC_ADD(s->arena, &s->plan->unserved);
+	struct plan_demand *entry = verdict->infeasible ? VEC_ADD(arena, &plan->infeasible) :
+							  VEC_ADD(arena, &plan->unserved);
 	entry->reason = verdict->reason;
 	entry->message = verdict->message;
 	entry->group = verdict->group != NULL ? verdict->group : "";
 	return entry;
 }
 
-static void report_list(struct situation *s, const struct demand_list *list,
-			const struct packed_list *packed, const struct schedule_leftover *leftovers,
-			enum demand_kind kind)
+static void report_list(const struct choice *choice, struct plan *plan,
+			const struct demand_list *list, const struct packed_list *packed,
+			const struct schedule_leftover *leftovers, enum demand_kind kind)
 {
-	struct schedule_leftover *sums = arena_array(s->arena, list->at.count, sizeof(*sums));
+	struct schedule_leftover *sums = arena_array(choice->arena, list->at.count, sizeof(*sums));
 	for (size_t i = 0; i < list->at.count; i++)
 		if (list->at.at[i].reason != NULL)
 			sums[i].count = list->at.at[i].count;
@@ -294,11 +304,13 @@ static void report_list(struct situation *s, const struct demand_list *list,
 	}
 	for (size_t i = 0; i < list->at.count; i++) {
 		const struct demand *demand = &list->at.at[i];
-		cpu_budget_step(s->snapshot->cpu_budget);
+		cpu_budget_step(choice->snapshot->cpu_budget);
 		if (sums[i].count <= 0)
 			continue;
-		struct verdict verdict = judge(s, demand, &sums[i]);
-		struct plan_demand *entry = add_entry(s, &verdict);
+		struct verdict verdict = judge(
+			choice, demand, kind == DEMAND_REQUEST && choice->packing->stuck_demands[i],
+			&sums[i]);
+		struct plan_demand *entry = add_entry(choice->arena, plan, &verdict);
 		entry->kind = kind;
 		entry->source = demand->source;
 		entry->request = demand->request;
@@ -318,7 +330,7 @@ static bool asks_part_of_gpu(const struct ray_request *request)
 }
 
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
-static struct verdict explain_gang(const struct situation *s, const struct ray_gang *gang)
+static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang)
 {
 	size_t count;
 	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
@@ -329,11 +341,11 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
 			continue;
 		struct verdict lack;
-		if (tried < SHAPES_TRIED_MAX && judge_lack(s, &bundles[i], &lack))
+		if (tried < SHAPES_TRIED_MAX && judge_lack(choice, &bundles[i], &lack))
 			return lack;
-		if (tried++ < SHAPES_TRIED_MAX && !could_serve(s, &bundles[i]))
+		if (tried++ < SHAPES_TRIED_MAX && !could_serve(choice, &bundles[i]))
 			return (struct verdict){ true, REASON_NO_GROUP_FITS,
-						 explain_no_fit(s, &bundles[i]), NULL };
+						 explain_no_fit(choice, &bundles[i]), NULL };
 		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
 			together = " on one worker";
 		else if (bundles[i].placement_count > 0)
@@ -344,49 +356,54 @@ static struct verdict explain_gang(const struct situation *s, const struct ray_g
 	}
 	return (struct verdict){
 		true, REASON_GANG_TOO_LARGE,
-		arena_printf(s->arena,
+		arena_printf(choice->arena,
 			     "the placement group would not fit on an empty cluster at its maxima: "
 			     "%zu bundles%s, the first %s%s",
-			     count, together, demand_bundle_text(s->arena, &bundles[0]), order),
+			     count, together, demand_bundle_text(choice->arena, &bundles[0]),
+			     order),
 		NULL
 	};
 }
 
-static struct verdict judge_gang(const struct situation *s, const struct gang *gang,
+static struct verdict judge_gang(const struct choice *choice, const struct gang *gang, bool stuck,
 				 const struct schedule_leftover *leftover)
 {
 	if (gang->reason != NULL)
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
-	if (unreadable_group(s) == NULL &&
-	    !schedule_gang_possible(&s->problem, gang->gang, s->arena))
-		return explain_gang(s, gang->gang);
-	struct verdict verdict = explain_unserved(s, leftover);
+	if (unreadable_group(choice) == NULL &&
+	    !schedule_gang_possible(&choice->packing->problem, gang->gang, choice->arena))
+		return explain_gang(choice, gang->gang);
+	struct verdict verdict = explain_unserved(choice, leftover);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
 					    "does not fit beside what is placed already", NULL };
-	return gang->stuck ? and_stuck(s, verdict) : verdict;
+	return stuck ? and_stuck(choice, verdict) : verdict;
 }
 
 /* Sorted by content, so that equal gangs are one entry. */
-static void report_gangs(struct situation *s)
+static void report_gangs(const struct choice *choice, struct plan *plan)
 {
-	struct schedule_leftover *left = arena_array(s->arena, s->gang_count, sizeof(*left));
+	struct schedule_leftover *left =
+		arena_array(choice->arena, choice->facts->gang_count, sizeof(*left));
 	struct plan_demand *last = NULL;
-	for (size_t i = 0; i < s->packed_gangs.count; i++)
-		left[s->packed_gangs.index[i]] = s->result->gangs[i];
-	for (size_t i = 0; i < s->gang_count; i++) {
-		const struct gang *gang = &s->gangs[s->gangs_by_content[i]];
-		const struct schedule_leftover *leftover = &left[s->gangs_by_content[i]];
-		cpu_budget_step(s->snapshot->cpu_budget);
+	for (size_t i = 0; i < choice->offer->packed_gangs.count; i++)
+		left[choice->offer->packed_gangs.index[i]] = choice->packing->result->gangs[i];
+	for (size_t i = 0; i < choice->facts->gang_count; i++) {
+		const struct gang *gang = &choice->facts->gangs[choice->facts->gangs_by_content[i]];
+		const struct schedule_leftover *leftover =
+			&left[choice->facts->gangs_by_content[i]];
+		cpu_budget_step(choice->snapshot->cpu_budget);
 		if (gang->reason == NULL && leftover->count <= 0)
 			continue;
-		struct verdict verdict = judge_gang(s, gang, leftover);
+		struct verdict verdict = judge_gang(
+			choice, gang,
+			choice->packing->stuck_gangs[choice->facts->gangs_by_content[i]], leftover);
 		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
 		    strcmp(last->reason, verdict.reason) == 0) {
 			last->count++;
 			continue;
 		}
-		last = add_entry(s, &verdict);
+		last = add_entry(choice->arena, plan, &verdict);
 		last->kind = DEMAND_GANG;
 		last->source = SOURCE_RAY;
 		last->gang = gang->gang;
@@ -394,37 +411,13 @@ static void report_gangs(struct situation *s)
 	}
 }
 
-static int compare_amounts(const void *left, const void *right)
+void served_report(const struct choice *choice, struct plan *plan)
 {
-	const struct resource *a = left;
-	const struct resource *b = right;
-	int order = strcmp(a->name, b->name);
-	return order != 0 ? order : (a->amount > b->amount) - (a->amount < b->amount);
-}
-
-/* The most that any living node has of each resource. */
-static void measure_living(struct situation *s)
-{
-	VEC(struct resource) all = { .at = NULL };
-
-	for (size_t i = 0; i < s->problem.node_count; i++) {
-		const struct schedule_node *node = &s->problem.nodes[i];
-
-		for (size_t r = 0; node->running && r < node->total.count; r++)
-			VEC_PUSH(s->arena, &all, node->total.at[r]);
-	}
-	if (all.count == 0)
-		return;
-	qsort(all.at, all.count, sizeof(*all.at), compare_amounts);
-	s->most_of_living = resources_sort(all.at, all.count); /* the last of equals stays */
-}
-
-void served_report(struct situation *s)
-{
-	measure_living(s);
-	report_list(s, &s->demands, &s->packed_demands, s->result->demands, DEMAND_REQUEST);
-	report_gangs(s);
-	for (size_t i = 0; i < s->constraint_count; i++)
-		report_list(s, &s->constraints[i], &s->packed_constraints[i],
-			    s->result->constraints[i], DEMAND_CONSTRAINT);
+	report_list(choice, plan, &choice->facts->demands, &choice->packing->packed_demands,
+		    choice->packing->result->demands, DEMAND_REQUEST);
+	report_gangs(choice, plan);
+	for (size_t i = 0; i < choice->facts->constraint_count; i++)
+		report_list(choice, plan, &choice->facts->constraints[i],
+			    &choice->offer->packed_constraints[i],
+			    choice->packing->result->constraints[i], DEMAND_CONSTRAINT);
 }

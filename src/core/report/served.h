@@ -4,9 +4,9 @@
 #ifndef CORE_REPORT_SERVED_H
 #define CORE_REPORT_SERVED_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
 /* Needs result and problem. */
-void served_report(struct situation *situation);
+void served_report(const struct choice *choice, struct plan *plan);
 
 #endif

@@ -47,53 +47,56 @@ static bool params_have_resources(const struct group *group)
 	return false;
 }
 
-static const char *line(const struct situation *s, const struct group *group,
+static const char *line(const struct offer *offer, const struct group *group,
 			const struct device_held *held, const char *wanted)
 {
 	long long count = (long long)whole_count(held, wanted);
 
 	if (group->spec->resources.count == 0 && strcmp(wanted, "GPU") == 0)
-		return arena_printf(
-			s->arena, "num-gpus: \"%lld\" into the rayStartParams of the group", count);
-	wanted = resource_name_text(s->arena, wanted);
+		return arena_printf(offer->arena,
+				    "num-gpus: \"%lld\" into the rayStartParams of the group",
+				    count);
+	wanted = resource_name_text(offer->arena, wanted);
 	if (group->spec->resources.count == 0 && params_have_resources(group))
 		return arena_printf(
-			s->arena,
+			offer->arena,
 			"resources: \"'{\\\"%s\\\": %lld}'\" into the rayStartParams of the group",
 			wanted, count);
-	return arena_printf(s->arena, "%s: \"%lld\" into the resources of the group", wanted,
+	return arena_printf(offer->arena, "%s: \"%lld\" into the resources of the group", wanted,
 			    count);
 }
 
-static const char *say(const struct situation *s, const struct group *group, const char *wanted)
+static const char *say(const struct offer *offer, const struct group *group, const char *wanted)
 {
-	const struct device_model *device = &group->capacity.device;
+	const struct device_model *device = &offer->groups[group->index].capacity.device;
 
 	for (size_t i = 0; i < device->held_count; i++) {
 		const struct device_held *held = &device->held[i];
 
 		if (stands_for(held, wanted))
 			return arena_printf(
-				s->arena,
+				offer->arena,
 				"; a worker of %s holds %s, which Ray is not told to be "
 				"%s: write %s",
-				group->spec->name, resource_name_text(s->arena, held->resource),
-				resource_name_text(s->arena, wanted), line(s, group, held, wanted));
+				group->spec->name, resource_name_text(offer->arena, held->resource),
+				resource_name_text(offer->arena, wanted),
+				line(offer, group, held, wanted));
 	}
 	return "";
 }
 
-const char *undeclared_text(const struct situation *s, const struct ray_request *request)
+const char *undeclared_text(const struct offer *offer, const struct ray_request *request)
 {
 	const char *text = "";
 
-	for (size_t g = 0; g < s->group_count && *text == '\0'; g++)
+	for (size_t g = 0; g < offer->facts->group_count && *text == '\0'; g++)
 		for (size_t i = 0; i < request->bundle_count && *text == '\0'; i++) {
 			const struct bundle_entry *entry = &request->bundle[i];
 
 			if (entry->amount > 0 &&
-			    resources_amount(&s->groups[g].capacity.resources, entry->name, 0) == 0)
-				text = say(s, &s->groups[g], entry->name);
+			    resources_amount(&offer->groups[g].capacity.resources, entry->name,
+					     0) == 0)
+				text = say(offer, &offer->facts->groups[g], entry->name);
 		}
 	return text;
 }

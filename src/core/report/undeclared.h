@@ -4,11 +4,11 @@
 #ifndef CORE_REPORT_UNDECLARED_H
 #define CORE_REPORT_UNDECLARED_H
 
-#include "core/decide/situation.h"
+#include "core/decide/offer.h"
 
 /* For a request that no group could serve: "; a worker of share holds aliyun.com/gpu-mem, which Ray
  * is not told to be GPU: write num-gpus: "1" into the rayStartParams of the group", of the first
  * group that holds such a device; "" for none. */
-const char *undeclared_text(const struct situation *situation, const struct ray_request *request);
+const char *undeclared_text(const struct offer *offer, const struct ray_request *request);
 
 #endif

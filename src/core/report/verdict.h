@@ -5,10 +5,11 @@
 #ifndef CORE_REPORT_VERDICT_H
 #define CORE_REPORT_VERDICT_H
 
-#include "core/decide/situation.h"
+#include "core/decide/choice.h"
 
-void verdict_write(struct situation *situation);
+void verdict_write(const struct choice *choice, struct plan *plan);
 /* Only ScalingActive False: the plan changes nothing. */
-void verdict_write_gated(struct situation *situation, const char *reason, const char *message);
+void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
+			 struct plan *plan);
 
 #endif

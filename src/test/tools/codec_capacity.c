@@ -45,18 +45,18 @@ static void write_group(struct json_writer *writer, const struct group *group)
 	json_write_object_end(writer);
 }
 
-static void write_cluster(struct json_writer *writer, const struct situation *s)
+static void write_cluster(struct json_writer *writer, const struct facts *facts)
 {
 	json_write_object_line(writer, NULL);
-	json_write_text(writer, "upscalingMode", s->snapshot->cluster.upscaling_mode);
+	json_write_text(writer, "upscalingMode", facts->snapshot->cluster.upscaling_mode);
 	json_write_array(writer, "groups");
 	json_write_object(writer, NULL);
 	json_write_text(writer, "name", HEAD_GROUP_NAME);
-	write_capacity(writer, &s->head_capacity);
-	write_problem(writer, s->head_capacity.problem);
+	write_capacity(writer, &facts->head_capacity);
+	write_problem(writer, facts->head_capacity.problem);
 	json_write_object_end(writer);
-	for (size_t g = 0; g < s->group_count; g++)
-		write_group(writer, &s->groups[g]);
+	for (size_t g = 0; g < facts->group_count; g++)
+		write_group(writer, &facts->groups[g]);
 	json_write_array_end(writer);
 	json_write_object_end(writer);
 }
@@ -68,8 +68,7 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 					    .depth = 64,
 					    .elements = 1000000 };
 	struct snapshot snapshot = { .device_table = device_table_builtin() };
-	struct plan plan = { .cluster_name = "" };
-	struct situation situation = { .snapshot = &snapshot, .arena = arena, .plan = &plan };
+	struct facts facts = { .snapshot = &snapshot, .arena = arena };
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_writer writer;
 
@@ -78,10 +77,10 @@ static int answer(const char *line, size_t size, struct arena *arena, struct buf
 	    ray_cluster_decode(json, "", arena, &snapshot.cluster, err))
 		return -1;
 	capacity_of_head(&snapshot.cluster, &snapshot.settings, snapshot.device_table, arena,
-			 &situation.head_capacity);
-	limits_make_groups(&situation);
+			 &facts.head_capacity);
+	limits_make_groups(&facts);
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	write_cluster(&writer, &situation);
+	write_cluster(&writer, &facts);
 	return 0;
 }
 

@@ -1,0 +1,115 @@
+#include "core/decide/facts.h"
+
+#include <string.h>
+
+#include "core/decide/demand.h"
+#include "core/decide/limits.h"
+#include "core/decide/ray_session.h"
+#include "core/decide/worker.h"
+#include "core/model/identity.h"
+
+static const struct ray_node *find_head_node(const struct ray_state *state)
+{
+	const struct ray_node *found = NULL;
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+		if (!ray_node_is_head(node) || !ray_node_is_alive(node))
+			continue;
+		if (found == NULL || strcmp(node->id, found->id) < 0)
+			found = node;
+	}
+	return found;
+}
+
+/* A stale or absent reply, or one without a head, counts as no reply: it must never look like an
+ * empty cluster. */
+static void judge_ray(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	int64_t age_ms = snapshot->now - snapshot->ray_state_time;
+	if (snapshot->ray_state == NULL) {
+		facts->ray_problem = snapshot->ray_problem != NULL &&
+						     snapshot->ray_problem[0] != '\0' ?
+					     snapshot->ray_problem :
+					     "there is no reply of its GCS";
+	} else if (age_ms > snapshot->settings.state_max_age_seconds * MS_PER_SECOND) {
+		facts->ray_problem = arena_printf(facts->arena, "its last reply is %lld s old",
+						  (long long)(age_ms / MS_PER_SECOND));
+	} else {
+		facts->head_node = find_head_node(snapshot->ray_state);
+		if (facts->head_node == NULL)
+			facts->ray_problem = "its reply has no living head node";
+	}
+	facts->ray_reachable = facts->head_node != NULL;
+}
+
+/* Whether two problems concern the same field. Codec writes the path from the root of its
+ * document. */
+static bool same_field(const char *ours, const char *theirs)
+{
+	const char *end = strstr(ours, ": "), *their_end = strstr(theirs, ": ");
+	if (end == NULL || their_end == NULL)
+		return strcmp(ours, theirs) == 0;
+	size_t size = (size_t)(end - ours), their_size = (size_t)(their_end - theirs);
+	return their_size >= size && strncmp(their_end - size, ours, size) == 0;
+}
+
+static void note_problem(struct facts *facts, const char *problem)
+{
+	for (size_t i = 0; i < facts->problems.count; i++)
+		if (same_field(facts->problems.at[i], problem))
+			return;
+	VEC_PUSH(facts->arena, &facts->problems, problem);
+}
+
+static void note_problems(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	if (snapshot->has_annotation_request && snapshot->annotation_request == NULL)
+		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
+	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
+		note_problem(facts, snapshot->cluster.problems.at[i]);
+	for (size_t i = 0; snapshot->autoscaler != NULL && i < snapshot->autoscaler->problems.count;
+	     i++)
+		note_problem(facts, snapshot->autoscaler->problems.at[i]);
+}
+
+/* A head Pod that is being deleted is used only while it is the only one, and does not prove a
+ * restart. */
+static void find_head(struct facts *facts)
+{
+	facts->head_pod = identity_head_in(facts->snapshot, facts->arena, &facts->head_problem);
+	if (facts->head_pod != NULL && facts->head_pod->deleting)
+		facts->head_pod = NULL;
+}
+
+const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand,
+			       struct arena *arena)
+{
+	struct facts *facts = ARENA_NEW(arena, struct facts);
+
+	facts->snapshot = snapshot;
+	facts->arena = arena;
+	facts->ray_problem = "";
+	judge_ray(facts);
+	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
+		facts->view_problem = snapshot->view_problem;
+	find_head(facts);
+	ray_session_update(facts);
+	facts->termination_forbidden =
+		!facts->ray_reachable || facts->view_problem != NULL ||
+		facts->head_problem != NULL ||
+		(snapshot->has_annotation_request && snapshot->annotation_request == NULL);
+	facts->accelerators =
+		capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
+	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, arena,
+			 &facts->head_capacity);
+	if (facts->head_capacity.problem != NULL)
+		VEC_PUSH(arena, &facts->problems, facts->head_capacity.problem);
+	limits_make_groups(facts);
+	note_problems(facts);
+	worker_join(facts);
+	if (with_demand)
+		demand_collect(facts);
+	return facts;
+}

@@ -1,0 +1,120 @@
+/* The first value of a decision: the groups as specified, their workers joined with Ray's nodes,
+ * the head, the demand, and whether Ray can be believed. Made from the snapshot alone and const
+ * afterwards, as every value of the chain facts, health, offer, packing, choice: each is made by
+ * one function of decide.c, which takes the value before it. The values live in the arena of the
+ * pass and must not outlive decide(). Values beside workers and groups are arrays with the same
+ * indices. */
+#ifndef CORE_DECIDE_FACTS_H
+#define CORE_DECIDE_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/capacity/accelerator_type.h"
+#include "core/capacity/capacity.h"
+#include "core/capacity/gpu_cost.h"
+#include "core/model/name_set.h"
+#include "core/model/plan.h"
+#include "core/model/snapshot.h"
+
+#define FACTS_NO_INDEX SIZE_MAX
+/* Replicas without a Pod that are packed one by one; more do not change a decision. */
+#define FACTS_MISSING_MAX 100000
+
+/* A worker Pod, or a requested host of a replica that has no Pod yet (pod NULL). */
+struct worker {
+	size_t index;
+	const char *pod_name; /* "" without a Pod */
+	const char *group_name;
+	const struct pod *pod;
+	const struct ray_node *node; /* alive if there is one, else dead; NULL: unknown to Ray */
+	size_t group;                /* FACTS_NO_INDEX: its group is not in the RayCluster */
+	size_t replica; /* workers of one multi-host replica share it; FACTS_NO_INDEX: alone */
+	enum worker_state state;
+	bool deleting;      /* deletionTimestamp, or named in workersToDelete */
+	bool joined;        /* Ray has a living node for it */
+	bool never_started; /* a positive fact: its Ray container has not run */
+	bool finished;      /* phase Failed or Succeeded */
+	bool raylet_gone;   /* Ray reports its node only as dead */
+	bool leaving;       /* disrupted by Kubernetes; see leaving.h */
+	const char *leaving_why;
+};
+
+struct group {
+	size_t index;
+	const struct worker_group *spec;
+	const char *problem;      /* NULL, or why the group is left unchanged */
+	bool frozen;              /* suspended or with a problem: no launches, no terminations */
+	struct capacity capacity; /* of one worker, by the template */
+	struct gpu_cost gpu_cost; /* of one worker, by the template */
+	int64_t hosts;
+	int64_t idle_timeout_ms;           /* as configured */
+	struct name_set leaving_names;     /* workersToDelete */
+	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
+	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
+	int64_t missing;                   /* Pods requested by replicas that do not exist */
+	int64_t joined;                    /* kept and registered with Ray */
+	int64_t leaving; /* disrupted Pods, not in kept; the operator counts them */
+};
+
+/* A received request, merged with equal ones; see demand.h. */
+struct demand {
+	const struct ray_request *request;
+	int64_t count;
+	enum demand_source source;
+	const size_t *received; /* indices into the received list, ascending */
+	const int64_t *received_counts;
+	size_t received_count;
+	const char *reason; /* NULL, or why no machine can serve it (a REASON_) */
+	const char *message;
+};
+
+struct demand_list {
+	VEC(struct demand) at;
+};
+
+/* A gang as received; bad ones are not packed. */
+struct gang {
+	const struct ray_gang *gang;
+	size_t received;              /* index into the received list */
+	const char *reason, *message; /* NULL, or why no machine can serve it */
+};
+
+struct facts {
+	const struct snapshot *snapshot;
+	struct arena *arena;
+	bool ray_reachable;
+	const char *ray_problem;    /* why not */
+	const char *view_problem;   /* NULL: the watch cache of the API server is current */
+	bool termination_forbidden; /* see facts.c */
+	struct strings accelerators;
+	struct capacity head_capacity;
+	const struct ray_node *head_node; /* NULL while Ray is unreachable */
+	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: unknown */
+	const struct pod *head_pod;       /* NULL when there is none; see identity.h */
+	const char *head_problem;         /* NULL, or why it is unclear which Pod is the head */
+	struct name_set pod_names;
+	/* In canonical order: groups in order, by Pod name; those of removed groups last. */
+	struct worker *workers;
+	size_t worker_count;
+	struct group *groups;
+	size_t group_count;
+	VEC(const char *) problems; /* for the condition InvalidRequest */
+	/* Empty while a gate keeps the cluster as it is. */
+	struct demand_list demands;      /* plain requests, canonical order */
+	struct demand_list *constraints; /* one list each */
+	size_t constraint_count;
+	struct gang *gangs;       /* in the order of the reply */
+	size_t *gangs_by_content; /* indices into gangs, for output in canonical order */
+	size_t gang_count;
+	struct memory_state memory; /* ray_sessions */
+};
+
+/* `with_demand`: false for a cluster that is left as it is. Workers and groups are never NULL
+ * where their count is not 0. */
+const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand,
+			       struct arena *arena);
+
+#endif

@@ -1,0 +1,60 @@
+/* The second value of a decision: what facts and memory say about the condition of workers and
+ * groups. Each member is set by the module that its comment names, and const after health_make() of
+ * decide.c. */
+#ifndef CORE_DECIDE_HEALTH_H
+#define CORE_DECIDE_HEALTH_H
+
+#include "core/decide/facts.h"
+
+/* Why a Pod has not registered with Ray; in order of precedence. */
+enum obstacle {
+	OBSTACLE_NONE = 0, /* it is starting normally */
+	OBSTACLE_WAITING, /* Unschedulable, gated or not yet scheduled, and still within its time */
+	OBSTACLE_GATED,
+	OBSTACLE_NO_NODE,
+	OBSTACLE_NODE_TIMEOUT,
+	OBSTACLE_FAILED,
+	OBSTACLE_START_TIMEOUT,
+};
+
+struct worker_health {
+	bool unsure;            /* unjoined: missing in Ray's replies for a short time */
+	bool unregistered;      /* unjoined: runs, but missing in Ray's replies for long enough */
+	bool settling;          /* settling: start grace, its work may look pending */
+	enum obstacle obstacle; /* progress */
+	const char *obstacle_message; /* progress: of the Pod's condition or event */
+	bool raylet_expired;          /* gone: the time of raylet_gone has run out */
+	bool stuck; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
+};
+
+struct group_health {
+	/* fight: number of reverted raises so far, in a pass with a revert; 0: none */
+	int64_t reverts;
+	const char *reverts_by;  /* NULL: unknown */
+	bool lowers_held;        /* replicas above maxReplicas is left as another writer sets it */
+	int64_t idle_timeout_ms; /* in force: longer than configured in an ownership conflict */
+	/* backoff */
+	bool backed_off;
+	bool takes_back;                      /* and Pods that cannot start are cancelled */
+	bool raises_held;                     /* because another writer reverts replicas */
+	const struct memory_backoff *backoff; /* in `memory`; NULL when there is none */
+};
+
+struct health {
+	const struct facts *facts;
+	const struct snapshot *snapshot; /* of facts, as in all values */
+	struct arena *arena;
+	struct worker_health *workers;
+	struct group_health *groups;
+	struct outlook *outlook; /* computed on first use: see outlook.h */
+	/* unjoined, settling, raylet_gone, replica_fights, replica_raises, backoffs */
+	struct memory_state memory;
+};
+
+/* The time of its raylet's death or of its start has run out. */
+static inline bool worker_is_expired(const struct worker_health *worker)
+{
+	return worker->raylet_expired || worker->obstacle == OBSTACLE_START_TIMEOUT;
+}
+
+#endif
