@@ -115,7 +115,7 @@ static int32_t pod_port(const struct pod *pod)
 
 		for (size_t p = 0; p < container->port_count; p++) {
 			if (strcmp(container->ports[p].name, PORT_NAME) == 0)
-				return container->ports[p].port;
+				return (int32_t)container->ports[p].port;
 		}
 	}
 	return PORT_DEFAULT;

@@ -31,6 +31,6 @@ int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, 
 			       "to 65535",
 			       head->namespace_, head->name, port->name, (int)port->port);
 	ret_address->host = head->pod_ip;
-	ret_address->port = port ? port->port : GCS_DEFAULT_PORT;
+	ret_address->port = port ? (int)port->port : GCS_DEFAULT_PORT;
 	return 0;
 }

@@ -2,48 +2,25 @@
 
 #include "codec/objects/autoscaler_status_json.h"
 #include "codec/objects/object_json.h"
+#include "codec/objects/template_json.h"
 #include "codec/text/quantity.h"
+#include "core/decide/template_seen.h"
 
-/* A time-out in whole seconds; a negative one counts as missing. */
-static int idle_timeout_decode(const struct json_at *at, bool *ret_has, int64_t *ret_seconds)
+static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, "idleTimeoutSeconds");
+	struct autoscaler_group *group = object;
 
-	if (json_integer(at, "idleTimeoutSeconds", ret_has, ret_seconds))
+	if (field_decode(at, field, object))
 		return -1;
-	if (*ret_has && *ret_seconds < 0) {
-		json_problem(&member, "must not be negative, is %lld", (long long)*ret_seconds);
-		*ret_has = false;
-		*ret_seconds = 0;
-	}
+	if (*group->name == '\0')
+		json_problem(at, "name is required: the groupName of the RayCluster");
 	return 0;
 }
 
-static int groups_decode(const struct json_at *spec, struct autoscaler_object *ret)
+static int max_gpus_decode(const struct json_at *spec, const struct field *field, void *object)
 {
-	VEC(struct autoscaler_group) groups = { .at = NULL };
-	struct json_at array;
-
-	if (json_array(spec, "groups", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct autoscaler_group *group = VEC_ADD(spec->reader->arena, &groups);
-
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "name", &group->name) ||
-		    idle_timeout_decode(&e, &group->has_idle_timeout_seconds,
-					&group->idle_timeout_seconds))
-			return -1;
-		if (*group->name == '\0')
-			json_problem(&e, "name is required: the groupName of the RayCluster");
-	}
-	ret->groups = groups.at;
-	ret->group_count = groups.count;
-	return 0;
-}
-
-static int max_gpus_decode(const struct json_at *spec, struct autoscaler_object *ret)
-{
-	struct json_at member = json_member(spec, "maxGPUs");
+	struct autoscaler_object *ret = object;
+	struct json_at member = json_member(spec, field->name);
 	enum json_type type = json_type(&member);
 	struct quantity quantity;
 
@@ -59,27 +36,94 @@ static int max_gpus_decode(const struct json_at *spec, struct autoscaler_object 
 	return 0;
 }
 
+static void write_max_gpus(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct autoscaler_object *autoscaler = object;
+
+	if (autoscaler->bad_max_gpus)
+		json_write_text(writer, field->name, autoscaler->bad_max_gpus);
+	else if (autoscaler->has_max_gpus)
+		json_write_amount(writer, field->name, autoscaler->max_gpus);
+}
+
+/* The part of the status that decisions use. */
+static void write_templates(struct json_writer *writer, const struct field *field,
+			    const void *object)
+{
+	const struct autoscaler_object *autoscaler = object;
+
+	if (autoscaler->template_count == 0)
+		return;
+	json_write_object(writer, field->name);
+	json_write_array(writer, "groups");
+	for (size_t i = 0; i < autoscaler->template_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "name", autoscaler->templates[i].group);
+		json_write_object(writer, "seen");
+		template_json_write(writer, &autoscaler->templates[i]);
+		json_write_object_end(writer);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct autoscaler_object, name, "name"),
+	FIELD_NAME(struct autoscaler_object, namespace_, "namespace"),
+	FIELD_CHECK(FIELD_KIND_TEXT, "uid"),
+	FIELD_TEXT(struct autoscaler_object, resource_version, "resourceVersion"),
+	FIELD_INTEGER(struct autoscaler_object, generation, "generation"),
+	FIELD_CHECK(FIELD_KIND_LABELS, "labels"),
+	FIELD_CHECK(FIELD_KIND_NOTES, "annotations"),
+	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
+	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
+	FIELD_END,
+};
+
+static const struct field group_fields[] = {
+	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode),
+	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = offsetof(struct autoscaler_group, has_idle_timeout_seconds),
+		      .read = field_decode_not_negative),
+	FIELD_END,
+};
+
+static const struct field spec_fields[] = {
+	FIELD_BOOLEAN(struct autoscaler_object, paused, "paused"),
+	FIELD_INTEGER(struct autoscaler_object, idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = offsetof(struct autoscaler_object, has_idle_timeout_seconds),
+		      .read = field_decode_not_negative),
+	FIELD_TEXT(struct autoscaler_object, upscaling_mode, "upscalingMode"),
+	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus),
+	FIELD_LIST(struct autoscaler_object, groups, group_count, group_fields, "groups",
+		   .flags = FIELD_LINE),
+	FIELD_END,
+};
+
+static const struct field autoscaler_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("status", .write = write_templates),
+	FIELD_END,
+};
+
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct autoscaler_object *ret_autoscaler, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), spec;
-	struct object_metadata metadata;
 	struct autoscaler_object object = { .paused = false };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, false, &metadata) ||
-	    json_object(&root, "spec", &spec) || json_boolean(&spec, "paused", &object.paused) ||
-	    json_text(&spec, "upscalingMode", &object.upscaling_mode) ||
-	    idle_timeout_decode(&spec, &object.has_idle_timeout_seconds,
-				&object.idle_timeout_seconds) ||
-	    max_gpus_decode(&spec, &object) || groups_decode(&spec, &object))
+	if (field_decode_object(json, path, autoscaler_fields, arena, &object, &object.problems,
+				err))
 		return -1;
-	object.namespace_ = metadata.namespace_;
-	object.name = metadata.name;
-	object.resource_version = metadata.resource_version;
-	object.generation = metadata.generation;
-	object.problems = object_problems(&reader);
 	autoscaler_status_decode(json, arena, &object);
 	*ret_autoscaler = object;
 	return 0;
+}
+
+void autoscaler_write(struct json_writer *writer, const char *name,
+		      const struct autoscaler_object *autoscaler)
+{
+	field_write_object(writer, name, autoscaler_fields, autoscaler);
 }

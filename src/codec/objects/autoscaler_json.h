@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json_write.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -13,5 +14,8 @@ struct cJSON;
 /* As ray_cluster_decode, but the name may be missing. */
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct autoscaler_object *ret_autoscaler, struct err *err);
+/* For the snapshot file only. */
+void autoscaler_write(struct json_writer *writer, const char *name,
+		      const struct autoscaler_object *autoscaler);
 
 #endif

@@ -5,45 +5,57 @@
 #include "codec/objects/object_json.h"
 #include "codec/objects/template_json.h"
 #include "codec/text/json.h"
-#include "codec/text/rfc3339.h"
 
-static int scale_decode(const struct json_at *group, struct autoscaler_scale *scale, bool *ret_has)
+/* A group of the status, with its lastScale. */
+struct scaled_group {
+	struct autoscaler_scale scale;
+	bool has_scale;
+};
+
+static const struct field scale_fields[] = {
+	FIELD_TIME(struct scaled_group, scale.time, "time"),
+	FIELD_INTEGER(struct scaled_group, scale.from, "from"),
+	FIELD_INTEGER(struct scaled_group, scale.to, "to"),
+	FIELD_TEXT(struct scaled_group, scale.reason, "reason"),
+	FIELD_TEXT(struct scaled_group, scale.message, "message"),
+	FIELD_END,
+};
+
+static const struct field group_fields[] = {
+	FIELD_TEXT(struct scaled_group, scale.group, "name"),
+	FIELD_OBJECT(scale_fields, "lastScale", .has = offsetof(struct scaled_group, has_scale)),
+	FIELD_END,
+};
+
+static int scales_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at last;
-
-	if (json_expect(group, JSON_OBJECT) || json_text(group, "name", &scale->group) ||
-	    json_object(group, "lastScale", &last))
-		return -1;
-	*ret_has = last.json != NULL;
-	if (rfc3339_decode(&last, "time", &scale->time) ||
-	    json_integer(&last, "from", NULL, &scale->from) ||
-	    json_integer(&last, "to", NULL, &scale->to) ||
-	    json_text(&last, "reason", &scale->reason) ||
-	    json_text(&last, "message", &scale->message))
-		return -1;
-	return 0;
-}
-
-static int scales_decode(const struct json_at *status, struct autoscaler_object *object)
-{
+	struct autoscaler_object *ret = object;
 	VEC(struct autoscaler_scale) scales = { .at = NULL };
 	struct json_at array;
 
-	if (json_array(status, "groups", &array))
+	if (json_array(at, field->name, &array))
 		return -1;
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct autoscaler_scale scale = { .group = "" };
-		bool has;
+		struct scaled_group group = { .has_scale = false };
 
-		if (scale_decode(&e, &scale, &has))
+		if (json_expect(&e, JSON_OBJECT) || field_decode_all(&e, group_fields, &group))
 			return -1;
-		if (has)
-			VEC_PUSH(status->reader->arena, &scales, scale);
+		if (group.has_scale)
+			VEC_PUSH(at->reader->arena, &scales, group.scale);
 	}
-	object->scales = scales.at;
-	object->scale_count = scales.count;
+	ret->scales = scales.at;
+	ret->scale_count = scales.count;
 	return 0;
 }
+
+static const struct field status_fields[] = {
+	FIELD_LIST(struct autoscaler_object, conditions, condition_count, condition_fields,
+		   "conditions"),
+	FIELD_TIME(struct autoscaler_object, last_scale_time, "lastScaleTime"),
+	FIELD_INTEGER(struct autoscaler_object, undecided_seconds, "undecidedIntervalSeconds"),
+	FIELD_HOOK("groups", .read = scales_decode),
+	FIELD_END,
+};
 
 /* A template that does not parse is left out: it is recorded again. */
 static int templates_decode(const struct json_at *status, struct autoscaler_object *object)
@@ -124,11 +136,7 @@ void autoscaler_status_decode(const struct cJSON *json, struct arena *arena,
 		return;
 	text = json_print(&status);
 	if (strlen(text) > AUTOSCALER_STATUS_MAX ||
-	    object_conditions_decode(&status, "conditions", &read.conditions,
-				     &read.condition_count) ||
-	    rfc3339_decode(&status, "lastScaleTime", &read.last_scale_time) ||
-	    json_integer(&status, "undecidedIntervalSeconds", NULL, &read.undecided_seconds) ||
-	    scales_decode(&status, &read) || templates_decode(&status, &read) ||
+	    field_decode_all(&status, status_fields, &read) || templates_decode(&status, &read) ||
 	    messages_decode(&status, &read))
 		return;
 	*object = read;

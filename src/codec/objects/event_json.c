@@ -13,6 +13,35 @@ static int first_text(const struct json_at *at, const char *name, const char *ot
 	return **ret_value == '\0' ? json_shown(at, other, ret_value) : 0;
 }
 
+static int message_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct event *ret = object;
+
+	return first_text(root, field->name, "note", &ret->message);
+}
+
+static int source_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct event *ret = object;
+	struct json_at source;
+
+	if (json_object(root, "source", &source) || json_text(&source, "component", &ret->source))
+		return -1;
+	if (*ret->source != '\0')
+		return 0;
+	return first_text(root, field->name, "reportingComponent", &ret->source);
+}
+
+static int involved_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct json_at involved;
+
+	if (json_object(root, field->name, &involved) ||
+	    (!involved.json && json_object(root, "regarding", &involved)))
+		return -1;
+	return field_decode_all(&involved, field->members, object);
+}
+
 static int first_time(const struct json_at *at, const char *const names[3], time_ms *ret_time)
 {
 	*ret_time = TIME_NONE;
@@ -23,8 +52,9 @@ static int first_time(const struct json_at *at, const char *const names[3], time
 	return 0;
 }
 
-static int times_decode(const struct json_at *root, struct event *ret)
+static int times_decode(const struct json_at *root, const struct field *field, void *object)
 {
+	struct event *ret = object;
 	static const char *const first_names[] = { "firstTimestamp", "deprecatedFirstTimestamp",
 						   "eventTime" };
 	static const char *const last_names[] = { "lastTimestamp", "deprecatedLastTimestamp",
@@ -36,7 +66,7 @@ static int times_decode(const struct json_at *root, struct event *ret)
 	ret->count = 1;
 	if (first_time(root, first_names, &ret->first_time) ||
 	    first_time(root, last_names, &ret->last_time) || json_object(root, "series", &series) ||
-	    json_integer(root, "count", &has_count, &ret->count) ||
+	    json_integer(root, field->name, &has_count, &ret->count) ||
 	    (!has_count && json_integer(root, "deprecatedCount", NULL, &ret->count)) ||
 	    json_integer(&series, "count", NULL, &ret->count) ||
 	    rfc3339_decode(&series, "lastObservedTime", &observed))
@@ -46,37 +76,52 @@ static int times_decode(const struct json_at *root, struct event *ret)
 	return 0;
 }
 
-static int source_decode(const struct json_at *root, struct event *ret)
-{
-	struct json_at source;
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct event, name, "name"),
+	FIELD_NAME(struct event, namespace_, "namespace"),
+	FIELD_CHECK(FIELD_KIND_TEXT, "uid"),
+	FIELD_CHECK(FIELD_KIND_TEXT, "resourceVersion"),
+	FIELD_CHECK(FIELD_KIND_INTEGER, "generation"),
+	FIELD_CHECK(FIELD_KIND_LABELS, "labels"),
+	FIELD_CHECK(FIELD_KIND_NOTES, "annotations"),
+	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
+	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
+	FIELD_END,
+};
 
-	if (json_object(root, "source", &source) || json_text(&source, "component", &ret->source))
-		return -1;
-	if (*ret->source != '\0')
-		return 0;
-	return first_text(root, "reportingController", "reportingComponent", &ret->source);
-}
+static const struct field involved_fields[] = {
+	FIELD_TEXT(struct event, involved_kind, "kind"),
+	FIELD_TEXT(struct event, involved_name, "name"),
+	FIELD_TEXT(struct event, involved_uid, "uid"),
+	FIELD_END,
+};
+
+static const struct field event_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(involved_fields, "involvedObject", .flags = FIELD_ALWAYS | FIELD_LINE,
+		     .read = involved_decode),
+	FIELD_TEXT(struct event, reason, "reason"),
+	FIELD_TEXT(struct event, type, "type"),
+	FIELD_SHOWN(struct event, message, "message", .read = message_decode),
+	FIELD_TEXT(struct event, source, "reportingController", .read = source_decode),
+	FIELD_TIME(struct event, first_time, "firstTimestamp", .flags = FIELD_ALWAYS),
+	FIELD_TIME(struct event, last_time, "lastTimestamp", .flags = FIELD_ALWAYS),
+	FIELD_INTEGER(struct event, count, "count", .flags = FIELD_ALWAYS, .read = times_decode),
+	FIELD_END,
+};
 
 int event_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct event *ret_event, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), involved;
-	struct object_metadata metadata;
 	struct event event = { .count = 1 };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, false, &metadata) ||
-	    json_object(&root, "involvedObject", &involved) ||
-	    (!involved.json && json_object(&root, "regarding", &involved)) ||
-	    json_text(&involved, "kind", &event.involved_kind) ||
-	    json_text(&involved, "name", &event.involved_name) ||
-	    json_text(&involved, "uid", &event.involved_uid) ||
-	    json_text(&root, "reason", &event.reason) || json_text(&root, "type", &event.type) ||
-	    first_text(&root, "message", "note", &event.message) || source_decode(&root, &event) ||
-	    times_decode(&root, &event))
+	if (field_decode_object(json, path, event_fields, arena, &event, NULL, err))
 		return -1;
-	event.namespace_ = metadata.namespace_;
-	event.name = metadata.name;
 	*ret_event = event;
 	return 0;
+}
+
+void event_write(struct json_writer *writer, const char *name, const struct event *event)
+{
+	field_write_object(writer, name, event_fields, event);
 }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
@@ -16,137 +17,6 @@
 #define SHOWN_BYTES_MAX 200
 /* Not a quantity, so that no rule takes it for an amount. */
 #define UNKNOWN_QUANTITY "?"
-
-enum kind {
-	TEXT,
-	BOOLEAN,
-	INTEGER,
-	TEXTS,      /* a list of strings */
-	TEXT_MAP,   /* an object of strings */
-	PARAMETERS, /* rayStartParams */
-	QUANTITY_MAP,
-	OBJECT,  /* of `members` */
-	OBJECTS, /* a list of them */
-};
-
-struct field {
-	const char *name;
-	enum kind kind;
-	const struct field *members; /* ends with a name NULL */
-};
-
-/* ---- the fields ---- */
-
-#define END                                                                                        \
-	{                                                                                          \
-		NULL, TEXT, NULL                                                                   \
-	}
-
-static const struct field port[] = { { "name", TEXT, NULL },
-				     { "containerPort", INTEGER, NULL },
-				     END };
-static const struct field variable[] = { { "name", TEXT, NULL }, { "value", TEXT, NULL }, END };
-static const struct field resources[] = { { "limits", QUANTITY_MAP, NULL },
-					  { "requests", QUANTITY_MAP, NULL },
-					  END };
-static const struct field container[] = {
-	{ "name", TEXT, NULL },
-	{ "image", TEXT, NULL },
-	{ "command", TEXTS, NULL },
-	{ "args", TEXTS, NULL },
-	{ "resources", OBJECT, resources },
-	{ "ports", OBJECTS, port },
-	{ "env", OBJECTS, variable },
-	END,
-};
-static const struct field toleration[] = {
-	{ "key", TEXT, NULL },
-	{ "operator", TEXT, NULL },
-	{ "value", TEXT, NULL },
-	{ "effect", TEXT, NULL },
-	END,
-};
-static const struct field expression[] = {
-	{ "key", TEXT, NULL }, { "operator", TEXT, NULL }, { "values", TEXTS, NULL }, END
-};
-static const struct field term[] = { { "matchExpressions", OBJECTS, expression },
-				     { "matchFields", OBJECTS, expression },
-				     END };
-static const struct field required[] = { { "nodeSelectorTerms", OBJECTS, term }, END };
-static const struct field node_affinity[] = {
-	{ "requiredDuringSchedulingIgnoredDuringExecution", OBJECT, required },
-	END,
-};
-static const struct field affinity[] = { { "nodeAffinity", OBJECT, node_affinity }, END };
-static const struct field named[] = { { "name", TEXT, NULL }, END };
-static const struct field pod_spec[] = {
-	{ "containers", OBJECTS, container },
-	{ "nodeSelector", TEXT_MAP, NULL },
-	{ "affinity", OBJECT, affinity },
-	{ "tolerations", OBJECTS, toleration },
-	{ "schedulingGates", OBJECTS, named },
-	{ "nodeName", TEXT, NULL },
-	{ "restartPolicy", TEXT, NULL },
-	{ "schedulerName", TEXT, NULL },
-	END,
-};
-static const struct field labelled[] = { { "labels", TEXT_MAP, NULL },
-					 { "annotations", TEXT_MAP, NULL },
-					 END };
-static const struct field template[] = { { "metadata", OBJECT, labelled },
-					 { "spec", OBJECT, pod_spec },
-					 END };
-static const struct field strategy[] = { { "workersToDelete", TEXTS, NULL }, END };
-
-#define GROUP_FIELDS                                                                               \
-	{ "rayStartParams", PARAMETERS, NULL }, { "resources", TEXT_MAP, NULL },                   \
-		{ "labels", TEXT_MAP, NULL },                                                      \
-	{                                                                                          \
-		"template", OBJECT, template                                                       \
-	}
-
-static const struct field head[] = { GROUP_FIELDS, END };
-static const struct field group[] = {
-	{ "groupName", TEXT, NULL },
-	{ "replicas", INTEGER, NULL },
-	{ "minReplicas", INTEGER, NULL },
-	{ "maxReplicas", INTEGER, NULL },
-	{ "numOfHosts", INTEGER, NULL },
-	{ "idleTimeoutSeconds", INTEGER, NULL },
-	{ "priority", INTEGER, NULL },
-	{ "suspend", BOOLEAN, NULL },
-	GROUP_FIELDS,
-	{ "scaleStrategy", OBJECT, strategy },
-	END,
-};
-static const struct field options[] = { { "upscalingMode", TEXT, NULL },
-					{ "version", TEXT, NULL },
-					{ "idleTimeoutSeconds", INTEGER, NULL },
-					END };
-static const struct field auth[] = { { "mode", TEXT, NULL },
-				     { "secretName", TEXT, NULL },
-				     { "enableK8sTokenAuth", BOOLEAN, NULL },
-				     END };
-static const struct field spec[] = {
-	{ "enableInTreeAutoscaling", BOOLEAN, NULL },
-	{ "suspend", BOOLEAN, NULL },
-	{ "managedBy", TEXT, NULL },
-	{ "rayVersion", TEXT, NULL },
-	{ "autoscalerOptions", OBJECT, options },
-	{ "authOptions", OBJECT, auth },
-	{ "tlsOptions", OBJECT, (const struct field[]){ END } },
-	{ "headGroupSpec", OBJECT, head },
-	{ "workerGroupSpecs", OBJECTS, group },
-	END,
-};
-static const struct field metadata[] = { { "name", TEXT, NULL },
-					 { "namespace", TEXT, NULL },
-					 { "labels", TEXT_MAP, NULL },
-					 { "annotations", TEXT_MAP, NULL },
-					 END };
-static const struct field root[] = { { "metadata", OBJECT, metadata },
-				     { "spec", OBJECT, spec },
-				     END };
 
 /* ---- one value ---- */
 
@@ -214,21 +84,25 @@ static const char *line_of(const struct json_at *at, const char *value)
 	return arena_printf(arena, "\"%s\": %s", at->name, value);
 }
 
-static const char *noun(enum kind kind)
+static const char *noun(enum field_kind kind)
 {
-	static const char *const nouns[] = {
-		[TEXT] = "a string",
-		[BOOLEAN] = "true or false",
-		[INTEGER] = "an integer",
-		[TEXTS] = "a list of strings",
-		[TEXT_MAP] = "an object",
-		[PARAMETERS] = "an object",
-		[QUANTITY_MAP] = "an object",
-		[OBJECT] = "an object",
-		[OBJECTS] = "a list of objects",
-	};
-
-	return nouns[kind];
+	switch (kind) {
+	case FIELD_KIND_BOOLEAN:
+		return "true or false";
+	case FIELD_KIND_INTEGER:
+		return "an integer";
+	case FIELD_KIND_TEXTS:
+		return "a list of strings";
+	case FIELD_KIND_LIST:
+		return "a list of objects";
+	case FIELD_KIND_LABELS:
+	case FIELD_KIND_NOTES:
+	case FIELD_KIND_QUANTITIES:
+	case FIELD_KIND_OBJECT:
+		return "an object";
+	default:
+		return "a string";
+	}
 }
 
 static void say(struct check *check, const struct json_at *at, enum lint_rule_id rule,
@@ -239,7 +113,7 @@ static void say(struct check *check, const struct json_at *at, enum lint_rule_id
 	const char *is = json_type_name(json_type(at));
 	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : 0;
 
-	if (wanted == noun(INTEGER) && json_type(at) == JSON_NUMBER)
+	if (strcmp(wanted, noun(FIELD_KIND_INTEGER)) == 0 && json_type(at) == JSON_NUMBER)
 		is = number == trunc(number) ? "too large" : "a fraction";
 	lint_add(arena, check->findings, rule, json_path(at),
 		 arena_printf(arena, "%.100s must be %s, is %s; the API server refuses the object",
@@ -248,15 +122,15 @@ static void say(struct check *check, const struct json_at *at, enum lint_rule_id
 }
 
 /* The text of a quoted integer or boolean, to be written without quotes; NULL for other values. */
-static const char *unquoted(const struct json_at *at, enum kind kind)
+static const char *unquoted(const struct json_at *at, enum field_kind kind)
 {
 	struct yaml_scalar scalar;
 
 	if (json_type(at) != JSON_STRING || strlen(json_text_value(at)) > SHOWN_BYTES_MAX)
 		return NULL;
 	scalar = yaml_scalar_resolve(json_text_value(at));
-	if (kind == INTEGER ? scalar.kind == YAML_SCALAR_INTEGER :
-			      scalar.kind == YAML_SCALAR_BOOLEAN)
+	if (kind == FIELD_KIND_INTEGER ? scalar.kind == YAML_SCALAR_INTEGER :
+					 scalar.kind == YAML_SCALAR_BOOLEAN)
 		return json_text_value(at);
 	return NULL;
 }
@@ -268,7 +142,7 @@ static void check_text(struct check *check, const struct json_at *at, enum lint_
 	if (json_type(at) == JSON_STRING)
 		return;
 	text = plain_text(at);
-	say(check, at, rule, noun(TEXT),
+	say(check, at, rule, noun(FIELD_KIND_TEXT),
 	    text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
 	become(at, cJSON_String, text ? text : "");
 }
@@ -280,15 +154,11 @@ static bool is_integer(const struct json_at *at)
 	return isfinite(number) && number == trunc(number) && fabs(number) <= INTEGER_MAX;
 }
 
-static void check_plain(struct check *check, const struct json_at *at, enum kind kind)
+static void check_plain(struct check *check, const struct json_at *at, enum field_kind kind)
 {
 	const char *text;
 
-	if (kind == TEXT) {
-		check_text(check, at, LINT_RULE_WRONG_TYPE);
-		return;
-	}
-	if (kind == BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
+	if (kind == FIELD_KIND_BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
 		return;
 	text = unquoted(at, kind);
 	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), text ? line_of(at, text) : "");
@@ -308,31 +178,34 @@ static void check_quantity(struct check *check, const struct json_at *at)
 static void check_members(struct check *check, const struct json_at *object,
 			  const struct field *fields);
 
-static void check_entry(struct check *check, const struct json_at *at, enum kind kind)
+/* A value of a map, or an element of a list of strings. */
+static void check_entry(struct check *check, const struct json_at *at, const struct field *field)
 {
-	if (kind == QUANTITY_MAP)
+	if (field->kind == FIELD_KIND_QUANTITIES && !(field->flags & FIELD_STRINGS))
 		check_quantity(check, at);
-	else if (json_type(at) != JSON_NULL || kind == TEXTS)
+	else if (json_type(at) != JSON_NULL || field->kind == FIELD_KIND_TEXTS)
 		/* kubectl and YAML write an empty value of a map as null. */
 		check_text(check, at,
-			   kind == PARAMETERS ? LINT_RULE_RAY_START_PARAM_NOT_STRING :
-						LINT_RULE_WRONG_TYPE);
+			   field->flags & FIELD_START_PARAMS ?
+				   LINT_RULE_RAY_START_PARAM_NOT_STRING :
+				   LINT_RULE_WRONG_TYPE);
 }
 
 static void check_element(struct check *check, const struct json_at *at,
 			  const struct field *members)
 {
 	if (json_type(at) != JSON_OBJECT) {
-		say(check, at, LINT_RULE_WRONG_TYPE, noun(OBJECT), "");
+		say(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT), "");
 		become(at, cJSON_Object, NULL);
 	}
 	check_members(check, at, members);
 }
 
 /* False: the value is not a container, and the finding was added. */
-static bool is_container(struct check *check, const struct json_at *at, enum kind kind)
+static bool is_container(struct check *check, const struct json_at *at, enum field_kind kind)
 {
-	enum json_type wanted = kind == TEXTS || kind == OBJECTS ? JSON_ARRAY : JSON_OBJECT;
+	bool is_list = kind == FIELD_KIND_TEXTS || kind == FIELD_KIND_LIST;
+	enum json_type wanted = is_list ? JSON_ARRAY : JSON_OBJECT;
 
 	if (json_type(at) == wanted)
 		return true;
@@ -341,25 +214,42 @@ static bool is_container(struct check *check, const struct json_at *at, enum kin
 	return false;
 }
 
-static void check_field(struct check *check, const struct json_at *at, const struct field *field)
+static void check_container(struct check *check, const struct json_at *at,
+			    const struct field *field)
 {
-	if (json_type(at) == JSON_MISSING || json_type(at) == JSON_NULL)
-		return;
-	if (field->kind == TEXT || field->kind == BOOLEAN || field->kind == INTEGER) {
-		check_plain(check, at, field->kind);
-		return;
-	}
 	if (!is_container(check, at, field->kind))
 		return;
-	if (field->kind == OBJECT) {
+	if (field->kind == FIELD_KIND_OBJECT) {
 		check_members(check, at, field->members);
 		return;
 	}
 	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
-		if (field->kind == OBJECTS)
+		if (field->kind == FIELD_KIND_LIST)
 			check_element(check, &e, field->members);
 		else
-			check_entry(check, &e, field->kind);
+			check_entry(check, &e, field);
+	}
+}
+
+static void check_field(struct check *check, const struct json_at *at, const struct field *field)
+{
+	if (json_type(at) == JSON_MISSING || json_type(at) == JSON_NULL)
+		return;
+	switch (field->kind) {
+	case FIELD_KIND_HOOK:
+		return;
+	case FIELD_KIND_BOOLEAN:
+	case FIELD_KIND_INTEGER:
+		check_plain(check, at, field->kind);
+		return;
+	case FIELD_KIND_TEXT:
+	case FIELD_KIND_SHOWN:
+	case FIELD_KIND_NAME:
+	case FIELD_KIND_TIME:
+		check_text(check, at, LINT_RULE_WRONG_TYPE);
+		return;
+	default:
+		check_container(check, at, field);
 	}
 }
 
@@ -378,5 +268,5 @@ void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_fin
 	struct check check = { .reader = { .arena = arena }, .findings = findings };
 	struct json_at at = json_root(object, "", &check.reader);
 
-	check_members(&check, &at, root);
+	check_members(&check, &at, ray_cluster_fields);
 }

@@ -3,33 +3,13 @@
 #include <string.h>
 
 #include "codec/objects/object_json.h"
-#include "codec/text/quantity.h"
 
-static int taints_decode(const struct json_at *spec, struct node *ret)
+static int addresses_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	VEC(struct taint) taints = { .at = NULL };
+	struct node *node = object;
 	struct json_at array;
 
-	if (json_array(spec, "taints", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct taint *taint = VEC_ADD(spec->reader->arena, &taints);
-
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "key", &taint->key) ||
-		    json_text(&e, "value", &taint->value) ||
-		    json_text(&e, "effect", &taint->effect))
-			return -1;
-	}
-	ret->taints = taints.at;
-	ret->taint_count = taints.count;
-	return 0;
-}
-
-static int address_decode(const struct json_at *status, struct node *ret)
-{
-	struct json_at array;
-
-	if (json_array(status, "addresses", &array))
+	if (json_array(at, field->name, &array))
 		return -1;
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		const char *type, *address;
@@ -37,34 +17,66 @@ static int address_decode(const struct json_at *status, struct node *ret)
 		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "type", &type) ||
 		    json_text(&e, "address", &address))
 			return -1;
-		if (strcmp(type, "InternalIP") == 0 && ret->address[0] == '\0')
-			ret->address = address;
+		if (strcmp(type, "InternalIP") == 0 && node->address[0] == '\0')
+			node->address = address;
 	}
 	return 0;
 }
 
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct node, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_CHECK(FIELD_KIND_NAME, "namespace"),
+	FIELD_CHECK(FIELD_KIND_TEXT, "uid"),
+	FIELD_TEXT(struct node, resource_version, "resourceVersion"),
+	FIELD_CHECK(FIELD_KIND_INTEGER, "generation"),
+	FIELD_LABELS(struct node, labels, "labels"),
+	FIELD_NOTES(struct node, annotations, "annotations"),
+	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
+	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
+	FIELD_END,
+};
+
+static const struct field taint_fields[] = {
+	FIELD_TEXT(struct taint, key, "key"),
+	FIELD_TEXT(struct taint, value, "value"),
+	FIELD_TEXT(struct taint, effect, "effect"),
+	FIELD_END,
+};
+
+static const struct field spec_fields[] = {
+	FIELD_BOOLEAN(struct node, unschedulable, "unschedulable"),
+	FIELD_LIST(struct node, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE),
+	FIELD_END,
+};
+
+static const struct field status_fields[] = {
+	FIELD_HOOK("addresses", .read = addresses_decode),
+	FIELD_QUANTITIES(struct node, capacity, "capacity"),
+	FIELD_QUANTITIES(struct node, allocatable, "allocatable"),
+	FIELD_LIST(struct node, conditions, condition_count, condition_fields, "conditions",
+		   .flags = FIELD_LINE),
+	FIELD_END,
+};
+
+static const struct field node_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(status_fields, "status", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
 int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		struct node *ret_node, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), spec, status;
-	struct object_metadata metadata;
-	struct node node = { .name = "", .address = "" };
+	struct node node = { .address = "" };
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
-	    json_object(&root, "spec", &spec) || json_object(&root, "status", &status) ||
-	    taints_decode(&spec, &node) || address_decode(&status, &node) ||
-	    json_boolean(&spec, "unschedulable", &node.unschedulable) ||
-	    quantities_decode(&status, "capacity", &node.capacity) ||
-	    quantities_decode(&status, "allocatable", &node.allocatable) ||
-	    object_conditions_decode(&status, "conditions", &node.conditions,
-				     &node.condition_count))
+	if (field_decode_object(json, path, node_fields, arena, &node, &node.problems, err))
 		return -1;
-	node.name = metadata.name;
-	node.resource_version = metadata.resource_version;
-	node.labels = metadata.labels;
-	node.annotations = metadata.annotations;
-	node.problems = object_problems(&reader);
 	*ret_node = node;
 	return 0;
+}
+
+void node_write(struct json_writer *writer, const char *name, const struct node *node)
+{
+	field_write_object(writer, name, node_fields, node);
 }

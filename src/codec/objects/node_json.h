@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json_write.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -11,5 +12,7 @@ struct cJSON;
 /* As pod_decode. */
 int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		struct node *ret_node, struct err *err);
+/* For the snapshot file only. */
+void node_write(struct json_writer *writer, const char *name, const struct node *node);
 
 #endif

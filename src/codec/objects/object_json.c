@@ -112,31 +112,14 @@ int object_metadata_decode(const struct json_at *object, bool name_required,
 	return 0;
 }
 
-static int condition_decode(const struct json_at *at, struct condition *ret)
-{
-	return json_expect(at, JSON_OBJECT) || json_text(at, "type", &ret->type) ||
-	       json_text(at, "status", &ret->status) || json_text(at, "reason", &ret->reason) ||
-	       json_shown(at, "message", &ret->message) ||
-	       rfc3339_decode(at, "lastTransitionTime", &ret->last_transition);
-}
-
-int object_conditions_decode(const struct json_at *at, const char *name,
-			     const struct condition **ret_conditions, size_t *ret_count)
-{
-	VEC(struct condition) conditions = { .at = NULL };
-	struct json_at array;
-
-	if (json_array(at, name, &array))
-		return -1;
-	VEC_RESERVE(at->reader->arena, &conditions, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (condition_decode(&e, VEC_ADD(at->reader->arena, &conditions)))
-			return -1;
-	}
-	*ret_conditions = conditions.at;
-	*ret_count = conditions.count;
-	return 0;
-}
+const struct field condition_fields[] = {
+	FIELD_TEXT(struct condition, type, "type"),
+	FIELD_TEXT(struct condition, status, "status"),
+	FIELD_TEXT(struct condition, reason, "reason"),
+	FIELD_SHOWN(struct condition, message, "message"),
+	FIELD_TIME(struct condition, last_transition, "lastTransitionTime"),
+	FIELD_END,
+};
 
 struct strings object_problems(const struct json_reader *reader)
 {

@@ -3,6 +3,7 @@
 #ifndef CODEC_OBJECTS_OBJECT_JSON_H
 #define CODEC_OBJECTS_OBJECT_JSON_H
 
+#include "codec/objects/field.h"
 #include "codec/text/json.h"
 #include "core/model/kubernetes.h"
 
@@ -33,9 +34,7 @@ int object_labels_decode(const struct json_at *at, const char *name, struct labe
 int object_annotations_decode(const struct json_at *at, struct labels *ret_annotations);
 /* A member that is a list of strings; empty when missing. */
 int object_strings_decode(const struct json_at *at, const char *name, struct strings *ret_strings);
-/* A member that is a list of conditions; empty when missing. */
-int object_conditions_decode(const struct json_at *at, const char *name,
-			     const struct condition **ret_conditions, size_t *ret_count);
+extern const struct field condition_fields[]; /* of struct condition */
 /* A member that is text, "" when it is missing or has another type: for values that only identify
  * an object, and for objects that cannot be read as a whole. */
 const char *object_text_or_none(const struct json_at *at, const char *name);

@@ -9,11 +9,18 @@
 #include "codec/objects/pod_spec_json.h"
 #include "codec/text/rfc3339.h"
 
-static int state_decode(const struct json_at *at, struct container_status *ret)
+static const struct field state_fields[] = {
+	FIELD_TEXT(struct container_status, reason, "reason"),
+	FIELD_SHOWN(struct container_status, message, "message"),
+	FIELD_END,
+};
+
+static int state_decode(const struct json_at *at, const struct field *field, void *object)
 {
+	struct container_status *ret = object;
 	struct json_at state, waiting, running, terminated, told;
 
-	if (json_object(at, "state", &state) || json_object(&state, "waiting", &waiting) ||
+	if (json_object(at, field->name, &state) || json_object(&state, "waiting", &waiting) ||
 	    json_object(&state, "running", &running) ||
 	    json_object(&state, "terminated", &terminated))
 		return -1;
@@ -24,83 +31,89 @@ static int state_decode(const struct json_at *at, struct container_status *ret)
 	else if (waiting.json)
 		ret->state = CONTAINER_WAITING;
 	told = terminated.json ? terminated : waiting;
-	return json_text(&told, "reason", &ret->reason) ||
-	       json_shown(&told, "message", &ret->message) ||
+	return field_decode_all(&told, state_fields, ret) ||
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 
-static int status_decode(const struct json_at *at, struct container_status *ret)
+static int last_state_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at last, last_terminated;
+	struct container_status *status = object;
+	struct json_at last, terminated;
 
-	if (json_expect(at, JSON_OBJECT) || json_text(at, "name", &ret->name) ||
-	    state_decode(at, ret) || json_integer(at, "restartCount", NULL, &ret->restart_count) ||
-	    json_object(at, "lastState", &last) ||
-	    json_object(&last, "terminated", &last_terminated))
+	if (json_object(at, field->name, &last) || json_object(&last, "terminated", &terminated))
 		return -1;
-	ret->started_before = ret->state == CONTAINER_RUNNING ||
-			      ret->state == CONTAINER_TERMINATED || last_terminated.json ||
-			      ret->restart_count > 0;
+	status->started_before = status->state == CONTAINER_RUNNING ||
+				 status->state == CONTAINER_TERMINATED || terminated.json ||
+				 status->restart_count > 0;
 	return 0;
 }
 
-static int container_statuses_decode(const struct json_at *status, struct pod *ret)
+static void write_last_state(struct json_writer *writer, const struct field *field,
+			     const void *object)
 {
-	VEC(struct container_status) statuses = { .at = NULL };
-	struct json_at array;
+	const struct container_status *status = object;
 
-	if (json_array(status, "containerStatuses", &array))
-		return -1;
-	VEC_RESERVE(status->reader->arena, &statuses, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (status_decode(&e, VEC_ADD(status->reader->arena, &statuses)))
-			return -1;
-	}
-	ret->container_statuses = statuses.at;
-	ret->container_status_count = statuses.count;
+	if (!status->started_before || status->restart_count != 0)
+		return;
+	json_write_object_line(writer, field->name);
+	json_write_object_line(writer, "terminated");
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+}
+
+static void write_state(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct container_status *status = object;
+	static const char *const names[] = {
+		[CONTAINER_UNKNOWN] = NULL,
+		[CONTAINER_WAITING] = "waiting",
+		[CONTAINER_RUNNING] = "running",
+		[CONTAINER_TERMINATED] = "terminated",
+	};
+
+	if (!names[status->state])
+		return;
+	json_write_object_line(writer, field->name);
+	json_write_object_line(writer, names[status->state]);
+	field_write_all(writer, state_fields, status);
+	if (status->started_at != TIME_NONE)
+		json_write_time(writer, "startedAt", status->started_at);
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+}
+
+/* Nearly every Pod has the usual value, `initial`: it is not copied for each. */
+static int usual_text_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+
+	if (json_type(&member) != JSON_STRING ||
+	    strcmp(json_text_value(&member), field->initial) != 0)
+		return field_decode(at, field, object);
+	memcpy((char *)object + field->offset, &field->initial, sizeof(field->initial));
 	return 0;
 }
 
-static int pod_status_decode(const struct json_at *root, struct pod *ret)
-{
-	struct json_at status;
+static const struct field owner_fields[] = {
+	FIELD_TEXT(struct pod_owner, api_version, "apiVersion", .initial = "ray.io/v1",
+		   .read = usual_text_decode),
+	FIELD_TEXT(struct pod_owner, kind, "kind", .initial = "RayCluster",
+		   .read = usual_text_decode),
+	FIELD_TEXT(struct pod_owner, name, "name"),
+	FIELD_TEXT(struct pod_owner, uid, "uid"),
+	FIELD_END,
+};
 
-	return json_object(root, "status", &status) || json_text(&status, "phase", &ret->phase) ||
-	       json_text(&status, "podIP", &ret->pod_ip) ||
-	       json_text(&status, "reason", &ret->reason) ||
-	       json_shown(&status, "message", &ret->message) ||
-	       object_conditions_decode(&status, "conditions", &ret->conditions,
-					&ret->condition_count) ||
-	       container_statuses_decode(&status, ret);
-}
-
-/* Nearly every Pod has the usual value: it is not copied for each. */
-static int shared_text(const struct json_at *at, const char *name, const char *usual,
-		       const char **ret_text)
-{
-	struct json_at member = json_member(at, name);
-
-	if (json_type(&member) == JSON_STRING && strcmp(json_text_value(&member), usual) == 0) {
-		*ret_text = usual;
-		return 0;
-	}
-	return json_text(at, name, ret_text);
-}
-
-static int owner_decode(const struct json_at *at, struct pod_owner *ret)
-{
-	return shared_text(at, "apiVersion", "ray.io/v1", &ret->api_version) ||
-	       shared_text(at, "kind", "RayCluster", &ret->kind) ||
-	       json_text(at, "name", &ret->name) || json_text(at, "uid", &ret->uid);
-}
+/* Of a Pod that is written with an empty list. */
+static const struct pod_owner no_owner;
 
 /* An API server accepts one controller at most. */
-static int owners_decode(const struct json_at *root, struct pod *ret)
+static int owners_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at metadata, array;
+	struct pod *ret = object;
+	struct json_at array;
 
-	if (json_object(root, "metadata", &metadata) ||
-	    json_array(&metadata, "ownerReferences", &array))
+	if (json_array(at, field->name, &array))
 		return -1;
 	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
 		bool controls = false;
@@ -110,42 +123,98 @@ static int owners_decode(const struct json_at *root, struct pod *ret)
 			return -1;
 		if (!controls || ret->owner)
 			continue;
-		owner = ARENA_NEW(root->reader->arena, struct pod_owner);
-		if (owner_decode(&e, owner))
+		owner = ARENA_NEW(at->reader->arena, struct pod_owner);
+		if (field_decode_all(&e, owner_fields, owner))
 			return -1;
 		ret->owner = owner;
 	}
 	return 0;
 }
 
+static void write_owners(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct pod *pod = object;
+
+	if (!pod->owner)
+		return;
+	json_write_array(writer, field->name);
+	if (pod->owner != &no_owner) {
+		json_write_object_line(writer, NULL);
+		field_write_all(writer, owner_fields, pod->owner);
+		json_write_boolean(writer, "controller", true);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+/* ---- the fields ---- */
+
+static const struct field container_status_fields[] = {
+	FIELD_TEXT(struct container_status, name, "name"),
+	FIELD_HOOK("state", .read = state_decode, .write = write_state),
+	FIELD_INTEGER(struct container_status, restart_count, "restartCount",
+		      .flags = FIELD_ALWAYS),
+	FIELD_HOOK("lastState", .read = last_state_decode, .write = write_last_state),
+	FIELD_END,
+};
+
+static const struct field status_fields[] = {
+	FIELD_TEXT(struct pod, phase, "phase"),
+	FIELD_TEXT(struct pod, pod_ip, "podIP"),
+	FIELD_TEXT(struct pod, reason, "reason"),
+	FIELD_SHOWN(struct pod, message, "message"),
+	FIELD_LIST(struct pod, conditions, condition_count, condition_fields, "conditions",
+		   .flags = FIELD_LINE),
+	FIELD_LIST(struct pod, container_statuses, container_status_count, container_status_fields,
+		   "containerStatuses", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct pod, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct pod, namespace_, "namespace"),
+	FIELD_TEXT(struct pod, uid, "uid"),
+	FIELD_TEXT(struct pod, resource_version, "resourceVersion"),
+	FIELD_CHECK(FIELD_KIND_INTEGER, "generation"),
+	FIELD_LABELS(struct pod, labels, "labels"),
+	FIELD_NOTES(struct pod, annotations, "annotations"),
+	FIELD_TIME(struct pod, created, "creationTimestamp"),
+	FIELD_TIME(struct pod, deletion_time, "deletionTimestamp",
+		   .has = offsetof(struct pod, deleting)),
+	FIELD_HOOK("ownerReferences", .read = owners_decode, .write = write_owners),
+	FIELD_END,
+};
+
+static const struct field pod_fields[] = {
+	FIELD_TEXT(struct pod, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_PART(struct pod, spec, pod_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(status_fields, "status", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+void pod_write(struct json_writer *writer, const char *name, const struct pod *pod)
+{
+	field_write_object(writer, name, pod_fields, pod);
+}
+
+void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod)
+{
+	struct pod copy = *pod;
+
+	if (!copy.owner)
+		copy.owner = &no_owner;
+	pod_write(writer, name, &copy);
+}
+
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
 	       struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader);
-	struct object_metadata metadata;
 	struct pod pod = { .namespace_ = "" };
-	const char *unreadable;
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
-	    owners_decode(&root, &pod) || pod_spec_decode(&root, "spec", &pod.spec) ||
-	    pod_status_decode(&root, &pod))
+	if (field_decode_object(json, path, pod_fields, arena, &pod, &pod.problems, err))
 		return -1;
-	pod.namespace_ = metadata.namespace_;
-	pod.name = metadata.name;
-	pod.uid = metadata.uid;
-	pod.resource_version = metadata.resource_version;
-	pod.labels = metadata.labels;
-	pod.annotations = metadata.annotations;
-	pod.created = metadata.created;
-	pod.deleting = metadata.deleting;
-	pod.deletion_time = metadata.deletion_time;
-	if (json_text(&root, OBJECT_UNREADABLE, &unreadable))
-		return -1;
-	if (*unreadable)
-		pod.unreadable = unreadable;
 	gpushare_decode(&pod.annotations, arena, &pod.device_uses, &pod.device_use_count);
-	pod.problems = object_problems(&reader);
 	*ret_pod = pod;
 	return 0;
 }
@@ -186,7 +255,7 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	pod.resource_version = object_text_or_none(&metadata, "resourceVersion");
 	labels_of(&metadata, &pod.labels);
 	reader.err = NULL;
-	(void)owners_decode(&root, &pod);
+	(void)owners_decode(&metadata, &(struct field)FIELD_HOOK("ownerReferences"), &pod);
 	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
 	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
 	pod.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';

@@ -1,9 +1,10 @@
-/* v1 Pod, JSON to struct pod. The result lives in the arena, nothing points into the tree. */
+/* v1 Pod, JSON to struct pod and back. The result lives in the arena, nothing points into the tree. */
 #ifndef CODEC_OBJECTS_POD_JSON_H
 #define CODEC_OBJECTS_POD_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json_write.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -21,5 +22,10 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
  * `problem`; one that cannot be read becomes an unreadable one. ERR_INPUT when it has no name. */
 int pod_decode_text(const char *text, size_t size, const char *problem, struct arena *arena,
 		    struct pod *ret_pod, struct err *err);
+
+/* For the snapshot file only (codec/objects/snapshot_write): never sent to an API server. */
+void pod_write(struct json_writer *writer, const char *name, const struct pod *pod);
+/* Writes an empty ownerReferences for a Pod without owners: a reader then uses owner references. */
+void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod);
 
 #endif

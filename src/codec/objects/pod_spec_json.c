@@ -1,206 +1,192 @@
 #include "codec/objects/pod_spec_json.h"
 
+#include <string.h>
+
+#include "base/memory.h"
 #include "codec/objects/object_json.h"
-#include "codec/text/quantity.h"
+#include "codec/objects/redact.h"
 
 #define PORT_MAX 65535
 
-static int ports_decode(const struct json_at *at, struct container *ret)
+static int port_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	VEC(struct container_port) ports = { .at = NULL };
-	struct json_at array;
+	struct container_port *port = object;
 
-	if (json_array(at, "ports", &array))
+	if (field_decode(at, field, object))
 		return -1;
-	VEC_RESERVE(at->reader->arena, &ports, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct container_port *port = VEC_ADD(at->reader->arena, &ports);
-		int64_t number = 0;
-
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "name", &port->name) ||
-		    json_integer(&e, "containerPort", NULL, &number))
-			return -1;
-		if (number < 1 || number > PORT_MAX) {
-			json_problem(&e, "containerPort must be 1 to %d", PORT_MAX);
-			number = 0;
-		}
-		port->port = (int32_t)number;
+	if (port->port < 1 || port->port > PORT_MAX) {
+		json_problem(at, "containerPort must be 1 to %d", PORT_MAX);
+		port->port = 0;
 	}
-	ret->ports = ports.at;
-	ret->port_count = ports.count;
 	return 0;
 }
 
-static int env_decode(const struct json_at *at, struct container *ret)
+static void write_words(struct json_writer *writer, const char *name, const struct strings *words,
+			bool *next_is_secret)
 {
-	VEC(struct env_variable) env = { .at = NULL };
-	struct json_at array;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 
-	if (json_array(at, "env", &array))
-		return -1;
-	VEC_RESERVE(at->reader->arena, &env, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct env_variable *variable = VEC_ADD(at->reader->arena, &env);
-
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "name", &variable->name) ||
-		    json_shown(&e, "value", &variable->value))
-			return -1;
-	}
-	ret->env = env.at;
-	ret->env_count = env.count;
-	return 0;
+	if (words->count == 0)
+		return;
+	json_write_array_line(writer, name);
+	for (size_t i = 0; i < words->count; i++)
+		json_write_text(writer, NULL, redact_command(words->at[i], next_is_secret, &arena));
+	json_write_array_end(writer);
 }
 
-static int container_decode(const struct json_at *at, struct container *ret)
+/* Only the words of this container are used (to find a second autoscaler). */
+static void write_command(struct json_writer *writer, const struct field *field, const void *object)
 {
-	struct json_at resources;
+	const struct container *container = object;
+	bool next_is_secret = false;
 
-	return json_expect(at, JSON_OBJECT) || json_text(at, "name", &ret->name) ||
-	       json_shown(at, "image", &ret->image) ||
-	       object_strings_decode(at, "command", &ret->command) ||
-	       object_strings_decode(at, "args", &ret->args) ||
-	       json_object(at, "resources", &resources) ||
-	       quantities_decode(&resources, "limits", &ret->limits) ||
-	       quantities_decode(&resources, "requests", &ret->requests) || ports_decode(at, ret) ||
-	       env_decode(at, ret);
+	if (strcmp(container->name, "autoscaler") != 0)
+		return;
+	write_words(writer, field->name, &container->command, &next_is_secret);
+	write_words(writer, "args", &container->args, &next_is_secret);
 }
 
-static int containers_decode(const struct json_at *spec, struct pod_spec *ret)
-{
-	VEC(struct container) containers = { .at = NULL };
-	struct json_at array;
-
-	if (json_array(spec, "containers", &array))
-		return -1;
-	VEC_RESERVE(spec->reader->arena, &containers, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (container_decode(&e, VEC_ADD(spec->reader->arena, &containers)))
-			return -1;
-	}
-	ret->containers = containers.at;
-	ret->container_count = containers.count;
-	return 0;
-}
-
-static int tolerations_decode(const struct json_at *spec, struct pod_spec *ret)
-{
-	VEC(struct toleration) tolerations = { .at = NULL };
-	struct json_at array;
-
-	if (json_array(spec, "tolerations", &array))
-		return -1;
-	VEC_RESERVE(spec->reader->arena, &tolerations, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct toleration *toleration = VEC_ADD(spec->reader->arena, &tolerations);
-
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "key", &toleration->key) ||
-		    json_text(&e, "operator", &toleration->operation) ||
-		    json_text(&e, "value", &toleration->value) ||
-		    json_text(&e, "effect", &toleration->effect))
-			return -1;
-	}
-	ret->tolerations = tolerations.at;
-	ret->toleration_count = tolerations.count;
-	return 0;
-}
-
-struct expressions {
-	VEC(struct node_expression) list;
+static const struct field port_fields[] = {
+	FIELD_TEXT(struct container_port, name, "name"),
+	FIELD_INTEGER(struct container_port, port, "containerPort", .flags = FIELD_ALWAYS,
+		      .read = port_decode),
+	FIELD_END,
 };
 
-/* matchExpressions or matchFields of one term, appended. */
-static int expressions_decode(const struct json_at *term, const char *name, bool is_field,
-			      struct expressions *expressions)
+/* Values of variables may be secret. */
+static const struct field env_fields[] = {
+	FIELD_TEXT(struct env_variable, name, "name"),
+	FIELD_SHOWN(struct env_variable, value, "value", .flags = FIELD_UNWRITTEN),
+	FIELD_END,
+};
+
+static const struct field resources_fields[] = {
+	FIELD_QUANTITIES(struct container, limits, "limits"),
+	FIELD_QUANTITIES(struct container, requests, "requests"),
+	FIELD_END,
+};
+
+static const struct field container_fields[] = {
+	FIELD_TEXT(struct container, name, "name"),
+	FIELD_SHOWN(struct container, image, "image"),
+	FIELD_TEXTS(struct container, command, "command", .flags = FIELD_ALWAYS,
+		    .write = write_command),
+	FIELD_TEXTS(struct container, args, "args", .flags = FIELD_UNWRITTEN),
+	FIELD_OBJECT(resources_fields, "resources", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct container, ports, port_count, port_fields, "ports", .flags = FIELD_LINE),
+	FIELD_LIST(struct container, env, env_count, env_fields, "env", .flags = FIELD_LINE),
+	FIELD_END,
+};
+
+/* ---- node affinity ---- */
+
+/* matchExpressions and matchFields are one list in the struct. */
+static int expressions_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at array;
+	struct node_term *term = object, added = { .expressions = NULL };
+	struct node_expression *all;
 
-	if (json_array(term, name, &array))
+	if (field_decode(at, field, &added))
 		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct node_expression *expression =
-			VEC_ADD(term->reader->arena, &expressions->list);
+	all = arena_array(at->reader->arena, term->count + added.count, sizeof(*all));
+	for (size_t i = 0; i < term->count; i++)
+		all[i] = term->expressions[i];
+	for (size_t i = 0; i < added.count; i++)
+		all[term->count + i] = added.expressions[i];
+	*term = (struct node_term){ .expressions = all, .count = term->count + added.count };
+	return 0;
+}
 
-		expression->is_field = is_field;
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "key", &expression->key) ||
-		    json_text(&e, "operator", &expression->operation) ||
-		    object_strings_decode(&e, "values", &expression->values))
-			return -1;
+static void write_expressions(struct json_writer *writer, const struct field *field,
+			      const void *object)
+{
+	const struct node_term *term = object;
+
+	json_write_array(writer, field->name);
+	for (size_t i = 0; i < term->count; i++) {
+		if (term->expressions[i].is_field != (field->initial != NULL))
+			continue;
+		json_write_object_line(writer, NULL);
+		field_write_all(writer, field->members, &term->expressions[i]);
+		json_write_object_end(writer);
 	}
-	return 0;
+	json_write_array_end(writer);
 }
 
-static int node_terms_decode(const struct json_at *spec, struct pod_spec *ret)
-{
-	VEC(struct node_term) terms = { .at = NULL };
-	struct json_at affinity, node, required, array;
+static const struct field expression_fields[] = {
+	FIELD_TEXT(struct node_expression, key, "key"),
+	FIELD_TEXT(struct node_expression, operation, "operator"),
+	FIELD_TEXTS(struct node_expression, values, "values"),
+	FIELD_END,
+};
 
-	if (json_object(spec, "affinity", &affinity) ||
-	    json_object(&affinity, "nodeAffinity", &node) ||
-	    json_object(&node, "requiredDuringSchedulingIgnoredDuringExecution", &required) ||
-	    json_array(&required, "nodeSelectorTerms", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct expressions expressions = { .list = { .at = NULL } };
+static const struct node_expression match_field = { .is_field = true };
 
-		if (json_expect(&e, JSON_OBJECT) ||
-		    expressions_decode(&e, "matchExpressions", false, &expressions) ||
-		    expressions_decode(&e, "matchFields", true, &expressions))
-			return -1;
-		VEC_PUSH(spec->reader->arena, &terms,
-			 ((struct node_term){ .expressions = expressions.list.at,
-					      .count = expressions.list.count }));
-	}
-	ret->required_node_terms = terms.at;
-	ret->required_node_term_count = terms.count;
-	return 0;
-}
+static const struct field term_fields[] = {
+	FIELD_LIST(struct node_term, expressions, count, expression_fields, "matchExpressions",
+		   .flags = FIELD_ALWAYS, .read = expressions_decode, .write = write_expressions),
+	FIELD_LIST(struct node_term, expressions, count, expression_fields, "matchFields",
+		   .flags = FIELD_ALWAYS, .initial = &match_field, .read = expressions_decode,
+		   .write = write_expressions),
+	FIELD_END,
+};
 
-static int scheduling_gates_decode(const struct json_at *spec, struct pod_spec *ret)
-{
-	VEC(const char *) names = { .at = NULL };
-	struct json_at array;
+static const struct field required_fields[] = {
+	FIELD_LIST(struct pod_spec, required_node_terms, required_node_term_count, term_fields,
+		   "nodeSelectorTerms"),
+	FIELD_END,
+};
 
-	if (json_array(spec, "schedulingGates", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		const char *name;
+static const struct field node_affinity_fields[] = {
+	FIELD_OBJECT(required_fields, "requiredDuringSchedulingIgnoredDuringExecution"),
+	FIELD_END,
+};
 
-		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "name", &name))
-			return -1;
-		VEC_PUSH(spec->reader->arena, &names, name);
-	}
-	ret->scheduling_gates = (struct strings){ .at = names.at, .count = names.count };
-	return 0;
-}
+static const struct field affinity_fields[] = {
+	FIELD_OBJECT(node_affinity_fields, "nodeAffinity"),
+	FIELD_END,
+};
 
-int pod_spec_decode(const struct json_at *at, const char *name, struct pod_spec *ret_spec)
-{
-	struct pod_spec spec = { .containers = NULL };
-	struct json_at object;
+/* ---- the spec ---- */
 
-	if (json_object(at, name, &object) || containers_decode(&object, &spec) ||
-	    object_labels_decode(&object, "nodeSelector", &spec.node_selector) ||
-	    node_terms_decode(&object, &spec) || tolerations_decode(&object, &spec) ||
-	    scheduling_gates_decode(&object, &spec) ||
-	    json_text(&object, "nodeName", &spec.node_name) ||
-	    json_text(&object, "restartPolicy", &spec.restart_policy) ||
-	    json_text(&object, "schedulerName", &spec.scheduler_name))
-		return -1;
-	*ret_spec = spec;
-	return 0;
-}
+static const struct field toleration_fields[] = {
+	FIELD_TEXT(struct toleration, key, "key"),
+	FIELD_TEXT(struct toleration, operation, "operator"),
+	FIELD_TEXT(struct toleration, value, "value"),
+	FIELD_TEXT(struct toleration, effect, "effect"),
+	FIELD_END,
+};
 
-int pod_template_decode(const struct json_at *at, const char *name,
-			struct pod_template *ret_template)
-{
-	struct pod_template template = { .labels = { .count = 0 } };
-	struct json_at object, metadata;
+/* struct strings is a list of these. */
+struct gate {
+	const char *name;
+};
 
-	if (json_object(at, name, &object) || json_object(&object, "metadata", &metadata) ||
-	    object_labels_decode(&metadata, "labels", &template.labels) ||
-	    object_annotations_decode(&metadata, &template.annotations) ||
-	    pod_spec_decode(&object, "spec", &template.spec))
-		return -1;
-	*ret_template = template;
-	return 0;
-}
+static const struct field gate_fields[] = { FIELD_TEXT(struct gate, name, "name"), FIELD_END };
+
+const struct field pod_spec_fields[] = {
+	FIELD_LIST(struct pod_spec, containers, container_count, container_fields, "containers",
+		   .flags = FIELD_ALWAYS),
+	FIELD_LABELS(struct pod_spec, node_selector, "nodeSelector"),
+	FIELD_OBJECT(affinity_fields, "affinity"),
+	FIELD_LIST(struct pod_spec, tolerations, toleration_count, toleration_fields, "tolerations",
+		   .flags = FIELD_LINE),
+	FIELD_LIST(struct pod_spec, scheduling_gates.at, scheduling_gates.count, gate_fields,
+		   "schedulingGates", .flags = FIELD_LINE),
+	FIELD_TEXT(struct pod_spec, node_name, "nodeName"),
+	FIELD_TEXT(struct pod_spec, restart_policy, "restartPolicy"),
+	FIELD_TEXT(struct pod_spec, scheduler_name, "schedulerName"),
+	FIELD_END,
+};
+
+static const struct field template_metadata_fields[] = {
+	FIELD_LABELS(struct pod_template, labels, "labels"),
+	FIELD_NOTES(struct pod_template, annotations, "annotations"),
+	FIELD_END,
+};
+
+const struct field pod_template_fields[] = {
+	FIELD_OBJECT(template_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_PART(struct pod_template, spec, pod_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};

@@ -4,7 +4,8 @@
 
 #include "codec/objects/object_json.h"
 #include "codec/objects/pod_spec_json.h"
-#include "codec/text/quantity.h"
+#include "codec/objects/redact.h"
+#include "codec/text/rfc3339.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX
@@ -14,6 +15,8 @@
  * names. */
 #define OWN_MANAGER "rayscaler"
 #define MANAGER_MAX 128
+
+/* ---- a group ---- */
 
 /* Records a problem of the group; the first one is also the group's own. */
 static void group_problem(const struct json_at *at, struct worker_group *group, const char *what)
@@ -25,191 +28,211 @@ static void group_problem(const struct json_at *at, struct worker_group *group, 
 		group->problem = arena_printf(arena, "%s: %s", json_path(at), what);
 }
 
-/* An integer of a group; outside its range it is a problem and clamped. */
-static int group_integer(const struct json_at *at, const char *name, struct worker_group *group,
-			 int64_t minimum, bool *ret_has, int64_t *ret_value)
+static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, name);
-	const char *what;
-	bool has;
+	struct worker_group *group = object;
+	struct json_at name = json_member(at, field->name);
+	bool taken = false;
 
-	if (json_integer(at, name, &has, ret_value))
+	if (field_decode(at, field, object))
 		return -1;
-	if (ret_has)
-		*ret_has = has;
-	if (*ret_value >= minimum && *ret_value <= REPLICAS_MAX)
+	for (const struct worker_group *before = group - at->index; before < group; before++)
+		taken = taken || strcmp(before->name, group->name) == 0;
+	if (*group->name == '\0')
+		group_problem(&name, group, "is required");
+	else if (taken)
+		group_problem(&name, group, "an earlier group has this name");
+	return 0;
+}
+
+/* Outside its range it is a problem and clamped. */
+static int group_integer_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct worker_group *group = object;
+	void *member = (char *)object + field->offset;
+	int64_t *value = member, minimum = value == &group->num_of_hosts ? 1 : 0;
+	struct json_at given = json_member(at, field->name);
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (*value >= minimum && *value <= REPLICAS_MAX)
 		return 0;
-	what = arena_printf(at->reader->arena, "must be %lld to %lld, is %lld", (long long)minimum,
-			    (long long)REPLICAS_MAX, (long long)*ret_value);
-	group_problem(&member, group, what);
+	group_problem(&given, group,
+		      arena_printf(at->reader->arena, "must be %lld to %lld, is %lld",
+				   (long long)minimum, (long long)REPLICAS_MAX, (long long)*value));
 	if (!group->bad_member) {
-		group->bad_member = name;
-		group->bad_value = *ret_value;
+		group->bad_member = field->name;
+		group->bad_value = *value;
 	}
-	*ret_value = *ret_value < minimum ? minimum : REPLICAS_MAX;
+	*value = *value < minimum ? minimum : REPLICAS_MAX;
 	return 0;
 }
 
-static int replicas_decode(const struct json_at *at, struct worker_group *ret)
+/* An invalid number is written with its original value; otherwise the reader would not stop the
+ * group. */
+static void write_group_integer(struct json_writer *writer, const struct field *field,
+				const void *object)
 {
-	ret->max_replicas = REPLICAS_MAX;
-	ret->num_of_hosts = 1;
-	return group_integer(at, "replicas", ret, 0, &ret->has_replicas, &ret->replicas) ||
-	       group_integer(at, "minReplicas", ret, 0, NULL, &ret->min_replicas) ||
-	       group_integer(at, "maxReplicas", ret, 0, NULL, &ret->max_replicas) ||
-	       group_integer(at, "numOfHosts", ret, 1, NULL, &ret->num_of_hosts) ||
-	       group_integer(at, "idleTimeoutSeconds", ret, 0, &ret->has_idle_timeout_seconds,
-			     &ret->idle_timeout_seconds) ||
-	       json_integer(at, "priority", NULL, &ret->priority);
+	const struct worker_group *group = object;
+
+	if (group->bad_member && strcmp(group->bad_member, field->name) == 0)
+		json_write_integer(writer, field->name, group->bad_value);
+	else
+		field_write_value(writer, field, object);
 }
 
-static int scale_strategy_decode(const struct json_at *at, struct worker_group *ret)
+/* Ray accepts passwords as start parameters (redis-password). */
+static void write_start_params(struct json_writer *writer, const struct field *field,
+			       const void *object)
 {
-	struct json_at strategy, names, gate;
+	const void *member = (const char *)object + field->offset;
+	const struct labels *params = member;
 
-	if (json_object(at, "scaleStrategy", &strategy) ||
-	    json_array(&strategy, "workersToDelete", &names) ||
-	    object_strings_decode(&strategy, "workersToDelete", &ret->workers_to_delete))
-		return -1;
-	ret->has_scale_strategy = strategy.json != NULL;
-	ret->has_workers_to_delete = names.json != NULL;
-	gate = json_member(&strategy, "scaleGate");
-	ret->scale_gate = json_type(&gate) == JSON_NULL ? "" : json_print(&gate);
-	return 0;
-}
-
-/* `resources` is a field of its own beside rayStartParams; null counts as missing. */
-static int own_resources_decode(const struct json_at *at, bool *ret_has,
-				struct quantities *ret_resources, struct labels *ret_labels)
-{
-	struct json_at resources;
-
-	if (json_object(at, "resources", &resources) ||
-	    quantities_decode(at, "resources", ret_resources) ||
-	    object_labels_decode(at, "labels", ret_labels))
-		return -1;
-	*ret_has = resources.json != NULL;
-	return 0;
-}
-
-static bool name_is_taken(const struct worker_group *groups, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(groups[i].name, name) == 0)
-			return true;
+	json_write_object(writer, field->name);
+	for (size_t i = 0; i < params->count; i++) {
+		if (!redact_name(params->at[i].key))
+			json_write_text(writer, params->at[i].key, params->at[i].value);
 	}
-	return false;
+	json_write_object_end(writer);
 }
 
-static int group_decode(const struct json_at *at, const struct worker_group *before,
-			size_t before_count, struct worker_group *ret)
+static int scale_gate_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at name = json_member(at, "groupName");
+	struct worker_group *group = object;
+	struct json_at gate = json_member(at, field->name);
 
-	if (json_expect(at, JSON_OBJECT) || json_text(at, "groupName", &ret->name) ||
-	    object_name_check(&name))
-		return -1;
-	if (*ret->name == '\0')
-		group_problem(&name, ret, "is required");
-	else if (name_is_taken(before, before_count, ret->name))
-		group_problem(&name, ret, "an earlier group has this name");
-	return replicas_decode(at, ret) || json_boolean(at, "suspend", &ret->suspend) ||
-	       own_resources_decode(at, &ret->has_resources, &ret->resources, &ret->labels) ||
-	       object_labels_decode(at, "rayStartParams", &ret->ray_start_params) ||
-	       pod_template_decode(at, "template", &ret->template) ||
-	       scale_strategy_decode(at, ret);
+	group->scale_gate = json_type(&gate) == JSON_NULL ? "" : json_print(&gate);
+	return 0;
 }
 
-static int groups_decode(const struct json_at *spec, struct ray_cluster *ret)
+static void write_scale_gate(struct json_writer *writer, const struct field *field,
+			     const void *object)
 {
-	VEC(struct worker_group) groups = { .at = NULL };
+	const struct worker_group *group = object;
+
+	if (*group->scale_gate != '\0')
+		json_write_raw(writer, field->name, group->scale_gate);
+}
+
+static const struct field scale_strategy_fields[] = {
+	FIELD_TEXTS(struct worker_group, workers_to_delete, "workersToDelete",
+		    .has = offsetof(struct worker_group, has_workers_to_delete)),
+	FIELD_HOOK("scaleGate", .read = scale_gate_decode, .write = write_scale_gate),
+	FIELD_END,
+};
+
+#define GROUP_INTEGER(m, ...)                                                                      \
+	FIELD_INTEGER(struct worker_group, m, __VA_ARGS__, .read = group_integer_decode,           \
+		      .write = write_group_integer)
+
+static const struct field group_fields[] = {
+	FIELD_NAME(struct worker_group, name, "groupName", .read = group_name_decode),
+	GROUP_INTEGER(replicas, "replicas", .has = offsetof(struct worker_group, has_replicas)),
+	GROUP_INTEGER(min_replicas, "minReplicas", .flags = FIELD_ALWAYS),
+	GROUP_INTEGER(max_replicas, "maxReplicas", .flags = FIELD_ALWAYS),
+	GROUP_INTEGER(num_of_hosts, "numOfHosts", .flags = FIELD_ALWAYS),
+	GROUP_INTEGER(idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = offsetof(struct worker_group, has_idle_timeout_seconds)),
+	FIELD_INTEGER(struct worker_group, priority, "priority"),
+	FIELD_BOOLEAN(struct worker_group, suspend, "suspend"),
+	FIELD_QUANTITIES(struct worker_group, resources, "resources", .flags = FIELD_STRINGS,
+			 .has = offsetof(struct worker_group, has_resources)),
+	FIELD_LABELS(struct worker_group, labels, "labels"),
+	FIELD_LABELS(struct worker_group, ray_start_params, "rayStartParams",
+		     .flags = FIELD_ALWAYS | FIELD_START_PARAMS, .write = write_start_params),
+	FIELD_PART(struct worker_group, template, pod_template_fields, "template",
+		   .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(scale_strategy_fields, "scaleStrategy",
+		     .has = offsetof(struct worker_group, has_scale_strategy)),
+	FIELD_END,
+};
+
+static const struct worker_group initial_group = { .max_replicas = REPLICAS_MAX,
+						   .num_of_hosts = 1 };
+
+static int groups_decode(const struct json_at *at, const struct field *field, void *object)
+{
 	struct json_at array;
 
-	if (json_array(spec, "workerGroupSpecs", &array))
+	if (json_array(at, field->name, &array))
 		return -1;
 	if (json_count(&array) > GROUPS_MAX)
 		return json_fail(&array, "must not have more than %d groups", GROUPS_MAX);
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct worker_group *group = VEC_ADD(spec->reader->arena, &groups);
+	return field_decode(at, field, object);
+}
 
-		if (group_decode(&e, groups.at, groups.count - 1, group))
-			return -1;
-	}
-	ret->groups = groups.at;
-	ret->group_count = groups.count;
+/* ---- the rest of the spec ---- */
+
+static const struct field head_fields[] = {
+	FIELD_QUANTITIES(struct ray_cluster, head_resources, "resources", .flags = FIELD_STRINGS,
+			 .has = offsetof(struct ray_cluster, head_has_resources)),
+	FIELD_LABELS(struct ray_cluster, head_labels, "labels"),
+	FIELD_LABELS(struct ray_cluster, head_start_params, "rayStartParams",
+		     .flags = FIELD_ALWAYS | FIELD_START_PARAMS, .write = write_start_params),
+	FIELD_PART(struct ray_cluster, head_template, pod_template_fields, "template",
+		   .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+static const struct field options_fields[] = {
+	FIELD_INTEGER(struct ray_cluster, idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = offsetof(struct ray_cluster, has_idle_timeout_seconds),
+		      .read = field_decode_not_negative),
+	FIELD_TEXT(struct ray_cluster, upscaling_mode, "upscalingMode"),
+	FIELD_TEXT(struct ray_cluster, autoscaler_version, "version"),
+	FIELD_END,
+};
+
+static const struct field auth_fields[] = {
+	FIELD_TEXT(struct ray_cluster, auth_mode, "mode"),
+	FIELD_TEXT(struct ray_cluster, auth_secret_name, "secretName"),
+	FIELD_BOOLEAN(struct ray_cluster, auth_kubernetes_tokens, "enableK8sTokenAuth"),
+	FIELD_END,
+};
+
+static const struct field no_fields[] = { FIELD_END };
+
+static const struct field spec_fields[] = {
+	FIELD_BOOLEAN(struct ray_cluster, enable_in_tree_autoscaling, "enableInTreeAutoscaling",
+		      .flags = FIELD_ALWAYS),
+	FIELD_BOOLEAN(struct ray_cluster, suspend, "suspend"),
+	FIELD_TEXT(struct ray_cluster, managed_by, "managedBy"),
+	FIELD_TEXT(struct ray_cluster, ray_version, "rayVersion"),
+	FIELD_OBJECT(options_fields, "autoscalerOptions", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(auth_fields, "authOptions", .flags = FIELD_UNWRITTEN),
+	FIELD_OBJECT(no_fields, "tlsOptions", .flags = FIELD_UNWRITTEN,
+		     .has = offsetof(struct ray_cluster, tls_enabled)),
+	FIELD_OBJECT(head_fields, "headGroupSpec", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct ray_cluster, groups, group_count, group_fields, "workerGroupSpecs",
+		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),
+	FIELD_END,
+};
+
+/* ---- status, metadata ---- */
+
+static const struct field head_status_fields[] = {
+	FIELD_TEXT(struct ray_cluster, head_pod_name, "podName"),
+	FIELD_TEXT(struct ray_cluster, head_pod_ip, "podIP"),
+	FIELD_END,
+};
+
+/* A text of another type counts as missing: it is written by the operator. */
+static int head_status_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_cluster *cluster = object;
+	struct json_at head = json_member(at, field->name);
+
+	cluster->head_pod_name = object_text_or_none(&head, "podName");
+	cluster->head_pod_ip = object_text_or_none(&head, "podIP");
 	return 0;
 }
 
-static int options_decode(const struct json_at *spec, struct ray_cluster *ret)
-{
-	struct json_at options, timeout;
-
-	if (json_object(spec, "autoscalerOptions", &options) ||
-	    json_text(&options, "upscalingMode", &ret->upscaling_mode) ||
-	    json_text(&options, "version", &ret->autoscaler_version) ||
-	    json_integer(&options, "idleTimeoutSeconds", &ret->has_idle_timeout_seconds,
-			 &ret->idle_timeout_seconds))
-		return -1;
-	timeout = json_member(&options, "idleTimeoutSeconds");
-	if (ret->idle_timeout_seconds < 0) {
-		json_problem(&timeout, "must not be negative, is %lld; it counts as not given",
-			     (long long)ret->idle_timeout_seconds);
-		ret->has_idle_timeout_seconds = false;
-		ret->idle_timeout_seconds = 0;
-	}
-	return 0;
-}
-
-static int connection_decode(const struct json_at *spec, struct ray_cluster *ret)
-{
-	struct json_at auth, tls;
-
-	if (json_object(spec, "authOptions", &auth) || json_text(&auth, "mode", &ret->auth_mode) ||
-	    json_text(&auth, "secretName", &ret->auth_secret_name) ||
-	    json_boolean(&auth, "enableK8sTokenAuth", &ret->auth_kubernetes_tokens) ||
-	    json_object(spec, "tlsOptions", &tls))
-		return -1;
-	ret->tls_enabled = tls.json != NULL;
-	return 0;
-}
-
-static int head_decode(const struct json_at *spec, struct ray_cluster *ret)
-{
-	struct json_at head;
-
-	return json_object(spec, "headGroupSpec", &head) ||
-	       object_labels_decode(&head, "rayStartParams", &ret->head_start_params) ||
-	       own_resources_decode(&head, &ret->head_has_resources, &ret->head_resources,
-				    &ret->head_labels) ||
-	       pod_template_decode(&head, "template", &ret->head_template);
-}
-
-static int spec_decode(const struct json_at *root, struct ray_cluster *ret)
-{
-	struct json_at spec;
-
-	return json_object(root, "spec", &spec) ||
-	       json_boolean(&spec, "enableInTreeAutoscaling", &ret->enable_in_tree_autoscaling) ||
-	       json_boolean(&spec, "suspend", &ret->suspend) ||
-	       json_text(&spec, "managedBy", &ret->managed_by) ||
-	       json_text(&spec, "rayVersion", &ret->ray_version) || options_decode(&spec, ret) ||
-	       connection_decode(&spec, ret) || head_decode(&spec, ret) ||
-	       groups_decode(&spec, ret);
-}
-
-static int status_decode(const struct json_at *root, struct ray_cluster *ret)
-{
-	struct json_at status, head;
-
-	if (json_object(root, "status", &status) ||
-	    object_conditions_decode(&status, "conditions", &ret->conditions,
-				     &ret->condition_count))
-		return -1;
-	head = json_member(&status, "head");
-	ret->head_pod_name = object_text_or_none(&head, "podName");
-	ret->head_pod_ip = object_text_or_none(&head, "podIP");
-	return 0;
-}
+static const struct field status_fields[] = {
+	FIELD_LIST(struct ray_cluster, conditions, condition_count, condition_fields, "conditions",
+		   .flags = FIELD_LINE),
+	FIELD_OBJECT(head_status_fields, "head", .flags = FIELD_LINE, .read = head_status_decode),
+	FIELD_END,
+};
 
 /* Does the entry own the field itself, not only its status? */
 static bool owns_groups(const struct json_at *entry)
@@ -222,10 +245,10 @@ static bool owns_groups(const struct json_at *entry)
 }
 
 /* Only for a message: an entry that does not parse gives no manager, never an error. */
-static const char *groups_manager(const struct json_at *root)
+static int groups_manager_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at metadata = json_member(root, "metadata");
-	struct json_at list = json_member(&metadata, "managedFields");
+	struct ray_cluster *cluster = object;
+	struct json_at list = json_member(at, field->name);
 	const char *found = "", *newest = "";
 
 	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
@@ -242,50 +265,110 @@ static const char *groups_manager(const struct json_at *root)
 		newest = when;
 		found = json_text_value(&name);
 	}
-	return arena_strdup(root->reader->arena, found);
+	cluster->groups_manager = arena_strdup(at->reader->arena, found);
+	return 0;
+}
+
+/* The part of managedFields that groups_manager_decode reads: the last writer of the worker groups. */
+static void write_groups_manager(struct json_writer *writer, const struct field *field,
+				 const void *object)
+{
+	const struct ray_cluster *cluster = object;
+
+	if (cluster->groups_manager[0] == '\0')
+		return;
+	json_write_array(writer, field->name);
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "manager", cluster->groups_manager);
+	json_write_object(writer, "fieldsV1");
+	json_write_object(writer, "f:spec");
+	json_write_object(writer, "f:workerGroupSpecs");
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_object_end(writer);
+	json_write_array_end(writer);
 }
 
 /* Optional, because the file form and lists may omit it. */
-static int kind_check(const struct json_at *root)
+static int kind_check(const struct json_at *root, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, "kind");
+	struct json_at member = json_member(root, field->name);
 	const char *kind;
 
-	if (json_text(root, "kind", &kind))
+	(void)object;
+	if (json_text(root, field->name, &kind))
 		return -1;
 	if (*kind != '\0' && strcmp(kind, "RayCluster") != 0)
 		return json_fail(&member, "must be RayCluster, is \"%.40s\"", kind);
 	return 0;
 }
 
+static void write_kind(struct json_writer *writer, const struct field *field, const void *object)
+{
+	(void)object;
+	json_write_text(writer, field->name, "RayCluster");
+}
+
+static int deletion_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_cluster *cluster = object;
+	struct json_at deletion = json_member(at, field->name);
+	time_ms time;
+
+	cluster->deleting = json_type(&deletion) == JSON_STRING;
+	return rfc3339_decode(at, field->name, &time);
+}
+
+static void write_deletion(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct ray_cluster *cluster = object;
+
+	if (cluster->deleting)
+		json_write_time(writer, field->name, 0);
+}
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct ray_cluster, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct ray_cluster, namespace_, "namespace"),
+	FIELD_TEXT(struct ray_cluster, uid, "uid"),
+	FIELD_TEXT(struct ray_cluster, resource_version, "resourceVersion"),
+	FIELD_INTEGER(struct ray_cluster, generation, "generation"),
+	FIELD_LABELS(struct ray_cluster, labels, "labels"),
+	FIELD_NOTES(struct ray_cluster, annotations, "annotations"),
+	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
+	FIELD_HOOK("deletionTimestamp", .read = deletion_decode, .write = write_deletion),
+	FIELD_HOOK("managedFields", .read = groups_manager_decode, .write = write_groups_manager),
+	FIELD_END,
+};
+
+const struct field ray_cluster_fields[] = {
+	FIELD_TEXT(struct ray_cluster, api_version, "apiVersion"),
+	FIELD_HOOK("kind", .read = kind_check, .write = write_kind),
+	FIELD_TEXT(struct ray_cluster, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(status_fields, "status", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
 int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader);
-	struct object_metadata metadata;
 	struct ray_cluster cluster = { .suspend = false };
-	const char *unreadable;
 
-	if (json_expect(&root, JSON_OBJECT) || kind_check(&root) ||
-	    object_metadata_decode(&root, true, &metadata) ||
-	    json_text(&root, "apiVersion", &cluster.api_version) || spec_decode(&root, &cluster) ||
-	    status_decode(&root, &cluster) || json_text(&root, OBJECT_UNREADABLE, &unreadable))
+	if (field_decode_object(json, path, ray_cluster_fields, arena, &cluster, &cluster.problems,
+				err))
 		return -1;
-	cluster.namespace_ = metadata.namespace_;
-	cluster.name = metadata.name;
-	cluster.uid = metadata.uid;
-	cluster.resource_version = metadata.resource_version;
-	cluster.generation = metadata.generation;
-	cluster.deleting = metadata.deleting;
-	cluster.labels = metadata.labels;
-	cluster.annotations = metadata.annotations;
-	cluster.groups_manager = groups_manager(&root);
-	cluster.problems = object_problems(&reader);
-	if (*unreadable)
-		cluster.unreadable = unreadable;
 	*ret_cluster = cluster;
 	return 0;
+}
+
+void ray_cluster_write(struct json_writer *writer, const char *name,
+		       const struct ray_cluster *cluster)
+{
+	field_write_object(writer, name, ray_cluster_fields, cluster);
 }
 
 /* The owner for scaling. A field that is missing, because a skeleton has no spec, is taken as ours:

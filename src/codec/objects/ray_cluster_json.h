@@ -1,10 +1,11 @@
-/* ray.io/v1 (and v1alpha1) RayCluster, JSON to struct ray_cluster.
+/* ray.io/v1 (and v1alpha1) RayCluster, JSON to struct ray_cluster and back.
  * The result lives in the arena, nothing points into the tree. */
 #ifndef CODEC_OBJECTS_RAY_CLUSTER_JSON_H
 #define CODEC_OBJECTS_RAY_CLUSTER_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/objects/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -19,5 +20,12 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
  * owner for scaling. ERR_INPUT when it has no name. */
 int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 				  struct ray_cluster *ret_cluster, struct err *err);
+
+/* For the snapshot file only (codec/objects/snapshot_write): never sent to an API server. */
+void ray_cluster_write(struct json_writer *writer, const char *name,
+		       const struct ray_cluster *cluster);
+
+/* The fields; codec/objects/lint_shape checks types over it. */
+extern const struct field ray_cluster_fields[];
 
 #endif

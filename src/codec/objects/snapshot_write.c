@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
+#include "codec/objects/event_json.h"
+#include "codec/objects/field.h"
 #include "codec/objects/memory_json.h"
-#include "codec/objects/object_write.h"
-#include "codec/objects/pod_write.h"
-#include "codec/objects/ray_cluster_write.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_write.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
@@ -45,7 +48,8 @@ static void write_settings(struct json_writer *writer, const struct settings *se
 			write_choice(writer, &rows[i], *(const int *)member, arena);
 			break;
 		case SETTINGS_LIST:
-			object_write_strings(writer, rows[i].name, member);
+			if (((const struct strings *)member)->count > 0)
+				field_write_texts(writer, rows[i].name, member);
 			break;
 		}
 	}
@@ -93,14 +97,13 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 		json_write_text(writer, "viewProblem", snapshot->view_problem);
 	write_ray_state(writer, snapshot, arena);
 	if (snapshot->events_known)
-		WRITE_OBJECTS(writer, "events", object_write_event, snapshot->events,
+		WRITE_OBJECTS(writer, "events", event_write, snapshot->events,
 			      snapshot->event_count);
 	write_settings(writer, &snapshot->settings, arena);
 	if (snapshot->autoscaler)
-		object_write_autoscaler(writer, "autoscaler", snapshot->autoscaler);
+		autoscaler_write(writer, "autoscaler", snapshot->autoscaler);
 	if (snapshot->nodes_known)
-		WRITE_OBJECTS(writer, "nodes", object_write_node, snapshot->nodes,
-			      snapshot->node_count);
+		WRITE_OBJECTS(writer, "nodes", node_write, snapshot->nodes, snapshot->node_count);
 	if (snapshot->other_pods_known)
 		WRITE_OBJECTS(writer, "otherPods", pod_write, snapshot->other_pods,
 			      snapshot->other_pod_count);

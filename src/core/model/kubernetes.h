@@ -37,7 +37,7 @@ struct strings {
 
 struct container_port {
 	const char *name;
-	int32_t port;
+	int64_t port; /* 0: not 1 to 65535 */
 };
 
 struct env_variable {

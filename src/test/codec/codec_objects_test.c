@@ -214,8 +214,9 @@ static void test_autoscaler(void **state)
 	assert_true(object.groups[0].has_idle_timeout_seconds);
 	assert_true(object.groups[0].idle_timeout_seconds == 9);
 	assert_false(object.groups[1].has_idle_timeout_seconds);
-	assert_string_equal(object.problems.at[0],
-			    "spec.groups[1].idleTimeoutSeconds: must not be negative, is -1");
+	assert_string_equal(
+		object.problems.at[0],
+		"spec.groups[1].idleTimeoutSeconds: must not be negative, is -1; it counts as not given");
 	/* An invalid quota counts as 0, so that nothing is launched. */
 	assert_int_equal(autoscaler_decode(bad, "", &arena, &object, &err), 0);
 	assert_true(object.has_max_gpus && object.max_gpus == 0);

@@ -3,9 +3,11 @@
  * docs/internals/hostile-objects.md. In place of the client: requests are answered from here. */
 #include "test/support/hostile_markdown.h"
 
-#include "codec/objects/object_write.h"
-#include "codec/objects/pod_write.h"
-#include "codec/objects/ray_cluster_write.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/event_json.h"
+#include "codec/objects/node_json.h"
+#include "codec/objects/pod_json.h"
+#include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json_write.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
@@ -109,11 +111,11 @@ static void write_object(const struct kube_type *type, const void *object, struc
 	else if (type == &kube_type_pod)
 		pod_write(&writer, NULL, object);
 	else if (type == &kube_type_autoscaler)
-		object_write_autoscaler(&writer, NULL, object);
+		autoscaler_write(&writer, NULL, object);
 	else if (type == &kube_type_node)
-		object_write_node(&writer, NULL, object);
+		node_write(&writer, NULL, object);
 	else
-		object_write_event(&writer, NULL, object);
+		event_write(&writer, NULL, object);
 }
 
 /* Present and busy: it belongs to its cluster as far as its labels can be read, with the reason. */
