@@ -146,25 +146,16 @@ static int show(const char *file, bool json, struct err *err)
 
 int cli_devices(int argc, char **argv)
 {
-	const char *file = NULL, *output = NULL;
+	const char *file = NULL;
+	int output = OUTPUT_TEXT, status;
 	const struct flag table[] = {
 		{ NULL, "--device-table", .value = &file },
-		{ "-o", "--output", .value = &output },
+		{ "-o", "--output", .words = flags_outputs, .word = &output },
 	};
 	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
 	struct err err;
-	bool json;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("devices", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
-	json = output && strcmp(output, "json") == 0;
-	if (output && !json && strcmp(output, "text") != 0) {
-		err_set(&err, ERR_INPUT, "-o takes text or json, not %.80s", output);
-		return help_usage("devices", err.text);
-	}
-	return show(file, json, &err) ? help_failed("devices", &err) : EXIT_DONE;
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
+	return show(file, output == OUTPUT_JSON, &err) ? help_failed("devices", &err) : EXIT_DONE;
 }

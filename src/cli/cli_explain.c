@@ -70,30 +70,21 @@ static int explain(const struct session_flags *flags, const char *name, bool jso
 int cli_explain(int argc, char **argv)
 {
 	struct session_flags session = { .namespace_ = NULL };
-	const char *name = NULL, *output = NULL;
+	const char *name = NULL;
+	int output = OUTPUT_TEXT, status;
 	const struct flag table[] = {
-		{ "-o", "--output", .value = &output },
+		{ "-o", "--output", .words = flags_outputs, .word = &output },
 		SESSION_FLAGS(session),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),
 			       .operand_name = "CLUSTER",
+			       .operand_required = true,
 			       .operand = &name };
-	bool json;
 	struct err err;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("explain", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
-	if (!name)
-		return help_usage("explain", "CLUSTER is required: the name of a RayCluster");
-	json = output && strcmp(output, "json") == 0;
-	if (output && !json && strcmp(output, "text") != 0)
-		return help_usage("explain", "-o takes text or json");
-	if (explain(&session, name, json, &err))
-		return help_failed("explain", &err);
-	return EXIT_DONE;
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
+	return explain(&session, name, output == OUTPUT_JSON, &err) ? help_failed("explain", &err) :
+								      EXIT_DONE;
 }

@@ -39,14 +39,12 @@ static const char help[] =
 	"exit status: 0 no errors, 1 errors were found or the input cannot be read,\n"
 	"2 wrong usage; warnings and infos alone are 0\n";
 
-enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_SARIF };
-
 struct arguments {
 	struct session_flags session;
 	struct flag_values files;
-	const char *nodes, *device_table, *output_word; /* NULL: not given */
+	const char *nodes, *device_table; /* NULL: not given */
 	bool from_cluster, all, rules;
-	enum output output;
+	int output;
 };
 
 /* ---- output ---- */
@@ -160,30 +158,12 @@ static int lint(const struct arguments *arguments, struct lint_report *report, s
 
 /* ---- arguments ---- */
 
-static int check_output(struct arguments *arguments, struct err *err)
-{
-	static const char *const words[] = { "text", "json", "sarif" };
-
-	if (!arguments->output_word)
-		return 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(arguments->output_word, words[i]) == 0) {
-			arguments->output = (enum output)i;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_INPUT, "-o takes text, json or sarif, not %.80s",
-		       arguments->output_word);
-}
-
 static int check_arguments(struct arguments *arguments, struct err *err)
 {
 	size_t standard_inputs = arguments->nodes && strcmp(arguments->nodes, "-") == 0;
 
 	if (arguments->rules)
 		return 0;
-	if (check_output(arguments, err))
-		return -1;
 	if (arguments->from_cluster ? arguments->files.count > 0 : arguments->files.count == 0)
 		return err_set(err, ERR_INPUT, "-f FILE or --from-cluster is required%s",
 			       arguments->from_cluster ? ", not both" : "");
@@ -213,10 +193,11 @@ static int run(struct arguments *arguments)
 
 static int parse_and_run(int argc, char **argv, const char **storage)
 {
+	static const char *const outputs[] = { "text", "json", "sarif", NULL };
 	struct arguments arguments = { .files = { .at = storage } };
 	const struct flag table[] = {
 		{ "-f", "--file", .values = &arguments.files },
-		{ "-o", "--output", .value = &arguments.output_word },
+		{ "-o", "--output", .words = outputs, .word = &arguments.output },
 		{ NULL, "--nodes", .value = &arguments.nodes },
 		{ NULL, "--device-table", .value = &arguments.device_table },
 		{ NULL, "--from-cluster", .on = &arguments.from_cluster },
@@ -229,13 +210,10 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 			       .operand_name = "FILE",
 			       .operands = &arguments.files };
 	struct err err;
+	int status;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("lint", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
 	if (check_arguments(&arguments, &err))
 		return help_usage("lint", err.text);
 	return arguments.rules ? print_rules() : run(&arguments);

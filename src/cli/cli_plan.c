@@ -20,8 +20,9 @@
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 struct plan_arguments {
-	const char *file, *output, *devices; /* NULL: not given */
-	bool json, debug;
+	const char *file, *devices; /* NULL: not given */
+	int output;
+	bool debug;
 };
 
 static const char help[] =
@@ -33,19 +34,6 @@ static const char help[] =
 	"  --debug              also print the bundles placed on each worker\n" DEVICE_FILE_HELP
 	"                       (replaces the table of the Snapshot)\n"
 	"exit status: 0 a plan was made, 1 the input is wrong, 2 wrong usage\n";
-
-static int check_arguments(struct plan_arguments *arguments, struct err *err)
-{
-	if (!arguments->file)
-		return err_set(err, ERR_INPUT, "-f FILE is required");
-	if (!arguments->output || strcmp(arguments->output, "text") == 0)
-		return 0;
-	arguments->json = strcmp(arguments->output, "json") == 0;
-	if (!arguments->json)
-		return err_set(err, ERR_INPUT, "-o takes text or json, not %.80s",
-			       arguments->output);
-	return 0;
-}
 
 static int read_snapshot(const char *path, struct arena *arena, struct snapshot *ret_snapshot,
 			 struct err *err)
@@ -73,8 +61,9 @@ static int make_plan(const struct plan_arguments *arguments, struct arena *arena
 	    device_file_read(arguments->devices, arena, &snapshot.device_table, err))
 		return -1;
 	plan = decide(&snapshot, arena);
-	if (arguments->json ? plan_write(plan, arguments->debug, &output, err) :
-			      plan_text_write(plan, arguments->debug, &output, err))
+	if (arguments->output == OUTPUT_JSON ?
+		    plan_write(plan, arguments->debug, &output, err) :
+		    plan_text_write(plan, arguments->debug, &output, err))
 		return -1;
 	return file_print(&output, err);
 }
@@ -85,22 +74,17 @@ int cli_plan(int argc, char **argv)
 	struct plan_arguments arguments = { .file = NULL };
 	const struct flag table[] = {
 		{ "-f", "--file", .value = &arguments.file },
-		{ "-o", "--output", .value = &arguments.output },
+		{ "-o", "--output", .words = flags_outputs, .word = &arguments.output },
 		{ NULL, "--debug", .on = &arguments.debug },
 		{ NULL, "--device-table", .value = &arguments.devices },
 	};
 	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
 	struct err err;
+	int status;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("plan", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
-	if (check_arguments(&arguments, &err))
-		return help_usage("plan", err.text);
-	if (make_plan(&arguments, &arena, &err))
-		return help_failed("plan", &err);
-	return EXIT_DONE;
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
+	if (!arguments.file)
+		return help_usage("plan", "-f FILE is required");
+	return make_plan(&arguments, &arena, &err) ? help_failed("plan", &err) : EXIT_DONE;
 }

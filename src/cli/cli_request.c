@@ -147,15 +147,6 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	return file_print(&output, err);
 }
 
-static int check_arguments(const struct arguments *arguments, struct err *err)
-{
-	if (!arguments->name)
-		return err_set(err, ERR_INPUT, "CLUSTER is required: the name of a RayCluster");
-	if (arguments->clear == (arguments->bundles != NULL))
-		return err_set(err, ERR_INPUT, "one of --bundles LIST and --clear is required");
-	return 0;
-}
-
 int cli_request(int argc, char **argv)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -168,21 +159,18 @@ int cli_request(int argc, char **argv)
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),
 			       .operand_name = "CLUSTER",
+			       .operand_required = true,
 			       .operand = &arguments.name };
 	struct ray_constraint constraint;
 	struct err err;
+	int status;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("request", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
-	if (check_arguments(&arguments, &err))
-		return help_usage("request", err.text);
-	if (arguments.bundles && check_bundles(arguments.bundles, &arena, &constraint, &err))
-		return help_failed("request", &err);
-	if (request(&arguments, arguments.bundles ? &constraint : NULL, &arena, &err))
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
+	if (arguments.clear == (arguments.bundles != NULL))
+		return help_usage("request", "one of --bundles LIST and --clear is required");
+	if ((arguments.bundles && check_bundles(arguments.bundles, &arena, &constraint, &err)) ||
+	    request(&arguments, arguments.bundles ? &constraint : NULL, &arena, &err))
 		return help_failed("request", &err);
 	return EXIT_DONE;
 }

@@ -58,18 +58,13 @@ int cli_snapshot(int argc, char **argv)
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),
 			       .operand_name = "CLUSTER",
+			       .operand_required = true,
 			       .operand = &name };
 	struct err err;
+	int status;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("snapshot", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
-	if (!name)
-		return help_usage("snapshot", "CLUSTER is required: the name of a RayCluster");
-	if (take_snapshot(&session, name, path, &err))
-		return help_failed("snapshot", &err);
-	return EXIT_DONE;
+	if (!flags_begin(&flags, help, argc, argv, &status))
+		return status;
+	return take_snapshot(&session, name, path, &err) ? help_failed("snapshot", &err) :
+							   EXIT_DONE;
 }

@@ -41,61 +41,53 @@ static const char help[] =
 	"                                set), always or never\n" SESSION_HELP
 	"exit status: 0 it was shown, 1 it could not be, 2 wrong usage\n";
 
-enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
+#define OUTPUT_TABLE OUTPUT_TEXT
+#define OUTPUT_YAML (OUTPUT_JSON + 1)
 
 struct arguments {
 	struct session_flags session;
-	const char *name, *output_word, *color, *devices;
+	const char *name, *color, *devices;
 	bool all, watch, gpus;
-	enum output output;
+	int output;
 	bool colours;
 };
 
 /* ---- one answer ---- */
 
-static int write_answer(const struct arguments *arguments, const struct status_answer *answer,
-			struct arena *arena, struct buf *output, struct err *err)
+/* What an answer is written with. */
+struct look {
+	const struct arguments *arguments;
+	struct arena *arena;
+	struct buf *output;
+};
+
+/* The JSON of an answer, or the same as YAML. */
+static int write_json(const struct look *look, const struct status_answer *answer,
+		      const struct gpus_answer *gpus, struct err *err)
 {
 	AUTO(buf_done) struct buf json;
+	bool yaml = look->arguments->output == OUTPUT_YAML;
+	struct buf *buf = yaml ? &json : look->output;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (arguments->output == OUTPUT_TABLE) {
-		status_text_write(answer, arguments->colours, arena, output);
-		return 0;
-	}
-	if (arguments->output == OUTPUT_JSON)
-		return status_json_write(answer, arena, output, err);
-	if (status_json_write(answer, arena, &json, err))
+	if (gpus ? gpus_json_write(gpus, buf, err) :
+		   status_json_write(answer, look->arena, buf, err))
 		return -1;
-	return yaml_write(buf_string(&json), json.size, output, err);
+	return yaml ? yaml_write(buf_string(&json), json.size, look->output, err) : 0;
 }
 
-static void done_gpus(struct gpus_answer *answer)
+static int look_at_gpus(const struct look *look, struct session *session, struct err *err)
 {
-	gpus_done(answer);
-}
-
-static int look_at_gpus(const struct arguments *arguments, struct session *session,
-			struct buf *output, struct err *err)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(done_gpus) struct gpus_answer answer = { .stock = NULL };
+	AUTO(gpus_done) struct gpus_answer answer = { .stock = NULL };
 	const struct device_table *devices;
-	AUTO(buf_done) struct buf json;
 
-	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (device_file_read(arguments->devices, &arena, &devices, err) ||
-	    gpus_look(session, devices, &arena, &answer, err))
+	if (device_file_read(look->arguments->devices, look->arena, &devices, err) ||
+	    gpus_look(session, devices, look->arena, &answer, err))
 		return -1;
-	if (arguments->output == OUTPUT_TABLE) {
-		gpus_text_write(&answer, arguments->colours, &arena, output);
-		return 0;
-	}
-	if (arguments->output == OUTPUT_JSON)
-		return gpus_json_write(&answer, output, err);
-	if (gpus_json_write(&answer, &json, err))
-		return -1;
-	return yaml_write(buf_string(&json), json.size, output, err);
+	if (look->arguments->output != OUTPUT_TABLE)
+		return write_json(look, NULL, &answer, err);
+	gpus_text_write(&answer, look->arguments->colours, look->arena, look->output);
+	return 0;
 }
 
 /* view NULL: the inventory. */
@@ -103,6 +95,7 @@ static int look(const struct arguments *arguments, struct session *session, stru
 		struct buf *output, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct look one = { arguments, &arena, output };
 	struct view_clusters clusters;
 	struct remote remote;
 	const struct status_answer answer = {
@@ -112,10 +105,13 @@ static int look(const struct arguments *arguments, struct session *session, stru
 	};
 
 	if (!view)
-		return look_at_gpus(arguments, session, output, err);
+		return look_at_gpus(&one, session, err);
 	remote_find(session, &arena, &remote);
 	view_look(view, &remote, &arena, &clusters);
-	return write_answer(arguments, &answer, &arena, output, err);
+	if (arguments->output != OUTPUT_TABLE)
+		return write_json(&one, &answer, NULL, err);
+	status_text_write(&answer, arguments->colours, &arena, output);
+	return 0;
 }
 
 /* ---- repeated answers ---- */
@@ -160,17 +156,6 @@ static int watch(const struct arguments *arguments, struct session *session, str
 	return 0;
 }
 
-static int once(const struct arguments *arguments, struct session *session, struct view *view,
-		struct err *err)
-{
-	AUTO(buf_done) struct buf output;
-
-	buf_init(&output, OUTPUT_BYTES_MAX);
-	if (look(arguments, session, view, &output, err))
-		return -1;
-	return file_print(&output, err);
-}
-
 static void done_session(struct session **session)
 {
 	session_free(*session);
@@ -185,7 +170,9 @@ static int status(const struct arguments *arguments, struct err *err)
 {
 	AUTO(done_session) struct session *session = session_new(&arguments->session, err);
 	AUTO(done_view) struct view *view = NULL;
+	AUTO(buf_done) struct buf output;
 
+	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (!session)
 		return -1;
 	if (arguments->watch)
@@ -195,32 +182,15 @@ static int status(const struct arguments *arguments, struct err *err)
 				arguments->name);
 	if (view && view_wait(view, arguments->watch, err))
 		return session_interrupted(session) ? 0 : -1;
-	return arguments->watch ? watch(arguments, session, view, err) :
-				  once(arguments, session, view, err);
+	if (arguments->watch)
+		return watch(arguments, session, view, err);
+	return look(arguments, session, view, &output, err) ? -1 : file_print(&output, err);
 }
 
 /* ---- arguments ---- */
 
-static int check_output(struct arguments *arguments, struct err *err)
-{
-	static const char *const words[] = { "table", "json", "yaml" };
-
-	if (!arguments->output_word)
-		return 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(arguments->output_word, words[i]) == 0) {
-			arguments->output = (enum output)i;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_INPUT, "-o takes table, json or yaml, not %.80s",
-		       arguments->output_word);
-}
-
 static int check_arguments(struct arguments *arguments, struct err *err)
 {
-	if (check_output(arguments, err))
-		return -1;
 	if (arguments->gpus && (arguments->all || arguments->name || arguments->session.namespace_))
 		return err_set(err, ERR_INPUT,
 			       "--gpus shows all Nodes: it goes with none of -A, -n and CLUSTER");
@@ -240,13 +210,14 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 
 int cli_status(int argc, char **argv)
 {
+	static const char *const outputs[] = { "table", "json", "yaml", NULL };
 	struct arguments arguments = { .name = NULL };
 	const struct flag table[] = {
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		{ NULL, "--gpus", .on = &arguments.gpus },
 		{ NULL, "--device-table", .value = &arguments.devices },
 		{ "-w", "--watch", .on = &arguments.watch },
-		{ "-o", "--output", .value = &arguments.output_word },
+		{ "-o", "--output", .words = outputs, .word = &arguments.output },
 		{ NULL, "--color", .value = &arguments.color },
 		SESSION_FLAGS(arguments.session),
 	};
@@ -255,13 +226,10 @@ int cli_status(int argc, char **argv)
 			       .operand_name = "CLUSTER",
 			       .operand = &arguments.name };
 	struct err err;
+	int exit;
 
-	if (flags_parse(&flags, argc, argv, &err))
-		return help_usage("status", err.text);
-	if (flags.help) {
-		help_print(stdout, help);
-		return EXIT_DONE;
-	}
+	if (!flags_begin(&flags, help, argc, argv, &exit))
+		return exit;
 	if (check_arguments(&arguments, &err))
 		return help_usage("status", err.text);
 	return status(&arguments, &err) ? help_failed("status", &err) : EXIT_DONE;

@@ -1,14 +1,20 @@
 #include "cli/flags.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/commands.h"
+#include "cli/help.h"
+
 #define SHOWN_MAX 80
+
+const char *const flags_outputs[] = { "text", "json", NULL };
 
 enum match { MATCH_NONE, MATCH_ATTACHED /* the value is part of the argument */, MATCH_ALONE };
 
 static bool takes_value(const struct flag *flag)
 {
-	return flag->value || flag->values;
+	return flag->value || flag->values || flag->words;
 }
 
 /* *ret_value: the value that is part of the argument. */
@@ -28,6 +34,26 @@ static enum match match_flag(const struct flag *flag, const char *argument, cons
 		return MATCH_ATTACHED;
 	}
 	return MATCH_NONE;
+}
+
+/* "-o takes table, json or yaml, not xml" */
+static int take_word(const struct flag *flag, const char *value, struct err *err)
+{
+	char known[SHOWN_MAX] = "";
+	size_t size = 0;
+
+	for (int i = 0; flag->words[i]; i++) {
+		const char *separator = i == 0 ? "" : flag->words[i + 1] ? ", " : " or ";
+
+		if (strcmp(flag->words[i], value) == 0) {
+			*flag->word = i;
+			return 0;
+		}
+		size += (size_t)snprintf(known + size, sizeof(known) - size, "%s%s", separator,
+					 flag->words[i]);
+	}
+	return err_set(err, ERR_INPUT, "%s takes %s, not %.*s",
+		       flag->letter ? flag->letter : flag->name, known, SHOWN_MAX, value);
 }
 
 static int take_flag(struct flags *flags, int argc, char **argv, int *index, struct err *err)
@@ -53,6 +79,8 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 			return err_set(err, ERR_INPUT, "a value is missing after %s", argument);
 		value = argv[++*index];
 	}
+	if (flag->words)
+		return take_word(flag, value, err);
 	if (flag->values)
 		flag->values->at[flag->values->count++] = value;
 	else
@@ -96,5 +124,22 @@ int flags_parse(struct flags *flags, int argc, char **argv, struct err *err)
 			return -1;
 		}
 	}
+	if (flags->operand_required && !*flags->operand)
+		return err_set(err, ERR_INPUT, "%s is required: the name of a RayCluster",
+			       flags->operand_name);
 	return 0;
+}
+
+bool flags_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status)
+{
+	struct err err;
+
+	*ret_status = EXIT_DONE;
+	if (flags_parse(flags, argc, argv, &err))
+		*ret_status = help_usage(argv[0], err.text);
+	else if (flags->help)
+		help_print(stdout, help);
+	else
+		return true;
+	return false;
 }

@@ -1,5 +1,5 @@
 /* The flags of one command, parsed by a table: "-n NAME", "-nNAME", "--namespace NAME" and
- * "--namespace=NAME"; a switch has no value. Flags and operands may come in any order, as with
+ * "--namespace=NAME"; a switch has no value, some values are one of a few words. Flags and operands may come in any order, as with
  * kubectl; "--" ends the flags. --help and -h are always accepted. `run` has its own
  * (ctl/shared/options), because its flags are settings of decisions as well. */
 #ifndef CLI_FLAGS_H
@@ -22,12 +22,19 @@ struct flag {
 	const char **value;         /* takes a value, and this is set to it (it points into argv) */
 	bool *on;                   /* else: a switch, and this is set */
 	struct flag_values *values; /* instead of `value`: takes one, and may be given again */
+	const char *const *words;   /* instead: takes one of these, NULL behind the last */
+	int *word;                  /* with words: set to its index */
 };
+
+/* The words of -o, for most commands. */
+enum output { OUTPUT_TEXT, OUTPUT_JSON };
+extern const char *const flags_outputs[];
 
 struct flags {
 	const struct flag *at;
 	size_t count;
-	const char *operand_name;     /* "CLUSTER"; NULL: no operand is taken */
+	const char *operand_name; /* "CLUSTER"; NULL: no operand is taken */
+	bool operand_required;
 	const char **operand;         /* unchanged when it is not given */
 	struct flag_values *operands; /* instead of `operand`: any number of them */
 	bool help;                    /* --help was given: the rest was not parsed */
@@ -35,5 +42,9 @@ struct flags {
 
 /* argv[0] is the command. ERR_INPUT names the argument. */
 int flags_parse(struct flags *flags, int argc, char **argv, struct err *err);
+
+/* The same for a command with this help text. False when the command has nothing more to do,
+ * because the help or the error was printed: then *ret_status is the exit status. */
+bool flags_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status);
 
 #endif
