@@ -40,6 +40,25 @@
 #define NEVER_MS (INT64_MIN / 2)
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
 
+/* The listeners of passes: called, in this order, after a final decision, when its patch was
+ * accepted, and when the RayCluster is deleted. None may delay a decision; each is a member of
+ * struct control, which may be NULL. */
+static const struct listener {
+	size_t member;
+	void (*decided)(void *self, const struct pass_decision *decision);
+	void (*patched)(void *self, const char *namespace_, const char *name);
+	void (*forget)(void *self, const char *namespace_, const char *name);
+} listeners[] = {
+#define LISTENER(name) offsetof(struct control, name)
+	{ LISTENER(metrics), metrics_decided, NULL, metrics_forget },
+	{ LISTENER(status), status_decided, NULL, NULL },
+	{ LISTENER(notices), notices_decided, notices_patched, notices_forget },
+	{ LISTENER(autoscalers), autoscaler_objects_decided, autoscaler_objects_patched,
+	  autoscaler_objects_forget },
+#undef LISTENER
+};
+#define LISTENER_COUNT (sizeof(listeners) / sizeof(listeners[0]))
+
 struct cluster {
 	const struct control *control;
 	char *namespace_, *name, *key;
@@ -99,14 +118,23 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	return cluster;
 }
 
+static void *listener_self(const struct cluster *cluster, size_t index)
+{
+	const void *member = (const char *)cluster->control + listeners[index].member;
+
+	return *(void *const *)member;
+}
+
 void cluster_free(struct cluster *cluster)
 {
 	if (!cluster)
 		return;
-	metrics_forget(cluster->control->metrics, cluster->namespace_, cluster->name);
+	for (size_t i = 0; i < LISTENER_COUNT; i++)
+		if (listeners[i].forget)
+			listeners[i].forget(listener_self(cluster, i), cluster->namespace_,
+					    cluster->name);
 	turns_leave(&cluster->turn);
 	pass_free(cluster->pass);
-	notices_forget(cluster->control->notices, cluster->key);
 	ray_access_free(cluster->access);
 	linted_free(cluster->linted);
 	loop_timer_free(cluster->timer);
@@ -277,13 +305,9 @@ static void decided(void *context, const struct pass_decision *decision)
 		ray_access_refused(cluster->access);
 	cluster->ray_failed = decision->ray_err != NULL;
 	keep_calm(cluster, decision);
-	metrics_decided(cluster->control->metrics, decision,
-			loop_monotonic_ms(cluster->control->loop));
-	status_decided(cluster->control->status, decision);
-	trouble_conditions(&cluster->trouble, cluster->key, decision->plan,
-			   loop_monotonic_ms(cluster->control->loop));
-	notices_decided(cluster->control->notices, cluster->key, decision);
-	autoscaler_objects_decided(cluster->control->autoscalers, decision);
+	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
+	for (size_t i = 0; i < LISTENER_COUNT; i++)
+		listeners[i].decided(listener_self(cluster, i), decision);
 	registration_decided(cluster->control->registration, gcs, decision);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
@@ -380,9 +404,10 @@ static void pass_ended(void *context, const struct pass_result *result)
 	}
 	if (result->patched_body) {
 		patched_keep(&cluster->patched, result->patched_body);
-		notices_accepted(cluster->control->notices, cluster->key);
-		autoscaler_objects_patched(cluster->control->autoscalers, cluster->namespace_,
-					   cluster->name);
+		for (size_t i = 0; i < LISTENER_COUNT; i++)
+			if (listeners[i].patched)
+				listeners[i].patched(listener_self(cluster, i), cluster->namespace_,
+						     cluster->name);
 	}
 	pass_free(steal(&cluster->pass));
 	schedule_next(cluster);

@@ -151,10 +151,6 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 			      ((const struct ray_cluster *)old)->name);
 	if (!controller->started)
 		return;
-	if (change == KUBE_DELETED && old)
-		autoscaler_objects_forget(controller->control.autoscalers,
-					  ((const struct ray_cluster *)old)->namespace_,
-					  ((const struct ray_cluster *)old)->name);
 	if (change == KUBE_DELETED)
 		cluster_free(map_remove(&controller->clusters, key));
 	else if (new_object && object_change_decides(old, new_object))

@@ -282,6 +282,7 @@ static void announce(struct pass *pass)
 		.ray_state = work->snapshot.ray_state,
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,
+		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
 		.digest = pass->reads == 1 ? pass->digest : 0,
 		.undecided_ms = pass->undecided ? pass->config.undecided_ms : 0,
 	};

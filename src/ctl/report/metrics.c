@@ -188,9 +188,9 @@ static void mark_groups(struct metrics *metrics, const struct metrics_cluster *c
 	}
 }
 
-void metrics_decided(struct metrics *metrics, const struct pass_decision *decision,
-		     int64_t monotonic_ms)
+void metrics_decided(void *listener, const struct pass_decision *decision)
 {
+	struct metrics *metrics = listener;
 	const struct snapshot *snapshot = decision->snapshot;
 	struct metrics_cluster *cluster;
 
@@ -199,7 +199,7 @@ void metrics_decided(struct metrics *metrics, const struct pass_decision *decisi
 	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
 	count_begun(metrics, decision->summary, &cluster->summary);
 	metrics_cluster_keep(cluster, decision->summary);
-	mark_groups(metrics, cluster, monotonic_ms);
+	mark_groups(metrics, cluster, decision->monotonic_ms);
 	if (snapshot->ray_state &&
 	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {
 		memory_free(cluster->session);
@@ -255,8 +255,9 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 				     pass->monotonic_ms);
 }
 
-void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name)
+void metrics_forget(void *listener, const char *namespace_, const char *name)
 {
+	struct metrics *metrics = listener;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	if (metrics)

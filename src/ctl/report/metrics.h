@@ -59,13 +59,12 @@ void metrics_duration(struct metrics *metrics, enum metrics_id id, const char *l
 void metrics_phase(void *metrics, const char *phase, double seconds);
 void metrics_gcs_failed(void *metrics, const struct err *err);
 
-/* Records a final decision of a cluster; the first creates its series. */
-void metrics_decided(struct metrics *metrics, const struct pass_decision *decision,
-		     int64_t monotonic_ms);
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
 			const struct metrics_pass *pass);
-/* The cluster was deleted: removes its series. */
-void metrics_forget(struct metrics *metrics, const char *namespace_, const char *name);
+/* A listener of passes (ctl/cluster.c): the first decision creates the series of a cluster, its end
+ * removes them. `metrics` is a struct metrics. */
+void metrics_decided(void *metrics, const struct pass_decision *decision);
+void metrics_forget(void *metrics, const char *namespace_, const char *name);
 /* The summary that is kept of the cluster at this index, from 0; NULL behind the last. Its lists
  * of groups, resources, unserved demand and conditions have no messages. Valid until the loop
  * turns. */

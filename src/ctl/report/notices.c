@@ -114,12 +114,6 @@ void notices_free(struct notices *notices)
 	memory_free(notices);
 }
 
-void notices_forget(struct notices *notices, const char *cluster)
-{
-	if (notices)
-		file_free(map_remove(&notices->files, cluster));
-}
-
 /* --- answers --- */
 
 /* Pauses its own cluster only: a full quota of one namespace, or a Role that is missing there, does
@@ -287,7 +281,7 @@ static struct file *file_of(struct notices *notices, const char *key,
 	int64_t now_ms = loop_monotonic_ms(notices->control->loop);
 
 	if (file && strcmp(file->uid, cluster->uid) != 0) {
-		notices_forget(notices, key);
+		file_free(map_remove(&notices->files, key));
 		file = NULL;
 	}
 	if (!file) {
@@ -306,31 +300,46 @@ static struct file *file_of(struct notices *notices, const char *key,
 	return file;
 }
 
-void notices_decided(struct notices *notices, const char *cluster,
-		     const struct pass_decision *decision)
+void notices_decided(void *listener, const struct pass_decision *decision)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct notices *notices = listener;
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
 	struct notice_list list;
 	struct file *file;
 
 	if (!notices)
 		return;
 	notice_make(decision->snapshot, decision->plan, &scratch, &list);
-	if (list.at.count == 0 && !map_get(&notices->files, cluster))
+	if (list.at.count == 0 && !map_get(&notices->files, key))
 		return;
-	file = file_of(notices, cluster, &decision->snapshot->cluster);
+	file = file_of(notices, key, cluster);
 	notice_book_decided(file->book, &list, loop_monotonic_ms(notices->control->loop),
 			    decision->now);
 	send_due(notices, file);
 }
 
-void notices_accepted(struct notices *notices, const char *cluster)
+void notices_patched(void *listener, const char *namespace_, const char *name)
 {
-	struct file *file = notices ? map_get(&notices->files, cluster) : NULL;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct notices *notices = listener;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct file *file = notices ? map_get(&notices->files, key) : NULL;
 
 	if (!file)
 		return;
 	notice_book_accepted(file->book, loop_monotonic_ms(notices->control->loop),
 			     loop_wall(notices->control->loop));
 	send_due(notices, file);
+}
+
+void notices_forget(void *listener, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct notices *notices = listener;
+
+	if (notices)
+		file_free(map_remove(&notices->files,
+				     arena_printf(&scratch, "%s/%s", namespace_, name)));
 }

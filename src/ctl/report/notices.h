@@ -23,12 +23,10 @@ struct pass_decision;
 struct notices *notices_new(const struct control *control);
 void notices_free(struct notices *notices);
 
-/* Records the notices of a final decision about the RayCluster "namespace/name". */
-void notices_decided(struct notices *notices, const char *cluster,
-		     const struct pass_decision *decision);
-/* The patch of that decision was accepted. */
-void notices_accepted(struct notices *notices, const char *cluster);
-/* The RayCluster was deleted. */
-void notices_forget(struct notices *notices, const char *cluster);
+/* A listener of passes (ctl/cluster.c): records the notices of a final decision, and that its patch
+ * was accepted. `notices` is a struct notices. */
+void notices_decided(void *notices, const struct pass_decision *decision);
+void notices_patched(void *notices, const char *namespace_, const char *name);
+void notices_forget(void *notices, const char *namespace_, const char *name);
 
 #endif

@@ -230,8 +230,9 @@ static void add_wait(struct status *status, const struct status_path *path,
 	watch_deadline(status);
 }
 
-void status_decided(struct status *status, const struct pass_decision *decision)
+void status_decided(void *listener, const struct pass_decision *decision)
 {
+	struct status *status = listener;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct status_wait **link;
 

@@ -42,7 +42,8 @@ void status_free(struct status *status);
 /* Answers now or later; 404 for an unknown path. */
 void status_ask(struct status *status, const char *path, struct serve_request *request);
 
-/* Answers the waiting requests from a final decision of this cluster. NULL is fine. */
-void status_decided(struct status *status, const struct pass_decision *decision);
+/* A listener of passes (ctl/cluster.c): answers the waiting requests from a final decision of this
+ * cluster. `status` is a struct status; NULL is fine. */
+void status_decided(void *status, const struct pass_decision *decision);
 
 #endif

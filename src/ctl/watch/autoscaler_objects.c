@@ -118,23 +118,26 @@ static void watch_live(void *context)
 }
 
 /* A status can only be written to an object that can be read. */
-void autoscaler_objects_decided(struct autoscaler_objects *objects,
-				const struct pass_decision *decision)
+void autoscaler_objects_decided(void *listener, const struct pass_decision *decision)
 {
+	const struct autoscaler_objects *objects = listener;
+
 	if (objects && objects->unreadable == ERR_NONE && kube_informer_synced(objects->informer))
 		autoscaler_writer_decided(objects->writer, decision);
 }
 
-void autoscaler_objects_patched(struct autoscaler_objects *objects, const char *namespace_,
-				const char *name)
+void autoscaler_objects_patched(void *listener, const char *namespace_, const char *name)
 {
+	const struct autoscaler_objects *objects = listener;
+
 	if (objects)
 		autoscaler_writer_patched(objects->writer, namespace_, name);
 }
 
-void autoscaler_objects_forget(struct autoscaler_objects *objects, const char *namespace_,
-			       const char *name)
+void autoscaler_objects_forget(void *listener, const char *namespace_, const char *name)
 {
+	const struct autoscaler_objects *objects = listener;
+
 	if (objects)
 		autoscaler_writer_forget(objects->writer, namespace_, name);
 }

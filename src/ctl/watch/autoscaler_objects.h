@@ -35,14 +35,10 @@ bool autoscaler_objects_known(const struct autoscaler_objects *objects);
 const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
 						       const char *namespace_, const char *name);
 
-/* Records a final decision; sends nothing by itself. NULL is fine. */
-void autoscaler_objects_decided(struct autoscaler_objects *objects,
-				const struct pass_decision *decision);
-/* The patch of the last recorded decision was accepted. NULL is fine. */
-void autoscaler_objects_patched(struct autoscaler_objects *objects, const char *namespace_,
-				const char *name);
-/* The RayCluster was deleted. NULL is fine. */
-void autoscaler_objects_forget(struct autoscaler_objects *objects, const char *namespace_,
-			       const char *name);
+/* A listener of passes (ctl/cluster.c): records a final decision and that its patch was accepted;
+ * sends nothing by itself. `objects` is a struct autoscaler_objects; NULL is fine. */
+void autoscaler_objects_decided(void *objects, const struct pass_decision *decision);
+void autoscaler_objects_patched(void *objects, const char *namespace_, const char *name);
+void autoscaler_objects_forget(void *objects, const char *namespace_, const char *name);
 
 #endif

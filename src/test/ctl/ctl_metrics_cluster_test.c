@@ -104,7 +104,8 @@ static void decided(struct fixture *fixture, const char *text, int64_t monotonic
 	fixture->summary = summary_of(&fixture->snapshot, fixture->plan, &fixture->arena);
 	decision.plan = fixture->plan;
 	decision.summary = fixture->summary;
-	metrics_decided(fixture->metrics, &decision, monotonic_ms);
+	decision.monotonic_ms = monotonic_ms;
+	metrics_decided(fixture->metrics, &decision);
 }
 
 static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)

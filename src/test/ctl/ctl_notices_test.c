@@ -71,15 +71,14 @@ static void scale_up_named(const char *namespace_, const char *name)
 		namespace_, name);
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
 	struct pass_decision decision = { .snapshot = snapshot };
-	const char *key = arena_printf(&arena, "%s/%s", namespace_, name);
 	struct err err;
 
 	if (snapshot_read(text, strlen(text), &arena, snapshot, &err) < 0)
 		fail_msg("%s", err.text);
 	decision.plan = decide(snapshot, &arena);
 	decision.now = snapshot->now;
-	notices_decided(notices, key, &decision);
-	notices_accepted(notices, key);
+	notices_decided(notices, &decision);
+	notices_patched(notices, namespace_, name);
 }
 
 static void scale_up(const char *namespace_)

@@ -138,7 +138,7 @@ static void decide_one(struct bench *bench, const char *name)
 	decision.now = snapshot.now;
 	decision.plan = decide(&snapshot, &arena);
 	decision.summary = summary_of(&snapshot, decision.plan, &arena);
-	metrics_decided(bench->control.metrics, &decision, 1);
+	metrics_decided(bench->control.metrics, &decision);
 	status_decided(bench->control.status, &decision);
 }
 
