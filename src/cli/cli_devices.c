@@ -155,7 +155,7 @@ int cli_devices(int argc, char **argv)
 	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
 	struct err err;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	return show(file, output == OUTPUT_JSON, &err) ? help_failed("devices", &err) : EXIT_DONE;
 }

@@ -83,7 +83,7 @@ int cli_explain(int argc, char **argv)
 			       .operand = &name };
 	struct err err;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	return explain(&session, name, output == OUTPUT_JSON, &err) ? help_failed("explain", &err) :
 								      EXIT_DONE;

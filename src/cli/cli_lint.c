@@ -212,7 +212,7 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 	struct err err;
 	int status;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	if (check_arguments(&arguments, &err))
 		return help_usage("lint", err.text);

@@ -82,7 +82,7 @@ int cli_plan(int argc, char **argv)
 	struct err err;
 	int status;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	if (!arguments.file)
 		return help_usage("plan", "-f FILE is required");

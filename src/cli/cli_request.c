@@ -165,7 +165,7 @@ int cli_request(int argc, char **argv)
 	struct err err;
 	int status;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	if (arguments.clear == (arguments.bundles != NULL))
 		return help_usage("request", "one of --bundles LIST and --clear is required");

@@ -63,7 +63,7 @@ int cli_snapshot(int argc, char **argv)
 	struct err err;
 	int status;
 
-	if (!flags_begin(&flags, help, argc, argv, &status))
+	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	return take_snapshot(&session, name, path, &err) ? help_failed("snapshot", &err) :
 							   EXIT_DONE;

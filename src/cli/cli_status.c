@@ -228,7 +228,7 @@ int cli_status(int argc, char **argv)
 	struct err err;
 	int exit;
 
-	if (!flags_begin(&flags, help, argc, argv, &exit))
+	if (!help_begin(&flags, help, argc, argv, &exit))
 		return exit;
 	if (check_arguments(&arguments, &err))
 		return help_usage("status", err.text);

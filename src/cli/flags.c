@@ -3,9 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/help.h"
-
 #define SHOWN_MAX 80
 
 const char *const flags_outputs[] = { "text", "json", NULL };
@@ -128,18 +125,4 @@ int flags_parse(struct flags *flags, int argc, char **argv, struct err *err)
 		return err_set(err, ERR_INPUT, "%s is required: the name of a RayCluster",
 			       flags->operand_name);
 	return 0;
-}
-
-bool flags_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status)
-{
-	struct err err;
-
-	*ret_status = EXIT_DONE;
-	if (flags_parse(flags, argc, argv, &err))
-		*ret_status = help_usage(argv[0], err.text);
-	else if (flags->help)
-		help_print(stdout, help);
-	else
-		return true;
-	return false;
 }

@@ -43,8 +43,4 @@ struct flags {
 /* argv[0] is the command. ERR_INPUT names the argument. */
 int flags_parse(struct flags *flags, int argc, char **argv, struct err *err);
 
-/* The same for a command with this help text. False when the command has nothing more to do,
- * because the help or the error was printed: then *ret_status is the exit status. */
-bool flags_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status);
-
 #endif

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "cli/flags.h"
 #include "cli/text.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 10)
@@ -64,4 +65,18 @@ int help_failed(const char *command, const struct err *err)
 void help_warn(const char *command, const char *text)
 {
 	print_line(command, "warning: ", text, "");
+}
+
+bool help_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status)
+{
+	struct err err;
+
+	*ret_status = EXIT_DONE;
+	if (flags_parse(flags, argc, argv, &err))
+		*ret_status = help_usage(argv[0], err.text);
+	else if (flags->help)
+		help_print(stdout, help);
+	else
+		return true;
+	return false;
 }

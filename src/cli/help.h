@@ -3,9 +3,12 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
+
+struct flags;
 
 /* Sets the name from the base name of argv[0]; called once, before any output. */
 void help_set_program(const char *argv0);
@@ -19,5 +22,9 @@ int help_usage(const char *command, const char *text);
 int help_failed(const char *command, const struct err *err);
 /* "rayscaler COMMAND: warning: TEXT" on standard error. */
 void help_warn(const char *command, const char *text);
+
+/* flags_parse for a command with this help text. False when the command has nothing more to do,
+ * because the help or the error was printed: then *ret_status is the exit status. */
+bool help_begin(struct flags *flags, const char *help, int argc, char **argv, int *ret_status);
 
 #endif
