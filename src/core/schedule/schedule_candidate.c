@@ -9,6 +9,8 @@
 #define SLACK (1 + 1e-9)
 /* The ratios are trimmed when one in so many shapes has been used up. */
 #define TRIM_EACH 16
+/* So many ratios are looked at for a bound. */
+#define RATIOS_MAX 256
 
 static struct arena *arena_of(const struct schedule_try *try)
 {
@@ -22,7 +24,7 @@ void schedule_candidate_read_first(struct schedule_try *try, struct schedule_can
 	uint32_t node = class->members.at[0];
 	uint32_t placed = schedule_run_placed(run, node), rest = schedule_run_rest(run, node);
 
-	c->rank = schedule_run_place(run, node);
+	c->node = node;
 	if (c->fresh && rest != c->rest && placed == c->placed &&
 	    run->states.states.at[c->state].running) {
 		/* The next member takes the same fill and has a lower score. */
@@ -93,7 +95,8 @@ void schedule_try_trim_ratios(struct schedule_try *try)
 	}
 }
 
-/* The largest ratio of a shape that may be placed. */
+/* The largest ratio of a shape that may be placed, or a larger one: of the ratios behind the first
+ * few, the next bounds the rest. */
 static double best_ratio(const struct schedule_try *try, const struct schedule_candidate *c,
 			 uint32_t name)
 {
@@ -102,7 +105,8 @@ static double best_ratio(const struct schedule_try *try, const struct schedule_c
 	for (uint32_t i = 0; i < ratios->count; i++) {
 		uint32_t shape = ratios->at[i].shape;
 
-		if (c->may[shape / 64] & try->active[shape / 64] & UINT64_C(1) << (shape % 64))
+		if (i == RATIOS_MAX ||
+		    c->may[shape / 64] & try->active[shape / 64] & UINT64_C(1) << (shape % 64))
 			return ratios->at[i].ratio;
 	}
 	return 0;

@@ -18,9 +18,11 @@ struct schedule_candidate {
 	uint32_t state;
 	size_t type;                 /* SCHEDULE_NO_INDEX: existing nodes */
 	bool touched, fresh, listed; /* listed: in its heap */
-	uint64_t rank;               /* of its first member: of equal keys the lowest is chosen */
-	uint32_t rest, placed;       /* of its first member */
-	uint64_t *may;               /* bits of shapes that may fit into its state */
+	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
+	uint32_t node;
+	uint64_t rank;
+	uint32_t rest, placed; /* of its first member */
+	uint64_t *may;         /* bits of shapes that may fit into its state */
 	VEC(struct schedule_fill) fill;
 	double *terms;
 	struct schedule_key key; /* while not fresh: the bound */

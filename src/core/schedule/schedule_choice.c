@@ -17,11 +17,16 @@ static enum schedule_heap_name heap_of(const struct schedule_candidate *c)
 	return c->type == SCHEDULE_NO_INDEX ? SCHEDULE_HEAP_NODES : SCHEDULE_HEAP_TYPES;
 }
 
-static bool is_before(const struct schedule_candidate *a, const struct schedule_candidate *b)
+static bool is_before(const struct schedule_try *try, const struct schedule_candidate *a,
+		      const struct schedule_candidate *b)
 {
 	int order = schedule_key_compare(&a->key, &b->key);
 
-	return order ? order > 0 : a->rank < b->rank;
+	if (order)
+		return order > 0;
+	if (a->type != SCHEDULE_NO_INDEX)
+		return a->rank < b->rank;
+	return schedule_order_before(try->run, a->node, b->node);
 }
 
 /* Moves the candidate to where it belongs. */
@@ -30,14 +35,14 @@ static void heap_move(struct schedule_try *try, struct schedule_candidate *c)
 	struct schedule_candidate **heap = try->heaps[heap_of(c)].at;
 	size_t count = try->heaps[heap_of(c)].count, at = c->heap_at;
 
-	for (; at && is_before(c, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+	for (; at && is_before(try, c, heap[(at - 1) / 2]); at = (at - 1) / 2) {
 		heap[at] = heap[(at - 1) / 2];
 		heap[at]->heap_at = at;
 	}
 	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-		if (child + 1 < count && is_before(heap[child + 1], heap[child]))
+		if (child + 1 < count && is_before(try, heap[child + 1], heap[child]))
 			child++;
-		if (!is_before(heap[child], c))
+		if (!is_before(try, heap[child], c))
 			break;
 		heap[at] = heap[child];
 		heap[at]->heap_at = at;

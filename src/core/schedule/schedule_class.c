@@ -23,7 +23,9 @@ static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b
 		if (first > second || first < second)
 			return first > second;
 	}
-	return schedule_run_place(run, a) < schedule_run_place(run, b);
+	if (a >= run->nodes.count || b >= run->nodes.count)
+		return a < b;
+	return run->order.places.at[a].number < run->order.places.at[b].number;
 }
 
 static void sink(const struct schedule_run *run, struct schedule_class *class, bool running,
@@ -182,26 +184,15 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 		class->minimum = class->average = INFINITY;
 }
 
-/* False when no shape of the gangs fits any more. */
-static bool may_take(const struct schedule_run *run, uint32_t id)
+static void compare_with_needs(struct schedule_run *run, uint32_t id)
 {
+	struct schedule_classes *classes = &run->classes;
 	const struct schedule_state *state = &run->states.states.at[id];
-	uint32_t at = 0;
 
-	for (size_t i = 0; i < run->classes.common.count; i++) {
-		const struct schedule_need *need = &run->classes.common.at[i];
-		int64_t available = -1;
-
-		while (at < state->amount_count && state->amounts[at].name < need->name)
-			at++;
-		if (at < state->amount_count && state->amounts[at].name == need->name)
-			available = state->amounts[at].available;
-		if (available < 0)
-			available = run->words.is_implicit[need->name] ? RESOURCE_UNIT : 0;
-		if (available < need->amount)
-			return false;
-	}
-	return true;
+	classes->at.at[id].spent =
+		!schedule_state_has(&run->states, state, classes->common.at, classes->common.count);
+	classes->at.at[id].ample = schedule_state_has(&run->states, state, classes->largest.at,
+						      classes->largest.count);
 }
 
 void schedule_class_rank(struct schedule_run *run, uint32_t state)
@@ -218,7 +209,7 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
 			(--run->classes.ranking.count - at) * sizeof(state));
 	}
-	class->spent = !may_take(run, state);
+	compare_with_needs(run, state);
 	class->ranked = class->members.count && !class->spent;
 	if (!class->ranked)
 		return;
@@ -276,6 +267,27 @@ static void add_most(struct schedule_run *run, const struct schedule_requests *r
 	}
 }
 
+/* Sets `largest` from the maximum need of one shape by name. */
+static void add_largest(struct schedule_run *run, const struct schedule_requests *const *requests,
+			size_t count)
+{
+	uint32_t names = (uint32_t)schedule_words_count(&run->words.names);
+	int64_t *most = arena_array(run->scratch, names + 1, sizeof(*most));
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < requests[i]->list->count; j++) {
+			const struct schedule_shape *shape = &requests[i]->list->shapes[j];
+
+			for (uint32_t k = 0; k < shape->need_count; k++)
+				if (shape->needs[k].amount > most[shape->needs[k].name])
+					most[shape->needs[k].name] = shape->needs[k].amount;
+		}
+	for (uint32_t name = 0; name < names; name++)
+		if (most[name])
+			VEC_PUSH(run->scratch, &run->classes.largest,
+				 ((struct schedule_need){ name, most[name] }));
+}
+
 static void add_members(struct schedule_run *run)
 {
 	uint32_t *cells = arena_array(run->scratch, run->order.count + 1, sizeof(*cells));
@@ -310,7 +322,8 @@ void schedule_classes_make(struct schedule_run *run,
 	int64_t *sums = arena_array(run->scratch, names, sizeof(*sums));
 	bool first = true;
 
-	classes->at.count = classes->ranking.count = classes->common.count = 0;
+	classes->at.count = classes->ranking.count = 0;
+	classes->common.count = classes->largest.count = 0;
 	classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
 	classes->lasting = count > 1;
 	for (size_t i = 0; i < count; i++) {
@@ -322,9 +335,10 @@ void schedule_classes_make(struct schedule_run *run,
 			first = false;
 		}
 	}
+	add_largest(run, requests, count);
 	add_members(run);
 	for (uint32_t i = 0; i < classes->at.count; i++) {
-		classes->at.at[i].spent = !may_take(run, i);
+		compare_with_needs(run, i);
 		if (!classes->at.at[i].members.count || classes->at.at[i].spent)
 			continue;
 		classes->at.at[i].ranked = true;

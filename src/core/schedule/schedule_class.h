@@ -25,17 +25,19 @@ struct schedule_class {
 	bool mixed; /* nodes that are not running have different rests */
 	bool ranked;
 	bool spent;                           /* no shape of the gangs fits any more */
+	bool ample;                           /* every shape of the gangs fits */
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
 };
 
 struct schedule_classes {
-	VEC(struct schedule_class) at;    /* by state */
-	VEC(uint32_t) ranking;            /* classes that may be tried, the best first */
-	bool lasting;                     /* they are kept up to date from try to try */
-	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
-	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
-	bool *placed_names;               /* by name: some placed shape requested it */
+	VEC(struct schedule_class) at;     /* by state */
+	VEC(uint32_t) ranking;             /* classes that may be tried, the best first */
+	bool lasting;                      /* they are kept up to date from try to try */
+	VEC(struct schedule_need) common;  /* the minimum need over all shapes of the gangs */
+	VEC(struct schedule_need) largest; /* the maximum need of one shape, name by name */
+	int64_t *most;                     /* by name: the maximum need of a list of the gangs */
+	bool *placed_names;                /* by name: some placed shape requested it */
 	size_t placed_name_count;
 	bool placed_selectors;
 	uint64_t tries;

@@ -1,110 +1,137 @@
 #include "core/schedule/schedule_order.h"
 
+#include <stdlib.h>
+
 #include "core/schedule/schedule_requests.h"
 #include "core/schedule/schedule_run.h"
 
-static void put(struct schedule_order *order, uint32_t node)
+static void find_exhausted(struct schedule_run *run, uint32_t state)
 {
-	order->places.at[node] = (uint32_t)(order->at - order->cells + (ptrdiff_t)order->count);
-	order->at[order->count++] = node;
-}
+	struct schedule_order *order = &run->order;
+	struct schedule_exhausted *exhausted;
 
-/* Whether the node moves behind the others. sorts: by state, 0 unknown, 1 stays, 2 moves. */
-static bool is_exhausted(struct schedule_run *run, const struct schedule_requests *requests,
-			 uint32_t state, uint8_t *sorts)
-{
-	if (!run->states.states.at[state].running)
-		return false;
-	if (state < run->classes.at.count && run->classes.at.at[state].spent)
-		return true;
-	if (!sorts[state])
-		sorts[state] = schedule_requests_fit(requests, run, state) ? 1 : 2;
-	return sorts[state] == 2;
-}
+	while (order->exhausted.count <= state)
+		VEC_ADD(run->scratch, &order->exhausted);
+	exhausted = &order->exhausted.at[state];
+	for (; exhausted->known < order->kept.count; exhausted->known++) {
+		size_t i = exhausted->known;
+		const struct schedule_requests *requests = order->kept.at[i];
+		bool moves;
 
-/* Copies the list without holes and with free cells at both ends. Exhausted nodes move behind the
- * rest, before the nodes that the same requests added. */
-static void copy(struct schedule_run *run, size_t room)
-{
-	struct schedule_order *order = &run->order, old = *order;
-	size_t moved_count = 0, end = old.pending ? old.count - old.added : 0;
-	uint32_t *moved = arena_array(run->attempt, end + 1, sizeof(*moved));
-	uint8_t *sorts = arena_array(run->attempt, run->states.states.count + 1, 1);
-
-	if (old.room < 3 * (old.count + room) + 64) {
-		order->room = 6 * (old.count + room) + 64;
-		old.spare = arena_array(run->scratch, 2 * order->room, sizeof(*old.spare));
-		old.cells = old.spare + order->room;
-	}
-	order->cells = old.spare;
-	order->spare = old.cells;
-	order->at = order->cells + order->room / 3;
-	order->count = 0;
-	for (size_t i = 0; i < old.count; i++) {
-		uint32_t node = old.at[i];
-
-		if (i == end)
-			for (size_t j = 0; j < moved_count; j++)
-				put(order, moved[j]);
-		if (node == SCHEDULE_ID_NONE)
-			continue;
-		if (i >= old.chosen && i < end &&
-		    is_exhausted(run, old.requests, run->states_of.at[node], sorts))
-			moved[moved_count++] = node;
+		if (i && requests->needs != SCHEDULE_ID_NONE &&
+		    requests->needs == order->kept.at[i - 1]->needs)
+			moves = exhausted->words.at[(i - 1) / 64] >> ((i - 1) % 64) & 1;
 		else
-			put(order, node);
+			moves = !schedule_requests_fit(requests, run, state);
+		if (i % 64 == 0)
+			VEC_PUSH(run->scratch, &exhausted->words, 0);
+		exhausted->words.at[i / 64] |= (uint64_t)moves << (i % 64);
 	}
-	if (end == old.count)
-		for (size_t j = 0; j < moved_count; j++)
-			put(order, moved[j]);
-	order->capacity = order->room - order->room / 3;
-	order->pending = false;
+}
+
+enum { VARIES, NEVER, ALWAYS };
+
+/* Whether all kept lists exhaust the state, or none. */
+static int exhausted_by(const struct schedule_run *run, uint32_t state)
+{
+	const struct schedule_classes *classes = &run->classes;
+
+	if (!run->states.states.at[state].running)
+		return NEVER;
+	if (state >= classes->at.count)
+		return VARIES;
+	if (classes->at.at[state].spent)
+		return ALWAYS;
+	return classes->lasting && classes->at.at[state].ample ? NEVER : VARIES;
+}
+
+/* The bits of 64 kept lists: set where the list moves nodes in this state behind the others. */
+static uint64_t exhausted_word(struct schedule_run *run, uint32_t state, size_t word)
+{
+	int by = exhausted_by(run, state);
+
+	if (by != VARIES)
+		return by == ALWAYS ? UINT64_MAX : 0;
+	find_exhausted(run, state);
+	return run->order.exhausted.at[state].words.at[word];
+}
+
+static bool same_lists(const struct schedule_run *run, uint32_t a, uint32_t b)
+{
+	int by = exhausted_by(run, a);
+
+	return a == b || (by != VARIES && by == exhausted_by(run, b));
+}
+
+bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
+{
+	const struct schedule_order *order = &run->order;
+	const struct schedule_place *first, *second;
+	uint32_t states[2];
+	size_t since, end;
+
+	if (a >= run->nodes.count || b >= run->nodes.count)
+		return a < b;
+	first = &order->places.at[a];
+	second = &order->places.at[b];
+	states[0] = run->states_of.at[a];
+	states[1] = run->states_of.at[b];
+	since = first->since > second->since ? first->since : second->since;
+	end = same_lists(run, states[0], states[1]) ? 0 : order->kept.count;
+	while (end > since) {
+		size_t word = (end - 1) / 64;
+		uint64_t bits = exhausted_word(run, states[0], word);
+		uint64_t differ = bits ^ exhausted_word(run, states[1], word);
+
+		differ &= UINT64_MAX >> (63 - (end - 1) % 64);
+		if (since > word * 64)
+			differ &= UINT64_MAX << (since - word * 64);
+		if (differ)
+			return !(bits >> (63 - __builtin_clzll(differ)) & 1);
+		end = word * 64;
+	}
+	return first->number < second->number;
+}
+
+static int compare_nodes(const void *a, const void *b, void *run)
+{
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+
+	return schedule_order_before(run, first, second) ? -1 : 1;
 }
 
 void schedule_order_settle(struct schedule_run *run)
 {
-	copy(run, 0);
-}
+	struct schedule_order *order = &run->order;
 
-void schedule_order_begin(struct schedule_run *run)
-{
-	run->order.pending = false;
-	while (run->order.places.count < run->nodes.count)
-		VEC_PUSH(run->scratch, &run->order.places, 0);
-	copy(run, 0);
-}
-
-void schedule_order_prepare(struct schedule_run *run, const struct schedule_requests *requests)
-{
-	if (run->order.pending && run->order.requests->needs != requests->needs)
-		copy(run, 0);
+	if (order->kept.count)
+		qsort_r(order->at, order->count, sizeof(*order->at), compare_nodes, run);
+	while (order->places.count < run->nodes.count)
+		VEC_ADD(run->scratch, &order->places);
+	for (size_t i = 0; i < order->count; i++)
+		order->places.at[order->at[i]] = (struct schedule_place){ .number = (int64_t)i };
+	order->first = 0;
+	order->last = (int64_t)order->count;
+	order->kept.count = 0;
+	for (size_t i = 0; i < order->exhausted.count; i++)
+		order->exhausted.at[i].words.count = order->exhausted.at[i].known = 0;
 }
 
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count, uint32_t first_new)
 {
 	struct schedule_order *order = &run->order;
-	size_t added = run->nodes.count - first_new;
+	uint32_t since;
 
-	if ((size_t)(order->at - order->cells) < chosen_count ||
-	    order->count + added > order->capacity)
-		copy(run, chosen_count + added);
-	while (order->places.count < run->nodes.count)
-		VEC_PUSH(run->scratch, &order->places, 0);
-	for (size_t i = chosen_count; i-- > 0;) {
-		order->cells[order->places.at[chosen[i]]] = SCHEDULE_ID_NONE;
-		order->at--;
-		order->count++;
-		order->capacity++;
-		order->at[0] = chosen[i];
-		order->places.at[chosen[i]] = (uint32_t)(order->at - order->cells);
+	VEC_PUSH(run->scratch, &order->kept, requests);
+	since = (uint32_t)order->kept.count;
+	order->first -= (int64_t)chosen_count;
+	for (size_t i = 0; i < chosen_count; i++)
+		order->places.at[chosen[i]] =
+			(struct schedule_place){ order->first + (int64_t)i, since };
+	for (uint32_t node = first_new; node < run->nodes.count; node++) {
+		VEC_PUSH(run->scratch, order, node);
+		VEC_PUSH(run->scratch, &order->places,
+			 ((struct schedule_place){ order->last++, since }));
 	}
-	for (uint32_t node = first_new; node < run->nodes.count; node++)
-		put(order, node);
-	order->pending = true;
-	order->requests = requests;
-	order->chosen = chosen_count;
-	order->added = added;
-	if (requests->needs == SCHEDULE_ID_NONE)
-		copy(run, 0);
 }

@@ -97,7 +97,7 @@ static struct schedule_try_left try_alone(struct schedule_run *run,
 	const struct schedule_requests *requests = schedule_requests_new(run, list);
 	struct schedule_try_left left;
 
-	schedule_order_begin(run);
+	schedule_order_settle(run);
 	schedule_classes_make(run, &requests, 1);
 	left = schedule_try(run, requests, source);
 	schedule_order_settle(run);
@@ -238,7 +238,7 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 	result->gangs = leftovers_new(run, run->problem->gang_count);
 	if (!run->problem->gang_count)
 		return;
-	schedule_order_begin(run);
+	schedule_order_settle(run);
 	make_classes(run, gangs);
 	for (size_t i = 0; i < run->problem->gang_count; i++)
 		place_gang(run, &gangs[i], &result->gangs[gangs[i].index]);

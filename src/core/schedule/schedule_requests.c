@@ -195,24 +195,8 @@ const struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 static bool shape_fits(const struct schedule_run *run, const struct schedule_state *state,
 		       const struct schedule_shape *shape)
 {
-	uint32_t at = 0;
-
-	if (shape->impossible)
-		return false;
-	for (uint32_t i = 0; i < shape->need_count; i++) {
-		uint32_t name = shape->needs[i].name;
-		int64_t available = -1;
-
-		while (at < state->amount_count && state->amounts[at].name < name)
-			at++;
-		if (at < state->amount_count && state->amounts[at].name == name)
-			available = state->amounts[at].available;
-		if (available < 0)
-			available = run->words.is_implicit[name] ? RESOURCE_UNIT : 0;
-		if (available < shape->needs[i].amount)
-			return false;
-	}
-	return true;
+	return !shape->impossible &&
+	       schedule_state_has(&run->states, state, shape->needs, shape->need_count);
 }
 
 bool schedule_requests_fit(const struct schedule_requests *requests, const struct schedule_run *run,

@@ -87,14 +87,6 @@ static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 	return (uint32_t)(mixed >> 32);
 }
 
-/* The position of a node; new nodes of a try follow all others. */
-static inline uint64_t schedule_run_place(const struct schedule_run *run, uint32_t node)
-{
-	if (node < run->nodes.count)
-		return run->order.places.at[node];
-	return (uint64_t)UINT32_MAX + node;
-}
-
 static inline uint32_t schedule_run_rest(const struct schedule_run *run, uint32_t node)
 {
 	if (node < run->nodes.count)

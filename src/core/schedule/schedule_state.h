@@ -86,6 +86,9 @@ uint32_t schedule_state_of(struct schedule_states *states, const struct schedule
 			   uint32_t *ret_rest);
 /* Interns a state; `state`'s arrays are copied when it is new. */
 uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state);
+/* Whether these amounts, in ascending order of their names, are free. */
+bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
+			const struct schedule_need *needs, size_t count);
 uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);

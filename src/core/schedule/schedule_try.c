@@ -451,7 +451,6 @@ struct schedule_try_left schedule_try(struct schedule_run *run,
 	cpu_budget_step(run->problem->cpu_budget);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	run->new_types.count = 0;
-	schedule_order_prepare(run, requests);
 	schedule_try_init(&attempt.try, run, requests);
 	if (!fill_exactly(&attempt)) {
 		fill_nodes(&attempt);

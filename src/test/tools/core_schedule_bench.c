@@ -4,7 +4,7 @@
  *                                  time beside that of the row before, 2 is linear
  *   core_schedule_bench families   placement groups, tasks within them, and selectors, in four
  *                                  sizes: beside 1,000 nodes with 10,000 tasks in 20 shapes, and
- *                                  the exponent by which the time grows
+ *                                  the exponent by which the time grows, fitted through all four
  * Nodes are as a GCS reports them: each has a label and a resource of its own and a fill level of
  * its object store. States: "mixed" three quarters running with any amount free, the rest
  * starting; "empty" all starting; "full" all running with nothing free. */
@@ -20,6 +20,8 @@
 #include "test/support/schedule_families.h"
 
 #define RUNS 7
+/* Of each family. */
+#define SIZES 4
 
 struct size {
 	const char *nodes_are;
@@ -159,7 +161,7 @@ static void measure(const struct size *size, const struct family *family)
 		family->make(&arena, &problem, size->nodes, (size_t)size->tasks);
 	else
 		make_mixed(&arena, &problem, size);
-	*took_ms = best_of(&problem, family ? 3 : RUNS, &kib);
+	*took_ms = best_of(&problem, RUNS, &kib);
 	if (family)
 		printf("%-21s %6zu nodes %5lld units %-11s %9.2f ms %7.1f MiB", family->name,
 		       size->nodes, (long long)size->tasks,
@@ -221,24 +223,37 @@ static int run_growth(void)
 	       run_series((struct size){ "mixed", 5000, 20, 25, 50000, false }, 's');
 }
 
-/* The largest size last; the exponent is that between it and the smallest, an eighth of it. */
+/* The slope of the line of least squares through the logarithms of the times; each size is twice
+ * the one before. */
+static double exponent_of(const double *ms, size_t count)
+{
+	double mean = (double)(count - 1) / 2, sum = 0, squares = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += ((double)i - mean) * log2(ms[i]);
+		squares += ((double)i - mean) * ((double)i - mean);
+	}
+	return sum / squares;
+}
+
+/* The largest size last; each is twice the one before. */
 static int run_family(const struct family *family, double base)
 {
+	double ms[SIZES];
 	int failed = 0;
-	double first = 0;
 
-	for (size_t part = 8; part; part /= 2) {
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t part = (size_t)1 << (SIZES - 1 - i);
 		struct size size = { .nodes = family->nodes / part,
 				     .tasks = (int64_t)(family->units / part),
 				     .fewest_gpus = family->fewest_gpus };
 
 		failed |= run_case(size, family);
-		if (part == 8)
-			first = *took_ms;
-		printf(" %7.1f x base", *took_ms / base);
-		if (part == 1)
-			printf("  n^%.2f", log2(*took_ms / first) / 3);
-		if (part == 1 && family->aim)
+		ms[i] = *took_ms;
+		printf(" %7.1f x base", ms[i] / base);
+		if (i + 1 == SIZES)
+			printf("  n^%.2f", exponent_of(ms, SIZES));
+		if (i + 1 == SIZES && family->aim)
 			printf("  aim %d", family->aim);
 		printf("\n");
 	}
