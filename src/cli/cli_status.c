@@ -70,8 +70,7 @@ static int write_json(const struct look *look, const struct status_answer *answe
 	struct buf *buf = yaml ? &json : look->output;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (gpus ? gpus_json_write(gpus, buf, err) :
-		   status_json_write(answer, look->arena, buf, err))
+	if (gpus ? gpus_json_write(gpus, buf, err) : status_json_write(answer, buf, err))
 		return -1;
 	return yaml ? yaml_write(buf_string(&json), json.size, look->output, err) : 0;
 }

@@ -1,5 +1,6 @@
 #include "cli/status_json.h"
 
+#include "codec/objects/plan_json.h"
 #include "codec/objects/ray_state_write.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
@@ -36,19 +37,6 @@ static void write_pods(struct json_writer *writer, const int64_t *pods, int64_t 
 	json_write_object_end(writer);
 }
 
-static void write_backoff(struct json_writer *writer, const struct plan_backoff *backoff)
-{
-	if (!backoff) {
-		json_write_null(writer, "backoff");
-		return;
-	}
-	json_write_object_line(writer, "backoff");
-	json_write_time(writer, "until", backoff->until);
-	json_write_text(writer, "cause", backoff->cause);
-	json_write_text(writer, "message", backoff->message);
-	json_write_object_end(writer);
-}
-
 static void write_group(struct json_writer *writer, const struct summary_group *group,
 			bool reachable)
 {
@@ -63,7 +51,7 @@ static void write_group(struct json_writer *writer, const struct summary_group *
 	json_write_amount(writer, "gpusPerWorker", group->worker_gpus);
 	write_gpus(writer, &group->gpus, reachable);
 	json_write_time(writer, "idleSince", group->idle_since);
-	write_backoff(writer, group->backoff);
+	plan_write_backoff(writer, group->backoff, false);
 	json_write_text(writer, "reason", group->reason);
 	json_write_text(writer, "message", group->message);
 	json_write_text(writer, "waitingReason", group->waiting_reason);
@@ -118,26 +106,9 @@ static void write_unserved(struct json_writer *writer, const struct summary *sum
 	json_write_array_end(writer);
 }
 
-static void write_conditions(struct json_writer *writer, const struct plan *plan)
+static void write_cluster(struct json_writer *writer, const struct view_cluster *cluster)
 {
-	json_write_array(writer, "conditions");
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *condition = &plan->conditions.at[i];
-
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "type", condition->type);
-		json_write_text(writer, "status", condition->status);
-		json_write_text(writer, "reason", condition->reason);
-		json_write_text(writer, "message", condition->message);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-}
-
-static void write_cluster(struct json_writer *writer, const struct view_cluster *cluster,
-			  struct arena *arena)
-{
-	const struct summary *summary = summary_of(&cluster->snapshot, cluster->plan, arena);
+	const struct summary *summary = cluster->summary;
 
 	json_write_object(writer, NULL);
 	json_write_text(writer, "namespace", cluster->namespace_);
@@ -157,7 +128,7 @@ static void write_cluster(struct json_writer *writer, const struct view_cluster 
 	write_pending(writer, summary);
 	write_requested(writer, summary);
 	write_unserved(writer, summary);
-	write_conditions(writer, cluster->plan);
+	plan_write_conditions(writer, summary->conditions, summary->condition_count, true);
 	json_write_object_end(writer);
 }
 
@@ -180,8 +151,7 @@ static void write_controller(struct json_writer *writer, const struct remote *re
 	json_write_object_end(writer);
 }
 
-int status_json_write(const struct status_answer *answer, struct arena *arena, struct buf *buf,
-		      struct err *err)
+int status_json_write(const struct status_answer *answer, struct buf *buf, struct err *err)
 {
 	struct json_writer writer;
 
@@ -193,7 +163,7 @@ int status_json_write(const struct status_answer *answer, struct arena *arena, s
 	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0; i < answer->clusters->count; i++)
-		write_cluster(&writer, &answer->clusters->at[i], arena);
+		write_cluster(&writer, &answer->clusters->at[i]);
 	json_write_array_end(&writer);
 	json_write_object_end(&writer);
 	buf_add_char(buf, '\n');

@@ -9,7 +9,6 @@
 
 /* Pretty JSON and a line end. A value that is unknown because Ray was not reached is null, never 0.
  * ERR_LIMIT at the buffer's ceiling. */
-int status_json_write(const struct status_answer *answer, struct arena *arena, struct buf *buf,
-		      struct err *err);
+int status_json_write(const struct status_answer *answer, struct buf *buf, struct err *err);
 
 #endif

@@ -65,14 +65,14 @@ static const char *gpus_text(struct arena *arena, const struct summary *summary,
 }
 
 static void add_reason(struct table *table, const struct view_cluster *cluster,
-		       const struct summary *summary, const struct summary_group *group)
+		       const struct summary_group *group)
 {
-	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
+	const struct plan_condition *active = summary_condition(cluster->summary, "ScalingActive");
 
 	/* Ray is never reached from here: this is not a problem of the cluster. */
 	if (active && strcmp(active->status, "True") != 0 &&
 	    (cluster->from_controller || strcmp(active->reason, REASON_DEMAND_UNAVAILABLE) != 0))
-		table_add(table, TABLE_BAD, summary->reason);
+		table_add(table, TABLE_BAD, cluster->summary->reason);
 	else if (group->backoff)
 		table_add(table, TABLE_BAD,
 			  arena_printf(table->arena, "BackOff:%s", group->backoff->cause));
@@ -85,7 +85,7 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 }
 
 static void add_group(struct table *table, bool all, const struct view_cluster *cluster,
-		      const struct summary *summary, const struct summary_group *group)
+		      const struct summary_group *group)
 {
 	bool changes = group->target_replicas != group->replicas;
 
@@ -100,7 +100,7 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 		table_add(table, TABLE_FAINT, "-");
 	else
 		add_number(table, TABLE_PLAIN, group->max_replicas);
-	table_add(table, TABLE_PLAIN, gpus_text(table->arena, summary, group));
+	table_add(table, TABLE_PLAIN, gpus_text(table->arena, cluster->summary, group));
 	add_number(table, group->pending > 0 ? TABLE_BUSY : TABLE_PLAIN, group->pending);
 	if (group->idle_since == TIME_NONE)
 		table_add(table, TABLE_FAINT, "-");
@@ -110,12 +110,11 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 				       status_text_age(table->arena,
 						       (cluster->snapshot.now - group->idle_since) /
 							       MS_PER_SECOND)));
-	add_reason(table, cluster, summary, group);
+	add_reason(table, cluster, group);
 }
 
 /* A RayCluster without groups, or one that cannot be read. */
-static void add_no_groups(struct table *table, bool all, const struct view_cluster *cluster,
-			  const struct summary *summary)
+static void add_no_groups(struct table *table, bool all, const struct view_cluster *cluster)
 {
 	static const struct summary_group none = { .reason = "" };
 
@@ -124,7 +123,7 @@ static void add_no_groups(struct table *table, bool all, const struct view_clust
 	table_add(table, TABLE_PLAIN, cluster->name);
 	for (size_t i = 2; i < COLUMN_COUNT - 1; i++)
 		table_add(table, TABLE_FAINT, "-");
-	add_reason(table, cluster, summary, &none);
+	add_reason(table, cluster, &none);
 }
 
 /* ---- the lines below ---- */
@@ -187,9 +186,10 @@ static void add_unserved(const struct footer *footer, const struct summary *summ
 		add_line(footer, "and more reasons: see explain");
 }
 
-static void add_backoffs(const struct footer *footer, const struct view_cluster *cluster,
-			 const struct summary *summary)
+static void add_backoffs(const struct footer *footer, const struct view_cluster *cluster)
 {
+	const struct summary *summary = cluster->summary;
+
 	for (size_t i = 0; i < summary->group_count; i++) {
 		const struct plan_backoff *backoff = summary->groups[i].backoff;
 		char until[RFC3339_SIZE];
@@ -207,27 +207,29 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 	}
 }
 
+/* Conditions that report a problem, with the words before their message. */
+static const struct {
+	const char *type, *words;
+} problems[] = {
+	{ "InvalidRequest", "invalid: " },
+	{ "ReplicasReverted", "" },
+	{ "TemplateBroken", "" },
+	{ CONDITION_POD_UNREADABLE, "cannot be read: " },
+};
+
 static void add_conditions(const struct footer *footer, const struct summary *summary)
 {
-	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
-	const struct plan_condition *invalid = summary_condition(summary, "InvalidRequest");
-	const struct plan_condition *reverted = summary_condition(summary, "ReplicasReverted");
-	const struct plan_condition *broken = summary_condition(summary, "TemplateBroken");
-	const struct plan_condition *unreadable =
-		summary_condition(summary, CONDITION_POD_UNREADABLE);
+	const struct plan_condition *condition = summary_condition(summary, "ScalingActive");
 
-	if (active && strcmp(active->status, "True") != 0)
+	if (condition && strcmp(condition->status, "True") != 0)
 		add_line(footer, arena_printf(footer->arena, "not scaling on demand, %s: %s",
-					      active->reason, active->message));
-	if (invalid)
-		add_line(footer, arena_printf(footer->arena, "invalid: %s", invalid->message));
-	if (reverted)
-		add_line(footer, arena_printf(footer->arena, "%s", reverted->message));
-	if (broken)
-		add_line(footer, arena_printf(footer->arena, "%s", broken->message));
-	if (unreadable)
-		add_line(footer,
-			 arena_printf(footer->arena, "cannot be read: %s", unreadable->message));
+					      condition->reason, condition->message));
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
+		condition = summary_condition(summary, problems[i].type);
+		if (condition)
+			add_line(footer, arena_printf(footer->arena, "%s%s", problems[i].words,
+						      condition->message));
+	}
 }
 
 /* The status of a RayClusterAutoscaler: outdated, but the only information. */
@@ -243,18 +245,18 @@ static void add_last_word(const struct footer *footer, const struct last_word *w
 }
 
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
-		       const struct view_cluster *cluster, const struct summary *summary)
+		       const struct view_cluster *cluster)
 {
 	if (answer->remote->found && !cluster->from_controller)
 		add_line(footer, cluster->problem);
 	if (cluster->from_controller || cluster->snapshot.cluster.unreadable)
-		add_conditions(footer, summary);
+		add_conditions(footer, cluster->summary);
 	else
 		add_last_word(footer, cluster->last_word);
-	add_pending(footer, summary);
-	add_requested(footer, summary);
-	add_unserved(footer, summary);
-	add_backoffs(footer, cluster, summary);
+	add_pending(footer, cluster->summary);
+	add_requested(footer, cluster->summary);
+	add_unserved(footer, cluster->summary);
+	add_backoffs(footer, cluster);
 }
 
 /* ---- the whole ---- */
@@ -323,18 +325,16 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	bool all = answer->namespace_ == NULL;
 	const struct view_clusters *clusters = answer->clusters;
 	struct table table;
-	const struct summary **summaries = arena_array(arena, clusters->count, sizeof(*summaries));
 
 	table_init(&table, arena, all ? columns : columns + 1,
 		   all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct view_cluster *cluster = &clusters->at[i];
 
-		summaries[i] = summary_of(&cluster->snapshot, cluster->plan, arena);
-		if (summaries[i]->group_count == 0)
-			add_no_groups(&table, all, cluster, summaries[i]);
-		for (size_t g = 0; g < summaries[i]->group_count; g++)
-			add_group(&table, all, cluster, summaries[i], &summaries[i]->groups[g]);
+		if (cluster->summary->group_count == 0)
+			add_no_groups(&table, all, cluster);
+		for (size_t g = 0; g < cluster->summary->group_count; g++)
+			add_group(&table, all, cluster, &cluster->summary->groups[g]);
 	}
 	if (clusters->count > 0)
 		table_write(&table, colours, buf);
@@ -348,7 +348,7 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 			arena, buf, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name)
 		};
 
-		add_footer(&footer, answer, cluster, summaries[i]);
+		add_footer(&footer, answer, cluster);
 	}
 	add_end(answer, arena, buf);
 }

@@ -361,6 +361,7 @@ void view_look(struct view *view, const struct remote *remote, struct arena *are
 		if (!cluster->from_controller && !observe_objects(view, cluster, arena))
 			continue;
 		cluster->plan = decide(&cluster->snapshot, arena);
+		cluster->summary = summary_of(&cluster->snapshot, cluster->plan, arena);
 		clusters[kept++] = *cluster;
 	}
 	*ret_clusters = (struct view_clusters){

@@ -17,6 +17,7 @@
 #include "cli/session.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
+#include "core/report/summary.h"
 
 struct view;
 
@@ -24,6 +25,7 @@ struct view_cluster {
 	const char *namespace_, *name;
 	struct snapshot snapshot;
 	const struct plan *plan;
+	const struct summary *summary;
 	/* The snapshot from the controller, or the cluster's own sidecar; NULL: none, then
 	 * `problem` says why. */
 	const char *from_controller;

@@ -15,7 +15,8 @@ static void write_termination(struct json_writer *writer, const struct plan_term
 	json_write_object_end(writer);
 }
 
-static void write_backoff(struct json_writer *writer, const struct plan_backoff *backoff)
+void plan_write_backoff(struct json_writer *writer, const struct plan_backoff *backoff,
+			bool seconds)
 {
 	if (!backoff) {
 		json_write_null(writer, "backoff");
@@ -23,7 +24,8 @@ static void write_backoff(struct json_writer *writer, const struct plan_backoff 
 	}
 	json_write_object_line(writer, "backoff");
 	json_write_time(writer, "until", backoff->until);
-	json_write_integer(writer, "seconds", backoff->seconds);
+	if (seconds)
+		json_write_integer(writer, "seconds", backoff->seconds);
 	json_write_text(writer, "cause", backoff->cause);
 	json_write_text(writer, "message", backoff->message);
 	json_write_object_end(writer);
@@ -40,7 +42,7 @@ static void write_group(struct json_writer *writer, const struct plan_group *gro
 	for (size_t i = 0; i < group->terminate.count; i++)
 		write_termination(writer, &group->terminate.at[i]);
 	json_write_array_end(writer);
-	write_backoff(writer, group->backoff);
+	plan_write_backoff(writer, group->backoff, true);
 	json_write_text(writer, "reason", group->reason);
 	json_write_text(writer, "message", group->message);
 	json_write_object_end(writer);
@@ -122,19 +124,19 @@ static void write_patch(struct json_writer *writer, const char *name, const stru
 	json_write_array_end(writer);
 }
 
-static void write_conditions(struct json_writer *writer, const struct plan *plan)
+void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
+			   size_t count, bool aside)
 {
 	json_write_array(writer, "conditions");
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *condition = &plan->conditions.at[i];
-
-		if (condition->aside)
+	for (size_t i = 0; i < count; i++) {
+		if (conditions[i].aside && !aside)
 			continue;
 		json_write_object_line(writer, NULL);
-		json_write_text(writer, "type", condition->type);
-		json_write_text(writer, "status", condition->status);
-		json_write_text(writer, "reason", condition->reason);
-		json_write_text(writer, "message", condition->message);
+		json_write_text(writer, "type", conditions[i].type);
+		json_write_text(writer, "status", conditions[i].status);
+		json_write_text(writer, "reason", conditions[i].reason);
+		if (conditions[i].message)
+			json_write_text(writer, "message", conditions[i].message);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
@@ -197,7 +199,7 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 	write_demands(&writer, "infeasible", plan->infeasible.at, plan->infeasible.count);
 	write_demands(&writer, "unserved", plan->unserved.at, plan->unserved.count);
 	write_patch(&writer, "patch", plan);
-	write_conditions(&writer, plan);
+	plan_write_conditions(&writer, plan->conditions.at, plan->conditions.count, false);
 	json_write_integer(&writer, "requeueAfterSeconds", plan->requeue_after_seconds);
 	memory_write(&writer, "memory", &plan->memory);
 	if (debug)

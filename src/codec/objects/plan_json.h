@@ -14,4 +14,13 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 /* The JSON Patch as one line, "[]" when there is nothing to change. */
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
+struct json_writer;
+
+/* Members that other documents have too. `seconds`: with the length of the back-off; NULL: null. */
+void plan_write_backoff(struct json_writer *writer, const struct plan_backoff *backoff,
+			bool seconds);
+/* `aside`: also those that are no part of a plan. A message that is NULL is left out. */
+void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
+			   size_t count, bool aside);
+
 #endif

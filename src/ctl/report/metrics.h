@@ -62,9 +62,9 @@ void metrics_gcs_failed(void *metrics, const struct err *err);
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
 			const struct metrics_pass *pass);
 /* A listener of passes (ctl/cluster.c): the first decision creates the series of a cluster, its end
- * removes them. `metrics` is a struct metrics. */
-void metrics_decided(void *metrics, const struct pass_decision *decision);
-void metrics_forget(void *metrics, const char *namespace_, const char *name);
+ * removes them. `listener` is a struct metrics. */
+void metrics_decided(void *listener, const struct pass_decision *decision);
+void metrics_forget(void *listener, const char *namespace_, const char *name);
 /* The summary that is kept of the cluster at this index, from 0; NULL behind the last. Its lists
  * of groups, resources, unserved demand and conditions have no messages. Valid until the loop
  * turns. */

@@ -24,9 +24,9 @@ struct notices *notices_new(const struct control *control);
 void notices_free(struct notices *notices);
 
 /* A listener of passes (ctl/cluster.c): records the notices of a final decision, and that its patch
- * was accepted. `notices` is a struct notices. */
-void notices_decided(void *notices, const struct pass_decision *decision);
-void notices_patched(void *notices, const char *namespace_, const char *name);
-void notices_forget(void *notices, const char *namespace_, const char *name);
+ * was accepted. `listener` is a struct notices. */
+void notices_decided(void *listener, const struct pass_decision *decision);
+void notices_patched(void *listener, const char *namespace_, const char *name);
+void notices_forget(void *listener, const char *namespace_, const char *name);
 
 #endif

@@ -96,21 +96,6 @@ static void answer_text(struct serve_request *request, int code, const char *for
 	serve_answer_text(request, code, text);
 }
 
-static void write_conditions(struct json_writer *writer, const struct summary *summary)
-{
-	json_write_array(writer, "conditions");
-	for (size_t i = 0; i < summary->condition_count; i++) {
-		const struct plan_condition *condition = &summary->conditions[i];
-
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "type", condition->type);
-		json_write_text(writer, "status", condition->status);
-		json_write_text(writer, "reason", condition->reason);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-}
-
 /* The GPU quotas; nothing when none is set. */
 static void write_ceilings(struct json_writer *writer, struct fuse *fuse)
 {
@@ -149,7 +134,7 @@ static void write_all(const struct status *status, struct buf *buf)
 		json_write_text(&writer, "namespace", namespace_);
 		json_write_text(&writer, "name", name);
 		json_write_time(&writer, "decidedAt", summary->decided_at);
-		write_conditions(&writer, summary);
+		plan_write_conditions(&writer, summary->conditions, summary->condition_count, true);
 		json_write_object_end(&writer);
 	}
 	json_write_array_end(&writer);

@@ -43,7 +43,7 @@ void status_free(struct status *status);
 void status_ask(struct status *status, const char *path, struct serve_request *request);
 
 /* A listener of passes (ctl/cluster.c): answers the waiting requests from a final decision of this
- * cluster. `status` is a struct status; NULL is fine. */
-void status_decided(void *status, const struct pass_decision *decision);
+ * cluster. `listener` is a struct status; NULL is fine. */
+void status_decided(void *listener, const struct pass_decision *decision);
 
 #endif

@@ -36,9 +36,9 @@ const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects
 						       const char *namespace_, const char *name);
 
 /* A listener of passes (ctl/cluster.c): records a final decision and that its patch was accepted;
- * sends nothing by itself. `objects` is a struct autoscaler_objects; NULL is fine. */
-void autoscaler_objects_decided(void *objects, const struct pass_decision *decision);
-void autoscaler_objects_patched(void *objects, const char *namespace_, const char *name);
-void autoscaler_objects_forget(void *objects, const char *namespace_, const char *name);
+ * sends nothing by itself. `listener` is a struct autoscaler_objects; NULL is fine. */
+void autoscaler_objects_decided(void *listener, const struct pass_decision *decision);
+void autoscaler_objects_patched(void *listener, const char *namespace_, const char *name);
+void autoscaler_objects_forget(void *listener, const char *namespace_, const char *name);
 
 #endif
