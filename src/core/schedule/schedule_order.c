@@ -104,7 +104,7 @@ void schedule_order_settle(struct schedule_run *run)
 {
 	struct schedule_order *order = &run->order;
 
-	if (order->kept.count)
+	if (order->kept.count > 0 && order->count > 1)
 		qsort_r(order->at, order->count, sizeof(*order->at), compare_nodes, run);
 	while (order->places.count < run->nodes.count)
 		VEC_ADD(run->scratch, &order->places);
