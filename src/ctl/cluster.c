@@ -19,8 +19,8 @@
 #include "ctl/queue/pace.h"
 #include "ctl/queue/spread.h"
 #include "ctl/queue/turns.h"
+#include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
-#include "ctl/report/notices.h"
 #include "ctl/report/registration.h"
 #include "ctl/report/status.h"
 #include "ctl/report/trouble.h"
@@ -52,7 +52,8 @@ static const struct listener {
 #define LISTENER(name) offsetof(struct control, name)
 	{ LISTENER(metrics), metrics_decided, NULL, metrics_forget },
 	{ LISTENER(status), status_decided, NULL, NULL },
-	{ LISTENER(notices), notices_decided, notices_patched, notices_forget },
+	{ LISTENER(recorder), event_recorder_decided, event_recorder_patched,
+	  event_recorder_forget },
 	{ LISTENER(autoscalers), autoscaler_objects_decided, autoscaler_objects_patched,
 	  autoscaler_objects_forget },
 #undef LISTENER

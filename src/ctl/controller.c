@@ -14,8 +14,8 @@
 #include "ctl/endpoints.h"
 #include "ctl/pass/fuse.h"
 #include "ctl/queue/turns.h"
+#include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
-#include "ctl/report/notices.h"
 #include "ctl/report/registration.h"
 #include "ctl/report/status.h"
 #include "ctl/report/trouble.h"
@@ -290,7 +290,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
 	controller->control.room = room_new(&controller->control);
-	controller->control.notices = notices_new(&controller->control);
+	controller->control.recorder = event_recorder_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
 	if (!sidecar)
 		controller->control.autoscalers = autoscaler_objects_new(
@@ -404,7 +404,7 @@ static void controller_done(struct controller *controller)
 	status_free(steal(&controller->control.status));
 	turns_free(controller->control.turns);
 	registration_free(controller->control.registration);
-	notices_free(controller->control.notices);
+	event_recorder_free(controller->control.recorder);
 	nodes_free(controller->control.nodes);
 	room_free(controller->control.room);
 	events_free(controller->control.events);

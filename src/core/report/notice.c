@@ -122,7 +122,7 @@ static void say_patch(struct maker *m, const struct plan_group *group, size_t in
 	if (deleted > 0)
 		text = arena_printf(m->arena, "%s, deleting %s", text, names);
 	text = arena_printf(m->arena, "%s (%s): %s", text, group->reason, group->message);
-	add(m, reason, key, text)->deed = true;
+	add(m, reason, key, text)->action = true;
 }
 
 /* --- lasting states --- */

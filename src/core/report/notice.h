@@ -1,6 +1,6 @@
 /* The facts of one decision that become Events on the RayCluster, as messages for users of `kubectl
- * describe`. Pure: snapshot and plan in, events out, in the arena; ctl/report/notices sends them.
- * Must not remember: ctl/report/notice_book decides whether a state has lasted long enough or was
+ * describe`. Pure: snapshot and plan in, events out, in the arena; ctl/report/event_recorder sends them.
+ * Must not remember: ctl/report/event_correlator decides whether a state has lasted long enough or was
  * already reported. Messages name no Secret and have at most NOTICE_MESSAGE_MAX bytes of UTF-8. */
 #ifndef CORE_REPORT_NOTICE_H
 #define CORE_REPORT_NOTICE_H
@@ -34,7 +34,7 @@ struct notice {
 	const char *subject;
 	int64_t hold_ms;
 	/* An action instead of a state: reported once, when the plan's patch was accepted. */
-	bool deed;
+	bool action;
 	/* A state that is reported once, and again only after it ended. */
 	bool once;
 	bool known; /* with once: an earlier process has reported it */

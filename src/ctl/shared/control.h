@@ -18,7 +18,7 @@ struct leader;
 struct loop;
 struct metrics;
 struct nodes;
-struct notices;
+struct event_recorder;
 struct options;
 struct registration;
 struct room;
@@ -39,7 +39,7 @@ struct control {
 	struct metrics *metrics;                /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
 	struct room *room;                      /* NULL in sidecar mode */
-	struct notices *notices;                /* NULL in sidecar mode */
+	struct event_recorder *recorder;        /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 	struct registration *registration;      /* NULL unless a sidecar that serves metrics */

@@ -18,7 +18,7 @@ static const char *lines_of(struct arena *arena, const struct notice_list *list)
 
 		text = arena_printf(arena, "%s%s%s%s [%s] %s%s%lld: %s\n", text,
 				    notice_is_warning(notice->reason) ? "!" : "",
-				    notice->deed ? "*" : "", notice_reason_word(notice->reason),
+				    notice->action ? "*" : "", notice_reason_word(notice->reason),
 				    notice->key, notice->subject, notice->subject[0] ? " " : "",
 				    (long long)(notice->hold_ms / MS_PER_SECOND), notice->message);
 	}
@@ -117,7 +117,7 @@ static void test_nothing_at_rest(void **state)
 	check_case("0098_drain_rejected_stays", "");
 }
 
-static void test_deeds(void **state)
+static void test_actions(void **state)
 {
 	(void)state;
 	check_case(
@@ -320,7 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lint_findings),
 		cmocka_unit_test(test_nothing_at_rest),
-		cmocka_unit_test(test_deeds),
+		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_conditions),

@@ -3,7 +3,7 @@
 #include "ctl/cluster.h"
 
 #include "ctl/queue/turns.h"
-#include "ctl/report/notices.h"
+#include "ctl/report/event_recorder.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/autoscaler_objects.h"
@@ -124,7 +124,7 @@ static int start(const char *list)
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
 	control.events = events_new(&control, on_news, NULL);
-	control.notices = notices_new(&control);
+	control.recorder = event_recorder_new(&control);
 	assert_true(loop_wait_until(script.loop, is_synced, NULL, WAIT_MS));
 	return 0;
 }
@@ -169,7 +169,7 @@ static int teardown(void **state)
 	cluster_free(cluster);
 	autoscaler_objects_free(control.autoscalers);
 	turns_free(control.turns);
-	notices_free(control.notices);
+	event_recorder_free(control.recorder);
 	events_free(control.events);
 	kube_informer_free(control.ray_clusters);
 	kube_informer_free(control.pods);

@@ -1,10 +1,12 @@
-#include "ctl/report/notice_book.h"
+#include "ctl/report/event_correlator.h"
 
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/token_bucket.h"
 
 /* An Event that was sent or is due. */
 struct entry {
@@ -24,38 +26,36 @@ struct mark {
 	int64_t since_ms, pass;
 };
 
-struct deed {
+struct action {
 	enum notice_reason reason;
 	const char *key, *message;
 };
 
-struct notice_book {
+struct event_correlator {
 	struct entry entries[NOTICE_ENTRIES_MAX];
 	struct mark *marks; /* NULL until the first one */
-	struct arena deed_arena;
-	VEC(struct deed) deeds;
-	int64_t pass, tokens, refilled_ms;
+	struct arena action_arena;
+	VEC(struct action) actions;
+	struct token_bucket created; /* NOTICE_REFILL_SECONDS are one new Event */
+	int64_t pass;
 	uint64_t last_id;
 };
 
 static uint64_t hash(enum notice_reason reason, const char *key, const char *subject)
 {
-	const char *const texts[] = { key, "\n", subject };
-	uint64_t value = UINT64_C(14695981039346656037) ^ (uint64_t)reason;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	uint64_t value = hash_text(arena_printf(&scratch, "%d %s\n%s", reason, key, subject));
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		for (const char *c = texts[i]; *c; c++)
-			value = (value ^ (unsigned char)*c) * UINT64_C(1099511628211);
 	return value ? value : 1;
 }
 
-struct notice_book *notice_book_new(int64_t monotonic_ms)
+struct event_correlator *event_correlator_new(int64_t monotonic_ms)
 {
-	struct notice_book *book = memory_alloc(sizeof(*book));
+	struct event_correlator *correlator = memory_alloc(sizeof(*correlator));
 
-	book->tokens = NOTICE_BURST;
-	book->refilled_ms = monotonic_ms;
-	return book;
+	token_bucket_init(&correlator->created, 1, NOTICE_BURST * NOTICE_REFILL_SECONDS,
+			  monotonic_ms);
+	return correlator;
 }
 
 static void clear(struct entry *entry)
@@ -64,49 +64,33 @@ static void clear(struct entry *entry)
 	*entry = (struct entry){ .id = 0 };
 }
 
-void notice_book_free(struct notice_book *book)
+void event_correlator_free(struct event_correlator *correlator)
 {
-	if (!book)
+	if (!correlator)
 		return;
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
-		clear(&book->entries[i]);
-	memory_free(book->marks);
-	arena_done(&book->deed_arena);
-	memory_free(book);
+		clear(&correlator->entries[i]);
+	memory_free(correlator->marks);
+	arena_done(&correlator->action_arena);
+	memory_free(correlator);
 }
 
 /* --- entries --- */
 
-static bool take_token(struct notice_book *book, int64_t monotonic_ms)
-{
-	int64_t more = (monotonic_ms - book->refilled_ms) / NOTICE_REFILL_MS;
-
-	if (more > 0) {
-		book->refilled_ms += more * NOTICE_REFILL_MS;
-		book->tokens += more;
-		if (book->tokens > NOTICE_BURST)
-			book->tokens = NOTICE_BURST;
-	}
-	if (book->tokens == 0)
-		return false;
-	book->tokens--;
-	return true;
-}
-
-static struct entry *find(struct notice_book *book, uint64_t key)
+static struct entry *find(struct event_correlator *correlator, uint64_t key)
 {
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
-		if (book->entries[i].id && book->entries[i].key == key)
-			return &book->entries[i];
+		if (correlator->entries[i].id && correlator->entries[i].key == key)
+			return &correlator->entries[i];
 	return NULL;
 }
 
-static struct entry *newest_of(struct notice_book *book, enum notice_reason reason)
+static struct entry *newest_of(struct event_correlator *correlator, enum notice_reason reason)
 {
 	struct entry *newest = NULL;
 
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
-		struct entry *entry = &book->entries[i];
+		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && entry->reason == reason && (!newest || entry->id > newest->id))
 			newest = entry;
@@ -115,12 +99,12 @@ static struct entry *newest_of(struct notice_book *book, enum notice_reason reas
 }
 
 /* A free entry, or the one whose Event was seen longest ago. NULL: all have requests in flight. */
-static struct entry *find_place(struct notice_book *book)
+static struct entry *find_place(struct event_correlator *correlator)
 {
 	struct entry *place = NULL;
 
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
-		struct entry *entry = &book->entries[i];
+		struct entry *entry = &correlator->entries[i];
 
 		if (!entry->id)
 			return entry;
@@ -132,15 +116,15 @@ static struct entry *find_place(struct notice_book *book)
 	return place;
 }
 
-static struct entry *make_entry(struct notice_book *book, enum notice_reason reason, uint64_t key,
-				int64_t monotonic_ms, time_ms now)
+static struct entry *make_entry(struct event_correlator *correlator, enum notice_reason reason,
+				uint64_t key, int64_t monotonic_ms, time_ms now)
 {
-	struct entry *entry = find_place(book);
+	struct entry *entry = find_place(correlator);
 
 	if (!entry)
 		return NULL;
 	*entry = (struct entry){
-		.id = ++book->last_id,
+		.id = ++correlator->last_id,
 		.key = key,
 		.reason = reason,
 		.first = now,
@@ -160,35 +144,35 @@ static void count_up(struct entry *entry, const char *message, time_ms now)
 
 /* The entry of the notice, a new one, or when there are too many new ones the last of its
  * reason. */
-static struct entry *entry_for(struct notice_book *book, enum notice_reason reason, uint64_t key,
-			       int64_t monotonic_ms, time_ms now)
+static struct entry *entry_for(struct event_correlator *correlator, enum notice_reason reason,
+			       uint64_t key, int64_t monotonic_ms, time_ms now)
 {
-	struct entry *entry = find(book, key);
+	struct entry *entry = find(correlator, key);
 
 	if (entry)
 		return entry;
-	if (take_token(book, monotonic_ms))
-		return make_entry(book, reason, key, monotonic_ms, now);
-	return newest_of(book, reason);
+	if (token_bucket_take(&correlator->created, NOTICE_REFILL_SECONDS, monotonic_ms))
+		return make_entry(correlator, reason, key, monotonic_ms, now);
+	return newest_of(correlator, reason);
 }
 
-static void say_deed(struct notice_book *book, const struct deed *deed, int64_t monotonic_ms,
-		     time_ms now)
+static void report_action(struct event_correlator *correlator, const struct action *action,
+			  int64_t monotonic_ms, time_ms now)
 {
-	uint64_t key = hash(deed->reason, deed->key, "");
-	struct entry *entry = entry_for(book, deed->reason, key, monotonic_ms, now);
+	uint64_t key = hash(action->reason, action->key, "");
+	struct entry *entry = entry_for(correlator, action->reason, key, monotonic_ms, now);
 
 	if (!entry)
 		return;
 	entry->seen_ms = monotonic_ms;
-	entry->spacing_ms = NOTICE_DEED_SPACING_MS;
-	count_up(entry, deed->message, now);
+	entry->spacing_ms = NOTICE_ACTION_SPACING_MS;
+	count_up(entry, action->message, now);
 }
 
-static void say_state(struct notice_book *book, enum notice_reason reason, uint64_t key,
-		      const char *message, int64_t monotonic_ms, time_ms now)
+static void report_state(struct event_correlator *correlator, enum notice_reason reason,
+			 uint64_t key, const char *message, int64_t monotonic_ms, time_ms now)
 {
-	struct entry *entry = entry_for(book, reason, key, monotonic_ms, now);
+	struct entry *entry = entry_for(correlator, reason, key, monotonic_ms, now);
 	bool away;
 
 	if (!entry)
@@ -210,10 +194,10 @@ static void say_state(struct notice_book *book, enum notice_reason reason, uint6
 	count_up(entry, message, now);
 }
 
-static void forget_old(struct notice_book *book, int64_t monotonic_ms)
+static void forget_old(struct event_correlator *correlator, int64_t monotonic_ms)
 {
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
-		struct entry *entry = &book->entries[i];
+		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && !entry->under_way &&
 		    monotonic_ms - entry->seen_ms > NOTICE_FORGET_MS)
@@ -223,44 +207,47 @@ static void forget_old(struct notice_book *book, int64_t monotonic_ms)
 
 /* --- states that must persist for a hold time --- */
 
-static struct mark *find_mark(struct notice_book *book, uint64_t key, int64_t monotonic_ms)
+static struct mark *find_mark(struct event_correlator *correlator, uint64_t key,
+			      int64_t monotonic_ms)
 {
 	struct mark *place = NULL;
 
-	if (!book->marks)
-		book->marks = memory_array(NOTICE_MARKS_MAX, sizeof(*book->marks));
+	if (!correlator->marks)
+		correlator->marks = memory_array(NOTICE_MARKS_MAX, sizeof(*correlator->marks));
 	for (size_t i = 0; i < NOTICE_MARKS_MAX; i++) {
-		struct mark *mark = &book->marks[i];
+		struct mark *mark = &correlator->marks[i];
 
-		if (mark->key == key && mark->pass >= book->pass - 1) {
-			mark->pass = book->pass;
+		if (mark->key == key && mark->pass >= correlator->pass - 1) {
+			mark->pass = correlator->pass;
 			return mark;
 		}
 		/* A state that the last pass did not see has ended. */
-		if (!place && (!mark->key || mark->pass < book->pass - 1))
+		if (!place && (!mark->key || mark->pass < correlator->pass - 1))
 			place = mark;
 	}
 	if (place)
-		*place = (struct mark){ key, monotonic_ms, book->pass };
+		*place = (struct mark){ key, monotonic_ms, correlator->pass };
 	return place;
 }
 
-static bool is_ripe(struct notice_book *book, const struct notice *notice, int64_t monotonic_ms)
+static bool is_ripe(struct event_correlator *correlator, const struct notice *notice,
+		    int64_t monotonic_ms)
 {
 	struct mark *mark;
 
 	if (notice->hold_ms <= 0)
 		return true;
-	mark = find_mark(book, hash(notice->reason, notice->key, notice->subject), monotonic_ms);
+	mark = find_mark(correlator, hash(notice->reason, notice->key, notice->subject),
+			 monotonic_ms);
 	return mark && monotonic_ms - mark->since_ms >= notice->hold_ms;
 }
 
-static void forget_marks(struct notice_book *book)
+static void forget_marks(struct event_correlator *correlator)
 {
-	for (size_t i = 0; book->marks && i < NOTICE_MARKS_MAX; i++)
-		if (book->marks[i].key && book->marks[i].pass == book->pass)
+	for (size_t i = 0; correlator->marks && i < NOTICE_MARKS_MAX; i++)
+		if (correlator->marks[i].key && correlator->marks[i].pass == correlator->pass)
 			return;
-	memory_free(steal(&book->marks));
+	memory_free(steal(&correlator->marks));
 }
 
 /* Notices whose hold time has passed, by reason and key: the first message is used for all. */
@@ -274,14 +261,14 @@ struct ripe {
 
 /* Was this Event sent, and has the state persisted since? Also true when the previous process sent
  * it: the notice then gets an entry for an Event that we do not know. */
-static bool is_said(struct notice_book *book, const struct ripe *ripe, int64_t monotonic_ms,
-		    time_ms now)
+static bool is_said(struct event_correlator *correlator, const struct ripe *ripe,
+		    int64_t monotonic_ms, time_ms now)
 {
-	struct entry *entry = find(book, ripe->key);
+	struct entry *entry = find(correlator, ripe->key);
 	bool said = entry && monotonic_ms - entry->seen_ms <= NOTICE_AWAY_MS;
 
 	if (!entry && ripe->known) {
-		entry = make_entry(book, ripe->reason, ripe->key, monotonic_ms, now);
+		entry = make_entry(correlator, ripe->reason, ripe->key, monotonic_ms, now);
 		said = entry != NULL;
 	}
 	if (said)
@@ -293,7 +280,7 @@ static bool is_said(struct notice_book *book, const struct ripe *ripe, int64_t m
  * one and the count of the others, and reports each group as one Event. For example, 3 states with
  * the same reason and key give one message "...; and 2 more like it". A notice with `once` is not
  * repeated while its state persists. The cost is notices times groups. */
-static void note_states(struct notice_book *book, const struct notice_list *notices,
+static void note_states(struct event_correlator *correlator, const struct notice_list *notices,
 			int64_t monotonic_ms, time_ms now)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -305,7 +292,7 @@ static void note_states(struct notice_book *book, const struct notice_list *noti
 		uint64_t key = hash(notice->reason, notice->key, "");
 		size_t at = 0;
 
-		if (notice->deed || !is_ripe(book, notice, monotonic_ms))
+		if (notice->action || !is_ripe(correlator, notice, monotonic_ms))
 			continue;
 		while (at < count && ripe[at].key != key)
 			at++;
@@ -323,54 +310,55 @@ static void note_states(struct notice_book *book, const struct notice_list *noti
 			message = arena_printf(&scratch, "%s; and %lld more like it",
 					       text_cut(&scratch, message, NOTICE_MESSAGE_MAX - 64),
 					       (long long)ripe[i].others);
-		if (ripe[i].once && is_said(book, &ripe[i], monotonic_ms, now))
+		if (ripe[i].once && is_said(correlator, &ripe[i], monotonic_ms, now))
 			continue;
-		say_state(book, ripe[i].reason, ripe[i].key, message, monotonic_ms, now);
+		report_state(correlator, ripe[i].reason, ripe[i].key, message, monotonic_ms, now);
 	}
 }
 
-static void keep_deeds(struct notice_book *book, const struct notice_list *notices)
+static void keep_actions(struct event_correlator *correlator, const struct notice_list *notices)
 {
-	arena_done(&book->deed_arena);
-	memset(&book->deeds, 0, sizeof(book->deeds));
+	arena_done(&correlator->action_arena);
+	memset(&correlator->actions, 0, sizeof(correlator->actions));
 	for (size_t i = 0; i < notices->at.count; i++) {
 		const struct notice *notice = &notices->at.at[i];
-		struct arena *arena = &book->deed_arena;
+		struct arena *arena = &correlator->action_arena;
 
-		if (notice->deed)
-			VEC_PUSH(arena, &book->deeds,
-				 ((struct deed){ notice->reason, arena_strdup(arena, notice->key),
-						 arena_strdup(arena, notice->message) }));
+		if (notice->action)
+			VEC_PUSH(arena, &correlator->actions,
+				 ((struct action){ notice->reason, arena_strdup(arena, notice->key),
+						   arena_strdup(arena, notice->message) }));
 	}
 }
 
-void notice_book_decided(struct notice_book *book, const struct notice_list *notices,
-			 int64_t monotonic_ms, time_ms now)
+void event_correlator_decided(struct event_correlator *correlator,
+			      const struct notice_list *notices, int64_t monotonic_ms, time_ms now)
 {
-	book->pass++;
-	forget_old(book, monotonic_ms);
-	keep_deeds(book, notices);
-	note_states(book, notices, monotonic_ms, now);
-	forget_marks(book);
+	correlator->pass++;
+	forget_old(correlator, monotonic_ms);
+	keep_actions(correlator, notices);
+	note_states(correlator, notices, monotonic_ms, now);
+	forget_marks(correlator);
 }
 
-void notice_book_accepted(struct notice_book *book, int64_t monotonic_ms, time_ms now)
+void event_correlator_accepted(struct event_correlator *correlator, int64_t monotonic_ms,
+			       time_ms now)
 {
-	for (size_t i = 0; i < book->deeds.count; i++)
-		say_deed(book, &book->deeds.at[i], monotonic_ms, now);
-	arena_done(&book->deed_arena);
-	memset(&book->deeds, 0, sizeof(book->deeds));
+	for (size_t i = 0; i < correlator->actions.count; i++)
+		report_action(correlator, &correlator->actions.at[i], monotonic_ms, now);
+	arena_done(&correlator->action_arena);
+	memset(&correlator->actions, 0, sizeof(correlator->actions));
 }
 
 /* --- sending --- */
 
-bool notice_book_next(struct notice_book *book, int64_t monotonic_ms,
-		      struct notice_order *ret_order)
+bool event_correlator_next(struct event_correlator *correlator, int64_t monotonic_ms,
+			   struct notice_order *ret_order)
 {
 	struct entry *next = NULL;
 
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
-		struct entry *entry = &book->entries[i];
+		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && entry->due && !entry->under_way &&
 		    monotonic_ms >= entry->next_ms && (!next || entry->id < next->id))
@@ -393,18 +381,18 @@ bool notice_book_next(struct notice_book *book, int64_t monotonic_ms,
 	return true;
 }
 
-static struct entry *find_id(struct notice_book *book, uint64_t id)
+static struct entry *find_id(struct event_correlator *correlator, uint64_t id)
 {
 	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
-		if (book->entries[i].id == id)
-			return &book->entries[i];
+		if (correlator->entries[i].id == id)
+			return &correlator->entries[i];
 	return NULL;
 }
 
-void notice_book_answered(struct notice_book *book, uint64_t id, enum notice_answer answer,
-			  int64_t monotonic_ms)
+void event_correlator_answered(struct event_correlator *correlator, uint64_t id,
+			       enum notice_answer answer, int64_t monotonic_ms)
 {
-	struct entry *entry = find_id(book, id);
+	struct entry *entry = find_id(correlator, id);
 
 	if (!entry)
 		return;

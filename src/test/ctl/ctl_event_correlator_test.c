@@ -1,6 +1,6 @@
 /* The time at which a notice is sent: a lasting one is counted at growing intervals, a flickering
  * one is not sent, and those above the limit are counted in the last one. */
-#include "ctl/report/notice_book.h"
+#include "ctl/report/event_correlator.h"
 
 #include "base/memory.h"
 #include "test/support/support.h"
@@ -13,7 +13,7 @@
 
 struct bench {
 	struct arena arena;
-	struct notice_book *book;
+	struct event_correlator *correlator;
 	struct notice_list list;
 	int64_t now; /* both clocks */
 };
@@ -24,14 +24,14 @@ static int set_up(void **state)
 {
 	(void)state;
 	b = (struct bench){ .now = START };
-	b.book = notice_book_new(b.now);
+	b.correlator = event_correlator_new(b.now);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	notice_book_free(b.book);
+	event_correlator_free(b.correlator);
 	arena_done(&b.arena);
 	return 0;
 }
@@ -46,18 +46,18 @@ static struct notice state_of(enum notice_reason reason, const char *key, const 
 				.message = arena_printf(&b.arena, "%s %s", key, subject) };
 }
 
-static struct notice deed_of(enum notice_reason reason, const char *key)
+static struct notice action_of(enum notice_reason reason, const char *key)
 {
 	struct notice notice = state_of(reason, key, "", 0);
 
-	notice.deed = true;
+	notice.action = true;
 	return notice;
 }
 
 /* One decision with the notices that were pushed to b.list, which is empty afterwards. */
 static void decide(void)
 {
-	notice_book_decided(b.book, &b.list, b.now, b.now);
+	event_correlator_decided(b.correlator, &b.list, b.now, b.now);
 	b.list.at.count = 0;
 }
 
@@ -72,12 +72,12 @@ static size_t send(enum notice_answer answer, struct notice_order *ret_last)
 	struct notice_order order;
 	size_t count = 0;
 
-	while (notice_book_next(b.book, b.now, &order)) {
+	while (event_correlator_next(b.correlator, b.now, &order)) {
 		if (ret_last) {
 			*ret_last = order;
 			ret_last->message = arena_strdup(&b.arena, order.message);
 		}
-		notice_book_answered(b.book, order.id, answer, b.now);
+		event_correlator_answered(b.correlator, order.id, answer, b.now);
 		count++;
 	}
 	return count;
@@ -247,36 +247,36 @@ static void test_workers_of_a_group_share_an_event(void **state)
 	assert_string_equal(order.message, "gpu w-c; and 1 more like it");
 }
 
-static void test_a_deed_is_said_when_its_patch_was_accepted(void **state)
+static void test_an_action_is_reported_when_its_patch_was_accepted(void **state)
 {
 	struct notice_order order;
 
 	(void)state;
-	push(deed_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
+	push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
 	decide();
 	assert_int_equal(send(NOTICE_SENT, NULL), 0);
 	/* A conflict: another decision takes its place. */
-	push(deed_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 1 2"));
+	push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 1 2"));
 	decide();
-	notice_book_accepted(b.book, b.now, b.now);
+	event_correlator_accepted(b.correlator, b.now, b.now);
 	assert_int_equal(send(NOTICE_SENT, &order), 1);
 	assert_string_equal(order.message, "gpu 1 2 ");
 	/* Nothing is done twice. */
 	decide();
-	notice_book_accepted(b.book, b.now, b.now);
+	event_correlator_accepted(b.correlator, b.now, b.now);
 	assert_int_equal(send(NOTICE_SENT, NULL), 0);
 }
 
-static void test_the_same_deed_is_counted(void **state)
+static void test_the_same_action_is_counted(void **state)
 {
 	struct notice_order order;
 	size_t sent = 0;
 
 	(void)state;
 	for (int i = 0; i < 30; i++, b.now += 1000) {
-		push(deed_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
+		push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
 		decide();
-		notice_book_accepted(b.book, b.now, b.now);
+		event_correlator_accepted(b.correlator, b.now, b.now);
 		sent += send(NOTICE_SENT, &order);
 	}
 	assert_int_equal(sent, 3);
@@ -295,28 +295,28 @@ static void test_too_many_new_ones_are_counted_in_the_last(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		push(deed_of(NOTICE_TRIGGERED_SCALE_UP,
-			     arena_printf(&b.arena, "gpu %d %d", i, i + 1)));
+		push(action_of(NOTICE_TRIGGERED_SCALE_UP,
+			       arena_printf(&b.arena, "gpu %d %d", i, i + 1)));
 		decide();
-		notice_book_accepted(b.book, b.now, b.now);
-		while (notice_book_next(b.book, b.now, &order)) {
+		event_correlator_accepted(b.correlator, b.now, b.now);
+		while (event_correlator_next(b.correlator, b.now, &order)) {
 			created += order.create;
 			last = order.id;
-			notice_book_answered(b.book, order.id, NOTICE_SENT, b.now);
+			event_correlator_answered(b.correlator, order.id, NOTICE_SENT, b.now);
 		}
 	}
 	assert_int_equal(created, NOTICE_BURST);
-	b.now += NOTICE_DEED_SPACING_MS;
+	b.now += NOTICE_ACTION_SPACING_MS;
 	assert_int_equal(send(NOTICE_SENT, &order), 1);
 	assert_int_equal(order.id, last);
 	assert_int_equal(order.count, 1 + 75);
 	assert_string_equal(order.message, "gpu 99 100 ");
 	/* One more for each half minute. */
-	b.now += 2 * NOTICE_REFILL_MS;
+	b.now += 2 * (NOTICE_REFILL_SECONDS * MS_PER_SECOND);
 	for (int i = 0; i < 5; i++)
-		push(deed_of(NOTICE_SCALE_DOWN, arena_printf(&b.arena, "gpu %d 0", i)));
+		push(action_of(NOTICE_SCALE_DOWN, arena_printf(&b.arena, "gpu %d 0", i)));
 	decide();
-	notice_book_accepted(b.book, b.now, b.now);
+	event_correlator_accepted(b.correlator, b.now, b.now);
 	assert_int_equal(send(NOTICE_SENT, NULL), 2);
 }
 
@@ -331,10 +331,10 @@ static void test_an_event_that_is_gone_is_made_anew(void **state)
 	b.now += 31000;
 	push(state_of(NOTICE_NO_DEMAND, "", "", 0));
 	decide();
-	assert_true(notice_book_next(b.book, b.now, &order));
+	assert_true(event_correlator_next(b.correlator, b.now, &order));
 	assert_false(order.create);
-	notice_book_answered(b.book, order.id, NOTICE_GONE, b.now);
-	assert_true(notice_book_next(b.book, b.now, &order));
+	event_correlator_answered(b.correlator, order.id, NOTICE_GONE, b.now);
+	assert_true(event_correlator_next(b.correlator, b.now, &order));
 	assert_true(order.create);
 	assert_int_equal(order.count, 2);
 }
@@ -344,14 +344,14 @@ static void test_what_failed_is_tried_later_and_what_is_lost_is_not(void **state
 	struct notice_order order;
 
 	(void)state;
-	push(deed_of(NOTICE_SCALE_DOWN, "gpu 1 0"));
-	push(deed_of(NOTICE_SCALE_DOWN, "cpu 1 0"));
+	push(action_of(NOTICE_SCALE_DOWN, "gpu 1 0"));
+	push(action_of(NOTICE_SCALE_DOWN, "cpu 1 0"));
 	decide();
-	notice_book_accepted(b.book, b.now, b.now);
-	assert_true(notice_book_next(b.book, b.now, &order));
-	notice_book_answered(b.book, order.id, NOTICE_FAILED, b.now);
-	assert_true(notice_book_next(b.book, b.now, &order));
-	notice_book_answered(b.book, order.id, NOTICE_LOST, b.now);
+	event_correlator_accepted(b.correlator, b.now, b.now);
+	assert_true(event_correlator_next(b.correlator, b.now, &order));
+	event_correlator_answered(b.correlator, order.id, NOTICE_FAILED, b.now);
+	assert_true(event_correlator_next(b.correlator, b.now, &order));
+	event_correlator_answered(b.correlator, order.id, NOTICE_LOST, b.now);
 	assert_int_equal(send(NOTICE_SENT, NULL), 0);
 	b.now += NOTICE_REPEAT_MS;
 	assert_int_equal(send(NOTICE_SENT, &order), 1);
@@ -363,7 +363,7 @@ static void test_what_failed_is_tried_later_and_what_is_lost_is_not(void **state
 static void test_many_keep_within_the_ceilings(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 3000; i++, b.now += NOTICE_REFILL_MS) {
+	for (int i = 0; i < 3000; i++, b.now += (NOTICE_REFILL_SECONDS * MS_PER_SECOND)) {
 		for (int j = 0; j < 300; j++)
 			push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu",
 				      arena_printf(&b.arena, "w-%d", i % 7 * 1000 + j), 5000));
@@ -387,8 +387,8 @@ int main(void)
 		TEST(test_what_is_said_once_is_sent_again_after_a_failure),
 		TEST(test_what_flickers_is_not_said),
 		TEST(test_workers_of_a_group_share_an_event),
-		TEST(test_a_deed_is_said_when_its_patch_was_accepted),
-		TEST(test_the_same_deed_is_counted),
+		TEST(test_an_action_is_reported_when_its_patch_was_accepted),
+		TEST(test_the_same_action_is_counted),
 		TEST(test_too_many_new_ones_are_counted_in_the_last),
 		TEST(test_an_event_that_is_gone_is_made_anew),
 		TEST(test_what_failed_is_tried_later_and_what_is_lost_is_not),

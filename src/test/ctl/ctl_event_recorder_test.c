@@ -1,5 +1,5 @@
-/* ctl/report/notices against an API server that answers 429 with Retry-After. */
-#include "ctl/report/notices.h"
+/* ctl/report/event_recorder against an API server that answers 429 with Retry-After. */
+#include "ctl/report/event_recorder.h"
 
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
@@ -10,7 +10,7 @@
 static struct kube_script script;
 static struct options options;
 static struct control control;
-static struct notices *notices;
+static struct event_recorder *recorder;
 static struct arena arena;
 static _Atomic int events;
 static _Atomic int refusals; /* so many of the next Events get 429 */
@@ -44,14 +44,14 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	notices = notices_new(&control);
+	recorder = event_recorder_new(&control);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	notices_free(notices);
+	event_recorder_free(recorder);
 	script_done(&script);
 	options_done(&options);
 	arena_done(&arena);
@@ -77,8 +77,8 @@ static void scale_up_named(const char *namespace_, const char *name)
 		fail_msg("%s", err.text);
 	decision.plan = decide(snapshot, &arena);
 	decision.now = snapshot->now;
-	notices_decided(notices, &decision);
-	notices_patched(notices, namespace_, name);
+	event_recorder_decided(recorder, &decision);
+	event_recorder_patched(recorder, namespace_, name);
 }
 
 static void scale_up(const char *namespace_)

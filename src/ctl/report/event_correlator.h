@@ -1,6 +1,6 @@
 /* Event correlator of one RayCluster: a repeated notice is counted in the existing Event, and a
  * state that flickers is not reported. All of it may be lost: then an Event is sent again. No I/O,
- * no clock; texts are copied; the owner is ctl/report/notices. Must not create notices:
+ * no clock; texts are copied; the owner is ctl/report/event_recorder. Must not create notices:
  * core/report/notice.
  *
  * A state is reported when it has persisted for its hold time, and again after 30 s, then after
@@ -9,8 +9,8 @@
  * one (or one too many for the burst) at most every 10 s, with the count of those in between. New
  * Events: 25 at once, then one every 30 s; any above are counted in the last Event of the same
  * reason. */
-#ifndef CTL_REPORT_NOTICE_BOOK_H
-#define CTL_REPORT_NOTICE_BOOK_H
+#ifndef CTL_REPORT_EVENT_CORRELATOR_H
+#define CTL_REPORT_EVENT_CORRELATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,26 +22,27 @@
 #define NOTICE_ENTRIES_MAX 40 /* Events remembered; the one sent longest ago is replaced first */
 #define NOTICE_MARKS_MAX 256  /* states whose hold time runs */
 #define NOTICE_BURST 25
-#define NOTICE_REFILL_MS 30000
+#define NOTICE_REFILL_SECONDS 30
 #define NOTICE_REPEAT_MS 30000
 #define NOTICE_REPEAT_MAX_MS 900000
-#define NOTICE_DEED_SPACING_MS 10000
+#define NOTICE_ACTION_SPACING_MS 10000
 #define NOTICE_AWAY_MS 60000
 #define NOTICE_FORGET_MS 3600000 /* the API server has deleted the Event by then */
 
-struct notice_book;
+struct event_correlator;
 
-struct notice_book *notice_book_new(int64_t monotonic_ms);
-void notice_book_free(struct notice_book *book); /* NULL is fine */
+struct event_correlator *event_correlator_new(int64_t monotonic_ms);
+void event_correlator_free(struct event_correlator *correlator); /* NULL is fine */
 
 /* The notices of a final decision: states are recorded, actions wait (those of the decision before
  * are dropped). */
-void notice_book_decided(struct notice_book *book, const struct notice_list *notices,
-			 int64_t monotonic_ms, time_ms now);
+void event_correlator_decided(struct event_correlator *correlator,
+			      const struct notice_list *notices, int64_t monotonic_ms, time_ms now);
 /* The patch of that decision was accepted: its actions are reported. */
-void notice_book_accepted(struct notice_book *book, int64_t monotonic_ms, time_ms now);
+void event_correlator_accepted(struct event_correlator *correlator, int64_t monotonic_ms,
+			       time_ms now);
 
-/* One Event to send; valid until the book is used again. */
+/* One Event to send; valid until the correlator is used again. */
 struct notice_order {
 	uint64_t id; /* of the Event; also in its name */
 	bool create; /* else it exists: count, last and message are new */
@@ -58,11 +59,11 @@ enum notice_answer {
 	NOTICE_FAILED, /* retry later */
 };
 
-/* The next Event that is due; it is not returned again until notice_book_answered(order->id).
+/* The next Event that is due; it is not returned again until event_correlator_answered(order->id).
  * False: there is none. */
-bool notice_book_next(struct notice_book *book, int64_t monotonic_ms,
-		      struct notice_order *ret_order);
-void notice_book_answered(struct notice_book *book, uint64_t id, enum notice_answer answer,
-			  int64_t monotonic_ms);
+bool event_correlator_next(struct event_correlator *correlator, int64_t monotonic_ms,
+			   struct notice_order *ret_order);
+void event_correlator_answered(struct event_correlator *correlator, uint64_t id,
+			       enum notice_answer answer, int64_t monotonic_ms);
 
 #endif

@@ -1,0 +1,349 @@
+#include "ctl/report/event_recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/token_bucket.h"
+#include "codec/objects/event_write.h"
+#include "ctl/pass/pass.h"
+#include "ctl/report/event_correlator.h"
+#include "ctl/report/metrics.h"
+#include "ctl/report/overload.h"
+#include "ctl/shared/options.h"
+#include "kube/kube_client.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define DENIED_MS 300000
+#define INSTANCE_SIZE 64
+/* Names of Events: the milliseconds of their first time, and a number. */
+#define NUMBER_BITS 20
+
+/* State of one RayCluster. */
+struct target {
+	char *key;
+	char *uid;         /* of the RayCluster that the correlator is about */
+	uint64_t id_start; /* the names of the correlator's Events begin here */
+	struct event_correlator *correlator;
+	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
+	int64_t retry_ms;      /* Retry-After of the API server */
+	/* Fields of the RayCluster that an Event needs. */
+	char *api_version, *namespace_, *name, *resource_version;
+};
+
+struct sending {
+	struct event_recorder *recorder;
+	struct sending *next;
+	struct kube_call *call;
+	char *key, *uid;
+	uint64_t id;
+	enum notice_reason reason;
+	bool create;
+};
+
+struct event_recorder {
+	const struct control *control;
+	struct map targets; /* "namespace/name" to struct target */
+	struct sending *under_way;
+	size_t under_way_count;
+	struct token_bucket rate;
+	struct overload overload;
+	bool denied; /* the refusal was logged */
+	char instance[INSTANCE_SIZE];
+};
+
+struct event_recorder *event_recorder_new(const struct control *control)
+{
+	struct event_recorder *recorder;
+	const char *pod = getenv("POD_NAME");
+
+	if (options_sidecar(control->options))
+		return NULL;
+	recorder = memory_alloc(sizeof(*recorder));
+	recorder->control = control;
+	token_bucket_init(&recorder->rate, EVENT_RECORDER_RATE, EVENT_RECORDER_BURST,
+			  loop_monotonic_ms(control->loop));
+	recorder->overload = (struct overload)OVERLOAD_INIT;
+	if (pod && pod[0])
+		(void)snprintf(recorder->instance, sizeof(recorder->instance), "%s", pod);
+	else if (gethostname(recorder->instance, sizeof(recorder->instance) - 1) != 0)
+		recorder->instance[0] = '\0';
+	return recorder;
+}
+
+static void target_free(struct target *target)
+{
+	if (!target)
+		return;
+	event_correlator_free(target->correlator);
+	memory_free(target->key);
+	memory_free(target->uid);
+	memory_free(target->api_version);
+	memory_free(target->namespace_);
+	memory_free(target->name);
+	memory_free(target->resource_version);
+	memory_free(target);
+}
+
+static void sending_free(struct sending *sending)
+{
+	memory_free(sending->key);
+	memory_free(sending->uid);
+	memory_free(sending);
+}
+
+void event_recorder_free(struct event_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	while (recorder->under_way) {
+		struct sending *sending = recorder->under_way;
+
+		recorder->under_way = sending->next;
+		kube_client_cancel(sending->call);
+		sending_free(sending);
+	}
+	for (size_t i = 0; i < recorder->targets.count; i++)
+		target_free(recorder->targets.entries[i].value);
+	map_done(&recorder->targets);
+	memory_free(recorder);
+}
+
+/* --- answers --- */
+
+/* Pauses its own cluster only: a full quota of one namespace, or a Role that is missing there, does
+ * not stop the Events of others. */
+static void note_denied(struct event_recorder *recorder, struct target *target,
+			const struct err *err)
+{
+	if (target)
+		target->not_before_ms = loop_monotonic_ms(recorder->control->loop) + DENIED_MS;
+	if (recorder->denied)
+		return;
+	recorder->denied = true;
+	log_warning("Events are not sent, kubectl describe will not show what was decided", "error",
+		    err->text, NULL);
+}
+
+/* Logs that Events are allowed again; only for a target that was denied. */
+static void note_allowed(struct event_recorder *recorder, struct target *target)
+{
+	if (!target || target->not_before_ms == INT64_MIN)
+		return;
+	target->not_before_ms = INT64_MIN;
+	if (recorder->denied)
+		log_info("Events can be sent now", "cluster", target->key, NULL);
+	recorder->denied = false;
+}
+
+static enum notice_answer judge(struct event_recorder *recorder, const struct sending *sending,
+				struct target *target, const struct err *err)
+{
+	if (!err) {
+		note_allowed(recorder, target);
+		metrics_count(recorder->control->metrics, METRICS_EVENTS_SENT,
+			      notice_reason_word(sending->reason), "");
+		return NOTICE_SENT;
+	}
+	log_debug("Event was not taken", "cluster", sending->key, "reason",
+		  notice_reason_word(sending->reason), "error", err->text, NULL);
+	switch (err->kind) {
+	case ERR_DENIED:
+		/* A namespace that is being deleted accepts no new object: not a missing right. */
+		if (strstr(err->text, "being terminated"))
+			return NOTICE_LOST;
+		note_denied(recorder, target, err);
+		return NOTICE_FAILED;
+	case ERR_NOT_FOUND:
+		return sending->create ? NOTICE_LOST : NOTICE_GONE;
+	case ERR_RETRY:
+	case ERR_TIMEOUT:
+		return NOTICE_FAILED;
+	default:
+		return NOTICE_LOST;
+	}
+}
+
+static void note_retry_after(struct event_recorder *recorder, struct target *target,
+			     int64_t retry_after_ms)
+{
+	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
+
+	if (!target || retry_after_ms <= 0)
+		return;
+	target->retry_ms = now_ms + retry_after_ms;
+	overload_refused(&recorder->overload, target->namespace_, now_ms, retry_after_ms);
+}
+
+static void answered(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct sending *sending = context, **link;
+	struct event_recorder *recorder = sending->recorder;
+	struct target *target = map_get(&recorder->targets, sending->key);
+	enum notice_answer what = judge(recorder, sending, target, err);
+
+	note_retry_after(recorder, target, answer->retry_after_ms);
+	for (link = &recorder->under_way; *link != sending; link = &(*link)->next)
+		;
+	*link = sending->next;
+	recorder->under_way_count--;
+	if (target && !strcmp(target->uid, sending->uid))
+		event_correlator_answered(target->correlator, sending->id, what,
+					  loop_monotonic_ms(recorder->control->loop));
+	sending_free(sending);
+}
+
+/* --- sending --- */
+
+static bool may_send(struct event_recorder *recorder, const struct target *target, int64_t now_ms)
+{
+	return token_bucket_has(&recorder->rate, 1, now_ms) && now_ms >= target->not_before_ms &&
+	       now_ms >= target->retry_ms && now_ms >= recorder->overload.all_not_before_ms &&
+	       recorder->under_way_count < EVENT_RECORDER_UNDER_WAY &&
+	       kube_client_pending(recorder->control->kube) < EVENT_RECORDER_QUEUE_MAX;
+}
+
+static void send(struct event_recorder *recorder, const struct target *target,
+		 const struct notice_order *order)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(buf_done) struct buf body;
+	const struct ray_cluster cluster = { .api_version = target->api_version,
+					     .namespace_ = target->namespace_,
+					     .name = target->name,
+					     .uid = target->uid,
+					     .resource_version = target->resource_version };
+	const struct event_text event = {
+		.name = event_name(&scratch, target->name, target->id_start + order->id),
+		.reason = notice_reason_word(order->reason),
+		.message = order->message,
+		.instance = recorder->instance,
+		.warning = notice_is_warning(order->reason),
+		.count = order->count,
+		.first = order->first,
+		.last = order->last,
+	};
+	struct sending *sending = memory_alloc(sizeof(*sending));
+	const char *path = kube_path(&scratch, "v1", target->namespace_, "events",
+				     order->create ? NULL : event.name, NULL);
+
+	buf_init(&body, EVENT_BODY_MAX);
+	if (order->create)
+		event_write_new(&body, &cluster, &event);
+	else
+		event_write_repeat(&body, &event);
+	*sending = (struct sending){ .recorder = recorder,
+				     .next = recorder->under_way,
+				     .key = memory_strdup(target->key),
+				     .uid = memory_strdup(target->uid),
+				     .id = order->id,
+				     .reason = order->reason,
+				     .create = order->create };
+	recorder->under_way = sending;
+	recorder->under_way_count++;
+	(void)token_bucket_take(&recorder->rate, 1, loop_monotonic_ms(recorder->control->loop));
+	sending->call = kube_client_request(
+		recorder->control->kube,
+		&(struct kube_request){ .verb = order->create ? KUBE_CREATE : KUBE_MERGE_PATCH,
+					.path = path,
+					.body = buf_string(&body),
+					.body_size = body.size,
+					.flow = target->key },
+		answered, sending);
+}
+
+static void send_due(struct event_recorder *recorder, const struct target *target)
+{
+	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
+	struct notice_order order;
+
+	while (may_send(recorder, target, now_ms) &&
+	       event_correlator_next(target->correlator, now_ms, &order))
+		send(recorder, target, &order);
+}
+
+/* --- input --- */
+
+static void replace(char **text, const char *now)
+{
+	if (*text && !strcmp(*text, now))
+		return;
+	memory_free(*text);
+	*text = memory_strdup(now);
+}
+
+/* The target of the RayCluster; replaced when another RayCluster has the same name. */
+static struct target *target_of(struct event_recorder *recorder, const char *key,
+				const struct ray_cluster *cluster)
+{
+	struct target *target = map_get(&recorder->targets, key);
+	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
+
+	if (target && strcmp(target->uid, cluster->uid) != 0) {
+		target_free(map_remove(&recorder->targets, key));
+		target = NULL;
+	}
+	if (!target) {
+		target = memory_alloc(sizeof(*target));
+		target->key = memory_strdup(key);
+		target->correlator = event_correlator_new(now_ms);
+		target->not_before_ms = target->retry_ms = INT64_MIN;
+		target->id_start = (uint64_t)loop_wall(recorder->control->loop) << NUMBER_BITS;
+		map_set(&recorder->targets, key, target);
+	}
+	replace(&target->uid, cluster->uid);
+	replace(&target->api_version, cluster->api_version);
+	replace(&target->namespace_, cluster->namespace_);
+	replace(&target->name, cluster->name);
+	replace(&target->resource_version, cluster->resource_version);
+	return target;
+}
+
+void event_recorder_decided(void *listener, const struct pass_decision *decision)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct event_recorder *recorder = listener;
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
+	struct notice_list list;
+	struct target *target;
+
+	if (!recorder)
+		return;
+	notice_make(decision->snapshot, decision->plan, &scratch, &list);
+	if (list.at.count == 0 && !map_get(&recorder->targets, key))
+		return;
+	target = target_of(recorder, key, cluster);
+	event_correlator_decided(target->correlator, &list,
+				 loop_monotonic_ms(recorder->control->loop), decision->now);
+	send_due(recorder, target);
+}
+
+void event_recorder_patched(void *listener, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct event_recorder *recorder = listener;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct target *target = recorder ? map_get(&recorder->targets, key) : NULL;
+
+	if (!target)
+		return;
+	event_correlator_accepted(target->correlator, loop_monotonic_ms(recorder->control->loop),
+				  loop_wall(recorder->control->loop));
+	send_due(recorder, target);
+}
+
+void event_recorder_forget(void *listener, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct event_recorder *recorder = listener;
+
+	if (recorder)
+		target_free(map_remove(&recorder->targets,
+				       arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
