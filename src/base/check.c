@@ -7,6 +7,7 @@
 
 static check_hook *installed_hook;
 static _Thread_local char key_in_work[KEY_SIZE]; /* passes are decided on several threads */
+static _Thread_local const void *case_in_work;
 
 void check_hook_set(check_hook *hook)
 {
@@ -19,6 +20,16 @@ void check_key_set(const char *key)
 
 	memmove(key_in_work, key, size);
 	key_in_work[size] = '\0';
+}
+
+void check_case_set(const void *snapshot)
+{
+	case_in_work = snapshot;
+}
+
+const void *check_case(void)
+{
+	return case_in_work;
 }
 
 _Noreturn void check_failed(const char *condition, const char *file, int line, const char *function)

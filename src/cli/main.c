@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/panic.h"
 
 static const struct command commands[] = {
 	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },
@@ -37,13 +38,6 @@ static void print_help(FILE *file)
 		   "with 1 and 2 one line on standard error has the error and the fix\n");
 }
 
-static void check_failed_print(const char *condition, const char *file, int line,
-			       const char *function, const char *key)
-{
-	fprintf(stderr, "rayscaler: internal error: \"%s\" does not hold at %s:%d (%s)%s%s\n",
-		condition, file, line, function, *key ? ", while working on " : "", key);
-}
-
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -63,7 +57,7 @@ int main(int argc, char **argv)
 	static char help_flag[] = "--help";
 	const struct command *command;
 
-	check_hook_set(check_failed_print);
+	check_hook_set(panic_print);
 	help_set_program(argv[0]);
 	if (argc < 2) {
 		print_help(stderr);

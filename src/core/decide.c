@@ -1,10 +1,12 @@
 #include "core/decide.h"
 
+#include "base/check.h"
 #include "core/decide/backoff.h"
 #include "core/decide/choice.h"
 #include "core/decide/fight.h"
 #include "core/decide/gate.h"
 #include "core/decide/gone.h"
+#include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
 #include "core/decide/outlook.h"
@@ -41,6 +43,7 @@ static const struct health *health_make(const struct facts *facts)
 	gone_update(health);
 	fight_update(health);
 	backoff_update(health);
+	invariants_of_health(health);
 	return health;
 }
 
@@ -59,6 +62,7 @@ static const struct offer *offer_make(const struct health *health)
 	launch_recall(offer);
 	template_seen_update(offer);
 	packing_state(offer);
+	invariants_of_offer(offer);
 	return offer;
 }
 
@@ -76,6 +80,7 @@ static const struct packing *packing_make(const struct offer *offer)
 		arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers));
 	packing->groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups));
 	packing_run(packing);
+	invariants_of_packing(packing);
 	return packing;
 }
 
@@ -106,6 +111,7 @@ static const struct choice *choice_make(const struct packing *packing)
 		target_finish(&choice->groups[g]);
 	launch_remember(choice);
 	fight_remember(choice);
+	invariants_of_choice(choice);
 	return choice;
 }
 
@@ -154,6 +160,7 @@ static struct plan *write_plan(const struct choice *choice)
 	placement_write(choice, plan);
 	verdict_write(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
+	invariants_of_plan(choice, plan);
 	return plan;
 }
 
@@ -211,7 +218,13 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 {
+	struct plan *plan;
+
+	check_case_set(snapshot);
 	if (snapshot->cpu_budget != NULL && setjmp(snapshot->cpu_budget->out) != 0)
-		return make_undecided(snapshot, arena);
-	return make(snapshot, arena);
+		plan = make_undecided(snapshot, arena);
+	else
+		plan = make(snapshot, arena);
+	check_case_set(NULL);
+	return plan;
 }

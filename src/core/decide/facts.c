@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/invariants.h"
 #include "core/decide/limits.h"
 #include "core/decide/ray_session.h"
 #include "core/decide/worker.h"
@@ -111,5 +112,6 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	worker_join(facts);
 	if (with_demand)
 		demand_collect(facts);
+	invariants_of_facts(facts);
 	return facts;
 }

@@ -67,12 +67,12 @@ static bool could_serve(const struct choice *choice, const struct ray_request *r
 	       fits_living(choice, request);
 }
 
-/* A group whose capacity is unknown: it might serve the request. */
-static const struct group *unreadable_group(const struct choice *choice)
+/* The problem of a group whose capacity is unknown, which might serve the request; NULL: none. */
+static const char *unreadable_group(const struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++)
 		if (choice->offer->groups[g].capacity.problem != NULL)
-			return &choice->facts->groups[g];
+			return choice->facts->groups[g].problem;
 	return NULL;
 }
 
@@ -219,9 +219,9 @@ static struct verdict explain_unserved(const struct choice *choice,
 	case SCHEDULE_LIMIT_NONE:
 		break;
 	}
-	const struct group *unreadable = unreadable_group(choice);
+	const char *unreadable = unreadable_group(choice);
 	if (unreadable != NULL)
-		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable->problem, NULL };
+		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable, NULL };
 	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
 				 "only workers that live could serve it, and they are in use",
 				 NULL };

@@ -1,0 +1,28 @@
+#include "cli/panic.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "codec/objects/snapshot_write.h"
+
+#define CASE_BYTES_MAX ((size_t)64 << 20)
+
+void panic_print(const char *condition, const char *file, int line, const char *function,
+		 const char *key)
+{
+	const struct snapshot *snapshot = check_case();
+	struct buf text;
+
+	fprintf(stderr, "rayscaler: internal error: \"%s\" does not hold at %s:%d (%s)%s%s\n",
+		condition, file, line, function, *key ? ", while working on " : "", key);
+	if (snapshot == NULL)
+		return;
+	buf_init(&text, CASE_BYTES_MAX);
+	if (snapshot_write(snapshot, &text, NULL))
+		return;
+	fprintf(stderr,
+		"rayscaler: save the next lines in a file for \"rayscaler plan -f FILE\", "
+		"and report them:\n%s",
+		buf_string(&text));
+}

@@ -1,0 +1,309 @@
+#include "core/decide/invariants.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+/* --- facts --- */
+
+static void check_worker(const struct facts *facts, const struct worker *worker)
+{
+	CHECK(worker->pod_name != NULL && worker->group_name != NULL);
+	CHECK(worker->group == FACTS_NO_INDEX || worker->group < facts->group_count);
+	CHECK(worker->state != WORKER_NONE);
+	CHECK(!(worker->joined && worker->raylet_gone));
+	CHECK(!(worker->never_started && worker->finished));
+	CHECK(worker->leaving == (worker->leaving_why != NULL));
+	CHECK(!worker->leaving || !facts->termination_forbidden);
+	CHECK(worker->node == NULL || facts->ray_reachable);
+	if (worker->joined)
+		CHECK(worker->node != NULL && worker->node->status != RAY_NODE_DEAD);
+	if (worker->raylet_gone)
+		CHECK(worker->node != NULL && worker->node->status == RAY_NODE_DEAD);
+	if (worker->pod == NULL) { /* requested, and does not exist */
+		CHECK(worker->group != FACTS_NO_INDEX && worker->node == NULL);
+		CHECK(worker->never_started && worker->state == WORKER_PENDING);
+		CHECK(!worker->deleting && !worker->leaving);
+	}
+}
+
+/* The slices of the groups follow each other and contain their workers only. */
+static void check_slice(const struct facts *facts, const struct group *group, size_t begin)
+{
+	int64_t pods = 0, kept = 0, joined = 0;
+
+	CHECK(group->first_worker == begin);
+	CHECK(group->worker_count <= facts->worker_count - begin);
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &facts->workers[begin + i];
+
+		CHECK(worker->group == group->index);
+		pods += worker->pod != NULL;
+		kept += worker->pod != NULL && !worker->deleting && !worker->leaving;
+		joined += !worker->deleting && !worker->leaving && worker->joined;
+	}
+	CHECK(group->kept == kept);
+	CHECK(group->joined == joined);
+	CHECK(group->missing >= (int64_t)group->worker_count - pods);
+	CHECK(group->leaving >= 0 && group->leaving <= pods);
+}
+
+static void check_demand(const struct facts *facts)
+{
+	CHECK(facts->ray_reachable || facts->demands.at.count == 0);
+	for (size_t i = 0; i < facts->demands.at.count; i++) {
+		const struct demand *demand = &facts->demands.at.at[i];
+
+		CHECK(demand->count > 0);
+		CHECK(demand->received_count > 0);
+		CHECK((demand->reason == NULL) == (demand->message == NULL));
+	}
+	CHECK(facts->ray_reachable || facts->gang_count == 0);
+	for (size_t i = 0; i < facts->gang_count; i++)
+		CHECK(facts->gangs_by_content[i] < facts->gang_count);
+}
+
+void invariants_of_facts(const struct facts *facts)
+{
+	size_t at = 0;
+
+	CHECK(facts->ray_reachable == (facts->head_node != NULL));
+	CHECK(!facts->ray_reachable || facts->snapshot->ray_state != NULL);
+	CHECK(facts->ray_reachable || facts->termination_forbidden);
+	CHECK(facts->view_problem == NULL || facts->termination_forbidden);
+	CHECK(facts->head_problem == NULL || facts->termination_forbidden);
+	CHECK(facts->group_count == facts->snapshot->cluster.group_count);
+	for (size_t g = 0; g < facts->group_count; g++) {
+		const struct group *group = &facts->groups[g];
+
+		CHECK(group->index == g && group->hosts > 0);
+		CHECK(group->frozen == (group->spec->suspend || group->problem != NULL));
+		CHECK(group->frozen || group->spec->min_replicas <= group->spec->max_replicas);
+		check_slice(facts, group, at);
+		at += group->worker_count;
+	}
+	for (size_t i = 0; i < facts->worker_count; i++) {
+		CHECK(facts->workers[i].index == i);
+		CHECK(i < at || facts->workers[i].group == FACTS_NO_INDEX);
+		check_worker(facts, &facts->workers[i]);
+	}
+	check_demand(facts);
+}
+
+/* --- health --- */
+
+static void check_worker_health(const struct health *health, const struct worker *worker)
+{
+	const struct worker_health *own = &health->workers[worker->index];
+
+	CHECK(own->obstacle_message != NULL);
+	if (worker->deleting || worker->joined || worker->raylet_gone)
+		CHECK(own->obstacle == OBSTACLE_NONE);
+	CHECK(own->obstacle != OBSTACLE_START_TIMEOUT || health->facts->ray_reachable);
+	CHECK(!own->raylet_expired || worker->raylet_gone);
+	CHECK(!own->settling || worker->joined);
+	CHECK(!(own->unsure || own->unregistered) || worker->node == NULL);
+	CHECK(!own->unregistered || !worker->never_started);
+	if (own->stuck) {
+		CHECK(!worker->joined && !worker->deleting);
+		CHECK(health->groups[worker->group].takes_back);
+	}
+}
+
+void invariants_of_health(const struct health *health)
+{
+	const struct facts *facts = health->facts;
+
+	for (size_t g = 0; g < facts->group_count; g++) {
+		const struct group_health *group = &health->groups[g];
+
+		CHECK(!group->backed_off || group->backoff != NULL);
+		CHECK(group->backed_off == (group->takes_back || group->raises_held));
+		CHECK(!(group->takes_back && group->raises_held));
+		CHECK(group->idle_timeout_ms >= facts->groups[g].idle_timeout_ms);
+		CHECK(group->reverts >= 0);
+		CHECK(!facts->groups[g].frozen || group->reverts == 0);
+		CHECK(!facts->groups[g].frozen || !group->lowers_held);
+	}
+	for (size_t i = 0; i < facts->worker_count; i++)
+		check_worker_health(health, &facts->workers[i]);
+}
+
+/* --- offer --- */
+
+static void check_worker_offer(const struct offer *offer, const struct worker *worker)
+{
+	const struct worker_offer *own = &offer->workers[worker->index];
+
+	CHECK(!(own->goes && own->dissolves));
+	CHECK(!own->goes || own->removal == REMOVAL_DELETE);
+	if (own->removal == REMOVAL_FORBIDDEN)
+		return;
+	CHECK(!offer->facts->termination_forbidden);
+	CHECK(worker->pod != NULL && !worker->deleting && worker->pod->unreadable == NULL);
+	CHECK(!offer->facts->groups[worker->group].frozen);
+	if (own->removal == REMOVAL_DRAIN)
+		CHECK(worker->joined && worker->node->status == RAY_NODE_IDLE);
+	else if (worker->joined)
+		CHECK(worker->node->status == RAY_NODE_DRAINING);
+}
+
+static void check_type(const struct offer *offer, const struct group *group)
+{
+	const struct schedule_type *type = &offer->problem.types[group->index + 1];
+	const struct group_offer *own = &offer->groups[group->index];
+
+	CHECK(type->hosts == group->hosts);
+	CHECK(type->min_nodes >= 0 && type->min_nodes <= type->max_nodes);
+	CHECK(type->launch_held || !group->frozen);
+	CHECK(type->launch_held || !offer->health->groups[group->index].backed_off);
+	CHECK(own->ours >= 0);
+	for (size_t i = 0; i < own->lack_count; i++)
+		CHECK(own->lacks[i].seen < own->lacks[i].promised);
+}
+
+void invariants_of_offer(const struct offer *offer)
+{
+	const struct facts *facts = offer->facts;
+	const struct schedule_problem *problem = &offer->problem;
+
+	for (size_t i = 0; i < facts->worker_count; i++)
+		check_worker_offer(offer, &facts->workers[i]);
+	CHECK(problem->type_count == facts->group_count + 1);
+	CHECK(problem->types[0].launch_held); /* heads are never launched */
+	for (size_t g = 0; g < facts->group_count; g++)
+		check_type(offer, &facts->groups[g]);
+	CHECK(problem->node_count <= facts->worker_count + 1);
+	for (size_t i = 0; i < problem->node_count; i++) {
+		const struct schedule_node *node = &problem->nodes[i];
+
+		CHECK(node->worker <= facts->worker_count);
+		CHECK(node->head == (node->worker == facts->worker_count));
+		CHECK(!node->head || !node->may_terminate);
+	}
+	CHECK(problem->demand_count == offer->packed_demands.count);
+	CHECK(problem->gang_count == offer->packed_gangs.count);
+	CHECK(problem->constraint_count == facts->constraint_count);
+	CHECK(!problem->has_gpu_budget || problem->gpu_budget >= 0);
+}
+
+/* --- packing --- */
+
+static void check_group_packing(const struct packing *packing, const struct group *group)
+{
+	const struct group_packing *own = &packing->groups[group->index];
+	const struct schedule_type *type = &packing->problem.types[group->index + 1];
+
+	CHECK(own->launches >= 0 && own->launches <= type->max_nodes);
+	CHECK(!type->launch_held || own->launches == 0);
+	CHECK(!type->launch_held || own->launches_for_leaving == 0);
+	CHECK(own->whole >= 0 && own->whole <= own->launches);
+	CHECK(own->launches_for_leaving >= 0 && own->replacements_waiting >= 0);
+}
+
+void invariants_of_packing(const struct packing *packing)
+{
+	const struct facts *facts = packing->facts;
+	const struct schedule_result *result = packing->result;
+
+	CHECK(result->launches[0] == 0);
+	for (size_t g = 0; g < facts->group_count; g++)
+		check_group_packing(packing, &facts->groups[g]);
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct schedule_node_result *node = &result->nodes[i];
+
+		CHECK(node->worker == SCHEDULE_NO_INDEX || node->worker <= facts->worker_count);
+		CHECK(node->worker != SCHEDULE_NO_INDEX ||
+		      node->type < packing->problem.type_count);
+	}
+	for (size_t i = 0; i < facts->worker_count; i++) {
+		const struct worker_packing *worker = &packing->workers[i];
+
+		CHECK(!worker->chosen || !worker->needed_by_leaving);
+		CHECK(!worker->chosen || !facts->workers[i].deleting);
+	}
+	CHECK(packing->stuck_bundles >= 0 && packing->stuck_seconds >= 0);
+	CHECK(packing->packed_demands.count == packing->problem.demand_count);
+}
+
+/* --- choice --- */
+
+/* Busy work is never terminated: only idle, drained, dead and never started workers are, except
+ * with enforce-max: now. */
+static void check_worker_choice(const struct choice *choice, const struct worker *worker)
+{
+	const struct worker_choice *own = &choice->workers[worker->index];
+
+	if (own->action == TERMINATE_NONE)
+		return;
+	CHECK(!choice->facts->termination_forbidden);
+	CHECK(worker->pod != NULL && !worker->deleting);
+	CHECK(!choice->facts->groups[worker->group].frozen);
+	CHECK(own->reason != NULL && own->message != NULL);
+	switch (own->action) {
+	case TERMINATE_DRAIN:
+		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN);
+		break;
+	case TERMINATE_DELETE:
+		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DELETE);
+		break;
+	case TERMINATE_STOP:
+		CHECK(choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW);
+		break;
+	case TERMINATE_NONE:
+		break;
+	}
+}
+
+static void check_group_choice(const struct group_choice *own)
+{
+	const struct worker_group *spec = own->group->spec;
+
+	CHECK(own->to_launch >= 0);
+	CHECK(own->allowed_replicas >= 0 && own->allowed_replicas <= own->launch_replicas);
+	CHECK(own->drained >= 0 && own->recycled >= 0 && own->cancelled >= 0);
+	CHECK(own->removed_pods >= 0 && own->removed_pods <= own->group->kept);
+	CHECK(own->removed_missing >= 0 && own->removed_missing <= own->group->missing);
+	CHECK(own->leaving_named >= 0 && own->leaving_named <= own->group->leaving);
+	if (own->group->frozen) {
+		CHECK(own->patch_replicas == spec->replicas);
+		CHECK(own->target_replicas == spec->replicas);
+		CHECK(own->to_launch == 0 && own->drained == 0 && own->removed_pods == 0);
+		return;
+	}
+	CHECK(!own->health->raises_held || own->patch_replicas <= spec->replicas);
+	if (own->patch_replicas != spec->replicas) {
+		CHECK(own->patch_replicas >= spec->min_replicas);
+		CHECK(own->patch_replicas <= spec->max_replicas);
+	}
+}
+
+void invariants_of_choice(const struct choice *choice)
+{
+	for (size_t i = 0; i < choice->facts->worker_count; i++)
+		check_worker_choice(choice, &choice->facts->workers[i]);
+	for (size_t g = 0; g < choice->facts->group_count; g++)
+		check_group_choice(&choice->groups[g]);
+}
+
+/* --- plan --- */
+
+void invariants_of_plan(const struct choice *choice, const struct plan *plan)
+{
+	CHECK(plan->groups.count == choice->facts->group_count);
+	CHECK(plan->workers.count <= choice->facts->worker_count);
+	CHECK(plan->conditions.count > 0);
+	for (size_t g = 0; g < plan->groups.count; g++) {
+		CHECK(plan->groups.at[g].reason != NULL && plan->groups.at[g].message != NULL);
+		CHECK((plan->groups.at[g].backoff != NULL) == choice->health->groups[g].backed_off);
+	}
+	for (size_t i = 0; i < plan->workers.count; i++)
+		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
+	/* The group's name is tested before each change of its fields. */
+	if (plan->patch.count > 0)
+		CHECK(strcmp(plan->patch.at[0].op, "test") == 0);
+	for (size_t i = 0; i < plan->unserved.count; i++)
+		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason != NULL);
+	for (size_t i = 0; i < plan->infeasible.count; i++)
+		CHECK(plan->infeasible.at[i].count > 0 && plan->infeasible.at[i].reason != NULL);
+}
