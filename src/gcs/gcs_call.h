@@ -87,8 +87,9 @@ void gcs_call_fail(struct gcs_call *call, const struct err *err);
 /* The same on a later turn of the loop. */
 void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
 
-/* The gcs_call_read of GetClusterResourceState: takes the reply's bytes, decodes them on a thread
- * of the pool and ends the call on a later turn of the loop. */
+/* The gcs_call_read of GetClusterResourceState: takes the reply's bytes and decodes them, and ends
+ * the call then: now for a small reply, else on a later turn of the loop, after a thread of the pool
+ * has decoded it. */
 void gcs_decode(struct gcs_call *call, const void *message, size_t size);
 
 /* 0 for OK and for a missing status. */

@@ -66,10 +66,10 @@ void gcs_client_free(struct gcs_client *client);
 void gcs_call_cancel(struct gcs_call *call);
 
 /* GetClusterResourceState. `state` is NULL exactly when there is an err (but see
- * gcs_call_ask_known), else it lives in `arena`: the reply is decoded on a thread of the pool
- * (net/work.h) into an arena that replaces `arena`, whose previous content is freed. It is always a
- * complete reply (gRPC OK, the whole message); decide() checks whether it has a live head. Invalid
- * amounts are listed in state->problems. */
+ * gcs_call_ask_known), else it lives in `arena`: the reply is decoded, a large one on a
+ * thread of the pool (net/work.h), into an arena that replaces `arena`, whose previous content is
+ * freed. It is always a complete reply (gRPC OK, the whole message); decide() checks whether it has
+ * a live head. Invalid amounts are listed in state->problems. */
 typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
 				      struct arena *arena, gcs_state_done *done, void *context);

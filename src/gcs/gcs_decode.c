@@ -9,6 +9,9 @@
 
 /* A larger reply is decoded as a slow job; one of 1,000 workers has about this size. */
 #define GCS_DECODE_QUICK_BYTES ((size_t)256 << 10)
+/* A smaller one is decoded on the loop, in about 0.1 ms: two switches of threads cost as much. One
+ * of 40 workers has about this size. */
+#define GCS_DECODE_INLINE_BYTES ((size_t)16 << 10)
 #define GCS_DIGEST_INLINE_BYTES ((size_t)64 << 10) /* under 0.1 ms */
 
 static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
@@ -117,7 +120,12 @@ static void gcs_decode_start(struct gcs_decode *decode)
 		gcs_state_end(call, NULL);
 		return;
 	}
-	gcs_decode_queue(decode, &state);
+	if (decode->body.size > GCS_DECODE_INLINE_BYTES) {
+		gcs_decode_queue(decode, &state);
+		return;
+	}
+	gcs_decode_run(decode, NULL);
+	gcs_decode_done(decode);
 }
 
 static void gcs_decode_digested(void *context)

@@ -1,11 +1,13 @@
-/* gcs/gcs_decode: a reply that is read while its job is cancelled. */
+/* gcs/gcs_decode: where a reply is decoded, and one whose job is cancelled meanwhile. */
 #include <stdatomic.h>
 
 #include "core/model/ray_state.h"
+#include "gcs/gcs_call.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"
 #include "net/work.h"
 #include "test/support/gcs_forged.h"
+#include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
 #define SHAPES 50000
@@ -69,9 +71,58 @@ static void test_a_cancelled_job_reads_no_further(void **state)
 	loop_free(loop);
 }
 
+static void state_came(void *context, const struct ray_state *state, const struct err *err)
+{
+	size_t *ret_requests = context;
+
+	assert_null(err);
+	*ret_requests = state->request_count;
+}
+
+static bool came(void *context)
+{
+	return *(const size_t *)context > 0;
+}
+
+/* A thread costs more than decoding a small reply; a large reply would hold up the loop. */
+static void test_only_a_large_reply_takes_a_thread(void **state)
+{
+	struct {
+		size_t shapes;
+		bool threaded;
+	} replies[] = { { 1, false }, { 300, false }, { 3000, true } };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(replies); i++) {
+		AUTO(buf_done) struct buf body;
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct loop *loop = loop_new();
+		struct gcs_client client = { .loop = loop, .cluster = (char *)"ns/rc" };
+		struct buf reply;
+		size_t requests = 0;
+		struct gcs_call *call = gcs_call_new(&client, WAIT_MS, "/service/method",
+						     gcs_decode, NULL, &requests);
+
+		buf_init(&body, FORGED_CEILING_BYTES);
+		forged_shapes(&body, replies[i].shapes, 1);
+		forged_reply(&body, &reply);
+		call->arena = &arena;
+		call->done.state = state_came;
+		call->body = &reply;
+		gcs_decode(call, reply.data, reply.size);
+		assert_int_equal(work_count(loop), replies[i].threaded);
+		if (replies[i].threaded)
+			assert_int_equal(requests, 0);
+		assert_true(loop_wait_until(loop, came, &requests, WAIT_MS));
+		assert_int_equal(requests, replies[i].shapes);
+		loop_free(loop);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_a_large_reply_takes_a_thread),
 		cmocka_unit_test(test_a_cancelled_job_reads_no_further),
 	};
 
