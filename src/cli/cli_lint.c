@@ -7,13 +7,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "cli/device_file.h"
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/lint_files.h"
 #include "cli/lint_live.h"
 #include "cli/lint_text.h"
-#include "codec/objects/device_table_json.h"
 #include "codec/objects/lint_write.h"
 #include "codec/objects/node_file.h"
 
@@ -104,21 +104,6 @@ static int read_nodes(const struct arguments *arguments, struct arena *arena,
 	return 0;
 }
 
-static int read_devices(const struct arguments *arguments, struct arena *arena,
-			struct device_table *table, struct err *err)
-{
-	AUTO(buf_done) struct buf text;
-
-	buf_init(&text, DEVICE_TABLE_BYTES_MAX);
-	*table = *device_table_builtin();
-	if (!arguments->device_table)
-		return 0;
-	if (file_read(arguments->device_table, &text, err) ||
-	    device_table_read(buf_string(&text), text.size, arena, table, err))
-		return err_prefix(err, "%s", arguments->device_table);
-	return 0;
-}
-
 static int read_live(const struct arguments *arguments, const struct lint_context *context,
 		     struct lint_report *report, struct err *err)
 {
@@ -141,11 +126,10 @@ static int lint(const struct arguments *arguments, struct lint_report *report, s
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct settings settings;
-	struct device_table devices;
-	struct lint_context context = { .devices = &devices, .settings = &settings };
+	struct lint_context context = { .settings = &settings };
 
 	settings_init(&settings);
-	if (read_devices(arguments, &arena, &devices, err) ||
+	if (device_file_read(arguments->device_table, &arena, &context.devices, err) ||
 	    read_nodes(arguments, &arena, &context, err))
 		return -1;
 	if (!arguments->from_cluster)

@@ -166,11 +166,7 @@ int explain_text_write(const struct snapshot *snapshot, const struct plan *plan,
 	struct received received;
 
 	gather(&received, snapshot, plan, arena);
-	buf_add_string(buf, "RayCluster ");
-	text_add_clean(buf, plan->cluster_namespace);
-	buf_add_char(buf, '/');
-	text_add_clean(buf, plan->cluster_name);
-	buf_add_char(buf, '\n');
+	plan_text_cluster(buf, plan);
 	text_add_clean(buf, source);
 	buf_add_char(buf, '\n');
 	plan_text_conditions(buf, plan);

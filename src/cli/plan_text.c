@@ -19,6 +19,15 @@ static size_t wider(size_t width, const char *text)
 	return size > width ? size : width;
 }
 
+void plan_text_cluster(struct buf *buf, const struct plan *plan)
+{
+	buf_add_string(buf, "RayCluster ");
+	text_add_clean(buf, plan->cluster_namespace);
+	buf_add_char(buf, '/');
+	text_add_clean(buf, plan->cluster_name);
+	buf_add_char(buf, '\n');
+}
+
 /* ---- groups ---- */
 
 static void add_group_details(struct buf *buf, const struct plan_group *group)
@@ -220,11 +229,7 @@ static void add_placements(struct buf *buf, const struct plan *plan)
 
 int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err)
 {
-	buf_add_string(buf, "RayCluster ");
-	text_add_clean(buf, plan->cluster_namespace);
-	buf_add_char(buf, '/');
-	text_add_clean(buf, plan->cluster_name);
-	buf_add_char(buf, '\n');
+	plan_text_cluster(buf, plan);
 	plan_text_groups(buf, plan);
 	plan_text_workers(buf, plan);
 	plan_text_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,

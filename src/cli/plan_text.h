@@ -14,6 +14,8 @@
  * the buffer's ceiling. */
 int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err);
 
+/* Its first line, "RayCluster namespace/name". */
+void plan_text_cluster(struct buf *buf, const struct plan *plan);
 /* Parts of it, for `explain`; each starts with an empty line and is omitted when it is empty. */
 void plan_text_groups(struct buf *buf, const struct plan *plan);
 void plan_text_workers(struct buf *buf, const struct plan *plan);

@@ -72,11 +72,7 @@ static void add_refused(struct buf *buf, const struct plan_demand *demands, size
 void request_text_write(const struct plan *plan, const char *before, const char *after,
 			struct buf *buf)
 {
-	buf_add_string(buf, "RayCluster ");
-	text_add_clean(buf, plan->cluster_namespace);
-	buf_add_char(buf, '/');
-	text_add_clean(buf, plan->cluster_name);
-	buf_add_char(buf, '\n');
+	plan_text_cluster(buf, plan);
 	add_annotation(buf, "before: ", before);
 	add_annotation(buf, "now:    ", after);
 	add_groups(buf, plan);
