@@ -85,7 +85,7 @@ static const struct field metadata_fields[] = {
 static const struct field group_fields[] = {
 	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode),
 	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = offsetof(struct autoscaler_group, has_idle_timeout_seconds),
+		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
 		      .read = field_decode_not_negative),
 	FIELD_END,
 };
@@ -93,7 +93,7 @@ static const struct field group_fields[] = {
 static const struct field spec_fields[] = {
 	FIELD_BOOLEAN(struct autoscaler_object, paused, "paused"),
 	FIELD_INTEGER(struct autoscaler_object, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = offsetof(struct autoscaler_object, has_idle_timeout_seconds),
+		      .has = FIELD_HAS(struct autoscaler_object, has_idle_timeout_seconds),
 		      .read = field_decode_not_negative),
 	FIELD_TEXT(struct autoscaler_object, upscaling_mode, "upscalingMode"),
 	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus),

@@ -23,7 +23,7 @@ static const struct field scale_fields[] = {
 
 static const struct field group_fields[] = {
 	FIELD_TEXT(struct scaled_group, scale.group, "name"),
-	FIELD_OBJECT(scale_fields, "lastScale", .has = offsetof(struct scaled_group, has_scale)),
+	FIELD_OBJECT(scale_fields, "lastScale", .has = FIELD_HAS(struct scaled_group, has_scale)),
 	FIELD_END,
 };
 

@@ -1,11 +1,15 @@
 #include "codec/objects/field.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "codec/objects/gpushare_json.h"
 #include "codec/objects/object_json.h"
+#include "codec/text/number.h"
 #include "codec/text/quantity.h"
 #include "codec/text/rfc3339.h"
+
+#define PROTO_NAME_MAX 64
 
 /* The value of a row that is only checked. */
 union unread {
@@ -38,6 +42,18 @@ static int text_decode(const struct json_at *at, const struct field *field, cons
 		return -1;
 	if ((field->flags & FIELD_NULLABLE) && **value == '\0')
 		*value = NULL;
+	return 0;
+}
+
+static int integer_decode(const struct json_at *at, const struct field *field, int64_t *value)
+{
+	struct json_at member = json_member(at, field->name);
+
+	if (!at->reader->proto || json_type(&member) != JSON_STRING)
+		return json_integer(at, field->name, NULL, value);
+	if (number_parse_integer(json_text_value(&member), value))
+		return json_fail(&member, "must be an integer, is \"%.40s\"",
+				 json_text_value(&member));
 	return 0;
 }
 
@@ -90,7 +106,7 @@ static int value_decode(const struct json_at *at, const struct field *field, voi
 	case FIELD_KIND_BOOLEAN:
 		return json_boolean(at, field->name, value);
 	case FIELD_KIND_INTEGER:
-		return json_integer(at, field->name, NULL, value);
+		return integer_decode(at, field, value);
 	case FIELD_KIND_TIME:
 		return rfc3339_decode(at, field->name, value);
 	case FIELD_KIND_TEXTS:
@@ -125,10 +141,41 @@ int field_decode(const struct json_at *at, const struct field *field, void *obje
 	return 0;
 }
 
+static int row_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	return field->read ? field->read(at, field, object) : field_decode(at, field, object);
+}
+
+/* The member under its name "camelCase" or its original name "camel_case". */
+static int proto_row_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at first = json_member(at, field->name), second;
+	struct field named = *field;
+	char snake[PROTO_NAME_MAX];
+	size_t size = 0;
+
+	for (const char *c = field->name; *c && size + 2 < sizeof(snake); c++) {
+		bool upper = *c >= 'A' && *c <= 'Z';
+
+		if (upper)
+			snake[size++] = '_';
+		snake[size++] = (char)(upper ? *c - 'A' + 'a' : *c);
+	}
+	snake[size] = '\0';
+	second = json_member(at, snake);
+	if (second.json && strcmp(snake, field->name) != 0) {
+		if (first.json)
+			return json_fail(&first, "is given twice, also as %s", snake);
+		named.name = snake;
+	}
+	return row_decode(at, &named, object);
+}
+
 int field_decode_all(const struct json_at *at, const struct field *fields, void *object)
 {
 	for (const struct field *field = fields; field->name; field++)
-		if (field->read ? field->read(at, field, object) : field_decode(at, field, object))
+		if (at->reader->proto ? proto_row_decode(at, field, object) :
+					row_decode(at, field, object))
 			return -1;
 	return 0;
 }
@@ -253,6 +300,18 @@ void field_write_texts(struct json_writer *writer, const char *name, const struc
 	json_write_array_end(writer);
 }
 
+static void write_integer(struct json_writer *writer, const struct field *field, int64_t value)
+{
+	char text[NUMBER_TEXT_SIZE];
+
+	if (!(field->flags & FIELD_QUOTED)) {
+		json_write_integer(writer, field->name, value);
+		return;
+	}
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	json_write_text(writer, field->name, text);
+}
+
 static void write_labels(struct json_writer *writer, const struct field *field,
 			 const struct labels *labels)
 {
@@ -309,7 +368,7 @@ void field_write_value(struct json_writer *writer, const struct field *field, co
 		json_write_boolean(writer, field->name, *(const bool *)value);
 		break;
 	case FIELD_KIND_INTEGER:
-		json_write_integer(writer, field->name, *(const int64_t *)value);
+		write_integer(writer, field, *(const int64_t *)value);
 		break;
 	case FIELD_KIND_TIME:
 		/* There, but it does not parse. */

@@ -55,6 +55,7 @@ enum field_kind {
 #define FIELD_NULLABLE 16U      /* of TEXT: NULL instead of "" */
 #define FIELD_CHECKED 32U       /* only its type is checked: there is no member; never written */
 #define FIELD_STRINGS 64U       /* of QUANTITIES: the API server accepts only strings */
+#define FIELD_QUOTED 256U       /* of INTEGER: written as a string, as proto3 does with int64 */
 #define FIELD_START_PARAMS 128U /* of LABELS: lint has a rule of its own for the values */
 
 struct field {
@@ -76,6 +77,9 @@ struct field {
 	(offsetof(T, member) +                                                                     \
 	 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((T *)0)->member), type) ? 1 :    \
 											    -1]))
+/* For `has`: the offset of a bool that is not the first member of the struct. */
+#define FIELD_HAS(T, member)                                                                       \
+	(FIELD_OFFSET(T, member, bool) + 0 * sizeof(char[offsetof(T, member) > 0 ? 1 : -1]))
 #define FIELD_ROW(k, T, member, type, ...)                                                         \
 	{                                                                                          \
 		.kind = (k), .offset = FIELD_OFFSET(T, member, type), .name = __VA_ARGS__          \

@@ -120,8 +120,3 @@ const struct field condition_fields[] = {
 	FIELD_TIME(struct condition, last_transition, "lastTransitionTime"),
 	FIELD_END,
 };
-
-struct strings object_problems(const struct json_reader *reader)
-{
-	return (struct strings){ .at = reader->problems.at, .count = reader->problems.count };
-}

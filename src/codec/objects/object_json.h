@@ -38,7 +38,5 @@ extern const struct field condition_fields[]; /* of struct condition */
 /* A member that is text, "" when it is missing or has another type: for values that only identify
  * an object, and for objects that cannot be read as a whole. */
 const char *object_text_or_none(const struct json_at *at, const char *name);
-/* The problems that the reader recorded. */
-struct strings object_problems(const struct json_reader *reader);
 
 #endif

@@ -1,7 +1,7 @@
 #include "codec/objects/plan_json.h"
 
 #include "codec/objects/memory_json.h"
-#include "codec/objects/ray_state_write.h"
+#include "codec/objects/ray_state_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 

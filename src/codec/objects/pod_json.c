@@ -180,7 +180,7 @@ static const struct field metadata_fields[] = {
 	FIELD_NOTES(struct pod, annotations, "annotations"),
 	FIELD_TIME(struct pod, created, "creationTimestamp"),
 	FIELD_TIME(struct pod, deletion_time, "deletionTimestamp",
-		   .has = offsetof(struct pod, deleting)),
+		   .has = FIELD_HAS(struct pod, deleting)),
 	FIELD_HOOK("ownerReferences", .read = owners_decode, .write = write_owners),
 	FIELD_END,
 };

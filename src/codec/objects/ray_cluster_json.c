@@ -116,7 +116,7 @@ static void write_scale_gate(struct json_writer *writer, const struct field *fie
 
 static const struct field scale_strategy_fields[] = {
 	FIELD_TEXTS(struct worker_group, workers_to_delete, "workersToDelete",
-		    .has = offsetof(struct worker_group, has_workers_to_delete)),
+		    .has = FIELD_HAS(struct worker_group, has_workers_to_delete)),
 	FIELD_HOOK("scaleGate", .read = scale_gate_decode, .write = write_scale_gate),
 	FIELD_END,
 };
@@ -127,23 +127,23 @@ static const struct field scale_strategy_fields[] = {
 
 static const struct field group_fields[] = {
 	FIELD_NAME(struct worker_group, name, "groupName", .read = group_name_decode),
-	GROUP_INTEGER(replicas, "replicas", .has = offsetof(struct worker_group, has_replicas)),
+	GROUP_INTEGER(replicas, "replicas", .has = FIELD_HAS(struct worker_group, has_replicas)),
 	GROUP_INTEGER(min_replicas, "minReplicas", .flags = FIELD_ALWAYS),
 	GROUP_INTEGER(max_replicas, "maxReplicas", .flags = FIELD_ALWAYS),
 	GROUP_INTEGER(num_of_hosts, "numOfHosts", .flags = FIELD_ALWAYS),
 	GROUP_INTEGER(idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = offsetof(struct worker_group, has_idle_timeout_seconds)),
+		      .has = FIELD_HAS(struct worker_group, has_idle_timeout_seconds)),
 	FIELD_INTEGER(struct worker_group, priority, "priority"),
 	FIELD_BOOLEAN(struct worker_group, suspend, "suspend"),
 	FIELD_QUANTITIES(struct worker_group, resources, "resources", .flags = FIELD_STRINGS,
-			 .has = offsetof(struct worker_group, has_resources)),
+			 .has = FIELD_HAS(struct worker_group, has_resources)),
 	FIELD_LABELS(struct worker_group, labels, "labels"),
 	FIELD_LABELS(struct worker_group, ray_start_params, "rayStartParams",
 		     .flags = FIELD_ALWAYS | FIELD_START_PARAMS, .write = write_start_params),
 	FIELD_PART(struct worker_group, template, pod_template_fields, "template",
 		   .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(scale_strategy_fields, "scaleStrategy",
-		     .has = offsetof(struct worker_group, has_scale_strategy)),
+		     .has = FIELD_HAS(struct worker_group, has_scale_strategy)),
 	FIELD_END,
 };
 
@@ -165,7 +165,7 @@ static int groups_decode(const struct json_at *at, const struct field *field, vo
 
 static const struct field head_fields[] = {
 	FIELD_QUANTITIES(struct ray_cluster, head_resources, "resources", .flags = FIELD_STRINGS,
-			 .has = offsetof(struct ray_cluster, head_has_resources)),
+			 .has = FIELD_HAS(struct ray_cluster, head_has_resources)),
 	FIELD_LABELS(struct ray_cluster, head_labels, "labels"),
 	FIELD_LABELS(struct ray_cluster, head_start_params, "rayStartParams",
 		     .flags = FIELD_ALWAYS | FIELD_START_PARAMS, .write = write_start_params),
@@ -176,7 +176,7 @@ static const struct field head_fields[] = {
 
 static const struct field options_fields[] = {
 	FIELD_INTEGER(struct ray_cluster, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = offsetof(struct ray_cluster, has_idle_timeout_seconds),
+		      .has = FIELD_HAS(struct ray_cluster, has_idle_timeout_seconds),
 		      .read = field_decode_not_negative),
 	FIELD_TEXT(struct ray_cluster, upscaling_mode, "upscalingMode"),
 	FIELD_TEXT(struct ray_cluster, autoscaler_version, "version"),
@@ -201,7 +201,7 @@ static const struct field spec_fields[] = {
 	FIELD_OBJECT(options_fields, "autoscalerOptions", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(auth_fields, "authOptions", .flags = FIELD_UNWRITTEN),
 	FIELD_OBJECT(no_fields, "tlsOptions", .flags = FIELD_UNWRITTEN,
-		     .has = offsetof(struct ray_cluster, tls_enabled)),
+		     .has = FIELD_HAS(struct ray_cluster, tls_enabled)),
 	FIELD_OBJECT(head_fields, "headGroupSpec", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct ray_cluster, groups, group_count, group_fields, "workerGroupSpecs",
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),

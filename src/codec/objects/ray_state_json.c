@@ -2,11 +2,16 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sort.h"
-#include "codec/objects/object_json.h"
-#include "codec/objects/proto_json.h"
-#include "codec/text/json.h"
+#include "codec/objects/field.h"
+#include "codec/text/base64.h"
 #include "codec/text/number.h"
+
+struct proto_enum {
+	const char *name;
+	int32_t number;
+};
 
 static const struct proto_enum status_table[] = {
 	{ "UNSPECIFIED", RAY_NODE_UNSPECIFIED },
@@ -24,6 +29,44 @@ static const struct proto_enum operator_table[] = {
 	{ NULL, 0 },
 };
 
+/* A number or a name; a name that is not in the table (ended by a NULL name) is a problem and gives
+ * -1. */
+static int enum_decode(const struct json_at *at, const char *name, const struct proto_enum *table,
+		       int32_t *ret_number)
+{
+	struct json_at member = json_member(at, name);
+	int64_t number = 0;
+
+	if (json_type(&member) == JSON_STRING) {
+		number = -1;
+		for (size_t i = 0; table[i].name; i++) {
+			if (strcmp(table[i].name, json_text_value(&member)) == 0)
+				number = table[i].number;
+		}
+		if (number < 0)
+			json_problem(&member, "\"%.40s\" is not known", json_text_value(&member));
+	} else if (json_integer(at, name, NULL, &number)) {
+		return -1;
+	}
+	if (number < INT32_MIN || number > INT32_MAX)
+		return json_fail(&member, "must be a number of an enum");
+	*ret_number = (int32_t)number;
+	return 0;
+}
+
+/* A number, or a string of one ("NaN", "Infinity", "1.5"). */
+static int double_decode(const struct json_at *at, double *ret_value)
+{
+	if (json_type(at) == JSON_STRING) {
+		if (number_parse(json_text_value(at), ret_value))
+			return json_fail(at, "must be a number, is \"%.40s\"", json_text_value(at));
+		return 0;
+	}
+	if (json_expect(at, JSON_NUMBER))
+		return -1;
+	*ret_value = json_number_value(at);
+	return 0;
+}
 /* ---- requests ---- */
 
 static int compare_entries(const void *a, const void *b)
@@ -56,179 +99,210 @@ void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *en
 	request->bundle_count = kept;
 }
 
-static int bundle_decode(const struct json_at *at, struct ray_request *ret)
+static int bundle_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct arena *arena = at->reader->arena;
 	VEC(struct bundle_entry) entries = { .at = NULL };
 	struct json_at map;
 
-	if (proto_object(at, "resourcesBundle", "resources_bundle", &map))
+	if (json_object(at, field->name, &map))
 		return -1;
 	for (struct json_at e = json_first(&map); e.json; json_next(&e)) {
 		struct bundle_entry *entry = VEC_ADD(arena, &entries);
 		const char *problem;
 
 		entry->name = arena_strdup(arena, e.name);
-		if (proto_double_value(&e, &entry->received))
+		if (double_decode(&e, &entry->received))
 			return -1;
 		amount_from_double(entry->received, &problem);
 		if (problem)
 			json_problem(&e, "%s", problem);
 	}
-	ray_request_set_bundle(ret, entries.at, entries.count, arena);
+	ray_request_set_bundle(object, entries.at, entries.count, arena);
 	return 0;
 }
 
-static int affinity_decode(const struct json_at *at, const char *camel, const char *snake,
-			   bool *ret_has, struct label *ret_label)
+void ray_bundle_write(struct json_writer *writer, const char *name,
+		      const struct ray_request *request)
 {
-	struct json_at object;
-
-	*ret_label = (struct label){ .key = "", .value = "" };
-	if (proto_object(at, camel, snake, &object))
-		return -1;
-	*ret_has = object.json != NULL;
-	return proto_text(&object, "labelName", "label_name", &ret_label->key) ||
-	       proto_text(&object, "labelValue", "label_value", &ret_label->value);
+	json_write_object(writer, name);
+	for (size_t i = 0; i < request->bundle_count; i++)
+		json_write_double(writer, request->bundle[i].name, request->bundle[i].received);
+	json_write_object_end(writer);
 }
 
-static int placements_decode(const struct json_at *at, struct ray_request *ret)
+static void write_bundle(struct json_writer *writer, const struct field *field, const void *object)
 {
-	VEC(struct placement_constraint) placements = { .at = NULL };
-	struct json_at array;
+	const struct ray_request *request = object;
 
-	if (proto_array(at, "placementConstraints", "placement_constraints", &array))
+	if (request->bundle_count > 0)
+		ray_bundle_write(writer, field->name, request);
+}
+
+static int operator_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct label_constraint *constraint = object;
+
+	return enum_decode(at, field->name, operator_table, &constraint->operation);
+}
+
+static void write_operator(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct label_constraint *constraint = object;
+	int32_t operation = constraint->operation;
+
+	if (operation == LABEL_OPERATOR_IN || operation == LABEL_OPERATOR_NOT_IN)
+		json_write_text(writer, field->name, operator_table[operation].name);
+	else if (operation != LABEL_OPERATOR_UNSPECIFIED)
+		json_write_integer(writer, field->name, operation);
+}
+
+static int count_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_request_count *counted = object;
+
+	if (field_decode(at, field, object))
 		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct placement_constraint *constraint = VEC_ADD(at->reader->arena, &placements);
-
-		if (json_expect(&e, JSON_OBJECT) ||
-		    affinity_decode(&e, "antiAffinity", "anti_affinity",
-				    &constraint->has_anti_affinity, &constraint->anti_affinity) ||
-		    affinity_decode(&e, "affinity", "affinity", &constraint->has_affinity,
-				    &constraint->affinity))
-			return -1;
+	if (counted->count < 0) {
+		json_problem(at, "count must not be negative, is %lld", (long long)counted->count);
+		counted->count = 0;
 	}
-	ret->placements = placements.at;
-	ret->placement_count = placements.count;
 	return 0;
 }
 
-static int selector_decode(const struct json_at *at, struct label_selector *ret)
-{
-	VEC(struct label_constraint) constraints = { .at = NULL };
-	struct json_at array;
+static const struct field label_fields[] = {
+	FIELD_TEXT(struct label, key, "labelName"),
+	FIELD_TEXT(struct label, value, "labelValue"),
+	FIELD_END,
+};
 
-	if (json_expect(at, JSON_OBJECT) ||
-	    proto_array(at, "labelConstraints", "label_constraints", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct label_constraint *constraint = VEC_ADD(at->reader->arena, &constraints);
+static const struct field placement_fields[] = {
+	FIELD_PART(struct placement_constraint, anti_affinity, label_fields, "antiAffinity",
+		   .has = FIELD_HAS(struct placement_constraint, has_anti_affinity)),
+	FIELD_PART(struct placement_constraint, affinity, label_fields, "affinity",
+		   .has = FIELD_HAS(struct placement_constraint, has_affinity)),
+	FIELD_END,
+};
 
-		if (json_expect(&e, JSON_OBJECT) ||
-		    proto_text(&e, "labelKey", "label_key", &constraint->key) ||
-		    proto_enum(&e, "operator", "operator", operator_table,
-			       &constraint->operation) ||
-		    proto_strings(&e, "labelValues", "label_values", &constraint->values))
-			return -1;
-	}
-	ret->constraints = constraints.at;
-	ret->count = constraints.count;
-	return 0;
-}
+static const struct field constraint_fields[] = {
+	FIELD_TEXT(struct label_constraint, key, "labelKey"),
+	FIELD_HOOK("operator", .read = operator_decode, .write = write_operator),
+	FIELD_TEXTS(struct label_constraint, values, "labelValues"),
+	FIELD_END,
+};
 
-static int selectors_decode(const struct json_at *at, struct ray_request *ret)
-{
-	VEC(struct label_selector) selectors = { .at = NULL };
-	struct json_at array;
+static const struct field selector_fields[] = {
+	FIELD_LIST(struct label_selector, constraints, count, constraint_fields,
+		   "labelConstraints"),
+	FIELD_END,
+};
 
-	if (proto_array(at, "labelSelectors", "label_selectors", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (selector_decode(&e, VEC_ADD(at->reader->arena, &selectors)))
-			return -1;
-	}
-	ret->selectors = selectors.at;
-	ret->selector_count = selectors.count;
-	return 0;
-}
+static const struct field request_fields[] = {
+	FIELD_HOOK("resourcesBundle", .read = bundle_decode, .write = write_bundle),
+	FIELD_LIST(struct ray_request, placements, placement_count, placement_fields,
+		   "placementConstraints"),
+	FIELD_LIST(struct ray_request, selectors, selector_count, selector_fields,
+		   "labelSelectors"),
+	FIELD_END,
+};
 
-/* An object; missing and null are an empty request. */
-static int request_decode(const struct json_at *at, struct ray_request *ret)
-{
-	enum json_type type = json_type(at);
+static const struct field counted_fields[] = {
+	FIELD_PART(struct ray_request_count, request, request_fields, "request",
+		   .flags = FIELD_ALWAYS),
+	FIELD_INTEGER(struct ray_request_count, count, "count", .flags = FIELD_QUOTED,
+		      .read = count_decode),
+	FIELD_END,
+};
 
-	if (type != JSON_MISSING && type != JSON_NULL && json_expect(at, JSON_OBJECT))
-		return -1;
-	return bundle_decode(at, ret) || placements_decode(at, ret) || selectors_decode(at, ret);
-}
+static const struct field bundle_selector_fields[] = {
+	FIELD_LIST(struct bundle_selector, requests, count, request_fields, "resourceRequests"),
+	FIELD_END,
+};
 
-/* A member that is a list of ResourceRequest. */
-static int requests_decode(const struct json_at *at, const char *camel, const char *snake,
-			   const struct ray_request **ret_requests, size_t *ret_count)
-{
-	VEC(struct ray_request) requests = { .at = NULL };
-	struct json_at array;
+static const struct field gang_fields[] = {
+	FIELD_LIST(struct ray_gang, requests, request_count, request_fields, "requests"),
+	FIELD_TEXT(struct ray_gang, details, "details"),
+	FIELD_LIST(struct ray_gang, selectors, selector_count, bundle_selector_fields,
+		   "bundleSelectors"),
+	FIELD_END,
+};
 
-	if (proto_array(at, camel, snake, &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (request_decode(&e, VEC_ADD(at->reader->arena, &requests)))
-			return -1;
-	}
-	*ret_requests = requests.at;
-	*ret_count = requests.count;
-	return 0;
-}
-
-/* A member that is a list of ResourceRequestByCount. */
-static int counted_decode(const struct json_at *at, const char *camel, const char *snake,
-			  const struct ray_request_count **ret_requests, size_t *ret_count)
-{
-	VEC(struct ray_request_count) requests = { .at = NULL };
-	struct json_at array;
-
-	if (proto_array(at, camel, snake, &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct ray_request_count *counted = VEC_ADD(at->reader->arena, &requests);
-		struct json_at request = json_member(&e, "request");
-
-		if (json_expect(&e, JSON_OBJECT) || request_decode(&request, &counted->request) ||
-		    proto_int64(&e, "count", "count", &counted->count))
-			return -1;
-		if (counted->count < 0) {
-			json_problem(&e, "count must not be negative, is %lld",
-				     (long long)counted->count);
-			counted->count = 0;
-		}
-	}
-	*ret_requests = requests.at;
-	*ret_count = requests.count;
-	return 0;
-}
+static const struct field cluster_constraint_fields[] = {
+	FIELD_LIST(struct ray_constraint, requests, count, counted_fields, "resourceRequests"),
+	FIELD_END,
+};
 
 /* ---- nodes ---- */
 
+/* Lower-case hex of base64; text that is not base64 is a problem and gives "". */
+static int id_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct ray_node *node = object;
+	struct arena *arena = at->reader->arena;
+	const char *text;
+	char *bytes, *hex;
+	size_t size;
+
+	if (json_text(at, field->name, &text))
+		return -1;
+	node->id = "";
+	if (base64_decode(text, arena, &bytes, &size)) {
+		struct json_at member = json_member(at, field->name);
+
+		json_problem(&member, "is not base64");
+		return 0;
+	}
+	hex = arena_alloc(arena, 2 * size + 1);
+	for (size_t i = 0; i < size; i++) {
+		hex[2 * i] = digits[(unsigned char)bytes[i] >> 4];
+		hex[2 * i + 1] = digits[(unsigned char)bytes[i] & 15];
+	}
+	node->id = hex;
+	return 0;
+}
+
+static int hex_value(char c)
+{
+	return c >= 'a' ? c - 'a' + 10 : c - '0';
+}
+
+static void write_id(struct json_writer *writer, const struct field *field, const void *object)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct ray_node *node = object;
+	const char *hex = node->id;
+	size_t size = strlen(hex) / 2;
+	char *bytes = arena_alloc(&arena, size + 1);
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (char)(hex_value(hex[2 * i]) * 16 + hex_value(hex[2 * i + 1]));
+	if (size > 0)
+		json_write_text(writer, field->name, base64_encode(bytes, size, &arena));
+}
+
 /* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative
  * `available` is 0 (Ray lends out CPUs of blocked tasks, so that it can fall below 0). */
-static int amounts_decode(const struct json_at *at, const char *camel, const char *snake,
-			  bool available, struct ray_node *node, struct resources *ret)
+static int amounts_decode(const struct json_at *at, const struct field *field, void *object)
 {
+	struct ray_node *node = object;
+	void *member = (char *)object + field->offset;
+	struct resources *ret = member;
 	struct arena *arena = at->reader->arena;
 	VEC(struct resource) amounts = { .at = NULL };
 	struct json_at map;
 
-	if (proto_object(at, camel, snake, &map))
+	if (json_object(at, field->name, &map))
 		return -1;
 	for (struct json_at e = json_first(&map); e.json; json_next(&e)) {
 		struct resource *resource = VEC_ADD(arena, &amounts);
 		const char *problem;
 		double value;
 
-		if (proto_double_value(&e, &value))
+		if (double_decode(&e, &value))
 			return -1;
-		if (available && value < 0)
+		if (ret == &node->available && value < 0)
 			value = 0;
 		resource->name = arena_strdup(arena, e.name);
 		resource->amount = amount_from_double(value, &problem);
@@ -242,127 +316,110 @@ static int amounts_decode(const struct json_at *at, const char *camel, const cha
 	return 0;
 }
 
-static int node_decode(const struct json_at *at, struct ray_node *ret)
+static void write_amounts(struct json_writer *writer, const struct field *field, const void *object)
 {
+	const void *member = (const char *)object + field->offset;
+	const struct resources *resources = member;
+
+	if (resources->count == 0)
+		return;
+	json_write_object(writer, field->name);
+	for (size_t i = 0; i < resources->count; i++)
+		json_write_amount(writer, resources->at[i].name, resources->at[i].amount);
+	json_write_object_end(writer);
+}
+
+static int status_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_node *node = object;
 	int32_t status = RAY_NODE_UNSPECIFIED;
 
-	if (json_expect(at, JSON_OBJECT) || proto_bytes_hex(at, "nodeId", "node_id", &ret->id) ||
-	    proto_text(at, "instanceId", "instance_id", &ret->instance_id) ||
-	    proto_text(at, "rayNodeTypeName", "ray_node_type_name", &ret->type_name) ||
-	    amounts_decode(at, "totalResources", "total_resources", false, ret, &ret->total) ||
-	    amounts_decode(at, "availableResources", "available_resources", true, ret,
-			   &ret->available) ||
-	    proto_labels(at, "labels", "labels", &ret->labels) ||
-	    proto_labels(at, "dynamicLabels", "dynamic_labels", &ret->dynamic_labels) ||
-	    proto_enum(at, "status", "status", status_table, &status) ||
-	    proto_int64(at, "idleDurationMs", "idle_duration_ms", &ret->idle_duration_ms) ||
-	    proto_text(at, "nodeIpAddress", "node_ip_address", &ret->ip_address) ||
-	    proto_strings(at, "nodeActivity", "node_activity", &ret->activity))
+	if (enum_decode(at, field->name, status_table, &status))
 		return -1;
-	ret->idle_duration_ms = ray_idle_duration_ms(ret->idle_duration_ms);
 	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
-		ret->status = (enum ray_node_status)status;
+		node->status = (enum ray_node_status)status;
 	return 0;
 }
 
-static int nodes_decode(const struct json_at *root, struct ray_state *ret)
+static void write_status(struct json_writer *writer, const struct field *field, const void *object)
 {
-	VEC(struct ray_node) nodes = { .at = NULL };
-	struct json_at array;
+	const struct ray_node *node = object;
 
-	if (proto_array(root, "nodeStates", "node_states", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (node_decode(&e, VEC_ADD(root->reader->arena, &nodes)))
-			return -1;
-	}
-	ret->nodes = nodes.at;
-	ret->node_count = nodes.count;
-	return 0;
+	if (node->status != RAY_NODE_UNSPECIFIED)
+		json_write_text(writer, field->name, status_table[node->status].name);
 }
 
-/* ---- gangs, constraints, the state ---- */
-
-static int gang_decode(const struct json_at *at, struct ray_gang *ret)
+static int idle_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	VEC(struct bundle_selector) selectors = { .at = NULL };
-	struct json_at array;
+	struct ray_node *node = object;
 
-	if (json_expect(at, JSON_OBJECT) ||
-	    requests_decode(at, "requests", "requests", &ret->requests, &ret->request_count) ||
-	    proto_text(at, "details", "details", &ret->details) ||
-	    proto_array(at, "bundleSelectors", "bundle_selectors", &array))
+	if (field_decode(at, field, object))
 		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct bundle_selector *selector = VEC_ADD(at->reader->arena, &selectors);
-
-		if (json_expect(&e, JSON_OBJECT) ||
-		    requests_decode(&e, "resourceRequests", "resource_requests",
-				    &selector->requests, &selector->count))
-			return -1;
-	}
-	ret->selectors = selectors.at;
-	ret->selector_count = selectors.count;
+	node->idle_duration_ms = ray_idle_duration_ms(node->idle_duration_ms);
 	return 0;
 }
 
-static int gangs_decode(const struct json_at *root, struct ray_state *ret)
-{
-	VEC(struct ray_gang) gangs = { .at = NULL };
-	struct json_at array;
+static const struct field node_fields[] = {
+	FIELD_HOOK("nodeId", .read = id_decode, .write = write_id),
+	FIELD_TEXT(struct ray_node, instance_id, "instanceId"),
+	FIELD_TEXT(struct ray_node, type_name, "rayNodeTypeName"),
+	FIELD_HOOK("availableResources", .offset = offsetof(struct ray_node, available),
+		   .read = amounts_decode, .write = write_amounts),
+	FIELD_HOOK("totalResources", .offset = offsetof(struct ray_node, total),
+		   .read = amounts_decode, .write = write_amounts),
+	FIELD_LABELS(struct ray_node, dynamic_labels, "dynamicLabels"),
+	FIELD_HOOK("status", .read = status_decode, .write = write_status),
+	FIELD_INTEGER(struct ray_node, idle_duration_ms, "idleDurationMs", .flags = FIELD_QUOTED,
+		      .read = idle_decode),
+	FIELD_TEXT(struct ray_node, ip_address, "nodeIpAddress"),
+	FIELD_TEXTS(struct ray_node, activity, "nodeActivity"),
+	FIELD_LABELS(struct ray_node, labels, "labels"),
+	FIELD_END,
+};
 
-	if (proto_array(root, "pendingGangResourceRequests", "pending_gang_resource_requests",
-			&array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		if (gang_decode(&e, VEC_ADD(root->reader->arena, &gangs)))
-			return -1;
-	}
-	ret->gangs = gangs.at;
-	ret->gang_count = gangs.count;
-	return 0;
-}
+/* ---- the state ---- */
 
-static int constraints_decode(const struct json_at *root, struct ray_state *ret)
-{
-	VEC(struct ray_constraint) constraints = { .at = NULL };
-	struct json_at array;
-
-	if (proto_array(root, "clusterResourceConstraints", "cluster_resource_constraints", &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
-		struct ray_constraint *constraint = VEC_ADD(root->reader->arena, &constraints);
-
-		if (json_expect(&e, JSON_OBJECT) ||
-		    counted_decode(&e, "resourceRequests", "resource_requests",
-				   &constraint->requests, &constraint->count))
-			return -1;
-	}
-	ret->constraints = constraints.at;
-	ret->constraint_count = constraints.count;
-	return 0;
-}
+static const struct field state_fields[] = {
+	FIELD_INTEGER(struct ray_state, version, "clusterResourceStateVersion",
+		      .flags = FIELD_QUOTED),
+	FIELD_INTEGER(struct ray_state, last_seen_autoscaler_state_version,
+		      "lastSeenAutoscalerStateVersion", .flags = FIELD_QUOTED),
+	FIELD_LIST(struct ray_state, nodes, node_count, node_fields, "nodeStates"),
+	FIELD_LIST(struct ray_state, requests, request_count, counted_fields,
+		   "pendingResourceRequests"),
+	FIELD_LIST(struct ray_state, gangs, gang_count, gang_fields, "pendingGangResourceRequests"),
+	FIELD_LIST(struct ray_state, constraints, constraint_count, cluster_constraint_fields,
+		   "clusterResourceConstraints"),
+	FIELD_TEXT(struct ray_state, session_name, "clusterSessionName"),
+	FIELD_END,
+};
 
 int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_reader reader = { .arena = arena, .err = err, .proto = true };
 	struct json_at root = json_root(json, path, &reader);
 	struct ray_state state = { .version = 0 };
 
-	if (json_expect(&root, JSON_OBJECT) ||
-	    proto_int64(&root, "clusterResourceStateVersion", "cluster_resource_state_version",
-			&state.version) ||
-	    proto_int64(&root, "lastSeenAutoscalerStateVersion",
-			"last_seen_autoscaler_state_version",
-			&state.last_seen_autoscaler_state_version) ||
-	    nodes_decode(&root, &state) ||
-	    counted_decode(&root, "pendingResourceRequests", "pending_resource_requests",
-			   &state.requests, &state.request_count) ||
-	    gangs_decode(&root, &state) || constraints_decode(&root, &state) ||
-	    proto_text(&root, "clusterSessionName", "cluster_session_name", &state.session_name))
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, state_fields, &state))
 		return -1;
-	state.problems = object_problems(&reader);
+	state.problems = (struct strings){ reader.problems.at, reader.problems.count };
 	*ret_state = state;
 	return 0;
+}
+
+void ray_request_write(struct json_writer *writer, const char *name,
+		       const struct ray_request *request)
+{
+	field_write_object(writer, name, request_fields, request);
+}
+
+void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang)
+{
+	field_write_object(writer, name, gang_fields, gang);
+}
+
+void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state)
+{
+	field_write_object(writer, name, state_fields, state);
 }

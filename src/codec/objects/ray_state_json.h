@@ -1,11 +1,11 @@
 /* ray.rpc.autoscaler.ClusterResourceState in the proto3 JSON mapping, to the structs of
- * core/model/ray_state. Results live in the arena. The protobuf form is in gcs, the writer is
- * codec/objects/ray_state_write. */
+ * core/model/ray_state. Results live in the arena and back. The protobuf form is in gcs. */
 #ifndef CODEC_OBJECTS_RAY_STATE_JSON_H
 #define CODEC_OBJECTS_RAY_STATE_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json_write.h"
 #include "core/model/ray_state.h"
 
 struct cJSON;
@@ -21,5 +21,15 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
  * entries by name; of equal names the last is kept. Shared with gcs. Reorders `entries`. */
 void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
 			    struct arena *arena);
+
+/* Written in lowerCamelCase, defaults omitted, int64 as strings, the doubles of a bundle as received.
+ * `name` as in json_write: NULL inside an array and at the top. */
+void ray_request_write(struct json_writer *writer, const char *name,
+		       const struct ray_request *request);
+/* Its resources alone: {"CPU": 1, "GPU": 0.5}. */
+void ray_bundle_write(struct json_writer *writer, const char *name,
+		      const struct ray_request *request);
+void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
+void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/objects/ray_state_write.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 

@@ -11,7 +11,7 @@
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/ray_state_write.h"
+#include "codec/objects/ray_state_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 
@@ -64,14 +64,13 @@ static void write_settings(struct json_writer *writer, const struct settings *se
 		json_write_array_end((writer));                                                    \
 	} while (0)
 
-static void write_ray_state(struct json_writer *writer, const struct snapshot *snapshot,
-			    struct arena *arena)
+static void write_ray_state(struct json_writer *writer, const struct snapshot *snapshot)
 {
 	if (!snapshot->ray_state) {
 		json_write_null(writer, "rayState");
 		return;
 	}
-	ray_state_write(writer, "rayState", snapshot->ray_state, arena);
+	ray_state_write(writer, "rayState", snapshot->ray_state);
 	json_write_time(writer, "rayStateTime", snapshot->ray_state_time);
 }
 
@@ -95,7 +94,7 @@ static void write_members(struct json_writer *writer, const struct snapshot *sna
 	write_pods(writer, snapshot);
 	if (snapshot->view_problem && snapshot->view_problem[0])
 		json_write_text(writer, "viewProblem", snapshot->view_problem);
-	write_ray_state(writer, snapshot, arena);
+	write_ray_state(writer, snapshot);
 	if (snapshot->events_known)
 		WRITE_OBJECTS(writer, "events", event_write, snapshot->events,
 			      snapshot->event_count);

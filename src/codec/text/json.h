@@ -65,6 +65,9 @@ struct json_reader {
 	struct arena *arena;
 	struct err *err;
 	VEC(const char *) problems; /* "path: what is wrong"; at most JSON_PROBLEMS_MAX */
+	/* The proto3 JSON mapping (protobuf.dev/programming-guides/json), for codec/objects/field:
+	 * a member has two names, and an integer may be a string. */
+	bool proto;
 };
 
 #define JSON_PROBLEMS_MAX 100

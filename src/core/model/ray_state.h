@@ -64,8 +64,8 @@ struct label_selector {
 };
 
 struct placement_constraint {
-	bool has_anti_affinity, has_affinity;
 	struct label anti_affinity, affinity;
+	bool has_anti_affinity, has_affinity;
 };
 
 struct bundle_entry {

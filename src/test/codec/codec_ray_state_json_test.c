@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "codec/objects/ray_state_write.h"
 #include "test/support/codec_support.h"
 
 static const char full[] =
@@ -128,7 +127,7 @@ static void test_round_trip(void **state)
 	buf_init(&first, 1 << 20);
 	buf_init(&second, 1 << 20);
 	json_write_init(&writer, &first, JSON_STYLE_PRETTY);
-	ray_state_write(&writer, NULL, &ray, &arena);
+	ray_state_write(&writer, NULL, &ray);
 	again = decode_good(buf_string(&first), &arena);
 	check_node(&again.nodes[0]);
 	check_request(&again.requests[0]);
@@ -136,7 +135,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(again.gang_count, 2);
 	assert_int_equal(again.constraint_count, 2);
 	json_write_init(&writer, &second, JSON_STYLE_PRETTY);
-	ray_state_write(&writer, NULL, &again, &arena);
+	ray_state_write(&writer, NULL, &again);
 	assert_string_equal(buf_string(&first), buf_string(&second));
 }
 

@@ -8,7 +8,6 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/objects/ray_state_write.h"
 #include "codec/text/json_write.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_requests.h"
@@ -26,7 +25,7 @@ static void check_state(const struct ray_state *state, struct arena *arena)
 
 	buf_init(&text, (size_t)64 << 20);
 	json_write_init(&writer, &text, JSON_STYLE_LINE);
-	ray_state_write(&writer, NULL, state, arena);
+	ray_state_write(&writer, NULL, state);
 	REQUIRE(!text.overflowed);
 	REQUIRE(json_parse(text.data, text.size, &limits, &tree, &err) == 0);
 	REQUIRE(ray_state_decode(tree, "", arena, &again, &err) == 0);

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/objects/ray_state_write.h"
 #include "codec/text/json.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
@@ -33,13 +32,13 @@ static void read_file(const char *scene, const char *ending, struct buf *ret_byt
 	fclose(file);
 }
 
-static void print_state(const struct ray_state *state, struct arena *arena, struct buf *ret_text)
+static void print_state(const struct ray_state *state, struct buf *ret_text)
 {
 	struct json_writer writer;
 
 	buf_init(ret_text, (size_t)16 << 20);
 	json_write_init(&writer, ret_text, JSON_STYLE_PRETTY);
-	ray_state_write(&writer, NULL, state, arena);
+	ray_state_write(&writer, NULL, state);
 }
 
 static void decode_scene(const char *scene, struct arena *arena, struct ray_state *ret_state)
@@ -72,8 +71,8 @@ static void test_same_state_from_bytes_and_json(void **state)
 		assert_int_equal(json_parse(json.data, json.size, &limits, &tree, &err), 0);
 		assert_int_equal(ray_state_decode(tree, "", &arena, &other, &err), 0);
 		json_free(tree);
-		print_state(&one, &arena, &from_bytes);
-		print_state(&other, &arena, &from_json);
+		print_state(&one, &from_bytes);
+		print_state(&other, &from_json);
 		assert_string_equal(buf_string(&from_bytes), buf_string(&from_json));
 		assert_true(from_bytes.size > 300);
 		assert_int_equal(one.problems.count, 0);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "codec/objects/ray_state_write.h"
+#include "codec/objects/ray_state_json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"
 #include "gcs/gcs_auth.h"
@@ -83,7 +83,7 @@ static void probe_state_done(void *context, const struct ray_state *state, const
 
 	probe_begin(&writer, &output);
 	if (state) {
-		ray_state_write(&writer, "state", state, &probe->arena);
+		ray_state_write(&writer, "state", state);
 		json_write_array(&writer, "problems");
 		for (size_t i = 0; i < state->problems.count; i++)
 			json_write_text(&writer, NULL, state->problems.at[i]);
