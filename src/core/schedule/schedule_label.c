@@ -1,12 +1,8 @@
 /* Label sets of nodes and how selectors rank them: the second half of schedule_state.h. */
 #include <string.h>
 
-#include "base/check.h"
 #include "base/sort.h"
 #include "core/schedule/schedule_state.h"
-
-/* Ranks are remembered up to this many pairs of label set and selector list (8 MiB). */
-#define RANKS_MAX ((size_t)4 << 20)
 
 const uint32_t *schedule_label_set_all(const struct schedule_states *states, uint32_t set,
 				       size_t *ret_count)
@@ -89,7 +85,7 @@ static bool constraint_holds(const struct schedule_states *states, uint32_t set,
 	return operation == LABEL_OPERATOR_NOT_IN && !has;
 }
 
-static int compute_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
+int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
 {
 	const struct schedule_intern_entry *entry = &states->words->selectors.entries.at[selector];
 	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
@@ -106,40 +102,4 @@ static int compute_rank(const struct schedule_states *states, uint32_t set, uint
 			found = place;
 	}
 	return found < 0 ? 0 : place - found;
-}
-
-static int16_t *rank_cell(struct schedule_states *states, uint32_t set, uint32_t selector)
-{
-	size_t width;
-
-	if (!states->rank_width)
-		states->rank_width = states->words->selectors.entries.count;
-	width = states->rank_width;
-	CHECK(selector < width);
-	while (states->ranks.count <= set)
-		VEC_PUSH(states->arena, &states->ranks, NULL);
-	if (!states->ranks.at[set]) {
-		if (states->rank_count + width > RANKS_MAX)
-			return NULL;
-		states->rank_count += width;
-		states->ranks.at[set] = arena_array(states->arena, width, sizeof(int16_t));
-		memset(states->ranks.at[set], 0xff, width * sizeof(int16_t));
-	}
-	return &states->ranks.at[set][selector];
-}
-
-int schedule_label_rank(struct schedule_states *states, uint32_t set, uint32_t selector)
-{
-	int16_t *cell;
-	int rank;
-
-	if (!selector)
-		return 0;
-	cell = rank_cell(states, set, selector);
-	if (cell && *cell >= 0)
-		return *cell;
-	rank = compute_rank(states, set, selector);
-	if (cell && rank <= INT16_MAX)
-		*cell = (int16_t)rank;
-	return rank;
 }

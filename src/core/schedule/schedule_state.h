@@ -66,10 +66,7 @@ struct schedule_states {
 	VEC(struct schedule_state) states; /* by id */
 	VEC(struct schedule_rest) rests;
 	VEC(struct schedule_placed) placed; /* 0: none */
-	VEC(int16_t *) ranks; /* by label set: by selector, -1 unknown; see schedule_label_rank */
-	size_t rank_count;    /* cells in ranks */
-	size_t rank_width;    /* number of selector lists, complete before the first rank */
-	VEC(uint64_t) key;    /* scratch */
+	VEC(uint64_t) key;                  /* scratch */
 };
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
@@ -102,6 +99,6 @@ bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, 
 uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label);
 /* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0
  * when none is, or for selector list 0. */
-int schedule_label_rank(struct schedule_states *states, uint32_t set, uint32_t selector);
+int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector);
 
 #endif
