@@ -176,3 +176,89 @@ struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
 	problem.node_count = list_nodes(trial, launches, nodes, sources, arena);
 	return take_starting(trial, schedule_phases(&problem, policy, arena), sources, arena);
 }
+
+/* ---- comparing ---- */
+
+__int128 schedule_trial_gpus(const struct schedule_problem *problem, const int64_t *launches)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		sum += (__int128)launches[i] * problem->types[i].gpu_amount;
+	return sum;
+}
+
+static bool leaves_no_more(const struct schedule_leftover *a, const struct schedule_leftover *b,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (a[i].count > b[i].count)
+			return false;
+	return true;
+}
+
+/* Gangs and constraints. */
+static bool serves_held(const struct schedule_problem *problem, const struct schedule_result *a,
+			const struct schedule_result *b)
+{
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		if (!leaves_no_more(a->constraints[i], b->constraints[i],
+				    problem->constraints[i].count))
+			return false;
+	return leaves_no_more(a->gangs, b->gangs, problem->gang_count);
+}
+
+bool schedule_trial_serves(const struct schedule_problem *problem, const struct schedule_result *a,
+			   const struct schedule_result *b)
+{
+	return serves_held(problem, a, b) &&
+	       leaves_no_more(a->demands, b->demands, problem->demand_count);
+}
+
+static __int128 sum_left(const struct schedule_leftover *leftovers, size_t count)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += leftovers[i].count;
+	return sum;
+}
+
+__int128 schedule_trial_left(const struct schedule_problem *problem,
+			     const struct schedule_result *result)
+{
+	__int128 sum = sum_left(result->gangs, problem->gang_count) +
+		       sum_left(result->demands, problem->demand_count);
+
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		sum += sum_left(result->constraints[i], problem->constraints[i].count);
+	return sum;
+}
+
+int64_t schedule_trial_gpus_of(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!strcmp(request->bundle[i].name, "GPU"))
+			return request->bundle[i].amount;
+	return 0;
+}
+
+static __int128 gpus_left(const struct schedule_problem *problem,
+			  const struct schedule_result *result)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < problem->demand_count; i++)
+		sum += (__int128)result->demands[i].count *
+		       schedule_trial_gpus_of(problem->demands[i].request);
+	return sum;
+}
+
+bool schedule_trial_serves_as_many(const struct schedule_problem *problem,
+				   const struct schedule_result *a, const struct schedule_result *b)
+{
+	return serves_held(problem, a, b) &&
+	       sum_left(a->demands, problem->demand_count) <=
+		       sum_left(b->demands, problem->demand_count) &&
+	       gpus_left(problem, a) <= gpus_left(problem, b);
+}
