@@ -1,6 +1,10 @@
 #include "net/h2_frames.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/memory.h"
@@ -108,9 +112,49 @@ static int h2_on_error(nghttp2_session *session, int code, const char *text, siz
 	return 0;
 }
 
+static void *h2_malloc(size_t size, void *context)
+{
+	(void)context;
+	return malloc(size);
+}
+
+static void h2_free(void *block, void *context)
+{
+	(void)context;
+	free(block);
+}
+
+static void *h2_calloc(size_t count, size_t size, void *context)
+{
+	(void)context;
+	return calloc(count, size);
+}
+
+/* nghttp2 reserves a buffer of 16 KiB for the largest frame in each session, and our requests fill
+ * a few hundred bytes of it. Its inner pages, which may come from memory that was in use before, are
+ * given back to the kernel until they are written. */
+static void *h2_realloc(void *block, size_t size, void *context)
+{
+	void *resized = realloc(block, size);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)resized + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)resized + size) / page * page;
+
+	(void)context;
+	if (!block && resized && end > first)
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
+	return resized;
+}
+
 void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events *events,
 		    void *owner)
 {
+	nghttp2_mem memory = {
+		.malloc = h2_malloc,
+		.free = h2_free,
+		.calloc = h2_calloc,
+		.realloc = h2_realloc,
+	};
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 
@@ -125,7 +169,8 @@ void h2_frames_init(struct h2_frames *frames, const struct h2_connection_events 
 								     h2_on_invalid_frame);
 	nghttp2_session_callbacks_set_error_callback2(callbacks, h2_on_error);
 	nghttp2_option_set_no_closed_streams(option, 1);
-	CHECK(nghttp2_session_client_new2(&frames->session, callbacks, frames, option) == 0);
+	CHECK(nghttp2_session_client_new3(&frames->session, callbacks, frames, option, &memory) ==
+	      0);
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(callbacks);
 }
