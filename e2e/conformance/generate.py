@@ -389,8 +389,10 @@ class Maker:
             if not idle or cpus < 2 or len(mine) >= type_["max"] or type_["hosts"] > 1:
                 continue
             total = dict(idle[0]["total"], CPU=cpus // 2)
-            idle[0].update(total=total, available=dict(total), idleMs=400000, idleTimeoutMs=60000)
+            idle[0].update(total=total, available=dict(total), idleMs=400000)
             type_.update(min=len(mine), idleTimeoutMs=60000)
+            for node in mine:  # the timeout is one of the group
+                node["idleTimeoutMs"] = 60000
             request = {"resourcesBundle": {"CPU": cpus}}
             problem["rayState"]["pendingResourceRequests"].append({"request": request, "count": 1})
             return
