@@ -22,12 +22,12 @@ void check_key_set(const char *key)
 	key_in_work[size] = '\0';
 }
 
-void check_case_set(const void *snapshot)
+void check_snapshot_set(const void *snapshot)
 {
 	case_in_work = snapshot;
 }
 
-const void *check_case(void)
+const void *check_snapshot(void)
 {
 	return case_in_work;
 }

@@ -23,8 +23,8 @@ void check_key_set(const char *key);
 
 /* The snapshot (core/model/snapshot.h) that this thread decides now, or NULL. decide() sets it; the
  * hook of cli prints it as a case for `rayscaler plan`. */
-void check_case_set(const void *snapshot);
-const void *check_case(void);
+void check_snapshot_set(const void *snapshot);
+const void *check_snapshot(void);
 
 _Noreturn void check_failed(const char *condition, const char *file, int line,
 			    const char *function);

@@ -11,7 +11,7 @@
 void panic_print(const char *condition, const char *file, int line, const char *function,
 		 const char *key)
 {
-	const struct snapshot *snapshot = check_case();
+	const struct snapshot *snapshot = check_snapshot();
 	struct buf text;
 
 	fprintf(stderr, "rayscaler: internal error: \"%s\" does not hold at %s:%d (%s)%s%s\n",

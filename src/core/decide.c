@@ -173,7 +173,8 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 	for (size_t g = 0; g < facts->group_count; g++) {
 		struct plan_group *group = VEC_ADD(facts->arena, &plan->groups);
 		group->name = facts->groups[g].spec->name;
-		group->replicas = group->target_replicas = facts->groups[g].spec->replicas;
+		group->replicas = facts->groups[g].spec->replicas;
+		group->target_replicas = group->patch_replicas = group->replicas;
 		group->reason = group->message = "";
 		group->worker_gpus = facts->groups[g].capacity.gpu_amount;
 		group->missing = facts->groups[g].missing;
@@ -220,11 +221,11 @@ struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct plan *plan;
 
-	check_case_set(snapshot);
+	check_snapshot_set(snapshot);
 	if (snapshot->cpu_budget != NULL && setjmp(snapshot->cpu_budget->out) != 0)
 		plan = make_undecided(snapshot, arena);
 	else
 		plan = make(snapshot, arena);
-	check_case_set(NULL);
+	check_snapshot_set(NULL);
 	return plan;
 }

@@ -294,6 +294,8 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 	CHECK(plan->workers.count <= choice->facts->worker_count);
 	CHECK(plan->conditions.count > 0);
 	for (size_t g = 0; g < plan->groups.count; g++) {
+		CHECK(plan->groups.at[g].patch_replicas == plan->groups.at[g].replicas ||
+		      plan->patch.count > 0);
 		CHECK(plan->groups.at[g].reason != NULL && plan->groups.at[g].message != NULL);
 		CHECK((plan->groups.at[g].backoff != NULL) == choice->health->groups[g].backed_off);
 	}

@@ -45,6 +45,7 @@ struct plan_group {
 	VEC(struct plan_termination) terminate;
 	const struct plan_backoff *backoff; /* NULL: none */
 	const char *reason, *message;       /* "" for no change */
+	int64_t patch_replicas; /* that the patch sets; `replicas` if it sets none. Not printed */
 	/* For core/report/summary; not printed. */
 	int64_t worker_gpus; /* 1/10000 GPU that Ray counts on one worker, by the template */
 	int64_t missing;     /* Pods that replicas requests and that do not exist yet */

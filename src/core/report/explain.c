@@ -347,6 +347,7 @@ void explain_groups(const struct choice *choice, struct plan *plan)
 		struct plan_group *item = VEC_ADD(choice->arena, &plan->groups);
 		item->name = group->spec->name;
 		item->replicas = group->spec->replicas;
+		item->patch_replicas = choice->groups[g].patch_replicas;
 		item->target_replicas = choice->groups[group->index].target_replicas;
 		item->to_launch = choice->groups[group->index].to_launch;
 		item->worker_gpus = choice->offer->groups[group->index].capacity.gpu_amount;

@@ -62,20 +62,6 @@ static struct notice *add(struct maker *m, enum notice_reason reason, const char
 
 /* --- effects of the patch --- */
 
-/* replicas of group `index` as the patch sets it; false: it does not. */
-static bool patched_replicas(const struct maker *m, size_t index, int64_t *ret_replicas)
-{
-	const char *path = arena_printf(m->arena, "/spec/workerGroupSpecs/%zu/replicas", index);
-	for (size_t i = 0; i < m->plan->patch.count; i++) {
-		const struct patch_op *op = &m->plan->patch.at[i];
-		if (strcmp(op->op, "add") != 0 || strcmp(op->path, path) != 0)
-			continue;
-		*ret_replicas = op->integer;
-		return true;
-	}
-	return false;
-}
-
 /* "demo-a, demo-b and 3 more": the workers that the patch deletes. */
 static const char *deleted_text(const struct maker *m, const struct plan_group *group,
 				int64_t *ret_count)
@@ -97,18 +83,17 @@ static const char *deleted_text(const struct maker *m, const struct plan_group *
 	return text;
 }
 
-static void say_patch(struct maker *m, const struct plan_group *group, size_t index)
+static void say_patch(struct maker *m, const struct plan_group *group)
 {
-	int64_t replicas = group->replicas, deleted;
+	int64_t replicas = group->patch_replicas, deleted;
 	const char *names = deleted_text(m, group, &deleted);
-	bool patched = patched_replicas(m, index, &replicas);
 	bool up = replicas > group->replicas, down = replicas < group->replicas;
 	const char *key = group->name, *text;
 	enum notice_reason reason = up   ? NOTICE_TRIGGERED_SCALE_UP :
 				    down ? NOTICE_SCALE_DOWN :
 					   NOTICE_WORKER_REPLACED;
 
-	if ((!patched || !(up || down)) && deleted == 0)
+	if (!up && !down && deleted == 0)
 		return;
 	if (up || down) {
 		key = arena_printf(m->arena, "%s %lld %lld", group->name,
@@ -463,7 +448,7 @@ void notice_make(const struct snapshot *snapshot, const struct plan *plan, struc
 		return;
 	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	for (size_t g = 0; g < plan->groups.count; g++) {
-		say_patch(&m, &plan->groups.at[g], g);
+		say_patch(&m, &plan->groups.at[g]);
 		if (plan->groups.at[g].backoff != NULL)
 			say_backoff(&m, &plan->groups.at[g]);
 	}

@@ -285,13 +285,12 @@ static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct
 	int64_t *replicas = arena_array(arena, cluster->group_count, sizeof(*replicas));
 
 	for (size_t g = 0; g < cluster->group_count; g++) {
-		const char *path = arena_printf(arena, "/spec/workerGroupSpecs/%zu/replicas", g);
+		const struct plan_group *group = g < plan->groups.count ? &plan->groups.at[g] :
+									  NULL;
 
-		replicas[g] = cluster->groups[g].replicas;
-		for (size_t i = 0; i < plan->patch.count; i++)
-			if (!strcmp(plan->patch.at[i].op, "add") &&
-			    !strcmp(plan->patch.at[i].path, path))
-				replicas[g] = plan->patch.at[i].integer;
+		replicas[g] = group && group->patch_replicas != group->replicas ?
+				      group->patch_replicas :
+				      cluster->groups[g].replicas;
 	}
 	return replicas;
 }

@@ -46,7 +46,7 @@ static void output_of_failure(const struct snapshot *snapshot, char *output)
 	if (child == 0) {
 		dup2(pipes[1], STDERR_FILENO);
 		check_hook_set(panic_print);
-		check_case_set(snapshot);
+		check_snapshot_set(snapshot);
 		CHECK(snapshot == (const void *)output);
 		_exit(0);
 	}
@@ -109,7 +109,7 @@ static void test_a_decision_leaves_no_case_behind(void **state)
 	assert_int_equal(
 		snapshot_read(snapshot_text, strlen(snapshot_text), &arena, &snapshot, &err), 0);
 	decide(&snapshot, &arena);
-	assert_null(check_case());
+	assert_null(check_snapshot());
 }
 
 int main(void)

@@ -121,10 +121,9 @@ static const char *ceiling(size_t i)
 static bool fits(size_t i, int64_t replicas)
 {
 	const struct fuse_objects objects = { .cluster = &world.clusters[i] };
-	struct patch_op op = { .op = "add",
-			       .path = "/spec/workerGroupSpecs/0/replicas",
-			       .integer = replicas };
-	struct plan plan = { .patch = { .at = &op, .count = 1 } };
+	struct plan_group group = { .replicas = world.groups[i].replicas,
+				    .patch_replicas = replicas };
+	struct plan plan = { .groups = { .at = &group, .count = 1 } };
 
 	return fuse_patch_fits(world.fuse, &objects, &plan);
 }
@@ -133,11 +132,9 @@ static bool fits(size_t i, int64_t replicas)
 static void sends(size_t i, int64_t replicas)
 {
 	const struct fuse_objects objects = { .cluster = &world.clusters[i] };
-	struct patch_op ops[] = {
-		{ .op = "test", .path = "/spec/workerGroupSpecs/0/replicas", .integer = 99 },
-		{ .op = "add", .path = "/spec/workerGroupSpecs/0/replicas", .integer = replicas },
-	};
-	struct plan plan = { .patch = { .at = ops, .count = 2 } };
+	struct plan_group group = { .replicas = world.groups[i].replicas,
+				    .patch_replicas = replicas };
+	struct plan plan = { .groups = { .at = &group, .count = 1 } };
 
 	fuse_patch_sent(world.fuse, &objects, &plan);
 }
