@@ -41,7 +41,7 @@ static void check_changed(const char *name, const char *more, const char *wanted
 		fail_msg("%s gives:\n%s", name, lines_of(&arena, &list));
 }
 
-static void check_case(const char *name, const char *wanted)
+static void expect_case(const char *name, const char *wanted)
 {
 	check_changed(name, NULL, wanted);
 }
@@ -112,25 +112,25 @@ static void test_lint_findings(void **state)
 static void test_nothing_at_rest(void **state)
 {
 	(void)state;
-	check_case("0017_zero_count_is_nothing", "");
-	check_case("0127_gate_unmanaged", "");
-	check_case("0098_drain_rejected_stays", "");
+	expect_case("0017_zero_count_is_nothing", "");
+	expect_case("0127_gate_unmanaged", "");
+	expect_case("0098_drain_rejected_stays", "");
 }
 
 static void test_actions(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0084_drained_is_deleted",
 		"*ScaleDown [gpu-group 1 0] 0: Group gpu-group from 1 to 0 replicas, deleting w-a "
 		"(ScaleDownDrained): 1 drained worker with nothing in use\n");
-	check_case(
+	expect_case(
 		"0097_two_groups_one_patch",
 		"*ScaleDown [gpu-group 1 0] 0: Group gpu-group from 1 to 0 replicas, deleting w-a "
 		"(ScaleDownDrained): 1 drained worker with nothing in use\n"
 		"*TriggeredScaleUp [cpu-group 2 3] 0: Group cpu-group from 2 to 3 replicas "
 		"(ScaleUpDemand): 1 pending bundle {CPU: 4} needs 1 new worker\n");
-	check_case(
+	expect_case(
 		"0213_raylet_gone_recycled",
 		"*WorkerReplaced [gpu-group] 0: Group gpu-group stays at 1 replica, deleting w-a "
 		"(WorkerRecycled): 1 worker whose raylet is gone or never came\n");
@@ -143,7 +143,7 @@ static void test_actions(void **state)
 static void test_back_off(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0173_unschedulable_too_long",
 		"*ScaleDown [gpu-group 1 0] 0: Group gpu-group from 1 to 0 replicas, deleting w-a "
 		"(ScaleDownBackOff): 1 replica taken back, the group brings no capacity: " NO_NODE
@@ -158,16 +158,16 @@ static void test_back_off(void **state)
 static void test_demand(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0034_infeasible_amount",
 		"!InfeasibleDemand [no group could serve {GPU: 2}; the closest is gpu-group: GPU 2 "
 		"asked, 1 there] 5: 3 pending bundles {GPU: 2} (NoGroupFits): no group could serve "
 		"{GPU: 2}; the closest is gpu-group: GPU 2 asked, 1 there\n");
-	check_case(
+	expect_case(
 		"0039_group_at_max_zero_is_unserved",
 		"NotTriggerScaleUp [gpu-group MaxReplicas] 10: No worker is launched for 1 pending "
 		"bundle {GPU: 1} (MaxReplicas): group gpu-group is at maxReplicas 0\n");
-	check_case(
+	expect_case(
 		"0029_gang_unserved",
 		"NotTriggerScaleUp [gpu-group MaxReplicas] 10: No worker is launched for 1 placement "
 		"group of 2 bundles, the first {GPU: 1} (MaxReplicas): group gpu-group is at "
@@ -184,7 +184,7 @@ static void test_demand(void **state)
 static void test_conditions(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0114_ray_absent",
 		"!DemandUnavailable [] 60: Ray is unreachable: there is no reply of its GCS; nothing "
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
@@ -194,12 +194,12 @@ static void test_conditions(void **state)
 		"workers: {demo-head: {pod: {status: {conditions: [{type: Ready, status: 'True'}]}}}}",
 		"!DemandUnavailable [] 10: Ray is unreachable: there is no reply of its GCS; nothing "
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
-	check_case(
+	expect_case(
 		"0132_gate_second_autoscaler",
 		"!SecondAutoscaler [] 0: container autoscaler of the head Pod does not run "
 		"`rayscaler park`: set spec.autoscalerOptions.command and args, or two autoscalers "
 		"fight\n");
-	check_case(
+	expect_case(
 		"0832_fight_is_named",
 		"!ReplicasReverted [] 0: argocd-controller set replicas of group gpu-group back 3 "
 		"times: let one program own the field\n"
@@ -216,7 +216,7 @@ static void test_conditions(void **state)
 static void test_worker_whose_accelerators_nobody_uses(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0081_running_is_not_idle",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
 		"calls it busy though no GPU of it is in use: Busy: CPU in use.\n");
@@ -237,31 +237,31 @@ static void test_worker_whose_accelerators_nobody_uses(void **state)
 static void test_idle_worker_that_stays(void **state)
 {
 	(void)state;
-	check_case("0073_idle_exactly_timeout_stays", "");
-	check_case("0059_min_keeps_idle", "");
-	check_case(
+	expect_case("0073_idle_exactly_timeout_stays", "");
+	expect_case("0059_min_keeps_idle", "");
+	expect_case(
 		"0152_group_removed",
 		"*TriggeredScaleUp [gpu-group 0 1] 0: Group gpu-group from 0 to 1 replicas "
 		"(ScaleUpDemand): 1 pending bundle {GPU: 1} needs 1 new worker\n"
 		"ScaleDownBlocked [old-group GroupRemoved] o-a 5: Worker o-a of group old-group is "
 		"idle for 900 s and stays (GroupRemoved): its group is not in the RayCluster\n");
-	check_case(
+	expect_case(
 		"0045_request_annotation_holds",
 		"ScaleDownBlocked [gpu-group NeededByRequest] w-a 5: Worker w-a of group gpu-group is "
 		"idle for 300 s and stays (NeededByRequest): request-resources holds it\n"
 		"ScaleDownBlocked [gpu-group NeededByRequest] w-b 5: Worker w-b of group gpu-group is "
 		"idle for 300 s and stays (NeededByRequest): request-resources holds it\n");
 	/* Asked to drain in every pass, and still there a minute later. */
-	check_case("0072_idle_longer_than_timeout",
-		   "ScaleDownBlocked [gpu-group Idle] demo-gpu-group-worker-x7k2p 60: Worker "
-		   "demo-gpu-group-worker-x7k2p of group gpu-group is idle for "
-		   "61 s and stays (Idle): Ray has not accepted its drain\n");
+	expect_case("0072_idle_longer_than_timeout",
+		    "ScaleDownBlocked [gpu-group Idle] demo-gpu-group-worker-x7k2p 60: Worker "
+		    "demo-gpu-group-worker-x7k2p of group gpu-group is idle for "
+		    "61 s and stays (Idle): Ray has not accepted its drain\n");
 }
 
 static void test_busy_worker_above_max(void **state)
 {
 	(void)state;
-	check_case(
+	expect_case(
 		"0063_max_now_stops_busy",
 		"*ScaleDown [gpu-group 3 1] 0: Group gpu-group from 3 to 1 replicas, deleting w-a "
 		"(ScaleDownMaxReplicas): 1 worker above maxReplicas 1\n"
