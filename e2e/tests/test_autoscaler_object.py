@@ -200,7 +200,7 @@ def test_wishes_are_obeyed(shared, controller):
         hold(lambda: one.replicas() == 0, 3, "a paused cluster is left alone")
         one.wish(paused=False, maxGPUs=1)
         one.wait_joined(1)
-        # Not at once: for a second and a half the actor that runs may be the one that Ray calls pending (core/decide/settling).
+        # Not at once: for a second and a half the actor that runs may be the one that Ray calls pending (core/decide/start_grace).
         limited = wait_status(one.autoscaler, lambda s: (s["summary"]["gpus"], s["reason"]) == ("1/1/1", "MaxGPUs"), "at it")
         assert condition(limited, "ScalingLimited")["status"] == "True"
         hold(lambda: one.replicas() == 1, 2, "maxGPUs holds")

@@ -33,7 +33,7 @@ static bool is_replaced(const struct device_table *table, size_t index)
 }
 
 /* The name in Ray; for a prefix that of a MIG profile below it, which KubeRay knows. */
-static const char *told(const struct device_row *row, struct arena *arena)
+static const char *declared(const struct device_row *row, struct arena *arena)
 {
 	size_t size = strlen(row->resource);
 	const char *name = row->resource, *resource;
@@ -90,7 +90,7 @@ static void write_text(const struct device_table *table, struct arena *arena, st
 		table_add(&text, TABLE_PLAIN, row->resource);
 		table_add(&text, TABLE_PLAIN, kind_name(row));
 		table_add(&text, TABLE_PLAIN, share_text(row, arena));
-		table_add(&text, TABLE_PLAIN, told(row, arena));
+		table_add(&text, TABLE_PLAIN, declared(row, arena));
 		table_add(&text, TABLE_PLAIN, row->ray_resource);
 		table_add(&text, TABLE_PLAIN, row->vendor);
 		table_add(&text, TABLE_PLAIN, note(row, arena));
@@ -118,7 +118,7 @@ static void write_json(const struct device_table *table, struct arena *arena, st
 		json_write_integer(&writer, "memoryUnitBytes", row->memory_unit_bytes);
 		json_write_text(&writer, "countResource", row->count_resource);
 		json_write_text(&writer, "instead", row->instead);
-		json_write_text(&writer, "told", told(row, arena));
+		json_write_text(&writer, "told", declared(row, arena));
 		json_write_text(&writer, "rayResource", row->ray_resource);
 		json_write_text(&writer, "vendor", row->vendor);
 		json_write_boolean(&writer, "builtIn", i < built_in);

@@ -37,7 +37,7 @@ static const char *source_line(const struct view_one *one, struct arena *arena)
 				    when);
 	if (one->cluster->from_controller)
 		return arena_printf(arena, "as the controller sees it (%s, version %s) at %s",
-				    one->remote.where, one->remote.version, when);
+				    one->controller.where, one->controller.version, when);
 	return arena_printf(arena,
 			    "from the API objects at %s, without Ray's view and with default "
 			    "flags: %s%s%s%s%s",
@@ -46,10 +46,11 @@ static const char *source_line(const struct view_one *one, struct arena *arena)
 			    word ? ": " : "", word ? word->message : "");
 }
 
-static int explain(const struct session_flags *flags, const char *name, bool json, struct err *err)
+static int explain(const struct api_connection_flags *flags, const char *name, bool json,
+		   struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(buf_done) struct buf output;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
@@ -69,12 +70,12 @@ static int explain(const struct session_flags *flags, const char *name, bool jso
 
 int cli_explain(int argc, char **argv)
 {
-	struct session_flags session = { .namespace_ = NULL };
+	struct api_connection_flags connection = { .namespace_ = NULL };
 	const char *name = NULL;
 	int output = OUTPUT_TEXT, status;
 	const struct flag table[] = {
 		{ "-o", "--output", .words = flags_outputs, .word = &output },
-		SESSION_FLAGS(session),
+		SESSION_FLAGS(connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),
@@ -85,6 +86,7 @@ int cli_explain(int argc, char **argv)
 
 	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
-	return explain(&session, name, output == OUTPUT_JSON, &err) ? help_failed("explain", &err) :
-								      EXIT_DONE;
+	return explain(&connection, name, output == OUTPUT_JSON, &err) ?
+		       help_failed("explain", &err) :
+		       EXIT_DONE;
 }

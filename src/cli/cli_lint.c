@@ -40,7 +40,7 @@ static const char help[] =
 	"2 wrong usage; warnings and infos alone are 0\n";
 
 struct arguments {
-	struct session_flags session;
+	struct api_connection_flags connection;
 	struct flag_values files;
 	const char *nodes, *device_table; /* NULL: not given */
 	bool from_cluster, all, rules;
@@ -109,7 +109,7 @@ static int read_live(const struct arguments *arguments, const struct lint_contex
 {
 	const char *problem = "";
 
-	if (lint_live_read(&arguments->session, arguments->all, context, report, &problem, err))
+	if (lint_live_read(&arguments->connection, arguments->all, context, report, &problem, err))
 		return -1;
 	if (*problem != '\0') {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -151,9 +151,9 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 	if (arguments->from_cluster ? arguments->files.count > 0 : arguments->files.count == 0)
 		return err_set(err, ERR_INPUT, "-f FILE or --from-cluster is required%s",
 			       arguments->from_cluster ? ", not both" : "");
-	if (!arguments->from_cluster && (arguments->all || arguments->session.namespace_))
+	if (!arguments->from_cluster && (arguments->all || arguments->connection.namespace_))
 		return err_set(err, ERR_INPUT, "-A and -n go with --from-cluster only");
-	if (arguments->all && arguments->session.namespace_)
+	if (arguments->all && arguments->connection.namespace_)
 		return err_set(err, ERR_INPUT, "-A does not go with -n");
 	for (size_t i = 0; i < arguments->files.count; i++)
 		standard_inputs += strcmp(arguments->files.at[i], "-") == 0;
@@ -187,7 +187,7 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 		{ NULL, "--from-cluster", .on = &arguments.from_cluster },
 		{ NULL, "--rules", .on = &arguments.rules },
 		{ "-A", "--all-namespaces", .on = &arguments.all },
-		SESSION_FLAGS(arguments.session),
+		SESSION_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),

@@ -32,7 +32,7 @@ static const char help[] =
 	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
 
 struct arguments {
-	struct session_flags session;
+	struct api_connection_flags connection;
 	const char *name, *bundles;
 	bool clear;
 };
@@ -92,7 +92,7 @@ static int send_patch(const struct view_one *one, const char *text, struct arena
 		.verb = KUBE_MERGE_PATCH,
 		.body = buf_string(&body),
 	};
-	session_fetch(one->session, &fetch, 1);
+	api_connection_fetch(one->connection, &fetch, 1);
 	failed = fetch.err.kind != ERR_NONE;
 	if (failed)
 		*err = fetch.err;
@@ -121,14 +121,14 @@ static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 static int request(const struct arguments *arguments, const struct ray_constraint *constraint,
 		   struct arena *arena, struct err *err)
 {
-	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(buf_done) struct buf output;
 	struct snapshot snapshot;
 	const char *before;
 	const struct plan *plan;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	if (view_one_open(&arguments->session, arguments->name, arena, &one, err))
+	if (view_one_open(&arguments->connection, arguments->name, arena, &one, err))
 		return -1;
 	snapshot = one.cluster->snapshot;
 	before = labels_value(&snapshot.cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
@@ -154,7 +154,7 @@ int cli_request(int argc, char **argv)
 	const struct flag table[] = {
 		{ NULL, "--bundles", .value = &arguments.bundles },
 		{ NULL, "--clear", .on = &arguments.clear },
-		SESSION_FLAGS(arguments.session),
+		SESSION_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),

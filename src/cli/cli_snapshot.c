@@ -22,11 +22,11 @@ static const char help[] =
 	"  -o, --output FILE             default: standard output, also as -\n" SESSION_HELP
 	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
 
-static int take_snapshot(const struct session_flags *flags, const char *name, const char *path,
-			 struct err *err)
+static int take_snapshot(const struct api_connection_flags *flags, const char *name,
+			 const char *path, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(view_one_done) struct view_one one = { .session = NULL };
+	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(buf_done) struct buf text;
 
 	buf_init(&text, SNAPSHOT_BYTES_MAX);
@@ -49,11 +49,11 @@ static int take_snapshot(const struct session_flags *flags, const char *name, co
 
 int cli_snapshot(int argc, char **argv)
 {
-	struct session_flags session = { .namespace_ = NULL };
+	struct api_connection_flags connection = { .namespace_ = NULL };
 	const char *name = NULL, *path = NULL;
 	const struct flag table[] = {
 		{ "-o", "--output", .value = &path },
-		SESSION_FLAGS(session),
+		SESSION_FLAGS(connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),
@@ -65,6 +65,6 @@ int cli_snapshot(int argc, char **argv)
 
 	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
-	return take_snapshot(&session, name, path, &err) ? help_failed("snapshot", &err) :
-							   EXIT_DONE;
+	return take_snapshot(&connection, name, path, &err) ? help_failed("snapshot", &err) :
+							      EXIT_DONE;
 }

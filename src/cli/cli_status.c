@@ -45,7 +45,7 @@ static const char help[] =
 #define OUTPUT_YAML (OUTPUT_JSON + 1)
 
 struct arguments {
-	struct session_flags session;
+	struct api_connection_flags connection;
 	const char *name, *color, *devices;
 	bool all, watch, gpus;
 	int output;
@@ -75,13 +75,13 @@ static int write_json(const struct look *look, const struct status_answer *answe
 	return yaml ? yaml_write(buf_string(&json), json.size, look->output, err) : 0;
 }
 
-static int look_at_gpus(const struct look *look, struct session *session, struct err *err)
+static int look_at_gpus(const struct look *look, struct connection *connection, struct err *err)
 {
-	AUTO(gpus_done) struct gpus_answer answer = { .stock = NULL };
+	AUTO(gpus_done) struct gpus_answer answer = { .inventory_watch = NULL };
 	const struct device_table *devices;
 
 	if (device_file_read(look->arguments->devices, look->arena, &devices, err) ||
-	    gpus_look(session, devices, look->arena, &answer, err))
+	    gpus_look(connection, devices, look->arena, &answer, err))
 		return -1;
 	if (look->arguments->output != OUTPUT_TABLE)
 		return write_json(look, NULL, &answer, err);
@@ -90,23 +90,23 @@ static int look_at_gpus(const struct look *look, struct session *session, struct
 }
 
 /* view NULL: the inventory. */
-static int look(const struct arguments *arguments, struct session *session, struct view *view,
+static int look(const struct arguments *arguments, struct connection *connection, struct view *view,
 		struct buf *output, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct look one = { arguments, &arena, output };
 	struct view_clusters clusters;
-	struct remote remote;
+	struct controller controller;
 	const struct status_answer answer = {
 		.clusters = &clusters,
-		.remote = &remote,
-		.namespace_ = arguments->all ? NULL : session_namespace(session),
+		.controller = &controller,
+		.namespace_ = arguments->all ? NULL : api_connection_namespace(connection),
 	};
 
 	if (!view)
-		return look_at_gpus(&one, session, err);
-	remote_find(session, &arena, &remote);
-	view_look(view, &remote, &arena, &clusters);
+		return look_at_gpus(&one, connection, err);
+	controller_client_find(connection, &arena, &controller);
+	view_look(view, &controller, &arena, &clusters);
 	if (arguments->output != OUTPUT_TABLE)
 		return write_json(&one, &answer, NULL, err);
 	status_text_write(&answer, arguments->colours, &arena, output);
@@ -123,41 +123,42 @@ static bool never(void *context)
 
 /* A terminal is overwritten from the top, so that it does not flicker; other outputs append each
  * answer below the last one, with its time. */
-static void add_top(struct session *session, struct buf *output)
+static void add_top(struct connection *connection, struct buf *output)
 {
 	char now[RFC3339_SIZE];
 
-	rfc3339_print(loop_wall(session_loop(session)) / MS_PER_SECOND * MS_PER_SECOND, now);
+	rfc3339_print(loop_wall(api_connection_loop(connection)) / MS_PER_SECOND * MS_PER_SECOND,
+		      now);
 	buf_printf(output, "%s%s  every %d s, Ctrl-C ends\n",
 		   isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "\n", now, WATCH_MS / 1000);
 }
 
-static int watch(const struct arguments *arguments, struct session *session, struct view *view,
-		 struct err *err)
+static int watch(const struct arguments *arguments, struct connection *connection,
+		 struct view *view, struct err *err)
 {
-	while (!session_interrupted(session)) {
+	while (!api_connection_interrupted(connection)) {
 		AUTO(buf_done) struct buf output;
 
 		buf_init(&output, OUTPUT_BYTES_MAX);
-		add_top(session, &output);
-		if (look(arguments, session, view, &output, err)) {
+		add_top(connection, &output);
+		if (look(arguments, connection, view, &output, err)) {
 			/* The next update may succeed; a view recovers by itself. */
-			if (view || session_interrupted(session))
-				return session_interrupted(session) ? 0 : -1;
+			if (view || api_connection_interrupted(connection))
+				return api_connection_interrupted(connection) ? 0 : -1;
 			help_warn("status", err->text);
 		}
-		if (session_interrupted(session))
+		if (api_connection_interrupted(connection))
 			break;
 		if (file_print(&output, err))
 			return -1;
-		(void)session_wait(session, never, NULL, WATCH_MS);
+		(void)api_connection_wait(connection, never, NULL, WATCH_MS);
 	}
 	return 0;
 }
 
-static void done_session(struct session **session)
+static void done_connection(struct connection **connection)
 {
-	session_free(*session);
+	api_connection_free(*connection);
 }
 
 static void done_view(struct view **view)
@@ -167,37 +168,40 @@ static void done_view(struct view **view)
 
 static int status(const struct arguments *arguments, struct err *err)
 {
-	AUTO(done_session) struct session *session = session_new(&arguments->session, err);
+	AUTO(done_connection)
+	struct connection *connection = api_connection_new(&arguments->connection, err);
 	AUTO(done_view) struct view *view = NULL;
 	AUTO(buf_done) struct buf output;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	if (!session)
+	if (!connection)
 		return -1;
 	if (arguments->watch)
-		session_catch_signals(session);
+		api_connection_catch_signals(connection);
 	if (!arguments->gpus)
-		view = view_new(session, arguments->all ? NULL : session_namespace(session),
+		view = view_new(connection,
+				arguments->all ? NULL : api_connection_namespace(connection),
 				arguments->name);
 	if (view && view_wait(view, arguments->watch, err))
-		return session_interrupted(session) ? 0 : -1;
+		return api_connection_interrupted(connection) ? 0 : -1;
 	if (arguments->watch)
-		return watch(arguments, session, view, err);
-	return look(arguments, session, view, &output, err) ? -1 : file_print(&output, err);
+		return watch(arguments, connection, view, err);
+	return look(arguments, connection, view, &output, err) ? -1 : file_print(&output, err);
 }
 
 /* ---- arguments ---- */
 
 static int check_arguments(struct arguments *arguments, struct err *err)
 {
-	if (arguments->gpus && (arguments->all || arguments->name || arguments->session.namespace_))
+	if (arguments->gpus &&
+	    (arguments->all || arguments->name || arguments->connection.namespace_))
 		return err_set(err, ERR_INPUT,
 			       "--gpus shows all Nodes: it goes with none of -A, -n and CLUSTER");
 	if (arguments->devices && !arguments->gpus)
 		return err_set(
 			err, ERR_INPUT,
 			"--device-table goes with --gpus: elsewhere the controller's counts");
-	if (arguments->all && (arguments->name || arguments->session.namespace_))
+	if (arguments->all && (arguments->name || arguments->connection.namespace_))
 		return err_set(err, ERR_INPUT, "-A goes with neither -n nor CLUSTER");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
 		return err_set(err, ERR_INPUT, "--watch shows the table only");
@@ -218,7 +222,7 @@ int cli_status(int argc, char **argv)
 		{ "-w", "--watch", .on = &arguments.watch },
 		{ "-o", "--output", .words = outputs, .word = &arguments.output },
 		{ NULL, "--color", .value = &arguments.color },
-		SESSION_FLAGS(arguments.session),
+		SESSION_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),

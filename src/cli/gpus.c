@@ -1,7 +1,7 @@
 #include "cli/gpus.h"
 
-#include "cli/session.h"
-#include "ctl/watch/stock.h"
+#include "cli/api_connection.h"
+#include "ctl/watch/inventory_watch.h"
 
 /* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
 #define NODES_MAX 20000
@@ -9,19 +9,19 @@
 #define WITHIN_MS 60000
 
 struct wait {
-	struct session *session;
+	struct connection *connection;
 	bool ended;
 	struct err err; /* kind ERR_NONE: success */
 };
 
-static void stock_ended(void *context, const struct err *err)
+static void inventory_watch_ended(void *context, const struct err *err)
 {
 	struct wait *wait = context;
 
 	wait->ended = true;
 	if (err)
 		wait->err = *err;
-	session_wake(wait->session);
+	api_connection_wake(wait->connection);
 }
 
 static bool has_ended(void *context)
@@ -30,7 +30,8 @@ static bool has_ended(void *context)
 }
 
 /* Without its Pods the use of a Node is unknown: allocated GPUs would be shown as free. */
-static int check(const struct wait *wait, const struct stock *stock, struct err *err)
+static int check(const struct wait *wait, const struct inventory_watch *inventory_watch,
+		 struct err *err)
 {
 	if (!wait->ended)
 		return err_set(err, ERR_TIMEOUT, "interrupted before Nodes and Pods were listed");
@@ -38,36 +39,36 @@ static int check(const struct wait *wait, const struct stock *stock, struct err 
 		*err = wait->err;
 		return -1;
 	}
-	if (*stock_pods_problem(stock) != '\0')
+	if (*inventory_watch_pods_problem(inventory_watch) != '\0')
 		return err_set(err, ERR_DENIED,
 			       "the Pods of all namespaces are needed to know what is in use: %s",
-			       stock_pods_problem(stock));
+			       inventory_watch_pods_problem(inventory_watch));
 	return 0;
 }
 
-int gpus_look(struct session *session, const struct device_table *devices, struct arena *arena,
-	      struct gpus_answer *ret_answer, struct err *err)
+int gpus_look(struct connection *connection, const struct device_table *devices,
+	      struct arena *arena, struct gpus_answer *ret_answer, struct err *err)
 {
-	const struct stock_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
-	struct wait wait = { .session = session, .err = { .kind = ERR_NONE } };
+	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
+	struct wait wait = { .connection = connection, .err = { .kind = ERR_NONE } };
 	size_t node_count, pod_count;
 	const struct node *nodes;
 	const struct pod *pods;
 
-	ret_answer->stock =
-		stock_new(session_client(session), devices, &limits, stock_ended, &wait);
-	(void)session_wait(session, has_ended, &wait, 2 * WITHIN_MS);
-	if (check(&wait, ret_answer->stock, err))
+	ret_answer->inventory_watch = inventory_watch_new(
+		api_connection_client(connection), devices, &limits, inventory_watch_ended, &wait);
+	(void)api_connection_wait(connection, has_ended, &wait, 2 * WITHIN_MS);
+	if (check(&wait, ret_answer->inventory_watch, err))
 		return -1;
-	nodes = stock_nodes(ret_answer->stock, &node_count);
-	pods = stock_pods(ret_answer->stock, &pod_count);
+	nodes = inventory_watch_nodes(ret_answer->inventory_watch, &node_count);
+	pods = inventory_watch_pods(ret_answer->inventory_watch, &pod_count);
 	inventory_make(&ret_answer->inventory, nodes, node_count, pods, pod_count, devices, arena);
-	ret_answer->unreadable = stock_unreadable(ret_answer->stock);
+	ret_answer->unreadable = inventory_watch_unreadable(ret_answer->inventory_watch);
 	return 0;
 }
 
 void gpus_done(struct gpus_answer *answer)
 {
-	stock_free(answer->stock);
-	answer->stock = NULL;
+	inventory_watch_free(answer->inventory_watch);
+	answer->inventory_watch = NULL;
 }

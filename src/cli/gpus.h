@@ -12,19 +12,19 @@
 #include "base/err.h"
 #include "core/nodes/inventory.h"
 
-struct session;
-struct stock;
+struct connection;
+struct inventory_watch;
 
 struct gpus_answer {
 	struct inventory inventory;
-	size_t unreadable;   /* Nodes and Pods that cannot be decoded */
-	struct stock *stock; /* the listing it was made from */
+	size_t unreadable;                       /* Nodes and Pods that cannot be decoded */
+	struct inventory_watch *inventory_watch; /* the listing it was made from */
 };
 
 /* Lists Nodes and Pods of all namespaces; blocks. Fails as the lists do, with the missing right.
  * The answer points into its stock: call gpus_done in any case. */
-int gpus_look(struct session *session, const struct device_table *devices, struct arena *arena,
-	      struct gpus_answer *ret_answer, struct err *err);
+int gpus_look(struct connection *connection, const struct device_table *devices,
+	      struct arena *arena, struct gpus_answer *ret_answer, struct err *err);
 void gpus_done(struct gpus_answer *answer);
 
 void gpus_text_write(const struct gpus_answer *answer, bool colours, struct arena *arena,

@@ -10,7 +10,7 @@
 
 /* The two lists of one call. */
 struct lists {
-	struct session *session;
+	struct connection *connection;
 	struct kube_informer *ray_clusters, *nodes; /* nodes NULL: not wanted */
 	struct err err;                             /* of RayClusters */
 	struct err node_err;
@@ -19,7 +19,7 @@ struct lists {
 
 static void on_change(void *context)
 {
-	session_wake(((struct lists *)context)->session);
+	api_connection_wake(((struct lists *)context)->connection);
 }
 
 static void on_error(void *context, const struct err *err)
@@ -27,7 +27,7 @@ static void on_error(void *context, const struct err *err)
 	struct lists *lists = context;
 
 	lists->err = *err;
-	session_wake(lists->session);
+	api_connection_wake(lists->connection);
 }
 
 static void on_node_error(void *context, const struct err *err)
@@ -35,7 +35,7 @@ static void on_node_error(void *context, const struct err *err)
 	struct lists *lists = context;
 
 	lists->node_err = *err;
-	session_wake(lists->session);
+	api_connection_wake(lists->connection);
 }
 
 /* An object that cannot be decoded is a finding, with the informer's text of the problem. */
@@ -73,9 +73,10 @@ static void start(struct lists *lists, const char *namespace_, bool with_nodes)
 		.callbacks = { .on_synced = on_change, .on_error = on_node_error, .context = lists },
 	};
 
-	lists->ray_clusters = kube_informer_new(session_client(lists->session), &clusters);
+	lists->ray_clusters =
+		kube_informer_new(api_connection_client(lists->connection), &clusters);
 	if (with_nodes)
-		lists->nodes = kube_informer_new(session_client(lists->session), &nodes);
+		lists->nodes = kube_informer_new(api_connection_client(lists->connection), &nodes);
 }
 
 static bool filled_or_failed(void *context)
@@ -91,7 +92,8 @@ static bool filled_or_failed(void *context)
 
 static int wait_for(struct lists *lists, struct err *err)
 {
-	bool there = session_wait(lists->session, filled_or_failed, lists, FIRST_LISTS_MS);
+	bool there =
+		api_connection_wait(lists->connection, filled_or_failed, lists, FIRST_LISTS_MS);
 
 	if (kube_informer_synced(lists->ray_clusters))
 		return 0;
@@ -163,19 +165,20 @@ static int read_lists(struct lists *lists, const char *namespace_,
 	return 0;
 }
 
-int lint_live_read(const struct session_flags *flags, bool all_namespaces,
+int lint_live_read(const struct api_connection_flags *flags, bool all_namespaces,
 		   const struct lint_context *context, struct lint_report *report,
 		   const char **ret_problem, struct err *err)
 {
-	struct lists lists = { .session = session_new(flags, err), .report = report };
+	struct lists lists = { .connection = api_connection_new(flags, err), .report = report };
 	int failed;
 
-	if (!lists.session)
+	if (!lists.connection)
 		return -1;
-	failed = read_lists(&lists, all_namespaces ? NULL : session_namespace(lists.session),
+	failed = read_lists(&lists,
+			    all_namespaces ? NULL : api_connection_namespace(lists.connection),
 			    context, ret_problem, err);
 	kube_informer_free(lists.ray_clusters);
 	kube_informer_free(lists.nodes);
-	session_free(lists.session);
+	api_connection_free(lists.connection);
 	return failed;
 }

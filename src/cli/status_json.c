@@ -132,19 +132,19 @@ static void write_cluster(struct json_writer *writer, const struct view_cluster 
 	json_write_object_end(writer);
 }
 
-static void write_controller(struct json_writer *writer, const struct remote *remote)
+static void write_controller(struct json_writer *writer, const struct controller *controller)
 {
 	json_write_object_line(writer, "controller");
-	json_write_boolean(writer, "reached", remote->found);
-	json_write_text(writer, "where", remote->where);
-	json_write_text(writer, "version", remote->version);
-	json_write_text(writer, "problem", remote->problem);
+	json_write_boolean(writer, "reached", controller->found);
+	json_write_text(writer, "where", controller->where);
+	json_write_text(writer, "version", controller->version);
+	json_write_text(writer, "problem", controller->problem);
 	json_write_array(writer, "gpuCeilings");
-	for (size_t i = 0; i < remote->ceiling_count; i++) {
+	for (size_t i = 0; i < controller->ceiling_count; i++) {
 		json_write_object_line(writer, NULL);
-		json_write_text(writer, "namespace", remote->ceilings[i].namespace_);
-		json_write_amount(writer, "ceiling", remote->ceilings[i].amount);
-		json_write_amount(writer, "counted", remote->ceilings[i].counted);
+		json_write_text(writer, "namespace", controller->ceilings[i].namespace_);
+		json_write_amount(writer, "ceiling", controller->ceilings[i].amount);
+		json_write_amount(writer, "counted", controller->ceilings[i].counted);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
@@ -159,7 +159,7 @@ int status_json_write(const struct status_answer *answer, struct buf *buf, struc
 	json_write_object(&writer, NULL);
 	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
 	json_write_text(&writer, "kind", "StatusList");
-	write_controller(&writer, answer->remote);
+	write_controller(&writer, answer->controller);
 	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0; i < answer->clusters->count; i++)

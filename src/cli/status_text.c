@@ -247,7 +247,7 @@ static void add_last_word(const struct footer *footer, const struct last_word *w
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster)
 {
-	if (answer->remote->found && !cluster->from_controller)
+	if (answer->controller->found && !cluster->from_controller)
 		add_line(footer, cluster->problem);
 	if (cluster->from_controller || cluster->snapshot.cluster.unreadable)
 		add_conditions(footer, cluster->summary);
@@ -281,10 +281,10 @@ static bool is_shown(const struct status_answer *answer, const char *namespace_)
 /* More GPUs count under a quota than the table shows: other clusters, Pods that terminate. */
 static void add_ceilings(const struct status_answer *answer, const struct footer *footer)
 {
-	const struct remote *remote = answer->remote;
+	const struct controller *controller = answer->controller;
 
-	for (size_t i = 0; i < remote->ceiling_count; i++) {
-		const struct remote_ceiling *ceiling = &remote->ceilings[i];
+	for (size_t i = 0; i < controller->ceiling_count; i++) {
+		const struct controller_client_ceiling *ceiling = &controller->ceilings[i];
 		bool total = *ceiling->namespace_ == '\0';
 
 		if (is_shown(answer, ceiling->namespace_))
@@ -306,9 +306,10 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 		add_line(&footer,
 			 arena_printf(arena, "not the newest state: %s", clusters->outdated));
 	add_ceilings(answer, &footer);
-	if (answer->remote->found)
-		add_line(&footer, arena_printf(arena, "controller: %s, version %s",
-					       answer->remote->where, answer->remote->version));
+	if (answer->controller->found)
+		add_line(&footer,
+			 arena_printf(arena, "controller: %s, version %s",
+				      answer->controller->where, answer->controller->version));
 	else if (any_unknown(clusters))
 		add_line(&footer,
 			 arena_printf(
@@ -316,7 +317,7 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 				 "no controller was reached: what is pending, in use and idle in "
 				 "Ray, back-offs and flags are not known, TARGET counts "
 				 "minReplicas and requests only. %s",
-				 answer->remote->problem));
+				 answer->controller->problem));
 }
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,

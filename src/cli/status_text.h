@@ -7,13 +7,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cli/remote.h"
+#include "cli/controller_client.h"
 #include "cli/view.h"
 
 /* Data of both forms. */
 struct status_answer {
 	const struct view_clusters *clusters;
-	const struct remote *remote;
+	const struct controller *controller;
 	const char *namespace_; /* NULL: all, and the table has a column for it */
 };
 

@@ -20,7 +20,7 @@
 #define NOT_REACHED "it is not asked from here, and no controller was reached"
 
 struct view {
-	struct session *session;
+	struct connection *connection;
 	const char *namespace_, *name;
 	struct kube_informer *ray_clusters, *pods, *last_words;
 	bool last_words_failed;   /* CRD not installed, or no right: none are shown */
@@ -32,7 +32,7 @@ struct view {
 
 static void on_change(void *context)
 {
-	session_wake(((struct view *)context)->session);
+	api_connection_wake(((struct view *)context)->connection);
 }
 
 static void on_error(void *context, const struct err *err)
@@ -40,7 +40,7 @@ static void on_error(void *context, const struct err *err)
 	struct view *view = context;
 
 	view->err = *err;
-	session_wake(view->session);
+	api_connection_wake(view->connection);
 }
 
 static void on_no_last_words(void *context, const struct err *err)
@@ -49,10 +49,10 @@ static void on_no_last_words(void *context, const struct err *err)
 
 	(void)err;
 	view->last_words_failed = true;
-	session_wake(view->session);
+	api_connection_wake(view->connection);
 }
 
-struct view *view_new(struct session *session, const char *namespace_, const char *name)
+struct view *view_new(struct connection *connection, const char *namespace_, const char *name)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct view *view = memory_alloc(sizeof(*view));
@@ -80,13 +80,13 @@ struct view *view_new(struct session *session, const char *namespace_, const cha
 			       .context = view },
 	};
 
-	view->session = session;
+	view->connection = connection;
 	view->namespace_ = namespace_;
 	view->name = name;
 	settings_init(&view->settings);
-	view->ray_clusters = kube_informer_new(session_client(session), &clusters);
-	view->pods = kube_informer_new(session_client(session), &pods);
-	view->last_words = kube_informer_new(session_client(session), &last_words);
+	view->ray_clusters = kube_informer_new(api_connection_client(connection), &clusters);
+	view->pods = kube_informer_new(api_connection_client(connection), &pods);
+	view->last_words = kube_informer_new(api_connection_client(connection), &last_words);
 	return view;
 }
 
@@ -126,14 +126,14 @@ int view_wait(struct view *view, bool patient, struct err *err)
 {
 	while (!is_filled(view)) {
 		view->err.kind = ERR_NONE;
-		if (session_wait(view->session, filled_or_failed, view, FIRST_LISTS_MS))
+		if (api_connection_wait(view->connection, filled_or_failed, view, FIRST_LISTS_MS))
 			*err = view->err;
 		else
 			err_set(err, ERR_TIMEOUT, "the API server did not list within %d s",
 				FIRST_LISTS_MS / 1000);
 		if (is_filled(view))
 			break;
-		if (!patient || session_interrupted(view->session))
+		if (!patient || api_connection_interrupted(view->connection))
 			return -1;
 		help_warn("status", err->text);
 	}
@@ -176,7 +176,7 @@ static bool observe_objects(struct view *view, struct view_cluster *cluster, str
 {
 	struct settings *settings = ARENA_NEW(arena, struct settings);
 	struct observation observation = {
-		.now = loop_wall(session_loop(view->session)),
+		.now = loop_wall(api_connection_loop(view->connection)),
 		.cluster =
 			kube_informer_get(view->ray_clusters, cluster->namespace_, cluster->name),
 		.ray_problem = NOT_REACHED,
@@ -214,23 +214,23 @@ static void take_snapshot(struct view_cluster *cluster, const struct fetch *fetc
 			cluster->name, err.kind != ERR_NONE ? err.text : "it was not waited for");
 }
 
-static struct fetch *fetch_all(struct view *view, const struct remote *remote, const char *kind,
-			       const struct view_cluster *clusters, size_t count,
+static struct fetch *fetch_all(struct view *view, const struct controller *controller,
+			       const char *kind, const struct view_cluster *clusters, size_t count,
 			       struct arena *arena)
 {
 	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
 
 	for (size_t i = 0; i < count; i++)
-		remote_address(remote, arena, kind, clusters[i].namespace_, clusters[i].name,
-			       &fetches[i]);
-	session_fetch(view->session, fetches, count);
+		controller_client_address(controller, arena, kind, clusters[i].namespace_,
+					  clusters[i].name, &fetches[i]);
+	api_connection_fetch(view->connection, fetches, count);
 	return fetches;
 }
 
-static void ask_controller(struct view *view, const struct remote *remote,
+static void ask_controller(struct view *view, const struct controller *controller,
 			   struct view_cluster *clusters, size_t count, struct arena *arena)
 {
-	struct fetch *fetches = fetch_all(view, remote, "snapshot", clusters, count, arena);
+	struct fetch *fetches = fetch_all(view, controller, "snapshot", clusters, count, arena);
 
 	for (size_t i = 0; i < count; i++) {
 		take_snapshot(&clusters[i], &fetches[i], "", arena);
@@ -256,7 +256,7 @@ static void take_ray_problem(struct view_cluster *cluster, const struct fetch *f
 	(void)json_text(&root, "rayProblem", &cluster->snapshot.ray_problem);
 }
 
-static void ask_ray_problems(struct view *view, const struct remote *remote,
+static void ask_ray_problems(struct view *view, const struct controller *controller,
 			     struct view_cluster *clusters, size_t count, struct arena *arena)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -265,7 +265,7 @@ static void ask_ray_problems(struct view *view, const struct remote *remote,
 		if (!clusters[i].from_controller || clusters[i].snapshot.ray_state ||
 		    gate_check(&clusters[i].snapshot).reason)
 			continue;
-		fetch = fetch_all(view, remote, "status", &clusters[i], 1, arena);
+		fetch = fetch_all(view, controller, "status", &clusters[i], 1, arena);
 		take_ray_problem(&clusters[i], fetch, arena);
 		fetch_done(fetch);
 	}
@@ -308,18 +308,19 @@ static void ask_sidecars(struct view *view, struct view_cluster *clusters, size_
 
 	for (size_t i = 0; i < count; i++) {
 		const char *pod = sidecar_pod(view, &clusters[i], arena);
-		struct remote remote;
+		struct controller controller;
 
 		if (!pod)
 			continue;
-		remote_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena, &remote);
-		remote_address(&remote, arena, "snapshot", clusters[i].namespace_, clusters[i].name,
-			       &fetches[asked_count]);
-		where[asked_count] = remote.where;
+		controller_client_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena,
+				      &controller);
+		controller_client_address(&controller, arena, "snapshot", clusters[i].namespace_,
+					  clusters[i].name, &fetches[asked_count]);
+		where[asked_count] = controller.where;
 		asked[asked_count++] = &clusters[i];
 	}
 	if (asked_count > 0)
-		session_fetch(view->session, fetches, asked_count);
+		api_connection_fetch(view->connection, fetches, asked_count);
 	for (size_t i = 0; i < asked_count; i++) {
 		asked[i]->from_controller = NULL;
 		take_snapshot(asked[i], &fetches[i], where[i], arena);
@@ -339,21 +340,21 @@ static const char *outdated_text(const struct view *view)
 /* Requests the snapshot of each cluster from the controller, then from the sidecars. A cluster
  * without one gets a snapshot from the API objects alone; a cluster that was deleted in the
  * meantime is dropped from the list. Then makes a decision for each cluster. */
-void view_look(struct view *view, const struct remote *remote, struct arena *arena,
+void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters)
 {
 	size_t count, kept = 0;
 	struct view_cluster *clusters = list_clusters(view, arena, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		clusters[i].problem = remote->problem;
+		clusters[i].problem = controller->problem;
 		clusters[i].where = "";
 	}
-	if (remote->found)
-		ask_controller(view, remote, clusters, count, arena);
+	if (controller->found)
+		ask_controller(view, controller, clusters, count, arena);
 	/* Too slow for many clusters: `explain` shows it for each. */
-	if (remote->found && view->name)
-		ask_ray_problems(view, remote, clusters, count, arena);
+	if (controller->found && view->name)
+		ask_ray_problems(view, controller, clusters, count, arena);
 	ask_sidecars(view, clusters, count, arena);
 	for (size_t i = 0; i < count; i++) {
 		struct view_cluster *cluster = &clusters[i];
@@ -379,22 +380,23 @@ const char *view_api_version(const struct view *view)
 
 /* ---- one ---- */
 
-int view_one_open(const struct session_flags *flags, const char *name, struct arena *arena,
+int view_one_open(const struct api_connection_flags *flags, const char *name, struct arena *arena,
 		  struct view_one *ret_one, struct err *err)
 {
 	struct view_clusters clusters;
 
-	*ret_one = (struct view_one){ .session = session_new(flags, err) };
-	if (!ret_one->session)
+	*ret_one = (struct view_one){ .connection = api_connection_new(flags, err) };
+	if (!ret_one->connection)
 		return -1;
-	ret_one->view = view_new(ret_one->session, session_namespace(ret_one->session), name);
+	ret_one->view =
+		view_new(ret_one->connection, api_connection_namespace(ret_one->connection), name);
 	if (view_wait(ret_one->view, false, err))
 		return -1;
-	remote_find(ret_one->session, arena, &ret_one->remote);
-	view_look(ret_one->view, &ret_one->remote, arena, &clusters);
+	controller_client_find(ret_one->connection, arena, &ret_one->controller);
+	view_look(ret_one->view, &ret_one->controller, arena, &clusters);
 	if (clusters.count == 0)
 		return err_set(err, ERR_NOT_FOUND, "RayCluster %s/%s has just been deleted",
-			       session_namespace(ret_one->session), name);
+			       api_connection_namespace(ret_one->connection), name);
 	ret_one->cluster = &clusters.at[0];
 	return 0;
 }
@@ -402,5 +404,5 @@ int view_one_open(const struct session_flags *flags, const char *name, struct ar
 void view_one_done(struct view_one *one)
 {
 	view_free(one->view);
-	session_free(one->session);
+	api_connection_free(one->connection);
 }

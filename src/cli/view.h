@@ -12,9 +12,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cli/api_connection.h"
+#include "cli/controller_client.h"
 #include "cli/last_word.h"
-#include "cli/remote.h"
-#include "cli/session.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 #include "core/report/summary.h"
@@ -44,7 +44,7 @@ struct view_clusters {
 };
 
 /* namespace_ NULL: all; name NULL: all RayClusters. */
-struct view *view_new(struct session *session, const char *namespace_, const char *name);
+struct view *view_new(struct connection *connection, const char *namespace_, const char *name);
 void view_free(struct view *view); /* NULL is fine */
 
 /* Waits until all lists are complete. With `patient` failures are retried until a signal arrives,
@@ -55,7 +55,7 @@ int view_wait(struct view *view, bool patient, struct err *err);
 /* Decides for the present RayClusters. Requests the snapshot of each cluster that the controller
  * may know (`remote` found). Results live in the arena and point into the view's copies: valid
  * until the loop turns again. */
-void view_look(struct view *view, const struct remote *remote, struct arena *arena,
+void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters);
 
 /* "ray.io/v1": the version that the API server serves RayClusters in. */
@@ -64,12 +64,12 @@ const char *view_api_version(const struct view *view);
 /* One RayCluster, for the commands that take one: connects, waits, finds the controller and
  * decides. Call view_one_done in any case. */
 struct view_one {
-	struct session *session;
+	struct connection *connection;
 	struct view *view;
-	struct remote remote;
+	struct controller controller;
 	const struct view_cluster *cluster;
 };
-int view_one_open(const struct session_flags *flags, const char *name, struct arena *arena,
+int view_one_open(const struct api_connection_flags *flags, const char *name, struct arena *arena,
 		  struct view_one *ret_one, struct err *err);
 void view_one_done(struct view_one *one);
 

@@ -2,21 +2,21 @@
 
 #include "base/check.h"
 #include "core/decide/backoff.h"
+#include "core/decide/capacity_check.h"
 #include "core/decide/choice.h"
-#include "core/decide/fight.h"
+#include "core/decide/conflict.h"
+#include "core/decide/dead_raylet.h"
 #include "core/decide/gate.h"
-#include "core/decide/gone.h"
 #include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
-#include "core/decide/outlook.h"
+#include "core/decide/not_registered.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
-#include "core/decide/settling.h"
+#include "core/decide/start_grace.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
-#include "core/decide/unjoined.h"
 #include "core/model/reason.h"
 #include "core/report/explain.h"
 #include "core/report/explain_worker.h"
@@ -36,12 +36,12 @@ static const struct health *health_make(const struct facts *facts)
 	health->arena = facts->arena;
 	health->workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers));
 	health->groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups));
-	health->outlook = outlook_new(facts);
-	unjoined_update(health);
-	settling_update(health);
+	health->capacity_check = capacity_check_new(facts);
+	not_registered_update(health);
+	start_grace_update(health);
 	progress_assess(health);
-	gone_update(health);
-	fight_update(health);
+	dead_raylet_update(health);
+	conflict_update(health);
 	backoff_update(health);
 	invariants_of_health(health);
 	return health;
@@ -110,7 +110,7 @@ static const struct choice *choice_make(const struct packing *packing)
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_finish(&choice->groups[g]);
 	launch_remember(choice);
-	fight_remember(choice);
+	conflict_remember(choice);
 	invariants_of_choice(choice);
 	return choice;
 }
@@ -136,13 +136,13 @@ static struct memory_state new_memory(const struct choice *choice)
 		.backoffs = health->memory.backoffs,
 		.launches = choice->memory.launches,
 		.raylet_gone = health->memory.raylet_gone,
-		.unjoined = health->memory.unjoined,
-		.settling = health->memory.settling,
+		.not_registered = health->memory.not_registered,
+		.start_grace = health->memory.start_grace,
 		.stuck_demand = choice->packing->memory.stuck_demand,
-		.replica_fights = health->memory.replica_fights,
+		.replica_conflicts = health->memory.replica_conflicts,
 		.replica_raises = health->memory.replica_raises,
 		.lowered = choice->memory.lowered,
-		.leaving = choice->packing->memory.leaving,
+		.disrupted = choice->packing->memory.disrupted,
 		.ray_sessions = choice->facts->memory.ray_sessions,
 	};
 }

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "core/decide/calm.h"
 #include "core/decide/gate.h"
+#include "core/decide/unchanged.h"
 #include "core/model/kubernetes.h"
 #include "core/model/plan.h"
 #include "core/model/reason.h"
@@ -16,9 +16,9 @@
 #include "ctl/pass/pass.h"
 #include "ctl/pass/patched.h"
 #include "ctl/pass/ray_access.h"
-#include "ctl/queue/pace.h"
+#include "ctl/queue/poll_interval.h"
 #include "ctl/queue/spread.h"
-#include "ctl/queue/turns.h"
+#include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
@@ -26,10 +26,10 @@
 #include "ctl/report/trouble.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/autoscaler_objects.h"
+#include "ctl/watch/capacity_watch.h"
 #include "ctl/watch/events.h"
 #include "ctl/watch/linted.h"
 #include "ctl/watch/nodes.h"
-#include "ctl/watch/room.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
@@ -76,7 +76,7 @@ struct cluster {
 	int64_t started_ms;
 	struct kube_backoff backoff; /* from the API server, when a read or a write failed */
 	int64_t not_before_ms;       /* earliest next pass, also for cluster_wake */
-	struct pace pace;
+	struct poll poll;
 	char *memory_json;
 	struct patched patched;
 	int64_t reported_ms;
@@ -84,8 +84,8 @@ struct cluster {
 	bool ray_failed; /* in the present pass, for metrics */
 	/* The last decision was made from a reply with this digest and remains valid until then
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
-	uint64_t calm_digest;
-	int64_t calm_until_ms;
+	uint64_t unchanged_digest;
+	int64_t unchanged_until_ms;
 	struct log_repeat patch;
 	struct trouble trouble;
 };
@@ -110,7 +110,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
-	pace_init(&cluster->pace, loop_monotonic_ms(control->loop));
+	poll_init(&cluster->poll, loop_monotonic_ms(control->loop));
 	trouble_init(&cluster->trouble, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
@@ -134,7 +134,7 @@ void cluster_free(struct cluster *cluster)
 		if (listeners[i].forget)
 			listeners[i].forget(listener_self(cluster, i), cluster->namespace_,
 					    cluster->name);
-	turns_leave(&cluster->turn);
+	work_queue_leave(&cluster->turn);
 	pass_free(cluster->pass);
 	ray_access_free(cluster->access);
 	linted_free(cluster->linted);
@@ -165,12 +165,12 @@ void cluster_wake(struct cluster *cluster)
 {
 	int64_t now_ms = loop_monotonic_ms(cluster->control->loop);
 
-	cluster->calm_until_ms = 0;
+	cluster->unchanged_until_ms = 0;
 	if (cluster->pass) {
 		cluster->wake_again = true;
-	} else if (!turns_waits(&cluster->turn)) { /* else the pass is about to begin */
+	} else if (!work_queue_waits(&cluster->turn)) { /* else the pass is about to begin */
 		cluster->woken = true;
-		start_timer(cluster, pace_wake_ms(&cluster->pace, now_ms));
+		start_timer(cluster, poll_wake_ms(&cluster->poll, now_ms));
 	}
 }
 
@@ -216,7 +216,7 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 	ret_view->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
 		      &ret_view->nodes, &ret_view->node_count);
-	room_view(cluster->control->room, arena, ret_view);
+	capacity_watch_view(cluster->control->capacity_watch, arena, ret_view);
 	if (!ret_view->cluster || ret_view->cluster->unreadable)
 		return;
 	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
@@ -260,18 +260,18 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 
 /* While nothing changes and no action is in progress, the next decision is made only when the next
  * report to Ray is due: most clusters of a fleet are unchanged most of the time. */
-static void keep_calm(struct cluster *cluster, const struct pass_decision *decision)
+static void keep_unchanged(struct cluster *cluster, const struct pass_decision *decision)
 {
-	time_ms until = calm_until(decision->snapshot, decision->plan);
+	time_ms until = unchanged_until(decision->snapshot, decision->plan);
 	int64_t left_ms = until - decision->now;
 
-	cluster->calm_until_ms = 0;
+	cluster->unchanged_until_ms = 0;
 	if (decision->digest == 0 || !decision->ray_state || left_ms <= 0)
 		return;
 	if (left_ms > REPORT_INTERVAL_MS)
 		left_ms = REPORT_INTERVAL_MS;
-	cluster->calm_digest = decision->digest;
-	cluster->calm_until_ms = loop_boot_ms() + left_ms;
+	cluster->unchanged_digest = decision->digest;
+	cluster->unchanged_until_ms = loop_boot_ms() + left_ms;
 }
 
 static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
@@ -285,16 +285,16 @@ static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 	return view.node_count > 0;
 }
 
-/* Objects that changed have already reset calm_until_ms; checks the remaining conditions. */
+/* Objects that changed have already reset unchanged_until_ms; checks the remaining conditions. */
 static bool is_unchanged(void *context, uint64_t digest)
 {
 	const struct cluster *cluster = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	int64_t since_ms = loop_monotonic_ms(cluster->control->loop) - cluster->reported_ms;
 
-	return cluster->calm_until_ms > loop_boot_ms() && digest == cluster->calm_digest &&
-	       since_ms < REPORT_INTERVAL_MS && !control_stale(cluster->control, &scratch)[0] &&
-	       !loses_a_node(cluster, &scratch);
+	return cluster->unchanged_until_ms > loop_boot_ms() &&
+	       digest == cluster->unchanged_digest && since_ms < REPORT_INTERVAL_MS &&
+	       !control_stale(cluster->control, &scratch)[0] && !loses_a_node(cluster, &scratch);
 }
 
 static void decided(void *context, const struct pass_decision *decision)
@@ -305,7 +305,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
 		ray_access_refused(cluster->access);
 	cluster->ray_failed = decision->ray_err != NULL;
-	keep_calm(cluster, decision);
+	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		listeners[i].decided(listener_self(cluster, i), decision);
@@ -335,20 +335,20 @@ static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
 	return !gate_check(&snapshot).reason;
 }
 
-static void keep_pace(struct cluster *cluster, const struct pace_reading *reading)
+static void keep_poll(struct cluster *cluster, const struct poll_reading *reading)
 {
-	if (!pace_update(&cluster->pace, scan_ms(cluster), reading))
+	if (!poll_update(&cluster->poll, scan_ms(cluster), reading))
 		return;
-	if (cluster->pace.text[0])
+	if (cluster->poll.text[0])
 		log_warning("scan interval is longer than asked for", "cluster", cluster->key,
-			    "why", cluster->pace.text, NULL);
+			    "why", cluster->poll.text, NULL);
 	else
 		log_info("scan interval is as asked for again", "cluster", cluster->key, NULL);
 }
 
 static void schedule_next(struct cluster *cluster)
 {
-	int64_t interval = pace_interval_ms(&cluster->pace, scan_ms(cluster));
+	int64_t interval = poll_interval_ms(&cluster->poll, scan_ms(cluster));
 
 	if (cluster->wake_again) {
 		cluster->wake_again = false;
@@ -369,7 +369,7 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 		.failed = result->err || cluster->ray_failed,
 		.undecided = result->undecided,
 		.drain_errors = result->drain_errors,
-		.scan_interval_ms = pace_interval_ms(&cluster->pace, scan_ms(cluster)),
+		.scan_interval_ms = poll_interval_ms(&cluster->poll, scan_ms(cluster)),
 	};
 
 	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
@@ -393,9 +393,9 @@ static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
 
-	keep_pace(cluster, &result->reading);
+	keep_poll(cluster, &result->reading);
 	if (result->decided)
-		pace_decided(&cluster->pace, scan_ms(cluster), result->undecided);
+		poll_decided(&cluster->poll, scan_ms(cluster), result->undecided);
 	cluster->cost = result->cost;
 	count_pass(cluster, result);
 	keep_off(cluster, result);
@@ -439,8 +439,8 @@ static bool resumes_later(struct cluster *cluster, const struct pass_view *view)
 	if (cluster->resumed)
 		return false;
 	cluster->resumed = true;
-	pace_resume(&cluster->pace, view->autoscaler ? view->autoscaler->undecided_seconds : 0);
-	return cluster->pace.undecided_ms > 0;
+	poll_resume(&cluster->poll, view->autoscaler ? view->autoscaler->undecided_seconds : 0);
+	return cluster->poll.undecided_ms > 0;
 }
 
 static void start_pass(void *context)
@@ -456,24 +456,24 @@ static void start_pass(void *context)
 		.control = cluster->control,
 		.namespace_ = cluster->namespace_,
 		.name = cluster->name,
-		.ray_note = cluster->pace.text,
+		.ray_note = cluster->poll.text,
 		.memory_json = cluster->memory_json,
 		.cost = cluster->cost,
 		.quick_ms = PASS_QUICK_MS,
-		.undecided_ms = pace_undecided_next_ms(&cluster->pace, scan_ms(cluster)),
+		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),
 		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }
 	};
 	struct pass_view view = { .stale = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	if (cluster->woken)
-		pace_woken(&cluster->pace, cluster->started_ms);
+		poll_woken(&cluster->poll, cluster->started_ms);
 	cluster->woken = false;
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
 	objects_view(cluster, &view);
 	cluster->hands_off = !view.cluster ||
-			     (cluster->calm_until_ms == 0 && !is_ours(cluster, &view));
+			     (cluster->unchanged_until_ms == 0 && !is_ours(cluster, &view));
 	if (!view.cluster || (!cluster->hands_off && resumes_later(cluster, &view))) {
 		schedule_next(cluster);
 		return;
@@ -492,5 +492,5 @@ static void pass_is_due(void *context)
 {
 	struct cluster *cluster = context;
 
-	turns_ask(cluster->control->turns, &cluster->turn, start_pass, cluster);
+	work_queue_ask(cluster->control->queue, &cluster->turn, start_pass, cluster);
 }

@@ -16,7 +16,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 void cluster_free(struct cluster *cluster);
 
 /* Starts a pass soon, because an object of the cluster changed: not more often than every 100 ms,
- * or than half of an interval that has grown (ctl/queue/pace.h); after a failed read or write at
+ * or than half of an interval that has grown (ctl/queue/poll_interval.h); after a failed read or write at
  * the API server not before the backoff has passed (0.5 s doubling to 15 s, jittered; Retry-After
  * is obeyed up to 60 s). */
 void cluster_wake(struct cluster *cluster);

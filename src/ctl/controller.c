@@ -12,8 +12,8 @@
 #include "core/model/kubernetes.h"
 #include "ctl/cluster.h"
 #include "ctl/endpoints.h"
-#include "ctl/pass/fuse.h"
-#include "ctl/queue/turns.h"
+#include "ctl/pass/gpu_quota.h"
+#include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
@@ -22,10 +22,10 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "ctl/watch/autoscaler_objects.h"
+#include "ctl/watch/capacity_watch.h"
 #include "ctl/watch/events.h"
 #include "ctl/watch/nodes.h"
 #include "ctl/watch/object_change.h"
-#include "ctl/watch/room.h"
 #include "kube/kube_client.h"
 #include "kube/kube_config.h"
 #include "kube/kube_informer.h"
@@ -103,7 +103,7 @@ static void start_when_ready(void *context)
 /* For ctl/pass/fuse. A RayCluster that cannot be read exists and counts at least its last
  * amount. */
 static void look(void *context, const char *namespace_, const char *name,
-		 struct fuse_objects *ret_objects)
+		 struct gpu_quota_objects *ret_objects)
 {
 	const struct controller *controller = context;
 	const struct control *control = &controller->control;
@@ -126,9 +126,9 @@ static void count_anew(struct controller *controller, const char *key)
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *slash = strchr(key, '/');
 
-	if (slash && controller->control.fuse)
-		fuse_changed(controller->control.fuse,
-			     arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
+	if (slash && controller->control.quota)
+		gpu_quota_changed(controller->control.quota,
+				  arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
 }
 
 static void count_pod_anew(struct controller *controller, const struct pod *pod)
@@ -136,7 +136,7 @@ static void count_pod_anew(struct controller *controller, const struct pod *pod)
 	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 
 	if (name)
-		fuse_changed(controller->control.fuse, pod->namespace_, name);
+		gpu_quota_changed(controller->control.quota, pod->namespace_, name);
 }
 
 static void ray_cluster_changed(void *context, enum kube_change change, const char *key,
@@ -214,7 +214,7 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 		log_unreadable_pod(controller, key, pod);
 	forget_events(controller, old, new_object);
 	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
-	if (controller->control.fuse && object_change_counts(old, new_object)) {
+	if (controller->control.quota && object_change_counts(old, new_object)) {
 		count_pod_anew(controller, old);
 		count_pod_anew(controller, new_object);
 	}
@@ -281,15 +281,16 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
-	controller->control.fuse = fuse_new(
-		&controller->control, &(struct fuse_config){ .look = look,
-							     .context = controller,
-							     .settle_ms = FUSE_SETTLE_MS,
-							     .lost_patch_ms = FUSE_LOST_PATCH_MS });
+	controller->control.quota =
+		gpu_quota_new(&controller->control,
+			      &(struct gpu_quota_config){ .look = look,
+							  .context = controller,
+							  .settle_ms = FUSE_SETTLE_MS,
+							  .lost_patch_ms = FUSE_LOST_PATCH_MS });
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
-	controller->control.room = room_new(&controller->control);
+	controller->control.capacity_watch = capacity_watch_new(&controller->control);
 	controller->control.recorder = event_recorder_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
 	if (!sidecar)
@@ -402,16 +403,16 @@ static void controller_done(struct controller *controller)
 	}
 	endpoints_free(controller->endpoints);
 	status_free(steal(&controller->control.status));
-	turns_free(controller->control.turns);
+	work_queue_free(controller->control.queue);
 	registration_free(controller->control.registration);
 	event_recorder_free(controller->control.recorder);
 	nodes_free(controller->control.nodes);
-	room_free(controller->control.room);
+	capacity_watch_free(controller->control.capacity_watch);
 	events_free(controller->control.events);
 	autoscaler_objects_free(controller->control.autoscalers);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
-	fuse_free(steal(&controller->control.fuse));
+	gpu_quota_free(steal(&controller->control.quota));
 	leader_free(controller->control.leader);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
@@ -452,7 +453,7 @@ int controller_run(const struct options *options, struct err *err)
 	controller.control.memory = budget_new("all clusters (--memory-budget)",
 					       (size_t)options->memory_budget_mib << 20, NULL);
 	controller.control.loop = loop_new();
-	controller.control.turns = turns_new(controller.control.loop);
+	controller.control.queue = work_queue_new(controller.control.loop);
 	trouble_lines_init(&controller.pod_lines, loop_monotonic_ms(controller.control.loop));
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);

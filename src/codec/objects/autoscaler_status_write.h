@@ -21,7 +21,7 @@ struct autoscaler_status_input {
 	/* Changes of our patches since that status was written. */
 	const struct autoscaler_scale *scales;
 	size_t scale_count;
-	int64_t undecided_ms; /* of ctl/queue/pace; 0: the decision was made */
+	int64_t undecided_ms; /* of ctl/queue/poll_interval; 0: the decision was made */
 };
 
 /* The JSON text of the member `status`, in the arena: the content of a merge patch. Lists are cut

@@ -62,7 +62,7 @@ static int launch_decode(const struct json_at *at, struct memory_launch *ret)
 	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
 	       read_count(at, "replicas", COUNT_MAX, &ret->replicas) ||
 	       read_count(at, "baseReplicas", COUNT_MAX, &ret->base_replicas) ||
-	       read_optional_count(at, "unjoined", COUNT_MAX, &ret->unjoined) ||
+	       read_optional_count(at, "unjoined", COUNT_MAX, &ret->not_registered) ||
 	       read_optional_count(at, "unneeded", COUNT_MAX, &ret->unneeded) ||
 	       rfc3339_decode(at, "unneededSince", &ret->unneeded_since) ||
 	       rfc3339_decode(at, "round", &ret->round);
@@ -117,13 +117,13 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	DECODE_LIST(&root, "backoffs", backoff_decode, &memory.backoffs);
 	DECODE_LIST(&root, "launches", launch_decode, &memory.launches);
 	DECODE_LIST(&root, "rayletGone", since_decode, &memory.raylet_gone);
-	DECODE_LIST(&root, "unjoined", since_decode, &memory.unjoined);
-	DECODE_LIST(&root, "settling", since_decode, &memory.settling);
+	DECODE_LIST(&root, "unjoined", since_decode, &memory.not_registered);
+	DECODE_LIST(&root, "settling", since_decode, &memory.start_grace);
 	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
-	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_fights);
+	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_conflicts);
 	DECODE_LIST(&root, "replicaRaises", since_decode, &memory.replica_raises);
 	DECODE_LIST(&root, "lowered", since_decode, &memory.lowered);
-	DECODE_LIST(&root, "leaving", since_decode, &memory.leaving);
+	DECODE_LIST(&root, "leaving", since_decode, &memory.disrupted);
 	DECODE_LIST(&root, "raySessions", since_decode, &memory.ray_sessions);
 	DECODE_LIST(&root, "templates", template_decode, &memory.templates);
 	*ret_memory = memory;
@@ -146,7 +146,7 @@ static void write_launch(struct json_writer *writer, const struct memory_launch 
 	json_write_text(writer, "group", launch->group);
 	json_write_integer(writer, "replicas", launch->replicas);
 	json_write_integer(writer, "baseReplicas", launch->base_replicas);
-	json_write_integer(writer, "unjoined", launch->unjoined);
+	json_write_integer(writer, "unjoined", launch->not_registered);
 	json_write_integer(writer, "unneeded", launch->unneeded);
 	json_write_time(writer, "unneededSince", launch->unneeded_since);
 	if (launch->round != TIME_NONE)
@@ -190,13 +190,13 @@ void memory_write(struct json_writer *writer, const char *name, const struct mem
 	WRITE_LIST(writer, "backoffs", write_backoff, &memory->backoffs);
 	WRITE_LIST(writer, "launches", write_launch, &memory->launches);
 	WRITE_LIST(writer, "rayletGone", write_since, &memory->raylet_gone);
-	WRITE_LIST(writer, "unjoined", write_since, &memory->unjoined);
-	WRITE_LIST(writer, "settling", write_since, &memory->settling);
+	WRITE_LIST(writer, "unjoined", write_since, &memory->not_registered);
+	WRITE_LIST(writer, "settling", write_since, &memory->start_grace);
 	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
-	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_fights);
+	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_conflicts);
 	WRITE_LIST(writer, "replicaRaises", write_since, &memory->replica_raises);
 	WRITE_LIST(writer, "lowered", write_since, &memory->lowered);
-	WRITE_LIST(writer, "leaving", write_since, &memory->leaving);
+	WRITE_LIST(writer, "leaving", write_since, &memory->disrupted);
 	WRITE_LIST(writer, "raySessions", write_since, &memory->ray_sessions);
 	WRITE_LIST(writer, "templates", write_template, &memory->templates);
 	json_write_object_end(writer);

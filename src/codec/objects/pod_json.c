@@ -18,7 +18,7 @@ static const struct field state_fields[] = {
 static int state_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct container_status *ret = object;
-	struct json_at state, waiting, running, terminated, told;
+	struct json_at state, waiting, running, terminated, declared;
 
 	if (json_object(at, field->name, &state) || json_object(&state, "waiting", &waiting) ||
 	    json_object(&state, "running", &running) ||
@@ -30,8 +30,8 @@ static int state_decode(const struct json_at *at, const struct field *field, voi
 		ret->state = CONTAINER_TERMINATED;
 	else if (waiting.json)
 		ret->state = CONTAINER_WAITING;
-	told = terminated.json ? terminated : waiting;
-	return field_decode_all(&told, state_fields, ret) ||
+	declared = terminated.json ? terminated : waiting;
+	return field_decode_all(&declared, state_fields, ret) ||
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 

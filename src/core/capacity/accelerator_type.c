@@ -82,7 +82,7 @@ static char *with_blanks(const char *text, char blank, struct arena *arena)
 	return copy;
 }
 
-static const char *joined(const char *text, size_t size, struct arena *arena)
+static const char *registered(const char *text, size_t size, struct arena *arena)
 {
 	char *copy = arena_strndup(arena, text, size);
 
@@ -124,7 +124,7 @@ static const char *model_of(const char *name, struct arena *arena)
 
 		end = model_end(at);
 		if (end != NULL)
-			return joined(start, (size_t)(end - start), arena);
+			return registered(start, (size_t)(end - start), arena);
 		while (is_upper(*at))
 			at++;
 		if (at == word || *at != ' ')
@@ -142,7 +142,7 @@ const char *accelerator_type_of_name(const char *name, struct arena *arena)
 		return model;
 	if (strncmp(blanks, "NVIDIA ", 7) == 0)
 		blanks += 7 + strspn(blanks + 7, " ");
-	return *blanks != '\0' ? joined(blanks, strlen(blanks), arena) : NULL;
+	return *blanks != '\0' ? registered(blanks, strlen(blanks), arena) : NULL;
 }
 
 /* The rule of Ray before 2.60: \w+\s+([A-Z0-9]+), where one letter is not enough. NULL: no
@@ -240,7 +240,7 @@ static const char *type_of_word(const char *value, const char *ray_version, stru
 
 static const char *type_of_amd_name(const char *value, struct arena *arena)
 {
-	const char *name = joined(with_blanks(value, '_', arena), strlen(value), arena);
+	const char *name = registered(with_blanks(value, '_', arena), strlen(value), arena);
 
 	for (size_t i = 0; i < COUNT(amd_models); i++)
 		if (strcmp(amd_models[i].type, name) == 0)

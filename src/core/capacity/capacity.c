@@ -28,7 +28,7 @@ struct builder {
 	struct resources custom; /* merged last, overrides */
 	VEC(struct resource) entries;
 	VEC(const char *) warnings;
-	bool limits_told; /* KubeRay passes accelerators in the limits to `ray start` */
+	bool limits_declared; /* KubeRay passes accelerators in the limits to `ray start` */
 	const char *problem;
 };
 
@@ -180,8 +180,8 @@ static bool is_own_gpu(const struct builder *b, const char *name)
 static bool is_container_gpu(const struct builder *b, const struct quantities *quantities,
 			     const char *name)
 {
-	bool told = b->limits_told && quantities == &ray_container(b->source)->limits;
-	return is_gpu(told ? device_ray_resource(name) : device_found_resource(name));
+	bool declared = b->limits_declared && quantities == &ray_container(b->source)->limits;
+	return is_gpu(declared ? device_ray_resource(name) : device_found_resource(name));
 }
 
 /* The first key by name that is of a GPU and above 0, as KubeRay sorts them. */
@@ -229,7 +229,7 @@ static bool is_standard(const struct builder *b, const char *name)
 
 /* KubeRay ignores all limits when it cannot read rayStartParams.resources, unless the group's own
  * resources replace them. */
-static bool are_limits_told(struct builder *b)
+static bool are_limits_declared(struct builder *b)
 {
 	const char *text = labels_value(b->source->start_params, "resources");
 	const struct quantities *own = b->source->resources;
@@ -311,8 +311,8 @@ static void add_accelerator(struct builder *b)
 	if (container == NULL || has_custom_accelerator(&b->custom))
 		return;
 	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
-		const char *name = b->limits_told ? device_ray_resource(custom_limits[i]) :
-						    device_found_resource(custom_limits[i]);
+		const char *name = b->limits_declared ? device_ray_resource(custom_limits[i]) :
+							device_found_resource(custom_limits[i]);
 		quantity = find(&container->limits, custom_limits[i]);
 		if (name == NULL || quantity == NULL || (quantity->valid && quantity->amount == 0))
 			continue;
@@ -416,8 +416,8 @@ static void build(const struct source *source, const struct settings *settings,
 					"resource limit for the Ray container.",
 					source->path, source->group));
 	add_standard(&b, "memory", "memory", "memory");
-	b.limits_told = are_limits_told(&b);
-	if (!b.limits_told)
+	b.limits_declared = are_limits_declared(&b);
+	if (!b.limits_declared)
 		warn_untold(&b);
 	add_gpus(&b);
 	read_custom(&b);
@@ -432,7 +432,7 @@ static void build(const struct source *source, const struct settings *settings,
 		.problem = b.problem,
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
-	device_model_make(ray_container(source), devices, b.limits_told, arena,
+	device_model_make(ray_container(source), devices, b.limits_declared, arena,
 			  &ret_capacity->device);
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
 	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||

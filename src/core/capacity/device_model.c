@@ -20,7 +20,7 @@ static bool contains(const struct held_list *list, const char *resource)
 }
 
 static void add(struct held_list *list, const struct quantities *quantities,
-		const struct device_table *table, bool told, struct arena *arena)
+		const struct device_table *table, bool declared, struct arena *arena)
 {
 	for (size_t i = 0; i < quantities->count && list->at.count < DEVICE_HELD_MAX; i++) {
 		const struct quantity *quantity = &quantities->at[i];
@@ -31,8 +31,9 @@ static void add(struct held_list *list, const struct quantities *quantities,
 			continue;
 		VEC_PUSH(arena, &list->at,
 			 ((struct device_held){ quantity->name, row, quantity->amount,
-						told ? device_ray_resource(quantity->name) :
-						       device_found_resource(quantity->name) }));
+						declared ?
+							device_ray_resource(quantity->name) :
+							device_found_resource(quantity->name) }));
 	}
 }
 
@@ -104,7 +105,7 @@ static int64_t memory_bytes_of(const struct held_list *list, const struct device
 }
 
 void device_model_make(const struct container *container, const struct device_table *table,
-		       bool told, struct arena *arena, struct device_model *ret_model)
+		       bool declared, struct arena *arena, struct device_model *ret_model)
 {
 	struct held_list list = { .at = { .at = NULL } };
 	const struct device_held *main;
@@ -112,7 +113,7 @@ void device_model_make(const struct container *container, const struct device_ta
 	*ret_model = (struct device_model){ .resource = "" };
 	if (container == NULL)
 		return;
-	add(&list, &container->limits, table, told, arena);
+	add(&list, &container->limits, table, declared, arena);
 	add(&list, &container->requests, table, false, arena);
 	if (list.at.count == 0)
 		return;

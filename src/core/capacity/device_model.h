@@ -37,6 +37,6 @@ struct device_model {
 /* `container` NULL: a Pod without containers, which holds no device. `told`: KubeRay passes limits
  * to Ray (core/capacity/capacity determines when it cannot); it never passes requests. */
 void device_model_make(const struct container *container, const struct device_table *table,
-		       bool told, struct arena *arena, struct device_model *ret_model);
+		       bool declared, struct arena *arena, struct device_model *ret_model);
 
 #endif

@@ -131,7 +131,7 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 {
 	struct sum sum = { 0 };
 	const struct device_model *main = &capacity->device;
-	int64_t told = capacity->gpu_amount;
+	int64_t declared = capacity->gpu_amount;
 	__int128 amount;
 
 	*ret_cost = (struct gpu_cost){ 0 };
@@ -145,10 +145,10 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 	ret_cost->is_vague = ret_cost->is_share && sum.vague > 0;
 	amount = sum.whole + sum.shares;
 	if (ret_cost->is_vague)
-		amount += told > 0 ? told : sum.vague;
+		amount += declared > 0 ? declared : sum.vague;
 	else
 		amount += sum.vague;
-	if (!ret_cost->is_share && amount < told)
-		amount = told;
+	if (!ret_cost->is_share && amount < declared)
+		amount = declared;
 	ret_cost->amount = amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
 }

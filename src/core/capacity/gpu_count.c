@@ -8,9 +8,9 @@
 #include "core/model/name_set.h"
 
 struct tally {
-	int64_t kept, leaving; /* Pods */
-	int64_t cost;          /* of a Pod by the group's template, 1/10000 GPU */
-	struct name_set leaving_names;
+	int64_t kept, disrupted; /* Pods */
+	int64_t cost;            /* of a Pod by the group's template, 1/10000 GPU */
+	struct name_set disruption_names;
 };
 
 struct counting {
@@ -68,10 +68,11 @@ static void count_pod(struct counting *c, const struct pod *pod)
 	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
 		return;
 	if (tally != NULL) {
-		bool leaves = pod->deleting || name_set_contains(&tally->leaving_names, pod->name);
+		bool leaves = pod->deleting ||
+			      name_set_contains(&tally->disruption_names, pod->name);
 
 		tally->kept += !leaves;
-		tally->leaving += leaves;
+		tally->disrupted += leaves;
 		at_least = tally->cost;
 	} else if (c->cluster != NULL && pod_is_head(pod)) {
 		c->heads++;
@@ -115,7 +116,7 @@ static void make_tallies(struct counting *c)
 		capacity_of_group(cluster, g, c->settings, c->devices, c->scratch, &capacity);
 		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->scratch, &cost);
 		c->groups[g].cost = cost.amount;
-		c->groups[g].leaving_names =
+		c->groups[g].disruption_names =
 			name_set_of_strings(c->scratch, &group->workers_to_delete);
 	}
 	capacity_of_head(cluster, c->settings, c->devices, c->scratch, &capacity);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/decide/fight.h"
+#include "core/decide/conflict.h"
 #include "core/decide/progress.h"
 #include "core/model/event_meaning.h"
 #include "core/model/reason.h"
@@ -57,7 +57,7 @@ static bool failed_and_replaced(const struct facts *facts, const struct group *g
 {
 	return facts->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
 	       strcmp(worker->pod->phase, "Failed") == 0 && worker->node == NULL &&
-	       !name_set_contains(&group->leaving_names, worker->pod_name) &&
+	       !name_set_contains(&group->disruption_names, worker->pod_name) &&
 	       (old == NULL || worker->pod->deletion_time > old->until);
 }
 
@@ -170,13 +170,13 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 }
 
 /* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
-static struct evidence evidence_of_fight(const struct health *health, const struct group *group)
+static struct evidence evidence_of_conflict(const struct health *health, const struct group *group)
 {
-	struct memory_since fight = { .key = group->spec->name,
-				      .count = health->groups[group->index].reverts,
-				      .who = health->groups[group->index].reverts_by };
+	struct memory_since conflict = { .key = group->spec->name,
+					 .count = health->groups[group->index].reverts,
+					 .who = health->groups[group->index].reverts_by };
 
-	return (struct evidence){ REASON_REPLICAS_RESET, fight_text(health->facts, &fight) };
+	return (struct evidence){ REASON_REPLICAS_RESET, conflict_text(health->facts, &conflict) };
 }
 
 static struct evidence find_evidence(const struct health *health, const struct group *group,
@@ -188,7 +188,7 @@ static struct evidence find_evidence(const struct health *health, const struct g
 						       "scaleStrategy.scaleGate is %.*s",
 						       MESSAGE_MAX, group->spec->scale_gate) };
 	if (health->groups[group->index].reverts >= FIGHT_REVERTS_MIN)
-		return evidence_of_fight(health, group);
+		return evidence_of_conflict(health, group);
 	struct evidence evidence = evidence_of_pods(health, group, old);
 	if (evidence.cause == NULL && group->missing > 0)
 		evidence = evidence_of_operator(health->facts, group, old);
@@ -200,7 +200,7 @@ static bool has_recovered(const struct facts *facts, const struct group *group, 
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &facts->workers[group->first_worker + i];
-		if (!worker->joined || worker->pod == NULL)
+		if (!worker->registered || worker->pod == NULL)
 			continue;
 		const struct container_status *status = pod_ray_container_status(worker->pod);
 		time_ms started = status != NULL ? status->started_at : TIME_NONE;
@@ -282,9 +282,9 @@ static void update_group(struct health *health, const struct group *group)
 	}
 }
 
-static bool is_stuck(const struct health *health, const struct worker *worker)
+static bool is_starved(const struct health *health, const struct worker *worker)
 {
-	if (worker->deleting || worker->joined)
+	if (worker->deleting || worker->registered)
 		return false;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
@@ -295,7 +295,7 @@ static bool is_stuck(const struct health *health, const struct worker *worker)
 /* The Pods of one replica of several hosts. */
 struct hosts {
 	int64_t count;
-	bool stuck, started;
+	bool starved, started;
 };
 
 /* A replica starts or fails as a whole. While none of its hosts has started, an obstacle of one
@@ -313,7 +313,7 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 			continue;
 		hosts = &replicas[workers[i].replica];
 		hosts->count++;
-		hosts->stuck = hosts->stuck || health->workers[workers[i].index].stuck;
+		hosts->starved = hosts->starved || health->workers[workers[i].index].starved;
 		hosts->started = hosts->started || !workers[i].never_started;
 	}
 	for (size_t i = 0; i < group->worker_count; i++) {
@@ -323,19 +323,19 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 			continue;
 		hosts = &replicas[workers[i].replica];
 		if (!hosts->started &&
-		    (hosts->stuck || (hosts->count < group->hosts && group->missing > 0)))
-			health->workers[workers[i].index].stuck = true;
+		    (hosts->starved || (hosts->count < group->hosts && group->missing > 0)))
+			health->workers[workers[i].index].starved = true;
 	}
 }
 
-static void mark_stuck(struct health *health, const struct group *group)
+static void mark_starved(struct health *health, const struct group *group)
 {
 	if (!health->groups[group->index].takes_back)
 		return;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
 
-		health->workers[worker->index].stuck = is_stuck(health, worker);
+		health->workers[worker->index].starved = is_starved(health, worker);
 	}
 	if (group->hosts > 1)
 		spread_over_replicas(health, group);
@@ -358,7 +358,7 @@ void backoff_update(struct health *health)
 		group->raises_held = group->backed_off &&
 				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
 		group->takes_back = group->backed_off && !group->raises_held;
-		mark_stuck(health, &health->facts->groups[g]);
+		mark_starved(health, &health->facts->groups[g]);
 	}
 }
 

@@ -20,7 +20,7 @@ struct group_choice {
 	int64_t removed_missing;             /* and hosts of these replicas without one */
 	int64_t drained;                     /* drain requested */
 	int64_t recycled;                    /* named while replicas stays */
-	int64_t leaving_named;               /* disrupted Pods that this decision deletes */
+	int64_t disruption_named;            /* disrupted Pods that this decision deletes */
 	int64_t missing_taken;               /* requested without a Pod, and cancelled */
 	int64_t cancelled, backed_off_taken; /* of removed and missing_taken, by reason */
 	int64_t unneeded;                    /* of ours, and since when: for the new memory */

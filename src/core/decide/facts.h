@@ -34,12 +34,12 @@ struct worker {
 	size_t replica; /* workers of one multi-host replica share it; FACTS_NO_INDEX: alone */
 	enum worker_state state;
 	bool deleting;      /* deletionTimestamp, or named in workersToDelete */
-	bool joined;        /* Ray has a living node for it */
+	bool registered;    /* Ray has a living node for it */
 	bool never_started; /* a positive fact: its Ray container has not run */
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray reports its node only as dead */
-	bool leaving;       /* disrupted by Kubernetes; see leaving.h */
-	const char *leaving_why;
+	bool disrupted;     /* disrupted by Kubernetes; see leaving.h */
+	const char *disruption_why;
 };
 
 struct group {
@@ -51,12 +51,12 @@ struct group {
 	struct gpu_cost gpu_cost; /* of one worker, by the template */
 	int64_t hosts;
 	int64_t idle_timeout_ms;           /* as configured */
-	struct name_set leaving_names;     /* workersToDelete */
+	struct name_set disruption_names;  /* workersToDelete */
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
 	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
 	int64_t missing;                   /* Pods requested by replicas that do not exist */
-	int64_t joined;                    /* kept and registered with Ray */
-	int64_t leaving; /* disrupted Pods, not in kept; the operator counts them */
+	int64_t registered;                /* kept and registered with Ray */
+	int64_t disrupted; /* disrupted Pods, not in kept; the operator counts them */
 };
 
 /* A received request, merged with equal ones; see demand.h. */

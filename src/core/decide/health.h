@@ -20,11 +20,11 @@ enum obstacle {
 struct worker_health {
 	bool unsure;            /* unjoined: missing in Ray's replies for a short time */
 	bool unregistered;      /* unjoined: runs, but missing in Ray's replies for long enough */
-	bool settling;          /* settling: start grace, its work may look pending */
+	bool start_grace;       /* settling: start grace, its work may look pending */
 	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
 	bool raylet_expired;          /* gone: the time of raylet_gone has run out */
-	bool stuck; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
+	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };
 
 struct group_health {
@@ -46,8 +46,8 @@ struct health {
 	struct arena *arena;
 	struct worker_health *workers;
 	struct group_health *groups;
-	struct outlook *outlook; /* computed on first use: see outlook.h */
-	/* unjoined, settling, raylet_gone, replica_fights, replica_raises, backoffs */
+	struct capacity_check *capacity_check; /* computed on first use: see outlook.h */
+	/* unjoined, settling, raylet_gone, replica_conflicts, replica_raises, backoffs */
 	struct memory_state memory;
 };
 

@@ -11,26 +11,26 @@ static void check_worker(const struct facts *facts, const struct worker *worker)
 	CHECK(worker->pod_name != NULL && worker->group_name != NULL);
 	CHECK(worker->group == FACTS_NO_INDEX || worker->group < facts->group_count);
 	CHECK(worker->state != WORKER_NONE);
-	CHECK(!(worker->joined && worker->raylet_gone));
+	CHECK(!(worker->registered && worker->raylet_gone));
 	CHECK(!(worker->never_started && worker->finished));
-	CHECK(worker->leaving == (worker->leaving_why != NULL));
-	CHECK(!worker->leaving || !facts->termination_forbidden);
+	CHECK(worker->disrupted == (worker->disruption_why != NULL));
+	CHECK(!worker->disrupted || !facts->termination_forbidden);
 	CHECK(worker->node == NULL || facts->ray_reachable);
-	if (worker->joined)
+	if (worker->registered)
 		CHECK(worker->node != NULL && worker->node->status != RAY_NODE_DEAD);
 	if (worker->raylet_gone)
 		CHECK(worker->node != NULL && worker->node->status == RAY_NODE_DEAD);
 	if (worker->pod == NULL) { /* requested, and does not exist */
 		CHECK(worker->group != FACTS_NO_INDEX && worker->node == NULL);
 		CHECK(worker->never_started && worker->state == WORKER_PENDING);
-		CHECK(!worker->deleting && !worker->leaving);
+		CHECK(!worker->deleting && !worker->disrupted);
 	}
 }
 
 /* The slices of the groups follow each other and contain their workers only. */
 static void check_slice(const struct facts *facts, const struct group *group, size_t begin)
 {
-	int64_t pods = 0, kept = 0, joined = 0;
+	int64_t pods = 0, kept = 0, registered = 0;
 
 	CHECK(group->first_worker == begin);
 	CHECK(group->worker_count <= facts->worker_count - begin);
@@ -39,13 +39,13 @@ static void check_slice(const struct facts *facts, const struct group *group, si
 
 		CHECK(worker->group == group->index);
 		pods += worker->pod != NULL;
-		kept += worker->pod != NULL && !worker->deleting && !worker->leaving;
-		joined += !worker->deleting && !worker->leaving && worker->joined;
+		kept += worker->pod != NULL && !worker->deleting && !worker->disrupted;
+		registered += !worker->deleting && !worker->disrupted && worker->registered;
 	}
 	CHECK(group->kept == kept);
-	CHECK(group->joined == joined);
+	CHECK(group->registered == registered);
 	CHECK(group->missing >= (int64_t)group->worker_count - pods);
-	CHECK(group->leaving >= 0 && group->leaving <= pods);
+	CHECK(group->disrupted >= 0 && group->disrupted <= pods);
 }
 
 static void check_demand(const struct facts *facts)
@@ -97,15 +97,15 @@ static void check_worker_health(const struct health *health, const struct worker
 	const struct worker_health *own = &health->workers[worker->index];
 
 	CHECK(own->obstacle_message != NULL);
-	if (worker->deleting || worker->joined || worker->raylet_gone)
+	if (worker->deleting || worker->registered || worker->raylet_gone)
 		CHECK(own->obstacle == OBSTACLE_NONE);
 	CHECK(own->obstacle != OBSTACLE_START_TIMEOUT || health->facts->ray_reachable);
 	CHECK(!own->raylet_expired || worker->raylet_gone);
-	CHECK(!own->settling || worker->joined);
+	CHECK(!own->start_grace || worker->registered);
 	CHECK(!(own->unsure || own->unregistered) || worker->node == NULL);
 	CHECK(!own->unregistered || !worker->never_started);
-	if (own->stuck) {
-		CHECK(!worker->joined && !worker->deleting);
+	if (own->starved) {
+		CHECK(!worker->registered && !worker->deleting);
 		CHECK(health->groups[worker->group].takes_back);
 	}
 }
@@ -143,8 +143,8 @@ static void check_worker_offer(const struct offer *offer, const struct worker *w
 	CHECK(worker->pod != NULL && !worker->deleting && worker->pod->unreadable == NULL);
 	CHECK(!offer->facts->groups[worker->group].frozen);
 	if (own->removal == REMOVAL_DRAIN)
-		CHECK(worker->joined && worker->node->status == RAY_NODE_IDLE);
-	else if (worker->joined)
+		CHECK(worker->registered && worker->node->status == RAY_NODE_IDLE);
+	else if (worker->registered)
 		CHECK(worker->node->status == RAY_NODE_DRAINING);
 }
 
@@ -196,9 +196,9 @@ static void check_group_packing(const struct packing *packing, const struct grou
 
 	CHECK(own->launches >= 0 && own->launches <= type->max_nodes);
 	CHECK(!type->launch_held || own->launches == 0);
-	CHECK(!type->launch_held || own->launches_for_leaving == 0);
+	CHECK(!type->launch_held || own->launches_for_disruption == 0);
 	CHECK(own->whole >= 0 && own->whole <= own->launches);
-	CHECK(own->launches_for_leaving >= 0 && own->replacements_waiting >= 0);
+	CHECK(own->launches_for_disruption >= 0 && own->replacements_waiting >= 0);
 }
 
 void invariants_of_packing(const struct packing *packing)
@@ -219,10 +219,10 @@ void invariants_of_packing(const struct packing *packing)
 	for (size_t i = 0; i < facts->worker_count; i++) {
 		const struct worker_packing *worker = &packing->workers[i];
 
-		CHECK(!worker->chosen || !worker->needed_by_leaving);
+		CHECK(!worker->chosen || !worker->needed_by_disruption);
 		CHECK(!worker->chosen || !facts->workers[i].deleting);
 	}
-	CHECK(packing->stuck_bundles >= 0 && packing->stuck_seconds >= 0);
+	CHECK(packing->starved_bundles >= 0 && packing->starved_seconds >= 0);
 	CHECK(packing->packed_demands.count == packing->problem.demand_count);
 }
 
@@ -264,7 +264,7 @@ static void check_group_choice(const struct group_choice *own)
 	CHECK(own->drained >= 0 && own->recycled >= 0 && own->cancelled >= 0);
 	CHECK(own->removed_pods >= 0 && own->removed_pods <= own->group->kept);
 	CHECK(own->removed_missing >= 0 && own->removed_missing <= own->group->missing);
-	CHECK(own->leaving_named >= 0 && own->leaving_named <= own->group->leaving);
+	CHECK(own->disruption_named >= 0 && own->disruption_named <= own->group->disrupted);
 	if (own->group->frozen) {
 		CHECK(own->patch_replicas == spec->replicas);
 		CHECK(own->target_replicas == spec->replicas);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "core/decide/limits.h"
+#include "core/decide/replica.h"
 #include "core/decide/target.h"
 #include "core/decide/terminate.h"
-#include "core/decide/unit.h"
 #include "core/model/reason.h"
 
 static const struct memory_launch *remembered(const struct facts *facts, const struct group *group)
@@ -29,15 +29,15 @@ static int64_t not_negative(int64_t value)
 
 /* Replicas that exist or are requested and of which no host has registered, except disrupted
  * ones. */
-static int64_t unjoined_replicas(const struct offer *offer, const struct group *group)
+static int64_t not_registered_replicas(const struct offer *offer, const struct group *group)
 {
 	size_t count;
-	int64_t unjoined = 0;
-	struct unit *units = unit_list(offer, group, &count);
+	int64_t not_registered = 0;
+	struct replica *replicas = replica_list(offer, group, &count);
 	for (size_t i = 0; i < count; i++)
-		if (units[i].unjoined && !units[i].leaving)
-			unjoined++;
-	return unjoined + group->missing / group->hosts;
+		if (replicas[i].not_registered && !replicas[i].disrupted)
+			not_registered++;
+	return not_registered + group->missing / group->hosts;
 }
 
 /* Splits the replicas that are not registered into launches of this program and of others. Whether
@@ -47,11 +47,11 @@ static int64_t unjoined_replicas(const struct offer *offer, const struct group *
 static void recall_group(struct offer *offer, const struct group *group)
 {
 	const struct memory_launch *old = remembered(offer->facts, group);
-	int64_t unjoined = unjoined_replicas(offer, group);
-	offer->groups[group->index].others = unjoined;
+	int64_t not_registered = not_registered_replicas(offer, group);
+	offer->groups[group->index].others = not_registered;
 	if (old == NULL || old->replicas <= 0)
 		return;
-	int64_t others = not_negative(old->unjoined - old->replicas);
+	int64_t others = not_negative(old->not_registered - old->replicas);
 	int64_t ours = old->replicas;
 	int64_t raised = group->spec->replicas - old->base_replicas;
 	if (raised > 0)
@@ -59,9 +59,10 @@ static void recall_group(struct offer *offer, const struct group *group)
 	else
 		ours = not_negative(ours + raised);
 	if (offer->facts->ray_reachable)
-		ours = smaller(ours, not_negative(unjoined - others));
+		ours = smaller(ours, not_negative(not_registered - others));
 	offer->groups[group->index].ours = ours;
-	offer->groups[group->index].others = offer->facts->ray_reachable ? unjoined - ours : others;
+	offer->groups[group->index].others = offer->facts->ray_reachable ? not_registered - ours :
+									   others;
 }
 
 void launch_recall(struct offer *offer)
@@ -86,24 +87,24 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 		listed++;
 		if (!packing->workers[worker->index].needed_by_demand &&
 		    !packing->workers[worker->index].needed_by_request &&
-		    !packing->workers[worker->index].needed_by_leaving)
+		    !packing->workers[worker->index].needed_by_disruption)
 			unneeded++;
 	}
 	unneeded += group->missing - listed; /* those beyond FACTS_MISSING_MAX: not packed */
 	return unneeded / group->hosts;
 }
 
-static void take_unit(struct choice *choice, const struct group *group, const struct unit *unit,
-		      const char *reason, const char *message)
+static void take_replica(struct choice *choice, const struct group *group,
+			 const struct replica *replica, const char *reason, const char *message)
 {
-	for (size_t i = 0; i < unit->count; i++)
-		terminate_delete(&choice->workers[unit->members[i]], reason, message);
-	target_remove(&choice->groups[group->index], (int64_t)unit->count);
+	for (size_t i = 0; i < replica->count; i++)
+		terminate_delete(&choice->workers[replica->members[i]], reason, message);
+	target_remove(&choice->groups[group->index], (int64_t)replica->count);
 }
 
-static bool is_free(const struct choice *choice, const struct unit *unit)
+static bool is_free(const struct choice *choice, const struct replica *replica)
 {
-	return choice->workers[unit->members[0]].action == TERMINATE_NONE;
+	return choice->workers[replica->members[0]].action == TERMINATE_NONE;
 }
 
 /* Replicas of the group that bundles of request-resources wait for: at the most one for each bundle
@@ -132,39 +133,40 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
 
 /* A group in back-off: cancels its pending replicas, the last ones first. Replicas that minReplicas
  * requires stay, because the operator would only recreate them. */
-static void take_back_stuck(struct choice *choice, const struct group *group)
+static void take_back_starved(struct choice *choice, const struct group *group)
 {
 	size_t count;
-	int64_t stuck = 0;
-	struct unit *units = unit_list(choice->offer, group, &count);
+	int64_t starved = 0;
+	struct replica *replicas = replica_list(choice->offer, group, &count);
 	int64_t missing = smaller(group->missing / group->hosts,
 				  above_minimum(&choice->groups[group->index]));
 	choice->groups[group->index].missing_taken += missing;
 	choice->groups[group->index].backed_off_taken += missing;
 	int64_t requested = requested_replicas(choice, group);
 	for (size_t i = 0; i < count; i++)
-		stuck += units[i].stuck && !units[i].leaving ? 1 : 0;
+		starved += replicas[i].starved && !replicas[i].disrupted ? 1 : 0;
 	for (size_t i = count;
-	     i > 0 && above_minimum(&choice->groups[group->index]) > 0 && stuck > requested; i--) {
-		const struct unit *unit = &units[i - 1];
-		if (!unit->stuck || unit->leaving || !unit->deletable || !unit->unjoined ||
-		    !is_free(choice, unit))
+	     i > 0 && above_minimum(&choice->groups[group->index]) > 0 && starved > requested;
+	     i--) {
+		const struct replica *replica = &replicas[i - 1];
+		if (!replica->starved || replica->disrupted || !replica->deletable ||
+		    !replica->not_registered || !is_free(choice, replica))
 			continue;
-		take_unit(choice, group, unit, REASON_GROUP_BACKED_OFF,
-			  "pending in a group that brings no capacity");
+		take_replica(choice, group, replica, REASON_GROUP_BACKED_OFF,
+			     "pending in a group that brings no capacity");
 		choice->groups[group->index].backed_off_taken++;
-		stuck--;
+		starved--;
 	}
 }
 
 /* How far a launch has progressed; those that are farthest from registering are cancelled first. */
 enum stage { STAGE_UNPLACED, STAGE_PLACED, STAGE_STARTED };
 
-static enum stage stage_of(const struct choice *choice, const struct unit *unit)
+static enum stage stage_of(const struct choice *choice, const struct replica *replica)
 {
-	if (!unit->never_started)
+	if (!replica->never_started)
 		return STAGE_STARTED;
-	return choice->facts->workers[unit->members[0]].pod->spec.node_name[0] != '\0' ?
+	return choice->facts->workers[replica->members[0]].pod->spec.node_name[0] != '\0' ?
 		       STAGE_PLACED :
 		       STAGE_UNPLACED;
 }
@@ -173,15 +175,16 @@ static int64_t take_pods(struct choice *choice, const struct group *group, int64
 			 enum stage stage)
 {
 	size_t count;
-	struct unit *units = unit_list(choice->offer, group, &count);
+	struct replica *replicas = replica_list(choice->offer, group, &count);
 	int64_t taken = 0;
 	for (size_t i = count; i > 0 && taken < wanted; i--) {
-		const struct unit *unit = &units[i - 1];
-		if (!unit->unjoined || !unit->cancellable || !unit->deletable ||
-		    unit_is_needed(choice->packing, unit) || unit->leaving ||
-		    !is_free(choice, unit) || stage_of(choice, unit) != stage)
+		const struct replica *replica = &replicas[i - 1];
+		if (!replica->not_registered || !replica->cancellable || !replica->deletable ||
+		    replica_is_needed(choice->packing, replica) || replica->disrupted ||
+		    !is_free(choice, replica) || stage_of(choice, replica) != stage)
 			continue;
-		take_unit(choice, group, unit, REASON_LAUNCH_UNNEEDED, "nothing needs it any more");
+		take_replica(choice, group, replica, REASON_LAUNCH_UNNEEDED,
+			     "nothing needs it any more");
 		taken++;
 	}
 	return taken;
@@ -191,11 +194,11 @@ static int64_t count_unneeded(const struct choice *choice, const struct group *g
 {
 	size_t count;
 	int64_t unneeded = unneeded_missing(choice->packing, group);
-	struct unit *units = unit_list(choice->offer, group, &count);
+	struct replica *replicas = replica_list(choice->offer, group, &count);
 	for (size_t i = 0; i < count; i++)
-		if (units[i].unjoined && units[i].cancellable &&
-		    !unit_is_needed(choice->packing, &units[i]) && !units[i].leaving &&
-		    is_free(choice, &units[i]))
+		if (replicas[i].not_registered && replicas[i].cancellable &&
+		    !replica_is_needed(choice->packing, &replicas[i]) && !replicas[i].disrupted &&
+		    is_free(choice, &replicas[i]))
 			unneeded++;
 	return smaller(unneeded, above_minimum(&choice->groups[group->index]));
 }
@@ -240,7 +243,7 @@ void launch_take_back(struct choice *choice)
 		if (choice->facts->termination_forbidden || group->frozen)
 			continue;
 		if (choice->health->groups[group->index].takes_back)
-			take_back_stuck(choice, group);
+			take_back_starved(choice, group);
 		else
 			cancel_unneeded(choice, group);
 	}
@@ -301,7 +304,7 @@ void launch_remember(struct choice *choice)
 			.group = group->spec->name,
 			.replicas = ours + launched,
 			.base_replicas = choice->groups[group->index].patch_replicas,
-			.unjoined = ours + launched + not_negative(others),
+			.not_registered = ours + launched + not_negative(others),
 			.unneeded = choice->groups[group->index].unneeded,
 			.unneeded_since = choice->groups[group->index].unneeded_since,
 			.round = next_round(choice, group, launched),

@@ -133,7 +133,7 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 {
 	bool takes_back = offer->health->groups[group->index].takes_back &&
 			  !offer->facts->termination_forbidden;
-	int64_t by_template = group->missing, held = 0, stuck = 0;
+	int64_t by_template = group->missing, held = 0, starved = 0;
 	__int128 sum = 0;
 
 	for (size_t i = 0; i < group->worker_count; i++) {
@@ -142,19 +142,19 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 		if (!holds_gpus(offer, worker))
 			continue;
 		held++;
-		if (worker->joined && worker->node->total.count > 0)
+		if (worker->registered && worker->node->total.count > 0)
 			sum += gpus_of_worker(offer, group, worker);
-		else if (takes_back && offer->health->workers[worker->index].stuck)
-			stuck++;
+		else if (takes_back && offer->health->workers[worker->index].starved)
+			starved++;
 		else
 			by_template++;
 	}
 	if (takes_back) {
-		int64_t lack = group->spec->min_replicas * group->hosts - (held - stuck);
+		int64_t lack = group->spec->min_replicas * group->hosts - (held - starved);
 
-		stuck += group->missing;
+		starved += group->missing;
 		by_template -= group->missing;
-		by_template += lack < 0 ? 0 : lack < stuck ? lack : stuck;
+		by_template += lack < 0 ? 0 : lack < starved ? lack : starved;
 	}
 	return sum + (__int128)by_template * limits_gpus_of_launch(offer, group);
 }
@@ -170,7 +170,8 @@ static int64_t present_gpus(const struct offer *offer)
 	for (size_t i = 0; i < offer->facts->worker_count; i++) {
 		const struct worker *worker = &offer->facts->workers[i];
 
-		if (worker->group == FACTS_NO_INDEX && worker->joined && holds_gpus(offer, worker))
+		if (worker->group == FACTS_NO_INDEX && worker->registered &&
+		    holds_gpus(offer, worker))
 			sum += resources_amount(&worker->node->total, "GPU", 0);
 	}
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
@@ -244,7 +245,7 @@ bool limits_is_conservative(const struct snapshot *snapshot)
 static int64_t starting_pods(const struct group_choice *group)
 {
 	int64_t asked = target_floor(group) * group->group->hosts;
-	int64_t starting = asked - group->group->joined;
+	int64_t starting = asked - group->group->registered;
 	return starting > 0 ? starting : 0;
 }
 
@@ -273,7 +274,7 @@ static int64_t replicas_of(int64_t pods, int64_t hosts)
 static int64_t conservative_replicas(const struct choice *choice, const struct group *group,
 				     int64_t starting)
 {
-	int64_t running = group->joined;
+	int64_t running = group->registered;
 	int64_t within = replicas_within(larger(CONSERVATIVE_STARTING, running) - starting,
 					 group->hosts, starting);
 

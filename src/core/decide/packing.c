@@ -4,24 +4,24 @@
 #include <string.h>
 
 #include "core/decide/backoff.h"
-#include "core/decide/leaving.h"
+#include "core/decide/disruption.h"
 #include "core/decide/limits.h"
-#include "core/decide/stuck.h"
+#include "core/decide/starved.h"
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
 static bool is_capacity(const struct offer *offer, const struct worker *worker)
 {
-	if (worker->deleting || worker->leaving || offer->workers[worker->index].goes ||
+	if (worker->deleting || worker->disrupted || offer->workers[worker->index].goes ||
 	    offer->workers[worker->index].dissolves)
 		return false;
-	if (worker->joined)
+	if (worker->registered)
 		return worker->node->status == RAY_NODE_RUNNING ||
 		       worker->node->status == RAY_NODE_IDLE;
 	if (worker->group == FACTS_NO_INDEX ||
 	    offer->groups[worker->group].capacity.problem != NULL)
 		return false;
-	return !offer->health->workers[worker->index].stuck;
+	return !offer->health->workers[worker->index].starved;
 }
 
 static bool may_terminate(const struct offer *offer, const struct worker *worker)
@@ -42,8 +42,8 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 	*node = (struct schedule_node){
 		.type = SCHEDULE_NO_INDEX,
 		.worker = index,
-		.running = worker->joined,
-		.joined = worker->joined,
+		.running = worker->registered,
+		.registered = worker->registered,
 		.may_terminate = may_terminate(offer, worker),
 		.replica = worker->replica,
 	};
@@ -54,9 +54,9 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 		node->total = node->available = offer->groups[group->index].capacity.resources;
 		node->labels = offer->groups[group->index].capacity.labels;
 	}
-	if (worker->joined) {
+	if (worker->registered) {
 		node->total = worker->node->total;
-		node->available = offer->health->workers[worker->index].settling ?
+		node->available = offer->health->workers[worker->index].start_grace ?
 					  worker->node->total :
 					  worker->node->available;
 		node->labels = labels_merge(offer->arena, &worker->node->labels,
@@ -81,7 +81,7 @@ static bool fill_head(const struct offer *offer, struct schedule_node *node)
 	};
 	if (head == NULL)
 		return true;
-	node->running = node->joined = true;
+	node->running = node->registered = true;
 	node->total = head->total;
 	node->available = head->available;
 	node->labels = labels_merge(offer->arena, &head->labels, &head->dynamic_labels);
@@ -108,8 +108,8 @@ static int64_t occupied(const struct offer *offer, const struct group *group)
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &offer->facts->workers[group->first_worker + i];
 
-		if ((worker->leaving || !worker->deleting) && !offer->workers[worker->index].goes &&
-		    !is_capacity(offer, worker))
+		if ((worker->disrupted || !worker->deleting) &&
+		    !offer->workers[worker->index].goes && !is_capacity(offer, worker))
 			count++;
 	}
 	return count;
@@ -229,7 +229,7 @@ void packing_state(struct offer *offer)
 	problem->demand_count = offer->packed_demands.count;
 	problem->conserve_accelerators = offer->snapshot->settings.conserve_accelerators;
 	problem->accelerators = &offer->facts->accelerators;
-	problem->terminate_over_max = problem->leaving_takes_nothing = true;
+	problem->terminate_over_max = problem->disruption_takes_nothing = true;
 }
 
 /* --- the result --- */
@@ -286,7 +286,8 @@ static void note_workers(struct packing *packing)
 			continue; /* a new one, the head */
 		struct worker_packing *worker = &packing->workers[node->worker];
 		note_placements(worker, node);
-		worker->chosen = node->status == SCHEDULE_TERMINATE && !worker->needed_by_leaving;
+		worker->chosen = node->status == SCHEDULE_TERMINATE &&
+				 !worker->needed_by_disruption;
 		worker->cause = node->cause;
 	}
 }
@@ -324,10 +325,10 @@ void packing_run(struct packing *packing)
 	 * Both packings then solve the same problem. */
 	packing->result = schedule(&packing->problem, packing->arena);
 	packing->problem.fewest_gpus = packing->snapshot->settings.packing == PACKING_FEWEST_GPUS;
-	if (stuck_split(packing) || packing->problem.fewest_gpus)
+	if (starved_split(packing) || packing->problem.fewest_gpus)
 		packing->result = schedule(&packing->problem, packing->arena);
 	measure_living(packing);
 	note_launches(packing);
-	leaving_replace(packing);
+	disruption_replace(packing);
 	note_workers(packing);
 }

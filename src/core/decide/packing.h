@@ -8,8 +8,8 @@
 
 struct worker_packing {
 	bool needed_by_demand, needed_by_request;
-	bool needed_by_leaving; /* replaces a disrupted worker that is in use */
-	bool chosen;            /* selected for termination, for `cause` */
+	bool needed_by_disruption; /* replaces a disrupted worker that is in use */
+	bool chosen;               /* selected for termination, for `cause` */
 	enum schedule_cause cause;
 };
 
@@ -17,10 +17,10 @@ struct group_packing {
 	int64_t launches; /* Pods, by the packing */
 	int64_t whole;    /* Pods of them for placement groups and request_resources */
 	bool launches_for_min, launches_for_request, launches_for_demand;
-	/* Set by leaving_replace(), in replicas. */
-	int64_t launches_for_leaving; /* beside `launches` */
-	int64_t replacements_waiting; /* that wait for disrupted ones to be deleted */
-	bool replacements_at_max;     /* maxReplicas is the reason for that */
+	/* Set by disruption_replace(), in replicas. */
+	int64_t launches_for_disruption; /* beside `launches` */
+	int64_t replacements_waiting;    /* that wait for disrupted ones to be deleted */
+	bool replacements_at_max;        /* maxReplicas is the reason for that */
 };
 
 struct packing {
@@ -33,9 +33,10 @@ struct packing {
 	const struct schedule_result *result;
 	struct resources most_of_living;   /* of each resource, on any one living node */
 	struct packed_list packed_demands; /* of `problem` */
-	bool *stuck_demands, *stuck_gangs; /* per demand and gang of facts: some of it is starved */
-	int64_t stuck_bundles;             /* starved bundles, packed on new workers only */
-	int64_t stuck_seconds;             /* longest time that one of them has been starved */
+	bool *stuck_demands,
+		*starved_gangs;  /* per demand and gang of facts: some of it is starved */
+	int64_t starved_bundles; /* starved bundles, packed on new workers only */
+	int64_t starved_seconds; /* longest time that one of them has been starved */
 	struct worker_packing *workers;
 	struct group_packing *groups;
 	struct memory_state memory; /* stuck_demand, leaving */

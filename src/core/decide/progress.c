@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/decide/outlook.h"
+#include "core/decide/capacity_check.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
 
@@ -87,21 +87,21 @@ static void assess_gated(struct health *health, const struct worker *worker)
 }
 
 /* Appends the text about Nodes to that of the scheduler or the node autoscaler. */
-static void add_outlook(struct health *health, const struct worker *worker)
+static void add_capacity_check(struct health *health, const struct worker *worker)
 {
-	const char *outlook, *said = health->workers[worker->index].obstacle_message;
+	const char *capacity_check, *said = health->workers[worker->index].obstacle_message;
 	size_t size = strnlen(said, SCHEDULER_TEXT_MAX);
 
 	if (health->workers[worker->index].obstacle == OBSTACLE_NONE ||
 	    worker->group == FACTS_NO_INDEX)
 		return;
-	outlook = outlook_of_pod(health->outlook, worker->group, worker->pod);
-	if (outlook[0] == '\0')
+	capacity_check = capacity_check_of_pod(health->capacity_check, worker->group, worker->pod);
+	if (capacity_check[0] == '\0')
 		return;
 	if (size > 0 && said[size - 1] == '.')
 		size--;
 	health->workers[worker->index].obstacle_message = arena_printf(
-		health->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", outlook);
+		health->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", capacity_check);
 }
 
 static void assess_unschedulable(struct health *health, const struct worker *worker,
@@ -126,7 +126,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 	} else if (!reaction.promised) {
 		health->workers[worker->index].obstacle = OBSTACLE_WAITING;
 	}
-	add_outlook(health, worker);
+	add_capacity_check(health, worker);
 }
 
 static time_ms ray_container_start(const struct pod *pod)
@@ -226,7 +226,7 @@ void progress_assess(struct health *health)
 			health->workers[worker->index].obstacle = OBSTACLE_WAITING;
 			continue;
 		}
-		if (!worker->deleting && !worker->joined && !worker->raylet_gone &&
+		if (!worker->deleting && !worker->registered && !worker->raylet_gone &&
 		    !worker->pod->unreadable)
 			assess(health, worker);
 	}

@@ -45,7 +45,7 @@ void target_remove(struct group_choice *choice, int64_t pods)
 static int64_t packed_launches(const struct group_choice *choice)
 {
 	return choice->packing->launches +
-	       choice->packing->launches_for_leaving * choice->group->hosts;
+	       choice->packing->launches_for_disruption * choice->group->hosts;
 }
 
 void target_launches(struct group_choice *choice)
@@ -57,22 +57,22 @@ void target_launches(struct group_choice *choice)
 						   choice->group->hosts));
 	int64_t to_launch = wanted * choice->group->hosts - present_pods(choice);
 	int64_t room = choice->group->spec->max_replicas * choice->group->hosts -
-		       present_pods(choice) - (choice->group->leaving - choice->leaving_named);
+		       present_pods(choice) - (choice->group->disrupted - choice->disruption_named);
 	/* Only after the disrupted Pods are deleted. */
-	if (choice->group->leaving > 0 && to_launch > room)
+	if (choice->group->disrupted > 0 && to_launch > room)
 		to_launch = room;
 	choice->launch_replicas = wanted > base ? wanted - base : 0;
 	choice->to_launch = to_launch > 0 ? to_launch : 0;
 }
 
 /* The operator counts disrupted Pods until they are deleted: see leaving.h. */
-static int64_t beside_leaving(const struct group_choice *choice, int64_t wanted)
+static int64_t beside_disruption(const struct group_choice *choice, int64_t wanted)
 {
-	int64_t leaving =
-		ceil_divide(choice->group->leaving - choice->leaving_named, choice->group->hosts);
+	int64_t disrupted = ceil_divide(choice->group->disrupted - choice->disruption_named,
+					choice->group->hosts);
 	int64_t stays = choice->group->kept - choice->removed_pods -
 			choice->recycled * choice->group->hosts;
-	int64_t beside = wanted * choice->group->hosts > stays ? wanted + leaving : wanted;
+	int64_t beside = wanted * choice->group->hosts > stays ? wanted + disrupted : wanted;
 	int64_t later = wanted + choice->packing->replacements_waiting;
 	return clamp(choice, beside > later ? beside : later);
 }
@@ -113,7 +113,7 @@ void target_finish(struct group_choice *choice)
 	if (replicas < floor + choice->allowed_replicas && choice->allowed_replicas > 0)
 		replicas = floor + choice->allowed_replicas;
 	choice->wanted_replicas = clamp(choice, replicas);
-	choice->patch_replicas = beside_leaving(choice, choice->wanted_replicas);
+	choice->patch_replicas = beside_disruption(choice, choice->wanted_replicas);
 	hold_raise(choice, &replicas);
 	hold_lower(choice);
 	choice->target_replicas = clamp(choice, replicas - choice->drained) +

@@ -49,7 +49,7 @@ static bool is_of_template(const struct offer *offer, const struct group *group,
 	const struct pod_spec *template = &group->spec->template.spec;
 	struct accelerator_type type;
 
-	if (worker->pod == NULL || !worker->joined || worker->node->total.count == 0 ||
+	if (worker->pod == NULL || !worker->registered || worker->node->total.count == 0 ||
 	    (worker->node->status != RAY_NODE_RUNNING && worker->node->status != RAY_NODE_IDLE))
 		return false;
 	/* The time of a Pod has no fraction of a second. */

@@ -1,10 +1,10 @@
 #include "core/decide/terminate.h"
 
+#include "core/decide/replica.h"
 #include "core/decide/target.h"
-#include "core/decide/unit.h"
 #include "core/model/reason.h"
 
-static enum removal removal_of_joined(const struct worker *worker)
+static enum removal removal_of_registered(const struct worker *worker)
 {
 	if (worker->finished || worker->node->problem != NULL)
 		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's data is invalid */
@@ -21,8 +21,8 @@ static enum removal removal_of(const struct offer *offer, const struct worker *w
 	    worker->pod->unreadable || worker->group == FACTS_NO_INDEX ||
 	    offer->facts->groups[worker->group].frozen)
 		return REMOVAL_FORBIDDEN;
-	if (worker->joined)
-		return removal_of_joined(worker);
+	if (worker->registered)
+		return removal_of_registered(worker);
 	if (worker->finished || worker_is_expired(&offer->health->workers[worker->index]))
 		return REMOVAL_DELETE;
 	if (worker->raylet_gone) /* within raylet-gone-seconds it may return */
@@ -38,18 +38,20 @@ static enum removal removal_of(const struct offer *offer, const struct worker *w
 static void mark_going(struct offer *offer, const struct group *group)
 {
 	size_t count;
-	struct unit *units = unit_list(offer, group, &count);
+	struct replica *replicas = replica_list(offer, group, &count);
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t m = 0; m < units[i].count; m++) {
-			const struct worker *worker = &offer->facts->workers[units[i].members[m]];
+		for (size_t m = 0; m < replicas[i].count; m++) {
+			const struct worker *worker =
+				&offer->facts->workers[replicas[i].members[m]];
 
 			offer->workers[worker->index].dissolves =
-				units[i].broken ? !units[i].deletable && units[i].removable :
-						  units[i].stuck && units[i].deletable;
+				replicas[i].broken ?
+					!replicas[i].deletable && replicas[i].removable :
+					replicas[i].starved && replicas[i].deletable;
 			offer->workers[worker->index].goes =
-				units[i].broken && units[i].deletable &&
-				(units[i].drained || !worker->raylet_gone);
+				replicas[i].broken && replicas[i].deletable &&
+				(replicas[i].drained || !worker->raylet_gone);
 		}
 }
 
@@ -99,74 +101,77 @@ static void drain(struct choice *choice, const struct worker *worker, const char
 	choice->workers[worker->index] = (struct worker_choice){ TERMINATE_DRAIN, reason, message };
 }
 
-static void drain_unit(struct choice *choice, const struct group *group, const struct unit *unit,
-		       const char *reason)
+static void drain_replica(struct choice *choice, const struct group *group,
+			  const struct replica *replica, const char *reason)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->offer->workers[worker->index].removal == REMOVAL_DRAIN)
 			drain(choice, worker, reason);
 	}
-	if (!unit->leaving) /* such a one is in no target */
+	if (!replica->disrupted) /* such a one is in no target */
 		choice->groups[group->index].drained++;
 }
 
 /* Whether it is needed, so that its Pod is recreated and replicas stays. */
 static bool is_needed(const struct choice *choice, const struct group *group,
-		      const struct unit *unit)
+		      const struct replica *replica)
 {
 	if (target_base(&choice->groups[group->index]) - choice->groups[group->index].drained - 1 <
 	    group->spec->min_replicas)
 		return true;
-	return unit_is_needed(choice->packing, unit);
+	return replica_is_needed(choice->packing, replica);
 }
 
 /* A member of the replica is lost or drained, so the replica cannot serve as it is. */
-static void choose_broken(struct choice *choice, const struct group *group, const struct unit *unit)
+static void choose_broken(struct choice *choice, const struct group *group,
+			  const struct replica *replica)
 {
-	if (!unit->deletable) {
-		if (unit->removable)
-			drain_unit(choice, group, unit, REASON_REPLICA_INCOMPLETE);
+	if (!replica->deletable) {
+		if (replica->removable)
+			drain_replica(choice, group, replica, REASON_REPLICA_INCOMPLETE);
 		return;
 	}
-	const struct worker *first = &choice->facts->workers[unit->members[0]];
-	bool operator_replaces = unit->count == 1 && first->finished;
-	bool needed = !unit->drained && !unit->leaving && is_needed(choice, group, unit);
+	const struct worker *first = &choice->facts->workers[replica->members[0]];
+	bool operator_replaces = replica->count == 1 && first->finished;
+	bool needed = !replica->drained && !replica->disrupted && is_needed(choice, group, replica);
 	if (needed && operator_replaces)
 		return; /* the operator recreates a finished Pod by itself */
-	for (size_t i = 0; i < unit->count; i++) {
+	for (size_t i = 0; i < replica->count; i++) {
 		const char *message;
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		const char *reason = broken_reason(choice, worker, &message);
 		terminate_delete(&choice->workers[worker->index], reason, message);
 	}
 	if (needed) {
 		choice->groups[group->index].recycled++;
-	} else if (unit->leaving) {
-		choice->groups[group->index].leaving_named += (int64_t)unit->count;
+	} else if (replica->disrupted) {
+		choice->groups[group->index].disruption_named += (int64_t)replica->count;
 	} else {
-		target_remove(&choice->groups[group->index], (int64_t)unit->count);
+		target_remove(&choice->groups[group->index], (int64_t)replica->count);
 	}
 }
 
 /* Idle for too long, needed by no demand and not chosen by the packing: minReplicas keeps it. */
-static bool is_held(const struct choice *choice, const struct group *group, const struct unit *unit)
+static bool is_held(const struct choice *choice, const struct group *group,
+		    const struct replica *replica)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->packing->workers[worker->index].chosen ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
 		    worker->node->idle_duration_ms <=
 			    choice->health->groups[group->index].idle_timeout_ms)
 			return false;
 	}
-	return !unit_is_needed(choice->packing, unit);
+	return !replica_is_needed(choice->packing, replica);
 }
 
-static void choose_idle(struct choice *choice, const struct group *group, const struct unit *unit)
+static void choose_idle(struct choice *choice, const struct group *group,
+			const struct replica *replica)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (!choice->packing->workers[worker->index].chosen ||
 		    choice->packing->workers[worker->index].cause != SCHEDULE_CAUSE_IDLE ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
@@ -176,44 +181,45 @@ static void choose_idle(struct choice *choice, const struct group *group, const 
 	}
 	if (target_base(&choice->groups[group->index]) - choice->groups[group->index].drained - 1 >=
 	    group->spec->min_replicas)
-		drain_unit(choice, group, unit, REASON_IDLE);
+		drain_replica(choice, group, replica, REASON_IDLE);
 }
 
 /* A disrupted replica serves no demand: minReplicas and demand were covered without it. */
-static void choose_leaving(struct choice *choice, const struct group *group,
-			   const struct unit *unit)
+static void choose_disruption(struct choice *choice, const struct group *group,
+			      const struct replica *replica)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
 		    worker->node->idle_duration_ms <=
 			    choice->health->groups[group->index].idle_timeout_ms)
 			return;
 	}
-	drain_unit(choice, group, unit, REASON_IDLE);
+	drain_replica(choice, group, replica, REASON_IDLE);
 }
 
-static void stop_unit(struct choice *choice, const struct group *group, const struct unit *unit)
+static void stop_replica(struct choice *choice, const struct group *group,
+			 const struct replica *replica)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		choice->workers[unit->members[i]] =
+	for (size_t i = 0; i < replica->count; i++) {
+		choice->workers[replica->members[i]] =
 			(struct worker_choice){ TERMINATE_STOP, REASON_ABOVE_MAX_REPLICAS,
 						"above maxReplicas, enforce-max is now" };
 	}
-	target_remove(&choice->groups[group->index], (int64_t)unit->count);
+	target_remove(&choice->groups[group->index], (int64_t)replica->count);
 }
 
 enum way { WAY_DELETE, WAY_DRAIN, WAY_STOP };
 
 static bool is_above_max(const struct choice *choice, const struct group *group,
-			 const struct unit *unit)
+			 const struct replica *replica)
 {
-	if (unit->broken || choice->workers[unit->members[0]].action != TERMINATE_NONE ||
+	if (replica->broken || choice->workers[replica->members[0]].action != TERMINATE_NONE ||
 	    target_base(&choice->groups[group->index]) - choice->groups[group->index].drained <=
 		    group->spec->max_replicas)
 		return false;
-	for (size_t i = 0; i < unit->count; i++) {
-		const struct worker *worker = &choice->facts->workers[unit->members[i]];
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 
 		if (choice->packing->workers[worker->index].chosen &&
 		    choice->packing->workers[worker->index].cause != SCHEDULE_CAUSE_IDLE)
@@ -223,46 +229,46 @@ static bool is_above_max(const struct choice *choice, const struct group *group,
 }
 
 static void choose_above_max(struct choice *choice, const struct group *group,
-			     const struct unit *unit, enum way way)
+			     const struct replica *replica, enum way way)
 {
-	if (!is_above_max(choice, group, unit))
+	if (!is_above_max(choice, group, replica))
 		return;
-	if (way == WAY_DELETE && unit->deletable) {
-		for (size_t i = 0; i < unit->count; i++)
-			terminate_delete(&choice->workers[unit->members[i]],
+	if (way == WAY_DELETE && replica->deletable) {
+		for (size_t i = 0; i < replica->count; i++)
+			terminate_delete(&choice->workers[replica->members[i]],
 					 REASON_ABOVE_MAX_REPLICAS,
-					 choice->health->workers[unit->members[i]].unregistered ?
+					 choice->health->workers[replica->members[i]].unregistered ?
 						 "above maxReplicas and not registered with Ray" :
 						 "above maxReplicas and has not started");
-		target_remove(&choice->groups[group->index], (int64_t)unit->count);
-	} else if (way == WAY_DRAIN && unit->removable) {
-		drain_unit(choice, group, unit, REASON_ABOVE_MAX_REPLICAS);
+		target_remove(&choice->groups[group->index], (int64_t)replica->count);
+	} else if (way == WAY_DRAIN && replica->removable) {
+		drain_replica(choice, group, replica, REASON_ABOVE_MAX_REPLICAS);
 	} else if (way == WAY_STOP && choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW) {
-		stop_unit(choice, group, unit);
+		stop_replica(choice, group, replica);
 	}
 }
 
 static void choose_of_group(struct choice *choice, const struct group *group)
 {
 	size_t count;
-	struct unit *units = unit_list(choice->offer, group, &count);
+	struct replica *replicas = replica_list(choice->offer, group, &count);
 	for (size_t i = 0; i < count; i++)
-		if (units[i].broken)
-			choose_broken(choice, group, &units[i]);
+		if (replicas[i].broken)
+			choose_broken(choice, group, &replicas[i]);
 	/* Members that cannot be busy are removed first. */
 	for (enum way way = WAY_DELETE; way <= WAY_STOP; way++)
 		for (size_t i = 0; i < count; i++)
-			choose_above_max(choice, group, &units[i], way);
+			choose_above_max(choice, group, &replicas[i], way);
 	for (size_t i = 0; i < count; i++) {
-		if (units[i].broken ||
-		    choice->workers[units[i].members[0]].action != TERMINATE_NONE)
+		if (replicas[i].broken ||
+		    choice->workers[replicas[i].members[0]].action != TERMINATE_NONE)
 			continue;
-		if (units[i].leaving) {
-			choose_leaving(choice, group, &units[i]);
+		if (replicas[i].disrupted) {
+			choose_disruption(choice, group, &replicas[i]);
 			continue;
 		}
-		choose_idle(choice, group, &units[i]);
-		if (is_held(choice, group, &units[i]))
+		choose_idle(choice, group, &replicas[i]);
+		if (is_held(choice, group, &replicas[i]))
 			choice->groups[group->index].held_by_minimum = true;
 	}
 }
@@ -280,7 +286,7 @@ void terminate_choose(struct choice *choice)
  * dead. */
 static bool may_register(const struct choice *choice, const struct worker *worker)
 {
-	return choice->workers[worker->index].action == TERMINATE_DELETE && !worker->joined &&
+	return choice->workers[worker->index].action == TERMINATE_DELETE && !worker->registered &&
 	       !worker->never_started && !worker->finished;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/decide/leaving.h"
+#include "core/decide/disruption.h"
 
 /* Of several nodes of one Pod, the first in this order counts: nodes that may be busy come first,
  * so that an idle or dead one never hides them. */
@@ -139,7 +139,7 @@ static enum worker_state state_of(const struct facts *facts, const struct worker
 		return WORKER_RUNNING; /* an unknown state counts as busy */
 	if (worker->finished || worker->raylet_gone)
 		return WORKER_GONE;
-	if (worker->joined) {
+	if (worker->registered) {
 		if (worker->node->status == RAY_NODE_IDLE)
 			return WORKER_IDLE;
 		if (worker->node->status == RAY_NODE_DRAINING)
@@ -163,11 +163,11 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->node = find_by_id(index, pod->name);
 	if (worker->node == NULL)
 		worker->node = find_by_address(index, pod->pod_ip);
-	worker->joined = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
+	worker->registered = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
 	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
 	worker->deleting = pod->deleting;
 	if (worker->group != FACTS_NO_INDEX &&
-	    name_set_contains(&facts->groups[worker->group].leaving_names, pod->name))
+	    name_set_contains(&facts->groups[worker->group].disruption_names, pod->name))
 		worker->deleting = true;
 	worker->state = state_of(facts, worker);
 }
@@ -221,13 +221,13 @@ static void count_group(struct group *group, const struct worker *workers)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &workers[group->first_worker + i];
-		if (worker->leaving)
-			group->leaving++;
-		if (worker->leaving || worker->deleting)
+		if (worker->disrupted)
+			group->disrupted++;
+		if (worker->disrupted || worker->deleting)
 			continue;
 		group->kept++;
-		if (worker->joined)
-			group->joined++;
+		if (worker->registered)
+			group->registered++;
 	}
 	/* The operator creates at most maxReplicas Pods whatever replicas is. */
 	int64_t replicas = group->spec->replicas;
@@ -235,8 +235,8 @@ static void count_group(struct group *group, const struct worker *workers)
 		replicas = group->spec->max_replicas;
 	int64_t asked = replicas * group->hosts;
 	/* Lost hosts of a disrupted replica are requested as well, but are of no use. */
-	int64_t leaving = (group->leaving + group->hosts - 1) / group->hosts * group->hosts;
-	int64_t there = group->kept + leaving;
+	int64_t disrupted = (group->disrupted + group->hosts - 1) / group->hosts * group->hosts;
+	int64_t there = group->kept + disrupted;
 	group->missing = asked > there ? asked - there : 0;
 }
 
@@ -325,12 +325,12 @@ void worker_join(struct facts *facts)
 	struct worker *pods;
 	size_t pod_count, at = 0, next_replica = 0, budget = FACTS_MISSING_MAX;
 	for (size_t g = 0; g < facts->group_count; g++)
-		facts->groups[g].leaving_names = name_set_of_strings(
+		facts->groups[g].disruption_names = name_set_of_strings(
 			facts->arena, &facts->groups[g].spec->workers_to_delete);
 	facts->pod_names =
 		name_set_of_pods(facts->arena, facts->snapshot->pods, facts->snapshot->pod_count);
 	collect_pods(facts, &pods, &pod_count);
-	leaving_mark(facts, pods, pod_count);
+	disruption_mark(facts, pods, pod_count);
 	/* First the counts by Pods, then space for the replicas without one. */
 	for (size_t g = 0; g < facts->group_count; g++) {
 		struct group *group = &facts->groups[g];
@@ -341,7 +341,7 @@ void worker_join(struct facts *facts)
 		if (group->hosts > 1) {
 			number_replicas(facts, &pods[group->first_worker], group->worker_count,
 					group->hosts, &next_replica);
-			leaving_spread(facts, group, pods);
+			disruption_spread(facts, group, pods);
 		}
 		count_group(group, pods);
 	}

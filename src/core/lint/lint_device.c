@@ -188,8 +188,8 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 	const struct quantity *counted = counted_gpu(subject, &others);
 	long long has = counted != NULL ? lint_whole(counted->amount) : 0;
 	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
-	int64_t told = subject->capacity.gpu_amount, ignored;
-	if (!own || !declares_gpus(subject) || told == has * RESOURCE_UNIT ||
+	int64_t declared = subject->capacity.gpu_amount, ignored;
+	if (!own || !declares_gpus(subject) || declared == has * RESOURCE_UNIT ||
 	    (counted == NULL && others) || (param != NULL && !start_params_number(param, &ignored)))
 		return;
 	path = lint_path_member(subject->arena, subject->path, "resources");
@@ -200,7 +200,7 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 	}
 	lint_say(subject, LINT_RULE_GPU_COUNT_MISMATCH, path, fix,
 		 "Ray is told of %s GPU on each Pod of %s, and its container has %lld",
-		 resource_amount_text(subject->arena, told), subject->title, has);
+		 resource_amount_text(subject->arena, declared), subject->title, has);
 }
 
 /* A group for the Neuron devices, as far as this group determines its fields. */

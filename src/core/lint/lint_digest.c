@@ -97,7 +97,7 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 		      struct arena *arena, struct lint_digest *ret_digest)
 {
 	struct lint_findings findings = { .list = { .at = NULL } };
-	struct lint_digest digest = { .told = "", .message = "" };
+	struct lint_digest digest = { .declared = "", .message = "" };
 	const char *notes;
 	lint_cluster(cluster, context, arena, &findings);
 	drop_said(&findings);
@@ -105,14 +105,14 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 		digest.counts[findings.list.at[i].severity]++;
 	notes = count_text(arena, digest.counts[LINT_INFO], "note");
 	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
-		digest.told = text_cut(
+		digest.declared = text_cut(
 			arena,
 			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
 				     rules_text(arena, &findings), first_text(arena, &findings)),
 			LINT_DIGEST_TOLD_MAX);
 		digest.message = digest.counts[LINT_INFO] > 0 ?
-					 arena_printf(arena, "%s; and %s", digest.told, notes) :
-					 digest.told;
+					 arena_printf(arena, "%s; and %s", digest.declared, notes) :
+					 digest.declared;
 	} else if (findings.list.count > 0) {
 		digest.message = text_cut(arena,
 					  arena_printf(arena, "%s, first %s", notes,

@@ -270,7 +270,7 @@ struct autoscaler_object {
 	size_t group_count;
 	struct strings problems;
 	/* Its last status (codec/objects/autoscaler_status_json). Decisions use only the
-	 * templates; ctl/queue/pace uses undecided_seconds. */
+	 * templates; ctl/queue/poll_interval uses undecided_seconds. */
 	const char *status_text; /* JSON; "" when absent or too long */
 	const struct condition *conditions;
 	size_t condition_count;

@@ -16,7 +16,7 @@ enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
 struct lint_digest {
 	size_t counts[LINT_ERROR + 1]; /* by severity */
 	/* Errors and warnings: how many, of which rules, the first of the worst; "" for none. */
-	const char *told;
+	const char *declared;
 	const char *message; /* told, and the number of notes; "" without findings */
 };
 

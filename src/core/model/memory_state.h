@@ -25,7 +25,7 @@ struct memory_launch {
 	const char *group;
 	int64_t replicas;       /* this program's replicas that are not registered */
 	int64_t base_replicas;  /* the value of spec.replicas after this program's patch */
-	int64_t unjoined;       /* the group's replicas not registered then, of all writers */
+	int64_t not_registered; /* the group's replicas not registered then, of all writers */
 	int64_t unneeded;       /* lowest number of its replicas unneeded since unneeded_since */
 	time_ms unneeded_since; /* TIME_NONE: needed in the last pass */
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
@@ -35,9 +35,10 @@ struct memory_launch {
 struct memory_since {
 	const char *key;
 	time_ms since;
-	int64_t count; /* stuck_demand: the fewest bundles since then; replica_fights, replica_raises:
+	int64_t count; /* stuck_demand: the fewest bundles since then; replica_conflicts, replica_raises:
 			* how often; lowered: replicas; leaving: Pods */
-	const char *who; /* replica_fights, replica_raises: a manager's name; ray_sessions: a run of
+	const char
+		*who; /* replica_conflicts, replica_raises: a manager's name; ray_sessions: a run of
 			  * the head's container; NULL: unknown */
 };
 
@@ -55,14 +56,14 @@ struct memory_state {
 	VEC(struct memory_template) templates;
 	VEC(struct memory_backoff) backoffs;
 	VEC(struct memory_launch) launches;
-	VEC(struct memory_since) raylet_gone;    /* key: Pod name */
-	VEC(struct memory_since) unjoined;       /* key: Pod name */
-	VEC(struct memory_since) settling;       /* key: Pod name; count: see settling.c */
-	VEC(struct memory_since) stuck_demand;   /* key: text of the request's shape */
-	VEC(struct memory_since) replica_fights; /* key: the group's name */
-	VEC(struct memory_since) replica_raises; /* the same, after this program lowered it */
-	VEC(struct memory_since) lowered;        /* key: the group's name; since: last patch */
-	VEC(struct memory_since) leaving; /* key: the group's name; since: last seen in use */
+	VEC(struct memory_since) raylet_gone;       /* key: Pod name */
+	VEC(struct memory_since) not_registered;    /* key: Pod name */
+	VEC(struct memory_since) start_grace;       /* key: Pod name; count: see settling.c */
+	VEC(struct memory_since) stuck_demand;      /* key: text of the request's shape */
+	VEC(struct memory_since) replica_conflicts; /* key: the group's name */
+	VEC(struct memory_since) replica_raises;    /* the same, after this program lowered it */
+	VEC(struct memory_since) lowered;           /* key: the group's name; since: last patch */
+	VEC(struct memory_since) disrupted; /* key: the group's name; since: last seen in use */
 	/* The accepted session, and one that is not accepted yet; key: cluster_session_name; who:
 	 * the run of the head's container. See ray_session.c. */
 	VEC(struct memory_since) ray_sessions;

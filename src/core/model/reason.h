@@ -210,7 +210,7 @@
 #define CONDITION_FOREIGN_PODS "ForeignPods"
 #define CONDITION_POD_UNREADABLE "PodUnreadable"
 
-/* Events on the RayCluster (core/report/notice.h).
+/* Events on the RayCluster (core/report/decision_event.h).
  * X(identifier, severity, word, meaning, what to do) */
 #define REASON_EVENT_TABLE(X)                                                                          \
 	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",             \

@@ -12,7 +12,7 @@ static const char *const companions[] = { "cpu", "memory", POD_REQUEST_PODS };
 struct maker {
 	struct arena *arena;
 	struct inventory *inventory;
-	struct node_rooms *rooms;
+	struct node_capacities *rooms;
 	const struct device_table *devices;
 	/* The yardstick of each total. */
 	const struct pod **yardsticks;
@@ -32,11 +32,11 @@ static bool is_shared(const struct node *node)
 	return value != NULL && strcmp(value, "true") == 0;
 }
 
-static void make_node(const struct maker *m, const struct node_room *room,
+static void make_node(const struct maker *m, const struct node_capacity *room,
 		      struct inventory_node *ret)
 {
 	*ret = (struct inventory_node){ .room = room,
-					.ready = node_room_ready(room),
+					.ready = node_capacity_ready(room),
 					.shared = is_shared(room->node) };
 	ret->at = arena_array(m->arena, room->count, sizeof(*ret->at));
 	for (size_t i = 0; i < room->count; i++)
@@ -62,7 +62,7 @@ static void make_nodes(const struct maker *m)
 }
 
 static struct inventory_node *find_node(const struct inventory *inventory,
-					const struct node_room *room)
+					const struct node_capacity *room)
 {
 	size_t low = 0, high = inventory->node_count;
 
@@ -93,7 +93,7 @@ static struct inventory_user user_of(const struct pod *pod, int64_t amount, size
 					.device = device };
 }
 
-/* Adds the Pod as node_room counts it: device by device, and the rest on no known device. */
+/* Adds the Pod as node_capacity counts it: device by device, and the rest on no known device. */
 static void add_user(const struct maker *m, struct inventory_resource *resource,
 		     const struct pod *pod, int64_t wanted)
 {
@@ -271,14 +271,14 @@ static int64_t places_of(const struct node_amount *amount, int64_t size)
 
 /* Limits `places` by CPU, memory and the number of Pods; *ret_scarce: the resource that limits it,
  * NULL: the devices. */
-static int64_t places_beside(const struct maker *m, const struct node_room *room,
+static int64_t places_beside(const struct maker *m, const struct node_capacity *room,
 			     const struct pod *yardstick, int64_t parts, int64_t places,
 			     const char **ret_scarce)
 {
 	struct resources request = pod_request(&yardstick->spec, m->arena);
 
 	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
-		const struct node_amount *amount = node_room_amount(room, companions[i]);
+		const struct node_amount *amount = node_capacity_amount(room, companions[i]);
 		int64_t size = resources_amount(&request, companions[i], 0) / parts;
 
 		if (amount == NULL || size == 0 || node_amount_free(amount) / size >= places)
@@ -290,7 +290,7 @@ static int64_t places_beside(const struct maker *m, const struct node_room *room
 }
 
 static const char *stranded_why(const struct maker *m, const struct inventory_total *total,
-				const struct node_room *room, const struct node_amount *amount,
+				const struct node_capacity *room, const struct node_amount *amount,
 				const char *scarce)
 {
 	const char *name = total->yardstick_pod;
@@ -298,7 +298,7 @@ static const char *stranded_why(const struct maker *m, const struct inventory_to
 	const struct node_amount *rest;
 
 	if (scarce != NULL) {
-		rest = node_room_amount(room, scarce);
+		rest = node_capacity_amount(room, scarce);
 		return arena_printf(m->arena, "only %s %s are free for a Pod as %s",
 				    pod_request_text(m->arena, scarce, node_amount_free(rest)),
 				    scarce, name);
@@ -376,18 +376,18 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 {
 	struct maker m = { .arena = arena, .inventory = ret, .devices = devices };
 
-	m.rooms = ARENA_NEW(arena, struct node_rooms);
-	node_rooms_init(m.rooms, nodes, node_count, devices, arena);
+	m.rooms = ARENA_NEW(arena, struct node_capacities);
+	node_capacities_init(m.rooms, nodes, node_count, devices, arena);
 	*ret = (struct inventory){ .rooms = m.rooms };
 	make_nodes(&m);
 	for (size_t i = 0; i < pod_count; i++) {
-		const struct node_room *room = node_rooms_add(m.rooms, &pods[i]);
+		const struct node_capacity *room = node_capacities_add(m.rooms, &pods[i]);
 		struct inventory_node *node = room != NULL ? find_node(ret, room) : NULL;
 
 		if (node != NULL)
 			add_users(&m, node, &pods[i]);
 	}
-	node_rooms_finish(m.rooms);
+	node_capacities_finish(m.rooms);
 	make_totals(&m, pods, pod_count);
 	m.yardsticks = arena_array(arena, ret->total_count, sizeof(*m.yardsticks));
 	for (size_t i = 0; i < pod_count; i++)

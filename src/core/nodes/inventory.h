@@ -2,7 +2,7 @@
  * the worker group of each user, totals, and free devices that the existing Pods cannot use: the
  * inventory that `rayscaler status --gpus` shows. Made from Nodes and their Pods; pure; lives in
  * the arena, as its sources must. Kubernetes does not expose which whole GPU or partition a Pod
- * has, so those are only counted (node_room.h). */
+ * has, so those are only counted (node_capacity.h). */
 #ifndef CORE_NODES_INVENTORY_H
 #define CORE_NODES_INVENTORY_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/nodes/node_room.h"
+#include "core/nodes/node_capacity.h"
 
 #define INVENTORY_NO_DEVICE SIZE_MAX
 
@@ -31,7 +31,7 @@ struct inventory_resource {
 };
 
 struct inventory_node {
-	const struct node_room *room;
+	const struct node_capacity *room;
 	bool ready, shared;            /* label gpushare=true */
 	struct inventory_resource *at; /* accelerators that the Node names, sorted by resource */
 	size_t count;
@@ -54,7 +54,7 @@ struct inventory_total {
 };
 
 struct inventory {
-	const struct node_rooms *rooms;
+	const struct node_capacities *rooms;
 	struct inventory_node *nodes; /* those with accelerators, by name */
 	size_t node_count;
 	struct inventory_total *totals; /* by resource */

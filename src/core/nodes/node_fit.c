@@ -86,7 +86,7 @@ static bool names_nodes(const struct pod_spec *spec)
 }
 
 /* Other devices of the vendor: "nvidia.com/mig-1g.5gb". */
-static const char *other_devices(const struct node_room *room, const char *resource,
+static const char *other_devices(const struct node_capacity *room, const char *resource,
 				 struct arena *arena)
 {
 	size_t vendor = strcspn(resource, "/");
@@ -106,7 +106,7 @@ static const char *other_devices(const struct node_room *room, const char *resou
 }
 
 /* A device, of which the Node has none. */
-static void judge_absent(const struct node_demand *demand, const struct node_room *room,
+static void judge_absent(const struct node_demand *demand, const struct node_capacity *room,
 			 const struct resource *wanted, const struct node_amount *amount,
 			 struct judgement *judgement)
 {
@@ -171,12 +171,12 @@ static void judge_short(const struct resource *wanted, const struct node_amount 
 				   needed));
 }
 
-static void judge_amounts(const struct node_demand *demand, const struct node_room *room,
+static void judge_amounts(const struct node_demand *demand, const struct node_capacity *room,
 			  struct judgement *judgement)
 {
 	for (size_t i = 0; i < demand->request.count; i++) {
 		const struct resource *wanted = &demand->request.at[i];
-		const struct node_amount *amount = node_room_amount(room, wanted->name);
+		const struct node_amount *amount = node_capacity_amount(room, wanted->name);
 		const struct device_row *row = demand->rows[i];
 		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
 
@@ -230,20 +230,20 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 				   name_text(arena, taint->value), taint->effect));
 }
 
-void node_fit_check(const struct node_demand *demand, const struct node_room *room,
+void node_fit_check(const struct node_demand *demand, const struct node_capacity *room,
 		    struct arena *arena, struct node_fit *ret_fit)
 {
 	struct judgement judgement = { .arena = arena, .level = NODE_FIT_NOW, .why = "" };
 
 	judge_node(demand, room->node, &judgement);
-	judgement.passing = judgement.level == NODE_FIT_LATER || !node_room_ready(room);
-	if (!node_room_ready(room) && judgement.cost == 0)
+	judgement.passing = judgement.level == NODE_FIT_LATER || !node_capacity_ready(room);
+	if (!node_capacity_ready(room) && judgement.cost == 0)
 		judge(&judgement, NODE_FIT_LATER, COST_PASSING, "it is not Ready");
 	judge_amounts(demand, room, &judgement);
 	*ret_fit = (struct node_fit){ judgement.level, room, judgement.why, judgement.cost };
 }
 
-void node_fit_best(const struct node_demand *demand, const struct node_rooms *rooms,
+void node_fit_best(const struct node_demand *demand, const struct node_capacities *rooms,
 		   struct arena *arena, struct node_fit *ret_fit)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
@@ -267,18 +267,18 @@ void node_fit_best(const struct node_demand *demand, const struct node_rooms *ro
 
 /* The Node's amount of the resource; NULL when the Node does not match the Pod, or lacks it. */
 static const struct node_amount *open_amount(const struct node_demand *demand,
-					     const struct node_room *room, const char *resource)
+					     const struct node_capacity *room, const char *resource)
 {
 	if (!node_match_selects(demand->spec, room->node) ||
 	    node_fit_taint(demand, room->node) != NULL)
 		return NULL;
-	return node_room_amount(room, resource);
+	return node_capacity_amount(room, resource);
 }
 
 /* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": free devices that
  * fragmentation makes unusable. */
-static const char *fragments_text(const struct node_demand *demand, const struct node_rooms *rooms,
-				  struct arena *arena)
+static const char *fragments_text(const struct node_demand *demand,
+				  const struct node_capacities *rooms, struct arena *arena)
 {
 	for (size_t d = 0; d < demand->request.count; d++) {
 		const struct resource *wanted = &demand->request.at[d];
@@ -309,7 +309,7 @@ static const char *fragments_text(const struct node_demand *demand, const struct
 	return "";
 }
 
-const char *node_fit_text(const struct node_demand *demand, const struct node_rooms *rooms,
+const char *node_fit_text(const struct node_demand *demand, const struct node_capacities *rooms,
 			  const struct node_fit *best, struct arena *arena)
 {
 	const char *node = best->room != NULL ? name_text(arena, best->room->node->name) : "";

@@ -4,11 +4,11 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "core/nodes/leaving_taint.h"
+#include "core/nodes/disruption_taint.h"
 #include "core/nodes/node_fit.h"
 
 struct ranked {
-	const struct node_room *room;
+	const struct node_capacity *room;
 	enum node_fit_level level;
 	int cost;
 };
@@ -64,7 +64,7 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 	ranking->at[at] = *new;
 }
 
-static void rank_all(const struct node_rooms *rooms, const struct node_demand *demand,
+static void rank_all(const struct node_capacities *rooms, const struct node_demand *demand,
 		     struct ranking *ret)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
@@ -73,7 +73,7 @@ static void rank_all(const struct node_rooms *rooms, const struct node_demand *d
 	for (size_t i = 0; i < rooms->count; i++) {
 		struct node_fit fit;
 
-		if (leaving_taint(rooms->at[i].node) != NULL)
+		if (disruption_taint(rooms->at[i].node) != NULL)
 			continue;
 		node_fit_check(demand, &rooms->at[i], &scratch, &fit);
 		rank(ret, &(struct ranked){ &rooms->at[i], fit.level, fit.cost });
@@ -83,17 +83,17 @@ static void rank_all(const struct node_rooms *rooms, const struct node_demand *d
 
 static int compare(const void *a, const void *b)
 {
-	const struct node_room *left = *(const struct node_room *const *)a;
-	const struct node_room *right = *(const struct node_room *const *)b;
+	const struct node_capacity *left = *(const struct node_capacity *const *)a;
+	const struct node_capacity *right = *(const struct node_capacity *const *)b;
 
 	return (left > right) - (left < right);
 }
 
-size_t node_sample(const struct node_rooms *rooms, const struct ray_cluster *cluster,
+size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		   const struct node_room ***ret_rooms)
+		   const struct node_capacity ***ret_rooms)
 {
-	const struct node_room **found;
+	const struct node_capacity **found;
 	size_t count = 0, kept = 0;
 
 	if (cluster->group_count > NODE_SAMPLE_GROUPS_MAX)

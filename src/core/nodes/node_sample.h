@@ -5,18 +5,18 @@
 
 #include <stddef.h>
 
-#include "core/nodes/node_room.h"
+#include "core/nodes/node_capacity.h"
 
 /* For each group at most so many Nodes; of a RayCluster with more groups there is no sample. */
 #define NODE_SAMPLE_NODES_MAX 8
 #define NODE_SAMPLE_GROUPS_MAX 32
 
 /* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end
- * (core/decide/leaving) are not in it: the watch of such Nodes reports them. pods: of the
+ * (core/decide/disruption) are not in it: the watch of such Nodes reports them. pods: of the
  * RayCluster, in any order. */
-size_t node_sample(const struct node_rooms *rooms, const struct ray_cluster *cluster,
+size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		   const struct node_room ***ret_rooms);
+		   const struct node_capacity ***ret_rooms);
 /* The Pod exists and the scheduler found no Node for it. */
 bool node_sample_unschedulable(const struct pod *pod);
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "core/decide/capacity_check.h"
 #include "core/decide/demand.h"
-#include "core/decide/outlook.h"
 #include "core/decide/patch.h"
 #include "core/model/reason.h"
 
@@ -99,29 +99,30 @@ static const char *held_back_text(const struct choice *choice, const struct grou
 			    (long long)(held * group->hosts));
 }
 
-static const char *stuck_text(const struct choice *choice)
+static const char *starved_text(const struct choice *choice)
 {
-	if (choice->packing->stuck_bundles == 0)
+	if (choice->packing->starved_bundles == 0)
 		return "";
 	return arena_printf(
 		choice->arena,
 		"; %lld bundle%s fit%s on living workers by the numbers, but %s pending "
 		"for %lld s",
-		(long long)choice->packing->stuck_bundles, plural(choice->packing->stuck_bundles),
-		choice->packing->stuck_bundles == 1 ? "s" : "",
-		choice->packing->stuck_bundles == 1 ? "stays" : "stay",
-		(long long)choice->packing->stuck_seconds);
+		(long long)choice->packing->starved_bundles,
+		plural(choice->packing->starved_bundles),
+		choice->packing->starved_bundles == 1 ? "s" : "",
+		choice->packing->starved_bundles == 1 ? "stays" : "stay",
+		(long long)choice->packing->starved_seconds);
 }
 
 /* The first disrupted worker of the group and its reason. */
-static const char *leaving_text(const struct choice *choice, const struct group *group)
+static const char *disruption_text(const struct choice *choice, const struct group *group)
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
 
-		if (worker->leaving)
+		if (worker->disrupted)
 			return arena_printf(choice->arena, "%s: %s", worker->pod_name,
-					    worker->leaving_why);
+					    worker->disruption_why);
 	}
 	return "";
 }
@@ -132,15 +133,15 @@ static struct words words_of_bounds(const struct choice *choice, const struct gr
 {
 	int64_t replicas = group->spec->replicas,
 		patched = choice->groups[group->index].patch_replicas;
-	if (patched < replicas && group->leaving > 0 && replicas <= group->spec->max_replicas)
-		return (struct words){
-			REASON_SCALE_DOWN_LEAVING,
-			arena_printf(choice->arena,
-				     "%lld worker%s about to go need%s no (further) "
-				     "replacement; %s",
-				     (long long)group->leaving, plural(group->leaving),
-				     group->leaving == 1 ? "s" : "", leaving_text(choice, group))
-		};
+	if (patched < replicas && group->disrupted > 0 && replicas <= group->spec->max_replicas)
+		return (struct words){ REASON_SCALE_DOWN_LEAVING,
+				       arena_printf(choice->arena,
+						    "%lld worker%s about to go need%s no (further) "
+						    "replacement; %s",
+						    (long long)group->disrupted,
+						    plural(group->disrupted),
+						    group->disrupted == 1 ? "s" : "",
+						    disruption_text(choice, group)) };
 	if (patched < replicas)
 		return (struct words){
 			REASON_SCALE_DOWN_MAX_REPLICAS,
@@ -172,25 +173,25 @@ static struct words words_of_replacement(const struct choice *choice, const stru
 {
 	return (struct words){
 		REASON_SCALE_UP_REPLACEMENT,
-		arena_printf(choice->arena, "%lld worker%s in use %s about to go; %s",
-			     (long long)choice->packing->groups[group->index].launches_for_leaving,
-			     plural(choice->packing->groups[group->index].launches_for_leaving),
-			     choice->packing->groups[group->index].launches_for_leaving == 1 ?
-				     "is" :
-				     "are",
-			     leaving_text(choice, group))
+		arena_printf(
+			choice->arena, "%lld worker%s in use %s about to go; %s",
+			(long long)choice->packing->groups[group->index].launches_for_disruption,
+			plural(choice->packing->groups[group->index].launches_for_disruption),
+			choice->packing->groups[group->index].launches_for_disruption == 1 ? "is" :
+											     "are",
+			disruption_text(choice, group))
 	};
 }
 
 /* Nodes are mentioned only when none of them can hold the new Pods now. */
-static const char *outlook_text(const struct choice *choice, const struct group *group)
+static const char *capacity_check_text(const struct choice *choice, const struct group *group)
 {
-	const struct outlook_group *outlook =
-		outlook_of_launch(choice->health->outlook, group->index);
+	const struct capacity_check_group *capacity_check =
+		capacity_check_of_launch(choice->health->capacity_check, group->index);
 
-	return outlook->text[0] == '\0' || outlook->fits_now ?
+	return capacity_check->text[0] == '\0' || capacity_check->fits_now ?
 		       "" :
-		       arena_printf(choice->arena, "; %s", outlook->text);
+		       arena_printf(choice->arena, "; %s", capacity_check->text);
 }
 
 static struct words words_of_launch(const struct choice *choice, const struct group *group)
@@ -198,12 +199,12 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 	bool requests = !choice->packing->groups[group->index].launches_for_demand &&
 			choice->packing->groups[group->index].launches_for_request;
 	const char *held = arena_printf(choice->arena, "%s%s", held_back_text(choice, group),
-					outlook_text(choice, group));
+					capacity_check_text(choice, group));
 	int64_t launch = choice->groups[group->index].to_launch;
 	if (!choice->packing->groups[group->index].launches_for_demand &&
 	    !choice->packing->groups[group->index].launches_for_request &&
 	    !choice->packing->groups[group->index].launches_for_min)
-		return choice->packing->groups[group->index].launches_for_leaving > 0 ?
+		return choice->packing->groups[group->index].launches_for_disruption > 0 ?
 			       words_of_replacement(choice, group) :
 			       words_of_bounds(choice, group);
 	if (!choice->packing->groups[group->index].launches_for_demand &&
@@ -219,7 +220,7 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 		arena_printf(choice->arena, "%s need%s %lld new worker%s%s%s",
 			     shapes_text(choice, &shapes, requests ? "requested" : "pending"),
 			     shapes.total == 1 ? "s" : "", (long long)launch, plural(launch), held,
-			     requests ? "" : stuck_text(choice))
+			     requests ? "" : starved_text(choice))
 	};
 }
 

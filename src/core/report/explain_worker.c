@@ -48,7 +48,7 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 	if (choice->packing->workers[worker->index].needed_by_demand)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "pending demand has its place there" };
-	if (choice->packing->workers[worker->index].needed_by_leaving)
+	if (choice->packing->workers[worker->index].needed_by_disruption)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for what runs on a worker that is about to go" };
 	if (group != NULL && idle <= choice->health->groups[group->index].idle_timeout_ms)
@@ -113,7 +113,7 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 			       status != NULL ? status->reason : "the container has not started" };
 }
 
-static struct words words_of_gone(const struct worker *worker)
+static struct words words_of_dead_raylet(const struct worker *worker)
 {
 	if (worker->deleting)
 		return (struct words){ REASON_BEING_DELETED, "on its way out" };
@@ -122,7 +122,7 @@ static struct words words_of_gone(const struct worker *worker)
 	return (struct words){ REASON_RAYLET_GONE, "the raylet is dead for Ray" };
 }
 
-static struct words words_of_leaving(const struct choice *choice, const struct worker *worker)
+static struct words words_of_disruption(const struct choice *choice, const struct worker *worker)
 {
 	const struct group *group = &choice->facts->groups[worker->group];
 	const char *waits = "";
@@ -134,7 +134,7 @@ static struct words words_of_leaving(const struct choice *choice, const struct w
 	else if (choice->packing->groups[group->index].replacements_waiting > 0)
 		waits = "; a replacement waits until it is gone";
 	return (struct words){ REASON_LEAVING,
-			       arena_printf(choice->arena, "%s%s", worker->leaving_why, waits) };
+			       arena_printf(choice->arena, "%s%s", worker->disruption_why, waits) };
 }
 
 static struct words words_of_group(const struct choice *choice, const struct worker *worker)
@@ -167,10 +167,10 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	if (choice->workers[worker->index].action != TERMINATE_NONE)
 		return (struct words){ choice->workers[worker->index].reason,
 				       choice->workers[worker->index].message };
-	if (worker->leaving)
-		return words_of_leaving(choice, worker);
+	if (worker->disrupted)
+		return words_of_disruption(choice, worker);
 	if (worker->deleting)
-		return words_of_gone(worker);
+		return words_of_dead_raylet(worker);
 	if (worker->pod->unreadable)
 		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
 	struct words of_group = words_of_group(choice, worker);
@@ -188,7 +188,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	case WORKER_DRAINING:
 		return (struct words){ REASON_DRAINING, activity_text(choice, worker->node) };
 	case WORKER_GONE:
-		return words_of_gone(worker);
+		return words_of_dead_raylet(worker);
 	case WORKER_NONE:
 		break;
 	}
@@ -205,7 +205,7 @@ static void add(struct arena *arena, struct plan *plan, const struct worker *wor
 		.state = worker->state,
 		.reason = words.reason,
 		.message = words.message,
-		.node = worker->joined ? worker->node : NULL,
+		.node = worker->registered ? worker->node : NULL,
 	};
 }
 

@@ -227,12 +227,13 @@ static struct verdict explain_unserved(const struct choice *choice,
 				 NULL };
 }
 
-static struct verdict and_stuck(const struct choice *choice, struct verdict verdict)
+static struct verdict and_starved(const struct choice *choice, struct verdict verdict)
 {
 	verdict.message = arena_printf(choice->arena,
 				       "%s; it fits on living workers by the numbers, but stays "
 				       "pending for %lld s",
-				       verdict.message, (long long)choice->packing->stuck_seconds);
+				       verdict.message,
+				       (long long)choice->packing->starved_seconds);
 	return verdict;
 }
 
@@ -259,7 +260,7 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 	return false;
 }
 
-static struct verdict judge(const struct choice *choice, const struct demand *demand, bool stuck,
+static struct verdict judge(const struct choice *choice, const struct demand *demand, bool starved,
 			    const struct schedule_leftover *leftover)
 {
 	const struct ray_request *request = demand->request;
@@ -272,7 +273,7 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 		return (struct verdict){ true, REASON_NO_GROUP_FITS,
 					 explain_no_fit(choice, request), NULL };
 	verdict = explain_unserved(choice, leftover);
-	return stuck ? and_stuck(choice, verdict) : verdict;
+	return starved ? and_starved(choice, verdict) : verdict;
 }
 
 static struct plan_demand *add_entry(struct arena *arena, struct plan *plan,
@@ -365,7 +366,7 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 	};
 }
 
-static struct verdict judge_gang(const struct choice *choice, const struct gang *gang, bool stuck,
+static struct verdict judge_gang(const struct choice *choice, const struct gang *gang, bool starved,
 				 const struct schedule_leftover *leftover)
 {
 	if (gang->reason != NULL)
@@ -377,7 +378,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
 					    "does not fit beside what is placed already", NULL };
-	return stuck ? and_stuck(choice, verdict) : verdict;
+	return starved ? and_starved(choice, verdict) : verdict;
 }
 
 /* Sorted by content, so that equal gangs are one entry. */
@@ -397,7 +398,8 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 			continue;
 		struct verdict verdict = judge_gang(
 			choice, gang,
-			choice->packing->stuck_gangs[choice->facts->gangs_by_content[i]], leftover);
+			choice->packing->starved_gangs[choice->facts->gangs_by_content[i]],
+			leftover);
 		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
 		    strcmp(last->reason, verdict.reason) == 0) {
 			last->count++;

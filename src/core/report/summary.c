@@ -72,7 +72,7 @@ static void add_worker(const struct snapshot *snapshot, const struct plan_worker
 	}
 	if (worker->node == NULL)
 		return;
-	group->joined++;
+	group->registered++;
 	add_node(&group->gpus, worker->node, worker->state == WORKER_IDLE);
 	if (worker->state != WORKER_IDLE)
 		return;
@@ -115,7 +115,7 @@ static void end_group(struct summary *summary, struct summary_group *group)
 		summary->pods[i] += group->pods[i];
 	summary->pod_count += group->pod_count;
 	raise_by(&summary->missing, group->missing);
-	summary->joined += group->joined;
+	summary->registered += group->registered;
 	add_gpus(&summary->gpus, &group->gpus);
 }
 

@@ -34,7 +34,7 @@ struct summary_group {
 	int64_t pod_count;                 /* all of them */
 	int64_t missing;                   /* requested Pods that do not exist */
 	int64_t pending;                   /* missing, WORKER_PENDING and WORKER_STARTING */
-	int64_t joined;                    /* Pods whose raylet is alive in Ray */
+	int64_t registered;                /* Pods whose raylet is alive in Ray */
 	int64_t worker_gpus;               /* of one worker, by the template, 1/10000 */
 	struct summary_gpus gpus;
 	const struct plan_backoff *backoff; /* NULL: none */
@@ -81,7 +81,7 @@ struct summary {
 	size_t group_count;
 	/* Sums over the groups and the workers of removed groups; gpus also with the head's. */
 	int64_t pods[SUMMARY_STATE_COUNT];
-	int64_t pod_count, missing, joined;
+	int64_t pod_count, missing, registered;
 	struct summary_gpus gpus;
 	struct summary_gpus head_gpus;
 	int64_t head_joined; /* 1: Ray reports a living head */

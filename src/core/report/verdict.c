@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/decide/fight.h"
+#include "core/decide/conflict.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
@@ -138,13 +138,13 @@ static void write_foreign(const struct choice *choice, struct plan *plan)
 }
 
 static bool add_reverted(const struct choice *choice, struct plan *plan,
-			 const struct memory_since *fights, size_t count, fight_words *words)
+			 const struct memory_since *conflicts, size_t count, conflict_words *words)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (fights[i].count < FIGHT_REVERTS_MIN)
+		if (conflicts[i].count < FIGHT_REVERTS_MIN)
 			continue;
 		add(choice->arena, plan, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
-		    words(choice->facts, &fights[i]));
+		    words(choice->facts, &conflicts[i]));
 		return true;
 	}
 	return false;
@@ -154,10 +154,10 @@ static void write_reverted(const struct choice *choice, struct plan *plan)
 {
 	const struct memory_state *memory = &choice->health->memory;
 
-	if (!add_reverted(choice, plan, memory->replica_fights.at, memory->replica_fights.count,
-			  fight_text))
+	if (!add_reverted(choice, plan, memory->replica_conflicts.at,
+			  memory->replica_conflicts.count, conflict_text))
 		add_reverted(choice, plan, memory->replica_raises.at, memory->replica_raises.count,
-			     fight_raise_text);
+			     conflict_raise_text);
 }
 
 /* Reports lacking resources. A type that was only inferred is reported only where demand requests

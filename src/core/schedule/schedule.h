@@ -37,9 +37,9 @@ struct schedule_node {
 	size_t type;   /* index into types; SCHEDULE_NO_INDEX: group removed (T17) */
 	size_t worker; /* the caller's index, returned unchanged */
 	bool head;
-	bool running; /* Ray reports it alive and not draining: total and available are Ray's */
-	bool joined;  /* has a Ray node id */
-	bool leaving; /* TO_TERMINATE at the start; counted as Ray counts such nodes (T6) */
+	bool running;    /* Ray reports it alive and not draining: total and available are Ray's */
+	bool registered; /* has a Ray node id */
+	bool disrupted;  /* TO_TERMINATE at the start; counted as Ray counts such nodes (T6) */
 	bool may_terminate; /* idle termination and max enforcement may choose it */
 	struct resources total, available;
 	struct labels labels; /* static and dynamic merged */
@@ -81,10 +81,10 @@ struct schedule_problem {
 	bool conserve_accelerators;
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
-	int64_t gpu_budget;         /* 1/10000 GPU that may still be added */
-	bool fewest_gpus;           /* --packing=fewest-gpus */
-	bool terminate_over_max;    /* phases 3 and 4 (max per type, global max) choose nodes */
-	bool leaving_takes_nothing; /* chosen nodes have no capacity; in Ray they do (T6) */
+	int64_t gpu_budget;            /* 1/10000 GPU that may still be added */
+	bool fewest_gpus;              /* --packing=fewest-gpus */
+	bool terminate_over_max;       /* phases 3 and 4 (max per type, global max) choose nodes */
+	bool disruption_takes_nothing; /* chosen nodes have no capacity; in Ray they do (T6) */
 };
 
 enum schedule_status { SCHEDULE_KEEP = 0, SCHEDULE_LAUNCH, SCHEDULE_TERMINATE };

@@ -420,7 +420,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	launch_minimum(&run);
 	schedule_terminate_over_type_max(&run);
 	schedule_terminate_over_max(&run);
-	if (problem->leaving_takes_nothing)
+	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
 	place_constraints(&run, &lists, result);
 	schedule_run_set_source(&run, false);

@@ -180,7 +180,7 @@ static bool takes_pieces(const struct schedule_room *room, const struct schedule
 
 static bool labels_allow(struct schedule_room *room, const struct schedule_shape *shape)
 {
-	if (shape->impossible || (shape->new_only && room->state.joined))
+	if (shape->impossible || (shape->new_only && room->state.registered))
 		return false;
 	if (shape->selector && !schedule_label_rank(room->states, room->labels, shape->selector))
 		return false;

@@ -12,7 +12,7 @@ static void add_given(struct schedule_run *run, size_t index)
 	*work = (struct schedule_work){
 		.type = node->type,
 		.given = index,
-		.status = node->leaving ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
+		.status = node->disrupted ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
 		.labels = schedule_label_set_of(&run->states, &node->labels),
 	};
 	VEC_PUSH(run->scratch, &run->order, (uint32_t)index);
@@ -84,7 +84,7 @@ static void set_node(struct schedule_run *run, size_t index, bool totals)
 		node = &problem->nodes[work->given];
 		view.running = node->running;
 		view.head = node->head;
-		view.joined = node->joined;
+		view.registered = node->registered;
 		view.total = &node->total;
 	} else {
 		view.total = &problem->types[work->type].resources;

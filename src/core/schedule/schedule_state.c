@@ -79,7 +79,7 @@ uint32_t schedule_state_add(struct schedule_states *states, const struct schedul
 	states->key.count = 0;
 	key_add(states, (uint64_t)state->type << 32 | state->labels);
 	key_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->running << 4 |
-				(uint64_t)state->head << 3 | (uint64_t)state->joined << 2 |
+				(uint64_t)state->head << 3 | (uint64_t)state->registered << 2 |
 				(uint64_t)state->accelerator << 1 | (uint64_t)state->per_gpu);
 	key_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
 	key_add_double(states, state->rest_minimum);
@@ -250,7 +250,7 @@ uint32_t schedule_state_of(struct schedule_states *states, const struct schedule
 		.labels = view->labels,
 		.running = view->running,
 		.head = view->head,
-		.joined = view->joined && states->words->new_only,
+		.registered = view->registered && states->words->new_only,
 	};
 	struct schedule_open_gpus open = { 0 };
 

@@ -23,7 +23,7 @@ struct schedule_state {
 	uint32_t labels; /* label set */
 	uint32_t placed; /* of running nodes; others differ by capacity alone, as in Ray's
 			  * NodeStateCache */
-	bool running, head, joined, accelerator;
+	bool running, head, registered, accelerator;
 	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus count */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
@@ -74,7 +74,7 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 /* Input of a state: the total, and its free part for the current source. */
 struct schedule_node_view {
 	uint32_t type, labels;
-	bool running, head, joined;
+	bool running, head, registered;
 	const struct resources *total, *available;
 };
 

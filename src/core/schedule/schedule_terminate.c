@@ -16,7 +16,7 @@ struct replicas {
 };
 
 struct rank {
-	bool joined;
+	bool registered;
 	int64_t idle_ms;
 	double used; /* mean share over the resources */
 	uint32_t node;
@@ -118,7 +118,7 @@ static struct rank rank_of(const struct schedule_run *run, uint32_t index)
 	struct rank rank = { .node = index };
 
 	if (node) {
-		rank.joined = node->joined;
+		rank.registered = node->registered;
 		rank.idle_ms = node->idle_ms;
 		rank.used = used_share(node);
 	}
@@ -129,8 +129,8 @@ static int compare_ranks(const void *a, const void *b)
 {
 	const struct rank *first = a, *second = b;
 
-	if (first->joined != second->joined)
-		return first->joined ? 1 : -1;
+	if (first->registered != second->registered)
+		return first->registered ? 1 : -1;
 	if (first->idle_ms != second->idle_ms)
 		return first->idle_ms < second->idle_ms ? 1 : -1;
 	return (first->used > second->used) - (first->used < second->used);

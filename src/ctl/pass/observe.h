@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "core/model/snapshot.h"
-#include "ctl/pass/fuse.h"
+#include "ctl/pass/gpu_quota.h"
 
 /* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
 #define MEMORY_TEXT_MAX ((size_t)1 << 20)
@@ -46,7 +46,7 @@ struct observation {
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const struct lint_digest *lint;             /* NULL: lint did not run */
-	const struct fuse_budget *gpu_budget;       /* NULL: no GPU quota */
+	const struct gpu_quota_budget *gpu_budget;  /* NULL: no GPU quota */
 	const char *memory_json;                    /* of the previous plan; NULL: none */
 };
 

@@ -153,8 +153,9 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "patching");
-	fuse_patch_answered(pass->config.control->fuse, pass->config.namespace_, pass->config.name,
-			    err, err ? 0 : act_generation(answer->body, answer->body_size));
+	gpu_quota_patch_answered(pass->config.control->quota, pass->config.namespace_,
+				 pass->config.name, err,
+				 err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
 		return;
@@ -165,7 +166,7 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 }
 
 static void send_patch(struct pass *pass, const struct plan *plan,
-		       const struct fuse_objects *objects)
+		       const struct gpu_quota_objects *objects)
 {
 	AUTO(buf_done) struct buf body;
 	struct err err;
@@ -177,7 +178,7 @@ static void send_patch(struct pass *pass, const struct plan *plan,
 	}
 	pass->step = PASS_PATCHING;
 	phase_begin(pass);
-	fuse_patch_sent(pass->config.control->fuse, objects, plan);
+	gpu_quota_patch_sent(pass->config.control->quota, objects, plan);
 	ask_kube(pass,
 		 (struct kube_request){ .verb = KUBE_JSON_PATCH,
 					.path = cluster_path(pass),
@@ -296,7 +297,7 @@ static void announce(struct pass *pass)
 void pass_decided(struct pass *pass)
 {
 	const struct plan *plan = pass->work->plan;
-	struct fuse_objects objects = pass_objects(pass, &pass->work->view);
+	struct gpu_quota_objects objects = pass_objects(pass, &pass->work->view);
 
 	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
 	if (!leader_is_leading(pass->config.control->leader)) {
@@ -327,7 +328,8 @@ void pass_decided(struct pass *pass)
 		return;
 	}
 	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
-	if (plan->patch.count > 0 && !fuse_patch_fits(pass->config.control->fuse, &objects, plan)) {
+	if (plan->patch.count > 0 &&
+	    !gpu_quota_patch_fits(pass->config.control->quota, &objects, plan)) {
 		pass_decide(pass);
 		return;
 	}
@@ -383,7 +385,7 @@ static void state_read(void *context, const struct ray_state *state, const struc
 		state_unchanged(request);
 		return;
 	}
-	pass->reading = pace_reading_of(state, err, loop_precise_us() - pass->phase_us);
+	pass->reading = poll_reading_of(state, err, loop_precise_us() - pass->phase_us);
 	pass->ray_state = state;
 	/* Decoding may have waited in the work queue. */
 	pass->read_ms = state ? state->received_ms : loop_boot_ms();

@@ -29,7 +29,7 @@
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 #include "core/report/summary.h"
-#include "ctl/queue/pace.h"
+#include "ctl/queue/poll_interval.h"
 #include "ctl/shared/control.h"
 
 struct act_scaled_list;
@@ -49,11 +49,11 @@ struct pass_view {
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
-	const struct node
-		*nodes; /* disrupted ones (ctl/watch/nodes.h), the closest (ctl/watch/room.h) */
+	const struct node *
+		nodes; /* disrupted ones (ctl/watch/nodes.h), the closest (ctl/watch/capacity_watch.h) */
 	size_t node_count;
 	bool other_pods_known;
-	const struct pod *other_pods; /* on these Nodes (ctl/watch/room.h) */
+	const struct pod *other_pods; /* on these Nodes (ctl/watch/capacity_watch.h) */
 	size_t other_pod_count;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const struct lint_digest *lint;             /* NULL: lint did not run */
@@ -72,7 +72,7 @@ struct pass_result {
 	int64_t retry_after_ms;   /* with err: Retry-After of the API server; 0: not given */
 	const struct act_scaled_list *scaled; /* changes of the accepted patch; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
-	struct pace_reading reading;          /* the cost of Ray's state */
+	struct poll_reading reading;          /* the cost of Ray's state */
 	bool decided;                         /* a decision was made, or tried */
 	bool undecided;                       /* the decision exceeded its CPU time */
 	enum pass_cost cost;                  /* of its decisions */

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/budget.h"
 #include "ctl/pass/act.h"
-#include "ctl/pass/fuse.h"
+#include "ctl/pass/gpu_quota.h"
 #include "ctl/pass/observe.h"
 #include "ctl/pass/pass.h"
 
@@ -87,7 +87,7 @@ struct pass {
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */
 	int64_t started_us, phase_us;
-	struct pace_reading reading;
+	struct poll_reading reading;
 	size_t drain_errors;
 	/* Of the decision that the patch carries out: */
 	const char *memory_json;
@@ -117,8 +117,8 @@ bool pass_observe_is_old(const struct pass *pass);
 /* The time at which it will be, for kube_client_send_until; 0: never. */
 int64_t pass_observe_until_ms(const struct pass *pass);
 
-/* Objects for ctl/pass/fuse: those that this pass read are newer than the caches. */
-struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view);
+/* Objects for ctl/pass/gpu_quota: those that this pass read are newer than the caches. */
+struct gpu_quota_objects pass_objects(const struct pass *pass, const struct pass_view *view);
 /* Builds the snapshot from the data of the pass and the caches. Copies the parts of the view that
  * might not live until the decision has been made. */
 void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot);

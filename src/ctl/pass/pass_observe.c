@@ -34,9 +34,9 @@ bool pass_observe_is_old(const struct pass *pass)
 	return until_ms > 0 && loop_boot_ms() > until_ms;
 }
 
-struct fuse_objects pass_objects(const struct pass *pass, const struct pass_view *view)
+struct gpu_quota_objects pass_objects(const struct pass *pass, const struct pass_view *view)
 {
-	return (struct fuse_objects){
+	return (struct gpu_quota_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
 		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
 		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
@@ -53,7 +53,7 @@ static const struct lint_digest *copy_lint(const struct lint_digest *digest, str
 		return NULL;
 	copy = ARENA_NEW(arena, struct lint_digest);
 	*copy = *digest;
-	copy->told = arena_strdup(arena, digest->told);
+	copy->declared = arena_strdup(arena, digest->declared);
 	copy->message = arena_strdup(arena, digest->message);
 	return copy;
 }
@@ -95,11 +95,11 @@ static void make_lasting(struct pass_view *view, struct arena *arena)
 
 void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot)
 {
-	struct fuse_objects objects = pass_objects(pass, view);
-	struct fuse_budget budget;
+	struct gpu_quota_objects objects = pass_objects(pass, view);
+	struct gpu_quota_budget budget;
 
-	/* Before the list is copied: fuse_budget recognizes the cache's own list. */
-	fuse_budget(pass->config.control->fuse, &objects, &pass->arena, &budget);
+	/* Before the list is copied: gpu_quota_budget recognizes the cache's own list. */
+	gpu_quota_budget(pass->config.control->quota, &objects, &pass->arena, &budget);
 	make_lasting(view, &pass->arena);
 	objects = pass_objects(pass, view);
 	struct observation observation = {

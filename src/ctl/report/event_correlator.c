@@ -12,7 +12,7 @@
 struct entry {
 	uint64_t id;  /* 0: free */
 	uint64_t key; /* hash of reason and key */
-	enum notice_reason reason;
+	enum decision_event_reason reason;
 	bool exists, due, under_way;
 	char *message; /* NULL when there is nothing to send */
 	int64_t count;
@@ -27,21 +27,21 @@ struct mark {
 };
 
 struct action {
-	enum notice_reason reason;
+	enum decision_event_reason reason;
 	const char *key, *message;
 };
 
 struct event_correlator {
-	struct entry entries[NOTICE_ENTRIES_MAX];
+	struct entry entries[DECISION_EVENT_ENTRIES_MAX];
 	struct mark *marks; /* NULL until the first one */
 	struct arena action_arena;
 	VEC(struct action) actions;
-	struct token_bucket created; /* NOTICE_REFILL_SECONDS are one new Event */
+	struct token_bucket created; /* DECISION_EVENT_REFILL_SECONDS are one new Event */
 	int64_t pass;
 	uint64_t last_id;
 };
 
-static uint64_t hash(enum notice_reason reason, const char *key, const char *subject)
+static uint64_t hash(enum decision_event_reason reason, const char *key, const char *subject)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	uint64_t value = hash_text(arena_printf(&scratch, "%d %s\n%s", reason, key, subject));
@@ -53,8 +53,8 @@ struct event_correlator *event_correlator_new(int64_t monotonic_ms)
 {
 	struct event_correlator *correlator = memory_alloc(sizeof(*correlator));
 
-	token_bucket_init(&correlator->created, 1, NOTICE_BURST * NOTICE_REFILL_SECONDS,
-			  monotonic_ms);
+	token_bucket_init(&correlator->created, 1,
+			  DECISION_EVENT_BURST * DECISION_EVENT_REFILL_SECONDS, monotonic_ms);
 	return correlator;
 }
 
@@ -68,7 +68,7 @@ void event_correlator_free(struct event_correlator *correlator)
 {
 	if (!correlator)
 		return;
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++)
 		clear(&correlator->entries[i]);
 	memory_free(correlator->marks);
 	arena_done(&correlator->action_arena);
@@ -79,17 +79,18 @@ void event_correlator_free(struct event_correlator *correlator)
 
 static struct entry *find(struct event_correlator *correlator, uint64_t key)
 {
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++)
 		if (correlator->entries[i].id && correlator->entries[i].key == key)
 			return &correlator->entries[i];
 	return NULL;
 }
 
-static struct entry *newest_of(struct event_correlator *correlator, enum notice_reason reason)
+static struct entry *newest_of(struct event_correlator *correlator,
+			       enum decision_event_reason reason)
 {
 	struct entry *newest = NULL;
 
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++) {
 		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && entry->reason == reason && (!newest || entry->id > newest->id))
@@ -103,7 +104,7 @@ static struct entry *find_place(struct event_correlator *correlator)
 {
 	struct entry *place = NULL;
 
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++) {
 		struct entry *entry = &correlator->entries[i];
 
 		if (!entry->id)
@@ -116,8 +117,9 @@ static struct entry *find_place(struct event_correlator *correlator)
 	return place;
 }
 
-static struct entry *make_entry(struct event_correlator *correlator, enum notice_reason reason,
-				uint64_t key, int64_t monotonic_ms, time_ms now)
+static struct entry *make_entry(struct event_correlator *correlator,
+				enum decision_event_reason reason, uint64_t key,
+				int64_t monotonic_ms, time_ms now)
 {
 	struct entry *entry = find_place(correlator);
 
@@ -144,14 +146,15 @@ static void count_up(struct entry *entry, const char *message, time_ms now)
 
 /* The entry of the notice, a new one, or when there are too many new ones the last of its
  * reason. */
-static struct entry *entry_for(struct event_correlator *correlator, enum notice_reason reason,
-			       uint64_t key, int64_t monotonic_ms, time_ms now)
+static struct entry *entry_for(struct event_correlator *correlator,
+			       enum decision_event_reason reason, uint64_t key,
+			       int64_t monotonic_ms, time_ms now)
 {
 	struct entry *entry = find(correlator, key);
 
 	if (entry)
 		return entry;
-	if (token_bucket_take(&correlator->created, NOTICE_REFILL_SECONDS, monotonic_ms))
+	if (token_bucket_take(&correlator->created, DECISION_EVENT_REFILL_SECONDS, monotonic_ms))
 		return make_entry(correlator, reason, key, monotonic_ms, now);
 	return newest_of(correlator, reason);
 }
@@ -165,11 +168,11 @@ static void report_action(struct event_correlator *correlator, const struct acti
 	if (!entry)
 		return;
 	entry->seen_ms = monotonic_ms;
-	entry->spacing_ms = NOTICE_ACTION_SPACING_MS;
+	entry->spacing_ms = DECISION_EVENT_ACTION_SPACING_MS;
 	count_up(entry, action->message, now);
 }
 
-static void report_state(struct event_correlator *correlator, enum notice_reason reason,
+static void report_state(struct event_correlator *correlator, enum decision_event_reason reason,
 			 uint64_t key, const char *message, int64_t monotonic_ms, time_ms now)
 {
 	struct entry *entry = entry_for(correlator, reason, key, monotonic_ms, now);
@@ -177,7 +180,7 @@ static void report_state(struct event_correlator *correlator, enum notice_reason
 
 	if (!entry)
 		return;
-	away = monotonic_ms - entry->seen_ms > NOTICE_AWAY_MS;
+	away = monotonic_ms - entry->seen_ms > DECISION_EVENT_AWAY_MS;
 	if (entry->key == key)
 		entry->seen_ms = monotonic_ms;
 	if (entry->due)
@@ -188,19 +191,20 @@ static void report_state(struct event_correlator *correlator, enum notice_reason
 	} else if (entry->count > 0 && monotonic_ms < entry->next_ms) {
 		return;
 	}
-	entry->spacing_ms = entry->spacing_ms == 0 ? NOTICE_REPEAT_MS : entry->spacing_ms * 2;
-	if (entry->spacing_ms > NOTICE_REPEAT_MAX_MS)
-		entry->spacing_ms = NOTICE_REPEAT_MAX_MS;
+	entry->spacing_ms = entry->spacing_ms == 0 ? DECISION_EVENT_REPEAT_MS :
+						     entry->spacing_ms * 2;
+	if (entry->spacing_ms > DECISION_EVENT_REPEAT_MAX_MS)
+		entry->spacing_ms = DECISION_EVENT_REPEAT_MAX_MS;
 	count_up(entry, message, now);
 }
 
 static void forget_old(struct event_correlator *correlator, int64_t monotonic_ms)
 {
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++) {
 		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && !entry->under_way &&
-		    monotonic_ms - entry->seen_ms > NOTICE_FORGET_MS)
+		    monotonic_ms - entry->seen_ms > DECISION_EVENT_FORGET_MS)
 			clear(entry);
 	}
 }
@@ -213,8 +217,9 @@ static struct mark *find_mark(struct event_correlator *correlator, uint64_t key,
 	struct mark *place = NULL;
 
 	if (!correlator->marks)
-		correlator->marks = memory_array(NOTICE_MARKS_MAX, sizeof(*correlator->marks));
-	for (size_t i = 0; i < NOTICE_MARKS_MAX; i++) {
+		correlator->marks =
+			memory_array(DECISION_EVENT_MARKS_MAX, sizeof(*correlator->marks));
+	for (size_t i = 0; i < DECISION_EVENT_MARKS_MAX; i++) {
 		struct mark *mark = &correlator->marks[i];
 
 		if (mark->key == key && mark->pass >= correlator->pass - 1) {
@@ -230,21 +235,20 @@ static struct mark *find_mark(struct event_correlator *correlator, uint64_t key,
 	return place;
 }
 
-static bool is_ripe(struct event_correlator *correlator, const struct notice *notice,
+static bool is_ripe(struct event_correlator *correlator, const struct decision_event *event,
 		    int64_t monotonic_ms)
 {
 	struct mark *mark;
 
-	if (notice->hold_ms <= 0)
+	if (event->hold_ms <= 0)
 		return true;
-	mark = find_mark(correlator, hash(notice->reason, notice->key, notice->subject),
-			 monotonic_ms);
-	return mark && monotonic_ms - mark->since_ms >= notice->hold_ms;
+	mark = find_mark(correlator, hash(event->reason, event->key, event->subject), monotonic_ms);
+	return mark && monotonic_ms - mark->since_ms >= event->hold_ms;
 }
 
 static void forget_marks(struct event_correlator *correlator)
 {
-	for (size_t i = 0; correlator->marks && i < NOTICE_MARKS_MAX; i++)
+	for (size_t i = 0; correlator->marks && i < DECISION_EVENT_MARKS_MAX; i++)
 		if (correlator->marks[i].key && correlator->marks[i].pass == correlator->pass)
 			return;
 	memory_free(steal(&correlator->marks));
@@ -252,7 +256,7 @@ static void forget_marks(struct event_correlator *correlator)
 
 /* Notices whose hold time has passed, by reason and key: the first message is used for all. */
 struct ripe {
-	enum notice_reason reason;
+	enum decision_event_reason reason;
 	uint64_t key;
 	const char *message;
 	int64_t others;
@@ -265,7 +269,7 @@ static bool is_said(struct event_correlator *correlator, const struct ripe *ripe
 		    int64_t monotonic_ms, time_ms now)
 {
 	struct entry *entry = find(correlator, ripe->key);
-	bool said = entry && monotonic_ms - entry->seen_ms <= NOTICE_AWAY_MS;
+	bool said = entry && monotonic_ms - entry->seen_ms <= DECISION_EVENT_AWAY_MS;
 
 	if (!entry && ripe->known) {
 		entry = make_entry(correlator, ripe->reason, ripe->key, monotonic_ms, now);
@@ -280,35 +284,36 @@ static bool is_said(struct event_correlator *correlator, const struct ripe *ripe
  * one and the count of the others, and reports each group as one Event. For example, 3 states with
  * the same reason and key give one message "...; and 2 more like it". A notice with `once` is not
  * repeated while its state persists. The cost is notices times groups. */
-static void note_states(struct event_correlator *correlator, const struct notice_list *notices,
-			int64_t monotonic_ms, time_ms now)
+static void note_states(struct event_correlator *correlator,
+			const struct decision_event_list *events, int64_t monotonic_ms, time_ms now)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct ripe *ripe = arena_array(&scratch, notices->at.count, sizeof(*ripe));
+	struct ripe *ripe = arena_array(&scratch, events->at.count, sizeof(*ripe));
 	size_t count = 0;
 
-	for (size_t i = 0; i < notices->at.count; i++) {
-		const struct notice *notice = &notices->at.at[i];
-		uint64_t key = hash(notice->reason, notice->key, "");
+	for (size_t i = 0; i < events->at.count; i++) {
+		const struct decision_event *event = &events->at.at[i];
+		uint64_t key = hash(event->reason, event->key, "");
 		size_t at = 0;
 
-		if (notice->action || !is_ripe(correlator, notice, monotonic_ms))
+		if (event->action || !is_ripe(correlator, event, monotonic_ms))
 			continue;
 		while (at < count && ripe[at].key != key)
 			at++;
 		if (at < count)
 			ripe[at].others++;
 		else
-			ripe[count++] = (struct ripe){ notice->reason,  key,
-						       notice->message, 0,
-						       notice->once,    notice->known };
+			ripe[count++] = (struct ripe){ event->reason,  key,
+						       event->message, 0,
+						       event->once,    event->known };
 	}
 	for (size_t i = 0; i < count; i++) {
 		const char *message = ripe[i].message;
 
 		if (ripe[i].others > 0)
 			message = arena_printf(&scratch, "%s; and %lld more like it",
-					       text_cut(&scratch, message, NOTICE_MESSAGE_MAX - 64),
+					       text_cut(&scratch, message,
+							DECISION_EVENT_MESSAGE_MAX - 64),
 					       (long long)ripe[i].others);
 		if (ripe[i].once && is_said(correlator, &ripe[i], monotonic_ms, now))
 			continue;
@@ -316,28 +321,30 @@ static void note_states(struct event_correlator *correlator, const struct notice
 	}
 }
 
-static void keep_actions(struct event_correlator *correlator, const struct notice_list *notices)
+static void keep_actions(struct event_correlator *correlator,
+			 const struct decision_event_list *events)
 {
 	arena_done(&correlator->action_arena);
 	memset(&correlator->actions, 0, sizeof(correlator->actions));
-	for (size_t i = 0; i < notices->at.count; i++) {
-		const struct notice *notice = &notices->at.at[i];
+	for (size_t i = 0; i < events->at.count; i++) {
+		const struct decision_event *event = &events->at.at[i];
 		struct arena *arena = &correlator->action_arena;
 
-		if (notice->action)
+		if (event->action)
 			VEC_PUSH(arena, &correlator->actions,
-				 ((struct action){ notice->reason, arena_strdup(arena, notice->key),
-						   arena_strdup(arena, notice->message) }));
+				 ((struct action){ event->reason, arena_strdup(arena, event->key),
+						   arena_strdup(arena, event->message) }));
 	}
 }
 
 void event_correlator_decided(struct event_correlator *correlator,
-			      const struct notice_list *notices, int64_t monotonic_ms, time_ms now)
+			      const struct decision_event_list *events, int64_t monotonic_ms,
+			      time_ms now)
 {
 	correlator->pass++;
 	forget_old(correlator, monotonic_ms);
-	keep_actions(correlator, notices);
-	note_states(correlator, notices, monotonic_ms, now);
+	keep_actions(correlator, events);
+	note_states(correlator, events, monotonic_ms, now);
 	forget_marks(correlator);
 }
 
@@ -353,11 +360,11 @@ void event_correlator_accepted(struct event_correlator *correlator, int64_t mono
 /* --- sending --- */
 
 bool event_correlator_next(struct event_correlator *correlator, int64_t monotonic_ms,
-			   struct notice_order *ret_order)
+			   struct decision_event_order *ret_order)
 {
 	struct entry *next = NULL;
 
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++) {
 		struct entry *entry = &correlator->entries[i];
 
 		if (entry->id && entry->due && !entry->under_way &&
@@ -369,7 +376,7 @@ bool event_correlator_next(struct event_correlator *correlator, int64_t monotoni
 	next->due = false;
 	next->under_way = true;
 	next->next_ms = monotonic_ms + next->spacing_ms;
-	*ret_order = (struct notice_order){
+	*ret_order = (struct decision_event_order){
 		.id = next->id,
 		.create = !next->exists,
 		.reason = next->reason,
@@ -383,14 +390,14 @@ bool event_correlator_next(struct event_correlator *correlator, int64_t monotoni
 
 static struct entry *find_id(struct event_correlator *correlator, uint64_t id)
 {
-	for (size_t i = 0; i < NOTICE_ENTRIES_MAX; i++)
+	for (size_t i = 0; i < DECISION_EVENT_ENTRIES_MAX; i++)
 		if (correlator->entries[i].id == id)
 			return &correlator->entries[i];
 	return NULL;
 }
 
 void event_correlator_answered(struct event_correlator *correlator, uint64_t id,
-			       enum notice_answer answer, int64_t monotonic_ms)
+			       enum decision_event_answer answer, int64_t monotonic_ms)
 {
 	struct entry *entry = find_id(correlator, id);
 
@@ -398,20 +405,20 @@ void event_correlator_answered(struct event_correlator *correlator, uint64_t id,
 		return;
 	entry->under_way = false;
 	switch (answer) {
-	case NOTICE_SENT:
+	case DECISION_EVENT_SENT:
 		entry->exists = true;
 		break;
-	case NOTICE_GONE:
+	case DECISION_EVENT_GONE:
 		entry->exists = false;
 		entry->due = true;
 		entry->next_ms = monotonic_ms;
 		break;
-	case NOTICE_LOST:
+	case DECISION_EVENT_LOST:
 		clear(entry);
 		return;
-	case NOTICE_FAILED:
+	case DECISION_EVENT_FAILED:
 		entry->due = true;
-		entry->next_ms = monotonic_ms + NOTICE_REPEAT_MS;
+		entry->next_ms = monotonic_ms + DECISION_EVENT_REPEAT_MS;
 		break;
 	}
 	if (!entry->due)

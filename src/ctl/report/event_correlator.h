@@ -17,17 +17,18 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "core/report/notice.h"
+#include "core/report/decision_event.h"
 
-#define NOTICE_ENTRIES_MAX 40 /* Events remembered; the one sent longest ago is replaced first */
-#define NOTICE_MARKS_MAX 256  /* states whose hold time runs */
-#define NOTICE_BURST 25
-#define NOTICE_REFILL_SECONDS 30
-#define NOTICE_REPEAT_MS 30000
-#define NOTICE_REPEAT_MAX_MS 900000
-#define NOTICE_ACTION_SPACING_MS 10000
-#define NOTICE_AWAY_MS 60000
-#define NOTICE_FORGET_MS 3600000 /* the API server has deleted the Event by then */
+#define DECISION_EVENT_ENTRIES_MAX                                                                 \
+	40 /* Events remembered; the one sent longest ago is replaced first */
+#define DECISION_EVENT_MARKS_MAX 256 /* states whose hold time runs */
+#define DECISION_EVENT_BURST 25
+#define DECISION_EVENT_REFILL_SECONDS 30
+#define DECISION_EVENT_REPEAT_MS 30000
+#define DECISION_EVENT_REPEAT_MAX_MS 900000
+#define DECISION_EVENT_ACTION_SPACING_MS 10000
+#define DECISION_EVENT_AWAY_MS 60000
+#define DECISION_EVENT_FORGET_MS 3600000 /* the API server has deleted the Event by then */
 
 struct event_correlator;
 
@@ -37,33 +38,34 @@ void event_correlator_free(struct event_correlator *correlator); /* NULL is fine
 /* The notices of a final decision: states are recorded, actions wait (those of the decision before
  * are dropped). */
 void event_correlator_decided(struct event_correlator *correlator,
-			      const struct notice_list *notices, int64_t monotonic_ms, time_ms now);
+			      const struct decision_event_list *events, int64_t monotonic_ms,
+			      time_ms now);
 /* The patch of that decision was accepted: its actions are reported. */
 void event_correlator_accepted(struct event_correlator *correlator, int64_t monotonic_ms,
 			       time_ms now);
 
 /* One Event to send; valid until the correlator is used again. */
-struct notice_order {
+struct decision_event_order {
 	uint64_t id; /* of the Event; also in its name */
 	bool create; /* else it exists: count, last and message are new */
-	enum notice_reason reason;
+	enum decision_event_reason reason;
 	const char *message;
 	int64_t count;
 	time_ms first, last;
 };
 
-enum notice_answer {
-	NOTICE_SENT,
-	NOTICE_GONE,   /* the API server has deleted the Event: the next time it is created again */
-	NOTICE_LOST,   /* it will never be accepted: drop it */
-	NOTICE_FAILED, /* retry later */
+enum decision_event_answer {
+	DECISION_EVENT_SENT,
+	DECISION_EVENT_GONE, /* the API server has deleted the Event: the next time it is created again */
+	DECISION_EVENT_LOST,   /* it will never be accepted: drop it */
+	DECISION_EVENT_FAILED, /* retry later */
 };
 
 /* The next Event that is due; it is not returned again until event_correlator_answered(order->id).
  * False: there is none. */
 bool event_correlator_next(struct event_correlator *correlator, int64_t monotonic_ms,
-			   struct notice_order *ret_order);
+			   struct decision_event_order *ret_order);
 void event_correlator_answered(struct event_correlator *correlator, uint64_t id,
-			       enum notice_answer answer, int64_t monotonic_ms);
+			       enum decision_event_answer answer, int64_t monotonic_ms);
 
 #endif

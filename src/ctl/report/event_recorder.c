@@ -42,7 +42,7 @@ struct sending {
 	struct kube_call *call;
 	char *key, *uid;
 	uint64_t id;
-	enum notice_reason reason;
+	enum decision_event_reason reason;
 	bool create;
 };
 
@@ -141,31 +141,32 @@ static void note_allowed(struct event_recorder *recorder, struct target *target)
 	recorder->denied = false;
 }
 
-static enum notice_answer judge(struct event_recorder *recorder, const struct sending *sending,
-				struct target *target, const struct err *err)
+static enum decision_event_answer judge(struct event_recorder *recorder,
+					const struct sending *sending, struct target *target,
+					const struct err *err)
 {
 	if (!err) {
 		note_allowed(recorder, target);
 		metrics_count(recorder->control->metrics, METRICS_EVENTS_SENT,
-			      notice_reason_word(sending->reason), "");
-		return NOTICE_SENT;
+			      decision_event_reason_word(sending->reason), "");
+		return DECISION_EVENT_SENT;
 	}
 	log_debug("Event was not taken", "cluster", sending->key, "reason",
-		  notice_reason_word(sending->reason), "error", err->text, NULL);
+		  decision_event_reason_word(sending->reason), "error", err->text, NULL);
 	switch (err->kind) {
 	case ERR_DENIED:
 		/* A namespace that is being deleted accepts no new object: not a missing right. */
 		if (strstr(err->text, "being terminated"))
-			return NOTICE_LOST;
+			return DECISION_EVENT_LOST;
 		note_denied(recorder, target, err);
-		return NOTICE_FAILED;
+		return DECISION_EVENT_FAILED;
 	case ERR_NOT_FOUND:
-		return sending->create ? NOTICE_LOST : NOTICE_GONE;
+		return sending->create ? DECISION_EVENT_LOST : DECISION_EVENT_GONE;
 	case ERR_RETRY:
 	case ERR_TIMEOUT:
-		return NOTICE_FAILED;
+		return DECISION_EVENT_FAILED;
 	default:
-		return NOTICE_LOST;
+		return DECISION_EVENT_LOST;
 	}
 }
 
@@ -185,7 +186,7 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 	struct sending *sending = context, **link;
 	struct event_recorder *recorder = sending->recorder;
 	struct target *target = map_get(&recorder->targets, sending->key);
-	enum notice_answer what = judge(recorder, sending, target, err);
+	enum decision_event_answer what = judge(recorder, sending, target, err);
 
 	note_retry_after(recorder, target, answer->retry_after_ms);
 	for (link = &recorder->under_way; *link != sending; link = &(*link)->next)
@@ -209,7 +210,7 @@ static bool may_send(struct event_recorder *recorder, const struct target *targe
 }
 
 static void send(struct event_recorder *recorder, const struct target *target,
-		 const struct notice_order *order)
+		 const struct decision_event_order *order)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf body;
@@ -220,10 +221,10 @@ static void send(struct event_recorder *recorder, const struct target *target,
 					     .resource_version = target->resource_version };
 	const struct event_text event = {
 		.name = event_name(&scratch, target->name, target->id_start + order->id),
-		.reason = notice_reason_word(order->reason),
+		.reason = decision_event_reason_word(order->reason),
 		.message = order->message,
 		.instance = recorder->instance,
-		.warning = notice_is_warning(order->reason),
+		.warning = decision_event_is_warning(order->reason),
 		.count = order->count,
 		.first = order->first,
 		.last = order->last,
@@ -260,7 +261,7 @@ static void send(struct event_recorder *recorder, const struct target *target,
 static void send_due(struct event_recorder *recorder, const struct target *target)
 {
 	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
-	struct notice_order order;
+	struct decision_event_order order;
 
 	while (may_send(recorder, target, now_ms) &&
 	       event_correlator_next(target->correlator, now_ms, &order))
@@ -310,12 +311,12 @@ void event_recorder_decided(void *listener, const struct pass_decision *decision
 	struct event_recorder *recorder = listener;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
-	struct notice_list list;
+	struct decision_event_list list;
 	struct target *target;
 
 	if (!recorder)
 		return;
-	notice_make(decision->snapshot, decision->plan, &scratch, &list);
+	decision_event_make(decision->snapshot, decision->plan, &scratch, &list);
 	if (list.at.count == 0 && !map_get(&recorder->targets, key))
 		return;
 	target = target_of(recorder, key, cluster);

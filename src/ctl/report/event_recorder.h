@@ -1,4 +1,4 @@
-/* Event recorder: sends Events on the RayClusters. core/report/notice makes their content,
+/* Event recorder: sends Events on the RayClusters. core/report/decision_event makes their content,
  * ctl/report/event_correlator decides when. Controller mode only (KubeRay's Role for the sidecar has no
  * right to Events). Owned by ctl/controller; every function accepts NULL and does nothing then.
  *

@@ -24,13 +24,13 @@ struct metrics;
 struct metrics_now {
 	bool leader;
 	bool view_stale;                              /* of the API server: no worker is removed */
-	struct fuse *fuse;                            /* NULL: no GPU quota */
+	struct quota *quota;                          /* NULL: no GPU quota */
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };
 
 struct act_scaled_list;
 struct err;
-struct fuse;
+struct quota;
 struct pass_decision;
 struct summary;
 

@@ -239,10 +239,10 @@ static void write_update_time(const struct metrics_cluster *cluster, const struc
 
 static const struct family families[] = {
 	{ METRICS_RAY_ACTIVE_NODES, REACHABLE, IN_GROUPS, COUNT,
-	  offsetof(struct summary_group, joined), offsetof(struct summary, head_joined), NULL },
+	  offsetof(struct summary_group, registered), offsetof(struct summary, head_joined), NULL },
 	{ METRICS_RAY_PENDING_NODES, SCALED, OF_GROUP(pending) },
 	{ METRICS_RAY_RECENTLY_FAILED_NODES, SCALED, OF_GROUP(pods[WORKER_GONE]) },
-	{ METRICS_RAY_RUNNING_WORKERS, REACHABLE, OF_SUMMARY(COUNT, joined) },
+	{ METRICS_RAY_RUNNING_WORKERS, REACHABLE, OF_SUMMARY(COUNT, registered) },
 	{ METRICS_RAY_CLUSTER_RESOURCES, REACHABLE, OF_RESOURCE(cluster) },
 	{ METRICS_RAY_PENDING_RESOURCES, SCALED, OF_RESOURCE(pending) },
 	{ METRICS_RAY_UPDATE_TIME, SCALED, OTHER(write_update_time) },

@@ -12,7 +12,7 @@
 #include "codec/objects/snapshot_write.h"
 #include "codec/text/json_write.h"
 #include "core/report/summary.h"
-#include "ctl/pass/fuse.h"
+#include "ctl/pass/gpu_quota.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "ctl/shared/leader.h"
@@ -97,12 +97,12 @@ static void answer_text(struct serve_request *request, int code, const char *for
 }
 
 /* The GPU quotas; nothing when none is set. */
-static void write_ceilings(struct json_writer *writer, struct fuse *fuse)
+static void write_ceilings(struct json_writer *writer, struct quota *quota)
 {
-	struct fuse_figure figure;
+	struct gpu_quota_figure figure;
 
 	json_write_array(writer, "gpuCeilings");
-	for (size_t at = 0; fuse_next(fuse, &at, &figure);) {
+	for (size_t at = 0; gpu_quota_next(quota, &at, &figure);) {
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "scope", figure.scope);
 		json_write_text(writer, "namespace", figure.namespace_);
@@ -126,7 +126,7 @@ static void write_all(const struct status *status, struct buf *buf)
 	json_write_text(&writer, "version", RAYSCALER_VERSION);
 	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
 	json_write_text(&writer, "holder", leader_holder(control->leader));
-	write_ceilings(&writer, control->fuse);
+	write_ceilings(&writer, control->quota);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
 	     i++) {

@@ -11,7 +11,7 @@ struct arena;
 struct autoscaler_objects;
 struct budget;
 struct events;
-struct fuse;
+struct quota;
 struct kube_client;
 struct kube_informer;
 struct leader;
@@ -21,24 +21,24 @@ struct nodes;
 struct event_recorder;
 struct options;
 struct registration;
-struct room;
+struct capacity_watch;
 struct status;
-struct turns;
+struct queue;
 
 struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
 	const struct options *options;
 	struct budget *memory;              /* of all passes; NULL: no limit */
-	struct turns *turns;                /* the work queue of passes */
+	struct queue *queue;                /* the work queue of passes */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	struct events *events;
-	struct fuse *fuse;                      /* NULL: no GPU quota */
+	struct quota *quota;                    /* NULL: no GPU quota */
 	struct metrics *metrics;                /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
-	struct room *room;                      /* NULL in sidecar mode */
+	struct capacity_watch *capacity_watch;  /* NULL in sidecar mode */
 	struct event_recorder *recorder;        /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */

@@ -32,9 +32,9 @@ static void keep(struct linted *linted, const struct lint_digest *made)
 {
 	arena_done(&linted->arena);
 	/* One block of the right size: the first one of an arena is larger than most digests. */
-	arena_reserve(&linted->arena, strlen(made->told) + strlen(made->message) + 2);
+	arena_reserve(&linted->arena, strlen(made->declared) + strlen(made->message) + 2);
 	linted->digest = *made;
-	linted->digest.told = arena_strdup(&linted->arena, made->told);
+	linted->digest.declared = arena_strdup(&linted->arena, made->declared);
 	linted->digest.message = arena_strdup(&linted->arena, made->message);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "core/nodes/leaving_taint.h"
+#include "core/nodes/disruption_taint.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
@@ -64,7 +64,7 @@ static void node_changed(void *context, enum kube_change change, const char *key
 {
 	struct nodes *nodes = context;
 	const struct node *node = new_object;
-	const struct taint *taint = node ? leaving_taint(node) : NULL;
+	const struct taint *taint = node ? disruption_taint(node) : NULL;
 
 	(void)change;
 	(void)old;

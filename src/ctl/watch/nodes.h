@@ -1,4 +1,4 @@
-/* Watches Nodes for disruption taints (core/nodes/leaving_taint.h), so that a pass knows which of
+/* Watches Nodes for disruption taints (core/nodes/disruption_taint.h), so that a pass knows which of
  * its workers will be evicted before their Pods show it. Controller mode only, and optional:
  * without the right to read Nodes it logs that once and retries every five minutes; the Pods'
  * condition DisruptionTarget is still seen.

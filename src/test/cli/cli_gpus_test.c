@@ -43,7 +43,7 @@ static void sample(struct node_scene *s, struct gpus_answer *ret)
 	set_user(s, scene_pod(s, "chat-small-worker-3", "", MEM "=10"), "chat", "small");
 	set_user(s, scene_pod(s, "demo-train-worker-2", "", "cpu=8 nvidia.com/gpu=8"), "demo",
 		 "train");
-	*ret = (struct gpus_answer){ .stock = NULL };
+	*ret = (struct gpus_answer){ .inventory_watch = NULL };
 	inventory_make(&ret->inventory, s->nodes, s->node_count, s->pods, s->pod_count,
 		       device_table_builtin(), &s->arena);
 }

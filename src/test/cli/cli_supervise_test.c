@@ -155,7 +155,7 @@ static int stage_end(struct stage *stage, int *ret_runs, int *ret_lines)
 	return WEXITSTATUS(status);
 }
 
-static int told_to_end(struct stage *stage, int *ret_runs, int *ret_lines)
+static int declared_to_end(struct stage *stage, int *ret_runs, int *ret_lines)
 {
 	kill(stage->parent, SIGTERM);
 	return stage_end(stage, ret_runs, ret_lines);
@@ -170,7 +170,7 @@ static void test_a_worker_that_is_killed_comes_back(void **state)
 	wait_for(stage, 1, false);
 	kill(stage->workers[1], SIGKILL); /* by another process */
 	wait_for(stage, 2, false);
-	assert_int_equal(told_to_end(stage, &runs, &lines), OBEDIENT_STATUS);
+	assert_int_equal(declared_to_end(stage, &runs, &lines), OBEDIENT_STATUS);
 	assert_int_equal(runs, 3);
 	assert_int_equal(lines, 2);
 }
@@ -183,7 +183,7 @@ static void test_whatever_ends_a_worker_unasked_it_comes_back(void **state)
 
 	(void)state;
 	wait_for(stage, 3, false);
-	assert_int_equal(told_to_end(stage, &runs, &lines), OBEDIENT_STATUS);
+	assert_int_equal(declared_to_end(stage, &runs, &lines), OBEDIENT_STATUS);
 	assert_int_equal(runs, 4);
 	assert_int_equal(lines, 3);
 }
@@ -225,7 +225,7 @@ static void test_back_off_doubles_up_to_its_end(void **state)
 	assert_true(pause_ms(stage, 1) >= 2 * quick.first_delay_ms);
 	assert_in_range(shortest_pause_ms(stage, 3, 6), quick.last_delay_ms,
 			2 * quick.last_delay_ms);
-	(void)told_to_end(stage, &runs, &lines);
+	(void)declared_to_end(stage, &runs, &lines);
 }
 
 static void test_a_good_run_ends_the_back_off(void **state)
@@ -237,22 +237,22 @@ static void test_a_good_run_ends_the_back_off(void **state)
 	wait_for(stage, 5, false);
 	assert_in_range(shortest_pause_ms(stage, 2, 5), quick.first_delay_ms,
 			quick.last_delay_ms - 1);
-	(void)told_to_end(stage, &runs, &lines);
+	(void)declared_to_end(stage, &runs, &lines);
 }
 
 static void test_a_worker_that_does_not_end_is_killed(void **state)
 {
 	struct stage *stage = STAGE(STUBBORN);
-	int64_t told_ms;
+	int64_t declared_ms;
 	pid_t worker;
 	int runs, lines;
 
 	(void)state;
 	wait_for(stage, 0, false);
 	worker = stage->workers[0];
-	told_ms = now_ms();
-	assert_int_equal(told_to_end(stage, &runs, &lines), 128 + SIGKILL);
-	assert_true(now_ms() - told_ms >= quick.end_ms);
+	declared_ms = now_ms();
+	assert_int_equal(declared_to_end(stage, &runs, &lines), 128 + SIGKILL);
+	assert_true(now_ms() - declared_ms >= quick.end_ms);
 	assert_int_equal(runs, 1);
 	assert_int_equal(lines, 0);
 	assert_true(kill(worker, 0) < 0);
@@ -262,15 +262,15 @@ static void test_it_ends_between_two_workers(void **state)
 {
 	static const struct supervise_times slow = { WAIT_MS, WAIT_MS, WAIT_MS, WAIT_MS };
 	struct stage *stage = stage_new(&slow, (const int[]){ KILLED }, 1);
-	int64_t told_ms;
+	int64_t declared_ms;
 	int runs, lines;
 
 	(void)state;
 	wait_for(stage, 0, false);
 	wait_for(stage, 0, true); /* and reaped */
-	told_ms = now_ms();
-	assert_int_equal(told_to_end(stage, &runs, &lines), 0);
-	assert_true(now_ms() - told_ms < WAIT_MS / 2);
+	declared_ms = now_ms();
+	assert_int_equal(declared_to_end(stage, &runs, &lines), 0);
+	assert_true(now_ms() - declared_ms < WAIT_MS / 2);
 	assert_int_equal(runs, 1);
 }
 

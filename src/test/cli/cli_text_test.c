@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cli/controller_client.h"
 #include "cli/flags.h"
 #include "cli/help.h"
-#include "cli/remote.h"
 #include "cli/status_text.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -232,7 +232,7 @@ static void test_controller_urls(void **state)
 		const char *url = NULL;
 		struct err err;
 
-		assert_int_equal(remote_url(table[i].given, &arena, &url, &err),
+		assert_int_equal(controller_client_url(table[i].given, &arena, &url, &err),
 				 table[i].wanted ? 0 : -1);
 		if (table[i].wanted)
 			assert_string_equal(url, table[i].wanted);

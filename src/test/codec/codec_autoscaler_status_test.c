@@ -46,7 +46,7 @@ static const char scene_text[] =
 	"  clusterResourceConstraints:\n"
 	"  - resourceRequests: [{request: {resourcesBundle: {GPU: 2}}, count: 1}]\n";
 
-struct told {
+struct declared {
 	struct arena arena;
 	struct snapshot snapshot;
 	struct autoscaler_object object;
@@ -57,58 +57,58 @@ struct told {
 };
 
 /* The object with this status on the server. */
-static void store(struct told *told, const char *status)
+static void store(struct declared *declared, const char *status)
 {
 	const char *text =
-		arena_printf(&told->arena,
+		arena_printf(&declared->arena,
 			     "{\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\","
 			     " \"generation\": 3, \"resourceVersion\": \"9\"}, \"status\": %s}",
 			     status);
 	AUTO(json_done) struct cJSON *tree = codec_tree(text);
 	struct err err;
 
-	if (autoscaler_decode(tree, "", &told->arena, &told->object, &err) < 0)
+	if (autoscaler_decode(tree, "", &declared->arena, &declared->object, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-static void tell(struct told *told)
+static void tell(struct declared *declared)
 {
-	const struct plan *plan = decide(&told->snapshot, &told->arena);
+	const struct plan *plan = decide(&declared->snapshot, &declared->arena);
 
-	told->input.snapshot = &told->snapshot;
-	told->input.plan = plan;
-	told->input.summary = summary_of(&told->snapshot, plan, &told->arena);
-	told->input.object = &told->object;
-	told->text = autoscaler_status_write(&told->input, &told->arena);
-	json_free(told->tree);
-	told->tree = codec_tree(told->text);
+	declared->input.snapshot = &declared->snapshot;
+	declared->input.plan = plan;
+	declared->input.summary = summary_of(&declared->snapshot, plan, &declared->arena);
+	declared->input.object = &declared->object;
+	declared->text = autoscaler_status_write(&declared->input, &declared->arena);
+	json_free(declared->tree);
+	declared->tree = codec_tree(declared->text);
 }
 
-static void read_snapshot(struct told *told, const char *text)
+static void read_snapshot(struct declared *declared, const char *text)
 {
 	struct err err;
 
-	*told = (struct told){ .arena = ARENA_INIT };
-	if (snapshot_read(text, strlen(text), &told->arena, &told->snapshot, &err) < 0)
+	*declared = (struct declared){ .arena = ARENA_INIT };
+	if (snapshot_read(text, strlen(text), &declared->arena, &declared->snapshot, &err) < 0)
 		fail_msg("%s", err.text);
-	store(told, "null");
+	store(declared, "null");
 }
 
-static void told_done(struct told *told)
+static void declared_done(struct declared *declared)
 {
-	json_free(told->tree);
-	arena_done(&told->arena);
+	json_free(declared->tree);
+	arena_done(&declared->arena);
 }
 
 /* The value of a member of the status, as text on one line; path as in "gpus.max", "groups.0.pods". */
-static const char *at(struct told *told, const char *path)
+static const char *at(struct declared *declared, const char *path)
 {
 	struct json_at values[8];
-	char *words = arena_strdup(&told->arena, path), *rest = NULL;
+	char *words = arena_strdup(&declared->arena, path), *rest = NULL;
 	size_t depth = 0;
 
-	told->reader = (struct json_reader){ .arena = &told->arena };
-	values[0] = json_root(told->tree, "", &told->reader);
+	declared->reader = (struct json_reader){ .arena = &declared->arena };
+	values[0] = json_root(declared->tree, "", &declared->reader);
 	for (char *word = strtok_r(words, ".", &rest); word; word = strtok_r(NULL, ".", &rest)) {
 		if (json_type(&values[depth]) == JSON_ARRAY) {
 			values[depth + 1] = json_first(&values[depth]);
@@ -122,7 +122,7 @@ static const char *at(struct told *told, const char *path)
 	return json_print(&values[depth]);
 }
 
-static void test_what_is_told(void **state)
+static void test_what_is_declared(void **state)
 {
 	static const char *const wanted[][2] = {
 		{ "observedGeneration", "3" },
@@ -154,51 +154,51 @@ static void test_what_is_told(void **state)
 		{ "conditions.0.observedGeneration", "3" },
 		{ "truncated", "false" },
 	};
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	tell(&told);
+	read_snapshot(&declared, scene_text);
+	tell(&declared);
 	for (size_t i = 0; i < SUPPORT_COUNT(wanted); i++)
-		if (strcmp(at(&told, wanted[i][0]), wanted[i][1]) != 0)
-			fail_msg("%s is %s, not %s; %s", wanted[i][0], at(&told, wanted[i][0]),
-				 wanted[i][1], told.text);
-	told_done(&told);
+		if (strcmp(at(&declared, wanted[i][0]), wanted[i][1]) != 0)
+			fail_msg("%s is %s, not %s; %s", wanted[i][0], at(&declared, wanted[i][0]),
+				 wanted[i][1], declared.text);
+	declared_done(&declared);
 }
 
 /* null removes the fields that a merge patch would keep. */
 static void test_what_is_not_known_is_null(void **state)
 {
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	told.snapshot.ray_state = NULL;
-	tell(&told);
-	assert_string_equal(at(&told, "gpus.running"), "null");
-	assert_string_equal(at(&told, "gpus.pending"), "null");
-	assert_string_equal(at(&told, "summary.gpus"), "\"?/2/2\"");
-	told_done(&told);
+	read_snapshot(&declared, scene_text);
+	declared.snapshot.ray_state = NULL;
+	tell(&declared);
+	assert_string_equal(at(&declared, "gpus.running"), "null");
+	assert_string_equal(at(&declared, "gpus.pending"), "null");
+	assert_string_equal(at(&declared, "summary.gpus"), "\"?/2/2\"");
+	declared_done(&declared);
 }
 
 static void test_times_of_conditions(void **state)
 {
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	store(&told, "{\"conditions\": ["
-		     "{\"type\": \"ScalingActive\", \"status\": \"True\","
-		     " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"},"
-		     "{\"type\": \"AbleToScale\", \"status\": \"False\","
-		     " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"}]}");
-	tell(&told);
-	assert_string_equal(at(&told, "conditions.0.lastTransitionTime"),
+	read_snapshot(&declared, scene_text);
+	store(&declared, "{\"conditions\": ["
+			 "{\"type\": \"ScalingActive\", \"status\": \"True\","
+			 " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"},"
+			 "{\"type\": \"AbleToScale\", \"status\": \"False\","
+			 " \"lastTransitionTime\": \"2026-11-01T00:00:00Z\"}]}");
+	tell(&declared);
+	assert_string_equal(at(&declared, "conditions.0.lastTransitionTime"),
 			    "\"2026-11-01T00:00:00Z\"");
-	assert_string_equal(at(&told, "conditions.1.type"), "\"AbleToScale\"");
-	assert_string_equal(at(&told, "conditions.1.lastTransitionTime"),
+	assert_string_equal(at(&declared, "conditions.1.type"), "\"AbleToScale\"");
+	assert_string_equal(at(&declared, "conditions.1.lastTransitionTime"),
 			    "\"2026-11-20T10:00:00Z\"");
-	told_done(&told);
+	declared_done(&declared);
 }
 
 static void test_last_scale_is_kept_until_a_newer_one(void **state)
@@ -206,70 +206,70 @@ static void test_last_scale_is_kept_until_a_newer_one(void **state)
 	struct autoscaler_scale newer = {
 		.group = "gpu", .time = 1764000000000, .from = 1, .to = 2, .reason = "ScaleUpDemand"
 	};
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	store(&told,
+	read_snapshot(&declared, scene_text);
+	store(&declared,
 	      "{\"lastScaleTime\": \"2025-11-01T00:00:00Z\", \"groups\": ["
 	      "{\"name\": \"cpu\", \"lastScale\": {\"time\": \"2025-11-01T00:00:00Z\","
 	      " \"from\": 4, \"to\": 0, \"reason\": \"ScaleDownIdle\", \"message\": \"x\"}}]}");
-	tell(&told);
-	assert_string_equal(at(&told, "lastScaleTime"), "\"2025-11-01T00:00:00Z\"");
-	assert_string_equal(at(&told, "groups.1.lastScale.from"), "4");
-	newer.message = arena_printf(&told.arena, "%03000d", 0);
-	told.input.scales = &newer;
-	told.input.scale_count = 1;
-	tell(&told);
-	assert_string_equal(at(&told, "lastScaleTime"), "\"2025-11-24T16:00:00Z\"");
-	assert_string_equal(at(&told, "groups.0.lastScale.to"), "2");
-	assert_int_equal(strlen(at(&told, "groups.0.lastScale.message")), 512 + 5);
-	assert_string_equal(at(&told, "groups.1.lastScale.reason"), "\"ScaleDownIdle\"");
-	told_done(&told);
+	tell(&declared);
+	assert_string_equal(at(&declared, "lastScaleTime"), "\"2025-11-01T00:00:00Z\"");
+	assert_string_equal(at(&declared, "groups.1.lastScale.from"), "4");
+	newer.message = arena_printf(&declared.arena, "%03000d", 0);
+	declared.input.scales = &newer;
+	declared.input.scale_count = 1;
+	tell(&declared);
+	assert_string_equal(at(&declared, "lastScaleTime"), "\"2025-11-24T16:00:00Z\"");
+	assert_string_equal(at(&declared, "groups.0.lastScale.to"), "2");
+	assert_int_equal(strlen(at(&declared, "groups.0.lastScale.message")), 512 + 5);
+	assert_string_equal(at(&declared, "groups.1.lastScale.reason"), "\"ScaleDownIdle\"");
+	declared_done(&declared);
 }
 
 /* The next process reads how long the last one waited. */
 static void test_an_undecided_interval_is_kept(void **state)
 {
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	tell(&told);
-	store(&told, told.text);
-	told.input.undecided_ms = 8000;
-	tell(&told);
-	assert_string_equal(at(&told, "undecidedIntervalSeconds"), "8");
-	assert_true(autoscaler_status_write_needed(told.text, &told.object));
-	store(&told, told.text);
-	assert_int_equal(told.object.undecided_seconds, 8);
-	told.input.undecided_ms = 0;
-	tell(&told);
-	assert_string_equal(at(&told, "undecidedIntervalSeconds"), "null");
-	assert_true(autoscaler_status_write_needed(told.text, &told.object));
-	told_done(&told);
+	read_snapshot(&declared, scene_text);
+	tell(&declared);
+	store(&declared, declared.text);
+	declared.input.undecided_ms = 8000;
+	tell(&declared);
+	assert_string_equal(at(&declared, "undecidedIntervalSeconds"), "8");
+	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	store(&declared, declared.text);
+	assert_int_equal(declared.object.undecided_seconds, 8);
+	declared.input.undecided_ms = 0;
+	tell(&declared);
+	assert_string_equal(at(&declared, "undecidedIntervalSeconds"), "null");
+	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	declared_done(&declared);
 }
 
 /* The same message with another duration is not a change; another message is. */
 static void test_durations_in_messages_are_no_change(void **state)
 {
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	told.snapshot.now += 7000;
-	tell(&told);
-	assert_non_null(strstr(told.text, "its last reply is 7 s old"));
-	store(&told, told.text);
-	told.snapshot.now += 93000;
-	tell(&told);
-	assert_non_null(strstr(told.text, "its last reply is 7 s old"));
-	assert_false(autoscaler_status_write_needed(told.text, &told.object));
-	told.snapshot.ray_state = NULL;
-	tell(&told);
-	assert_null(strstr(told.text, "its last reply"));
-	assert_true(autoscaler_status_write_needed(told.text, &told.object));
-	told_done(&told);
+	read_snapshot(&declared, scene_text);
+	declared.snapshot.now += 7000;
+	tell(&declared);
+	assert_non_null(strstr(declared.text, "its last reply is 7 s old"));
+	store(&declared, declared.text);
+	declared.snapshot.now += 93000;
+	tell(&declared);
+	assert_non_null(strstr(declared.text, "its last reply is 7 s old"));
+	assert_false(autoscaler_status_write_needed(declared.text, &declared.object));
+	declared.snapshot.ray_state = NULL;
+	tell(&declared);
+	assert_null(strstr(declared.text, "its last reply"));
+	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	declared_done(&declared);
 }
 
 /* A number that is not a duration is a change. */
@@ -277,24 +277,24 @@ static void test_other_figures_are_a_change(void **state)
 {
 	struct ray_request_count *requests;
 	struct ray_state ray;
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	tell(&told);
-	store(&told, told.text);
-	ray = *told.snapshot.ray_state;
-	requests = arena_array(&told.arena, 3, sizeof(*requests));
+	read_snapshot(&declared, scene_text);
+	tell(&declared);
+	store(&declared, declared.text);
+	ray = *declared.snapshot.ray_state;
+	requests = arena_array(&declared.arena, 3, sizeof(*requests));
 	requests[0] = requests[2] = ray.requests[0];
 	requests[1] = ray.requests[1];
 	requests[2].request.bundle_count = 1;
 	ray.requests = requests;
 	ray.request_count = 3;
-	told.snapshot.ray_state = &ray;
-	tell(&told);
-	assert_non_null(strstr(at(&told, "conditions.0.message"), "3 request shapes"));
-	assert_true(autoscaler_status_write_needed(told.text, &told.object));
-	told_done(&told);
+	declared.snapshot.ray_state = &ray;
+	tell(&declared);
+	assert_non_null(strstr(at(&declared, "conditions.0.message"), "3 request shapes"));
+	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	declared_done(&declared);
 }
 
 static void test_a_status_of_another_form_is_written_anew(void **state)
@@ -314,17 +314,17 @@ static void test_a_status_of_another_form_is_written_anew(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(odd); i++) {
-		struct told told;
+		struct declared declared;
 
-		read_snapshot(&told, scene_text);
-		store(&told, odd[i]);
-		assert_int_equal(told.object.generation, 3);
-		assert_int_equal(told.object.scale_count, 0);
-		assert_true(told.object.last_scale_time == TIME_NONE);
-		assert_int_equal(told.object.undecided_seconds, 0);
-		tell(&told);
-		assert_true(autoscaler_status_write_needed(told.text, &told.object));
-		told_done(&told);
+		read_snapshot(&declared, scene_text);
+		store(&declared, odd[i]);
+		assert_int_equal(declared.object.generation, 3);
+		assert_int_equal(declared.object.scale_count, 0);
+		assert_true(declared.object.last_scale_time == TIME_NONE);
+		assert_int_equal(declared.object.undecided_seconds, 0);
+		tell(&declared);
+		assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+		declared_done(&declared);
 	}
 }
 
@@ -334,33 +334,33 @@ static void test_size_is_bounded(void **state)
 	enum { COUNT = 3000 };
 	struct ray_request_count *requests;
 	struct ray_state ray;
-	struct told told;
+	struct declared declared;
 
 	(void)state;
-	read_snapshot(&told, scene_text);
-	requests = arena_array(&told.arena, COUNT, sizeof(*requests));
+	read_snapshot(&declared, scene_text);
+	requests = arena_array(&declared.arena, COUNT, sizeof(*requests));
 	for (size_t i = 0; i < COUNT; i++) {
-		struct bundle_entry *entry = ARENA_NEW(&told.arena, struct bundle_entry);
+		struct bundle_entry *entry = ARENA_NEW(&declared.arena, struct bundle_entry);
 
 		*entry = (struct bundle_entry){
-			.name = arena_printf(&told.arena, "%04zu-%01000d\xc3\xa4", i, 0),
+			.name = arena_printf(&declared.arena, "%04zu-%01000d\xc3\xa4", i, 0),
 			.received = 1,
 			.amount = 10000,
 		};
 		requests[i] =
 			(struct ray_request_count){ { .bundle = entry, .bundle_count = 1 }, 1 };
 	}
-	ray = *told.snapshot.ray_state;
+	ray = *declared.snapshot.ray_state;
 	ray.requests = requests;
 	ray.request_count = COUNT;
-	told.snapshot.ray_state = &ray;
-	tell(&told);
-	assert_true(strlen(told.text) < 16384);
-	assert_string_equal(at(&told, "truncated"), "true");
-	store(&told, told.text);
-	tell(&told);
-	assert_false(autoscaler_status_write_needed(told.text, &told.object));
-	told_done(&told);
+	declared.snapshot.ray_state = &ray;
+	tell(&declared);
+	assert_true(strlen(declared.text) < 16384);
+	assert_string_equal(at(&declared, "truncated"), "true");
+	store(&declared, declared.text);
+	tell(&declared);
+	assert_false(autoscaler_status_write_needed(declared.text, &declared.object));
+	declared_done(&declared);
 }
 
 static void test_bodies(void **state)
@@ -440,26 +440,27 @@ static void test_json_same_beyond_double(void **state)
 
 static void check_golden(const char *name)
 {
-	struct told told = { .arena = ARENA_INIT };
+	struct declared declared = { .arena = ARENA_INIT };
 	struct err err = { .kind = ERR_NONE };
 
-	told.reader = (struct json_reader){ .arena = &told.arena, .err = &err };
-	if (golden_snapshot(arena_printf(&told.arena, GOLDEN_DIRECTORY "/%s", name), &told.arena,
-			    &told.snapshot, &err))
+	declared.reader = (struct json_reader){ .arena = &declared.arena, .err = &err };
+	if (golden_snapshot(arena_printf(&declared.arena, GOLDEN_DIRECTORY "/%s", name),
+			    &declared.arena, &declared.snapshot, &err))
 		fail_msg("%s: %s", name, err.text);
-	store(&told, "null");
-	tell(&told);
-	assert_true(autoscaler_status_write_needed(told.text, &told.object));
-	store(&told, told.text);
-	assert_string_not_equal(told.object.status_text, "");
-	tell(&told);
-	if (autoscaler_status_write_needed(told.text, &told.object))
-		fail_msg("%s is told twice:\n%s\n%s", name, told.object.status_text, told.text);
-	assert_string_not_equal(at(&told, "reason"), "\"\"");
-	told_done(&told);
+	store(&declared, "null");
+	tell(&declared);
+	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	store(&declared, declared.text);
+	assert_string_not_equal(declared.object.status_text, "");
+	tell(&declared);
+	if (autoscaler_status_write_needed(declared.text, &declared.object))
+		fail_msg("%s is told twice:\n%s\n%s", name, declared.object.status_text,
+			 declared.text);
+	assert_string_not_equal(at(&declared, "reason"), "\"\"");
+	declared_done(&declared);
 }
 
-static void test_every_golden_decision_is_told_once(void **state)
+static void test_every_golden_decision_is_declared_once(void **state)
 {
 	AUTO(golden_names_free) struct golden_names names = { .at = NULL };
 	struct err err = { .kind = ERR_NONE };
@@ -474,7 +475,7 @@ static void test_every_golden_decision_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_told),
+		cmocka_unit_test(test_what_is_declared),
 		cmocka_unit_test(test_what_is_not_known_is_null),
 		cmocka_unit_test(test_times_of_conditions),
 		cmocka_unit_test(test_last_scale_is_kept_until_a_newer_one),
@@ -486,7 +487,7 @@ int main(void)
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_json_same),
 		cmocka_unit_test(test_json_same_beyond_double),
-		cmocka_unit_test(test_every_golden_decision_is_told_once),
+		cmocka_unit_test(test_every_golden_decision_is_declared_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* The contract of core/decide/calm, tested on the snapshots of all golden cases, as they are and
+/* The contract of core/decide/unchanged, tested on the snapshots of all golden cases, as they are and
  * without their demand: until the time that it returns, the clock and Ray's idle durations alone do
  * not change the plan. GOLDEN_DIR names another directory. */
-#include "core/decide/calm.h"
+#include "core/decide/unchanged.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 /* Counts of the cases, so that the test cannot pass without any. */
 static struct {
-	int cases, calm, ending, for_ever, changed_after;
+	int cases, unchanged, ending, for_ever, changed_after;
 } seen;
 
 static void load(const char *name, struct arena *arena, struct snapshot *ret_snapshot)
@@ -100,13 +100,13 @@ static void check(const char *name, const struct snapshot *snapshot, struct aren
 {
 	static const int64_t spans[] = { 1, 1000, 5000, 61000, 3600000, 400 * DAY_MS };
 	const struct plan *plan = decide(snapshot, arena);
-	time_ms until = calm_until(snapshot, plan);
+	time_ms until = unchanged_until(snapshot, plan);
 
 	assert_true(until >= snapshot->now);
 	seen.cases++;
 	if (until == snapshot->now)
 		return;
-	seen.calm++;
+	seen.unchanged++;
 	seen.for_ever += until == CALM_FOR_EVER;
 	for (size_t i = 0; i < SUPPORT_COUNT(spans); i++)
 		if (spans[i] < until - snapshot->now &&
@@ -154,7 +154,7 @@ static void test_the_plan_stands(void **state)
 	print_message(
 		"%d snapshots: %d calm, %d of them for ever, %d until a worker is idle for too"
 		" long, then %d plans change\n",
-		seen.cases, seen.calm, seen.for_ever, seen.ending, seen.changed_after);
+		seen.cases, seen.unchanged, seen.for_ever, seen.ending, seen.changed_after);
 	if (getenv("GOLDEN_DIR"))
 		return;
 	assert_true(seen.for_ever >= 100);

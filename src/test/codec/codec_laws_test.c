@@ -332,7 +332,8 @@ static void drop_minimum(struct ray_cluster *cluster)
 	cluster->groups = groups;
 }
 
-static void check_fuse(const char *name, const struct snapshot *snapshot, const struct plan *plan)
+static void check_gpu_quota(const char *name, const struct snapshot *snapshot,
+			    const struct plan *plan)
 {
 	static const int64_t budgets[] = { 0, 1, 2, 5 };
 
@@ -396,10 +397,10 @@ static void test_order(void **state)
 	check_all(check_order);
 }
 
-static void test_fuse(void **state)
+static void test_gpu_quota(void **state)
 {
 	(void)state;
-	check_all(check_fuse);
+	check_all(check_gpu_quota);
 }
 
 int main(void)
@@ -407,7 +408,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),      cmocka_unit_test(test_safety),
 		cmocka_unit_test(test_idempotence), cmocka_unit_test(test_two_passes),
-		cmocka_unit_test(test_order),       cmocka_unit_test(test_fuse),
+		cmocka_unit_test(test_order),       cmocka_unit_test(test_gpu_quota),
 	};
 	struct err err = { .kind = ERR_NONE };
 	int failed;

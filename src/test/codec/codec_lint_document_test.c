@@ -21,7 +21,8 @@ static void lint(struct lint_report *report, struct arena *arena, const char *te
 }
 
 /* "LINE:COLUMN rule OBJECT PATH | message | fix" of each finding with one of the rules. */
-static const char *told(const struct lint_report *report, const char *rules, struct arena *arena)
+static const char *declared(const struct lint_report *report, const char *rules,
+			    struct arena *arena)
 {
 	AUTO(buf_done) struct buf buf;
 
@@ -46,7 +47,7 @@ static void check(const char *text, const char *wanted)
 	struct lint_report report;
 
 	lint(&report, &arena, text);
-	assert_string_equal(told(&report, OWN, &arena), wanted);
+	assert_string_equal(declared(&report, OWN, &arena), wanted);
 }
 
 #define HEAD "kind: RayCluster\napiVersion: ray.io/v1\nmetadata: {name: a, namespace: n}\nspec:\n"
@@ -168,8 +169,9 @@ static void test_wrong_types_hide_nothing(void **state)
 		  " resources: {limits: {cpu: 1Gx}}}]}}}\n"
 		  "  - {groupName: g, maxReplicas: -1}\n");
 	assert_string_equal(
-		told(&report, OWN " min-above-max field-invalid quantity-invalid request-invalid",
-		     &arena),
+		declared(&report,
+			 OWN " min-above-max field-invalid quantity-invalid request-invalid",
+			 &arena),
 		"5:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2\"\n"
 		"7:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | \n"
 		"8:36 min-above-max RayCluster n/a spec.workerGroupSpecs[1].maxReplicas |"
@@ -195,7 +197,7 @@ static void test_no_name(void **state)
 
 	(void)state;
 	lint(&report, &arena, "kind: RayCluster\nmetadata: {}\nspec: {}\n");
-	assert_string_equal(told(&report, "field-invalid", &arena),
+	assert_string_equal(declared(&report, "field-invalid", &arena),
 			    "2:1 field-invalid RayCluster metadata | name: NAME\n");
 	check("kind: RayCluster\nmetadata: {name: 5, labels: {a: 1}}\nspec: null\n",
 	      "2:12 wrong-type RayCluster metadata.name | name: \"5\"\n"
@@ -264,7 +266,7 @@ static void test_many_groups(void **state)
 	for (int i = 0; i < 10000; i++)
 		buf_printf(&text, "  - {groupName: g%d, rayStartParams: {a: 1}}\n", i);
 	lint(&report, &arena, buf_string(&text));
-	assert_string_equal(told(&report, "cannot-be-read", &arena),
+	assert_string_equal(declared(&report, "cannot-be-read", &arena),
 			    "5:3 cannot-be-read RayCluster n/a spec.workerGroupSpecs | \n");
 	assert_int_equal(report.list.count, 10001);
 }

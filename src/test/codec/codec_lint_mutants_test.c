@@ -62,7 +62,7 @@ static void check_findings(const char *what, const struct ray_cluster *cluster,
 			fail_msg("%s: finding %zu", what, i);
 	}
 	lint_digest_make(cluster, context, arena, &digest);
-	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
+	assert_true(strlen(digest.declared) <= LINT_DIGEST_TOLD_MAX);
 	findings_seen += (long long)first.list.count;
 }
 

@@ -192,7 +192,7 @@ static void test_files(void **state)
 	assert_true(count > 0);
 }
 
-static void check_digest(const char *file, const char *told, const char *message)
+static void check_digest(const char *file, const char *declared, const char *message)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(json_done) struct cJSON *tree = NULL;
@@ -208,9 +208,9 @@ static void check_digest(const char *file, const char *told, const char *message
 	tree = codec_tree(text);
 	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
 	lint_digest_make(&cluster, &context, &arena, &digest);
-	assert_string_equal(digest.told, told);
+	assert_string_equal(digest.declared, declared);
 	assert_string_equal(digest.message, message);
-	assert_true(strlen(digest.told) <= LINT_DIGEST_TOLD_MAX);
+	assert_true(strlen(digest.declared) <= LINT_DIGEST_TOLD_MAX);
 }
 
 /* The text of the condition and of the Event of a managed cluster. */

@@ -139,7 +139,7 @@ static void test_bad_entries_are_dropped(void **state)
 	assert_int_equal(memory.launches.count, 1);
 	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
 	assert_int_equal(memory.raylet_gone.count, 0);
-	assert_null(memory.replica_fights.at[0].who);
+	assert_null(memory.replica_conflicts.at[0].who);
 }
 
 static void test_bad_templates_are_dropped(void **state)

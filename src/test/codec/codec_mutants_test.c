@@ -15,7 +15,7 @@
 #include "core/nodes/inventory.h"
 #include "core/nodes/node_sample.h"
 #include "core/nodes/pod_digest.h"
-#include "core/report/notice.h"
+#include "core/report/decision_event.h"
 #include "core/report/summary.h"
 #include "test/support/golden_case.h"
 #include "test/support/json_mutate.h"
@@ -107,20 +107,20 @@ static const struct plan *check_decision(const char *what, const struct snapshot
 }
 
 /* Checks the reports of a decision: Events, status, the inventory of Nodes. */
-static void check_told(const char *what, const struct snapshot *snapshot, const struct plan *plan,
-		       struct arena *arena)
+static void check_declared(const char *what, const struct snapshot *snapshot,
+			   const struct plan *plan, struct arena *arena)
 {
-	struct notice_list notices = { .at = { .at = NULL } };
+	struct decision_event_list events = { .at = { .at = NULL } };
 	const struct summary *summary = summary_of(snapshot, plan, arena);
 	struct inventory inventory;
 
-	notice_make(snapshot, plan, arena, &notices);
-	for (size_t i = 0; i < notices.at.count; i++)
-		if (notice_reason_word(notices.at.at[i].reason)[0] == '\0' ||
-		    notices.at.at[i].message[0] == '\0')
+	decision_event_make(snapshot, plan, arena, &events);
+	for (size_t i = 0; i < events.at.count; i++)
+		if (decision_event_reason_word(events.at.at[i].reason)[0] == '\0' ||
+		    events.at.at[i].message[0] == '\0')
 			fail_msg("%s: notice %s of %s: \"%s\"", what,
-				 notice_reason_word(notices.at.at[i].reason), notices.at.at[i].key,
-				 notices.at.at[i].message);
+				 decision_event_reason_word(events.at.at[i].reason),
+				 events.at.at[i].key, events.at.at[i].message);
 	assert_true(summary->reason[0] != '\0');
 	inventory_make(&inventory, snapshot->nodes, snapshot->node_count, snapshot->pods,
 		       snapshot->pod_count, device_table_builtin(), arena);
@@ -132,9 +132,9 @@ static void check_nodes(const char *what, const struct snapshot *snapshot, size_
 			struct arena *arena)
 {
 	const struct pod **own = arena_array(arena, snapshot->pod_count + 1, sizeof(*own));
-	const struct node_room **sample;
+	const struct node_capacity **sample;
 	struct pod_digest digest;
-	struct node_rooms rooms;
+	struct node_capacities rooms;
 	const struct pod *pods;
 	size_t count;
 
@@ -144,11 +144,11 @@ static void check_nodes(const char *what, const struct snapshot *snapshot, size_
 		pod_digest_add(&digest, own[i]);
 	}
 	pods = pod_digest_finish(&digest, &count);
-	node_rooms_init(&rooms, snapshot->nodes, snapshot->node_count, device_table_builtin(),
-			arena);
+	node_capacities_init(&rooms, snapshot->nodes, snapshot->node_count, device_table_builtin(),
+			     arena);
 	for (size_t i = 0; i < count; i++)
-		(void)node_rooms_add(&rooms, &pods[i]);
-	node_rooms_finish(&rooms);
+		(void)node_capacities_add(&rooms, &pods[i]);
+	node_capacities_finish(&rooms);
 	count = node_sample(&rooms, &snapshot->cluster, own, snapshot->pod_count, arena, &sample);
 	if (count > snapshot->node_count)
 		fail_msg("%s: %zu Nodes of %zu", what, count, snapshot->node_count);
@@ -200,7 +200,7 @@ static void check_mutant(int index, uint64_t seed)
 		return;
 	}
 	plan = check_decision(what, &snapshot, &arena);
-	check_told(what, &snapshot, plan, &arena);
+	check_declared(what, &snapshot, plan, &arena);
 	check_nodes(what, &snapshot, 1 + support_random_below(&random, 20), &arena);
 	check_later(what, &snapshot, plan,
 		    later_ms[support_random_below(&random, SUPPORT_COUNT(later_ms))], &arena);

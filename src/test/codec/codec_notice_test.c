@@ -1,5 +1,5 @@
 /* The Events of decisions: of golden cases, and of a cluster whose workers are kept. */
-#include "core/report/notice.h"
+#include "core/report/decision_event.h"
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -9,18 +9,19 @@
 #include "test/support/golden_case.h"
 
 /* "Reason [key] subject hold-in-seconds: message", "!" before a warning, "*" before an action. */
-static const char *lines_of(struct arena *arena, const struct notice_list *list)
+static const char *lines_of(struct arena *arena, const struct decision_event_list *list)
 {
 	const char *text = "";
 
 	for (size_t i = 0; i < list->at.count; i++) {
-		const struct notice *notice = &list->at.at[i];
+		const struct decision_event *event = &list->at.at[i];
 
 		text = arena_printf(arena, "%s%s%s%s [%s] %s%s%lld: %s\n", text,
-				    notice_is_warning(notice->reason) ? "!" : "",
-				    notice->action ? "*" : "", notice_reason_word(notice->reason),
-				    notice->key, notice->subject, notice->subject[0] ? " " : "",
-				    (long long)(notice->hold_ms / MS_PER_SECOND), notice->message);
+				    decision_event_is_warning(event->reason) ? "!" : "",
+				    event->action ? "*" : "",
+				    decision_event_reason_word(event->reason), event->key,
+				    event->subject, event->subject[0] ? " " : "",
+				    (long long)(event->hold_ms / MS_PER_SECOND), event->message);
 	}
 	return text;
 }
@@ -30,13 +31,13 @@ static void check_changed(const char *name, const char *more, const char *wanted
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct err err = { .kind = ERR_NONE };
-	struct notice_list list;
+	struct decision_event_list list;
 	struct snapshot snapshot;
 
 	if (golden_snapshot_changed(arena_printf(&arena, GOLDEN_DIRECTORY "/%s.yaml", name), more,
 				    &arena, &snapshot, &err))
 		fail_msg("%s", err.text);
-	notice_make(&snapshot, decide(&snapshot, &arena), &arena, &list);
+	decision_event_make(&snapshot, decide(&snapshot, &arena), &arena, &list);
 	if (strcmp(lines_of(&arena, &list), wanted) != 0)
 		fail_msg("%s gives:\n%s", name, lines_of(&arena, &list));
 }
@@ -54,7 +55,7 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf buf;
 	struct snapshot snapshot;
-	struct notice_list list;
+	struct decision_event_list list;
 	struct condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
 	struct autoscaler_object object = { .upscaling_mode = "",
 					    .conditions = &condition,
@@ -69,10 +70,10 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	snapshot.lint = digest;
 	snapshot.autoscaler = &object;
 	plan = decide(&snapshot, &arena);
-	notice_make(&snapshot, plan, &arena, &list);
+	decision_event_make(&snapshot, plan, &arena, &list);
 	assert_int_equal(list.at.count, said ? 1 : 0);
 	assert_true(!said || (list.at.at[0].once && list.at.at[0].known == known &&
-			      strstr(list.at.at[0].message, digest->told) != NULL));
+			      strstr(list.at.at[0].message, digest->declared) != NULL));
 	assert_int_equal(plan->conditions.count, reason ? 4 : 3);
 	if (reason) {
 		assert_string_equal(plan->conditions.at[3].type, CONDITION_LINT_FINDINGS);
@@ -88,14 +89,14 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 
 static void test_lint_findings(void **state)
 {
-	const struct lint_digest none = { .told = "", .message = "" };
+	const struct lint_digest none = { .declared = "", .message = "" };
 	const struct lint_digest notes = { .counts = { 2, 0, 0 },
-					   .told = "",
+					   .declared = "",
 					   .message = "2 notes, first x" };
 	const struct lint_digest warning = { .counts = { 1, 1, 0 },
-					     .told = "1 warning (x), first x",
+					     .declared = "1 warning (x), first x",
 					     .message = "1 warning (x), first x; and 1 note" };
-	const struct lint_digest error = { .counts = { 0, 1, 1 }, .told = "e", .message = "e" };
+	const struct lint_digest error = { .counts = { 0, 1, 1 }, .declared = "e", .message = "e" };
 
 	(void)state;
 	check_lint(&none, NULL, false, false, NULL);
@@ -283,12 +284,12 @@ static void test_no_secret_is_named(void **state)
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
 		struct snapshot snapshot = { .ray_problem = problems[i] };
 		struct plan plan = { .cluster_name = "demo" };
-		struct notice_list list;
+		struct decision_event_list list;
 
 		VEC_PUSH(&arena, &plan.conditions,
 			 ((struct plan_condition){ "ScalingActive", "False", "DemandUnavailable",
 						   problems[i] }));
-		notice_make(&snapshot, &plan, &arena, &list);
+		decision_event_make(&snapshot, &plan, &arena, &list);
 		assert_int_equal(list.at.count, 1);
 		assert_null(strstr(list.at.at[0].message, "hidden"));
 		assert_non_null(strstr(list.at.at[0].message, "spec.authOptions"));
@@ -305,14 +306,14 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	for (size_t i = 0; i < 2000; i += 2)
 		memcpy(text + i, "\xc3\xa9", 2);
 	text[2000] = '\0';
-	cut = text_cut(&arena, text, NOTICE_MESSAGE_MAX);
+	cut = text_cut(&arena, text, DECISION_EVENT_MESSAGE_MAX);
 	assert_int_equal(strlen(cut), 1020 + 3);
 	assert_string_equal(cut + 1018, "\xc3\xa9...");
 	assert_ptr_equal(text_cut(&arena, text, 2000), text);
 	/* No character starts in it. */
 	assert_string_equal(text_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
-	assert_string_equal(notice_reason_word((enum notice_reason)999), "");
-	assert_false(notice_is_warning((enum notice_reason)999));
+	assert_string_equal(decision_event_reason_word((enum decision_event_reason)999), "");
+	assert_false(decision_event_is_warning((enum decision_event_reason)999));
 }
 
 int main(void)

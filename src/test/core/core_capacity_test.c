@@ -182,7 +182,7 @@ static const struct row name_rows[] = {
 #undef NAMED
 };
 
-static void each_family_of_names_counts_what_ray_is_told(void **state)
+static void each_family_of_names_counts_what_ray_is_declared(void **state)
 {
 	(void)state;
 	CHECK_ROWS(name_rows);
@@ -365,7 +365,7 @@ static void a_table_adds_and_replaces_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_family_of_names_counts_what_ray_is_told),
+		cmocka_unit_test(each_family_of_names_counts_what_ray_is_declared),
 		cmocka_unit_test(each_place_counts_in_its_order),
 		cmocka_unit_test(resources_with_backslashes_hide_the_limits),
 		cmocka_unit_test(the_device_model_of_a_worker),

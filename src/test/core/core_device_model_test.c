@@ -35,7 +35,7 @@ static void test_ceiling(void **state)
 
 /* KubeRay's rule for the resource that Ray gets: the name ends with gpu, or is a MIG profile
  * without attributes. */
-static void test_what_ray_is_told(void **state)
+static void test_what_ray_is_declared(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "nvidia.com/gpu", "GPU" },
@@ -51,19 +51,19 @@ static void test_what_ray_is_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++) {
-		const char *told = device_ray_resource(rows[i][0]);
+		const char *declared = device_ray_resource(rows[i][0]);
 
 		if (rows[i][1] == NULL)
-			assert_null(told);
+			assert_null(declared);
 		else
-			assert_string_equal(told, rows[i][1]);
+			assert_string_equal(declared, rows[i][1]);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_ray_is_told),
+		cmocka_unit_test(test_what_ray_is_declared),
 		cmocka_unit_test(test_ceiling),
 	};
 

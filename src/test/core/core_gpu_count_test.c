@@ -156,7 +156,7 @@ static void test_what_is_suspended_counts_its_pods(void **state)
 }
 
 /* The template has whole GPUs and num-gpus is 0: 2 workers are 4 GPUs all the same. */
-static void test_what_ray_is_not_told_of_counts(void **state)
+static void test_what_ray_is_not_declared_of_counts(void **state)
 {
 	struct scene *s = *state;
 	const struct label none = { "num-gpus", "0" };
@@ -247,7 +247,7 @@ int main(void)
 		TEST(test_replicas_are_bounded_as_the_operator_bounds_them),
 		TEST(test_pods_on_their_way_out_count_beside),
 		TEST(test_what_is_suspended_counts_its_pods),
-		TEST(test_what_ray_is_not_told_of_counts),
+		TEST(test_what_ray_is_not_declared_of_counts),
 		TEST(test_a_pod_counts_by_its_own_spec_after_an_edit),
 		TEST(test_replicas_of_several_hosts_are_whole),
 		TEST(test_the_head_counts),

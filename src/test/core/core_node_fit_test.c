@@ -12,7 +12,7 @@
 
 static struct node_fit fit_of(struct node_scene *s, const struct pod *pod, bool template_only)
 {
-	struct node_rooms rooms;
+	struct node_capacities rooms;
 	struct node_demand demand;
 	struct node_fit fit;
 
@@ -56,7 +56,7 @@ static void test_c2_gpu_mem_fits_one_device(void **state)
 static void test_c2_forecast(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
-	struct node_rooms rooms;
+	struct node_capacities rooms;
 	struct node_amount *amount;
 
 	(void)state;
@@ -65,7 +65,7 @@ static void test_c2_forecast(void **state)
 	scene_pod(&s, "b", "share", MEM "=6");
 	scene_pod(&s, "c", "share", MEM "=8");
 	scene_rooms(&s, &rooms);
-	amount = node_room_amount(&rooms.at[0], MEM);
+	amount = node_capacity_amount(&rooms.at[0], MEM);
 	assert_int_equal(amount->devices[0].used, 9 * RESOURCE_UNIT);
 	assert_int_equal(amount->devices[0].forecast, 6 * RESOURCE_UNIT);
 	assert_int_equal(amount->devices[1].forecast, 8 * RESOURCE_UNIT);
@@ -248,7 +248,7 @@ static void random_scene(struct node_scene *s, uint64_t *seed)
 	}
 }
 
-static void assert_same_rooms(const struct node_rooms *a, const struct node_rooms *b)
+static void assert_same_rooms(const struct node_capacities *a, const struct node_capacities *b)
 {
 	assert_int_equal(a->count, b->count);
 	for (size_t r = 0; r < a->count; r++) {
@@ -274,7 +274,7 @@ static void test_digest_takes_the_same_room(void **state)
 	(void)state;
 	for (int round = 0; round < 200; round++) {
 		struct node_scene s;
-		struct node_rooms whole, digested;
+		struct node_capacities whole, digested;
 		struct pod_digest digest;
 		const struct pod *pods;
 		size_t count;
@@ -287,10 +287,11 @@ static void test_digest_takes_the_same_room(void **state)
 		pods = pod_digest_finish(&digest, &count);
 		assert_false(digest.overflowed);
 		assert_int_equal(digest.seen, s.pod_count);
-		node_rooms_init(&digested, s.nodes, s.node_count, device_table_builtin(), &s.arena);
+		node_capacities_init(&digested, s.nodes, s.node_count, device_table_builtin(),
+				     &s.arena);
 		for (size_t i = 0; i < count; i++)
-			node_rooms_add(&digested, &pods[i]);
-		node_rooms_finish(&digested);
+			node_capacities_add(&digested, &pods[i]);
+		node_capacities_finish(&digested);
 		assert_same_rooms(&whole, &digested);
 		pod_digest_done(&digest);
 		arena_done(&s.arena);
@@ -329,8 +330,8 @@ static void test_sample_has_the_best_node(void **state)
 	(void)state;
 	for (int round = 0; round < 200; round++) {
 		struct node_scene s;
-		struct node_rooms rooms;
-		const struct node_room **sample = NULL;
+		struct node_capacities rooms;
+		const struct node_capacity **sample = NULL;
 		struct worker_group group = { .name = "g" };
 		struct ray_cluster cluster = { .groups = &group, .group_count = 1 };
 		struct node_demand demand;

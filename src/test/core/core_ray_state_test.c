@@ -2,7 +2,7 @@
 
 #include "test/support/support.h"
 
-static void test_head_is_told_by_its_resource(void **state)
+static void test_head_is_declared_by_its_resource(void **state)
 {
 	const struct resource head[] = { { "CPU", 10000 }, { RAY_HEAD_RESOURCE, 10000 } };
 	const struct ray_node node = { .total = { head, 2 } };
@@ -101,7 +101,7 @@ static void test_idle_durations_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_head_is_told_by_its_resource),
+		cmocka_unit_test(test_head_is_declared_by_its_resource),
 		cmocka_unit_test(test_alive_by_status),
 		cmocka_unit_test(test_unused_when_nothing_is_taken),
 		cmocka_unit_test(test_used_when_anything_is_taken),

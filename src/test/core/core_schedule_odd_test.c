@@ -26,7 +26,7 @@ static void make_nodes_odd(struct random_problem *r)
 		if (node->replica == SCHEDULE_NO_INDEX && !pick_below(r, 12))
 			node->type = SCHEDULE_NO_INDEX;
 		if (node->replica == SCHEDULE_NO_INDEX && !pick_below(r, 12))
-			node->leaving = true;
+			node->disrupted = true;
 		if (!pick_below(r, 12))
 			node->available = node->total;
 		if (!pick_below(r, 12))
@@ -79,7 +79,7 @@ static void make(struct random_problem *r, struct arena *arena, uint64_t seed)
 	r->problem.gpu_budget = budgets[pick_below(r, 4)] * RESOURCE_UNIT;
 	r->problem.fewest_gpus = pick_below(r, 2);
 	r->problem.terminate_over_max = pick_below(r, 2);
-	r->problem.leaving_takes_nothing = pick_below(r, 2);
+	r->problem.disruption_takes_nothing = pick_below(r, 2);
 }
 
 static void check_ceilings(uint64_t seed, const struct schedule_problem *problem,
@@ -112,8 +112,8 @@ static void check_terminations(uint64_t seed, const struct schedule_problem *pro
 		const struct schedule_node *node = &problem->nodes[i];
 
 		if (result->nodes[i].status == SCHEDULE_TERMINATE)
-			LAW(node->leaving || (node->may_terminate && !node->head), i);
-		if (result->nodes[i].status == SCHEDULE_TERMINATE && !node->leaving &&
+			LAW(node->disrupted || (node->may_terminate && !node->head), i);
+		if (result->nodes[i].status == SCHEDULE_TERMINATE && !node->disrupted &&
 		    !problem->terminate_over_max)
 			LAW(result->nodes[i].cause == SCHEDULE_CAUSE_IDLE, i);
 	}

@@ -168,7 +168,7 @@ static void test_workers_and_gpus_by_group(void **state)
 	assert_int_equal(group->pods[WORKER_IDLE], 1);
 	assert_int_equal(group->pod_count, 2);
 	assert_int_equal(group->missing, 1);
-	assert_int_equal(group->joined, 2);
+	assert_int_equal(group->registered, 2);
 	assert_int_equal(group->worker_gpus, UNITS(2));
 	assert_int_equal(group->gpus.running, UNITS(4));
 	assert_int_equal(group->gpus.in_use, UNITS(2));
@@ -183,7 +183,7 @@ static void test_workers_and_gpus_by_group(void **state)
 	assert_int_equal(summary->groups[1].idle_since, 970000);
 	/* The sums have the removed group and the head too. */
 	assert_int_equal(summary->pods[WORKER_RUNNING], 2);
-	assert_int_equal(summary->joined, 5);
+	assert_int_equal(summary->registered, 5);
 	assert_int_equal(summary->head_gpus.running, UNITS(1));
 	assert_int_equal(summary->gpus.running, UNITS(9));
 	assert_int_equal(summary->gpus.in_use, UNITS(2.5));
@@ -195,7 +195,7 @@ static void test_workers_and_gpus_by_group(void **state)
 /* Waiting workers are listed; terminated ones do not count as starting. */
 static void test_starting_workers(void **state)
 {
-	static const char *const leaving[] = { "w-leaving" };
+	static const char *const disrupted[] = { "w-leaving" };
 	struct scene s;
 	const struct summary *summary;
 
@@ -204,12 +204,12 @@ static void test_starting_workers(void **state)
 	add_head(&s, 0);
 	s.groups[0].replicas = 1;
 	s.groups[0].has_scale_strategy = s.groups[0].has_workers_to_delete = true;
-	s.groups[0].workers_to_delete = (struct strings){ leaving, 1 };
+	s.groups[0].workers_to_delete = (struct strings){ disrupted, 1 };
 	add_pod(&s, "w-leaving", "gpu-group", "Pending");
 	add_pod(&s, "w-new", "gpu-group", "Pending");
 	summary = summarise(&s);
 	assert_int_equal(summary->groups[0].pods[WORKER_PENDING], 2);
-	assert_int_equal(summary->groups[0].joined, 0);
+	assert_int_equal(summary->groups[0].registered, 0);
 	assert_int_equal(summary->groups[0].missing, 0);
 	assert_int_equal(summary->groups[0].gpus.starting, UNITS(2));
 	assert_string_equal(summary->groups[0].waiting_reason, REASON_SCHEDULING);
@@ -412,7 +412,7 @@ static void test_the_one_word(void **state)
 	arena_done(&s.arena);
 }
 
-static void test_backoff_is_told(void **state)
+static void test_backoff_is_declared(void **state)
 {
 	struct memory_state memory = { 0 };
 	struct scene s;
@@ -460,7 +460,7 @@ int main(void)
 		cmocka_unit_test(test_requested_bundles_have_their_source),
 		cmocka_unit_test(test_unreachable_ray),
 		cmocka_unit_test(test_the_one_word),
-		cmocka_unit_test(test_backoff_is_told),
+		cmocka_unit_test(test_backoff_is_declared),
 		cmocka_unit_test(test_condition_is_found),
 	};
 

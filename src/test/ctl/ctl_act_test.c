@@ -47,13 +47,13 @@ static void test_drains_keep_order_and_limit(void **state)
 
 static void test_only_pods_that_never_joined_are_read_again(void **state)
 {
-	const struct plan_termination joined[] = { end("a", "01", TERMINATE_DELETE),
-						   end("b", "02", TERMINATE_DRAIN) };
+	const struct plan_termination registered[] = { end("a", "01", TERMINATE_DELETE),
+						       end("b", "02", TERMINATE_DRAIN) };
 	const struct plan_termination never[] = { end("c", "", TERMINATE_DELETE) };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 
 	(void)state;
-	assert_false(act_needs_fresh_pods(plan_of(&arena, joined, 2)));
+	assert_false(act_needs_fresh_pods(plan_of(&arena, registered, 2)));
 	assert_true(act_needs_fresh_pods(plan_of(&arena, never, 1)));
 }
 

@@ -165,7 +165,7 @@ static void rest(int64_t ms)
 	(void)loop_wait_until(script.loop, never, NULL, ms);
 }
 
-static void test_made_and_told_once(void **state)
+static void test_made_and_declared_once(void **state)
 {
 	(void)state;
 	start();
@@ -206,7 +206,7 @@ static bool tells_unreadable(void *context)
 }
 
 /* The object has the reason why nothing is scaled; a missing object is not created. */
-static void test_an_unreadable_cluster_is_told(void **state)
+static void test_an_unreadable_cluster_is_declared(void **state)
 {
 	(void)state;
 	start();
@@ -404,7 +404,7 @@ static void test_an_object_that_cannot_be_read(void **state)
 	assert_string_equal(store.paths, "");
 }
 
-static void test_what_a_patch_did_is_told(void **state)
+static void test_what_a_patch_did_is_declared(void **state)
 {
 	(void)state;
 	STORE(store.exists = true);
@@ -425,8 +425,8 @@ static void test_what_a_patch_did_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_made_and_told_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_told, setup,
+		cmocka_unit_test_setup_teardown(test_made_and_declared_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_declared, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_at_most_once_a_second, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_conflict_is_tried_again, setup, teardown),
@@ -443,7 +443,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wishes_wake_and_are_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_an_object_that_cannot_be_read, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(test_what_a_patch_did_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_a_patch_did_is_declared, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * changes or a worker has been idle for too long. */
 #include "ctl/cluster.h"
 
-#include "ctl/queue/turns.h"
+#include "ctl/queue/work_queue.h"
 #include "ctl/report/metrics.h"
 #include "ctl/watch/events.h"
 #include "kube/kube_informer.h"
@@ -138,7 +138,7 @@ static int setup_cluster(void **state)
 	nodes[1].n_available_resources = 1;
 	options.settings.idle_timeout_seconds = IDLE_TIMEOUT_S;
 	options.scan_interval_seconds = 1;
-	control.turns = turns_new(script.loop);
+	control.queue = work_queue_new(script.loop);
 	control.metrics = metrics_new(0);
 	make_informers();
 	cluster = cluster_new(&control, "a", "demo");
@@ -148,7 +148,7 @@ static int setup_cluster(void **state)
 static int teardown_cluster(void **state)
 {
 	cluster_free(cluster);
-	turns_free(control.turns);
+	work_queue_free(control.queue);
 	metrics_free(control.metrics);
 	events_free(control.events);
 	kube_informer_free(control.ray_clusters);

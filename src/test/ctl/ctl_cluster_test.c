@@ -2,7 +2,7 @@
  * and too few replicas, so that every pass is one patch. */
 #include "ctl/cluster.h"
 
-#include "ctl/queue/turns.h"
+#include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
@@ -119,7 +119,7 @@ static int start(const char *list)
 	options.scan_interval_seconds = 1;
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	control.turns = turns_new(script.loop);
+	control.queue = work_queue_new(script.loop);
 	control.ray_clusters = kube_informer_new(script.client, &informer);
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
@@ -168,7 +168,7 @@ static int teardown(void **state)
 	(void)state;
 	cluster_free(cluster);
 	autoscaler_objects_free(control.autoscalers);
-	turns_free(control.turns);
+	work_queue_free(control.queue);
 	event_recorder_free(control.recorder);
 	events_free(control.events);
 	kube_informer_free(control.ray_clusters);

@@ -14,7 +14,7 @@
 struct bench {
 	struct arena arena;
 	struct event_correlator *correlator;
-	struct notice_list list;
+	struct decision_event_list list;
 	int64_t now; /* both clocks */
 };
 
@@ -36,22 +36,22 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct notice state_of(enum notice_reason reason, const char *key, const char *subject,
-			      int64_t hold_ms)
+static struct decision_event state_of(enum decision_event_reason reason, const char *key,
+				      const char *subject, int64_t hold_ms)
 {
-	return (struct notice){ .reason = reason,
-				.key = key,
-				.subject = subject,
-				.hold_ms = hold_ms,
-				.message = arena_printf(&b.arena, "%s %s", key, subject) };
+	return (struct decision_event){ .reason = reason,
+					.key = key,
+					.subject = subject,
+					.hold_ms = hold_ms,
+					.message = arena_printf(&b.arena, "%s %s", key, subject) };
 }
 
-static struct notice action_of(enum notice_reason reason, const char *key)
+static struct decision_event action_of(enum decision_event_reason reason, const char *key)
 {
-	struct notice notice = state_of(reason, key, "", 0);
+	struct decision_event event = state_of(reason, key, "", 0);
 
-	notice.action = true;
-	return notice;
+	event.action = true;
+	return event;
 }
 
 /* One decision with the notices that were pushed to b.list, which is empty afterwards. */
@@ -61,15 +61,15 @@ static void decide(void)
 	b.list.at.count = 0;
 }
 
-static void push(struct notice notice)
+static void push(struct decision_event event)
 {
-	VEC_PUSH(&b.arena, &b.list.at, notice);
+	VEC_PUSH(&b.arena, &b.list.at, event);
 }
 
 /* Sends all that is due with this answer; how many it was, and the last one. */
-static size_t send(enum notice_answer answer, struct notice_order *ret_last)
+static size_t send(enum decision_event_answer answer, struct decision_event_order *ret_last)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 	size_t count = 0;
 
 	while (event_correlator_next(b.correlator, b.now, &order)) {
@@ -86,15 +86,15 @@ static size_t send(enum notice_answer answer, struct notice_order *ret_last)
 static void test_what_goes_on_is_counted_with_growing_spacing(void **state)
 {
 	static const int64_t wanted[] = { 0, 30, 90, 210, 450, 930, 1830, 2730, 3630 };
-	struct notice_order order = { .id = 0 };
+	struct decision_event_order order = { .id = 0 };
 	size_t sent = 0;
 	uint64_t id = 0;
 
 	(void)state;
 	for (int64_t second = 0; second <= 3630; second++, b.now += 1000) {
-		push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+		push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 		decide();
-		if (send(NOTICE_SENT, &order) == 0)
+		if (send(DECISION_EVENT_SENT, &order) == 0)
 			continue;
 		assert_int_equal(second, wanted[sent]);
 		assert_int_equal(order.count, ++sent);
@@ -109,83 +109,83 @@ static void test_what_goes_on_is_counted_with_growing_spacing(void **state)
 
 static void test_what_comes_back_is_counted_at_once(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
 	for (int i = 0; i < 200; i++, b.now += 1000) {
-		push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+		push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 		decide();
-		send(NOTICE_SENT, NULL);
+		send(DECISION_EVENT_SENT, NULL);
 	}
 	b.now += 61000;
-	push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+	push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_false(order.create);
 	assert_int_equal(order.count, 4);
 	/* And with the first spacing again. */
 	b.now += 30000;
-	push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+	push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, NULL), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 1);
 }
 
-static struct notice once_of(const char *key, bool known)
+static struct decision_event once_of(const char *key, bool known)
 {
-	struct notice notice = state_of(NOTICE_LINT_FINDINGS, key, "", 0);
+	struct decision_event event = state_of(DECISION_EVENT_LINT_FINDINGS, key, "", 0);
 
-	notice.once = true;
-	notice.known = known;
-	return notice;
+	event.once = true;
+	event.known = known;
+	return event;
 }
 
 static void test_what_is_said_once(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
 	/* After the first Event the condition of the object has it, too. */
 	for (int64_t second = 0; second < 7200; second++, b.now += 1000) {
 		push(once_of("a", second > 0));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), second == 0 ? 1 : 0);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), second == 0 ? 1 : 0);
 	}
 	/* Another set of findings is an Event of its own. */
 	push(once_of("b", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_true(order.create);
 	/* And so is the first one when it returns. */
 	for (int i = 0; i < 90; i++, b.now += 1000) {
 		push(once_of("b", true));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 	}
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_int_equal(order.count, 2);
 }
 
 /* After a start of the program, or when another replica leads. */
 static void test_what_was_said_before_is_not_said_again(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
 	for (int i = 0; i < 90; i++, b.now += 1000) {
 		push(once_of("a", true));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 	}
 	/* The object is recreated, without a condition. */
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
-	b.now += NOTICE_AWAY_MS + 1000;
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
+	b.now += DECISION_EVENT_AWAY_MS + 1000;
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_true(order.create);
 	assert_int_equal(order.count, 1);
 }
@@ -196,15 +196,15 @@ static void test_what_is_said_once_is_sent_again_after_a_failure(void **state)
 	(void)state;
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_FAILED, NULL), 1);
-	b.now += NOTICE_REPEAT_MS;
+	assert_int_equal(send(DECISION_EVENT_FAILED, NULL), 1);
+	b.now += DECISION_EVENT_REPEAT_MS;
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, NULL), 1);
-	b.now += NOTICE_REPEAT_MS;
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 1);
+	b.now += DECISION_EVENT_REPEAT_MS;
 	push(once_of("a", false));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 }
 
 static void test_what_flickers_is_not_said(void **state)
@@ -212,128 +212,130 @@ static void test_what_flickers_is_not_said(void **state)
 	(void)state;
 	for (int i = 0; i < 60; i++, b.now += 1000) {
 		if (i % 5 != 4)
-			push(state_of(NOTICE_NOT_TRIGGER_SCALE_UP, "gpu", "", 5000));
+			push(state_of(DECISION_EVENT_NOT_TRIGGER_SCALE_UP, "gpu", "", 5000));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 	}
 	b.now += 1000;
 	for (int i = 0; i <= 5; i++, b.now += 1000) {
-		push(state_of(NOTICE_NOT_TRIGGER_SCALE_UP, "gpu", "", 5000));
+		push(state_of(DECISION_EVENT_NOT_TRIGGER_SCALE_UP, "gpu", "", 5000));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), i == 5);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), i == 5);
 	}
 }
 
 /* The hold time is of each worker, the Event of the group. */
 static void test_workers_of_a_group_share_an_event(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
 	for (int i = 0; i < 60; i++, b.now += 1000) {
 		/* Always one, never the same for long. */
-		push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu", i % 20 < 10 ? "w-a" : "w-b",
+		push(state_of(DECISION_EVENT_SCALE_DOWN_BLOCKED, "gpu", i % 20 < 10 ? "w-a" : "w-b",
 			      15000));
 		decide();
-		assert_int_equal(send(NOTICE_SENT, NULL), 0);
+		assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 	}
 	for (int i = 0; i <= 15; i++, b.now += 1000) {
-		push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu", "w-c", 15000));
-		push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu", "w-d", 15000));
-		push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu", i < 10 ? "w-e" : "w-f", 15000));
+		push(state_of(DECISION_EVENT_SCALE_DOWN_BLOCKED, "gpu", "w-c", 15000));
+		push(state_of(DECISION_EVENT_SCALE_DOWN_BLOCKED, "gpu", "w-d", 15000));
+		push(state_of(DECISION_EVENT_SCALE_DOWN_BLOCKED, "gpu", i < 10 ? "w-e" : "w-f",
+			      15000));
 		decide();
 	}
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_string_equal(order.message, "gpu w-c; and 1 more like it");
 }
 
 static void test_an_action_is_reported_when_its_patch_was_accepted(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
-	push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
+	push(action_of(DECISION_EVENT_TRIGGERED_SCALE_UP, "gpu 0 1"));
 	decide();
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 	/* A conflict: another decision takes its place. */
-	push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 1 2"));
+	push(action_of(DECISION_EVENT_TRIGGERED_SCALE_UP, "gpu 1 2"));
 	decide();
 	event_correlator_accepted(b.correlator, b.now, b.now);
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_string_equal(order.message, "gpu 1 2 ");
 	/* Nothing is done twice. */
 	decide();
 	event_correlator_accepted(b.correlator, b.now, b.now);
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 }
 
 static void test_the_same_action_is_counted(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 	size_t sent = 0;
 
 	(void)state;
 	for (int i = 0; i < 30; i++, b.now += 1000) {
-		push(action_of(NOTICE_TRIGGERED_SCALE_UP, "gpu 0 1"));
+		push(action_of(DECISION_EVENT_TRIGGERED_SCALE_UP, "gpu 0 1"));
 		decide();
 		event_correlator_accepted(b.correlator, b.now, b.now);
-		sent += send(NOTICE_SENT, &order);
+		sent += send(DECISION_EVENT_SENT, &order);
 	}
 	assert_int_equal(sent, 3);
 	assert_int_equal(order.count, 21);
 	b.now += 10000;
 	decide();
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_int_equal(order.count, 30);
 }
 
 static void test_too_many_new_ones_are_counted_in_the_last(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 	size_t created = 0;
 	uint64_t last = 0;
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		push(action_of(NOTICE_TRIGGERED_SCALE_UP,
+		push(action_of(DECISION_EVENT_TRIGGERED_SCALE_UP,
 			       arena_printf(&b.arena, "gpu %d %d", i, i + 1)));
 		decide();
 		event_correlator_accepted(b.correlator, b.now, b.now);
 		while (event_correlator_next(b.correlator, b.now, &order)) {
 			created += order.create;
 			last = order.id;
-			event_correlator_answered(b.correlator, order.id, NOTICE_SENT, b.now);
+			event_correlator_answered(b.correlator, order.id, DECISION_EVENT_SENT,
+						  b.now);
 		}
 	}
-	assert_int_equal(created, NOTICE_BURST);
-	b.now += NOTICE_ACTION_SPACING_MS;
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	assert_int_equal(created, DECISION_EVENT_BURST);
+	b.now += DECISION_EVENT_ACTION_SPACING_MS;
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_int_equal(order.id, last);
 	assert_int_equal(order.count, 1 + 75);
 	assert_string_equal(order.message, "gpu 99 100 ");
 	/* One more for each half minute. */
-	b.now += 2 * (NOTICE_REFILL_SECONDS * MS_PER_SECOND);
+	b.now += 2 * (DECISION_EVENT_REFILL_SECONDS * MS_PER_SECOND);
 	for (int i = 0; i < 5; i++)
-		push(action_of(NOTICE_SCALE_DOWN, arena_printf(&b.arena, "gpu %d 0", i)));
+		push(action_of(DECISION_EVENT_SCALE_DOWN, arena_printf(&b.arena, "gpu %d 0", i)));
 	decide();
 	event_correlator_accepted(b.correlator, b.now, b.now);
-	assert_int_equal(send(NOTICE_SENT, NULL), 2);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 2);
 }
 
 static void test_an_event_that_is_gone_is_made_anew(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
-	push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+	push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 	decide();
-	send(NOTICE_SENT, NULL);
+	send(DECISION_EVENT_SENT, NULL);
 	b.now += 31000;
-	push(state_of(NOTICE_NO_DEMAND, "", "", 0));
+	push(state_of(DECISION_EVENT_NO_DEMAND, "", "", 0));
 	decide();
 	assert_true(event_correlator_next(b.correlator, b.now, &order));
 	assert_false(order.create);
-	event_correlator_answered(b.correlator, order.id, NOTICE_GONE, b.now);
+	event_correlator_answered(b.correlator, order.id, DECISION_EVENT_GONE, b.now);
 	assert_true(event_correlator_next(b.correlator, b.now, &order));
 	assert_true(order.create);
 	assert_int_equal(order.count, 2);
@@ -341,37 +343,38 @@ static void test_an_event_that_is_gone_is_made_anew(void **state)
 
 static void test_what_failed_is_tried_later_and_what_is_lost_is_not(void **state)
 {
-	struct notice_order order;
+	struct decision_event_order order;
 
 	(void)state;
-	push(action_of(NOTICE_SCALE_DOWN, "gpu 1 0"));
-	push(action_of(NOTICE_SCALE_DOWN, "cpu 1 0"));
+	push(action_of(DECISION_EVENT_SCALE_DOWN, "gpu 1 0"));
+	push(action_of(DECISION_EVENT_SCALE_DOWN, "cpu 1 0"));
 	decide();
 	event_correlator_accepted(b.correlator, b.now, b.now);
 	assert_true(event_correlator_next(b.correlator, b.now, &order));
-	event_correlator_answered(b.correlator, order.id, NOTICE_FAILED, b.now);
+	event_correlator_answered(b.correlator, order.id, DECISION_EVENT_FAILED, b.now);
 	assert_true(event_correlator_next(b.correlator, b.now, &order));
-	event_correlator_answered(b.correlator, order.id, NOTICE_LOST, b.now);
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
-	b.now += NOTICE_REPEAT_MS;
-	assert_int_equal(send(NOTICE_SENT, &order), 1);
+	event_correlator_answered(b.correlator, order.id, DECISION_EVENT_LOST, b.now);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
+	b.now += DECISION_EVENT_REPEAT_MS;
+	assert_int_equal(send(DECISION_EVENT_SENT, &order), 1);
 	assert_string_equal(order.message, "gpu 1 0 ");
 	b.now += HOUR;
-	assert_int_equal(send(NOTICE_SENT, NULL), 0);
+	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 0);
 }
 
 static void test_many_keep_within_the_ceilings(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 3000; i++, b.now += (NOTICE_REFILL_SECONDS * MS_PER_SECOND)) {
+	for (int i = 0; i < 3000; i++, b.now += (DECISION_EVENT_REFILL_SECONDS * MS_PER_SECOND)) {
 		for (int j = 0; j < 300; j++)
-			push(state_of(NOTICE_SCALE_DOWN_BLOCKED, "gpu",
+			push(state_of(DECISION_EVENT_SCALE_DOWN_BLOCKED, "gpu",
 				      arena_printf(&b.arena, "w-%d", i % 7 * 1000 + j), 5000));
-		push(state_of(NOTICE_BAD_REQUEST, arena_printf(&b.arena, "text %d", i), "", 0));
+		push(state_of(DECISION_EVENT_BAD_REQUEST, arena_printf(&b.arena, "text %d", i), "",
+			      0));
 		decide();
-		assert_in_range(send(NOTICE_SENT, NULL), 0, 2);
+		assert_in_range(send(DECISION_EVENT_SENT, NULL), 0, 2);
 		arena_reset(&b.arena);
-		b.list = (struct notice_list){ .at = { .at = NULL } };
+		b.list = (struct decision_event_list){ .at = { .at = NULL } };
 	}
 }
 

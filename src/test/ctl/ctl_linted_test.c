@@ -40,14 +40,14 @@ static void test_once_for_a_generation(void **state)
 	assert_int_equal(linted_runs(linted), 1);
 	assert_int_equal(digest->counts[LINT_ERROR], 1);
 	assert_string_equal(
-		digest->told,
+		digest->declared,
 		"1 error (min-above-max), first min-above-max at "
 		"spec.workerGroupSpecs[0].maxReplicas: group gpu has minReplicas 3 above "
 		"maxReplicas 2; KubeRay refuses the RayCluster");
 	/* Mended: that is a new generation. */
 	cluster = cluster_of("a", 2, 1, &group);
 	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
-	assert_string_equal(digest->told, "");
+	assert_string_equal(digest->declared, "");
 	assert_string_equal(digest->message, "");
 	/* Another RayCluster of that name starts with the same generation. */
 	cluster = cluster_of("b", 2, 3, &group);

@@ -70,7 +70,7 @@ static void start_deciding(void)
 	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
 }
 
-static void test_the_loop_turns_while_a_decision_is_made(void **state)
+static void test_the_loop_work_queue_while_a_decision_is_made(void **state)
 {
 	(void)state;
 	set_pending_gpus(2);
@@ -265,7 +265,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_loop_turns_while_a_decision_is_made),
+		TEST(test_the_loop_work_queue_while_a_decision_is_made),
 		TEST(test_a_change_in_the_meantime_is_decided_on),
 		TEST(test_a_pass_is_freed_while_it_is_decided),
 		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),

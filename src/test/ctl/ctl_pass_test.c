@@ -1,6 +1,6 @@
 /* One pass against a scripted GCS and a scripted API server: the requests in their order, and that
  * nothing is removed without a positive, fresh fact. */
-#include "ctl/pass/fuse.h"
+#include "ctl/pass/gpu_quota.h"
 #include "test/support/pass_bench.h"
 
 static void test_demand_is_one_patch(void **state)
@@ -172,7 +172,7 @@ static void test_conflict_reads_afresh_and_decides_again(void **state)
 }
 
 static void look(void *context, const char *namespace_, const char *name,
-		 struct fuse_objects *ret_objects)
+		 struct gpu_quota_objects *ret_objects)
 {
 	(void)context;
 	(void)namespace_;
@@ -180,46 +180,46 @@ static void look(void *context, const char *namespace_, const char *name,
 	ret_objects->unreadable = true; /* the cache knows no more than before */
 }
 
-static int64_t counted(struct fuse *fuse)
+static int64_t counted(struct quota *quota)
 {
-	struct fuse_figure figure;
+	struct gpu_quota_figure figure;
 	size_t at = 0;
 
-	return fuse_next(fuse, &at, &figure) ? figure.counted : -1;
+	return gpu_quota_next(quota, &at, &figure) ? figure.counted : -1;
 }
 
 /* 5 are requested, 2 allowed; the replicas of an accepted patch count until the caches show
  * them. */
 static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
 {
-	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+	const struct gpu_quota_config config = { .look = look, .lost_patch_ms = 60000 };
 
 	(void)state;
 	options.max_gpus_total = 2;
-	control.fuse = fuse_new(&control, &config);
+	control.quota = gpu_quota_new(&control, &config);
 	set_pending_gpus(5);
 	api.cluster = CLUSTER("2");
 	run_pass(NULL);
 	assert_int_equal(api.patches, 1);
 	assert_non_null(strstr(api.bodies[0],
 			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 2"));
-	assert_true(counted(control.fuse) == 20000);
-	fuse_free(steal(&control.fuse));
+	assert_true(counted(control.quota) == 20000);
+	gpu_quota_free(steal(&control.quota));
 }
 
 static void test_a_refused_patch_counts_nothing(void **state)
 {
-	const struct fuse_config config = { .look = look, .lost_patch_ms = 60000 };
+	const struct gpu_quota_config config = { .look = look, .lost_patch_ms = 60000 };
 
 	(void)state;
 	options.max_gpus_total = 2;
-	control.fuse = fuse_new(&control, &config);
+	control.quota = gpu_quota_new(&control, &config);
 	set_pending_gpus(5);
 	api.statuses[0] = 403;
 	run_pass(NULL);
 	assert_int_equal(api.patches, 1);
-	assert_int_equal(counted(control.fuse), 0);
-	fuse_free(steal(&control.fuse));
+	assert_int_equal(counted(control.quota), 0);
+	gpu_quota_free(steal(&control.quota));
 }
 
 static void test_endless_conflict_gives_up(void **state)

@@ -60,7 +60,7 @@ static const char *decided(struct registration *registration, const char *sessio
 }
 
 /* Once for a session; a restarted Ray has lost the value and gets it again. */
-static void test_every_session_is_told(void **state)
+static void test_every_session_is_declared(void **state)
 {
 	Ray__InternalKVPutReply reply = RAY__INTERNAL_KVPUT_REPLY__INIT;
 	struct options options = { .gcs_timeout_seconds = 2 };
@@ -84,7 +84,7 @@ static void test_every_session_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_address),
-					    cmocka_unit_test(test_every_session_is_told) };
+					    cmocka_unit_test(test_every_session_is_declared) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

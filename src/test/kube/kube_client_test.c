@@ -357,7 +357,7 @@ static void note_answer(void *context, const char *verb, int status)
 }
 
 /* The metrics count every answer by its verb, with status 0 when there was none. */
-static void test_answers_are_told(void **state)
+static void test_answers_are_declared(void **state)
 {
 	static const struct step steps[] = { { "GET /", .text = "read" },
 					     { "PATCH /", .status = 409, .text = "{}" },
@@ -423,7 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_verbs),
 		TEST(test_errors),
-		TEST(test_answers_are_told),
+		TEST(test_answers_are_declared),
 		TEST(test_limits_of_an_answer),
 		TEST(test_refused_token_is_read_again),
 		TEST(test_rate_limit),

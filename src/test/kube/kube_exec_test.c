@@ -48,7 +48,7 @@ static void expect_token(const char *user, const char *token)
 
 static void test_arguments_and_environment(void **state)
 {
-	char *told;
+	char *declared;
 
 	(void)state;
 	write_answer("\"token\": \"t1\"");
@@ -65,14 +65,15 @@ static void test_arguments_and_environment(void **state)
 	unsetenv("ONE");
 	unsetenv("TWO");
 	unsetenv("KUBERNETES_EXEC_INFO");
-	told = read_text("told");
-	assert_string_equal(told, "<get-token>\n<a b>\n<>\ntheirs inherited\n1\n"
-				  "{\"apiVersion\": \"" VERSION "\", \"kind\": \"ExecCredential\", "
-				  "\"spec\": {\"interactive\": false}}\n");
-	memory_free(told);
+	declared = read_text("told");
+	assert_string_equal(declared,
+			    "<get-token>\n<a b>\n<>\ntheirs inherited\n1\n"
+			    "{\"apiVersion\": \"" VERSION "\", \"kind\": \"ExecCredential\", "
+			    "\"spec\": {\"interactive\": false}}\n");
+	memory_free(declared);
 }
 
-static void test_cluster_is_told(void **state)
+static void test_cluster_is_declared(void **state)
 {
 	static const char cluster[] =
 		"server: 'https://h/', tls-server-name: n, "
@@ -81,7 +82,7 @@ static void test_cluster_is_told(void **state)
 		"{name: client.authentication.k8s.io/exec, extension: {audience: x}}]";
 	struct err err = { .text = "" };
 	struct kube_config *config;
-	char *told;
+	char *declared;
 
 	(void)state;
 	write_plugin("echo \"$KUBERNETES_EXEC_INFO\" > told");
@@ -94,13 +95,14 @@ static void test_cluster_is_told(void **state)
 		      &err);
 	assert_non_null(config);
 	kube_config_free(config);
-	told = read_text("told");
-	assert_non_null(strstr(told, "\"apiVersion\": \"client.authentication.k8s.io/v1beta1\""));
-	assert_non_null(strstr(told, "\"cluster\": {\"server\": \"https://h\", "
-				     "\"tls-server-name\": \"n\", "
-				     "\"certificate-authority-data\": \"" PEM_DATA "\", "
-				     "\"config\": {\"audience\":"));
-	memory_free(told);
+	declared = read_text("told");
+	assert_non_null(
+		strstr(declared, "\"apiVersion\": \"client.authentication.k8s.io/v1beta1\""));
+	assert_non_null(strstr(declared, "\"cluster\": {\"server\": \"https://h\", "
+					 "\"tls-server-name\": \"n\", "
+					 "\"certificate-authority-data\": \"" PEM_DATA "\", "
+					 "\"config\": {\"audience\":"));
+	memory_free(declared);
 }
 
 static void test_command_is_looked_up(void **state)
@@ -229,7 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_arguments_and_environment),
-		TEST(test_cluster_is_told),
+		TEST(test_cluster_is_declared),
 		TEST(test_command_is_looked_up),
 		TEST(test_client_certificate),
 		TEST(test_refused_answers),

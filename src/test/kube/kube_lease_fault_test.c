@@ -88,7 +88,7 @@ static void test_a_short_failure_costs_nothing(void **state)
 	assert_int_equal(one.lost, 0);
 }
 
-static void test_a_missing_right_is_told_with_the_cure(void **state)
+static void test_a_missing_right_is_declared_with_the_cure(void **state)
 {
 	(void)state;
 	lease_server.status = 403;
@@ -113,7 +113,7 @@ static void test_a_write_whose_answer_was_lost(void **state)
 	assert_true(kube_lease_held(one.lease));
 }
 
-static void test_what_is_no_lease_is_told_and_not_taken(void **state)
+static void test_what_is_no_lease_is_declared_and_not_taken(void **state)
 {
 	static const struct {
 		const char *raw, *says;
@@ -255,9 +255,9 @@ int main(void)
 		TEST(test_a_release_without_an_answer_ends),
 		TEST(test_a_server_that_fails_ends_it_in_time),
 		TEST(test_a_short_failure_costs_nothing),
-		TEST(test_a_missing_right_is_told_with_the_cure),
+		TEST(test_a_missing_right_is_declared_with_the_cure),
 		TEST(test_a_write_whose_answer_was_lost),
-		TEST(test_what_is_no_lease_is_told_and_not_taken),
+		TEST(test_what_is_no_lease_is_declared_and_not_taken),
 		TEST(test_huge_values),
 		TEST(test_a_stolen_duration_is_not_waited_for),
 		TEST(test_a_lease_that_is_deleted_again_and_again_has_one_leader),

@@ -136,7 +136,7 @@ static void test_places(void **state)
 	expect_next("own");
 }
 
-static void test_leaving(void **state)
+static void test_disruption(void **state)
 {
 	struct kube_call *a, *b;
 
@@ -188,7 +188,7 @@ int main(void)
 		TEST(test_in_turn),
 		TEST(test_a_flow_that_comes_back_is_queued_last),
 		TEST(test_places),
-		TEST(test_leaving),
+		TEST(test_disruption),
 		TEST(test_a_thousand_calls_delay_nobody),
 	};
 

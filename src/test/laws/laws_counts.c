@@ -94,8 +94,8 @@ static int64_t placed_of(const struct cJSON *plan, const char *kind, const char 
 	return sum;
 }
 
-static int64_t told_of(const struct cJSON *plan, const char *kind, const char *source,
-		       const char *key)
+static int64_t declared_of(const struct cJSON *plan, const char *kind, const char *source,
+			   const char *key)
 {
 	static const char *const LISTS[] = { "infeasible", "unserved" };
 	int64_t sum = 0;
@@ -119,7 +119,7 @@ static void check_equal(const struct cJSON *plan, const struct cJSON *list,
 			struct laws_verdict *verdict)
 {
 	AUTO(memory_free_string) char *key = key_of(TREE_AT(first, "request"), false);
-	int64_t received = 0, placed = 0, told;
+	int64_t received = 0, placed = 0, declared;
 	bool before = true;
 	int index = 0;
 
@@ -137,12 +137,12 @@ static void check_equal(const struct cJSON *plan, const struct cJSON *list,
 		received += tree_integer(entry, "count", 0);
 		placed += units;
 	}
-	told = told_of(plan, kind, source, key);
-	if (placed + told != received)
+	declared = declared_of(plan, kind, source, key);
+	if (placed + declared != received)
 		laws_break(verdict, "counts",
 			   "%s %s of %s: %lld received, %lld placed, %lld infeasible or unserved",
 			   kind, key, source, (long long)received, (long long)placed,
-			   (long long)told);
+			   (long long)declared);
 }
 
 static void check_list(const struct cJSON *plan, const struct cJSON *list, const char *kind,
@@ -342,7 +342,7 @@ static void check_gangs(const struct cJSON *snapshot, const struct cJSON *plan,
 
 	TREE_EACH(first, list) {
 		AUTO(memory_free_string) char *key = key_of(first, true);
-		int64_t received = 0, placed = 0, told;
+		int64_t received = 0, placed = 0, declared;
 		int index = 0;
 
 		if (cJSON_GetArraySize(facts_gang_bundles(first, 0)) == 0)
@@ -356,18 +356,18 @@ static void check_gangs(const struct cJSON *snapshot, const struct cJSON *plan,
 			}
 			index++;
 		}
-		told = told_of(plan, "gang", "ray", key);
-		if (placed + told != received)
+		declared = declared_of(plan, "gang", "ray", key);
+		if (placed + declared != received)
 			laws_break(verdict, "counts",
 				   "placement group %s: %lld received, %lld placed, %lld told", key,
-				   (long long)received, (long long)placed, (long long)told);
+				   (long long)received, (long long)placed, (long long)declared);
 	}
 }
 
 /* Finds entries of the plan that the demand does not have. */
-static void check_told(const struct cJSON *snapshot, const struct cJSON *plan,
-		       const struct cJSON *annotation, const char *name,
-		       struct laws_verdict *verdict)
+static void check_declared(const struct cJSON *snapshot, const struct cJSON *plan,
+			   const struct cJSON *annotation, const char *name,
+			   struct laws_verdict *verdict)
 {
 	TREE_EACH(entry, TREE_AT(plan, name)) {
 		const char *kind = tree_text(entry, "kind");
@@ -406,7 +406,7 @@ void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 			   verdict);
 		check_gangs(snapshot, plan, verdict);
 	}
-	check_told(snapshot, plan, annotation, "infeasible", verdict);
-	check_told(snapshot, plan, annotation, "unserved", verdict);
+	check_declared(snapshot, plan, annotation, "infeasible", verdict);
+	check_declared(snapshot, plan, annotation, "unserved", verdict);
 	cJSON_Delete(annotation);
 }

@@ -254,8 +254,8 @@ static void add_nodes(struct greedy *g, const bool *taken)
 
 		g->nodes[g->node_count++] = (struct place){
 			.type = given->type,
-			.joined = given->joined,
-			.leaving = given->leaving || (taken && taken[i]),
+			.registered = given->registered,
+			.disrupted = given->disrupted || (taken && taken[i]),
 			.labels = &given->labels,
 		};
 		if (given->type != SCHEDULE_NO_INDEX)

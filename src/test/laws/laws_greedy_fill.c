@@ -147,7 +147,7 @@ static bool place(const struct greedy *g, struct place *node, const struct unit 
 	struct place after = *node;
 	int rank = rank_of(unit->request, node->labels);
 
-	if ((unit->new_only && node->joined) || (unit->request->selector_count && !rank) ||
+	if ((unit->new_only && node->registered) || (unit->request->selector_count && !rank) ||
 	    (unit->apart && !is_apart(node, unit->apart)))
 		return false;
 	for (size_t i = 0; i < g->name_count; i++) {
@@ -251,7 +251,7 @@ bool laws_greedy_fill_one(struct greedy *g, struct unit *units, size_t count)
 		struct score now;
 
 		*copy = g->nodes[i];
-		if (!copy->on || copy->leaving || !try_node(g, copy, units, count))
+		if (!copy->on || copy->disrupted || !try_node(g, copy, units, count))
 			continue;
 		now = score_of(g, copy);
 		if (best && !is_better(&now, &score) &&

@@ -26,7 +26,7 @@ struct unit {
 
 struct place {
 	size_t type;
-	bool joined, leaving, on;
+	bool registered, disrupted, on;
 	int64_t total[NAMES_MAX], left[NAMES_MAX]; /* -1: no such key */
 	const struct labels *labels;
 	const char *marks[MARKS_MAX]; /* labels of anti-affinity that were added */

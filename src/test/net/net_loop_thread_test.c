@@ -81,7 +81,7 @@ static void await_received(struct fixture *f, int count)
 }
 
 /* The loop of the test does not run meanwhile. */
-static void test_it_turns_while_another_loop_does_not(void **state)
+static void test_it_work_queue_while_another_loop_does_not(void **state)
 {
 	struct fixture *f = *state;
 
@@ -138,7 +138,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_turns_while_another_loop_does_not),
+		TEST(test_it_work_queue_while_another_loop_does_not),
 		TEST(test_messages_keep_their_order),
 		TEST(test_messages_of_before_the_start_are_received),
 		TEST(test_what_was_not_received_is_freed),

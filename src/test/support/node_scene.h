@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/nodes/node_room.h"
+#include "core/nodes/node_capacity.h"
 #include "test/support/support.h"
 
 #define SCENE_MAX 64
@@ -104,12 +104,13 @@ __attribute__((unused)) static void scene_on(struct node_scene *s, struct pod *p
 	pod->device_use_count = 1;
 }
 
-__attribute__((unused)) static void scene_rooms(struct node_scene *s, struct node_rooms *ret_rooms)
+__attribute__((unused)) static void scene_rooms(struct node_scene *s,
+						struct node_capacities *ret_rooms)
 {
-	node_rooms_init(ret_rooms, s->nodes, s->node_count, device_table_builtin(), &s->arena);
+	node_capacities_init(ret_rooms, s->nodes, s->node_count, device_table_builtin(), &s->arena);
 	for (size_t i = 0; i < s->pod_count; i++)
-		node_rooms_add(ret_rooms, &s->pods[i]);
-	node_rooms_finish(ret_rooms);
+		node_capacities_add(ret_rooms, &s->pods[i]);
+	node_capacities_finish(ret_rooms);
 }
 
 #endif

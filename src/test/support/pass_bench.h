@@ -214,7 +214,7 @@ static struct {
 	int64_t undecided_ms; /* of the last decision */
 	char active[1024];    /* the message of ScalingActive */
 	const char *ray_note;
-	struct pace_reading reading;
+	struct poll_reading reading;
 	char memory[4096];
 	bool patched;
 	struct err err;

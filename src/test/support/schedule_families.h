@@ -39,7 +39,7 @@ static void make_running(struct arena *arena, struct schedule_node *node, size_t
 		available =
 			resources_with(arena, &available, total.at[i].name, left * RESOURCE_UNIT);
 	}
-	node->running = node->joined = true;
+	node->running = node->registered = true;
 	node->total = with_own(arena, total, index, 8 * GIB);
 	node->available = available;
 	labels[0] = (struct label){ "ray.io/node-id", arena_printf(arena, "%056zx", index) };

@@ -74,7 +74,7 @@ static inline void random_node(struct random_problem *r, struct arena *arena, si
 		}
 	else
 		node->idle_ms = pick_below(r, 3) * 60000;
-	node->running = node->joined = true;
+	node->running = node->registered = true;
 	node->available = available;
 }
 

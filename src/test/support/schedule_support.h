@@ -87,7 +87,7 @@ static inline struct schedule_node running_of(const struct schedule_type *types,
 		.worker = worker,
 		.head = type == 0,
 		.running = true,
-		.joined = true,
+		.registered = true,
 		.may_terminate = type != 0,
 		.total = types[type].resources,
 		.available = available,
@@ -102,7 +102,7 @@ static inline struct schedule_node starting_of(const struct schedule_type *types
 {
 	struct schedule_node node = running_of(types, type, worker, types[type].resources);
 
-	node.running = node.joined = false;
+	node.running = node.registered = false;
 	return node;
 }
 

@@ -92,8 +92,8 @@ static int read_node(const struct json_at *at, size_t index, struct schedule_nod
 	return read_index(at, "type", &node->type) || read_index(at, "replica", &node->replica) ||
 	       json_boolean(at, "head", &node->head) ||
 	       json_boolean(at, "running", &node->running) ||
-	       json_boolean(at, "joined", &node->joined) ||
-	       json_boolean(at, "leaving", &node->leaving) ||
+	       json_boolean(at, "joined", &node->registered) ||
+	       json_boolean(at, "leaving", &node->disrupted) ||
 	       json_boolean(at, "mayTerminate", &node->may_terminate) ||
 	       read_resources(at, "total", &node->total) ||
 	       read_resources(at, "available", &node->available) ||

@@ -1,0 +1,77 @@
+#include "core/decide/capacity_check.h"
+
+#include <string.h>
+
+#include "core/nodes/node_fit.h"
+
+/* The Pods of this cluster are in `pods`; the sums of the controller have them as well. */
+static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
+{
+	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+
+	return cluster != NULL && strcmp(cluster, snapshot->cluster.name) == 0 &&
+	       strcmp(pod->namespace_, snapshot->cluster.namespace_) == 0;
+}
+
+static const struct node_capacities *make_rooms(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	struct node_capacities *rooms = ARENA_NEW(facts->arena, struct node_capacities);
+
+	node_capacities_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
+			     facts->arena);
+	for (size_t i = 0; rooms->count > 0 && i < snapshot->pod_count; i++)
+		node_capacities_add(rooms, &snapshot->pods[i]);
+	for (size_t i = 0; rooms->count > 0 && i < snapshot->other_pod_count; i++)
+		if (!is_ours(snapshot, &snapshot->other_pods[i]))
+			node_capacities_add(rooms, &snapshot->other_pods[i]);
+	node_capacities_finish(rooms);
+	rooms->partial = !snapshot->other_pods_known;
+	return rooms;
+}
+
+struct capacity_check *capacity_check_new(const struct facts *facts)
+{
+	struct capacity_check *capacity_check = ARENA_NEW(facts->arena, struct capacity_check);
+
+	capacity_check->facts = facts;
+	capacity_check->groups =
+		arena_array(facts->arena, facts->group_count, sizeof(*capacity_check->groups));
+	return capacity_check;
+}
+
+static void look(struct capacity_check *capacity_check, const struct pod_spec *spec,
+		 bool template_only, struct capacity_check_group *group)
+{
+	struct arena *arena = capacity_check->facts->arena;
+	struct node_demand demand;
+	struct node_fit fit;
+
+	group->text = "";
+	if (capacity_check->rooms == NULL)
+		capacity_check->rooms = make_rooms(capacity_check->facts);
+	if (capacity_check->rooms->count == 0)
+		return;
+	node_demand_init(&demand, spec, template_only, capacity_check->rooms->devices, arena);
+	node_fit_best(&demand, capacity_check->rooms, arena, &fit);
+	group->fits_now = fit.level == NODE_FIT_NOW;
+	group->text = node_fit_text(&demand, capacity_check->rooms, &fit, arena);
+}
+
+const char *capacity_check_of_pod(struct capacity_check *capacity_check, size_t group,
+				  const struct pod *pod)
+{
+	if (capacity_check->groups[group].text == NULL)
+		look(capacity_check, &pod->spec, false, &capacity_check->groups[group]);
+	return capacity_check->groups[group].text;
+}
+
+const struct capacity_check_group *capacity_check_of_launch(struct capacity_check *capacity_check,
+							    size_t group)
+{
+	const struct worker_group *spec = capacity_check->facts->groups[group].spec;
+
+	if (capacity_check->groups[group].text == NULL)
+		look(capacity_check, &spec->template.spec, true, &capacity_check->groups[group]);
+	return &capacity_check->groups[group];
+}

@@ -1,0 +1,208 @@
+#include "core/decide/conflict.h"
+
+#include <string.h>
+
+#include "core/model/reason.h"
+
+/* A conflict ends when there is no revert for this time plus the longest back-off. */
+#define WINDOW_SECONDS 600
+#define DOUBLINGS_MAX 30
+
+static int64_t window_ms(const struct facts *facts)
+{
+	return (WINDOW_SECONDS + facts->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
+}
+
+/* The mark of the group, while it counts; NULL for none. */
+static const struct memory_since *find(const struct facts *facts, const struct memory_since *marks,
+				       size_t count, const struct group *group)
+{
+	time_ms now = facts->snapshot->now;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(marks[i].key, group->spec->name) == 0 && marks[i].since <= now &&
+		    now - marks[i].since < window_ms(facts))
+			return &marks[i];
+	return NULL;
+}
+
+#define FIND(facts, list, group)                                                                   \
+	((facts)->snapshot->memory != NULL ?                                                       \
+		 find((facts), (facts)->snapshot->memory->list.at,                                 \
+		      (facts)->snapshot->memory->list.count, (group)) :                            \
+		 NULL)
+
+static void count_round(const struct facts *facts, struct memory_since *mark)
+{
+	const char *who = facts->snapshot->cluster.groups_manager;
+
+	mark->since = facts->snapshot->now;
+	mark->count++;
+	/* After this program's next patch, it is the last writer itself: the name is kept. */
+	if (who != NULL && who[0] != '\0')
+		mark->who = who;
+}
+
+/* --- raises that are set back --- */
+
+/* The last launch of this program set replicas higher than the spec has it now. */
+static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
+{
+	for (size_t i = 0; memory != NULL && i < memory->launches.count; i++)
+		if (strcmp(memory->launches.at[i].group, group->spec->name) == 0)
+			return group->spec->replicas < memory->launches.at[i].base_replicas;
+	return false;
+}
+
+/* More workers exist, including starting ones, than replicas asks for, and none of them is being
+ * deleted: the operator created only as many as replicas once asked for. Above maxReplicas, the
+ * lowered maximum explains the difference. */
+static bool is_below_workers(const struct group *group)
+{
+	int64_t living = group->kept / group->hosts;
+
+	if (living > group->spec->max_replicas)
+		living = group->spec->max_replicas;
+	return group->spec->replicas < living;
+}
+
+static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
+{
+	for (size_t i = 0; memory != NULL && i < memory->backoffs.count; i++)
+		if (strcmp(memory->backoffs.at[i].group, group) == 0 &&
+		    strcmp(memory->backoffs.at[i].cause, REASON_REPLICAS_RESET) == 0)
+			return &memory->backoffs.at[i];
+	return NULL;
+}
+
+/* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is
+ * the probe. */
+static void count_revert(struct health *health, const struct group *group,
+			 struct memory_since *mark)
+{
+	const struct memory_state *memory = health->snapshot->memory;
+	const struct memory_backoff *hold = hold_of(memory, group->spec->name);
+	bool launch = is_launch_reverted(memory, group);
+	time_ms last = mark->since;
+
+	if (!launch && !is_below_workers(group))
+		return;
+	if (!launch && hold != NULL && health->snapshot->now < hold->until)
+		return;
+	if (!launch && hold != NULL && last < hold->until) {
+		mark->since = health->snapshot->now;
+		return;
+	}
+	count_round(health->facts, mark);
+	health->groups[group->index].reverts = mark->count;
+	health->groups[group->index].reverts_by = mark->who;
+}
+
+/* --- lowerings that are set back --- */
+
+static int64_t hold_ms(const struct facts *facts, int64_t rounds)
+{
+	const struct settings *settings = &facts->snapshot->settings;
+	int64_t doublings = rounds - FIGHT_REVERTS_MIN;
+	int64_t seconds = settings->backoff_initial_seconds;
+
+	for (int64_t i = 0; i < doublings && i < DOUBLINGS_MAX; i++)
+		if (seconds < settings->backoff_max_seconds)
+			seconds *= 2;
+	if (seconds > settings->backoff_max_seconds)
+		seconds = settings->backoff_max_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+static bool is_raised_again(const struct facts *facts, const struct group *group)
+{
+	const struct memory_since *lowered = FIND(facts, lowered, group);
+
+	return lowered != NULL && group->spec->replicas > lowered->count;
+}
+
+static void hold_lowering(struct health *health, const struct group *group,
+			  const struct memory_since *mark)
+{
+	int64_t hold;
+
+	if (mark->count < FIGHT_REVERTS_MIN)
+		return;
+	hold = hold_ms(health->facts, mark->count);
+	health->groups[group->index].lowers_held = health->snapshot->now - mark->since < hold;
+	health->groups[group->index].idle_timeout_ms += hold;
+}
+
+/* --- both --- */
+
+static struct memory_since mark_of(const struct facts *facts, const struct group *group,
+				   const struct memory_since *old)
+{
+	if (old != NULL)
+		return (struct memory_since){ group->spec->name, old->since, old->count, old->who };
+	return (struct memory_since){ .key = group->spec->name, .since = facts->snapshot->now };
+}
+
+void conflict_update(struct health *health)
+{
+	for (size_t g = 0; g < health->facts->group_count; g++) {
+		const struct group *group = &health->facts->groups[g];
+		struct memory_since reverted = mark_of(
+			health->facts, group, FIND(health->facts, replica_conflicts, group));
+		struct memory_since raised =
+			mark_of(health->facts, group, FIND(health->facts, replica_raises, group));
+
+		health->groups[g].idle_timeout_ms = group->idle_timeout_ms;
+		if (!group->frozen) {
+			count_revert(health, group, &reverted);
+			if (is_raised_again(health->facts, group))
+				count_round(health->facts, &raised);
+			hold_lowering(health, group, &raised);
+		}
+		if (reverted.count > 0)
+			VEC_PUSH(health->arena, &health->memory.replica_conflicts, reverted);
+		if (raised.count > 0)
+			VEC_PUSH(health->arena, &health->memory.replica_raises, raised);
+	}
+}
+
+void conflict_remember(struct choice *choice)
+{
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		const struct group *group = &choice->facts->groups[g];
+		const struct memory_since *old = FIND(choice->facts, lowered, group);
+		int64_t there = group->spec->replicas;
+
+		if (!group->frozen && choice->groups[group->index].patch_replicas < there)
+			VEC_PUSH(choice->arena, &choice->memory.lowered,
+				 ((struct memory_since){
+					 .key = group->spec->name,
+					 .since = choice->snapshot->now,
+					 .count = choice->groups[group->index].patch_replicas }));
+		else if (old != NULL && there <= old->count &&
+			 (group->frozen ||
+			  choice->groups[group->index].patch_replicas <= old->count))
+			VEC_PUSH(choice->arena, &choice->memory.lowered, *old);
+	}
+}
+
+static const char *name_of(const struct memory_since *conflict)
+{
+	return conflict->who != NULL ? conflict->who : "somebody";
+}
+
+const char *conflict_text(const struct facts *facts, const struct memory_since *conflict)
+{
+	return arena_printf(
+		facts->arena,
+		"%s set replicas of group %s back %lld times: let one program own the field",
+		name_of(conflict), conflict->key, (long long)conflict->count);
+}
+
+const char *conflict_raise_text(const struct facts *facts, const struct memory_since *conflict)
+{
+	return arena_printf(facts->arena,
+			    "%s raised replicas of group %s again %lld times after it was lowered: "
+			    "let one program own the field; idle workers stay longer meanwhile",
+			    name_of(conflict), conflict->key, (long long)conflict->count);
+}

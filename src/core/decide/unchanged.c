@@ -1,0 +1,71 @@
+#include "core/decide/unchanged.h"
+
+#include <string.h>
+
+#include "core/decide/limits.h"
+
+/* All inputs are present, and there is no demand. */
+static bool facts_are_unchanged(const struct snapshot *snapshot, const struct plan *plan)
+{
+	const struct ray_state *state = snapshot->ray_state;
+
+	return plan->head_node != NULL && state != NULL && state->request_count == 0 &&
+	       state->gang_count == 0 && state->constraint_count == 0 &&
+	       !snapshot->has_annotation_request && snapshot->event_count == 0 &&
+	       snapshot->node_count == 0 &&
+	       (snapshot->view_problem == NULL || snapshot->view_problem[0] == '\0');
+}
+
+/* The entries for templates, Ray sessions and lowered replicas do not depend on time. */
+static bool memory_is_unchanged(const struct memory_state *memory)
+{
+	return memory->backoffs.count == 0 && memory->launches.count == 0 &&
+	       memory->raylet_gone.count == 0 && memory->not_registered.count == 0 &&
+	       memory->start_grace.count == 0 && memory->stuck_demand.count == 0 &&
+	       memory->disrupted.count == 0 && memory->replica_conflicts.count == 0 &&
+	       memory->replica_raises.count == 0 &&
+	       memory->ray_sessions.count <= 1; /* a second session is accepted after some time */
+}
+
+static bool plan_is_unchanged(const struct plan *plan)
+{
+	if (plan->patch.count > 0 || plan->infeasible.count > 0 || plan->unserved.count > 0)
+		return false;
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+		if (group->to_launch != 0 || group->terminate.count > 0 || group->missing != 0 ||
+		    group->backoff != NULL || group->target_replicas != group->replicas)
+			return false;
+	}
+	return memory_is_unchanged(&plan->memory);
+}
+
+static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct plan_worker *worker)
+{
+	for (size_t i = 0; i < snapshot->cluster.group_count; i++)
+		if (strcmp(snapshot->cluster.groups[i].name, worker->group) == 0)
+			return limits_idle_timeout_ms(snapshot, &snapshot->cluster.groups[i]);
+	return 0;
+}
+
+time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan)
+{
+	time_ms until = CALM_FOR_EVER;
+	if (!facts_are_unchanged(snapshot, plan) || !plan_is_unchanged(plan))
+		return snapshot->now;
+	for (size_t i = 0; i < plan->workers.count; i++) {
+		const struct plan_worker *worker = &plan->workers.at[i];
+		int64_t left;
+		if ((worker->state != WORKER_RUNNING && worker->state != WORKER_IDLE) ||
+		    worker->node == NULL)
+			return snapshot->now;
+		if (worker->state == WORKER_RUNNING && worker->node->idle_duration_ms == 0)
+			continue;
+		/* The timeout has passed once the duration exceeds it. A worker that is past its
+		 * timeout and is kept by minReplicas stays as long as minReplicas keeps it. */
+		left = idle_timeout_ms(snapshot, worker) - worker->node->idle_duration_ms;
+		if (left >= 0 && left < until - snapshot->now)
+			until = snapshot->now + left;
+	}
+	return until;
+}

@@ -1,0 +1,253 @@
+#include "core/nodes/node_capacity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "core/nodes/pod_request.h"
+
+static int compare_rooms(const void *a, const void *b)
+{
+	return strcmp(((const struct node_capacity *)a)->node->name,
+		      ((const struct node_capacity *)b)->node->name);
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+	return strcmp(((const struct node_amount *)a)->resource,
+		      ((const struct node_amount *)b)->resource);
+}
+
+struct node_amount *node_capacity_amount(const struct node_capacity *room, const char *resource)
+{
+	size_t low = 0, high = room->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(room->at[middle].resource, resource);
+
+		if (order == 0)
+			return &room->at[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static int64_t amount_of(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return quantities->at[i].amount;
+	return 0;
+}
+
+static bool is_in(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
+ * gpu-mem). */
+static void make_devices(const struct node_capacities *rooms, const struct node *node,
+			 struct node_amount *amount)
+{
+	int64_t count;
+
+	if (amount->row == NULL || amount->row->share != DEVICE_MEMORY ||
+	    amount->row->count_resource[0] == '\0')
+		return;
+	count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
+	if (count < 1 || count > NODE_ROOM_DEVICES_MAX)
+		return;
+	amount->devices = arena_array(rooms->arena, (size_t)count, sizeof(*amount->devices));
+	amount->device_count = (size_t)count;
+	for (size_t i = 0; i < amount->device_count; i++)
+		amount->devices[i].total =
+			amount->allocatable / RESOURCE_UNIT / count * RESOURCE_UNIT;
+}
+
+static void make_room(const struct node_capacities *rooms, const struct node *node,
+		      struct node_capacity *room)
+{
+	size_t most = node->capacity.count + node->allocatable.count;
+	struct node_amount *amounts = arena_array(rooms->arena, most, sizeof(*amounts));
+	size_t count = 0;
+
+	for (size_t i = 0; i < most; i++) {
+		const struct quantity *item =
+			i < node->allocatable.count ?
+				&node->allocatable.at[i] :
+				&node->capacity.at[i - node->allocatable.count];
+		bool allocatable = i < node->allocatable.count;
+
+		if (!allocatable && is_in(&node->allocatable, item->name))
+			continue;
+		amounts[count++] = (struct node_amount){
+			.resource = item->name,
+			.row = device_find(rooms->devices, item->name),
+			.capacity = amount_of(&node->capacity, item->name),
+			.allocatable = allocatable ? item->amount : 0,
+			.has_allocatable = allocatable,
+		};
+	}
+	sort_stable(amounts, count, sizeof(*amounts), compare_amounts);
+	for (size_t i = 0; i < count; i++)
+		make_devices(rooms, node, &amounts[i]);
+	*room = (struct node_capacity){ node, amounts, count };
+}
+
+void node_capacities_init(struct node_capacities *rooms, const struct node *nodes, size_t count,
+			  const struct device_table *devices, struct arena *arena)
+{
+	*rooms = (struct node_capacities){ .devices = devices, .arena = arena };
+	rooms->at = arena_array(arena, count, sizeof(*rooms->at));
+	for (size_t i = 0; i < count; i++)
+		if (nodes[i].allocatable.count > 0)
+			make_room(rooms, &nodes[i], &rooms->at[rooms->count++]);
+	sort_stable(rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
+}
+
+static struct node_capacity *find_room(const struct node_capacities *rooms, const char *name)
+{
+	struct node wanted = { .name = name };
+	struct node_capacity key = { .node = &wanted };
+
+	return bsearch(&key, rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
+}
+
+/* Amounts are never negative, and two of them do not overflow. */
+static int64_t bounded_sum(int64_t a, int64_t b)
+{
+	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
+}
+
+static void add_to_devices(const struct node_capacities *rooms, struct node_amount *amount,
+			   const struct pod *pod, int64_t wanted)
+{
+	int64_t left = wanted;
+
+	for (size_t i = 0; i < pod->device_use_count && left > 0; i++) {
+		const struct device_use *use = &pod->device_uses[i];
+		int64_t part = use->amount == 0 || use->amount > left ? left : use->amount;
+		struct node_device *device;
+
+		if (use->device < 0 || (size_t)use->device >= amount->device_count)
+			continue;
+		device = &amount->devices[use->device];
+		device->used = bounded_sum(device->used, part);
+		left -= part;
+	}
+	if (left == 0)
+		return;
+	amount->unplaced = bounded_sum(amount->unplaced, left);
+	VEC_PUSH(rooms->arena, &amount->waiting, left);
+}
+
+struct node_capacity *node_capacities_add(struct node_capacities *rooms, const struct pod *pod)
+{
+	struct resources request;
+	struct node_capacity *room;
+
+	if (!pod_request_holds(pod))
+		return NULL;
+	room = find_room(rooms, pod->spec.node_name);
+	if (room == NULL)
+		return NULL;
+	request = pod_request(&pod->spec, rooms->arena);
+	for (size_t i = 0; i < request.count; i++) {
+		struct node_amount *amount = node_capacity_amount(room, request.at[i].name);
+
+		if (amount == NULL || request.at[i].amount == 0)
+			continue;
+		amount->used = bounded_sum(amount->used, request.at[i].amount);
+		if (amount->device_count > 0)
+			add_to_devices(rooms, amount, pod, request.at[i].amount);
+	}
+	return room;
+}
+
+int64_t node_device_free(const struct node_device *device)
+{
+	int64_t taken = bounded_sum(device->used, device->forecast);
+
+	return taken < device->total ? device->total - taken : 0;
+}
+
+static int compare_descending(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* Places an amount as the gpushare extender does: on the device with the smallest sufficient free
+ * amount. An amount that fits no device fills the emptiest one. */
+static void place(struct node_amount *amount, int64_t wanted)
+{
+	struct node_device *best = NULL, *most = &amount->devices[0];
+
+	for (size_t i = 0; i < amount->device_count; i++) {
+		struct node_device *device = &amount->devices[i];
+		int64_t left = node_device_free(device);
+
+		if (left >= wanted && (best == NULL || left < node_device_free(best)))
+			best = device;
+		if (left > node_device_free(most))
+			most = device;
+	}
+	if (best == NULL)
+		best = most;
+	best->forecast = bounded_sum(best->forecast, wanted);
+}
+
+void node_capacities_finish(struct node_capacities *rooms)
+{
+	for (size_t r = 0; r < rooms->count; r++) {
+		for (size_t i = 0; i < rooms->at[r].count; i++) {
+			struct node_amount *amount = &rooms->at[r].at[i];
+
+			/* The largest first, so that the order of the Pods does not matter. */
+			sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
+				    compare_descending);
+			for (size_t w = 0; w < amount->waiting.count; w++)
+				place(amount, amount->waiting.at[w]);
+			amount->waiting.count = 0;
+		}
+	}
+}
+
+int64_t node_amount_free(const struct node_amount *amount)
+{
+	return amount->used < amount->allocatable ? amount->allocatable - amount->used : 0;
+}
+
+int64_t node_amount_largest(const struct node_amount *amount)
+{
+	int64_t largest = 0, sum = node_amount_free(amount);
+
+	if (amount->device_count == 0)
+		return sum;
+	for (size_t i = 0; i < amount->device_count; i++)
+		if (node_device_free(&amount->devices[i]) > largest)
+			largest = node_device_free(&amount->devices[i]);
+	return largest < sum ? largest : sum;
+}
+
+int64_t node_amount_largest_empty(const struct node_amount *amount)
+{
+	return amount->device_count > 0 ? amount->devices[0].total : amount->allocatable;
+}
+
+bool node_capacity_ready(const struct node_capacity *room)
+{
+	const struct condition *ready =
+		condition_find(room->node->conditions, room->node->condition_count, "Ready");
+
+	return ready == NULL || strcmp(ready->status, "True") == 0;
+}

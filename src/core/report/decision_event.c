@@ -1,0 +1,463 @@
+#include "core/report/decision_event.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "core/capacity/capacity.h"
+#include "core/decide/demand.h"
+#include "core/decide/limits.h"
+#include "core/decide/worker.h"
+
+#define NAMES_MAX 3 /* Pods named in one message */
+/* Shorter than this it may only be the time between two replies of Ray. */
+#define FLICKER_MS 5000
+#define UNREACHABLE_MS 10000
+#define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is recreated */
+#define UNSERVED_MS 10000    /* tasks with dependencies are pending only briefly */
+#define DRAIN_REFUSED_MS 60000
+
+struct maker {
+	const struct snapshot *snapshot;
+	const struct plan *plan;
+	struct arena *arena;
+	struct decision_event_list *list;
+	struct strings accelerators;
+	int64_t *living; /* per group: Pods that are not on their way out */
+	size_t blocked;
+};
+
+const char *decision_event_reason_word(enum decision_event_reason reason)
+{
+	static const char *const words[] = { "",
+#define X(identifier, severity, word, meaning, cure) word,
+					     REASON_EVENT_TABLE(X)
+#undef X
+	};
+	return reason < DECISION_EVENT_REASON_COUNT ? words[reason] : "";
+}
+
+#define SEVERITY_NORMAL false
+#define SEVERITY_WARNING true
+
+bool decision_event_is_warning(enum decision_event_reason reason)
+{
+	static const bool warnings[] = { false,
+#define X(identifier, severity, word, meaning, cure) SEVERITY_##severity,
+					 REASON_EVENT_TABLE(X)
+#undef X
+	};
+	return reason < DECISION_EVENT_REASON_COUNT && warnings[reason];
+}
+
+static struct decision_event *add(struct maker *m, enum decision_event_reason reason,
+				  const char *key, const char *message)
+{
+	struct decision_event *event = VEC_ADD(m->arena, &m->list->at);
+	*event = (struct decision_event){ .reason = reason,
+					  .key = key,
+					  .subject = "",
+					  .message = text_cut(m->arena, message,
+							      DECISION_EVENT_MESSAGE_MAX) };
+	return event;
+}
+
+/* --- effects of the patch --- */
+
+/* "demo-a, demo-b and 3 more": the workers that the patch deletes. */
+static const char *deleted_text(const struct maker *m, const struct plan_group *group,
+				int64_t *ret_count)
+{
+	const char *text = "";
+	int64_t count = 0;
+	for (size_t i = 0; i < group->terminate.count; i++) {
+		const struct plan_termination *end = &group->terminate.at[i];
+		if (end->action == TERMINATE_DRAIN)
+			continue;
+		if (count++ < NAMES_MAX)
+			text = arena_printf(m->arena, "%s%s%s", text, count > 1 ? ", " : "",
+					    end->pod);
+	}
+	*ret_count = count;
+	if (count > NAMES_MAX)
+		text = arena_printf(m->arena, "%s and %lld more", text,
+				    (long long)(count - NAMES_MAX));
+	return text;
+}
+
+static void say_patch(struct maker *m, const struct plan_group *group)
+{
+	int64_t replicas = group->patch_replicas, deleted;
+	const char *names = deleted_text(m, group, &deleted);
+	bool up = replicas > group->replicas, down = replicas < group->replicas;
+	const char *key = group->name, *text;
+	enum decision_event_reason reason = up   ? DECISION_EVENT_TRIGGERED_SCALE_UP :
+					    down ? DECISION_EVENT_SCALE_DOWN :
+						   DECISION_EVENT_WORKER_REPLACED;
+
+	if (!up && !down && deleted == 0)
+		return;
+	if (up || down) {
+		key = arena_printf(m->arena, "%s %lld %lld", group->name,
+				   (long long)group->replicas, (long long)replicas);
+		text = arena_printf(m->arena, "Group %s from %lld to %lld replicas", group->name,
+				    (long long)group->replicas, (long long)replicas);
+	} else {
+		text = arena_printf(m->arena, "Group %s stays at %s", group->name,
+				    worker_count_text(m->arena, replicas, "replica"));
+	}
+	if (deleted > 0)
+		text = arena_printf(m->arena, "%s, deleting %s", text, names);
+	text = arena_printf(m->arena, "%s (%s): %s", text, group->reason, group->message);
+	add(m, reason, key, text)->action = true;
+}
+
+/* --- lasting states --- */
+
+static void say_backoff(struct maker *m, const struct plan_group *group)
+{
+	const struct plan_backoff *backoff = group->backoff;
+	const char *key = arena_printf(m->arena, "%s %s", group->name, backoff->cause);
+	if (strcmp(backoff->cause, REASON_NODE_PROVISION_TIMEOUT) == 0 ||
+	    strcmp(backoff->cause, REASON_RAYLET_START_TIMEOUT) == 0)
+		add(m, DECISION_EVENT_SCALE_UP_TIMED_OUT, key,
+		    arena_printf(m->arena, "Group %s (%s): %s", group->name, backoff->cause,
+				 backoff->message));
+	add(m, DECISION_EVENT_GROUP_BACK_OFF, key,
+	    arena_printf(m->arena, "Nothing is launched in group %s for %lld s (%s): %s",
+			 group->name, (long long)backoff->seconds, backoff->cause,
+			 backoff->message));
+}
+
+static const char *demand_text(const struct maker *m, const struct plan_demand *demand)
+{
+	size_t count;
+	const struct ray_request *bundles;
+	const char *kind = demand->kind == DEMAND_CONSTRAINT ? "requested" : "pending";
+	if (demand->kind != DEMAND_GANG)
+		return arena_printf(m->arena, "%lld %s bundle%s %s", (long long)demand->count, kind,
+				    demand->count == 1 ? "" : "s",
+				    demand_bundle_text(m->arena, demand->request));
+	bundles = demand_gang_bundles(demand->gang, 0, &count);
+	return arena_printf(m->arena, "%s of %zu bundles, the first %s",
+			    worker_count_text(m->arena, demand->count, "placement group"), count,
+			    count > 0 ? demand_bundle_text(m->arena, &bundles[0]) : "{}");
+}
+
+static void say_infeasible(struct maker *m)
+{
+	for (size_t i = 0; i < m->plan->infeasible.count && i < DECISION_EVENT_KIND_MAX; i++) {
+		const struct plan_demand *demand = &m->plan->infeasible.at[i];
+		add(m, DECISION_EVENT_INFEASIBLE_DEMAND, demand->message,
+		    arena_printf(m->arena, "%s (%s): %s", demand_text(m, demand), demand->reason,
+				 demand->message))
+			->hold_ms = FLICKER_MS;
+	}
+}
+
+/* Whether an earlier entry than `end` has the same reason and group. */
+static bool is_repeated(const struct plan *plan, size_t end)
+{
+	const struct plan_demand *demand = &plan->unserved.at[end];
+	for (size_t i = 0; i < end; i++)
+		if (strcmp(plan->unserved.at[i].reason, demand->reason) == 0 &&
+		    strcmp(plan->unserved.at[i].group, demand->group) == 0)
+			return true;
+	return false;
+}
+
+/* One Event for each reason and group: the first request, and the number of other shapes with the
+ * same reason. */
+static void say_unserved(struct maker *m)
+{
+	const struct plan *plan = m->plan;
+	size_t said = 0, looked_at = plan->unserved.count;
+	if (looked_at > DECISION_EVENT_BLOCKED_MAX)
+		looked_at = DECISION_EVENT_BLOCKED_MAX;
+	for (size_t i = 0; i < looked_at && said < DECISION_EVENT_KIND_MAX; i++) {
+		const struct plan_demand *demand = &plan->unserved.at[i];
+		const char *text, *more = "";
+		int64_t others = 0;
+		if (is_repeated(plan, i))
+			continue;
+		for (size_t j = i + 1; j < plan->unserved.count; j++)
+			if (strcmp(plan->unserved.at[j].reason, demand->reason) == 0 &&
+			    strcmp(plan->unserved.at[j].group, demand->group) == 0)
+				others++;
+		if (others > 0)
+			more = arena_printf(m->arena, " and %s",
+					    worker_count_text(m->arena, others, "other shape"));
+		text = arena_printf(m->arena, "No worker is launched for %s%s (%s): %s",
+				    demand_text(m, demand), more, demand->reason, demand->message);
+		add(m, DECISION_EVENT_NOT_TRIGGER_SCALE_UP,
+		    arena_printf(m->arena, "%s %s", demand->group, demand->reason), text)
+			->hold_ms = UNSERVED_MS;
+		said++;
+	}
+}
+
+/* --- conditions --- */
+
+static bool head_is_ready(const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->pod_count; i++) {
+		const struct pod *pod = &snapshot->pods[i];
+		const struct condition *ready =
+			condition_find(pod->conditions, pod->condition_count, "Ready");
+		if (pod_is_head(pod) && !pod->deleting && ready != NULL &&
+		    strcmp(ready->status, "True") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every user who may read the RayCluster can read its Events; access to Secrets is separate. */
+static const char *without_secret(const char *message)
+{
+	if (strstr(message, "Secret ") == NULL && strstr(message, "secrets") == NULL)
+		return message;
+	return "Ray is unreachable: its token cannot be read from the Secret of spec.authOptions; the "
+	       "log of rayscaler says why";
+}
+
+/* How long Ray may be unreachable before an Event is sent. A mode that does not support the
+ * cluster's authentication is reported sooner: the state does not resolve itself. */
+static int64_t unreachable_ms(const struct snapshot *snapshot)
+{
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	if (snapshot->settings.mode != MODE_SIDECAR &&
+	    (cluster->auth_kubernetes_tokens || cluster->tls_enabled))
+		return FLICKER_MS;
+	return head_is_ready(snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
+}
+
+static void say_conditions(struct maker *m)
+{
+	for (size_t i = 0; i < m->plan->conditions.count; i++) {
+		const struct plan_condition *condition = &m->plan->conditions.at[i];
+		const char *reason = condition->reason, *message = condition->message;
+		if (strcmp(reason, REASON_DEMAND_UNAVAILABLE) == 0)
+			add(m, DECISION_EVENT_NO_DEMAND, "", without_secret(message))->hold_ms =
+				unreachable_ms(m->snapshot);
+		else if (strcmp(reason, REASON_HEAD_UNCERTAIN) == 0)
+			add(m, DECISION_EVENT_UNCERTAIN_HEAD, message, message)->hold_ms =
+				UNREACHABLE_MS;
+		else if (strcmp(reason, REASON_FOREIGN_POD) == 0)
+			add(m, DECISION_EVENT_FOREIGN_PODS, message, message);
+		else if (strcmp(reason, REASON_SECOND_AUTOSCALER) == 0)
+			add(m, DECISION_EVENT_SECOND, "", message);
+		else if (strcmp(reason, REASON_INVALID_REQUEST) == 0)
+			add(m, DECISION_EVENT_BAD_REQUEST, message, message);
+		else if (strcmp(reason, REASON_TEMPLATE_BROKEN) == 0)
+			add(m, DECISION_EVENT_TEMPLATE_BROKEN, message, message);
+		else if (strcmp(reason, REASON_PODS_UNREADABLE) == 0)
+			add(m, DECISION_EVENT_UNREADABLE, message, message);
+		else if (strcmp(reason, REASON_CLUSTER_UNREADABLE) == 0)
+			add(m, DECISION_EVENT_CLUSTER_UNREADABLE, "",
+			    arena_printf(m->arena, "The RayCluster is not scaled: %s", message));
+		else if (strcmp(condition->type, "ReplicasReverted") == 0)
+			add(m, DECISION_EVENT_REVERTED, "", message);
+	}
+}
+
+/* --- workers that stay: docs/REASONS.md describes the rule --- */
+
+static const struct worker_group *find_spec(const struct snapshot *snapshot, const char *name,
+					    const struct plan *plan,
+					    const struct plan_group **ret_group)
+{
+	for (size_t g = 0; g < snapshot->cluster.group_count && g < plan->groups.count; g++) {
+		*ret_group = &plan->groups.at[g];
+		if (strcmp(snapshot->cluster.groups[g].name, name) == 0)
+			return &snapshot->cluster.groups[g];
+	}
+	*ret_group = NULL;
+	return NULL;
+}
+
+/* None of its accelerators, or, without any, none of its CPUs is in use; *ret_name: which of
+ * them. */
+static bool is_wasted(const struct maker *m, const struct ray_node *node, const char **ret_name)
+{
+	bool has = false;
+	for (size_t i = 0; i < m->accelerators.count; i++) {
+		const char *name = m->accelerators.at[i];
+		int64_t total = resources_amount(&node->total, name, 0);
+		if (total > resources_amount(&node->available, name, 0))
+			return false;
+		if (total > 0 && !has) {
+			has = true;
+			*ret_name = name;
+		}
+	}
+	if (has)
+		return true;
+	*ret_name = "CPU";
+	return resources_amount(&node->total, "CPU", 0) ==
+	       resources_amount(&node->available, "CPU", 0);
+}
+
+static bool is_one_of(const char *reason, const char *const *reasons)
+{
+	for (; *reasons != NULL; reasons++)
+		if (strcmp(*reasons, reason) == 0)
+			return true;
+	return false;
+}
+
+static void block(struct maker *m, const struct plan_worker *worker, const char *kind,
+		  int64_t hold_ms, const char *message)
+{
+	struct decision_event *event = add(m, DECISION_EVENT_SCALE_DOWN_BLOCKED,
+					   arena_printf(m->arena, "%s %s", worker->group, kind),
+					   message);
+	event->subject = worker->pod;
+	event->hold_ms = hold_ms > FLICKER_MS ? hold_ms : FLICKER_MS;
+	m->blocked++;
+}
+
+static void say_idle(struct maker *m, const struct plan_worker *worker,
+		     const struct plan_group *group, const struct worker_group *spec,
+		     int64_t timeout_ms)
+{
+	static const char *const staying[] = {
+		REASON_NEEDED_BY_DEMAND,  REASON_NEEDED_BY_REQUEST,
+		REASON_NEEDED_BY_REPLICA, REASON_TERMINATION_FORBIDDEN,
+		REASON_GROUP_SUSPENDED,   REASON_GROUP_REMOVED,
+		REASON_STATE_UNKNOWN,     NULL
+	};
+	int64_t idle_ms = worker->node->idle_duration_ms;
+	const char *why = worker->message;
+	int64_t hold_ms = 0;
+	if (strcmp(worker->reason, REASON_IDLE) == 0) {
+		hold_ms = DRAIN_REFUSED_MS;
+		why = "Ray has not accepted its drain";
+	} else if (idle_ms <= timeout_ms || !is_one_of(worker->reason, staying)) {
+		return;
+	}
+	/* A multi-host replica that minReplicas keeps is as configured. */
+	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group != NULL &&
+	    spec != NULL && group->target_replicas <= spec->min_replicas)
+		return;
+	block(m, worker, worker->reason, hold_ms,
+	      arena_printf(m->arena, "Worker %s of group %s is idle for %lld s and stays (%s): %s",
+			   worker->pod, worker->group, (long long)(idle_ms / MS_PER_SECOND),
+			   worker->reason, why));
+}
+
+/* Whether the group has more Pods than maxReplicas allows, without those being deleted. */
+static bool is_above_max(const struct maker *m, const struct plan_group *group,
+			 const struct worker_group *spec)
+{
+	return group != NULL && spec != NULL &&
+	       m->living[group - m->plan->groups.at] > spec->max_replicas * spec->num_of_hosts;
+}
+
+static void say_busy(struct maker *m, const struct plan_worker *worker,
+		     const struct plan_group *group, const struct worker_group *spec,
+		     int64_t timeout_ms)
+{
+	const char *name;
+	if (is_above_max(m, group, spec))
+		block(m, worker, "max", timeout_ms,
+		      arena_printf(m->arena,
+				   "Worker %s is busy and stays though group %s is above "
+				   "maxReplicas %lld: %s",
+				   worker->pod, worker->group, (long long)spec->max_replicas,
+				   worker->message));
+	else if (is_wasted(m, worker->node, &name))
+		block(m, worker, "unused", timeout_ms,
+		      arena_printf(m->arena,
+				   "Worker %s of group %s stays, Ray calls it busy though no %s of "
+				   "it is in use: %s",
+				   worker->pod, worker->group, resource_name_text(m->arena, name),
+				   worker->message));
+}
+
+static void count_living(struct maker *m)
+{
+	const struct plan_group *group = NULL;
+	m->living = arena_array(m->arena, m->plan->groups.count, sizeof(*m->living));
+	for (size_t i = 0; i < m->plan->workers.count; i++) {
+		const struct plan_worker *worker = &m->plan->workers.at[i];
+		if (group == NULL || strcmp(group->name, worker->group) != 0)
+			find_spec(m->snapshot, worker->group, m->plan, &group);
+		if (group != NULL && worker->state != WORKER_GONE)
+			m->living[group - m->plan->groups.at]++;
+	}
+}
+
+static void say_workers(struct maker *m)
+{
+	count_living(m);
+	for (size_t i = 0; i < m->plan->workers.count && m->blocked < DECISION_EVENT_BLOCKED_MAX;
+	     i++) {
+		const struct plan_worker *worker = &m->plan->workers.at[i];
+		const struct plan_group *group;
+		const struct worker_group *spec;
+		int64_t timeout_ms;
+		if (worker->node == NULL ||
+		    (worker->state != WORKER_IDLE && worker->state != WORKER_RUNNING))
+			continue;
+		spec = find_spec(m->snapshot, worker->group, m->plan, &group);
+		timeout_ms = spec != NULL ?
+				     limits_idle_timeout_ms(m->snapshot, spec) :
+				     m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
+		if (worker->state == WORKER_IDLE)
+			say_idle(m, worker, group, spec, timeout_ms);
+		else if (strcmp(worker->reason, REASON_BUSY) == 0)
+			say_busy(m, worker, group, spec, timeout_ms);
+	}
+}
+
+/* If the object's condition contains the text, an earlier process has already reported it. */
+static void say_lint(struct maker *m)
+{
+	const struct lint_digest *lint = m->snapshot->lint;
+	const struct autoscaler_object *object = m->snapshot->autoscaler;
+	const struct condition *before = NULL;
+	struct decision_event *event;
+	if (lint == NULL || lint->declared[0] == '\0')
+		return;
+	if (object != NULL)
+		before = condition_find(object->conditions, object->condition_count,
+					CONDITION_LINT_FINDINGS);
+	event = add(m, DECISION_EVENT_LINT_FINDINGS, lint->declared,
+		    arena_printf(m->arena,
+				 "%s; `rayscaler lint --from-cluster` has the lines to write",
+				 lint->declared));
+	event->once = true;
+	event->known = before != NULL &&
+		       strncmp(before->message, lint->declared, strlen(lint->declared)) == 0;
+}
+
+/* Whether the cluster was not scaled: then the plan has one condition only. */
+static bool is_gated(const struct plan *plan)
+{
+	return plan->conditions.count == 1;
+}
+
+void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,
+			 struct arena *arena, struct decision_event_list *ret_list)
+{
+	struct maker m = {
+		.snapshot = snapshot,
+		.plan = plan,
+		.arena = arena,
+		.list = ret_list,
+	};
+
+	*ret_list = (struct decision_event_list){ .at = { .at = NULL } };
+	say_conditions(&m);
+	if (is_gated(plan))
+		return;
+	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
+	for (size_t g = 0; g < plan->groups.count; g++) {
+		say_patch(&m, &plan->groups.at[g]);
+		if (plan->groups.at[g].backoff != NULL)
+			say_backoff(&m, &plan->groups.at[g]);
+	}
+	say_lint(&m);
+	say_infeasible(&m);
+	say_unserved(&m);
+	say_workers(&m);
+}

@@ -1,0 +1,282 @@
+#include "ctl/watch/capacity_watch.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/nodes/node_sample.h"
+#include "ctl/shared/options.h"
+#include "ctl/watch/inventory_watch.h"
+#include "net/log.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+/* Kubernetes supports clusters of up to 5,000 Nodes and 150,000 Pods. */
+#define NODES_MAX 5000
+#define PODS_MAX 50000 /* that use accelerators, and sums */
+#define WITHIN_MS 60000
+#define EVERY_MS 60000
+#define DENIED_MS 300000
+#define FORGET_MS 300000 /* without a request from a pass */
+
+struct others {
+	VEC(struct pod) list;
+};
+
+/* The Nodes of an inventory for the passes of one RayCluster. */
+struct choice {
+	const struct node *nodes;
+	size_t node_count;
+	const struct pod *pods;
+	size_t pod_count;
+};
+
+/* An inventory that is no longer used. */
+struct old {
+	struct inventory_watch *inventory_watch;
+	struct arena arena;
+};
+
+struct capacity_watch {
+	const struct control *control;
+	struct loop_timer *timer;        /* drops the inventory */
+	struct inventory_watch *looking; /* listing in progress */
+	int64_t asked_ms, next_ms;
+	/* The last inventory; stock NULL: none. */
+	struct inventory_watch *inventory_watch;
+	struct arena arena;
+	struct node_capacities rooms;
+	struct map choices; /* "namespace/name" to struct choice, in the arena */
+	struct log_repeat trouble;
+};
+
+static void old_free(void *memory)
+{
+	struct old *old = memory;
+
+	inventory_watch_free(old->inventory_watch);
+	arena_done(&old->arena);
+	memory_free(old);
+}
+
+/* Decisions in progress may still read it. */
+static void forget(struct capacity_watch *capacity_watch)
+{
+	struct old *old = memory_alloc(sizeof(*old));
+
+	old->inventory_watch = steal(&capacity_watch->inventory_watch);
+	old->arena = capacity_watch->arena;
+	capacity_watch->arena = ARENA_INIT;
+	map_done(&capacity_watch->choices);
+	capacity_watch->choices = MAP_INIT;
+	work_retire(capacity_watch->control->loop, old_free, old);
+}
+
+static void on_timer(void *context)
+{
+	struct capacity_watch *capacity_watch = context;
+	int64_t idle = loop_monotonic_ms(capacity_watch->control->loop) - capacity_watch->asked_ms;
+
+	if (idle >= FORGET_MS)
+		forget(capacity_watch);
+	else
+		loop_timer_start(capacity_watch->timer, FORGET_MS - idle);
+}
+
+/* ---- listing ---- */
+
+static void count_rooms(struct capacity_watch *capacity_watch)
+{
+	size_t node_count, pod_count;
+	const struct node *nodes =
+		inventory_watch_nodes(capacity_watch->inventory_watch, &node_count);
+	const struct pod *pods = inventory_watch_pods(capacity_watch->inventory_watch, &pod_count);
+
+	node_capacities_init(&capacity_watch->rooms, nodes, node_count,
+			     capacity_watch->control->options->device_table,
+			     &capacity_watch->arena);
+	for (size_t i = 0; i < pod_count; i++)
+		node_capacities_add(&capacity_watch->rooms, &pods[i]);
+	node_capacities_finish(&capacity_watch->rooms);
+}
+
+static void looked(void *context, const struct err *err)
+{
+	struct capacity_watch *capacity_watch = context;
+	struct inventory_watch *inventory_watch = capacity_watch->looking;
+	bool again = err && err->kind != ERR_DENIED && err->kind != ERR_LIMIT;
+
+	capacity_watch->looking = NULL;
+	capacity_watch->next_ms = loop_monotonic_ms(capacity_watch->control->loop) +
+				  (!err || again ? EVERY_MS : DENIED_MS);
+	forget(capacity_watch);
+	if (err) {
+		log_repeat_error(&capacity_watch->trouble, "what Nodes have free is not known",
+				 "nodes", err->text);
+		inventory_watch_free(inventory_watch);
+		return;
+	}
+	log_repeat_end(&capacity_watch->trouble, "what Nodes have free is not known", "nodes");
+	capacity_watch->inventory_watch = inventory_watch;
+	count_rooms(capacity_watch);
+	loop_timer_start(capacity_watch->timer, FORGET_MS);
+}
+
+static void look(struct capacity_watch *capacity_watch)
+{
+	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
+	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
+
+	capacity_watch->asked_ms = now;
+	if (capacity_watch->looking || now < capacity_watch->next_ms)
+		return;
+	capacity_watch->looking = inventory_watch_new(
+		capacity_watch->control->kube, capacity_watch->control->options->device_table,
+		&limits, looked, capacity_watch);
+}
+
+/* ---- the part for a pass ---- */
+
+static int compare_node_name(const char *name, const struct pod *pod)
+{
+	return strcmp(name, pod->spec.node_name);
+}
+
+/* The Pods on the Node; `pods` is sorted by Node. */
+static const struct pod *pods_on(const struct capacity_watch *capacity_watch, const char *node,
+				 size_t *ret_count)
+{
+	size_t count, low = 0, high, end;
+	const struct pod *pods = inventory_watch_pods(capacity_watch->inventory_watch, &count);
+
+	high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_node_name(node, &pods[middle]) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < count && compare_node_name(node, &pods[end]) == 0; end++)
+		;
+	*ret_count = end - low;
+	return low < end ? &pods[low] : pods; /* no offset to NULL */
+}
+
+/* Names are left out: a reader of one RayCluster's snapshot may have no right to see other Pods. */
+static void add_others(struct capacity_watch *capacity_watch, const struct pass_view *view,
+		       const char *node, struct others *others)
+{
+	size_t count;
+	const struct pod *pods = pods_on(capacity_watch, node, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *cluster = labels_value(&pods[i].labels, LABEL_CLUSTER);
+		struct pod *other;
+
+		if (cluster && !strcmp(cluster, view->cluster->name) &&
+		    !strcmp(pods[i].namespace_, view->cluster->namespace_))
+			continue;
+		other = VEC_ADD(&capacity_watch->arena, &others->list);
+		*other = pods[i];
+		other->namespace_ = "";
+		other->name = "others";
+		other->labels = (struct labels){ .count = 0 };
+	}
+}
+
+static struct choice *choose(struct capacity_watch *capacity_watch, const struct pass_view *view)
+{
+	struct choice *choice = ARENA_NEW(&capacity_watch->arena, struct choice);
+	const struct node_capacity **rooms = NULL;
+	struct others others = { .list = { .at = NULL } };
+	struct node *nodes;
+
+	choice->node_count = node_sample(&capacity_watch->rooms, view->cluster, view->pods,
+					 view->pod_count, &capacity_watch->arena, &rooms);
+	nodes = arena_array(&capacity_watch->arena, choice->node_count, sizeof(*nodes));
+	for (size_t i = 0; i < choice->node_count; i++) {
+		nodes[i] = *rooms[i]->node;
+		add_others(capacity_watch, view, nodes[i].name, &others);
+	}
+	choice->nodes = nodes;
+	choice->pods = others.list.at;
+	choice->pod_count = others.list.count;
+	return choice;
+}
+
+static bool is_in(const struct pass_view *view, const char *node)
+{
+	for (size_t i = 0; i < view->node_count; i++)
+		if (strcmp(view->nodes[i].name, node) == 0)
+			return true;
+	return false;
+}
+
+static void add_nodes(struct arena *arena, const struct choice *choice, struct pass_view *view)
+{
+	struct node *nodes =
+		arena_array(arena, view->node_count + choice->node_count, sizeof(*nodes));
+	size_t count = view->node_count;
+
+	for (size_t i = 0; i < view->node_count; i++)
+		nodes[i] = view->nodes[i];
+	for (size_t i = 0; i < choice->node_count; i++)
+		if (!is_in(view, choice->nodes[i].name))
+			nodes[count++] = choice->nodes[i];
+	view->nodes = nodes;
+	view->node_count = count;
+}
+
+void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
+			 struct pass_view *view)
+{
+	bool waits = false;
+	struct choice *choice;
+	const char *key;
+
+	for (size_t i = 0; capacity_watch && i < view->pod_count && !waits; i++)
+		waits = node_sample_unschedulable(view->pods[i]);
+	if (!waits || !view->cluster || !view->nodes_known)
+		return;
+	look(capacity_watch);
+	if (!capacity_watch->inventory_watch)
+		return;
+	key = arena_printf(arena, "%s/%s", view->cluster->namespace_, view->cluster->name);
+	choice = map_get(&capacity_watch->choices, key);
+	if (!choice) {
+		choice = choose(capacity_watch, view);
+		map_set(&capacity_watch->choices, key, choice);
+	}
+	add_nodes(arena, choice, view);
+	view->other_pods_known = *inventory_watch_pods_problem(capacity_watch->inventory_watch) ==
+				 '\0';
+	view->other_pods = choice->pods;
+	view->other_pod_count = choice->pod_count;
+}
+
+struct capacity_watch *capacity_watch_new(const struct control *control)
+{
+	struct capacity_watch *capacity_watch;
+
+	if (options_sidecar(control->options))
+		return NULL;
+	capacity_watch = memory_alloc(sizeof(*capacity_watch));
+	capacity_watch->control = control;
+	capacity_watch->timer = loop_timer_new(control->loop, on_timer, capacity_watch);
+	capacity_watch->next_ms = INT64_MIN;
+	return capacity_watch;
+}
+
+void capacity_watch_free(struct capacity_watch *capacity_watch)
+{
+	if (!capacity_watch)
+		return;
+	inventory_watch_free(capacity_watch->looking);
+	forget(capacity_watch);
+	map_done(&capacity_watch->choices);
+	loop_timer_free(capacity_watch->timer);
+	log_repeat_done(&capacity_watch->trouble);
+	memory_free(capacity_watch);
+}

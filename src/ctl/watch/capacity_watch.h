@@ -1,0 +1,30 @@
+/* Node capacity for passes of RayClusters that have Unschedulable Pods, so that a plan can
+ * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check).
+ * Controller mode only, and optional: without the right to list Nodes it logs that once, and plans
+ * then leave the distinction out.
+ *
+ * Nothing is watched and nothing is kept while every Pod is scheduled. When a pass needs it and the
+ * last inventory is older than a minute, Nodes and Pods of the cluster are listed once
+ * (ctl/watch/inventory_watch), in pages, and kept in a short form as long as passes need it; clusters above
+ * the limits in room.c have no inventory. A pass receives the few Nodes that are closest to its
+ * groups, with the Pods that use their capacity: other Nodes do not change the message, and
+ * snapshots stay small. Owned by ctl/controller. Must not decide anything. */
+#ifndef CTL_WATCH_CAPACITY_WATCH_H
+#define CTL_WATCH_CAPACITY_WATCH_H
+
+#include "base/arena.h"
+#include "ctl/pass/pass.h"
+#include "ctl/shared/control.h"
+
+struct capacity_watch;
+
+/* NULL in sidecar mode; every function accepts NULL and does nothing then. */
+struct capacity_watch *capacity_watch_new(const struct control *control);
+void capacity_watch_free(struct capacity_watch *capacity_watch);
+
+/* Adds Nodes and other Pods to the view of a RayCluster that has Unschedulable Pods, when they are
+ * known. Nodes that are already in the view do not change. Borrowed until the loop turns. */
+void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
+			 struct pass_view *view);
+
+#endif

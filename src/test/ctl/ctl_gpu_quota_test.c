@@ -1,0 +1,486 @@
+/* GPU quotas over several clusters: the budget that is left, and that no GPU is allocated twice. */
+#include "ctl/pass/gpu_quota.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "ctl/report/metrics.h"
+#include "ctl/shared/options.h"
+#include "net/loop.h"
+#include "test/support/loop_wait.h"
+#include "test/support/support.h"
+
+#define UNITS(n) ((int64_t)(n)*RESOURCE_UNIT)
+#define CLUSTERS 3
+#define WAIT_MS 20000
+
+static const struct quantity limits[] = { { "cpu", "1", true, UNITS(1) },
+					  { "nvidia.com/gpu", "1", true, UNITS(1) } };
+
+/* Content of the caches: clusters a/0, a/1 and b/2 with one group of one GPU per worker. */
+static struct world {
+	struct container container;
+	struct worker_group groups[CLUSTERS];
+	struct ray_cluster clusters[CLUSTERS];
+	bool there[CLUSTERS], unreadable[CLUSTERS];
+	struct options options;
+	struct control control;
+	struct quota *quota;
+	struct arena arena;
+} world;
+
+static const char *const names[CLUSTERS] = { "0", "1", "2" };
+
+static void look(void *context, const char *namespace_, const char *name,
+		 struct gpu_quota_objects *ret_objects)
+{
+	size_t i = (size_t)(name[0] - '0');
+
+	(void)context;
+	assert_string_equal(namespace_, world.clusters[i].namespace_);
+	if (world.there[i] && !world.unreadable[i])
+		ret_objects->cluster = &world.clusters[i];
+	ret_objects->unreadable = world.unreadable[i];
+}
+
+static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64_t lost_patch_ms)
+{
+	const struct gpu_quota_config config = { .look = look,
+						 .settle_ms = settle_ms,
+						 .lost_patch_ms = lost_patch_ms };
+
+	world.options.max_gpus_total = total;
+	world.options.max_gpus_per_namespace = per_namespace;
+	world.options.kube_api_timeout_seconds = 0;
+	world.quota = gpu_quota_new(&world.control, &config);
+	for (size_t i = 0; i < CLUSTERS; i++)
+		gpu_quota_changed(world.quota, world.clusters[i].namespace_, names[i]);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world = (struct world){ .arena = ARENA_INIT };
+	world.container = (struct container){ .name = "ray", .image = "", .limits = { limits, 2 } };
+	for (size_t i = 0; i < CLUSTERS; i++) {
+		world.there[i] = true;
+		world.groups[i] = (struct worker_group){
+			.name = "gpu",
+			.has_replicas = true,
+			.max_replicas = 100,
+			.num_of_hosts = 1,
+			.template = { .spec = { .containers = &world.container,
+						.container_count = 1 } },
+			.scale_gate = "",
+		};
+		world.clusters[i] = (struct ray_cluster){
+			.namespace_ = i < 2 ? "a" : "b",
+			.name = names[i],
+			.uid = "u",
+			.ray_version = "",
+			.generation = 1,
+			.groups = &world.groups[i],
+			.group_count = 1,
+		};
+	}
+	options_init(&world.options);
+	world.control = (struct control){ .loop = loop_new(), .options = &world.options };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	gpu_quota_free(world.quota);
+	loop_free(world.control.loop);
+	options_done(&world.options);
+	arena_done(&world.arena);
+	return 0;
+}
+
+static int64_t budget(size_t i)
+{
+	const struct gpu_quota_objects objects = { .cluster = &world.clusters[i] };
+	struct gpu_quota_budget budget;
+
+	gpu_quota_budget(world.quota, &objects, &world.arena, &budget);
+	assert_true(budget.has_ceiling);
+	return budget.amount;
+}
+
+static const char *ceiling(size_t i)
+{
+	const struct gpu_quota_objects objects = { .cluster = &world.clusters[i] };
+	struct gpu_quota_budget budget;
+
+	gpu_quota_budget(world.quota, &objects, &world.arena, &budget);
+	return budget.ceiling;
+}
+
+/* The quotas allow a patch to so many replicas. */
+static bool fits(size_t i, int64_t replicas)
+{
+	const struct gpu_quota_objects objects = { .cluster = &world.clusters[i] };
+	struct plan_group group = { .replicas = world.groups[i].replicas,
+				    .patch_replicas = replicas };
+	struct plan plan = { .groups = { .at = &group, .count = 1 } };
+
+	return gpu_quota_patch_fits(world.quota, &objects, &plan);
+}
+
+/* Sends a patch to that many replicas. */
+static void sends(size_t i, int64_t replicas)
+{
+	const struct gpu_quota_objects objects = { .cluster = &world.clusters[i] };
+	struct plan_group group = { .replicas = world.groups[i].replicas,
+				    .patch_replicas = replicas };
+	struct plan plan = { .groups = { .at = &group, .count = 1 } };
+
+	gpu_quota_patch_sent(world.quota, &objects, &plan);
+}
+
+static void answered(size_t i, enum err_kind kind, int64_t generation)
+{
+	const struct err err = { .kind = kind };
+
+	gpu_quota_patch_answered(world.quota, world.clusters[i].namespace_, names[i],
+				 kind ? &err : NULL, generation);
+}
+
+/* The caches learn of a change. */
+static void becomes(size_t i, int64_t replicas)
+{
+	world.groups[i].replicas = replicas;
+	world.clusters[i].generation++;
+	gpu_quota_changed(world.quota, world.clusters[i].namespace_, names[i]);
+}
+
+static void test_no_ceiling_is_no_gpu_quota(void **state)
+{
+	const struct gpu_quota_objects objects = { .cluster = &world.clusters[0] };
+	struct gpu_quota_budget none;
+	struct gpu_quota_figure figure;
+	size_t at = 0;
+
+	(void)state;
+	begin(0, 0, 0, 60000);
+	assert_null(world.quota);
+	gpu_quota_budget(NULL, &objects, &world.arena, &none);
+	assert_false(none.has_ceiling);
+	assert_false(gpu_quota_next(NULL, &at, &figure));
+}
+
+static void test_what_others_have_is_gone(void **state)
+{
+	(void)state;
+	world.groups[1].replicas = 3;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(5));
+	assert_int_equal(budget(1), UNITS(5));
+	becomes(2, 7);
+	assert_int_equal(budget(0), 0);
+	assert_string_equal(ceiling(0), "max-gpus-total 8");
+	becomes(2, 1);
+	assert_int_equal(budget(0), UNITS(4));
+}
+
+/* Objects that a pass has read itself are newer than the caches. */
+static void test_a_decision_on_newer_objects(void **state)
+{
+	struct worker_group group;
+	struct ray_cluster newer;
+	const struct gpu_quota_objects objects = { .cluster = &newer };
+	struct gpu_quota_budget found;
+
+	(void)state;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(8));
+	group = world.groups[0];
+	group.replicas = 3;
+	newer = world.clusters[0];
+	newer.groups = &group;
+	gpu_quota_budget(world.quota, &objects, &world.arena, &found);
+	assert_int_equal(found.amount, UNITS(5));
+	assert_int_equal(budget(0), UNITS(8));
+}
+
+static void test_the_smallest_wins(void **state)
+{
+	(void)state;
+	world.groups[1].replicas = 2;
+	world.groups[2].replicas = 5;
+	begin(8, 4, 0, 60000);
+	assert_int_equal(budget(0), UNITS(1));
+	assert_string_equal(ceiling(0), "max-gpus-total 8");
+	assert_int_equal(budget(2), 0);
+	assert_string_equal(ceiling(2), "max-gpus-per-namespace 4");
+	becomes(2, 1);
+	assert_int_equal(budget(0), UNITS(2));
+	assert_string_equal(ceiling(0), "max-gpus-per-namespace 4");
+}
+
+/* Two decisions in work at once were given the same budget: only one of their patches fits. */
+static void test_a_patch_that_came_first_leaves_less(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(8));
+	assert_int_equal(budget(1), UNITS(8));
+	assert_true(fits(1, 8));
+	sends(0, 6);
+	assert_false(fits(1, 8));
+	assert_false(fits(1, 3));
+	assert_true(fits(1, 2));
+	sends(0, 8);
+	assert_false(fits(1, 1));
+	assert_true(fits(1, 0)); /* adds nothing */
+}
+
+/* Two decisions in one loop iteration. */
+static void test_a_patch_under_way_is_counted(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(8));
+	sends(0, 8);
+	assert_int_equal(budget(1), 0);
+	/* Its own patch is not counted: a new patch replaces the old one. */
+	assert_int_equal(budget(0), UNITS(8));
+	answered(0, ERR_NONE, 2);
+	assert_int_equal(budget(1), 0);
+	/* An older version arrives late: the accepted patch is newer. */
+	gpu_quota_changed(world.quota, "a", "0");
+	assert_int_equal(budget(1), 0);
+	becomes(0, 8);
+	assert_int_equal(budget(1), 0);
+	becomes(0, 6);
+	assert_int_equal(budget(1), UNITS(2));
+}
+
+static void test_the_cache_is_quicker_than_the_answer(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 60000);
+	sends(0, 5);
+	becomes(0, 5);
+	assert_int_equal(budget(1), UNITS(3));
+	answered(0, ERR_NONE, 2);
+	becomes(0, 1);
+	assert_int_equal(budget(1), UNITS(7));
+}
+
+static void test_a_refusal_frees(void **state)
+{
+	static const enum err_kind refusals[] = { ERR_CONFLICT, ERR_DENIED, ERR_NOT_FOUND,
+						  ERR_INPUT };
+
+	(void)state;
+	begin(8, 0, 0, 60000);
+	for (size_t i = 0; i < SUPPORT_COUNT(refusals); i++) {
+		sends(0, 8);
+		assert_int_equal(budget(1), 0);
+		answered(0, refusals[i], 0);
+		assert_int_equal(budget(1), UNITS(8));
+	}
+}
+
+static bool is_free(void *context)
+{
+	(void)context;
+	return budget(1) == UNITS(8);
+}
+
+/* It may have taken effect, and may do so for a while: also after another patch was refused. */
+static void test_a_lost_patch_is_held_for_its_time(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 300);
+	sends(0, 8);
+	answered(0, ERR_TIMEOUT, 0);
+	assert_int_equal(budget(1), 0);
+	sends(0, 2);
+	answered(0, ERR_CONFLICT, 0);
+	assert_int_equal(budget(1), 0);
+	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
+}
+
+static bool is_later(void *context)
+{
+	return loop_monotonic_ms(world.control.loop) > *(const int64_t *)context;
+}
+
+/* The watch sends nothing for longer than a patch without an answer is held. */
+static void test_an_accepted_patch_is_held_until_it_shows(void **state)
+{
+	int64_t until_ms;
+
+	(void)state;
+	begin(8, 0, 0, 1);
+	sends(0, 8);
+	answered(0, ERR_NONE, 2);
+	until_ms = loop_monotonic_ms(world.control.loop) + 50;
+	assert_true(loop_wait_until(world.control.loop, is_later, &until_ms, WAIT_MS));
+	assert_int_equal(budget(1), 0);
+	/* Deleted and recreated: its generations start again. */
+	world.clusters[0].uid = "v";
+	gpu_quota_changed(world.quota, "a", "0");
+	assert_int_equal(budget(1), UNITS(8));
+}
+
+/* The pass ended while its patch was under way: no answer will arrive. */
+static void test_a_patch_that_nobody_waits_for(void **state)
+{
+	(void)state;
+	begin(8, 0, 0, 300);
+	sends(0, 8);
+	sends(0, 1);
+	answered(0, ERR_NONE, 2);
+	becomes(0, 1);
+	assert_int_equal(budget(1), 0);
+	becomes(0, 0);
+	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
+}
+
+/* The caches show the last patch of the previous process before anything is added. */
+static void test_after_a_start_it_settles(void **state)
+{
+	(void)state;
+	begin(8, 0, 200, 60000);
+	assert_int_equal(budget(1), 0);
+	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
+}
+
+static void test_gone_clusters_count_nothing(void **state)
+{
+	struct gpu_quota_figure figure;
+	size_t at = 0, figures = 0;
+
+	(void)state;
+	world.groups[0].replicas = world.groups[2].replicas = 3;
+	begin(8, 6, 0, 60000);
+	assert_int_equal(budget(1), UNITS(2));
+	world.there[0] = world.there[2] = false;
+	gpu_quota_changed(world.quota, "a", "0");
+	gpu_quota_changed(world.quota, "b", "2");
+	assert_int_equal(budget(1), UNITS(6));
+	while (gpu_quota_next(world.quota, &at, &figure))
+		figures++;
+	assert_int_equal(figures, 2); /* total, and namespace a */
+}
+
+/* The cluster exists: its count is kept although it cannot be read. */
+static void test_an_unreadable_cluster_keeps_its_count(void **state)
+{
+	(void)state;
+	world.groups[0].replicas = 3;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(1), UNITS(5));
+	world.unreadable[0] = true;
+	gpu_quota_changed(world.quota, "a", "0");
+	assert_int_equal(budget(1), UNITS(5));
+}
+
+static void expect_metrics(const char *line)
+{
+	struct metrics *metrics = metrics_new(0);
+	const struct metrics_now now = { .quota = world.quota };
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, 1 << 20);
+	metrics_write(metrics, &now, &text);
+	if (!strstr(buf_string(&text), line))
+		fail_msg("no %s", line);
+	metrics_free(metrics);
+}
+
+static void test_figures(void **state)
+{
+	struct gpu_quota_figure figure;
+	size_t at = 0;
+
+	(void)state;
+	world.groups[1].replicas = 3;
+	begin(8, 6, 0, 60000);
+	(void)budget(2);
+	sends(2, 2);
+	assert_true(gpu_quota_next(world.quota, &at, &figure));
+	assert_string_equal(figure.scope, "total");
+	assert_string_equal(figure.namespace_, "");
+	assert_int_equal(figure.ceiling, UNITS(8));
+	assert_int_equal(figure.counted, UNITS(5));
+	assert_true(gpu_quota_next(world.quota, &at, &figure));
+	assert_string_equal(figure.scope, "namespace");
+	assert_string_equal(figure.namespace_, "a");
+	assert_int_equal(figure.ceiling, UNITS(6));
+	assert_int_equal(figure.counted, UNITS(3));
+	assert_true(gpu_quota_next(world.quota, &at, &figure));
+	assert_string_equal(figure.namespace_, "b");
+	assert_int_equal(figure.counted, UNITS(2));
+	assert_false(gpu_quota_next(world.quota, &at, &figure));
+	expect_metrics("rayscaler_gpus_ceiling{scope=\"total\",namespace=\"\"} 8\n");
+	expect_metrics("rayscaler_gpus_counted{scope=\"total\",namespace=\"\"} 5\n");
+	expect_metrics("rayscaler_gpus_counted{scope=\"namespace\",namespace=\"a\"} 3\n");
+}
+
+/* Random clusters that always request their whole budget, with answers and caches in any order: the
+ * total on the API server never exceeds the quota. */
+static void test_law_never_above_the_ceiling(void **state)
+{
+	uint64_t random = 7;
+	int64_t server[CLUSTERS] = { 0 };
+
+	(void)state;
+	begin(20, 0, 0, 60000);
+	for (int step = 0; step < 5000; step++) {
+		size_t i = support_random_below(&random, CLUSTERS);
+		int64_t sum = 0, wanted = world.groups[i].replicas + budget(i) / RESOURCE_UNIT;
+
+		if (support_random_below(&random, 3) == 0)
+			wanted = (int64_t)support_random_below(&random, (size_t)wanted + 1);
+		sends(i, wanted);
+		switch (support_random_below(&random, 3)) {
+		case 0: /* refused */
+			answered(i, ERR_CONFLICT, 0);
+			break;
+		case 1: /* done, the cache lags until later */
+			server[i] = wanted;
+			answered(i, ERR_NONE, world.clusters[i].generation + 1);
+			(void)budget((i + 1) % CLUSTERS);
+			becomes(i, server[i]);
+			break;
+		default:
+			server[i] = wanted;
+			becomes(i, server[i]);
+			answered(i, ERR_NONE, world.clusters[i].generation);
+		}
+		for (size_t c = 0; c < CLUSTERS; c++)
+			sum += server[c];
+		assert_in_range(sum, 0, 20);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_no_ceiling_is_no_gpu_quota),
+		TEST(test_what_others_have_is_gone),
+		TEST(test_a_decision_on_newer_objects),
+		TEST(test_the_smallest_wins),
+		TEST(test_a_patch_that_came_first_leaves_less),
+		TEST(test_a_patch_under_way_is_counted),
+		TEST(test_the_cache_is_quicker_than_the_answer),
+		TEST(test_a_refusal_frees),
+		TEST(test_a_lost_patch_is_held_for_its_time),
+		TEST(test_an_accepted_patch_is_held_until_it_shows),
+		TEST(test_a_patch_that_nobody_waits_for),
+		TEST(test_after_a_start_it_settles),
+		TEST(test_gone_clusters_count_nothing),
+		TEST(test_an_unreadable_cluster_keeps_its_count),
+		TEST(test_figures),
+		TEST(test_law_never_above_the_ceiling),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
