@@ -22,7 +22,7 @@ fuzz-$(2): $(BUILD)/fuzz/$(2)
 	@mkdir -p $(FUZZ_CORPUS)/$(2) $(BUILD)/fuzz/findings
 	@rm -f $$<.passed
 	@echo 'FUZZ    $(2), $(FUZZ_SECONDS) s'
-	@$$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	@$$< -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=2048 \
 		-max_len=65536 -dict=src/test/fuzz/words.dict -verbosity=0 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/fuzz/findings/$(2)- $(FUZZ_CORPUS)/$(2) \
 		$(call fuzz_seeds,$(2)) > $$<.log 2>&1 || { tail -40 $$<.log; exit 1; }

@@ -25,7 +25,7 @@ for tool in buildah podman docker; do
 	"$tool" inspect --type image --format 'image: {{.Size}} bytes' "$name" 2>/dev/null || "$tool" images "$name"
 	exit 0
 done
-echo "image: none of buildah, podman and docker works here; cure: apt-get install buildah (or podman), or" \
+echo "image: none of buildah, podman and docker works here; fix: apt-get install buildah (or podman), or" \
 	"start docker's engine. Without any of them: make rootfs, whose archive is the same root file system" \
 	"(docker import, or FROM scratch and ADD)" >&2
 exit 1

@@ -24,13 +24,13 @@ program=$1
 root=$2
 archive=${3:-}
 for tool in ldd readelf strip tar gzip; do
-	command -v "$tool" >/dev/null || cannot "$tool is missing; cure: apt-get install binutils libc-bin tar gzip"
+	command -v "$tool" >/dev/null || cannot "$tool is missing; fix: apt-get install binutils libc-bin tar gzip"
 done
-[ -x "$program" ] || cannot "$program is not there; cure: make"
-[ -s "$CA_BUNDLE" ] || cannot "$CA_BUNDLE is not there; cure: apt-get install ca-certificates, or set CA_BUNDLE"
+[ -x "$program" ] || cannot "$program is not there; fix: make"
+[ -s "$CA_BUNDLE" ] || cannot "$CA_BUNDLE is not there; fix: apt-get install ca-certificates, or set CA_BUNDLE"
 # It is emptied: only what this script made, or nothing.
 [ ! -e "$root" ] || [ -e "$root/usr/bin/rayscaler" ] || [ -z "$(ls -A "$root")" ] ||
-	cannot "$root holds something else; cure: name another directory"
+	cannot "$root holds something else; fix: name another directory"
 rm -rf "$root"
 
 # Directories as Debian merges them, so that every path that a binary has in it leads here.

@@ -92,7 +92,7 @@ def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, n
     # All namespaces are not this user's: one line names the right that is missing.
     refused = alone.run("status", "-A", status=1)
     assert re.match(r"rayscaler status: list (rayclusters.ray.io|pods): 403 Forbidden: ", refused.stderr)
-    assert "cure: grant" in refused.stderr and "by a ClusterRole to the user of kubeconfig" in refused.stderr
+    assert "fix: grant" in refused.stderr and "by a ClusterRole to the user of kubeconfig" in refused.stderr
     assert refused.stderr.count("\n") == 1
 
 

@@ -99,7 +99,7 @@ def test_version_and_help():
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (["fly"], '"fly" is no command'),
+        (["fly"], '"fly" is not a command'),
         (["run", "--nonsense"], "--nonsense: no such flag"),
         (["run", "--log-level", "loud"], "--log-level"),
         (["run", "--cluster-name", "demo"], "--cluster-namespace is missing"),

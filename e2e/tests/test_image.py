@@ -279,7 +279,7 @@ def test_make_image_without_an_engine_names_the_cure(work_dir):
     done = make_image({"docker": 'echo "Cannot connect to the Docker daemon" >&2; exit 1'}, work_dir)
     assert done.returncode == 1
     assert "docker does not work here: Cannot connect to the Docker daemon" in done.stderr
-    assert "cure: apt-get install buildah" in done.stderr and "make rootfs" in done.stderr
+    assert "fix: apt-get install buildah" in done.stderr and "make rootfs" in done.stderr
 
 
 def test_make_image_takes_the_engine_that_works(work_dir):

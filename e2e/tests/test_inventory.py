@@ -213,7 +213,7 @@ def test_c4_the_controller_says_what_others_take_of_the_only_node(nodes, waits):
     nodes.pod("of-somebody", busy, {GPU: "3"})
     nodes.pod("cpu-only", busy, {})
     found = waits(["nodes", "pods"], {GPU: "2"})
-    words = f"waits for room or for a new Node (node autoscaler), the closest is Node {busy}: 1 of 4 {GPU} are free, 2 are needed"
+    words = f"waits for free capacity or for a new Node (node autoscaler), the closest is Node {busy}: 1 of 4 {GPU} are free, 2 are needed"
     assert words in found["message"], found["message"]
     used = [pod["spec"]["containers"][0]["resources"]["requests"] for pod in found["snapshot"]["otherPods"]]
     assert {"cpu": "1", "memory": "1073741824", GPU: "3"}.items() <= max(used, key=len).items(), used

@@ -60,7 +60,7 @@ def test_a_raylet_that_died_in_a_pod_that_runs(shared, controller):
         killed = time.time()
         line = control.wait_for('"scaled"', "WorkerRecycled", seconds=60)
         recycled = time.time()
-        assert "raylet is gone" in line["why"] and recycled - killed > 2, line
+        assert "raylet is dead" in line["why"] and recycled - killed > 2, line
         assert one.recorder.of("workersToDelete", killed)[0].value == [victim]
         for pid in set(processes) - {raylet}:
             os.kill(pid, signal.SIGCONT)

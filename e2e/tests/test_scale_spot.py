@@ -85,7 +85,7 @@ def test_a_node_that_ends(shared, controller, api_server):
         # The bench has no Node objects of its own.
         nodes.create({"metadata": {"name": node}, "spec": {"taints": [taint]}})
         try:
-            control.wait_for("ScaleUpReplacement", f"Node {node} is about to go", taint["key"], seconds=20)
+            control.wait_for("ScaleUpReplacement", f"Node {node} is about to be removed", taint["key"], seconds=20)
         finally:
             nodes.delete(node)
         # It was a false alarm: the busy worker is kept.

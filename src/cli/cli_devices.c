@@ -96,7 +96,8 @@ static void write_text(const struct device_table *table, struct arena *arena, st
 		table_add(&text, TABLE_PLAIN, note(row, arena));
 	}
 	table_write(&text, false, buf);
-	buf_add_string(buf, "any other name that ends in \"gpu\" is a GPU, and Ray is told so\n");
+	buf_add_string(buf,
+		       "any other name that ends in \"gpu\" is a GPU and is declared to Ray\n");
 }
 
 static void write_json(const struct device_table *table, struct arena *arena, struct buf *buf)

@@ -114,10 +114,12 @@ static int read_live(const struct arguments *arguments, const struct lint_contex
 	if (*problem != '\0') {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
 
-		help_warn("lint", arena_printf(&arena,
-					       "Nodes cannot be read, so that none of them takes "
-					       "a group is not told: %s",
-					       problem));
+		help_warn(
+			"lint",
+			arena_printf(&arena,
+				     "Nodes cannot be read, so groups that fit on no Node are not "
+				     "reported: %s",
+				     problem));
 	}
 	return 0;
 }
@@ -152,9 +154,9 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 		return err_set(err, ERR_INPUT, "-f FILE or --from-cluster is required%s",
 			       arguments->from_cluster ? ", not both" : "");
 	if (!arguments->from_cluster && (arguments->all || arguments->connection.namespace_))
-		return err_set(err, ERR_INPUT, "-A and -n go with --from-cluster only");
+		return err_set(err, ERR_INPUT, "-A and -n are valid only with --from-cluster");
 	if (arguments->all && arguments->connection.namespace_)
-		return err_set(err, ERR_INPUT, "-A does not go with -n");
+		return err_set(err, ERR_INPUT, "-A cannot be combined with -n");
 	for (size_t i = 0; i < arguments->files.count; i++)
 		standard_inputs += strcmp(arguments->files.at[i], "-") == 0;
 	if (standard_inputs > 1)

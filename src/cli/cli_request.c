@@ -22,7 +22,8 @@
 static const char help[] =
 	"usage: @ request CLUSTER --bundles LIST [-n NS] [flags]\n"
 	"       @ request CLUSTER --clear [-n NS] [flags]\n"
-	"Requests room in a RayCluster ahead of demand, and keeps it: writes the\n"
+	"Requests capacity in a RayCluster ahead of demand, and keeps "
+	"it: writes the\n"
 	"annotation " ANNOTATION_REQUEST_RESOURCES ", which holds until it is\n"
 	"changed or cleared.\n"
 	"Prints the previous value, the groups that grow and the workers that are kept.\n"
@@ -141,7 +142,8 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	request_text_write(plan, before, arguments->bundles, &output);
 	if (!one.cluster->from_controller)
 		buf_add_string(&output,
-			       "told without the controller: what Ray uses is not known\n");
+			       "from the object's status, without the controller: use in Ray "
+			       "is unknown\n");
 	if (send_patch(&one, arguments->bundles, arena, err))
 		return -1;
 	return file_print(&output, err);

@@ -195,14 +195,15 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 {
 	if (arguments->gpus &&
 	    (arguments->all || arguments->name || arguments->connection.namespace_))
-		return err_set(err, ERR_INPUT,
-			       "--gpus shows all Nodes: it goes with none of -A, -n and CLUSTER");
-	if (arguments->devices && !arguments->gpus)
 		return err_set(
 			err, ERR_INPUT,
-			"--device-table goes with --gpus: elsewhere the controller's counts");
+			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER");
+	if (arguments->devices && !arguments->gpus)
+		return err_set(err, ERR_INPUT,
+			       "--device-table is valid only with --gpus: elsewhere the "
+			       "controller's counts");
 	if (arguments->all && (arguments->name || arguments->connection.namespace_))
-		return err_set(err, ERR_INPUT, "-A goes with neither -n nor CLUSTER");
+		return err_set(err, ERR_INPUT, "-A cannot be combined with -n or CLUSTER");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
 		return err_set(err, ERR_INPUT, "--watch shows the table only");
 	if (table_colours(arguments->color, &arguments->colours))

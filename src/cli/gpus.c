@@ -41,7 +41,7 @@ static int check(const struct wait *wait, const struct inventory_watch *inventor
 	}
 	if (*inventory_watch_pods_problem(inventory_watch) != '\0')
 		return err_set(err, ERR_DENIED,
-			       "the Pods of all namespaces are needed to know what is in use: %s",
+			       "the Pods of all namespaces are needed to count GPUs in use: %s",
 			       inventory_watch_pods_problem(inventory_watch));
 	return 0;
 }

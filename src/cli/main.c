@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	command = find_command(argv[1]);
 	if (command)
 		return command->function(argc - 1, argv + 1);
-	fprintf(stderr, "%s: \"%.80s\" is no command; see %s --help\n", help_program(), argv[1],
+	fprintf(stderr, "%s: \"%.80s\" is not a command; see %s --help\n", help_program(), argv[1],
 		help_program());
 	return EXIT_USAGE;
 }

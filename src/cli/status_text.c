@@ -314,9 +314,9 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 		add_line(&footer,
 			 arena_printf(
 				 arena,
-				 "no controller was reached: what is pending, in use and idle in "
-				 "Ray, back-offs and flags are not known, TARGET counts "
-				 "minReplicas and requests only. %s",
+				 "no controller was reached: demand, use and idle times in Ray, "
+				 "backoffs and flags are unknown, TARGET counts minReplicas and "
+				 "requests only. %s",
 				 answer->controller->problem));
 }
 

@@ -91,8 +91,8 @@ int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char
 		if (bytes[i] < 0x21 || bytes[i] > 0x7e)
 			return err_set(
 				err, ERR_INPUT,
-				"%s: byte %zu of the token cannot stand in a "
-				"header; a token is one line of printable ASCII without spaces",
+				"%s: byte %zu of the token cannot be sent in a header; a token "
+				"is one line of printable ASCII without spaces",
 				where, i + 1);
 	*ret_token = memory_strndup(bytes, size);
 	return 0;

@@ -189,7 +189,7 @@ int gcs_status_check(const Ray__GcsStatus *status, struct err *err)
 	if (!status || status->code == GCS_STATUS_OK)
 		return 0;
 	return err_set(err, status->code == GCS_STATUS_NOT_FOUND ? ERR_NOT_FOUND : ERR_RETRY,
-		       "the GCS says: %s (%d)", status->message, (int)status->code);
+		       "the GCS answered: %s (%d)", status->message, (int)status->code);
 }
 
 static void gcs_hex_write(char *ret_hex, ProtobufCBinaryData bytes)

@@ -172,12 +172,12 @@ static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_s
 	size_t size = strlen(hex);
 
 	if (size == 0 || size % 2 != 0 || size > 2 * (size_t)GCS_NODE_ID_MAX_BYTES)
-		return err_set(err, ERR_INPUT, "\"%.140s\" is no Ray node id", hex);
+		return err_set(err, ERR_INPUT, "\"%.140s\" is not a Ray node id", hex);
 	for (size_t i = 0; i < size / 2; i++) {
 		int high = gcs_hex_digit(hex[2 * i]), low = gcs_hex_digit(hex[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return err_set(err, ERR_INPUT, "\"%.140s\" is no Ray node id", hex);
+			return err_set(err, ERR_INPUT, "\"%.140s\" is not a Ray node id", hex);
 		ret_bytes[i] = (unsigned char)(high * 16 + low);
 	}
 	*ret_size = size / 2;

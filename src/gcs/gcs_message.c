@@ -43,7 +43,7 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 		return message;
 	if (memory.refused)
 		(void)err_set(err, ERR_LIMIT,
-			      "%s: %zu bytes of it take more than %zu bytes of memory",
+			      "%s: %zu bytes of it need more than %zu bytes of memory",
 			      descriptor->short_name, size, GCS_MESSAGE_MEMORY_CEILING_BYTES);
 	else
 		(void)gcs_message_refuse(descriptor, size, err);

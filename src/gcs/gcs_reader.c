@@ -71,8 +71,8 @@ int gcs_reader_check(struct gcs_reader *reader)
 		return 0;
 	reader->failed = true;
 	return err_set(reader->err, ERR_LIMIT,
-		       "%s: the state takes more than %zu bytes of memory; the whole reply is "
-		       "refused",
+		       "%s: the state needs more than %zu bytes of memory; the whole "
+		       "reply is refused",
 		       place_text(reader), GCS_STATE_MEMORY_CEILING_BYTES);
 }
 

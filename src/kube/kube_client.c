@@ -69,7 +69,7 @@ static const char *kube_call_refusal(const struct kube_call *call)
 	    !options->may_write(options->may_write_context))
 		return "this replica does not lead";
 	if (call->until_ms > 0 && loop_boot_ms() > call->until_ms)
-		return "what it was decided on is too old by now";
+		return "the state that it was decided on is too old";
 	return NULL;
 }
 
@@ -260,7 +260,7 @@ static void kube_call_expire(struct kube_call *call)
 
 	err_set(&err, ERR_TIMEOUT,
 		"%s: not sent for %lld ms because of our own limit on requests "
-		"(%lld/s, %d at once); cure: a higher limit",
+		"(%lld/s, %d at once); fix: a higher limit",
 		subject, (long long)call->client->options.timeout_ms,
 		(long long)call->client->options.qps, KUBE_IN_FLIGHT_MAX);
 	kube_call_end_unsent(call, &err);

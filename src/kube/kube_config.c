@@ -118,7 +118,7 @@ static int kube_config_check_pem(const struct kube_file *file, const char *what,
 {
 	if (!file->content || strstr(file->content, "-----BEGIN "))
 		return 0;
-	return err_set(err, ERR_FATAL, "%s%s%s: the %s is no PEM text (-----BEGIN ...)",
+	return err_set(err, ERR_FATAL, "%s%s%s: the %s is not PEM text (-----BEGIN ...)",
 		       file->path ? file->path : "", file->path ? "" : what,
 		       file->path ? "" : "-data", what);
 }

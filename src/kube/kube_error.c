@@ -77,19 +77,18 @@ static const char *kube_error_cure(struct arena *arena, const struct kube_error_
 
 	kube_path_split(arena, call->path, &parts);
 	if (status == 403)
-		return arena_printf(
-			arena,
-			"; cure: grant {apiGroups: [\"%s\"], resources: [\"%s\"], verbs: "
-			"[\"%s\"]} by a %s to %s%s",
-			parts.group, kube_error_resource(arena, &parts),
-			kube_error_verb(call, &parts),
-			*parts.namespace_ ?
-				arena_printf(arena, "Role in namespace %s", parts.namespace_) :
-				"ClusterRole",
-			in_cluster ? "our ServiceAccount" : "the user of ",
-			in_cluster ? "" : call->source);
+		return arena_printf(arena,
+				    "; fix: grant {apiGroups: [\"%s\"], resources: [\"%s\"], "
+				    "verbs: [\"%s\"]} by a %s to %s%s",
+				    parts.group, kube_error_resource(arena, &parts),
+				    kube_error_verb(call, &parts),
+				    *parts.namespace_ ? arena_printf(arena, "Role in namespace %s",
+								     parts.namespace_) :
+							"ClusterRole",
+				    in_cluster ? "our ServiceAccount" : "the user of ",
+				    in_cluster ? "" : call->source);
 	if (status == 401)
-		return arena_printf(arena, "; cure: check the credentials of %s%s%s", call->source,
+		return arena_printf(arena, "; fix: check the credentials of %s%s%s", call->source,
 				    *call->problem ? ": " : "", call->problem);
 	return "";
 }

@@ -70,7 +70,7 @@ static int fail(const struct kube_exec *exec, struct err *err)
 {
 	struct err why = *err;
 	const char *hint = exec->plugin.install_hint;
-	const char *cure = "try it by hand; what it says is on standard error";
+	const char *cure = "run it by hand; its messages are on standard error";
 
 	if (why.kind == ERR_NOT_FOUND)
 		cure = *hint ? hint : "install it, or name it with its whole path";
@@ -79,8 +79,8 @@ static int fail(const struct kube_exec *exec, struct err *err)
 	else if (why.kind == ERR_DENIED)
 		cure = "run it in a terminal, or let the plugin log in without questions";
 	return err_set(err, ERR_FATAL,
-		       "kubeconfig %s, user \"%s\": the exec plugin \"%s\" %s; cure: %s",
-		       exec->path, exec->plugin.user, exec->plugin.command, why.text, cure);
+		       "kubeconfig %s, user \"%s\": the exec plugin \"%s\" %s; fix: %s", exec->path,
+		       exec->plugin.user, exec->plugin.command, why.text, cure);
 }
 
 static void on_child_done(void *context, const char *output, size_t size, const struct err *err)
@@ -180,11 +180,11 @@ int kube_exec_start(struct kube_exec *exec, struct loop *loop, const struct exec
 	exec->context = context;
 	if (!terminal && strcmp(plugin->interactive_mode, "Always") == 0)
 		err_set(&why, ERR_DENIED,
-			"has interactiveMode Always, and standard input is no terminal");
+			"has interactiveMode Always, and standard input is not a terminal");
 	else if (exec_credential_request_write(plugin->api_version, interactive,
 					       plugin->provide_cluster_info ? cluster : NULL,
 					       &info) < 0)
-		err_set(&why, ERR_LIMIT, "cannot be told of the cluster, its CA is too large");
+		err_set(&why, ERR_LIMIT, "cannot be given the cluster: its CA is too large");
 	else if (spawn(exec, loop, buf_string(&info), interactive, &why) == 0)
 		return 0;
 	(void)fail(exec, &why);

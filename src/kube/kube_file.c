@@ -45,7 +45,7 @@ int kube_file_read_text(const char *path, char **ret_text, struct err *err)
 	if (result < 0)
 		return -1;
 	if (strlen(buf_string(&buf)) != buf.size)
-		return err_set(err, ERR_FATAL, "%s: has a NUL byte, so it is no text", path);
+		return err_set(err, ERR_FATAL, "%s: has a NUL byte, so it is not text", path);
 	*ret_text = buf_steal(&buf);
 	return 0;
 }

@@ -153,7 +153,7 @@ static void kube_lease_on_deadline(void *context)
 	}
 	snprintf(why, sizeof(why), "it was not renewed for %lld ms: %.400s",
 		 (long long)(loop_boot_ms() - lease->renewed_ms),
-		 lease->last_err.kind ? lease->last_err.text : "this process stood still");
+		 lease->last_err.kind ? lease->last_err.text : "this process was stopped");
 	kube_lease_lose(lease, why);
 }
 
@@ -254,7 +254,7 @@ static void kube_lease_wrote(struct kube_lease *lease, struct arena *arena,
 	/* The answer took longer than we may act on it: another process may hold the Lease by
 	 * now. */
 	lease->renewed_ms = previous_ms;
-	err_set(&err, ERR_TIMEOUT, "the answer of the API server came too late");
+	err_set(&err, ERR_TIMEOUT, "the answer of the API server was too late");
 	kube_lease_fail(lease, &err, 0);
 }
 
@@ -386,7 +386,7 @@ static void kube_lease_on_read(void *context, const struct kube_answer *answer,
 	} else if (err) {
 		kube_lease_fail(lease, err, answer->retry_after_ms);
 	} else if (kube_lease_decode(answer, &arena, &seen, &decode_err) < 0) {
-		err_prefix(&decode_err, "Lease %s/%s (cure: delete it)", lease->namespace_,
+		err_prefix(&decode_err, "Lease %s/%s (fix: delete it)", lease->namespace_,
 			   lease->name);
 		kube_lease_fail(lease, &decode_err, 0);
 	} else {

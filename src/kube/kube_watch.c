@@ -186,7 +186,7 @@ static void kube_watch_on_line_late(void *context)
 	struct kube_answer answer = { .body = "" };
 
 	kube_client_cancel(steal(&watch->call));
-	err_set(&watch->stop, ERR_TIMEOUT, "watch: no whole line came for %lld ms",
+	err_set(&watch->stop, ERR_TIMEOUT, "watch: no complete line was received for %lld ms",
 		(long long)watch->line_ms);
 	watch->inside = true;
 	watch->callbacks.on_end(watch->callbacks.context, &answer, &watch->stop);

@@ -165,8 +165,8 @@ static int kubeconfig_exec_check(const struct json_at *at, struct kubeconfig_exe
 
 	if (!v1 && strcmp(exec->api_version, "client.authentication.k8s.io/v1beta1") != 0)
 		return json_fail(&version,
-				 "user \"%s\": must be client.authentication.k8s.io/v1 or v1beta1; "
-				 "let the plugin's tool write this kubeconfig anew",
+				 "user \"%s\": must be client.authentication.k8s.io/v1 or "
+				 "v1beta1; let the plugin's tool write this kubeconfig again",
 				 exec->user);
 	if (!*exec->command)
 		return json_fail(at, "user \"%s\" has no command", exec->user);

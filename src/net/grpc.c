@@ -89,7 +89,7 @@ int grpc_reader_add(struct grpc_reader *reader, const void *data, size_t size, s
 	if (size == 0)
 		return 0;
 	if (size > reader->length - reader->message.size)
-		return err_set(err, ERR_INPUT, "the reply goes on after its message of %zu bytes",
+		return err_set(err, ERR_INPUT, "the reply continues after its message of %zu bytes",
 			       reader->length);
 	if (buf_add(&reader->message, bytes, size) < 0) {
 		(void)budget_refuse(reader->message.budget,

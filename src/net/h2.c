@@ -100,7 +100,7 @@ static void h2_session_drop(struct h2_session *session)
 
 	err_set(&err, ERR_TIMEOUT, "%s",
 		session->late_text ? session->late_text :
-				     "the connection did not come about in time");
+				     "the connection was not established in time");
 	h2_connection_close(session->connection);
 	h2_session_lost(session, &err);
 }

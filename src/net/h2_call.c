@@ -179,7 +179,7 @@ void h2_call_submit(struct h2_call *call, int64_t now_ms)
 		call->state = H2_CALL_ACTIVE;
 		return;
 	}
-	err_set(&err, ERR_RETRY, "the connection takes no more streams");
+	err_set(&err, ERR_RETRY, "the connection accepts no more streams");
 	h2_call_finish(call, &err);
 }
 

@@ -308,11 +308,12 @@ static int h2_connection_charge(struct h2_connection *connection, size_t size, s
 	frames->taken_bytes = frames->header_bytes = 0;
 	if (token_bucket_take(connection->waste, (int64_t)waste, connection->last_read_ms))
 		return 0;
-	return err_set(
-		err, ERR_LIMIT,
-		"HTTP/2: the other side floods the connection with frames that bring no reply "
-		"(more than %lld bytes, and then %lld a second); is this a GCS?",
-		(long long)connection->waste->burst, (long long)connection->waste->per_second);
+	return err_set(err, ERR_LIMIT,
+		       "HTTP/2: the other side floods the connection with frames that "
+		       "need no answer (more than %lld bytes, and then %lld a "
+		       "second); is this a GCS?",
+		       (long long)connection->waste->burst,
+		       (long long)connection->waste->per_second);
 }
 
 static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
@@ -392,7 +393,7 @@ static int h2_connection_address(const char *host, int port, struct sockaddr_sto
 	if (uv_ip4_addr(host, port, (struct sockaddr_in *)ret_address) == 0 ||
 	    uv_ip6_addr(host, port, (struct sockaddr_in6 *)ret_address) == 0)
 		return 0;
-	return err_set(err, ERR_INPUT, "\"%s\" is no numeric IP address", host);
+	return err_set(err, ERR_INPUT, "\"%s\" is not a numeric IP address", host);
 }
 
 struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,

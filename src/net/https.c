@@ -293,7 +293,7 @@ static void https_on_timer(void *context)
 			return;
 		}
 		if (request->opened)
-			err_set(&request->stop, ERR_TIMEOUT, "%s: nothing came for %lld ms",
+			err_set(&request->stop, ERR_TIMEOUT, "%s: nothing was received for %lld ms",
 				request->origin, (long long)request->stall_ms);
 		else
 			https_stop(request, ERR_TIMEOUT, "no answer began within the deadline");

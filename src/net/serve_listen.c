@@ -19,8 +19,8 @@
 static int bad_address(const char *address, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "\"%s\" is no address to listen on; \":8080\", \"127.0.0.1:8080\" and "
-		       "\"[::1]:8080\" are",
+		       "\"%s\" is not an address to listen on; \":8080\", "
+		       "\"127.0.0.1:8080\" and \"[::1]:8080\" are",
 		       address);
 }
 

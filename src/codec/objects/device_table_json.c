@@ -222,7 +222,7 @@ static int ray_resource_decode(struct reading *reading, const struct json_at *at
 	if (text_decode(reading, at, "rayResource", &row->ray_resource))
 		return -1;
 	if (is_plain_resource(row->ray_resource))
-		return FAIL(reading, &member, "%s is no accelerator of Ray", row->ray_resource);
+		return FAIL(reading, &member, "%s is not an accelerator of Ray", row->ray_resource);
 	if (*row->ray_resource != '\0' && *default_ray_resource(row) == '\0')
 		return FAIL(reading, &member, "is for devices, not for kind none or share %s",
 			    device_share_name(DEVICE_QUALIFIER));

@@ -88,7 +88,7 @@ static int pem_decode(const struct json_at *status, const char *name, const char
 	if (json_text(status, name, ret_pem))
 		return -1;
 	if (**ret_pem && !strstr(*ret_pem, "-----BEGIN "))
-		return json_fail(&at, "is no PEM text (-----BEGIN ...)");
+		return json_fail(&at, "is not PEM text (-----BEGIN ...)");
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static int expires_decode(const struct json_at *status, time_ms *ret_expires)
 	if (json_text(status, "expirationTimestamp", &text))
 		return -1;
 	if (*text && rfc3339_parse(text, ret_expires, &problem) < 0)
-		return json_fail(&at, "is no time: %s", problem);
+		return json_fail(&at, "is not a time: %s", problem);
 	return 0;
 }
 

@@ -50,8 +50,8 @@ static int add_value(const struct json_at *at, const char *text, size_t size, st
 		size--;
 	if (!is_label_value(text, size))
 		return json_fail(at,
-				 "\"%.80s\" is no label selector like spot, !spot, "
-				 "in(A100, H100) or !in(A100)",
+				 "\"%.80s\" is not a label selector like spot, !spot, in(A100, "
+				 "H100) or !in(A100)",
 				 json_text_value(at));
 	VEC_PUSH(at->reader->arena, &values->list, arena_strndup(at->reader->arena, text, size));
 	return 0;

@@ -61,12 +61,11 @@ static int64_t amount_of(struct builder *b, const struct quantity *quantity, con
 {
 	if (quantity->valid)
 		return quantity->amount;
-	set_problem(b,
-		    arena_printf(b->arena,
-				 "%s%s.%s: \"%.64s\" is no quantity that a worker can have; write "
-				 "a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
-				 b->source->path, place, quantity->name, quantity->text,
-				 b->source->group));
+	set_problem(b, arena_printf(b->arena,
+				    "%s%s.%s: \"%.64s\" is not a quantity that a worker can have; "
+				    "write a number such as \"2\", \"500m\" or \"16Gi\" (group %s)",
+				    b->source->path, place, quantity->name, quantity->text,
+				    b->source->group));
 	return 0;
 }
 
@@ -114,11 +113,11 @@ static bool number_param(struct builder *b, const char *name, int64_t *ret_amoun
 	if (text == NULL)
 		return false;
 	if (!start_params_number(text, ret_amount)) {
-		set_problem(b,
-			    arena_printf(b->arena,
-					 "%s.rayStartParams.%s: \"%.64s\" is no whole number that "
-					 "`ray start` takes (group %s)",
-					 b->source->path, name, text, b->source->group));
+		set_problem(b, arena_printf(
+				       b->arena,
+				       "%s.rayStartParams.%s: \"%.64s\" is not a whole number that "
+				       "`ray start` takes (group %s)",
+				       b->source->path, name, text, b->source->group));
 		*ret_amount = 0;
 	}
 	return true;
@@ -294,13 +293,12 @@ static void warn_untold(struct builder *b)
 		if (device_ray_resource(quantity->name) == NULL ||
 		    device_found_resource(quantity->name) != NULL || quantity->amount == 0)
 			continue;
-		VEC_PUSH(
-			b->arena, &b->warnings,
-			arena_printf(b->arena,
-				     "%s.rayStartParams.resources: KubeRay cannot read it with "
-				     "backslashes, and tells `ray start` nothing of %s then; write "
-				     "it as \"'{\\\"Custom\\\": 1}'\" (group %s)",
-				     b->source->path, quantity->name, b->source->group));
+		VEC_PUSH(b->arena, &b->warnings,
+			 arena_printf(b->arena,
+				      "%s.rayStartParams.resources: KubeRay cannot read it with "
+				      "backslashes, and then does not declare %s to `ray start`; "
+				      "write it as \"'{\\\"Custom\\\": 1}'\" (group %s)",
+				      b->source->path, quantity->name, b->source->group));
 	}
 }
 

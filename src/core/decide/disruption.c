@@ -20,15 +20,15 @@ static const char *disruption_why(struct arena *arena, const struct pod *pod,
 	const struct condition *target =
 		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
 	if (target != NULL && strcmp(target->status, "True") == 0)
-		return arena_printf(arena, "the Pod is about to go (%s)%s%.*s",
+		return arena_printf(arena, "the Pod is about to be terminated (%s)%s%.*s",
 				    target->reason[0] != '\0' ? target->reason : "DisruptionTarget",
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
 	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
 		if (disruption_taint_is_final(&node->taints[i]) &&
 		    !node_match_tolerates(&pod->spec, &node->taints[i]))
-			return arena_printf(arena, "Node %s is about to go (taint %s)", node->name,
-					    node->taints[i].key);
+			return arena_printf(arena, "Node %s is about to be removed (taint %s)",
+					    node->name, node->taints[i].key);
 	return NULL;
 }
 
@@ -91,7 +91,7 @@ void disruption_spread(const struct facts *facts, const struct group *group, str
 		    !leaves[first[i].replica - lowest])
 			continue;
 		first[i].disrupted = true;
-		first[i].disruption_why = "another host of its replica is about to go";
+		first[i].disruption_why = "another host of its replica is about to be terminated";
 	}
 }
 

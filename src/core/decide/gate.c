@@ -69,8 +69,9 @@ static const char *second_autoscaler_cure(const struct snapshot *snapshot)
 	if (snapshot->settings.mode == MODE_SIDECAR)
 		return "container autoscaler of the head Pod does not run `rayscaler run`: set "
 		       "spec.autoscalerOptions.command and args";
-	return "container autoscaler of the head Pod does not run `rayscaler park`: set "
-	       "spec.autoscalerOptions.command and args, or two autoscalers fight";
+	return "container autoscaler of the head Pod does not run `rayscaler "
+	       "park`: set spec.autoscalerOptions.command and args, or two "
+	       "autoscalers change the same fields";
 }
 
 struct gate gate_check(const struct snapshot *snapshot)

@@ -153,7 +153,7 @@ static void take_back_starved(struct choice *choice, const struct group *group)
 		    !replica->not_registered || !is_free(choice, replica))
 			continue;
 		take_replica(choice, group, replica, REASON_GROUP_BACKED_OFF,
-			     "pending in a group that brings no capacity");
+			     "pending in a group that provides no capacity");
 		choice->groups[group->index].backed_off_taken++;
 		starved--;
 	}

@@ -41,11 +41,10 @@ static const char *find_problem(const struct facts *facts, size_t index,
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 	const struct worker_group *group = &cluster->groups[index];
 	if (is_duplicate(cluster, index))
-		return arena_printf(
-			facts->arena,
-			"spec.workerGroupSpecs[%zu].groupName: %s is the name of two groups; "
-			"their Pods cannot be told apart, rename one",
-			index, group->name);
+		return arena_printf(facts->arena,
+				    "spec.workerGroupSpecs[%zu].groupName: %s is the name of two "
+				    "groups; their Pods cannot be distinguished, rename one",
+				    index, group->name);
 	if (group->problem != NULL)
 		return group->problem;
 	if (group->min_replicas > group->max_replicas)

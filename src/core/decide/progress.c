@@ -170,7 +170,7 @@ static void assess_start(struct health *health, const struct worker *worker,
 	    !health->workers[worker->index].unsure) {
 		health->workers[worker->index].obstacle = OBSTACLE_START_TIMEOUT;
 		health->workers[worker->index].obstacle_message =
-			arena_printf(health->arena, "its raylet has not joined in %s: %s",
+			arena_printf(health->arena, "its raylet has not registered in %s: %s",
 				     over_text(health, health->snapshot->now - since, timeout),
 				     container_text(worker->pod));
 	}

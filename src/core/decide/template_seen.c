@@ -336,13 +336,13 @@ const char *template_seen_lack_text(const struct offer *offer, const struct grou
 	if (lack->inferred)
 		return arena_printf(arena,
 				    "group %s: its template promises %s %s by the label %s=%s, %s; "
-				    "what its container needs to find its GPU may be missing",
+				    "its container may lack the settings to find its GPU",
 				    group->spec->name, name,
 				    resource_amount_text(arena, lack->promised), inferred->key,
 				    inferred->value, figures);
 	return arena_printf(arena,
-			    "group %s: its template promises %s %s, %s; mend the template, an "
-			    "edited one starts afresh",
+			    "group %s: its template promises %s %s, %s; fix the template; "
+			    "an edited template is tried again",
 			    group->spec->name, name, resource_amount_text(arena, lack->promised),
 			    figures);
 }

@@ -84,10 +84,10 @@ static const char *broken_reason(const struct choice *choice, const struct worke
 		return REASON_RAYLET_GONE;
 	}
 	if (worker_is_expired(&choice->health->workers[worker->index])) {
-		*ret_message = "its raylet has not joined in time";
+		*ret_message = "its raylet has not registered in time";
 		return REASON_START_TIMEOUT;
 	}
-	*ret_message = "other hosts of its replica are gone";
+	*ret_message = "other hosts of its replica were deleted";
 	return REASON_REPLICA_INCOMPLETE;
 }
 

@@ -77,8 +77,8 @@ static void look_for_invalid(struct lint_subject *subject, const struct list *li
 		lint_say(subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity),
 			 arena_printf(subject->arena, "%s: %s", quantity->name,
 				      guessed(subject->arena, quantity->text)),
-			 "%s in %s is \"%.64s\", which is no amount that a machine can have; write "
-			 "a number such as \"2\", \"500m\" or \"16Gi\"",
+			 "%s in %s is \"%.64s\", which is not an amount that a machine "
+			 "can have; write a number such as \"2\", \"500m\" or \"16Gi\"",
 			 resource_name_text(subject->arena, quantity->name), list->where,
 			 quantity->text);
 }

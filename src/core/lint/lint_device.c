@@ -113,8 +113,8 @@ static void say_unknown(struct lint_subject *subject, const struct quantity *qua
 	}
 	path = declare(subject, ray, amount, &fix);
 	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
-		 "the Ray container of %s has %s %s, of which KubeRay does not tell Ray: no demand "
-		 "for %s starts a worker; declare it%s",
+		 "the Ray container of %s has %s %s, which KubeRay does not "
+		 "declare to Ray: no demand for %s starts a worker; declare it%s",
 		 subject->title, quantity->text, quantity->name, ray, hint);
 }
 
@@ -131,13 +131,12 @@ static bool is_untold(const struct lint_subject *subject, const char *resource)
 
 static void say_untold(struct lint_subject *subject, const struct quantity *quantity)
 {
-	lint_say(
-		subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
-		arena_printf(subject->arena, "%s.rayStartParams.resources", subject->path),
-		custom_line(subject, NULL, 0),
-		"KubeRay cannot read resources with backslashes, and then does not tell Ray of %s of "
-		"%s: no demand for %s starts a worker",
-		quantity->name, subject->title, device_ray_resource(quantity->name));
+	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
+		 arena_printf(subject->arena, "%s.rayStartParams.resources", subject->path),
+		 custom_line(subject, NULL, 0),
+		 "KubeRay cannot read resources with backslashes, and then does "
+		 "not declare %s of %s to Ray: no demand for %s starts a worker",
+		 quantity->name, subject->title, device_ray_resource(quantity->name));
 }
 
 /* Reports the first device of each kind that KubeRay does not count, and the first one that it
@@ -199,7 +198,7 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 		fix = arena_printf(subject->arena, "num-gpus: \"%lld\"", has);
 	}
 	lint_say(subject, LINT_RULE_GPU_COUNT_MISMATCH, path, fix,
-		 "Ray is told of %s GPU on each Pod of %s, and its container has %lld",
+		 "%s GPU are declared to Ray for each Pod of %s, and its container has %lld",
 		 resource_amount_text(subject->arena, declared), subject->title, has);
 }
 

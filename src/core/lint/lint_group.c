@@ -79,13 +79,13 @@ void lint_cpu_undetected(struct lint_subject *subject)
 	lint_say_as(subject,
 		    subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR : LINT_WARNING,
 		    LINT_RULE_CPU_UNDETECTED, path, fix,
-		    "nothing says how many CPUs a worker of %s has: neither num-cpus nor a "
-		    "limit or request of cpu; %s",
+		    "the number of CPUs of a worker of %s is unknown: it has "
+		    "neither num-cpus nor a limit or request of cpu; %s",
 		    subject->title,
 		    subject->cluster->enable_in_tree_autoscaling ?
 			    "the group is not scaled, and Ray's own autoscaler stops for the whole "
 			    "cluster" :
-			    "Ray takes all CPUs of the Node for each of its Pods");
+			    "Ray assumes all CPUs of the Node for each of its Pods");
 }
 
 void lint_min_above_max(struct lint_subject *subject)
@@ -134,8 +134,8 @@ void lint_autoscaling_off(struct lint_subject *subject)
 	if (first == NULL)
 		return;
 	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec", "enableInTreeAutoscaling: true",
-		 "group %s has minReplicas %lld and maxReplicas %lld%s, and nobody scales: "
-		 "enableInTreeAutoscaling is not true",
+		 "group %s has minReplicas %lld and maxReplicas %lld%s, and no "
+		 "autoscaler scales it: enableInTreeAutoscaling is not true",
 		 first->name, (long long)first->min_replicas, (long long)first->max_replicas,
 		 more > 0 ? arena_printf(subject->arena, " (and %zu more)", more) : "");
 }

@@ -40,20 +40,19 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 			 lint_path_member(subject->arena, path, numbers[i].param),
 			 arena_printf(subject->arena, "%s: \"%lld\"", numbers[i].param,
 				      container_has(subject, i)),
-			 "%s \"%.64s\" is no whole number%s; `ray start` does not take it, and %s "
-			 "is not scaled",
+			 "%s \"%.64s\" is not a whole number%s; `ray start` does not "
+			 "take it, and %s is not scaled",
 			 numbers[i].param, text,
 			 strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
 			 subject->title);
 	}
 	if (custom != NULL && !start_params_resources(custom, subject->arena, &ignored))
-		lint_say(
-			subject, LINT_RULE_RAY_START_PARAM_INVALID,
-			lint_path_member(subject->arena, path, "resources"),
-			"resources: \"'{\\\"Custom\\\": 1}'\"",
-			"resources \"%.64s\" is no object of numbers within quotes of its own; `ray "
-			"start` does not take it, and %s is not scaled",
-			custom, subject->title);
+		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			 lint_path_member(subject->arena, path, "resources"),
+			 "resources: \"'{\\\"Custom\\\": 1}'\"",
+			 "resources \"%.64s\" is not an object of numbers within quotes "
+			 "of its own; `ray start` does not take it, and %s is not scaled",
+			 custom, subject->title);
 }
 
 void lint_ray_start_param_and_resources(struct lint_subject *subject)

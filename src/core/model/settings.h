@@ -31,7 +31,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, node_provision_timeout_seconds, "node-provision-timeout-seconds", 900, 0,       \
 	  31536000, "seconds", "how long an unschedulable Pod may wait for a node")                \
 	X(INTEGER, start_timeout_seconds, "start-timeout-seconds", 1200, 0, 31536000, "seconds",   \
-	  "how long a Pod may take until its raylet has joined")                                   \
+	  "how long a Pod may take until its raylet has registered")                               \
 	X(INTEGER, raylet_gone_seconds, "raylet-gone-seconds", 60, 0, 31536000, "seconds",         \
 	  "a running Pod with a dead raylet is recycled after this")                               \
 	X(INTEGER, unregistered_seconds, "unregistered-seconds", 30, 1, 31536000, "seconds",       \

@@ -323,20 +323,21 @@ const char *node_fit_text(const struct node_demand *demand, const struct node_ca
 	case NODE_FIT_ABSENT:
 		return arena_printf(arena,
 				    "Node %s is Ready and matches, but %s (a node autoscaler may "
-				    "take it for unready)",
+				    "consider it unready)",
 				    node, best->why);
 	case NODE_FIT_LATER:
 		return arena_printf(arena,
-				    "waits for room or for a new Node (node autoscaler), the "
-				    "closest is Node %s: %s%s",
+				    "waits for free capacity or for a new Node (node autoscaler), "
+				    "the closest is Node %s: %s%s",
 				    node, best->why, fragments_text(demand, rooms, arena));
 	case NODE_FIT_NOW:
 		if (rooms->partial)
-			return arena_printf(arena,
-					    "Node %s could hold it when it is empty; what Pods of "
-					    "others take there is not known",
-					    node);
-		return arena_printf(arena, "Node %s has room for it now", node);
+			return arena_printf(
+				arena,
+				"Node %s could hold it when empty; the use by Pods of others "
+				"there is unknown",
+				node);
+		return arena_printf(arena, "Node %s has free capacity for it now", node);
 	case NODE_FIT_NONE:
 		break;
 	}

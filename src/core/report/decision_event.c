@@ -215,8 +215,8 @@ static const char *without_secret(const char *message)
 {
 	if (strstr(message, "Secret ") == NULL && strstr(message, "secrets") == NULL)
 		return message;
-	return "Ray is unreachable: its token cannot be read from the Secret of spec.authOptions; the "
-	       "log of rayscaler says why";
+	return "Ray is unreachable: its token cannot be read from the Secret "
+	       "of spec.authOptions; the log of rayscaler gives the reason";
 }
 
 /* How long Ray may be unreachable before an Event is sent. A mode that does not support the

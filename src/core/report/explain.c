@@ -134,14 +134,15 @@ static struct words words_of_bounds(const struct choice *choice, const struct gr
 	int64_t replicas = group->spec->replicas,
 		patched = choice->groups[group->index].patch_replicas;
 	if (patched < replicas && group->disrupted > 0 && replicas <= group->spec->max_replicas)
-		return (struct words){ REASON_SCALE_DOWN_LEAVING,
-				       arena_printf(choice->arena,
-						    "%lld worker%s about to go need%s no (further) "
-						    "replacement; %s",
-						    (long long)group->disrupted,
-						    plural(group->disrupted),
-						    group->disrupted == 1 ? "s" : "",
-						    disruption_text(choice, group)) };
+		return (struct words){
+			REASON_SCALE_DOWN_LEAVING,
+			arena_printf(choice->arena,
+				     "%lld worker%s about to be terminated need%s no (further) "
+				     "replacement; %s",
+				     (long long)group->disrupted, plural(group->disrupted),
+				     group->disrupted == 1 ? "s" : "",
+				     disruption_text(choice, group))
+		};
 	if (patched < replicas)
 		return (struct words){
 			REASON_SCALE_DOWN_MAX_REPLICAS,
@@ -174,7 +175,7 @@ static struct words words_of_replacement(const struct choice *choice, const stru
 	return (struct words){
 		REASON_SCALE_UP_REPLACEMENT,
 		arena_printf(
-			choice->arena, "%lld worker%s in use %s about to go; %s",
+			choice->arena, "%lld worker%s in use %s about to be terminated; %s",
 			(long long)choice->packing->groups[group->index].launches_for_disruption,
 			plural(choice->packing->groups[group->index].launches_for_disruption),
 			choice->packing->groups[group->index].launches_for_disruption == 1 ? "is" :
@@ -259,7 +260,7 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 	}
 	if (idle == 0)
 		return (struct words){ REASON_WORKER_RECYCLED,
-				       "hosts of a replica whose other hosts are gone" };
+				       "hosts of a replica whose other hosts were deleted" };
 	text = arena_printf(
 		choice->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
 		(long long)idle, plural(idle), idle == 1 ? "" : "at least ",
@@ -298,7 +299,7 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 						    (long long)group->spec->max_replicas) };
 	return (struct words){ REASON_WORKER_RECYCLED,
 			       arena_printf(choice->arena,
-					    "%lld worker%s whose raylet is gone or never came",
+					    "%lld worker%s whose raylet is dead or never registered",
 					    (long long)count, plural(count)) };
 }
 
@@ -308,8 +309,7 @@ static struct words words_of_taking_back(const struct choice *choice, const stru
 		return (struct words){
 			REASON_SCALE_DOWN_BACK_OFF,
 			arena_printf(choice->arena,
-				     "%lld replica%s taken back, the group brings no "
-				     "capacity: %s",
+				     "%lld replica%s cancelled, the group provides no capacity: %s",
 				     (long long)choice->groups[group->index].backed_off_taken,
 				     plural(choice->groups[group->index].backed_off_taken),
 				     choice->health->groups[group->index].backoff != NULL ?

@@ -50,12 +50,12 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 				       "pending demand has its place there" };
 	if (choice->packing->workers[worker->index].needed_by_disruption)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
-				       "for what runs on a worker that is about to go" };
+				       "for the work on a worker that is about to be terminated" };
 	if (group != NULL && idle <= choice->health->groups[group->index].idle_timeout_ms)
 		return (struct words){
 			REASON_BELOW_IDLE_TIMEOUT,
 			arena_printf(
-				choice->arena, "idle for %lld s, goes after %lld s",
+				choice->arena, "idle for %lld s, terminated after %lld s",
 				(long long)(idle / MS_PER_SECOND),
 				(long long)(choice->health->groups[group->index].idle_timeout_ms /
 					    MS_PER_SECOND))
@@ -128,11 +128,11 @@ static struct words words_of_disruption(const struct choice *choice, const struc
 	const char *waits = "";
 	if (choice->packing->groups[group->index].replacements_at_max)
 		waits = arena_printf(choice->arena,
-				     "; a replacement waits until it is gone, the group is at "
+				     "; a replacement waits until it is deleted, the group is at "
 				     "maxReplicas %lld",
 				     (long long)group->spec->max_replicas);
 	else if (choice->packing->groups[group->index].replacements_waiting > 0)
-		waits = "; a replacement waits until it is gone";
+		waits = "; a replacement waits until it is deleted";
 	return (struct words){ REASON_LEAVING,
 			       arena_printf(choice->arena, "%s%s", worker->disruption_why, waits) };
 }
@@ -180,7 +180,8 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	case WORKER_PENDING:
 		return words_of_waiting(choice, worker);
 	case WORKER_STARTING:
-		return (struct words){ REASON_RAYLET_STARTING, "its raylet has not joined yet" };
+		return (struct words){ REASON_RAYLET_STARTING,
+				       "its raylet has not registered yet" };
 	case WORKER_RUNNING:
 		return words_of_running(choice, worker);
 	case WORKER_IDLE:

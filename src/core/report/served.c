@@ -199,12 +199,14 @@ static struct verdict explain_unserved(const struct choice *choice,
 						      choice->offer->gpu_ceiling),
 					 NULL };
 	case SCHEDULE_LIMIT_MAX_NODES:
-		return (struct verdict){ false, REASON_LAUNCH_LIMIT,
-					 arena_printf(choice->arena,
-						      "one decision launches at most %d workers, "
-						      "the next ones go on",
-						      SCHEDULE_NEW_NODES_MAX),
-					 NULL };
+		return (struct verdict){
+			false, REASON_LAUNCH_LIMIT,
+			arena_printf(choice->arena,
+				     "one decision launches at most %d workers; the next decisions "
+				     "continue",
+				     SCHEDULE_NEW_NODES_MAX),
+			NULL
+		};
 	case SCHEDULE_LIMIT_MAX_PER_TYPE:
 		if (group != NULL && choice->health->groups[group->index].backed_off)
 			return held_by(choice, group);
@@ -377,7 +379,8 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 	struct verdict verdict = explain_unserved(choice, leftover);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
-					    "does not fit beside what is placed already", NULL };
+					    "does not fit beside the demand that is already placed",
+					    NULL };
 	return starved ? and_starved(choice, verdict) : verdict;
 }
 

@@ -448,7 +448,7 @@ static void choose_reason(struct summary *summary)
 	    take_condition(summary, "TemplateBroken", "True") || take_from_groups(summary))
 		return;
 	summary->reason = REASON_READY_FOR_NEW_SCALE;
-	summary->message = "nothing stands in the way";
+	summary->message = "nothing limits scaling";
 }
 
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,

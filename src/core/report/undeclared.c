@@ -76,7 +76,7 @@ static const char *say(const struct offer *offer, const struct group *group, con
 		if (stands_for(held, wanted))
 			return arena_printf(
 				offer->arena,
-				"; a worker of %s holds %s, which Ray is not told to be "
+				"; a worker of %s holds %s, which is not declared to Ray as "
 				"%s: write %s",
 				group->spec->name, resource_name_text(offer->arena, held->resource),
 				resource_name_text(offer->arena, wanted),

@@ -72,14 +72,14 @@ static void write_able(const struct choice *choice, struct plan *plan)
 		if (!choice->health->groups[group->index].backed_off)
 			continue;
 		add(choice->arena, plan, "AbleToScale", false, REASON_BACKED_OFF,
-		    arena_printf(choice->arena, "group %s brings no capacity (%s): %s",
+		    arena_printf(choice->arena, "group %s provides no capacity (%s): %s",
 				 group->spec->name,
 				 choice->health->groups[group->index].backoff->cause,
 				 choice->health->groups[group->index].backoff->message));
 		return;
 	}
 	add(choice->arena, plan, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE,
-	    "nothing stands in the way");
+	    "nothing limits scaling");
 }
 
 static bool is_limit(const char *reason)

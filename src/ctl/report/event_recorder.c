@@ -126,7 +126,7 @@ static void note_denied(struct event_recorder *recorder, struct target *target,
 	if (recorder->denied)
 		return;
 	recorder->denied = true;
-	log_warning("Events are not sent, kubectl describe will not show what was decided", "error",
+	log_warning("Events are not sent, so kubectl describe will not show decisions", "error",
 		    err->text, NULL);
 }
 

@@ -61,13 +61,15 @@ static void written(void *context, bool added, const struct err *err)
 
 	(void)added;
 	if (!err) {
-		log_repeat_end(&registration->trouble, "Ray is not told where the metrics are",
+		log_repeat_end(&registration->trouble,
+			       "the address of the metrics is not announced to Ray",
 			       REGISTRATION_KEY);
 		return;
 	}
 	metrics_gcs_failed(registration->control->metrics, err);
-	log_repeat_error(&registration->trouble, "Ray is not told where the metrics are",
-			 REGISTRATION_KEY, err->text);
+	log_repeat_error(&registration->trouble,
+			 "the address of the metrics is not announced to Ray", REGISTRATION_KEY,
+			 err->text);
 	registration->next_ms =
 		loop_monotonic_ms(registration->control->loop) + REGISTRATION_RETRY_MS;
 }

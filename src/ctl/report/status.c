@@ -245,8 +245,7 @@ static void answer_unknown(const struct status *status, const struct status_path
 			   struct serve_request *request)
 {
 	if (!control_synced(status->control))
-		answer_text(request, 503,
-			    "the API server has not told of all RayClusters and Pods yet");
+		answer_text(request, 503, "the lists of RayClusters and Pods are not complete yet");
 	else
 		answer_text(request, 404, "no RayCluster %s/%s is seen here", path->namespace_,
 			    path->name);
@@ -260,7 +259,7 @@ static void ask_cluster(struct status *status, const struct status_path *path,
 	if (!leader_is_leading(status->control->leader))
 		answer_text(request, 503,
 			    "this replica does not lead, so it decides nothing; ask %s",
-			    holder[0] ? holder : "again, nobody leads yet");
+			    holder[0] ? holder : "again later, there is no leader yet");
 	else if (!status->wake(status->context, path->namespace_, path->name))
 		answer_unknown(status, path, request);
 	else if (serve_may_wait(request))

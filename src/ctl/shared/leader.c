@@ -117,7 +117,7 @@ static void on_holder(void *context, const char *holder)
 	struct leader *leader = context;
 
 	if (!holder[0])
-		log_info("nobody leads", "lease", leader->key, NULL);
+		log_info("there is no leader", "lease", leader->key, NULL);
 	else if (strcmp(holder, leader->identity) != 0)
 		log_info("another replica leads", "lease", leader->key, "holder", holder, NULL);
 	loop_port_send(leader->port, news_new(NEWS_HOLDER, holder));
@@ -173,8 +173,8 @@ static void end_release(struct leader *leader, const char *problem)
 		return;
 	loop_timer_stop(leader->release_end);
 	if (problem)
-		log_warning("the Lease could not be given back, it has to run out", "lease",
-			    leader->key, "error", problem, NULL);
+		log_warning("the Lease could not be released; it expires", "lease", leader->key,
+			    "error", problem, NULL);
 	released(leader->released_context);
 }
 

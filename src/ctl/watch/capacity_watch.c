@@ -111,12 +111,12 @@ static void looked(void *context, const struct err *err)
 				  (!err || again ? EVERY_MS : DENIED_MS);
 	forget(capacity_watch);
 	if (err) {
-		log_repeat_error(&capacity_watch->trouble, "what Nodes have free is not known",
+		log_repeat_error(&capacity_watch->trouble, "the free capacity of Nodes is unknown",
 				 "nodes", err->text);
 		inventory_watch_free(inventory_watch);
 		return;
 	}
-	log_repeat_end(&capacity_watch->trouble, "what Nodes have free is not known", "nodes");
+	log_repeat_end(&capacity_watch->trouble, "the free capacity of Nodes is unknown", "nodes");
 	capacity_watch->inventory_watch = inventory_watch;
 	count_rooms(capacity_watch);
 	loop_timer_start(capacity_watch->timer, FORGET_MS);

@@ -86,8 +86,9 @@ static void watch_failed(void *context, const struct err *err)
 	if (nodes->denied)
 		return;
 	nodes->denied = true;
-	log_info("Nodes cannot be read: that one ends is seen only when its Pods say so", "error",
-		 err->text, NULL);
+	log_info("Nodes cannot be read: the end of a Node is seen only from "
+		 "conditions of its Pods",
+		 "error", err->text, NULL);
 }
 
 static void watch_live(void *context)

@@ -37,7 +37,7 @@ static void test_ceilings_over_several_clusters(void **state)
 	start(bad);
 	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
 	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
-	EXPECT(result.output, "controller: gpuCeilings[0]: an amount is negative");
+	EXPECT(result.output, "gpuCeilings[0]: an amount is negative");
 	stop();
 }
 

@@ -34,8 +34,8 @@ static void test_status_without_controller(void **state)
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output,
 	       "demo     gpu      1    1       1    4   ?/2        0  -           -\n");
-	EXPECT(result.output, "no controller was reached: what is pending, in use and idle in Ray, "
-			      "back-offs and flags are not\n");
+	EXPECT(result.output, "no controller was reached: demand, use and idle times in Ray, "
+			      "backoffs and flags are unknown, TARGET\n");
 	EXPECT(result.output, "no Lease rayscaler and no running Pod");
 	stop();
 }
@@ -380,7 +380,7 @@ static void test_request_without_controller(void **state)
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "before: [{\"CPU\": 1}]?[2J\n"); /* of the annotation */
 	EXPECT(result.output, "group gpu: replicas 1 -> 2, ScaleUpRequest");
-	EXPECT(result.output, "told without the controller");
+	EXPECT(result.output, "status, without the controller");
 	expect_clean(result.output);
 	stop();
 	start(routes);
@@ -427,8 +427,8 @@ static void test_usage(void **state)
 		  { "status", "-o", "xml" },
 		  "-o takes table, json or yaml, not xml",
 		  2 },
-		{ cli_status, { "status", "-A", "-n", "a" }, "-A goes with neither", 2 },
-		{ cli_status, { "status", "-A", "demo" }, "-A goes with neither", 2 },
+		{ cli_status, { "status", "-A", "-n", "a" }, "-A cannot be combined", 2 },
+		{ cli_status, { "status", "-A", "demo" }, "-A cannot be combined", 2 },
 		{ cli_status, { "status", "-w", "-ojson" }, "--watch shows the table only", 2 },
 		{ cli_status, { "status", "--color", "red" }, "auto, always or never, not red", 2 },
 		{ cli_explain, { "explain" }, "CLUSTER is required", 2 },

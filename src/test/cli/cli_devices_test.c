@@ -129,7 +129,7 @@ static void wrong_usage_is_refused(void **state)
 	assert_int_equal(result.status, EXIT_USAGE);
 	CLI_RUN(&result, cli_status, "status", "--device-table", path);
 	assert_int_equal(result.status, EXIT_USAGE);
-	assert_non_null(strstr(result.errors, "--device-table goes with --gpus"));
+	assert_non_null(strstr(result.errors, "--device-table is valid only with --gpus"));
 }
 
 /* A golden case whose group is spared because of its deviceTable: another table gives another

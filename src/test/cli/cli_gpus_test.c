@@ -168,7 +168,7 @@ static void test_a_right_is_missing(void **state)
 	CLI_RUN(&result, cli_status, "status", "--gpus");
 	assert_int_equal(result.status, 1);
 	assert_string_equal(result.output, "");
-	EXPECT(result.errors, "the Pods of all namespaces are needed to know what is in use");
+	EXPECT(result.errors, "the Pods of all namespaces are needed to count GPUs in use");
 	stop();
 }
 

@@ -370,8 +370,8 @@ static void test_from_cluster_without_nodes(void **state)
 	lint("--from-cluster", "-A", NULL, NULL);
 	EXPECT(result.output, "[min-above-max]\n");
 	assert_null(strstr(result.output, "selector-matches-no-node"));
-	EXPECT(result.errors, "rayscaler lint: warning: Nodes cannot be read, so that none of "
-			      "them takes a group is not told: list nodes: 403 Forbidden");
+	EXPECT(result.errors, "rayscaler lint: warning: Nodes cannot be read, so groups that "
+			      "fit on no Node are not reported: list nodes: 403 Forbidden");
 	assert_int_equal(result.status, 1);
 	stop();
 }
@@ -407,9 +407,9 @@ static void test_usage(void **state)
 		{ { "-f", "x", "--from-cluster" },
 		  "-f FILE or --from-cluster is required, not both" },
 		{ { "-f", "x", "-oxml" }, "-o takes text, json or sarif, not xml" },
-		{ { "-f", "x", "-A" }, "-A and -n go with --from-cluster only" },
-		{ { "-f", "x", "-nray" }, "-A and -n go with --from-cluster only" },
-		{ { "--from-cluster", "-A", "-nray" }, "-A does not go with -n" },
+		{ { "-f", "x", "-A" }, "-A and -n are valid only with --from-cluster" },
+		{ { "-f", "x", "-nray" }, "-A and -n are valid only with --from-cluster" },
+		{ { "--from-cluster", "-A", "-nray" }, "-A cannot be combined with -n" },
 		{ { "-f" }, "a value is missing after -f" },
 		{ { "-f-", "--nodes", "-" }, "standard input (-) can be read once only" },
 		{ { "--bogus" }, "unknown flag --bogus" },

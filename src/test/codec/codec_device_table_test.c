@@ -128,7 +128,7 @@ static const struct {
 	{ HEAD "devices:\n- {resource: a.b/c, kind: GPU, instead: gpu}\n",
 	  "devices[0].instead: must be a name of Kubernetes" },
 	{ HEAD "devices:\n- {resource: a.b/c, kind: GPU, rayResource: CPU}\n",
-	  "devices[0].rayResource: CPU is no accelerator of Ray" },
+	  "devices[0].rayResource: CPU is not an accelerator of Ray" },
 	{ HEAD "devices:\n- {resource: a.b/c, kind: none, rayResource: GPU}\n",
 	  "devices[0].rayResource: is for devices" },
 	{ HEAD "devices: []\n---\n" HEAD "devices: []\n", "there is a second document" },

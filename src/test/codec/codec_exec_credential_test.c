@@ -97,14 +97,14 @@ static void test_refused_answers(void **state)
 		{ HEAD "{\"token\": \"secret\\r\\nX: y\"}}", "status.token", "white space" },
 		{ HEAD "{\"token\": \"secret\\u00e9\"}}", "status.token", "not ASCII" },
 		{ HEAD "{\"clientCertificateData\": \"secret\"}}", "status.clientCertificateData",
-		  "no PEM" },
-		{ HEAD "{\"clientKeyData\": \"secret\"}}", "status.clientKeyData", "no PEM" },
+		  "not PEM" },
+		{ HEAD "{\"clientKeyData\": \"secret\"}}", "status.clientKeyData", "not PEM" },
 		{ HEAD "{\"clientCertificateData\": \"-----BEGIN secret\"}}", "status",
 		  "only one of" },
 		{ HEAD "{\"token\": \"secret\", \"clientKeyData\": \"-----BEGIN x\"}}", "status",
 		  "only one of" },
 		{ HEAD "{\"token\": \"secret\", \"expirationTimestamp\": \"secret\"}}",
-		  "status.expirationTimestamp", "no time" },
+		  "status.expirationTimestamp", "not a time" },
 	};
 
 	(void)state;

@@ -230,11 +230,11 @@ static void test_digest(void **state)
 
 	(void)state;
 	check_digest("gpu-unknown-to-ray.neurondevice", neuron, neuron);
-	check_digest(
-		"gpu-count-mismatch", "",
-		"1 note, first gpu-count-mismatch at "
-		"spec.workerGroupSpecs[0].rayStartParams.num-gpus: Ray is told of 2 GPU on each "
-		"Pod of group gpu, and its container has 1");
+	check_digest("gpu-count-mismatch", "",
+		     "1 note, first gpu-count-mismatch at "
+		     "spec.workerGroupSpecs[0].rayStartParams.num-gpus: 2 GPU are "
+		     "declared to Ray for each Pod of group gpu, and its container "
+		     "has 1");
 	/* The condition InvalidRequest reports these. */
 	check_digest("field-invalid", "", "");
 	check_digest("quantity-invalid", "", "");

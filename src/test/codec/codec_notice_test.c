@@ -131,10 +131,10 @@ static void test_actions(void **state)
 		"(ScaleDownDrained): 1 drained worker with nothing in use\n"
 		"*TriggeredScaleUp [cpu-group 2 3] 0: Group cpu-group from 2 to 3 replicas "
 		"(ScaleUpDemand): 1 pending bundle {CPU: 4} needs 1 new worker\n");
-	expect_case(
-		"0213_raylet_gone_recycled",
-		"*WorkerReplaced [gpu-group] 0: Group gpu-group stays at 1 replica, deleting w-a "
-		"(WorkerRecycled): 1 worker whose raylet is gone or never came\n");
+	expect_case("0213_raylet_gone_recycled",
+		    "*WorkerReplaced [gpu-group] 0: Group gpu-group stays at 1 "
+		    "replica, deleting w-a (WorkerRecycled): 1 worker whose raylet "
+		    "is dead or never registered\n");
 }
 
 #define NO_NODE                                                                                    \
@@ -146,8 +146,9 @@ static void test_back_off(void **state)
 	(void)state;
 	expect_case(
 		"0173_unschedulable_too_long",
-		"*ScaleDown [gpu-group 1 0] 0: Group gpu-group from 1 to 0 replicas, deleting w-a "
-		"(ScaleDownBackOff): 1 replica taken back, the group brings no capacity: " NO_NODE
+		"*ScaleDown [gpu-group 1 0] 0: Group gpu-group from 1 to 0 "
+		"replicas, deleting w-a (ScaleDownBackOff): 1 replica "
+		"cancelled, the group provides no capacity: " NO_NODE
 		"!ScaleUpTimedOut [gpu-group NodeProvisionTimeout] 0: Group gpu-group "
 		"(NodeProvisionTimeout): " NO_NODE
 		"!GroupBackedOff [gpu-group NodeProvisionTimeout] 0: Nothing is launched in group "
@@ -195,11 +196,11 @@ static void test_conditions(void **state)
 		"workers: {demo-head: {pod: {status: {conditions: [{type: Ready, status: 'True'}]}}}}",
 		"!DemandUnavailable [] 10: Ray is unreachable: there is no reply of its GCS; nothing "
 		"is terminated, minReplicas and the request-resources annotation still scale up\n");
-	expect_case(
-		"0132_gate_second_autoscaler",
-		"!SecondAutoscaler [] 0: container autoscaler of the head Pod does not run "
-		"`rayscaler park`: set spec.autoscalerOptions.command and args, or two autoscalers "
-		"fight\n");
+	expect_case("0132_gate_second_autoscaler",
+		    "!SecondAutoscaler [] 0: container autoscaler of the head Pod "
+		    "does not run `rayscaler park`: set "
+		    "spec.autoscalerOptions.command and args, or two autoscalers "
+		    "change the same fields\n");
 	expect_case(
 		"0832_fight_is_named",
 		"!ReplicasReverted [] 0: argocd-controller set replicas of group gpu-group back 3 "

@@ -271,7 +271,7 @@ static void resources_with_backslashes_hide_the_limits(void **state)
 	CHECK_ROWS(escaped_rows);
 	make_capacity(&escaped_rows[2], device_table_builtin(), &arena, &capacity);
 	assert_int_equal(capacity.warnings.count, 1);
-	assert_non_null(strstr(capacity.warnings.at[0], "nothing of nvidia.com/mig-1g.5gb then"));
+	assert_non_null(strstr(capacity.warnings.at[0], "does not declare nvidia.com/mig-1g.5gb"));
 	assert_true(capacity.accelerator);
 	make_capacity(&escaped_rows[0], device_table_builtin(), &arena, &capacity);
 	assert_int_equal(capacity.warnings.count, 0);

@@ -210,7 +210,7 @@ static void test_unknown(void **state)
 	struct bench *bench = *state;
 
 	assert_int_equal(ask(bench, "/status/team/nobody"), 503);
-	expect_in_body(bench, "has not told of all RayClusters");
+	expect_in_body(bench, "are not complete yet");
 	assert_int_equal(ask(bench, "/nothing"), 404);
 }
 

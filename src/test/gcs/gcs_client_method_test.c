@@ -42,12 +42,12 @@ static void test_drain_of_a_bad_id(void **state)
 	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
 		gcs_client_drain_node(bench.client, 1000, bad[i], "", on_drain, NULL);
 		assert_int_equal(bench.ended, i > 0); /* not in the call */
-		run_error(ERR_INPUT, "no Ray node id");
+		run_error(ERR_INPUT, "not a Ray node id");
 	}
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	gcs_client_drain_node(bench.client, 1000, longest, "", on_drain, NULL);
-	run_error(ERR_INPUT, "no Ray node id");
+	run_error(ERR_INPUT, "not a Ray node id");
 	assert_int_equal(bench.gcs.server.requests, 0);
 	close_bench();
 }
@@ -95,7 +95,7 @@ static void test_alive(void **state)
 	status.code = 5;
 	status.message = (char *)"not the leader";
 	gcs_client_check_alive(bench.client, 1000, on_alive, NULL);
-	run_error(ERR_RETRY, "the GCS says: not the leader (5)");
+	run_error(ERR_RETRY, "the GCS answered: not the leader (5)");
 	close_bench();
 }
 

@@ -234,7 +234,7 @@ static void test_limits_of_a_node(void **state)
 	expect_node_refused(6, 4097, "nodeStates[3].dynamicLabels: 4097 labels, above");
 	expect_node_refused(12, 4097, "nodeStates[3].nodeActivity: 4097 texts, above");
 	expect_node_refused(13, 4097, "nodeStates[3].labels: 4097 labels, above");
-	expect_node_refused(13, 500000, "NodeState: 1000000 bytes of it take more than");
+	expect_node_refused(13, 500000, "NodeState: 1000000 bytes of it need more than");
 	expect_node_refused(13, 600000, "nodeStates[3]: 1200000 bytes, above the limit of 1048576");
 	init_pair(&message, &node);
 	buf_init(&text, FORGED_CEILING_BYTES);

@@ -274,7 +274,7 @@ static void test_a_plan_grows_old_while_it_connects(void **state)
 	assert_true(loop_wait_until(net.loop, shakes_hands, NULL, WAIT_MS));
 	assert_true(loop_wait_until(net.loop, is_past, &until_ms, WAIT_MS));
 	net.silent = false;
-	expect(&patch, ERR_RETRY, "not sent, what it was decided on is too old by now");
+	expect(&patch, ERR_RETRY, "not sent, the state that it was decided on is too old");
 	assert_int_equal(server_count(net.server, "PATCH"), 0);
 	ask(&later, KUBE_JSON_PATCH, loop_boot_ms() + WAIT_MS);
 	finish(&later);
@@ -292,7 +292,7 @@ static void test_a_plan_grows_old_in_the_queue(void **state)
 	start("127.0.0.1", &options);
 	ask(&first, KUBE_GET, 0);
 	ask(&patch, KUBE_JSON_PATCH, loop_boot_ms() + 300);
-	expect(&patch, ERR_RETRY, "not sent, what it was decided on is too old by now");
+	expect(&patch, ERR_RETRY, "not sent, the state that it was decided on is too old");
 	finish(&first);
 	assert_int_equal(first.status, 200);
 	assert_int_equal(server_count(net.server, "PATCH"), 0);

@@ -191,15 +191,15 @@ static void test_refused_users(void **state)
 	(void)state;
 	EXPECT_REFUSED(EXEC("command: rayscaler-none, interactiveMode: Never, "
 			    "installHint: \"Get it from\\nexample.org\""),
-		       "\"rayscaler-none\" cannot be started", "cure: Get it from example.org");
+		       "\"rayscaler-none\" cannot be started", "fix: Get it from example.org");
 	EXPECT_REFUSED(EXEC("command: ./none, interactiveMode: Never"), "/./none\"", "install it");
-	EXPECT_REFUSED(EXEC("command: a, interactiveMode: Always"), "no terminal",
+	EXPECT_REFUSED(EXEC("command: a, interactiveMode: Always"), "not a terminal",
 		       "run it in a terminal");
 	EXPECT_REFUSED(EXEC("command: a"), "user.exec.interactiveMode", "Never, IfAvailable");
 	EXPECT_REFUSED(EXEC("command: a, interactiveMode: often"), "user.exec.interactiveMode");
 	EXPECT_REFUSED(EXEC("interactiveMode: Never"), "user.exec", "has no command");
 	EXPECT_REFUSED("exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: a}",
-		       "user.exec.apiVersion", "v1 or v1beta1", "anew");
+		       "user.exec.apiVersion", "v1 or v1beta1", "again");
 	EXPECT_REFUSED("token: secret, " EXEC("command: a, interactiveMode: Never"),
 		       "exec and also a token");
 	EXPECT_REFUSED("tokenFile: f, " EXEC("command: a, interactiveMode: Never"),

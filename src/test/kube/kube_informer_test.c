@@ -149,7 +149,7 @@ static void test_rights_are_missing(void **state)
 	START({ NULL, .status = 403 }, { NULL, .text = LIST("10", "", "") },
 	      { NULL, .kind = STEP_STREAM_HOLD });
 	wait_seen("error Denied;");
-	assert_non_null(strstr(last_error.text, "list pods: 403; cure: grant"));
+	assert_non_null(strstr(last_error.text, "list pods: 403; fix: grant"));
 	assert_string_equal(kube_informer_state(informer), "wait");
 	wait_seen("synced;live;");
 	stop();

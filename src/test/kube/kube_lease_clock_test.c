@@ -128,7 +128,7 @@ static void test_an_answer_that_comes_too_late_is_no_lease(void **state)
 	api.stop = 1;
 	enter(&one, "x");
 	until(has_failed, &one);
-	assert_non_null(strstr(one.err.text, "came too late"));
+	assert_non_null(strstr(one.err.text, "was too late"));
 	assert_int_equal(one.leading, 0);
 	until(leads, &one);
 	assert_true(kube_lease_held(one.lease));

@@ -251,7 +251,7 @@ static void test_a_process_that_stood_still_ends(void **state)
 	while (loop_boot_ms() - started_ms < RENEW_MS + RETRY_MS)
 		assert_int_equal(one.lost, 0);
 	until(has_lost, &one);
-	assert_non_null(strstr(one.why, "this process stood still"));
+	assert_non_null(strstr(one.why, "this process was stopped"));
 }
 
 int main(void)

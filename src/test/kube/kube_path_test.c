@@ -91,12 +91,14 @@ static void test_errors(void **state)
 	check_error(KUBE_GET, "/api/v1/pods?limit=1", 403,
 		    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods is ...\"}",
 		    ERR_DENIED,
-		    "list pods: 403 Forbidden: pods is ...; cure: grant {apiGroups: [\"\"], "
-		    "resources: [\"pods\"], verbs: [\"list\"]} by a ClusterRole");
+		    "list pods: 403 Forbidden: pods is ...; fix: grant {apiGroups: "
+		    "[\"\"], resources: [\"pods\"], verbs: [\"list\"]} by a "
+		    "ClusterRole");
 	check_error(KUBE_JSON_PATCH, CLUSTER "/status", 403, "no JSON", ERR_DENIED,
-		    "patch rayclusters/status.ray.io a/c: 403; cure: grant {apiGroups: "
-		    "[\"ray.io\"], resources: [\"rayclusters/status\"], verbs: [\"patch\"]} by a "
-		    "Role in namespace a");
+		    "patch rayclusters/status.ray.io a/c: 403; fix: grant "
+		    "{apiGroups: [\"ray.io\"], resources: "
+		    "[\"rayclusters/status\"], verbs: [\"patch\"]} by a Role in "
+		    "namespace a");
 	check_error(KUBE_GET, CLUSTER, 401, "", ERR_DENIED, "check the credentials of in-cluster");
 	check_error(KUBE_GET, CLUSTER, 404, "", ERR_NOT_FOUND, "get rayclusters.ray.io a/c: 404");
 	check_error(KUBE_JSON_PATCH, CLUSTER, 409, "", ERR_CONFLICT, "");

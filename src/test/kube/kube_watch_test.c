@@ -112,7 +112,7 @@ static void test_stall(void **state)
 	assert_int_equal(seen.events, 1);
 	assert_int_equal(seen.err.kind, ERR_TIMEOUT);
 	assert_non_null(strstr(seen.err.text, "watch pods: http://127.0.0.1:"));
-	assert_non_null(strstr(seen.err.text, "nothing came for 200 ms"));
+	assert_non_null(strstr(seen.err.text, "nothing was received for 200 ms"));
 	script_done(&script);
 	/* The server is asked to end the watch well before the limit, and that within 30 s. */
 	assert_true(KUBE_WATCH_SECONDS * 1000 < KUBE_WATCH_STALL_MS);
@@ -148,7 +148,7 @@ static void trickle(char byte)
 	assert_true(loop_wait_until(script.loop, has_ended, &seen, WAIT_MS));
 	assert_int_equal(seen.events, 0);
 	assert_int_equal(seen.err.kind, ERR_TIMEOUT);
-	assert_non_null(strstr(seen.err.text, "no whole line came for 1100 ms"));
+	assert_non_null(strstr(seen.err.text, "no complete line was received for 1100 ms"));
 	assert_true(KUBE_WATCH_STALL_MS + KUBE_WATCH_STALL_MS / 10 <= 30000);
 	script_done(&script);
 }

@@ -65,8 +65,8 @@ static void test_refusals(void **state)
 	expect_refusal(0, 101, "", 100, ERR_LIMIT, "101 bytes");
 	expect_refusal(0, UINT32_MAX, "x", 100, ERR_LIMIT, "4294967295 bytes");
 	expect_refusal(1, 1, "x", 100, ERR_INPUT, "compressed");
-	expect_refusal(0, 2, "xyz", 100, ERR_INPUT, "goes on");
-	expect_refusal(0, 0, "x", 100, ERR_INPUT, "goes on");
+	expect_refusal(0, 2, "xyz", 100, ERR_INPUT, "continues");
+	expect_refusal(0, 0, "x", 100, ERR_INPUT, "continues");
 }
 
 /* A length just below the limit allocates no memory before its bytes arrive. */

@@ -298,7 +298,7 @@ static void test_bad_address(void **state)
 	open_bench(handle_next);
 	h2_session_free(bench.session);
 	bench.session = h2_session_new(bench.loop, &config);
-	expect_error(1000, ERR_INPUT, "\"head.example\" is no numeric IP address");
+	expect_error(1000, ERR_INPUT, "\"head.example\" is not a numeric IP address");
 	close_bench();
 }
 

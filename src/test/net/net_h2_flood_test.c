@@ -6,7 +6,7 @@
 #include "test/support/h2_bench.h"
 
 #define MORE_BYTES ((size_t)1 << 20)
-#define FLOODED "floods the connection with frames that bring no reply"
+#define FLOODED "floods the connection with frames that need no answer"
 
 /* Frames as they are on the wire: 3 bytes of length, type, flags, 4 bytes of the stream. */
 #define FRAME(length, type, flags, stream)                                                         \

@@ -154,7 +154,7 @@ static void test_broken_replies(void **state)
 	expect_error(1000, ERR_INPUT, "ended after 4 bytes");
 	next_answer =
 		(struct h2_answer){ .message = "\0\0\0\0\3pong", .size = 9, .unframed = true };
-	expect_error(1000, ERR_INPUT, "goes on after");
+	expect_error(1000, ERR_INPUT, "continues after");
 	next_answer =
 		(struct h2_answer){ .message = "\1\0\0\0\4pong", .size = 9, .unframed = true };
 	expect_error(1000, ERR_INPUT, "compressed");

@@ -48,7 +48,7 @@ static void test_bad_material(void **state)
 	expect_refused(client_id.cert_pem, NULL, ca.cert_pem, "both or neither");
 	expect_refused(NULL, client_id.key_pem, ca.cert_pem, "both or neither");
 	expect_refused(NULL, NULL, "", "CA certificate cannot be used");
-	expect_refused(NULL, NULL, "no PEM", "CA certificate cannot be used");
+	expect_refused(NULL, NULL, "not PEM", "CA certificate cannot be used");
 	expect_refused("", client_id.key_pem, ca.cert_pem, "the certificate cannot be used");
 	expect_refused(client_id.cert_pem, "", ca.cert_pem, "private key cannot be used");
 	expect_refused(client_id.cert_pem, server_id.key_pem, ca.cert_pem, "private key");

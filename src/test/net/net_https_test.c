@@ -219,7 +219,7 @@ static void test_stall(void **state)
 
 	call.stall_ms = SHORT_MS;
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture, &call, ERR_TIMEOUT, "nothing came for 200 ms");
+	expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 200 ms");
 }
 
 /* The deadline of the first byte must not end a stream that has begun. */
@@ -231,7 +231,7 @@ static void test_stream_outlives_first_byte_deadline(void **state)
 	call.first_byte_ms = SHORT_MS;
 	call.stall_ms = SHORT_MS * 4;
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture, &call, ERR_TIMEOUT, "nothing came for 800 ms");
+	expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 800 ms");
 }
 
 static void test_reset(void **state)

@@ -304,7 +304,7 @@ static void test_addresses(void **state)
 	char taken[64];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		expect_refused(bench, bad[i], ERR_INPUT, "is no address to listen on");
+		expect_refused(bench, bad[i], ERR_INPUT, "is not an address to listen on");
 	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%d", serve_port(bench->serve));
 	expect_refused(bench, taken, ERR_FATAL, "Address already in use; choose another address");
 	any = serve_new(bench->loop, ":0", &limits, handle, bench, &err);
