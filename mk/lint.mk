@@ -23,8 +23,8 @@ FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_sto
 	gcs_client_kv_get gcs_state_decode grpc_reader_is_empty h2_session_state_name identity_is_foreign \
 	kube_informer_counters kube_informer_state kube_lease_held leader_identity lint_limits linted_runs \
 	list_first list_next \
-	metrics_duration metrics_write options_print_markdown pass_step_name registration_address remote_url \
-	resources_equal snapshot_decode snapshot_limits status_parse_path status_text_age turns_waiting words_count \
+	metrics_duration metrics_write options_print_markdown pass_step_name registration_address controller_client_url \
+	resources_equal snapshot_decode snapshot_limits status_parse_path status_text_age work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \

@@ -106,7 +106,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "health",
         "Why does capacity not come? Backoff, ownership conflict, start grace, dead raylets",
-        ("unjoined_update", "settling_update", "progress_assess", "gone_update", "fight_update", "backoff_update"),
+        ("not_registered_update", "start_grace_update", "progress_assess", "dead_raylet_update", "conflict_update", "backoff_update"),
     ),
     (
         "offer",
@@ -117,7 +117,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "choice",
         "Which workers are drained or deleted, how many replicas does each group get?",
-        ("terminate_choose", "launch_take_back", "target_launches", "limits_throttle", "target_finish", "launch_remember", "fight_remember"),
+        ("terminate_choose", "launch_take_back", "target_launches", "limits_throttle", "target_finish", "launch_remember", "conflict_remember"),
     ),
     (
         "plan",

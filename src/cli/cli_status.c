@@ -54,7 +54,7 @@ struct arguments {
 
 /* ---- one answer ---- */
 
-/* What an answer is written with. */
+/* The options of a written answer. */
 struct look {
 	const struct arguments *arguments;
 	struct arena *arena;

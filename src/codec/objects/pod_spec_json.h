@@ -1,5 +1,5 @@
-/* The fields of a pod spec and of a Pod template. Used by the objects of codec only. What is
- * written is for the snapshot file only (codec/objects/snapshot_write). */
+/* The fields of a pod spec and of a Pod template. Used by the objects of codec only. They
+ * are written only to the snapshot file (codec/objects/snapshot_write). */
 #ifndef CODEC_OBJECTS_POD_SPEC_JSON_H
 #define CODEC_OBJECTS_POD_SPEC_JSON_H
 

@@ -18,12 +18,12 @@ enum obstacle {
 };
 
 struct worker_health {
-	bool unsure;            /* unjoined: missing in Ray's replies for a short time */
-	bool unregistered;      /* unjoined: runs, but missing in Ray's replies for long enough */
-	bool start_grace;       /* settling: start grace, its work may look pending */
-	enum obstacle obstacle; /* progress */
+	bool unsure;       /* not_registered: missing in Ray's replies for a short time */
+	bool unregistered; /* not_registered: runs, but missing in Ray's replies for long enough */
+	bool start_grace;  /* its start grace: its work may look pending */
+	enum obstacle obstacle;       /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
-	bool raylet_expired;          /* gone: the time of raylet_gone has run out */
+	bool raylet_expired;          /* the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };
 

@@ -1,4 +1,4 @@
-/* What holds at the end of each step of decide.c, whatever the snapshot says. A violation is an
+/* The invariants at the end of each step of decide.c, for every snapshot. A violation is an
  * error of this program: the CHECK ends it before a patch is sent, and prints the snapshot
  * (base/check.h). Must not judge input: decoders and limits do. */
 #ifndef CORE_DECIDE_INVARIANTS_H

@@ -152,7 +152,7 @@ enum unit {
 	MS      /* as seconds; 0 is not shown */
 };
 
-/* What a family needs to be shown. */
+/* The condition under which a family is shown. */
 enum need {
 	SCALED,    /* a cluster that this program scales */
 	REACHABLE, /* also, Ray was reached by the last decision */

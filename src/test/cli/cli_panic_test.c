@@ -32,7 +32,7 @@ static const char snapshot_text[] =
 	"       template: {spec: {containers: [{name: ray-worker}]}}}\n"
 	"pods: []\n";
 
-/* What a process writes whose CHECK fails while it has this case; it must abort. */
+/* The output of a process whose CHECK fails while it decides this case; it must abort. */
 static void output_of_failure(const struct snapshot *snapshot, char *output)
 {
 	int pipes[2], status;
