@@ -62,7 +62,7 @@ def test_somebody_sets_replicas_back_every_second(shared, controller, api_server
             wait_until(lambda: time.time() > noticed + 10, 15, "the fight to go on")
             patches = len(patches_of_ours(api_server, one.namespace)) - before
         # The embedded server keeps no managedFields.
-        who = "somebody" if api_server.kind == "embedded" else FIGHTER
+        who = "another writer" if api_server.kind == "embedded" else FIGHTER
         assert message.startswith(f"{who} set replicas of group gpu-group back 3 times"), message
         assert patches <= 6, patches
         assert control.find('"condition"', "ReplicasReverted", who)

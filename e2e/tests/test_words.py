@@ -16,7 +16,7 @@ USER_WORDS = 20000
 
 PATTERNS = {
     "person": r"\b(?:nobody|somebody|anybody|everybody)\b",
-    "again": r"\banew\b",
+    "anew": r"\banew\b",
     "mend": r"\bmend(?:s|ed|ing)?\b",
     "wish": r"\bwish(?:es|ed)?\b",
     "stands": r"\bstands?\b(?!-in)",
@@ -27,9 +27,9 @@ PATTERNS = {
     "what": r"(?:^|[.;:|] |/\* |\* )(?:What|Who|Whoever|Whatever)\b(?![^.?]*\?)",
 }
 CEILINGS = {
-    "user documents": {"person": 0, "again": 0, "mend": 0, "wish": 0, "stands": 2, "told": 1, "goes": 2, "is no": 0, "what": 1},
-    "documents": {"person": 2, "again": 0, "mend": 0, "wish": 0, "stands": 2, "told": 0, "goes": 6, "is no": 0, "what": 5},
-    "comments": {"person": 0, "again": 0, "mend": 0, "wish": 0, "stands": 0, "told": 3, "goes": 0, "is no": 0, "what": 0},
+    "user documents": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 2, "told": 1, "goes": 2, "is no": 0, "what": 1},
+    "documents": {"person": 2, "anew": 0, "mend": 0, "wish": 0, "stands": 2, "told": 0, "goes": 6, "is no": 0, "what": 5},
+    "comments": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 0, "told": 3, "goes": 0, "is no": 0, "what": 0},
 }
 
 RULES = {TOP / "docs/DECISIONS.md", TOP / "docs/internals/rules.md"}
@@ -70,7 +70,7 @@ def test_hard_turns_of_phrase_become_fewer(kind):
 def test_the_patterns_find_what_they_mean():
     bad = {
         "person": "so nobody waits",
-        "again": "made anew",
+        "anew": "made anew",
         "mend": "mend the field",
         "wish": "a group without a wish",
         "stands": "the number stands in the log",

@@ -103,7 +103,7 @@ static const struct choice *choice_make(const struct packing *packing)
 		choice->groups[g].packing = &packing->groups[g];
 	}
 	terminate_choose(choice);
-	launch_take_back(choice);
+	launch_cancel(choice);
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_launches(&choice->groups[g]);
 	limits_throttle(choice);

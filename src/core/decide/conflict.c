@@ -188,7 +188,7 @@ void conflict_remember(struct choice *choice)
 
 static const char *name_of(const struct memory_since *conflict)
 {
-	return conflict->who != NULL ? conflict->who : "somebody";
+	return conflict->who != NULL ? conflict->who : "another writer";
 }
 
 const char *conflict_text(const struct facts *facts, const struct memory_since *conflict)

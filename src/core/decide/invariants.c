@@ -135,8 +135,8 @@ static void check_worker_offer(const struct offer *offer, const struct worker *w
 {
 	const struct worker_offer *own = &offer->workers[worker->index];
 
-	CHECK(!(own->goes && own->dissolves));
-	CHECK(!own->goes || own->removal == REMOVAL_DELETE);
+	CHECK(!(own->deleted_now && own->incomplete));
+	CHECK(!own->deleted_now || own->removal == REMOVAL_DELETE);
 	if (own->removal == REMOVAL_FORBIDDEN)
 		return;
 	CHECK(!offer->facts->termination_forbidden);

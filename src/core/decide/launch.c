@@ -133,7 +133,7 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
 
 /* A group in back-off: cancels its pending replicas, the last ones first. Replicas that minReplicas
  * requires stay, because the operator would only recreate them. */
-static void take_back_starved(struct choice *choice, const struct group *group)
+static void cancel_starved(struct choice *choice, const struct group *group)
 {
 	size_t count;
 	int64_t starved = 0;
@@ -236,14 +236,14 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 		choice->groups[group->index].unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 }
 
-void launch_take_back(struct choice *choice)
+void launch_cancel(struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
 		if (choice->facts->termination_forbidden || group->frozen)
 			continue;
 		if (choice->health->groups[group->index].takes_back)
-			take_back_starved(choice, group);
+			cancel_starved(choice, group);
 		else
 			cancel_unneeded(choice, group);
 	}

@@ -17,7 +17,7 @@ time_ms launch_round(const struct facts *facts, const struct group *group);
 /* Sets ours and others of the groups. Needs workers. */
 void launch_recall(struct offer *offer);
 /* After packing and terminate: cancels launches. */
-void launch_take_back(struct choice *choice);
+void launch_cancel(struct choice *choice);
 /* After target: the new memory's launches. */
 void launch_remember(struct choice *choice);
 

@@ -83,7 +83,7 @@ void limits_make_groups(struct facts *facts)
 static bool holds_gpus(const struct offer *offer, const struct worker *worker)
 {
 	return worker->pod != NULL && !worker->deleting &&
-	       !(offer->workers[worker->index].goes && worker->state == WORKER_DRAINING);
+	       !(offer->workers[worker->index].deleted_now && worker->state == WORKER_DRAINING);
 }
 
 static int64_t larger(int64_t a, int64_t b)

@@ -16,8 +16,8 @@ enum removal {
 /* Set by terminate_classify(). */
 struct worker_offer {
 	enum removal removal;
-	bool goes;      /* this decision deletes it in any case: drained, or expired */
-	bool dissolves; /* removed because hosts of its replica are lost or cannot start */
+	bool deleted_now; /* this decision deletes it in any case: drained, or expired */
+	bool incomplete;  /* removed because hosts of its replica are lost or cannot start */
 };
 
 /* A resource in a template that a worker made from it does not have. */

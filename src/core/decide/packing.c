@@ -12,8 +12,8 @@
  * one of a group whose capacity is unknown. */
 static bool is_capacity(const struct offer *offer, const struct worker *worker)
 {
-	if (worker->deleting || worker->disrupted || offer->workers[worker->index].goes ||
-	    offer->workers[worker->index].dissolves)
+	if (worker->deleting || worker->disrupted || offer->workers[worker->index].deleted_now ||
+	    offer->workers[worker->index].incomplete)
 		return false;
 	if (worker->registered)
 		return worker->node->status == RAY_NODE_RUNNING ||
@@ -109,7 +109,7 @@ static int64_t occupied(const struct offer *offer, const struct group *group)
 		const struct worker *worker = &offer->facts->workers[group->first_worker + i];
 
 		if ((worker->disrupted || !worker->deleting) &&
-		    !offer->workers[worker->index].goes && !is_capacity(offer, worker))
+		    !offer->workers[worker->index].deleted_now && !is_capacity(offer, worker))
 			count++;
 	}
 	return count;

@@ -45,11 +45,11 @@ static void mark_going(struct offer *offer, const struct group *group)
 			const struct worker *worker =
 				&offer->facts->workers[replicas[i].members[m]];
 
-			offer->workers[worker->index].dissolves =
+			offer->workers[worker->index].incomplete =
 				replicas[i].broken ?
 					!replicas[i].deletable && replicas[i].removable :
 					replicas[i].starved && replicas[i].deletable;
-			offer->workers[worker->index].goes =
+			offer->workers[worker->index].deleted_now =
 				replicas[i].broken && replicas[i].deletable &&
 				(replicas[i].drained || !worker->raylet_gone);
 		}

@@ -303,7 +303,7 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 					    (long long)count, plural(count)) };
 }
 
-static struct words words_of_taking_back(const struct choice *choice, const struct group *group)
+static struct words words_of_cancelling(const struct choice *choice, const struct group *group)
 {
 	if (choice->groups[group->index].backed_off_taken > 0)
 		return (struct words){
@@ -331,7 +331,7 @@ static struct words words_of(const struct choice *choice, const struct group *gr
 		return words_of_launch(choice, group);
 	if (choice->groups[group->index].backed_off_taken > 0 ||
 	    choice->groups[group->index].cancelled > 0)
-		return words_of_taking_back(choice, group);
+		return words_of_cancelling(choice, group);
 	struct words removal = words_of_removal(choice, group);
 	if (removal.reason != NULL)
 		return removal;

@@ -251,7 +251,7 @@ static void test_refused_patch_is_an_error(void **state)
 	" 'unneeded': 1, 'unneededSince': '2026-01-01T00:00:00Z'}]}"
 
 /* An unneeded launch is cancelled after its Pod was read again. */
-static void test_unneeded_launch_is_taken_back(void **state)
+static void test_unneeded_launch_is_cancelled(void **state)
 {
 	(void)state;
 	seen.cluster = api.cluster = CLUSTER("1");
@@ -344,7 +344,7 @@ int main(void)
 		TEST(test_a_refused_patch_counts_nothing),
 		TEST(test_endless_conflict_gives_up),
 		TEST(test_refused_patch_is_an_error),
-		TEST(test_unneeded_launch_is_taken_back),
+		TEST(test_unneeded_launch_is_cancelled),
 		TEST(test_launch_that_has_started_stays),
 		TEST(test_free_in_every_step),
 	};
