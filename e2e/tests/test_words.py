@@ -28,11 +28,11 @@ PATTERNS = {
 }
 CEILINGS = {
     "user documents": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 0, "told": 0, "goes": 1, "is no": 0, "what": 1},
-    "documents": {"person": 2, "anew": 0, "mend": 0, "wish": 0, "stands": 2, "told": 0, "goes": 6, "is no": 0, "what": 5},
+    "documents": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 1, "told": 0, "goes": 0, "is no": 0, "what": 1},
     "comments": {"person": 0, "anew": 0, "mend": 0, "wish": 0, "stands": 0, "told": 3, "goes": 0, "is no": 0, "what": 0},
 }
 
-RULES = {TOP / "docs/DECISIONS.md", TOP / "docs/internals/rules.md"}
+RULES = {TOP / "docs/internals/rules.md"}
 
 
 def user_documents() -> List[Path]:
