@@ -61,30 +61,29 @@ struct look {
 	struct buf *output;
 };
 
-/* The JSON of an answer, or the same as YAML. */
-static int write_json(const struct look *look, const struct status_answer *answer,
-		      const struct gpus_answer *gpus, struct err *err)
+/* Adds an answer, which is JSON, to the output: as it is, or as YAML. */
+static int add_json(const struct look *look, struct buf *json, struct err *err)
 {
-	AUTO(buf_done) struct buf json;
-	bool yaml = look->arguments->output == OUTPUT_YAML;
-	struct buf *buf = yaml ? &json : look->output;
-
-	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (gpus ? gpus_json_write(gpus, buf, err) : status_json_write(answer, buf, err))
-		return -1;
-	return yaml ? yaml_write(buf_string(&json), json.size, look->output, err) : 0;
+	if (look->arguments->output == OUTPUT_YAML)
+		return yaml_write(buf_string(json), json->size, look->output, err);
+	if (buf_add_string(look->output, buf_string(json)) < 0)
+		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
+			       OUTPUT_BYTES_MAX);
+	return 0;
 }
 
 static int look_at_gpus(const struct look *look, struct connection *connection, struct err *err)
 {
 	AUTO(gpus_done) struct gpus_answer answer = { .inventory_watch = NULL };
 	const struct device_table *devices;
+	AUTO(buf_done) struct buf json;
 
+	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (device_file_read(look->arguments->devices, look->arena, &devices, err) ||
 	    gpus_look(connection, devices, look->arena, &answer, err))
 		return -1;
 	if (look->arguments->output != OUTPUT_TABLE)
-		return write_json(look, NULL, &answer, err);
+		return gpus_json_write(&answer, &json, err) ? -1 : add_json(look, &json, err);
 	gpus_text_write(&answer, look->arguments->colours, look->arena, look->output);
 	return 0;
 }
@@ -102,13 +101,15 @@ static int look(const struct arguments *arguments, struct connection *connection
 		.controller = &controller,
 		.namespace_ = arguments->all ? NULL : api_connection_namespace(connection),
 	};
+	AUTO(buf_done) struct buf json;
 
+	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (!view)
 		return look_at_gpus(&one, connection, err);
 	controller_client_find(connection, &arena, &controller);
 	view_look(view, &controller, &arena, &clusters);
 	if (arguments->output != OUTPUT_TABLE)
-		return write_json(&one, &answer, NULL, err);
+		return status_json_write(&answer, &json, err) ? -1 : add_json(&one, &json, err);
 	status_text_write(&answer, arguments->colours, &arena, output);
 	return 0;
 }
