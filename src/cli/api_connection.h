@@ -66,7 +66,7 @@ struct fetch {
 	const char *path, *url;
 	enum kube_verb verb; /* 0: KUBE_GET */
 	const char *body;    /* NULL: none */
-	/* With path: a good answer comes here in pieces, and `text` is empty; as that of kube_request, with
+	/* With path: gets a good answer in pieces, and `text` is empty; as that of kube_request, with
 	 * this context. NULL: it is gathered, up to KUBE_BODY_MAX_BYTES. */
 	int (*on_chunk)(void *context, const char *data, size_t size);
 	void *chunk_context;

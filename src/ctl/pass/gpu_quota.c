@@ -209,7 +209,7 @@ static void settle(struct quota *quota)
 
 	quota->open = NULL;
 	for (; entry; entry = next) {
-		bool gone = entry->changed && recount(quota, entry);
+		bool removed = entry->changed && recount(quota, entry);
 
 		next = entry->next_open;
 		entry->is_open = false;
@@ -218,7 +218,7 @@ static void settle(struct quota *quota)
 		if (now_ms >= entry->lost_until_ms)
 			entry->lost = 0;
 		entry_sum(quota, entry);
-		if (gone)
+		if (removed)
 			entry_forget(quota, entry);
 		else if (entry->sent > 0 || entry->lost > 0)
 			entry_open(quota, entry);

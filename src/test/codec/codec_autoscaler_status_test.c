@@ -454,7 +454,7 @@ static void check_golden(const char *name)
 	assert_string_not_equal(declared.object.status_text, "");
 	tell(&declared);
 	if (autoscaler_status_write_needed(declared.text, &declared.object))
-		fail_msg("%s is told twice:\n%s\n%s", name, declared.object.status_text,
+		fail_msg("%s is reported twice:\n%s\n%s", name, declared.object.status_text,
 			 declared.text);
 	assert_string_not_equal(at(&declared, "reason"), "\"\"");
 	declared_done(&declared);

@@ -185,7 +185,7 @@ static void test_decisions_that_are_too_expensive(void **state)
 	assert_int_equal(poll_wake_ms(&poll, 0), 100);
 }
 
-/* The number comes from a status that its user may be able to write. */
+/* The number is read from a status that a user may be able to write. */
 static void test_an_earlier_process_is_resumed(void **state)
 {
 	static const struct {
