@@ -3,6 +3,7 @@
 #   rules  compiler, archives, programs    test   unit tests, laws, e2e, conformance, the stages of make test
 #   lint   static checks                   fuzz   libFuzzer
 #   bench  measurements, fleets, faults    image  container image, manifests, documents from tables
+#   release  what people download
 # Everything that is built is below $(BUILD). Sources are found by wildcard, so a new file in a folder
 # of src/ needs no edit here.
 
@@ -46,8 +47,8 @@ CORE := $(MODEL) core/capacity core/nodes core/schedule core/decide core/report 
 CODEC := codec/text codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
-LAYERS := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch ctl cli
-GROUPS := base core codec net kube gcs ctl cli
+LAYERS := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch ctl cli
+GROUPS := base core sim codec net kube gcs ctl cli
 
 USES_base          :=
 USES_core/model    := base
@@ -58,6 +59,7 @@ USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
 USES_core/report   := $(MODEL) core/capacity core/decide
 USES_core/lint     := $(MODEL) core/capacity core/nodes
 USES_core          := $(MODEL) core/decide core/report
+USES_sim           := $(MODEL) core/capacity core/nodes core/decide core
 USES_codec/text    := $(MODEL)
 USES_codec/objects := $(CORE) codec/text
 USES_net           := base codec/text
@@ -69,7 +71,7 @@ USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/sha
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
 USES_ctl/watch     := $(CLIENTS) kube core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
-USES_cli           := $(CORE) $(CODEC) net kube ctl ctl/shared ctl/pass ctl/watch
+USES_cli           := $(CORE) sim $(CODEC) net kube ctl ctl/shared ctl/pass ctl/watch
 
 VENDOR_codec := libcjson yaml-0.1 openssl
 VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl
@@ -83,19 +85,22 @@ VENDOR_gcs   := libprotobuf-c
 all: $(BUILD)/rayscaler
 
 # Goals that compile need the libraries; these must work without them.
-NEEDS_NOTHING := clean help image setup setup-build format demo test dev-cluster
+NEEDS_NOTHING := clean help image setup setup-build setup-arm64 format demo test dev-cluster
 
-PARTS := mk/rules.mk mk/test.mk mk/lint.mk mk/fuzz.mk mk/bench.mk mk/image.mk
+PARTS := mk/rules.mk mk/test.mk mk/lint.mk mk/fuzz.mk mk/bench.mk mk/image.mk mk/release.mk
 include $(PARTS)
 
 $(BUILD)/rayscaler: $(OBJECTS_cli) $(filter-out %/libcli.a,$(call archives,release,cli)) $(FLAGS_FILE)
 	$(call link,release,cli)
 
-## setup: install the Debian packages that are missing; setup-build: those of the build alone
+## setup: install the Debian packages that are missing; setup-build: those of the build alone;
+##   setup-arm64: what make release needs for arm64, into the cache
 setup:
 	@e2e/setup-packages.sh build test
 setup-build:
 	@e2e/setup-packages.sh build
+setup-arm64:
+	@e2e/setup-arm64.sh
 
 # kubectl finds its plugins by name: the link makes `kubectl rayscaler` work.
 ## install: to $(DESTDIR)$(PREFIX)/bin
@@ -111,4 +116,4 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile $(PARTS) | sed -E 's/^([^ ]+): /\1:\t/; s/^  +/\t/' | expand -t 20
 
-.PHONY: all setup setup-build install clean help
+.PHONY: all setup setup-build setup-arm64 install clean help

@@ -132,6 +132,7 @@ class Head:
     """A real Ray head without a monitor of its own."""
 
     def __init__(self, work_dir: Path, pod: str):
+        self.pod = pod
         self.port = gcs_port()
         self.address = f"{HEAD_ADDRESS}:{self.port}"
         self.home = work_dir / "home"
@@ -194,7 +195,7 @@ def start_ray_autoscaler(server: ApiServer, namespace: str, name: str, head: Hea
     files = server.in_cluster_files(work_dir / "serviceaccount", server.sidecar_token(namespace, name), namespace)
     env = ray_environment(head.home, None)
     env.update(files.env, KUBERAY_CRD_VER="v1", RAY_CLUSTER_NAME=name, RAY_CLUSTER_NAMESPACE=namespace)
-    env["RAY_HEAD_POD_NAME"] = f"{name}-head"
+    env["RAY_HEAD_POD_NAME"] = head.pod
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
     # Without Pods its default of 10 launches at a time would stop it half way.
     env["AUTOSCALER_MAX_CONCURRENT_LAUNCHES"] = "100"

@@ -11,12 +11,13 @@ logs. At the end $(BUILD)/test-results/<name>.count has one line: name passed fa
 name is RAYSCALER_RESULT_NAME, default e2e.
 """
 
+import collections
 import itertools
 import os
 import re
 import shutil
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Dict, List, Set, Tuple
 
 import pytest
 
@@ -30,6 +31,7 @@ LOG_LINES = 60
 _namespace_numbers = itertools.count(1)
 _artefacts_key = pytest.StashKey["Artefacts"]()
 _servers: Dict[str, ApiServer] = {}
+_servers_elsewhere: Set[str] = set()
 
 
 class Artefacts:
@@ -102,8 +104,30 @@ def namespace(request: pytest.FixtureRequest, api_server: ApiServer, artefacts: 
 
 def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
     """Tests without the stand-ins come first: once the operator runs, it makes Pods of every RayCluster,
-    also of those that a test means to have to itself."""
-    items.sort(key=lambda item: "standins" in getattr(item, "fixturenames", ()))
+    also of those that a test means to have to itself. Of both, the files with most tests come first, so
+    that several processes end at about the same time."""
+    units = [("standins" in getattr(item, "fixturenames", ()), item.path.stem) for item in items]
+    sizes = collections.Counter(units)
+    order = {id(item): (unit[0], -sizes[unit], unit[1]) for item, unit in zip(items, units)}
+    items.sort(key=lambda item: order[id(item)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """With several processes, the tests of a file that follow each other run in one of them, because they
+    share fixtures."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FileScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if not hasattr(self, "units"):
+                ids = next(iter(self.registered_collections.values()))
+                files = itertools.groupby(ids, lambda each: each.partition("::")[0])
+                self.units = {each: f"{number} {file}" for number, (file, those) in enumerate(files) for each in those}
+            return self.units[nodeid]
+
+    config.option.loadscopereorder = False
+    return FileScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -118,9 +142,22 @@ def pytest_report_header() -> List[str]:
     return [f"API server: {paths.chosen_api_server()}; work directories: {paths.work_root()}"]
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of pytest-xdist reports its API servers to the first process."""
+    described = getattr(session.config, "workeroutput", None)
+    if described is not None:
+        described["servers"] = [f"{server.kind}: {server.describe()}" for server in _servers.values()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    _servers_elsewhere.update(getattr(node, "workeroutput", {}).get("servers", []))
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
-    for server in _servers.values():
-        terminalreporter.write_line(f"API server: {server.kind}: {server.describe()}")
+    here = {f"{server.kind}: {server.describe()}" for server in _servers.values()}
+    for line in sorted(here | _servers_elsewhere):
+        terminalreporter.write_line(f"API server: {line}")
     stats = terminalreporter.stats
     counts = [
         len(stats.get("passed", [])),

@@ -76,6 +76,7 @@ def shared(shared_head: Scenario, standins: StandIns, artefacts: Any) -> Callabl
     Ask for ``controller`` in the test as well: it must end before the head is reset.
     """
     artefacts.log("operator", standins.work_dir / "operator.log")
+    artefacts.log("kubelet", standins.work_dir / "kubelet.log")
     artefacts.namespace(shared_head.namespace, shared_head.server)
 
     def hand_over(groups: List[Object], idle_seconds: Optional[int] = None) -> Scenario:

@@ -5,7 +5,8 @@
 # (RAYSCALER_APISERVER=real, the default), kube-apiserver and etcd. Where those cannot be had the
 # tests run on the embedded API server and the count says so, as one skipped line of its own.
 # kubectl, kube-controller-manager and helm are made with them; a test without them is skipped.
-# KUBERAY=real runs them with KubeRay's own operator and CRDs in place of the stand-in.
+# KUBERAY=real runs them with KubeRay's own operator and CRDs in place of the stand-in, and those of
+# e2e/kuberay, which need it.
 # Leaves BUILD/test-results/STAGE.count.
 set -euo pipefail
 
@@ -43,7 +44,12 @@ if [ "${KUBERAY:-standin}" = real ]; then
 	found=$("$here/setup-kuberay.sh")
 	{ read -r RAYSCALER_KUBERAY_OPERATOR && read -r RAYSCALER_KUBERAY_CRDS; } <<<"$found"
 	export RAYSCALER_KUBERAY_OPERATOR RAYSCALER_KUBERAY_CRDS
+	export PYTEST_ADDOPTS="-o 'testpaths=tests kuberay' ${PYTEST_ADDOPTS:-}"
 fi
+
+# All tests run in two processes, each with an API server and stand-ins of its own, because a test waits most
+# of the time.
+[ $# -gt 0 ] || set -- -n "${E2E_PROCESSES:-2}"
 
 status=0
 PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -c "$here/pytest.ini" --rootdir "$here" "$@" || status=$?

@@ -6,7 +6,7 @@
 # PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager, helm.
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl and
 # kube-controller-manager from KUBEBUILDER_ASSETS, else the cache, helm from the cache: they have to
-# be of the versions that are pinned here. What is missing is built once into the cache, from
+# be of the versions that are pinned here. Missing programs are built once into the cache, from
 # e2e/apiserver (one build for all, so that what they share is compiled once) and helm from its own
 # module, with the Go in PATH when it is new enough, else with Debian's Go, unpacked into the cache.
 # etcd's last resort is Debian's etcd-server, unpacked. Standard output: one line "NAME PATH" each.

@@ -1,11 +1,12 @@
-#!/bin/sh
+#!/bin/bash
 # Makes the Python environment of the test bench (Ray included) in the user's cache.
 #
 #   e2e/setup-python.sh          make it if it is not there; prints the path of its python
 #   e2e/setup-python.sh --path   print that path only
 #
 # The environment is named after a hash of requirements.txt and of the Python version: a change of
-# either makes a new one, an unfinished one is made again. PYTHON chooses the interpreter.
+# either makes a new one, an unfinished one is made again. PYTHON chooses the interpreter. With
+# KUBERAY=real it has requirements-kuberay.txt too, and is one of its own.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,7 +32,9 @@ find_python() {
 }
 
 python=$(find_python)
-key=$({ echo "$wanted"; cat "$here/requirements.txt"; } | sha256sum | cut -c1-16)
+requirements=("$here/requirements.txt")
+[ "${KUBERAY:-standin}" != real ] || requirements+=("$here/requirements-kuberay.txt")
+key=$({ echo "$wanted"; cat "${requirements[@]}"; } | sha256sum | cut -c1-16)
 venv=$cache/venv-$key
 
 if [ "${1:-}" = --path ]; then
@@ -57,7 +60,7 @@ rm -rf "$venv"
 bar=off
 [ -t 2 ] && bar=on
 "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar "$bar" \
-	--only-binary :all: -r "$here/requirements.txt" >&2
+	--only-binary :all: "${requirements[@]/#/--requirement=}" >&2
 "$venv/bin/python" -m pip check >&2
 touch "$venv/complete"
 say "done: $("$venv/bin/python" -c 'import ray; print("Ray", ray.__version__)')"

@@ -1,6 +1,6 @@
 # Measurements, fleets of clusters and faults. Figures: docs/internals/performance.md, reliability.md.
 
-BENCHES := schedule decide gpus lint schedule-ray reaction events list
+BENCHES := schedule decide gpus simulate-speed lint workload schedule-ray reaction events list
 ## bench: all of bench-NAME
 bench: $(BENCHES:%=bench-%)
 
@@ -13,6 +13,9 @@ bench-decide: $(BUILD)/tools/codec_decide_bench
 ## bench-gpus: GPUs that --packing=ray and fewest-gpus launch, beside a lower bound
 bench-gpus: $(BUILD)/tools/core_gpus_bench
 	@$< 1000
+## bench-simulate-speed: time and memory of simulations of a week, against tasks and workers
+bench-simulate-speed: $(BUILD)/tools/sim_bench
+	@$<
 ## bench-lint: lint of 1,000 files beside reading them alone; the program on a directory of them
 LINT_FILES := $(filter-out %.snapshot.yaml,$(wildcard examples/*.yaml))
 bench-lint: $(BUILD)/tools/codec_lint_bench $(BUILD)/rayscaler
@@ -22,6 +25,9 @@ bench-lint: $(BUILD)/tools/codec_lint_bench $(BUILD)/rayscaler
 			cp $$f $(BUILD)/bench-lint/$$i.yaml; i=$$((i+1)); done; done
 	@TIMEFORMAT='rayscaler lint -f DIRECTORY    %R s, %U s of CPU'; \
 		time $(BUILD)/rayscaler lint -f $(BUILD)/bench-lint > $(BUILD)/bench-lint.txt
+## bench-workload: time to read 100,000 items of a workload as YAML, JSON lines and CSV
+bench-workload: $(BUILD)/tools/codec_workload_bench
+	@$<
 ## bench-schedule-ray: the packing's time beside Ray's scheduler; LIMIT (1800) seconds of CPU for
 ##   each size, SIZES: nodes x tasks x shapes, as 1000x10000x20
 LIMIT ?= 1800
@@ -34,6 +40,17 @@ BENCH ?=
 bench-reaction: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_reaction.py $(BENCH)
+## timeline: the workload of docs/pictures/timeline.svg with Ray's autoscaler and with rayscaler
+timeline: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/measure_timeline.py
+	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings
+## bench-simulate: workloads on real Ray beside their simulation; WORKLOADS="bursts day" selects
+WORKLOADS ?=
+bench-simulate: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/bench_simulate.py $(WORKLOADS)
+.PHONY: timeline bench-simulate
 ## bench-events: what the watch of Events costs, at rest and in a flood
 bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh

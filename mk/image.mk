@@ -6,7 +6,7 @@ IMAGE ?= rayscaler:$(VERSION)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ## image: the container image IMAGE, with buildah, podman or docker
 image:
-	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' COMMIT='$(COMMIT)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
 ## rootfs: the same root file system in $(BUILD)/rootfs and as a tar, with none of them
 rootfs: $(BUILD)/rayscaler
 	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/rootfs.sh $< $(BUILD)/rootfs \
@@ -20,22 +20,32 @@ manifests:
 	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.chart_docs
 
 ## docs: the documents that are made from tables of the source; unit tests compare
-DOCS := docs/REASONS.md docs/METRICS.md docs/LINT.md docs/internals/hostile-objects.md \
-	docs/internals/rules.md
+AUTOSCALER_CRD := crd/rayclusterautoscalers.rayscaler.dev.yaml
+DOCS := docs/REASONS.md docs/METRICS.md docs/OPTIONS.md docs/LINT.md docs/internals/hostile-objects.md \
+	docs/internals/rules.md docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) \
+	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD))
 docs: $(DOCS)
 docs/REASONS.md: $(BUILD)/tools/core_reasons
 docs/METRICS.md: $(BUILD)/tools/ctl_metrics
-docs/REASONS.md docs/METRICS.md:
+$(AUTOSCALER_CRD): $(BUILD)/tools/codec_autoscaler_schema
+docs/REASONS.md docs/METRICS.md $(AUTOSCALER_CRD):
 	$< > $@
+charts/rayscaler/crds/%: crd/%
+	cp $< $@
 docs/internals/rules.md: $(BUILD)/tools/codec_golden src/test/golden/subjects.txt $(wildcard src/test/golden/*.yaml)
 	$< --rules > $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@
 # Only the part after a line.
 docs/LINT.md: $(BUILD)/tools/core_lint_rules
+docs/OPTIONS.md: $(BUILD)/tools/ctl_options
 docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields
-docs/LINT.md docs/internals/hostile-objects.md:
-	sed -E '/^<!-- (rules|readers)/q' $@ > $(BUILD)/$(@F)
+docs/LINT.md docs/OPTIONS.md docs/internals/hostile-objects.md:
+	sed -E '/^<!-- (rules|readers|flags)/q' $@ > $(BUILD)/$(@F)
 	$< >> $(BUILD)/$(@F)
+	cp $(BUILD)/$(@F) $@
+docs/AUTOSCALER_OBJECT.md: $(BUILD)/tools/codec_autoscaler_schema
+	sed '/^<!-- fields/q' $@ > $(BUILD)/$(@F)
+	$< --fields >> $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@
 ## dashboard-picture: docs/pictures/dashboard.png, from a scenario with a real Prometheus
 dashboard-picture: $(BUILD)/rayscaler

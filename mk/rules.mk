@@ -84,8 +84,13 @@ endif
 
 PROTOS := $(wildcard src/gcs/*.proto)
 GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
-GEN_H := $(GEN_C:.c=.h)
+# commit.h: the commit that `version` prints, written when it changes.
+GEN_H := $(GEN_C:.c=.h) $(BUILD)/gen/commit.h
 .SECONDARY: $(GEN_C) $(GEN_H)
+COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
+COMMIT_LINE := \#define RAYSCALER_COMMIT "$(COMMIT)"
+$(shell mkdir -p $(BUILD)/gen; echo '$(COMMIT_LINE)' | cmp -s - $(BUILD)/gen/commit.h || \
+	echo '$(COMMIT_LINE)' > $(BUILD)/gen/commit.h)
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
 	@mkdir -p $(@D)

@@ -201,11 +201,11 @@ define unit_again
 endef
 
 ## tsan: unit tests with threads under ThreadSanitizer; tsan-programs: build them
-# Those in which decisions run on other threads; without the one that reads a reply of 100 MiB, which takes
+# Those with work on other threads; without the one that reads a reply of 100 MiB, which takes
 # too long.
 TSAN_BUILD ?= $(BUILD)/tsan
 TSAN_TESTS := $(filter-out ctl_pass_ray_test,$(filter net_work_test net_loop_test net_loop_thread_test \
-	ctl_pass_% ctl_cluster_% ctl_leader_test kube_informer_% kube_lease_%,$(TESTS)))
+	cli_simulate_test ctl_gpu_use_page_test ctl_pass_% ctl_cluster_% ctl_leader_test kube_informer_% kube_lease_%,$(TESTS)))
 TSAN_MAKE = $(MAKE) --no-print-directory BUILD='$(TSAN_BUILD)' SANITIZE=-fsanitize=thread
 tsan-programs:
 	@$(TSAN_MAKE) -k -j$(JOBS) $(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)

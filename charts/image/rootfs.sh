@@ -3,7 +3,7 @@
 # the CA certificates of the system, and the few files that the C library reads. Nothing else: no
 # shell, no package manager, nothing that can be written to.
 #
-#   charts/image/rootfs.sh PROGRAM DIRECTORY [TAR.GZ]
+#   [SYSROOT=DIRECTORY] charts/image/rootfs.sh PROGRAM DIRECTORY [TAR.GZ]
 #
 # The one list of what is in the image: the Dockerfile runs it in its build stage, `make rootfs` without any
 # container engine. The same inputs give the same bytes: names sorted, times SOURCE_DATE_EPOCH, owner 0.
@@ -23,10 +23,15 @@ cannot() {
 program=$1
 root=$2
 archive=${3:-}
-for tool in ldd readelf strip tar gzip; do
-	command -v "$tool" >/dev/null || cannot "$tool is missing; fix: apt-get install binutils libc-bin tar gzip"
+# With SYSROOT: for another machine, whose libraries are below that directory.
+SYSROOT=${SYSROOT:+$(readlink -f "$SYSROOT")}
+strip=${SYSROOT:+llvm-}strip
+for tool in readelf "$strip" tar gzip; do
+	command -v "$tool" >/dev/null || cannot "$tool is missing; fix: apt-get install binutils tar gzip ${SYSROOT:+llvm}"
 done
 [ -x "$program" ] || cannot "$program is not there; fix: make"
+triplet=$(readelf -h "$program" | sed -n -e 's/.*Machine: .*X86-64.*/x86_64/p' -e 's/.*Machine: .*AArch64.*/aarch64/p')
+triplet=${triplet:-$(uname -m)}-linux-gnu
 [ -s "$CA_BUNDLE" ] || cannot "$CA_BUNDLE is not there; fix: apt-get install ca-certificates, or set CA_BUNDLE"
 # It is emptied: only what this script made, or nothing.
 [ ! -e "$root" ] || [ -e "$root/usr/bin/rayscaler" ] || [ -z "$(ls -A "$root")" ] ||
@@ -43,21 +48,43 @@ ln -s /run "$root/var/run"
 # A file under the name by which it is looked for, without its symbolic links. $1 is a path with all of
 # its directories resolved, so that it cannot leave the root through one of the links above.
 put() {
-	install -D -m "$2" "$1" "$root$(readlink -f "$(dirname "$1")")/$(basename "$1")"
+	local directory
+	directory=$(readlink -f "$(dirname "$1")")
+	install -D -m "$2" "$1" "$root${directory#"$SYSROOT"}/$(basename "$1")"
 }
 
 install -m 0755 "$program" "$root/usr/bin/rayscaler"
-strip --strip-debug "$root/usr/bin/rayscaler"
+# The build id is a digest of the debug information too, which names the folder of the build.
+"$strip" --strip-debug --remove-section=.note.gnu.build-id "$root/usr/bin/rayscaler"
+# KubeRay starts the autoscaler container with these names (src/cli/kuberay_command.h).
+ln -s rayscaler "$root/usr/bin/bash"
+ln -s rayscaler "$root/usr/bin/ray"
 
-# "libx.so.1 => /path/libx.so.1 (0x...)", the loader as "/path (0x...)", the kernel's own without a path.
-listed=$(ldd "$program") || cannot "$program is not dynamically linked for this machine: $listed"
-if grep -q 'not found' <<<"$listed"; then
-	cannot "$program lacks $(awk '/not found/ { print $1 }' <<<"$listed" | paste -sd ' ')"
-fi
-libraries=$(awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// && $2 ~ /^\(/ { print $1 }' <<<"$listed" | sort -u)
+# The libraries that a program loads, and those that they load: each once, as "$found".
+found=
+add_libraries() {
+	local name file
+	for name in $(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		[[ "$name" != "${loader##*/}" && " $found " != *"/$name "* ]] || continue
+		file=$(find_library "$name") || cannot "$program lacks $name"
+		found="$found $file"
+		add_libraries "$file"
+	done
+}
+find_library() {
+	local directory
+	for directory in "$SYSROOT"/{usr/lib,lib}{"/$triplet",,64} "$SYSROOT/usr/local/lib"; do
+		if [ -e "$directory/$1" ]; then
+			echo "$directory/$1"
+			return
+		fi
+	done
+	return 1
+}
 loader=$(readelf -l "$program" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
 [ -n "$loader" ] || cannot "$program names no loader"
-for file in $libraries $loader; do
+add_libraries "$program"
+for file in $found "$SYSROOT$loader"; do
 	put "$file" 0755
 done
 
@@ -70,14 +97,15 @@ echo "root:x:0:
 rayscaler:x:$USER_ID:" >"$root/etc/group"
 chmod 0644 "$root/etc/nsswitch.conf" "$root/etc/passwd" "$root/etc/group"
 
-# Every library must be found inside, by the loader's own search and without a cache.
+# Every library must be found inside, by the loader's own search and without a cache; the loader of another
+# machine does not run here.
 for directory in $(find "$root/usr/lib" "$root/usr/lib64" -name '*.so*' -printf '%h\n' | sort -u); do
 	search=${search:+$search:}$directory
 done
-outside=$("$root$(readlink -f "$(dirname "$loader")")/$(basename "$loader")" --inhibit-cache \
+[ -n "$SYSROOT" ] || outside=$("$root$(readlink -f "$(dirname "$loader")")/$(basename "$loader")" --inhibit-cache \
 	--library-path "$search" --list "$root/usr/bin/rayscaler" |
 	awk -v root="$root/" '$2 == "=>" && index($3, root) != 1 && $1 != "linux-vdso.so.1" { print $1 }')
-[ -z "$outside" ] || cannot "not found inside of $root: $(paste -sd ' ' <<<"$outside")"
+[ -z "${outside:-}" ] || cannot "not found inside of $root: $(paste -sd ' ' <<<"$outside")"
 
 find "$root" -depth -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 

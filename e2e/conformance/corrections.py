@@ -237,7 +237,7 @@ def unknown_group(problem, _):
     return [(Context, "__init__", init)]
 
 
-def held_places(problem, _):
+def draining_workers(problem, _):
     """A worker that drains and is in use keeps its place below maxReplicas until its Pod is deleted: the
     operator would not start another one before."""
     held = collections.Counter(
@@ -263,15 +263,15 @@ def held_places(problem, _):
     return [(Context, "__init__", init)]
 
 
-def leaving_workers(*_):
+def terminated_workers(*_):
     """T6: a worker that is terminated because of a maximum accepts nothing; it still holds its place."""
     best_node = Scheduler._sched_best_node
 
     def choose(requests, nodes, *rest):
-        going = [n for n in nodes if n.status == Status.TO_TERMINATE]
+        terminated = [n for n in nodes if n.status == Status.TO_TERMINATE]
         staying = [n for n in nodes if n.status != Status.TO_TERMINATE]
         best, left, others = best_node(requests, staying, *rest)
-        return best, left, others + going
+        return best, left, others + terminated
 
     return [(Scheduler, "_sched_best_node", staticmethod(choose))]
 
@@ -372,7 +372,7 @@ def probes(problem, _):
     return [(Context, "__init__", init)]
 
 
-def taken_back(problem, _):
+def unneeded_launches(problem, _):
     """Our launches that nothing has needed for a minute are cancelled, those farthest from running
     first; workers without a Pod are no longer requested."""
     original = Scheduler._enforce_idle_termination
@@ -418,7 +418,7 @@ def whole_replicas(problem, scale):
     return independent_minimum(problem, scale) + replicas.Replicas(problem).replacements()
 
 
-# In the order in which they are applied: gpu-parts wraps what fixed-point sets, launch-taken-back
+# In the order in which they are applied: gpu-parts wraps what fixed-point sets, unneeded-launch
 # the idle termination of multi-host.
 ALL = {
     "fixed-point": fixed_point,
@@ -429,8 +429,8 @@ ALL = {
     "partial-constraint": partial_constraint,
     "cancelled-launch": cancelled_launches,
     "unknown-group": unknown_group,
-    "held-place": held_places,
-    "leaving-worker": leaving_workers,
+    "draining-worker": draining_workers,
+    "terminated-worker": terminated_workers,
     "dead-raylet": dead_raylets,
     "group-maxima": group_maxima,
     "head-launch": head_launches,
@@ -438,7 +438,7 @@ ALL = {
     "probe": probes,
     "multi-host": whole_replicas,
     **decisions.ALL,
-    "launch-taken-back": taken_back,
+    "unneeded-launch": unneeded_launches,
 }
 
 
@@ -460,8 +460,8 @@ def possible(problem, state):
             t["max"] for t in problem["types"]
         ),
         "unknown-group": counts[-1] > 0,
-        "held-place": "draining" in states,
-        "leaving-worker": problem.get("groupMaxima")
+        "draining-worker": "draining" in states,
+        "terminated-worker": problem.get("groupMaxima")
         and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),
         "dead-raylet": "dead" in states,
         "group-maxima": problem.get("groupMaxima")
@@ -470,7 +470,7 @@ def possible(problem, state):
         "back-off": problem.get("remembers") and any(map(in_back_off, problem["types"])),
         "probe": problem.get("remembers")
         and any("failed" in t and not in_back_off(t) for t in problem["types"]),
-        "launch-taken-back": problem.get("remembers")
+        "unneeded-launch": problem.get("remembers")
         and any("launches" in t for t in problem["types"]),
         "multi-host": any(t["hosts"] > 1 for t in problem["types"]),
     }

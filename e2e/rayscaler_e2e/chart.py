@@ -1,6 +1,6 @@
 """The Helm chart as objects: the output of ``helm template`` for values."""
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import yaml
 
@@ -14,14 +14,14 @@ NAMESPACE = "rayscaler-system"
 RELEASE = "rayscaler"
 
 
-def template(helm: Tool, values: Optional[Object] = None, namespace: str = NAMESPACE, release: str = RELEASE) -> str:
-    """The YAML text, of a chart that the values' schema accepts."""
-    words = ["template", release, CHART, "--namespace", namespace, "--values", "-"]
+def template(helm: Tool, values: Optional[Object] = None, namespace: str = NAMESPACE, more: Sequence[str] = ()) -> str:
+    """The YAML text, of a chart that the values' schema accepts; ``more`` are arguments of helm."""
+    words = ["template", RELEASE, CHART, "--namespace", namespace, "--values", "-", *more]
     return helm.run(*words, stdin=yaml.safe_dump(values or {})).stdout
 
 
-def render(helm: Tool, values: Optional[Object] = None, namespace: str = NAMESPACE) -> List[Object]:
-    return [obj for obj in yaml.safe_load_all(template(helm, values, namespace)) if obj]
+def render(helm: Tool, values: Optional[Object] = None, namespace: str = NAMESPACE, more: Sequence[str] = ()) -> List[Object]:
+    return [obj for obj in yaml.safe_load_all(template(helm, values, namespace, more)) if obj]
 
 
 def refused(helm: Tool, values: Object) -> str:

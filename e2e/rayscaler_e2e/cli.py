@@ -4,7 +4,7 @@ of their own and the rights that docs/COMMANDS.md names."""
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from . import paths
 from .apiserver import ApiServer
@@ -47,7 +47,8 @@ class Cli:
         self._flags = ["--controller-namespace", system or namespace]
 
     def words(self, *words: str) -> List[str]:
-        return [str(paths.program()), *words, *self._flags]
+        """``adopt`` and ``release`` do not ask the controller."""
+        return [str(paths.program()), *words, *([] if words[0] in ("adopt", "release") else self._flags)]
 
     def run(self, *words: str, status: int = 0) -> subprocess.CompletedProcess:
         """``status``: the exit status that it must have."""
@@ -89,3 +90,27 @@ def controller_pod(server: ApiServer, namespace: str, name: str, address: str) -
     pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
     status = {"phase": "Running", "podIP": host, "podIPs": [{"ip": host}]}
     pods.patch_merge(name, {"status": status}, subresource="status")
+
+
+def grant(server: ApiServer, namespace: str, account: str, resources: Sequence[str]) -> None:
+    """An account of the namespace may list and watch these in all namespaces."""
+    name = f"{account}-of-{namespace}"
+    rules = [{"apiGroups": [""], "resources": list(resources), "verbs": ["list", "watch"]}]
+    server.ensure_service_account(namespace, account)
+    server.apply({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
+    server.apply(
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        }
+    )
+
+
+def user_config(server: ApiServer, namespace: str, resources: Sequence[str], work_dir: Path) -> str:
+    """A user with these rights."""
+    grant(server, namespace, "gpu-user", resources)
+    token = server.service_account_token(namespace, "gpu-user")
+    return str(server.write_kubeconfig(work_dir / f"gpu-{len(resources)}.kubeconfig", token=token, namespace=namespace))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import List, Optional
 
 from . import paths, ray_manifests
-from .apiserver import ADMIN_USER, ApiServer
+from .apiserver import ADMIN_USER, ApiServer, free_port
 from .processes import Process
 from .standins import StandIns
 from .start_apiserver import start_api_server
@@ -48,10 +48,11 @@ def main() -> int:
         _say("starting the stand-ins for KubeRay's operator and the kubelet")
         standins = stack.enter_context(StandIns(server, work_dir / "nodes"))
         _say(f"starting {paths.program()} run {' '.join(options.flags)}")
-        controller = stack.enter_context(_start_controller(server, work_dir, options.flags))
+        address = f"127.0.0.1:{free_port()}"
+        controller = stack.enter_context(_start_controller(server, work_dir, address, options.flags))
         head = None if options.empty else _start_cluster(server, stopping)
         if not stopping.is_set():
-            _explain(server, kubeconfig, head, work_dir)
+            _explain(server, kubeconfig, address, head, work_dir)
         _watch(server, standins, controller, stopping)
         _say("ending everything")
     return 0
@@ -65,12 +66,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _start_controller(server: ApiServer, work_dir: Path, flags: List[str]) -> Process:
-    """For all namespaces, with the controller's ClusterRole."""
+def _start_controller(server: ApiServer, work_dir: Path, address: str, flags: List[str]) -> Process:
+    """For all namespaces, with the controller's ClusterRole; the chart's own ServiceAccount is left to ``helm install``."""
     server.create_namespace(HOME)
-    file = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=server.controller_token(HOME))
+    token = server.controller_token(HOME, "dev-cluster")
+    file = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
     words = [str(paths.program()), "run", "--kubeconfig", str(file)]
-    words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0", *flags]
+    words += ["--metrics-bind-address", address, "--health-probe-bind-address", "127.0.0.1:0", *flags]
     return Process("rayscaler", words, work_dir / "controller.log")
 
 
@@ -99,7 +101,7 @@ def _ready(pod: dict) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def _explain(server: ApiServer, kubeconfig: Path, head: Optional[str], work_dir: Path) -> None:
+def _explain(server: ApiServer, kubeconfig: Path, address: str, head: Optional[str], work_dir: Path) -> None:
     lines = [
         "",
         f"The cluster is up: {server.describe()}",
@@ -107,6 +109,7 @@ def _explain(server: ApiServer, kubeconfig: Path, head: Optional[str], work_dir:
         f"    export KUBECONFIG={kubeconfig}",
         "    kubectl get rayclusters,pods",
         "    kubectl get pods --watch",
+        f"    {paths.program()} status --controller-url {address}",
     ]
     if head:
         lines += [

@@ -1,4 +1,5 @@
-"""The drawings of the documents, as SVG: who talks to whom, and the steps of one decision.
+"""The drawings of the documents, as SVG: who talks to whom, the steps of one decision, and one workload with
+Ray's autoscaler and with rayscaler (measured by e2e/measure_timeline.py).
 
     python -m rayscaler_e2e.drawings          writes docs/pictures/*.svg
 
@@ -6,9 +7,10 @@ Only the standard library. A test compares the files with this source, and the s
 src/core/decide.c. A drawing is a list of boxes, arrows and notes on a fixed canvas; coordinates are pixels.
 """
 
+import json
 from html import escape
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 FONT = "font-family='Helvetica, Arial, sans-serif'"
@@ -53,6 +55,14 @@ class Drawing:
         for index, line in enumerate(lines):
             self.text(x + 17, y + index * LINE_HEIGHT, line, 12)
 
+    def steps(self, points: Sequence[Tuple[float, float]], stroke: str, more: str) -> None:
+        """A line that keeps its height until the next point."""
+        path = [points[0]]
+        for (x, y), (_, before) in zip(points[1:], points):
+            path += [(x, before), (x, y)]
+        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in path)
+        self.shapes.append(f"<polyline points='{drawn}' stroke='{stroke}' {more}/>")
+
     def svg(self) -> str:
         head = (
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width} {self.height}' "
@@ -69,7 +79,7 @@ def who_talks_to_whom() -> Drawing:
     d = Drawing("rayscaler between Ray, the Kubernetes API server and the KubeRay operator", 1000, 470)
     d.box((20, 20), (250, 66), "Your Ray program", ["Actor.options(num_gpus=1).remote()"])
     d.box((410, 20), (570, 66), "You", ["kubectl get rca · kubectl rayscaler status, explain · Prometheus and Grafana"])
-    d.box((20, 160), (250, 134), "Head Pod", ["Ray's GCS: demand, idleness, drains", "container autoscaler: rayscaler park"])
+    d.box((20, 160), (250, 134), "Head Pod", ["Ray's GCS: demand, idleness, drains", "container autoscaler: sleep infinity"])
     d.box(
         (410, 160),
         (220, 134),
@@ -106,7 +116,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "health",
         "Why does capacity not come? Backoff, ownership conflict, start grace, dead raylets",
-        ("not_registered_update", "start_grace_update", "progress_assess", "dead_raylet_update", "conflict_update", "backoff_update"),
+        ("raylet_update", "progress_assess", "conflict_update", "backoff_update"),
     ),
     (
         "offer",
@@ -145,7 +155,54 @@ def decision() -> Drawing:
     return d
 
 
-DRAWINGS = {"who-talks-to-whom.svg": who_talks_to_whom, "decision.svg": decision}
+PANEL_HEIGHT, GPU_PIXELS, LEFT, RIGHT = 190, 32, 60, 980
+
+
+def _panel(d: Drawing, run: Dict[str, Any], title: str, top: int, seconds: float) -> None:
+    """GPUs over time of one run: demand as an area, replicas dashed, registered workers as a line."""
+    ground = top + PANEL_HEIGHT - 36
+
+    def points(key: str) -> List[Tuple[float, float]]:
+        return [(LEFT + row["at"] / seconds * (RIGHT - LEFT), ground - row[key] * GPU_PIXELS) for row in run["rows"]]
+
+    d.text(LEFT, top + 16, title, 14, more="font-weight='bold'")
+    for gpus in range(4):
+        y = ground - gpus * GPU_PIXELS
+        d.shapes.append(f"<line x1='{LEFT}' y1='{y}' x2='{RIGHT}' y2='{y}' stroke='{OTHERS}'/>")
+        d.text(LEFT - 10, y + 4, str(gpus), 11, MUTED, "text-anchor='end'")
+    for second in range(0, int(seconds) + 1, 10):
+        x = LEFT + second / seconds * (RIGHT - LEFT)
+        d.text(round(x), ground + 18, f"{second} s", 11, MUTED, "text-anchor='middle'")
+    demand = [*points("demand"), (points("demand")[-1][0], ground)]
+    d.steps(demand, "none", f"fill='{OURS}'")
+    d.steps(points("replicas"), MUTED, "fill='none' stroke-width='2' stroke-dasharray='5 4'")
+    d.steps(points("gpus"), INK, "fill='none' stroke-width='2.5'")
+    for mark in run["reasons"]:
+        x = round(LEFT + mark["at"] / seconds * (RIGHT - LEFT))
+        d.shapes.append(f"<line x1='{x}' y1='{ground - 104}' x2='{x}' y2='{ground}' stroke='{MUTED}' stroke-width='0.7'/>")
+        anchor = "end" if x > RIGHT - 60 else "middle"
+        d.text(x, ground - 110, mark["reason"], 12, INK, f"text-anchor='{anchor}'")
+
+
+def timeline() -> Drawing:
+    """docs/pictures/timeline.json, as e2e/measure_timeline.py left it."""
+    measured = json.loads((PICTURES / "timeline.json").read_text())
+    seconds = max(run["rows"][-1]["at"] for run in measured["runs"])
+    d = Drawing("One workload with Ray's autoscaler and with rayscaler: GPUs over time", 1000, 2 * PANEL_HEIGHT + 50)
+    for number, run in enumerate(measured["runs"]):
+        title = "rayscaler, with the reason of each change" if run["reasons"] else "Ray's autoscaler"
+        _panel(d, run, title, 10 + number * PANEL_HEIGHT, seconds)
+    y = 2 * PANEL_HEIGHT + 26
+    d.shapes.append(f"<rect x='{LEFT}' y='{y - 12}' width='26' height='14' fill='{OURS}'/>")
+    d.text(LEFT + 34, y, "GPUs in demand: pending or in use", 12)
+    for x, words, color, dashes in ((330, "replicas of the group", MUTED, "5 4"), (540, "GPUs of registered workers", INK, "none")):
+        d.steps([(x, y - 5), (x + 26, y - 5)], color, f"fill='none' stroke-width='2' stroke-dasharray='{dashes}'")
+        d.text(x + 34, y, words, 12)
+    d.text(RIGHT, y, f"Ray {measured['ray']}, idle timeout {measured['idleSeconds']} s", 12, MUTED, "text-anchor='end'")
+    return d
+
+
+DRAWINGS = {"timeline.svg": timeline, "who-talks-to-whom.svg": who_talks_to_whom, "decision.svg": decision}
 
 
 def drawn() -> Dict[str, str]:

@@ -307,7 +307,7 @@ class Bench:
         """How often each reason is in our Events."""
         found: Dict[str, int] = {}
         for event in self.api.admin.of("events", self.namespace).items():
-            if (event.get("source") or {}).get("component") == "rayscaler":
+            if (event.get("source") or {}).get("component") == "rayscaler" and event["involvedObject"]["kind"] == "RayCluster":
                 found[event["reason"]] = found.get(event["reason"], 0) + (event.get("count") or 1)
         return found
 

@@ -21,8 +21,9 @@ def program() -> Path:
 
 
 def work_root() -> Path:
-    """Work directories of servers and tests, kept after the run: ``$(BUILD)/e2e``."""
-    return build_dir() / "e2e"
+    """Work directories of servers and tests, kept after the run: ``$(BUILD)/e2e``, or a directory
+    there for each process of pytest-xdist."""
+    return build_dir() / "e2e" / os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
 def results_dir() -> Path:

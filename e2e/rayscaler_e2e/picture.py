@@ -24,7 +24,7 @@ from .prometheus import SCRAPE_SECONDS, Prometheus, Series  # noqa: E402
 BACKGROUND, PANEL, TEXT, DIM, GRID = "#111217", "#181b1f", "#d8d9da", "#9a9ba0", "#2c3036"
 COLOURS = {
     "green": "#73bf69", "dark-green": "#37872d", "blue": "#5794f2", "light-blue": "#8ab8ff", "dark-blue": "#1f60c4",
-    "orange": "#ff9830", "red": "#f2495c", "yellow": "#fade2a", "light-purple": "#ca95e5", "text": TEXT,
+    "orange": "#ff9830", "red": "#f2495c", "yellow": "#fade2a", "text": TEXT,
 }  # fmt: skip
 PALETTE = ["#73bf69", "#f2cc0c", "#8ab8ff", "#ff780a", "#f2495c", "#5794f2", "#b877d9", "#705da0", "#37872d", "#fade2a"]
 DOTS_PER_INCH = 100
@@ -202,17 +202,19 @@ def _legend(axes: Axes, handles: Sequence[Patch]) -> None:
 
 
 def _draw_states(axes: Axes, panel: Panel, series: List[Tuple[str, Series]], window: Window) -> None:
-    words = {float(value): found["text"] for value, found in panel.defaults["mappings"][0]["options"].items()}
-    low, high = (COLOURS[one["color"]] for one in panel.defaults["thresholds"]["steps"])
+    options = {float(value): found for value, found in panel.defaults["mappings"][0]["options"].items()}
+    steps = [one["color"] for one in panel.defaults["thresholds"]["steps"]]
+    words = {value: found["text"] for value, found in options.items()}
+    colours = {value: COLOURS[found.get("color", steps[bool(value) and len(steps) > 1])] for value, found in options.items()}
     for index, (_, one) in enumerate(reversed(series)):
         for begin, end, value in _spans(one.points, window):
-            axes.barh(index, end - begin, left=begin, height=0.72, color=high if value else low)
+            axes.barh(index, end - begin, left=begin, height=0.72, color=colours[value])
             if end - begin > (window.end - window.start) / 14:
                 axes.text(begin + (window.end - window.start) * 0.012, index, words[value], va="center", fontsize=7.5, color="#111217")
     axes.set_yticks(range(len(series)), [name for name, _ in reversed(series)])
     axes.set_ylim(-0.6, max(len(series), 1) - 0.4)
     axes.grid(False)
-    _legend(axes, [Patch(color=high, label=words[1.0]), Patch(color=low, label=words[0.0])] if series else [])
+    _legend(axes, [Patch(color=colours[value], label=words[value]) for value in sorted(words, reverse=True)] if series else [])
 
 
 def _spans(points: Sequence[Tuple[float, float]], window: Window) -> List[Tuple[float, float, float]]:

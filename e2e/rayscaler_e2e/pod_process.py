@@ -2,6 +2,7 @@
 
 import base64
 import fcntl
+import logging
 import os
 import re
 import shlex
@@ -16,7 +17,8 @@ from typing import Any, Dict, Optional, Set, TextIO, Tuple
 from urllib.parse import urlsplit
 
 from . import kuberay_pod as kp
-from . import paths
+from . import image, paths
+from .agent_ports import AgentPorts
 from .kubeclient import KubeClient
 from .pod_reaper import MARK_VARIABLE, kill, pids_of
 from .processes import Process
@@ -25,6 +27,7 @@ from .watchcache import WatchCache
 Object = Dict[str, Any]
 RAY_STARTED = b"Ray runtime started."
 TOKEN_SECONDS = 3600
+log = logging.getLogger("kubelet")
 _VARIABLE = re.compile(r"\$(\$|\(([A-Za-z_][A-Za-z0-9_.-]*)\))")
 
 
@@ -99,8 +102,11 @@ class Host:
         server = urlsplit(self.client.url)
         home = self.pod_dir(pod) / "home"
         home.mkdir(exist_ok=True)
+        path = f"{self._bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        # KubeRay 1.2 and 1.3 start login shells, which take another PATH from /etc/profile.
+        (home / ".bash_profile").write_text(f"PATH={path}\n")
         env = {
-            "PATH": f"{self._bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "PATH": path,
             "HOME": str(home),
             "HOSTNAME": pod["metadata"]["name"],
             "LANG": os.environ.get("LANG", "C.UTF-8"),
@@ -210,6 +216,7 @@ class Container:
         self._started_at = self._finished_at = ""
         self._log_start = 0
         self._said_started = False
+        self._agent_ports: Optional[AgentPorts] = None
         self._last: Optional[Object] = None
         self.state = "waiting"
         self.start_at = 0.0
@@ -222,7 +229,14 @@ class Container:
             raise ValueError(f"container {self._spec['name']} has no command, and images are not known here")
         env = self._host.environment(self._pod, self._spec, self._address)
         env[MARK_VARIABLE] = self._host.mark(self._pod, self._spec["name"])
+        if self._starts_ray():
+            self._agent_ports = AgentPorts(self._host.ray_dir(self._address))
+            env.update(self._agent_ports.environment())
         words = [self._host.with_hosts(self._pod, expand(word, env)) for word in words]
+        # The only image that is known here, where it answers KubeRay's own command.
+        if self._spec.get("image", "").startswith("rayscaler:") and words[0] in ("/bin/bash", "ray"):
+            account = self._host.service_account(self._pod)
+            words = [*image.mounted(self._host.pod_dir(self._pod) / "image", account), *words]
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
         self._process = Process(self._spec["name"], words, self._log, env, self._host.pod_dir(self._pod))
         self.state, self._started_at, self._said_started = "running", _now(), False
@@ -234,6 +248,10 @@ class Container:
                 self.exit_code = 128 - self.exit_code
             self._clean()
             self.state, self._finished_at = "terminated", _now()
+            if self.exit_code:
+                log.warning("%s: exit code %d: %s", self._pod["metadata"]["name"], self.exit_code, self._last_line())
+        elif self.state == "running" and self._agent_ports and not self.ready():
+            self._agent_ports.poll()
 
     def wait_for_restart(self, delay: float) -> None:
         self._last = self._terminated()
@@ -254,12 +272,19 @@ class Container:
     def ready(self) -> bool:
         if self.state != "running":
             return False
-        if not self._said_started and "ray start" in " ".join(self._spec.get("args") or []):
+        if not self._said_started and self._starts_ray():
             with open(self._log, "rb") as log_file:
                 log_file.seek(self._log_start)
                 self._said_started = RAY_STARTED in log_file.read()
             return self._said_started
         return True
+
+    def _starts_ray(self) -> bool:
+        return "ray start" in " ".join(self._spec.get("args") or [])
+
+    def _last_line(self) -> str:
+        lines = self._log.read_text(errors="replace")[self._log_start :].strip().splitlines()
+        return lines[-1] if lines else ""
 
     def status(self) -> Object:
         if self.state == "running":

@@ -37,8 +37,12 @@ def main() -> None:
     # Where a raylet waits to read the ports of its agents; -1 is what agents without a port write.
     for name in AGENT_PORTS:
         with open(f"{flags['--session_dir']}/{name}_{flags['--node_id']}", "w", encoding="utf-8") as file:
-            file.write("1" if name == "runtime_env_agent_port" else "-1")
+            file.write(port_of_idle_agent(name))
     sys.exit(block(command))
+
+
+def port_of_idle_agent(name: str) -> str:
+    return "1" if name == "runtime_env_agent_port" else "-1"
 
 
 def block(command: list) -> int:

@@ -1,4 +1,4 @@
-"""A Ray program that runs commands of a test: `python ray_driver.py DIRECTORY ADDRESS NODE_IP`.
+"""A Ray program that runs commands of a test: `python ray_driver.py DIRECTORY ADDRESS NODE_IP [prints]`.
 
 The test writes DIRECTORY/<n>.in (JSON), this program answers with DIRECTORY/<n>.out: {"ok": value}
 or {"error": text}. Commands (``do``):
@@ -11,6 +11,7 @@ or {"error": text}. Commands (``do``):
     devices   the ids of the ``resource`` (GPU, ...) that the raylet gave to each actor of ``name``
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
+    publish   ``line`` to all drivers, as a line of Ray's autoscaler
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     end       end the program
 """
@@ -29,7 +30,8 @@ def main() -> None:
     directory, address, node_ip = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     import ray
 
-    ray.init(address=address, _node_ip_address=node_ip, log_to_driver=False, logging_level="warning")
+    prints = sys.argv[4:] == ["prints"]
+    ray.init(address=address, _node_ip_address=node_ip, log_to_driver=prints, logging_level="warning")
     program = Program(ray, directory)
     number = 0
     parent = os.getppid()
@@ -128,6 +130,12 @@ class Program:
         from ray.autoscaler.sdk import request_resources
 
         request_resources(bundles=bundles)
+
+    def publish(self, line: str) -> None:
+        worker = self._ray._private.worker.global_worker
+        event = json.dumps({"severity": "INFO", "message": line})
+        batch = {"ip": worker.node_ip_address, "pid": "autoscaler", "job": "", "is_err": False}
+        worker.gcs_client.publish_logs({**batch, "lines": [event], "actor_name": "", "task_name": ""})
 
     def key(self, name: str, drop: bool = False) -> Optional[str]:
         """As Ray's own list of scrape targets reads AutoscalerMetricsAddress: no namespace."""

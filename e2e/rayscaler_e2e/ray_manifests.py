@@ -13,6 +13,9 @@ from . import rayclusters
 Object = Dict[str, Any]
 
 OBJECT_STORE_BYTES = "80000000"
+PARK_RESOURCES = {"requests": {"cpu": "1m", "memory": "4Mi"}, "limits": {"cpu": "50m", "memory": "16Mi"}}
+# All Pods share one network, and the agent of Ray's dashboard, where it is installed, ends when its port is taken.
+NO_METRICS = {"metrics-export-port": "0"}
 # A raylet must not keep idle Python workers: each is 80 MB and a second of a core.
 LIGHT_ENV = {
     "RAY_prestart_worker_first_driver": "0",
@@ -52,7 +55,7 @@ def group(
     if gpus:
         limits["nvidia.com/gpu"] = str(gpus)
     made = rayclusters.group(name, limits, **{"replicas": 0, "minReplicas": 0, "maxReplicas": 5, **fields})
-    made["rayStartParams"] = {"object-store-memory": OBJECT_STORE_BYTES, **(params or {})}
+    made["rayStartParams"] = {"object-store-memory": OBJECT_STORE_BYTES, **NO_METRICS, **(params or {})}
     made["template"]["metadata"] = {"annotations": dict(annotations or {})}
     made["template"]["spec"]["containers"][0]["env"] = _env({**LIGHT_ENV, **(env or {})})
     return made
@@ -81,7 +84,8 @@ def cluster(
     made = rayclusters.minimal(name, *groups, **spec)
     made["metadata"]["annotations"] = dict(annotations or {})
     made["spec"]["workerGroupSpecs"] = copy.deepcopy(groups)
-    made["spec"]["autoscalerOptions"] = {"version": "v2", "command": ["rayscaler"], "args": ["park"], **(autoscaler or {})}
+    parked = {"image": "rayscaler:0.1.0", "command": ["rayscaler"], "args": ["park"], "resources": PARK_RESOURCES}
+    made["spec"]["autoscalerOptions"] = {"version": "v2", **copy.deepcopy(parked), **(autoscaler or {})}
     if idle_seconds is not None:
         made["spec"]["autoscalerOptions"]["idleTimeoutSeconds"] = idle_seconds
     port = gcs_port()
@@ -92,6 +96,7 @@ def cluster(
         "include-dashboard": "false",
         "include-log-monitor": "false",
         "object-store-memory": OBJECT_STORE_BYTES,
+        **NO_METRICS,
     }
     if head_gpus:
         head["rayStartParams"]["num-gpus"] = str(head_gpus)

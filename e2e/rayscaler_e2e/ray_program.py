@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -31,15 +32,21 @@ def ray_environment(home: Path, token: Optional[str]) -> Dict[str, str]:
     return env
 
 
+def autoscaler_lines(output: str) -> List[str]:
+    """The texts behind "(autoscaler +12s)" in a driver's output, without its tip to use ``ray status``."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
+    return [line for line in re.findall(r"\(autoscaler \+[\dhms]+\) (.*)", plain) if not line.startswith("Tip:")]
+
+
 class RayProgram:
     """A driver connected to one head. Use as a context manager: leaving it ends the program."""
 
-    def __init__(self, directory: Path, address: str, node_ip: str, env: Mapping[str, str]):
+    def __init__(self, directory: Path, address: str, node_ip: str, env: Mapping[str, str], prints: bool = False):
         directory.mkdir(parents=True)
         self._directory = directory
         self._number = 0
         script = Path(__file__).parent / "ray_driver.py"
-        words = [sys.executable, str(script), str(directory), address, node_ip]
+        words = [sys.executable, str(script), str(directory), address, node_ip, *["prints"] * prints]
         self.process = Process("driver", words, directory / "driver.log", env, directory)
 
     def call(self, do: str, seconds: float = 30.0, **arguments: Any) -> Any:
@@ -70,6 +77,10 @@ class RayProgram:
 
     def answered(self) -> bool:
         return (self._directory / f"{self._number}.out").exists()
+
+    def autoscaler_lines(self) -> List[str]:
+        """The texts behind "(autoscaler +12s)" in its output, of a program that ``prints``."""
+        return autoscaler_lines(self.process.log.read_text())
 
     def actors(self, count: int, name: str = "actors", **options: Any) -> None:
         self.call("actors", name=name, count=count, options=options)

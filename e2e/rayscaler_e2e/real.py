@@ -54,12 +54,13 @@ def _find_program(name: str) -> Optional[Path]:
 
 
 class RealApiServer(ApiServer):
-    """kube-apiserver on etcd; data and logs in ``work_dir``."""
+    """kube-apiserver on etcd, with more flags if wanted; data and logs in ``work_dir``."""
 
     kind = "real"
 
-    def __init__(self, work_dir: Path):
+    def __init__(self, work_dir: Path, *flags: str):
         super().__init__(work_dir)
+        self._more_flags = flags
         self._program, self._etcd_program = find_programs()
         self._cert, self._key = self.pki.server()
         self._account_key = service_account_key(self.pki.directory)
@@ -184,6 +185,7 @@ class RealApiServer(ApiServer):
             "--profiling=false",
             f"--audit-policy-file={paths.MANIFESTS / 'audit-policy.yaml'}",
             f"--audit-log-path={self._audit_log}",
+            *self._more_flags,
         ]
 
 

@@ -85,10 +85,10 @@ class Scenario:
         assert self._witness, "wait_head first"
         return self._witness
 
-    def program(self) -> RayProgram:
-        """A Ray program connected to the head."""
+    def program(self, prints: bool = False) -> RayProgram:
+        """A Ray program connected to the head; ``prints``: with the lines of other processes in its log."""
         directory = self.work_dir / f"program-{next(self._programs)}"
-        program = RayProgram(directory, self.address(), self.head_ip(), self._environment())
+        program = RayProgram(directory, self.address(), self.head_ip(), self._environment(), prints)
         self._running.append(program)
         return program
 

@@ -10,6 +10,7 @@ from . import paths
 from .apiserver import ADMIN_USER, ApiServer
 from .processes import Process
 from .real import ControllerManager
+from .service_proxy import ServiceProxy
 from .tools import find_tool
 
 _REAL_OPERATOR_FLAGS = (
@@ -38,6 +39,7 @@ class StandIns:
         self.operator: Optional[Process] = None
         self.kubelet: Optional[Process] = None
         self._collector: Optional[ControllerManager] = None
+        self._services: Optional[ServiceProxy] = None
         self.start_kubelet()
         self.start_operator()
 
@@ -46,7 +48,8 @@ class StandIns:
         real = paths.kuberay_operator()
         if real:
             words = [str(real), *_REAL_OPERATOR_FLAGS]
-            env["KUBECONFIG"] = str(self._kubeconfig)
+            self._services = self._services or ServiceProxy(self._server.admin)
+            env.update(KUBECONFIG=str(self._kubeconfig), HTTP_PROXY=self._services.url)
             self._start_collector()
         self.operator = Process("operator", words, self.work_dir / "operator.log", env, paths.E2E)
 
@@ -78,6 +81,8 @@ class StandIns:
         for process in (self.operator, self.kubelet, collector):
             if process is not None:
                 process.stop(20)
+        if self._services:
+            self._services.stop()
 
     def _python(self, module: str) -> list:
         return [sys.executable, "-u", "-m", module, "--kubeconfig", str(self._kubeconfig)]

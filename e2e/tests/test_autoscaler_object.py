@@ -177,6 +177,7 @@ def test_status_of_a_scaling(shared, controller, api_server, work_dir):
         cells = table_cells(api_server, one.namespace)
         assert cells["Groups"] == "gpu-group 1/4, cpu-group 0/5" and cells["GPUs now/target/max"] == "1/1/4"
         assert cells["Pending GPUs"] == "0" and cells["Reason"] == "NoGroupFits" and cells["Age"]
+        assert re.fullmatch(r"\d+s|\d+m.*", cells["Last decision"])
         one.request(None)
         program.end()
     down = wait_status(one.autoscaler, lambda s: s["summary"]["gpus"] == "0/0/4", "back at 0", 60)
@@ -213,8 +214,14 @@ def test_wishes_are_obeyed(shared, controller):
     one.wait_empty()
 
 
+def events_of(server: Any, reason: str) -> List[Object]:
+    """Those on RayClusters: their RayClusterAutoscalers have the same (test_events.py)."""
+    found = (e for e in server("events").items() if e["reason"] == reason)
+    return [e for e in found if e["involvedObject"]["kind"] == "RayCluster"]
+
+
 def lint_events(server: Any) -> List[Object]:
-    return [e for e in server("events").items() if e["reason"] == "LintFindings"]
+    return events_of(server, "LintFindings")
 
 
 def test_a_cluster_that_cannot_be_read(api_server, server, namespace, controller, work_dir, artefacts):
@@ -238,7 +245,7 @@ def test_a_cluster_that_cannot_be_read(api_server, server, namespace, controller
     assert field in condition(unreadable, "ScalingActive")["message"]
 
     def sent() -> List[Object]:
-        return [e for e in server("events").items() if e["reason"] == "RayClusterUnreadable"]
+        return events_of(server, "RayClusterUnreadable")
 
     (event,) = wait_until(sent, 20, "an Event")
     assert event["type"] == "Warning" and field in event["message"]
@@ -273,7 +280,7 @@ def test_what_lint_finds(server, namespace, controller):
     mend = [{"op": "add", "path": "/spec/workerGroupSpecs/0/rayStartParams", "value": {"num-gpus": "1"}}]
     clusters.patch_json("demo", mend)
     noted = wait_status(lambda: autoscalers.find("demo"), lambda s: s["observedClusterGeneration"] == 2, "mended")
-    assert condition(noted, "LintFindings")["reason"] == "LintNotes"
+    assert (condition(noted, "LintFindings")["reason"], condition(noted, "LintFindings")["status"]) == ("LintNotes", "False")
     # Another mistake is another Event.
     sidecar = {"name": "sidecar", "image": "example/tool", "resources": {"limits": {"nvidia.com/gpu": 1}}}
     clusters.patch_json("demo", [{"op": "add", "path": "/spec/workerGroupSpecs/0/template/spec/containers/-", "value": sidecar}])

@@ -23,6 +23,7 @@ CHART_FLAGS = {
     "--health-probe-bind-address",
     "--log-level",
     "--device-table",
+    "--price-table",
 }
 OTHER_FLAGS = {
     "--kubeconfig",
@@ -46,8 +47,11 @@ BAD_VALUES = [
     ({"imagePullSecrets": ["x"]}, ["/imagePullSecrets/0", "got string, want object"]),
     ({"watchNamespace": ["a", "b"]}, ["/watchNamespace", "got array, want string"]),
     ({"watchNamespace": "Team_A"}, ["/watchNamespace", "does not match"]),
+    ({"admissionPolicy": True}, ["/admissionPolicy", "got boolean, want object"]),
+    ({"admissionPolicy": {"enabled": "yes"}}, ["/admissionPolicy/enabled", "want boolean"]),
+    ({"admissionPolicy": {"enabled": True}}, ["serves no MutatingAdmissionPolicy", "feature gate", "rayscaler adopt"]),
     ({"logLevel": "trace"}, ["/logLevel", "'debug', 'info'"]),
-    ({"config": {"packing": "cheapest"}}, ["/config/packing", "'fewest-gpus'"]),
+    ({"config": {"packing": "dearest"}}, ["/config/packing", "'fewest-gpus'"]),
     ({"config": {"idleTimeoutSeconds": "60s"}}, ["/config/idleTimeoutSeconds", "got string"]),
     ({"config": {"idleTimeoutSeconds": -1}}, ["/config/idleTimeoutSeconds", "minimum: got -1, want 0"]),
     ({"config": {"idle-timeout-seconds": 60}}, ["/config", "'idle-timeout-seconds' not allowed"]),
@@ -56,11 +60,17 @@ BAD_VALUES = [
     ({"deviceTable": [{"resource": "example.com/npu"}]}, ["/deviceTable/0", "missing property 'kind'"]),
     ({"deviceTable": [{"resource": "npu", "kind": "NPU"}]}, ["/deviceTable/0/resource", "does not match"]),
     ({"deviceTable": [{"resource": "a.b/c", "kind": "npu"}]}, ["/deviceTable/0/kind", "'NPU'"]),
+    ({"priceTable": []}, ["/priceTable", "got array, want object"]),
+    ({"priceTable": {"prices": [{"gpuModel": "T4"}]}}, ["/priceTable/prices/0", "missing property 'perGPUHour'"]),
+    ({"priceTable": {"prices": [{"perGPUHour": "1"}]}}, ["/priceTable/prices/0/perGPUHour", "got string"]),
+    ({"priceTable": {"prices": [{"perGPUHour": 1}]}}, ["no currency", "such as EUR"]),
     ({"leaderElection": {"leaseDuration": "1h"}}, ["/leaderElection/leaseDuration", "does not match"]),
     ({"extraArgs": ["idle"]}, ["/extraArgs/0", "does not match"]),
     ({"extraEnv": [{"value": "1"}]}, ["/extraEnv/0", "missing property 'name'"]),
     ({"metrics": {"port": 70000}}, ["/metrics/port", "maximum"]),
     ({"metrics": {"port": 8081}}, ["both 8081", "different ports"]),
+    ({"leaderElection": {"leaseDuration": "5s"}}, ["renewDeadline is 10s and leaderElection.leaseDuration 5s", "below"]),
+    ({"leaderElection": {"retryPeriod": "1m"}}, ["retryPeriod is 1m and leaderElection.renewDeadline 10s", "below"]),
     ({"metrics": {"serviceMonitor": {"interval": "often"}}}, ["/metrics/serviceMonitor/interval"]),
     (
         {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
@@ -194,6 +204,27 @@ def test_device_table(helm, tmp_path):
     assert other["metadata"]["annotations"] != pod["metadata"]["annotations"]
 
 
+def test_price_table(helm, tmp_path):
+    """The Pod gets the file beside the device table, and the program reads it; another one makes new Pods."""
+    rows = [{"gpuModel": "A100", "nodeLabels": {"a.b/c": "true"}, "market": "spot", "perGPUHour": 1.25}, {"perGPUHour": 3}]
+    values = {"priceTable": {"currency": "EUR", "prices": rows}, "deviceTable": [{"resource": "a.b/c", "kind": "NPU"}]}
+    objects = render(helm, values)
+    (name, text), *more = of_kind(objects, "ConfigMap", "rayscaler-price-table")["data"].items()
+    one, pod = container(objects), of_kind(objects, "Deployment")["spec"]["template"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in one["volumeMounts"]}
+    volumes = {volume["name"]: volume["configMap"]["name"] for volume in pod["spec"]["volumes"]}
+    assert not more and f"--price-table={mounts['price-table']}/{name}" in one["args"]
+    assert volumes == {name: f"rayscaler-{name}" for name in mounts} and len(mounts) == 2
+    assert yaml.safe_load(text)["prices"] == rows
+    (tmp_path / name).write_text(text)
+    words = [str(paths.program()), "run", "--price-table", str(tmp_path / name), "--kubeconfig", str(tmp_path / "none")]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode and str(tmp_path / "none") in ended.stderr and name not in ended.stderr
+    values["priceTable"]["currency"] = "USD"
+    other = of_kind(render(helm, values), "Deployment")["spec"]["template"]
+    assert other["metadata"]["annotations"] != pod["metadata"]["annotations"]
+
+
 def test_namespaced(helm):
     """watchNamespace: Roles there and nothing cluster-wide that the controller has."""
     objects = render(helm, {"watchNamespace": "team-a"})
@@ -234,6 +265,17 @@ def test_monitoring_objects(helm):
     assert all(obj["metadata"]["labels"]["team"] == "ml" for obj in objects)
     (pods,) = of_kind(render(helm, {"metrics": {"podMonitor": {"enabled": True}}}), "PodMonitor")["spec"]["podMetricsEndpoints"]
     assert pods["port"] == "metrics" and pods["honorLabels"] is True
+
+
+@pytest.mark.parametrize("served, wanted", [(["v1beta1", "v1alpha1"], "v1beta1"), (["v1beta1", "v1"], "v1")])
+def test_admission_policy(helm, served, wanted):
+    """The newest version that the API server serves; test_admission_policy.py runs it."""
+    group = "admissionregistration.k8s.io"
+    versions = [word for one in served for word in ("--api-versions", f"{group}/{one}/MutatingAdmissionPolicy")]
+    objects = render(helm, {"admissionPolicy": {"enabled": True}}, more=versions)
+    policy, binding = (of_kind(objects, f"MutatingAdmissionPolicy{end}", "rayscaler-park") for end in ("", "Binding"))
+    assert policy["apiVersion"] == binding["apiVersion"] == f"{group}/{wanted}"
+    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
 
 
 # -- equal copies ----------------------------------------------------------------------------------

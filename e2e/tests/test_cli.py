@@ -9,7 +9,9 @@ the whole way is tested.
 import concurrent.futures
 import json
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -20,8 +22,9 @@ import yaml
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import free_port
-from rayscaler_e2e.cli import Cli, controller_pod
-from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.cli import Cli, controller_pod, user_config
+from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH, ApiError
+from rayscaler_e2e.pod_schedule import VIRTUAL_NODE
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.tools import ToolMissing, find_tool
@@ -29,7 +32,7 @@ from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
 UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
-COMMANDS = ("status", "explain", "request", "snapshot", "plan", "lint", "devices", "park", "version")
+COMMANDS = ("status", "explain", "request", "adopt", "release", "snapshot", "plan", "simulate", "lint", "devices", "park", "version")
 DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
 
 
@@ -79,7 +82,7 @@ def alone(watchable, api_server, namespace, work_dir):
 def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, namespace):
     text = alone.run("status").stdout
     (row,) = rows(text)
-    assert (row["CLUSTER"], row["MIN"], row["NOW"], row["TARGET"], row["MAX"], row["GPUS"]) == ("demo", "1", "0", "1", "4", "?/0")
+    assert (row["CLUSTER"], row["MIN"], row["READY"], row["MAX"], row["GPUS"]) == ("demo", "1", "?/0", "4", "?/0")
     assert "no controller was reached" in text and "\033" not in text
     assert max(map(len, text.splitlines())) <= 100
     document = json.loads(alone.run("status", "demo", "-o", "json").stdout)
@@ -87,7 +90,8 @@ def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, n
     assert cluster["source"] == "objects" and cluster["gpus"]["running"] is None and not document["controller"]["reached"]
     assert yaml.safe_load(alone.run("status", "-o", "yaml").stdout)["clusters"][0]["groups"] == cluster["groups"]
     text = alone.run("explain", "demo").stdout
-    assert "without Ray's view" in text and "PENDING  not known" in text
+    assert "without bundles and workers" in text and "neither a controller" in text
+    assert "no plan: " in alone.run("explain", "demo", "-o", "json", status=1).stderr
     assert alone.run("explain", "absent", status=1).stderr.count("\n") == 1
     # All namespaces are not this user's: one line names the right that is missing.
     refused = alone.run("status", "-A", status=1)
@@ -116,7 +120,7 @@ def test_an_exec_plugin_gives_the_token(alone, work_dir):
     assert str(script.parent) in refused and answer["status"]["token"] not in refused
     script.chmod(0o755)
     (row,) = rows(alone.run("status").stdout)
-    assert (row["CLUSTER"], row["TARGET"]) == ("demo", "1")
+    assert (row["CLUSTER"], row["READY"]) == ("demo", "?/0")
     script.write_text("#!/bin/sh\necho 'log in first' >&2\nexit 1\n")
     refused = alone.run("status", status=1).stderr
     assert "log in first" in refused and "exit status 1" in refused
@@ -147,6 +151,27 @@ def test_snapshot_and_request_without_a_controller(alone, api_server, namespace,
     assert clusters.get("plain")["metadata"]["annotations"][key] == "[]"
 
 
+def test_adopt_and_release(alone, api_server, namespace):
+    """The API server accepts the patches, and the release leaves what was there before."""
+    clusters = api_server.admin.of("rayclusters", namespace)
+    own = rayclusters.minimal("own", autoscalerOptions={"version": "v2", "idleTimeoutSeconds": 60})
+    for made in (own, rayclusters.minimal("plain")):
+        made["metadata"]["annotations"] = dict(UNTOUCHED)
+        clusters.create(made)
+    before = {name: clusters.get(name)["spec"] for name in ("own", "plain")}
+    shown = alone.run("adopt", "plain").stdout
+    assert '+ command: ["sleep"]' in shown and "--yes writes it" in shown
+    assert clusters.get("plain")["spec"] == before["plain"]
+    assert alone.run("adopt", "--all", "--yes").stdout.count("\nwritten\n") == 2
+    for name in before:
+        options = clusters.get(name)["spec"]["autoscalerOptions"]
+        assert (options["command"], options["args"]) == (["sleep"], ["infinity"])
+        assert options["resources"]["limits"] == {"cpu": "50m", "memory": "16Mi"}
+        assert "is parked already" in alone.run("adopt", name).stdout
+        alone.run("release", name, "--yes")
+        assert clusters.get(name)["spec"] == before[name]
+
+
 def _plan(path):
     words = [str(paths.program()), "plan", "-f", str(path), "-o", "json"]
     return json.loads(subprocess.run(words, capture_output=True, text=True, timeout=20, check=True).stdout)
@@ -175,6 +200,35 @@ def test_watch_goes_on_when_the_api_server_does_not_answer(api_server, namespace
             if process and process.poll() is None:
                 process.kill()
                 process.wait(10)
+
+
+def test_watch_on_a_terminal_keeps_the_last_changes(api_server, namespace, alone):
+    """The table is redrawn from the top, never cleared; a change stays below it."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(alone.words("status", "-w"), stdin=slave, stdout=slave, stderr=slave, env=alone.env)
+    os.close(slave)
+    shown = b""
+
+    def shows(*words):
+        nonlocal shown
+        while select.select([master], [], [], 0.1)[0]:
+            shown += os.read(master, 65536)
+        return all(word in shown for word in words)
+
+    try:
+        wait_until(lambda: shows(b"GROUP"), 30, "the table")
+        assert b"LAST CHANGES" not in shown
+        group = [{"op": "add", "path": "/spec/workerGroupSpecs/0/replicas", "value": 2}]
+        api_server.admin.of("rayclusters", namespace).patch_json("demo", group)
+        wait_until(lambda: shows(b"LAST CHANGES", b" -> ?/2 "), 30, f"the change in {shown!r}")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(10)
+        os.close(master)
+    assert shown.startswith(b"\033[H") and b"\033[K\r\n" in shown and b"\033[J" in shown and b"\033[2J" not in shown
 
 
 def test_as_a_plugin_of_kubectl(alone, work_dir):
@@ -255,9 +309,78 @@ def test_status_explain_snapshot_and_request_with_a_controller(scaled, api_serve
     one.wait_empty()
 
 
+def test_the_holders_of_gpus(scaled, api_server, work_dir):
+    """An actor class and a function of a real program, with their job, their GPUs and an age."""
+    one, control, cli = scaled
+    way = [] if api_server.kind == "embedded" else ["--controller-url", control.address("metrics")]
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        (actor,) = program.ready("actors")
+        program.tasks(1, num_gpus=1)
+        (task,) = program.ready("tasks", 120)
+        assert actor != task
+        # Raylets send the events of tasks once a second.
+        held = wait_until(lambda: _held(cli, way, actor, task), 30, "explain to name the actor and the task")
+        for pod, kind, name in ((actor, "actor", "Worker"), (task, "task", "work")):
+            (job, rest) = held[pod]
+            assert re.fullmatch(r"[0-9a-f]{8} \(.+\)", job), job
+            assert re.fullmatch(rf"{kind} (\S+\.)?{name} x1, 1 GPU, \d+(s|m\d+s)", rest), rest
+        document = json.loads(cli.run("explain", "shared", "-o", "json", *way).stdout)
+        workers = {worker["pod"]: worker for worker in document["gpuHolders"]["workers"]}
+        assert set(workers) == {actor, task}
+        for pod, kind in ((actor, "actor"), (task, "task")):
+            (holder,) = workers[pod]["holders"]
+            assert (holder["kind"], holder["count"], holder["gpus"]) == (kind, 1, 1)
+            assert holder["job"] in held[pod][0] and holder["entrypoint"] in held[pod][0]
+            assert workers[pod]["unnamed"] == 0 and workers[pod]["inUse"] == 1
+        _in_the_inventory(one, control, api_server, work_dir, actor, task)
+        program.end()
+    one.wait_empty()
+
+
+def _in_the_inventory(one, control, api_server, work_dir, actor, task):
+    """One row per GPU worker. The bench binds Pods to a Node that does not exist: it is made for a moment."""
+    nodes = api_server.admin.of("nodes")
+    nodes.create({"metadata": {"name": VIRTUAL_NODE}})
+    amounts = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "8"}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    status = {"capacity": amounts, "allocatable": amounts, "conditions": [ready]}
+    try:
+        path = nodes.path(VIRTUAL_NODE, "status")
+        api_server.admin.call("PATCH", path, {"status": status}, content_type=STRATEGIC_MERGE_PATCH)
+        config = user_config(api_server, one.namespace, ["nodes", "pods"], work_dir)
+        words = ["status", "--gpus", "--kubeconfig", config, "--controller-url", control.address("metrics")]
+        text = _output(*words)
+        for pod, held in ((actor, r"actor (\S+\.)?Worker"), (task, r"task (\S+\.)?work")):
+            row = rf" 1  {one.namespace} +{pod} +shared +gpu-group +{held} x1 \(1 GPU, \w+, job [0-9a-f]{{8}}\)$"
+            assert len(re.findall(row, text, re.MULTILINE)) == 1, text
+        document = json.loads(_output(*words, "-o", "json"))
+        users = [user for node in document["nodes"] for each in node["resources"] for user in each["users"]]
+        held = {user["pod"]: user["heldBy"] for user in users}
+        assert [held[pod][0]["kind"] for pod in (actor, task)] == ["actor", "task"]
+    finally:
+        nodes.delete(VIRTUAL_NODE)
+
+
+def _output(*words):
+    done = subprocess.run([str(paths.program()), *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _held(cli, way, *pods):
+    """The job and the work of each Pod; None until each has exactly one holder."""
+    text = cli.run("explain", "shared", *way).stdout
+    found = {
+        pod: re.search(rf"^  worker {pod}: 1 of 1 GPU held\n    job (.+): (\w+ \S+ x\d.*)\n(?!    )", text + "\n", re.MULTILINE)
+        for pod in pods
+    }
+    return {pod: match.groups() for pod, match in found.items()} if all(found.values()) else None
+
+
 def _busy(cli, way, pods):
     """Two busy workers at the maximum, and a task that nothing can serve."""
-    wanted = {"NOW": "2", "TARGET": "2", "MAX": "2", "GPUS": "2/2", "PENDING": "0"}
+    wanted = {"READY": "2/2", "MAX": "2", "GPUS": "2/2", "STARTING": "0"}
 
     def shown():
         text = cli.run("status", "shared", *way).stdout
@@ -308,12 +431,27 @@ def help_of(*words, program=None):
     return done.stdout
 
 
+# The document has these lines once.
+API_FLAGS = """  -n, --namespace NS            default: that of the context
+  --kubeconfig FILE             default: $KUBECONFIG, else ~/.kube/config,
+                                else the Pod's ServiceAccount
+  --context NAME                default: that of the kubeconfig
+"""
+CONTROLLER_FLAGS = """  --controller-namespace NS     where rayscaler runs; default rayscaler-system
+  --controller-url URL          where it is; 127.0.0.1:8080 with port-forward
+"""
+
+
 @pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)], ids=" ".join)
 def test_the_help_is_in_the_document(words):
     text = help_of(*words)
     assert max(map(len, text.splitlines())) <= 80
     assert "exit status: 0 " in text
-    assert f"```\n{text}```" in DOCUMENT, f"docs/COMMANDS.md does not hold this:\n{text}"
+    short = text.replace(API_FLAGS + CONTROLLER_FLAGS, API_FLAGS).replace(
+        API_FLAGS, "  ...                           flags to reach the cluster\n"
+    )
+    assert f"```\n{short}```" in DOCUMENT, f"docs/COMMANDS.md does not hold this:\n{short}"
+    assert f"```\n{API_FLAGS}{CONTROLLER_FLAGS}```" in DOCUMENT
 
 
 def test_help_finds_its_command():
@@ -333,7 +471,7 @@ def test_the_samples_have_the_form_of_the_program(alone):
         if text.startswith("CLUSTER"):
             assert text.splitlines()[0].split() == titles
             assert rows(text), "rows are aligned"
-    source = "".join(path.read_text() for path in (paths.ROOT / "src" / "cli").glob("*.c"))
+    source = "".join(path.read_text() for path in (paths.ROOT / "src" / "codec" / "objects").glob("*_text.c"))
     for text in by_command["explain"]:
         for title in re.findall(r"^([A-Z]{4,})(?:  |$)", text, re.MULTILINE):
             assert title in source, title

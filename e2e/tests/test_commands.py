@@ -1,13 +1,18 @@
 """The commands that need no cluster: park, version, help, and the parent process of a sidecar."""
 
+import json
 import os
+import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rayscaler_e2e import paths
+from rayscaler_e2e.kubeclient import KubeClient
 from rayscaler_e2e.wait import wait_until
 
 PARK_LIMIT_KIB = 2048
@@ -61,6 +66,48 @@ def test_park_ends_at_once(started, number):
     assert process.wait(2) == 0
 
 
+KUBERAY = "ray kuberay-autoscaler --cluster-name demo --cluster-namespace ray"
+
+
+def as_in_image(*words, **variables):
+    """The program under another name, as the links of the image start it."""
+    environment = {**os.environ, "KUBECONFIG": "/absent/config", **variables}
+    return subprocess.Popen(words, executable=str(paths.program()), env=environment,
+                            stderr=subprocess.PIPE, text=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [
+    ["/bin/bash", "-c", "--", KUBERAY], ["/bin/bash", "-lc", "--", KUBERAY], ["/bin/bash", "-cl", "--", KUBERAY],
+    ["bash", "-c", KUBERAY], KUBERAY.split(),
+])  # fmt: skip
+def test_the_image_answers_kuberays_command(words):
+    sidecar = as_in_image(*words)
+    try:
+        # Its worker process ends at once, because there is no API server; its parent restarts it.
+        assert "/absent/config" in sidecar.stderr.readline()
+    finally:
+        sidecar.terminate()
+        sidecar.communicate(timeout=20)
+    parked = as_in_image(*words, RAYSCALER_MODE="park")
+    try:
+        wait_until(lambda: waits_for_signal(parked.pid), 10, "park waits for its signal")
+    finally:
+        parked.terminate()
+    assert parked.wait(10) == 0
+    other = as_in_image(*words, RAYSCALER_MODE="parked")
+    assert "RAYSCALER_MODE must be park or sidecar" in other.communicate(timeout=20)[1] and other.returncode == 2
+
+
+@pytest.mark.parametrize("words", [
+    ["/bin/bash"], ["bash", "-c", "sleep infinity"], ["bash", "-c", KUBERAY + "; id"], ["bash", "-c", KUBERAY, "x"],
+    ["bash", "-x", KUBERAY], ["bash", "-c", "--"], ["ray", "start", "--head"], ["ray"], ["bash", "-c", "ray kuberay-autoscaler"],
+])  # fmt: skip
+def test_the_image_refuses_other_commands(words):
+    done = as_in_image(*words, RAYSCALER_MODE="park")
+    errors = done.communicate(timeout=20)[1]
+    assert done.returncode == 2 and "this image has no shell and no Ray" in errors
+
+
 def test_park_is_small(started):
     process = started("park")
     wait_until(lambda: waits_for_signal(process.pid), 10, "park is up")
@@ -84,22 +131,32 @@ def test_park_ends_as_process_1(started):
 
 
 def test_version_and_help():
-    assert run("version").stdout.startswith("rayscaler ")
+    made = json.loads(run("version", "-o", "json").stdout)
+    assert list(made) == ["version", "commit"]
+    assert run("version").stdout == "rayscaler {version} (commit {commit})\n".format(**made)
+    assert run("--version").stdout == run("version").stdout
+    # It is one of this repository; a build outside of one says so.
+    commit = made["commit"].split("-")[0]
+    kind = subprocess.run(["git", "cat-file", "-t", commit], cwd=paths.ROOT, capture_output=True, text=True, check=False)
+    assert kind.stdout.strip() == "commit" or commit == "unknown", kind.stderr
     answer = run("--help")
     assert answer.returncode == 0
-    for command in ("status", "explain", "request", "snapshot", "plan", "run", "park", "version"):
+    for command in ("status", "explain", "request", "adopt", "release", "snapshot", "plan", "simulate", "run", "park", "version"):
         assert f"  {command} " in answer.stdout
     answer = run("run", "--help")
     assert answer.returncode == 0
     lines = answer.stdout.splitlines()
-    assert len(lines) <= 48
+    assert max(map(len, lines)) <= 80 and {"RayClusters:", "Scaling:", "Leader election:"} <= set(lines)
     assert any("--scan-interval-seconds 1" in line and "[seconds]" in line for line in lines)
 
 
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (["fly"], '"fly" is not a command'),
+        (["fly"], '"fly" is not a command; see '),
+        (["stauts"], '"stauts" is not a command; did you mean status?; see '),
+        (["status", "--contxt", "x"], "unknown flag --contxt; did you mean --context?; see "),
+        (["run", "--idle-timeout", "5"], "did you mean --idle-timeout-seconds?; see "),
         (["run", "--nonsense"], "--nonsense: no such flag"),
         (["run", "--log-level", "loud"], "--log-level"),
         (["run", "--cluster-name", "demo"], "--cluster-namespace is missing"),
@@ -110,6 +167,7 @@ def test_wrong_usage(arguments, says):
     answer = run(*arguments)
     assert answer.returncode == 2
     assert says in answer.stderr
+    assert answer.stderr.count("--help") <= 1
     assert len(answer.stderr.splitlines()) == 1
 
 
@@ -148,3 +206,30 @@ def _certificate(directory: Path) -> str:
         check=True, capture_output=True, timeout=30,
     )
     return certificate.read_text()
+
+
+def test_dev_cluster_names_the_controller(tmp_path):
+    """The printed command reaches the controller, and the ServiceAccount of the chart is not taken."""
+    log = tmp_path / "dev-cluster.log"
+    words = [sys.executable, "-m", "rayscaler_e2e.dev_cluster", "--apiserver", "embedded", "--empty"]
+    with open(log, "w") as out:
+        process = subprocess.Popen(words, cwd=paths.ROOT / "e2e", stdout=out, stderr=out)
+    try:
+        wait_until(lambda: "Ctrl-C ends everything" in log.read_text(), 120, "the dev-cluster to be up")
+        text = log.read_text()
+        kubeconfig = re.search(r"export KUBECONFIG=(\S+)", text).group(1)
+        url = re.search(r"status --controller-url (\S+)", text).group(1)
+
+        def reached():
+            return run("status", "--kubeconfig", kubeconfig, "--controller-url", url).returncode == 0
+
+        wait_until(reached, 60, "the controller to answer")
+        config = yaml.safe_load(Path(kubeconfig).read_text())
+        server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        admin = KubeClient(server["server"], Path(server["certificate-authority"]), token=user["token"])
+        names = [one["metadata"]["name"] for one in admin.of("serviceaccounts", "rayscaler-system").items()]
+        admin.close()
+        assert "dev-cluster" in names and "rayscaler" not in names
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0

@@ -23,12 +23,12 @@ from rayscaler_e2e import rayclusters
 TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
     path
-    for pattern in ("README.md", "docs/**/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
+    for pattern in ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
     for path in TOP.glob(pattern)
 )
-PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
+PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "kind", "skopeo", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
 MAKEFILES = [TOP / "Makefile", *sorted((TOP / "mk").glob("*.mk"))]
-SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "help")
+SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "adopt", "release", "simulate", "help")
 
 # (regular expression of the whole command, the part that runs it)
 SHOWN: List[Tuple[str, str]] = [
@@ -41,6 +41,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make( V=1| WERROR=)?", "stage unit"),
     (r"make help", "here"),
     (r"make tools", "stage e2e"),
+    (r"make measure", "test_measure.py::test_"),
     (r"make ahead", "stage e2e"),
     (r"make format", "dry"),
     (r"make BUILD=\S+ .*", "dry"),
@@ -65,6 +66,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make bench(-\w+)*", "dry"),
     (r"make dev-cluster", "dry"),
     (r"make dashboard-picture", "dry"),
+    (r"make timeline", "dry"),
     (r"promtool (check metrics|test rules)", "test_prometheus.py::test_"),
     (r"kubectl (-n rayscaler-system get (pods|lease rayscaler( -o yaml)?)|describe (pod|rca CLUSTER))", "test_operations.py::test_"),
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
@@ -73,7 +75,11 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler plan -f examples/gpu\.snapshot\.yaml -o json --debug", "test_internals.py::test_the_tour_shows"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
     (r"make manifests", "dry"),
-    (r"helm (install|upgrade|uninstall) rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"make (release|setup-arm64)", "test_release.py::test_the_same_bytes"),
+    (r"skopeo copy oci-archive:build/release/\S+ docker://\S+", "test_release.py::test_push_to_a_registry"),
+    (r"kind load image-archive build/release/\S+", "not run: kind needs a container engine; test_release.py reads the archive"),
+    (r"helm install rayscaler build/release/.*", "test_release.py::test_the_chart_installs"),
+    (r"helm (install|upgrade|uninstall) rayscaler (?!build/release).*", "test_chart_install.py::test_commands_of_install_md"),
     (r"helm install --take-ownership", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"kubectl apply --server-side .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl -n rayscaler-system (set image|delete lease) .*", "test_chart_install.py::test_commands_of_install_md"),
@@ -82,7 +88,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl (explain rca.spec|patch rca demo -n team-a .*)", "test_autoscaler_object.py::test_what_the_document_shows"),
     (r"kubectl (-n team-a )?describe raycluster (NAME|demo)", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"kubectl rayscaler (status|explain demo) -n team-a", "test_chart_install.py::test_upgrade_scale_uninstall"),
-    (r"rayscaler park", "test_commands.py::test_"),
+    (r"rayscaler (park|version)", "test_commands.py::test_"),
     (r"make install", "test_cli.py::test_"),
     (r"make docs", "dry"),
     (r"make rootfs", "test_image.py::test_"),
@@ -90,11 +96,14 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl rayscaler (explain|request|snapshot) CLUSTER.*", "test_cli.py::test_"),
     (r"(kubectl )?rayscaler status( -A)?", "test_cli.py::test_"),
     (r"rayscaler status --gpus( \[.*)?", "test_inventory.py::test_c3_"),
+    (r"rayscaler status --cost( \[.*)?", "test_cost.py::test_"),
     (r"rayscaler lint( -f (FILE|my-cluster\.yaml).*)?", "test_lint_rows.py::test_"),
     (r"rayscaler lint --from-cluster.*", "test_lint_rows.py::test_from_cluster"),
     (r"rayscaler devices( --device-table FILE)?", "stage unit"),
+    (r"rayscaler simulate( .*)?", "test_simulate.py::test_"),
     (r"rayscaler lint --rules", "test_lint_rows.py::test_rules_are_those_of_the_document"),
     (r"rayscaler (request CLUSTER.*|snapshot)", "test_cli.py::test_"),
+    (r"(kubectl )?rayscaler (adopt|release)( CLUSTER.*)?", "test_cli.py::test_adopt_and_release"),
     (r"kubectl inspect gpushare", "not run: a plugin of others, whose layout is meant"),
     (r"kubectl (get|describe|get events|delete pod|get lease -n rayscaler-system rayscaler)", "test_operations.py::test_"),
     (r"kubectl (port-forward -n rayscaler-system POD 8080|proxy)", "not run: no kubelet and no container network here"),
@@ -121,6 +130,8 @@ def one_command(text: str) -> List[str]:
     program, _, rest = text.partition(" ")
     if program == "rayscaler" and rest.split(" ")[0] not in SUBCOMMANDS:
         return []  # a line of output
+    if program == "kind" and not rest:
+        return []  # the field of an object
     return [text] if program in PROGRAMS else []
 
 

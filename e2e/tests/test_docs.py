@@ -1,8 +1,11 @@
 """docs/DECISIONS.md: a row for every trap of Ray, and everything that it names as a proof exists."""
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
+
+import yaml
 
 from rayscaler_e2e import paths
 
@@ -35,7 +38,7 @@ def test_rules_are_those_of_the_cases():
     rules = subprocess.run([paths.build_dir() / "tools/codec_golden", "--rules"], cwd=TOP, capture_output=True, timeout=60, check=True)
     made = (TOP / "docs/internals/rules.md").read_bytes()
     assert rules.stdout == made, "make docs, and commit docs/internals/rules.md"
-    assert made.count(b"\n* 0") == len(list((TOP / "src/test/golden").glob("*.yaml")))
+    assert len(re.findall(rb"^\* \d{4}: ", made, re.M)) == len(list((TOP / "src/test/golden").glob("*.yaml")))
 
 
 def test_other_tests_exist():
@@ -69,3 +72,29 @@ def test_every_class_of_differences_is_explained():
         text = (TOP / "docs" / document).read_text()
         explained = re.findall(r"^\| ([a-z-]+) \| ", text, re.MULTILINE)
         assert set(classes) | {"group-alone"} <= set(explained), document
+
+
+def autoscaler_options(path):
+    """Each `autoscalerOptions` of a text with lines below it, as YAML. A value of the chart is a text here."""
+    lines = re.sub(r"{{-? *(include|\.).*?}}", "value", path.read_text()).splitlines()
+    for number, line in enumerate(lines):
+        found = re.fullmatch(r"( *)autoscalerOptions:", line)
+        if found:
+            inner = itertools.takewhile(lambda text: text.startswith(found[1] + "  "), lines[number + 1 :])
+            yield yaml.safe_load("\n".join(inner))
+
+
+def test_every_switch_shown_reserves_little():
+    """Without `resources` KubeRay reserves 500m CPU and 512 MiB for a process that sleeps."""
+    root = paths.ROOT
+    files = [root / "README.md", root / "charts/rayscaler/templates/NOTES.txt", *root.glob("docs/**/*.md"),
+             *root.glob("examples/*.yaml")]  # fmt: skip
+    found = {path.relative_to(root): list(autoscaler_options(path)) for path in files}
+    found = {str(path): blocks for path, blocks in found.items() if blocks}
+    assert found.keys() >= {"docs/QUICKSTART.md", "docs/INSTALL.md", "docs/KUBERAY.md",
+                            "charts/rayscaler/templates/NOTES.txt", "examples/gpu.yaml"}  # fmt: skip
+    for path, blocks in found.items():
+        for block in blocks:
+            assert set(block.get("resources", {})) == {"requests", "limits"}, f"{path}: {block}"
+            parks = "image" not in block and (block["command"], block["args"]) == (["sleep"], ["infinity"])
+            assert parks or path == "docs/KUBERAY.md", f"{path}: {block}"

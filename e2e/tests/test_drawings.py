@@ -22,7 +22,8 @@ def test_text_stays_on_the_canvas(name):
     texts = root.findall(".//{http://www.w3.org/2000/svg}text")
     assert len(texts) > 10
     for text in texts:
-        end = float(text.get("x")) + 6.7 * len(text.text)
+        right = {"end": 0, "middle": 0.5}.get(text.get("text-anchor"), 1)
+        end = float(text.get("x")) + right * 6.7 * len(text.text)
         assert end < float(root.get("width")), text.text
 
 

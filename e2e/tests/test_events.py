@@ -21,7 +21,7 @@ def events(one: Any, reason: str = "") -> List[Object]:
         assert NAME.fullmatch(event["metadata"]["name"]) and len(event["message"].encode()) <= 1024
         assert event["type"] in ("Normal", "Warning") and event["count"] >= 1
         assert event["firstTimestamp"] <= event["lastTimestamp"]
-        assert event["involvedObject"]["kind"] == "RayCluster"
+        assert event["involvedObject"]["kind"] in ("RayCluster", "RayClusterAutoscaler")
     return [e for e in found if e["involvedObject"]["uid"] == uid]
 
 
@@ -42,6 +42,7 @@ def test_a_scale_up_and_a_scale_down_and_the_same_again(shared, controller):
     one = shared([rm.gpu_group()], idle_seconds=2)
     forget(one)
     control = controller(one.namespace)
+    wait_until(lambda: one.server.admin.of("rayclusterautoscalers", one.namespace).find(one.name), 20, "the RayClusterAutoscaler")
     for cycle in (1, 2):
         one.request(ONE_GPU)
         up = wait_event(one, "TriggeredScaleUp", "Group gpu-group from 0 to 1 replicas", "ScaleUpRequest", "{GPU: 1}")
@@ -54,9 +55,9 @@ def test_a_scale_up_and_a_scale_down_and_the_same_again(shared, controller):
     wait_until(lambda: events(one, "TriggeredScaleUp")[0]["count"] == 2, 20, "the count of the scale-ups")
     wait_until(lambda: events(one, "ScaleDown")[0]["count"] == 2, 20, "the count of the scale-downs")
     assert sorted(e["reason"] for e in events(one)) == ["ScaleDown", "TriggeredScaleUp"]
-    # At rest nothing is sent.
-    sent = metric(control, "rayscaler_events_sent_total")
-    assert sent == 4
+    # The RayClusterAutoscaler has the same. At rest nothing is sent.
+    sent = 8
+    wait_until(lambda: metric(control, "rayscaler_events_sent_total") == sent, 20, "the Events of both objects")
     hold(lambda: metric(control, "rayscaler_events_sent_total") == sent, 4, "no Event at rest")
     assert not control.find('"level":"warning"'), control.find('"level":"warning"')
 
@@ -110,6 +111,11 @@ def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario,
     shown = kubectl.run("describe", "raycluster", "refused", "-n", namespace).stdout
     line = next(line for line in shown.splitlines() if "DemandUnavailable" in line)
     assert "Warning" in line and "rayscaler" in line and "spec.tlsOptions" in line
+
+    def described() -> bool:
+        return " DemandUnavailable " in kubectl.run("describe", "rca", "refused", "-n", namespace).stdout.partition("Events:")[2]
+
+    wait_until(described, 60, "the Event in kubectl describe rca")
     tokens = {"mode": "token", "enableK8sTokenAuth": True}
     other = scenario(rm.cluster("delegated", [rm.gpu_group()], authOptions=tokens), wait=False)
     wait_event(other, "DemandUnavailable", "spec.authOptions.enableK8sTokenAuth is not supported by a controller")
@@ -117,10 +123,10 @@ def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario,
 
 def test_a_second_autoscaler(namespace, controller, scenario):
     made = rm.cluster("second", [rm.gpu_group(minReplicas=1)])
-    del made["spec"]["autoscalerOptions"]["command"], made["spec"]["autoscalerOptions"]["args"]
+    made["spec"]["autoscalerOptions"] = {"version": "v2"}
     one = scenario(made, wait=False)
     control = controller(namespace)
-    event = wait_event(one, "SecondAutoscaler", "does not run `rayscaler park`", "spec.autoscalerOptions")
+    event = wait_event(one, "SecondAutoscaler", "is not parked", "spec.autoscalerOptions.command to [sleep]")
     assert event["type"] == "Warning"
     assert control.find("condition", "SecondAutoscaler")
 

@@ -2,10 +2,12 @@
 
 import json
 import time
+from datetime import datetime
 
 import pytest
 
 from gcs_fixtures import RayHead, ray_head, write_certificates  # noqa: F401
+from rayscaler_e2e.ray_program import autoscaler_lines
 from rayscaler_e2e.wait import wait_until
 
 WAIT = 30.0
@@ -25,10 +27,6 @@ def node_of(head, pod):
 
 def node_hex(head, pod):
     return node_of(head, pod)["labels"]["ray.io/node-id"]
-
-
-def test_alive(ray_head):
-    assert ray_head.probe.one("alive") == {"rayVersion": "2.60.0"}
 
 
 def test_head_node(ray_head):
@@ -155,9 +153,8 @@ def test_request_resources(ray_head):
 def test_request_resources_under_v1(ray_head):
     """Without the v2 mark the SDK writes JSON to the key-value store."""
     mark = ("__autoscaler", "__autoscaler_v2_enabled")
-    assert ray_head.probe.one("kv-get", *mark) == {"value": "1"}
     assert ray_head.probe.one("kv-requests") == {"requests": None}
-    assert ray_head.probe.one("kv-put", *mark, "0") == {"added": False}
+    assert ray_head.probe.one("kv-put", *mark, "0") == {}
     try:
         assert ray_head.probe.one("kv-requests") == {"requests": None}
         driver = ray_head.driver(
@@ -182,6 +179,100 @@ def test_request_resources_under_v1(ray_head):
     finally:
         ray_head.probe.one("kv-put", "", "autoscaler_resource_request", "[]")
         ray_head.probe.one("kv-put", *mark, "1")
+
+
+PRINTS_LOGS = """
+    ray.shutdown()
+    ray.init(address="ADDRESS", _node_ip_address="IP", logging_level="warning")
+    print("subscribes", flush=True)
+    time.sleep(600)
+"""
+
+def printed(driver):
+    return autoscaler_lines(driver.log.read_text())
+
+
+@pytest.mark.parametrize("version", ["v2", "v1"])
+def test_lines_in_the_output_of_a_driver(ray_head, version):
+    mark = ("__autoscaler", "__autoscaler_v2_enabled")
+    assert ray_head.probe.one("kv-put", *mark, "1" if version == "v2" else "0") == {}
+    try:
+        source = PRINTS_LOGS.replace("ADDRESS", f"{ray_head.ip}:{ray_head.port}").replace("IP", ray_head.ip)
+        driver = ray_head.driver(source, without="RAY_enable_autoscaler_v2")
+        wait_until(lambda: "subscribes" in driver.log.read_text(), WAIT, "the driver")
+
+        # The driver subscribes on a thread: the first lines may be too early.
+        def first():
+            assert ray_head.probe.one("lines", "first", "line") == {}
+            return printed(driver)
+
+        wait_until(first, WAIT, "the first line", 0.5)
+        assert ray_head.probe.one("lines", "Adding 2 node(s) of type \x1b[2Jgpu.", "last") == {}
+        wait_until(lambda: "last" in printed(driver), WAIT, "the last line")
+        lines = printed(driver)
+        assert lines.count("Adding 2 node(s) of type ?[2Jgpu.") == 1 and lines.count("last") == 1, lines
+        assert lines.count("first") == lines.count("line")
+        assert "Traceback" not in driver.log.read_text()
+        ray_head.end(driver)
+    finally:
+        ray_head.probe.one("kv-put", *mark, "1")
+
+
+ACTORS, TASKS, GROUPS, JOBS = "0123"
+
+
+def test_holders_of_gpus(ray_head):
+    """The lists of actors, tasks, placement groups and jobs, with what each row says."""
+    worker = ray_head.worker("127.0.0.84", "gpu-pod", "group-g", "--num-cpus", "1", "--num-gpus", "8")
+    driver = ray_head.driver(
+        """
+        @ray.remote(num_cpus=0, num_gpus=2)
+        class Trainer:
+            def ping(self):
+                pass
+
+        @ray.remote(num_cpus=0, num_gpus=0.5)
+        class Starting:
+            def __init__(self):
+                time.sleep(600)
+
+        @ray.remote(num_cpus=0, num_gpus=1)
+        def waits(number):
+            time.sleep(600) if number == 0 else ray.get(waits.remote(0))
+
+        group = placement_group([{"GPU": 1}, {"GPU": 1}], name="pair")
+        ray.get(group.ready())
+        dead = Trainer.remote()
+        ray.get(dead.ping.remote())
+        ray.kill(dead)
+        inside = Trainer.options(num_gpus=1, placement_group=group, placement_group_bundle_index=0).remote()
+        ray.get(inside.ping.remote())
+        starting = Starting.remote()
+        task = waits.remote(1)
+        time.sleep(600)
+        """
+    )
+
+    def rows(number):
+        reply = ray_head.probe.one("gpu-use", number)
+        assert "error" not in reply and reply["missing"] == 0, reply
+        return sorted((row["name"].split(".")[-1], row["gpus"], bool(row["group"])) for row in reply["rows"])
+
+    wait_until(lambda: rows(TASKS) == [("waits", 1, False), ("waits", 1, False)], WAIT, "both tasks to run")
+    assert rows(ACTORS) == [("Starting", 0.5, False), ("Trainer", 1, True)]
+    assert rows(GROUPS) == [("pair", 1, True), ("pair", 1, True)]
+    node, now = node_hex(ray_head, "gpu-pod"), time.time()
+    (job,) = {row["job"] for row in ray_head.probe.one("gpu-use", ACTORS)["rows"]}
+    for row in [row for number in (ACTORS, TASKS, GROUPS) for row in ray_head.probe.one("gpu-use", number)["rows"]]:
+        assert row["node"] == node and row["job"] == job, row
+        if row["name"].endswith("Starting"):
+            assert row["since"] is None
+        else:
+            assert 0 <= now - datetime.fromisoformat(row["since"].replace("Z", "+00:00")).timestamp() < 600
+    (own,) = [entry for entry in ray_head.probe.one("gpu-use", JOBS)["jobs"] if entry["id"] == job]
+    assert "python" in own["entrypoint"] and own["submission"] == ""
+    ray_head.end(driver)
+    ray_head.end(worker)
 
 
 def test_drain(ray_head):
@@ -327,7 +418,7 @@ def test_token():
     head = RayHead("127.0.0.85", {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN})
     try:
         head.start()
-        assert head.probe.one("alive", options=["--token", TOKEN])["rayVersion"] == "2.60.0"
+        assert head.probe.one("state", options=["--token", TOKEN])["state"]["nodeStates"]
         for options in ([], ["--token", "wrong"]):
             reply = head.probe.one("state", options=options)
             assert reply["error"] == "Denied" and "token" in reply["text"], reply
@@ -340,14 +431,14 @@ def test_token():
             {"RAY_AUTH_TOKEN": TOKEN},  # the default of Ray 2.61
         ]
         for source in sources:
-            reply = head.probe.one("alive", options=["--from-environment"], environment=source)
+            reply = head.probe.one("state", options=["--from-environment"], environment=source)
             assert "error" not in reply, (source, reply)
     finally:
         head.remove()
 
 
 def test_token_is_ignored_by_a_head_without_authentication(ray_head):
-    assert ray_head.probe.one("alive", options=["--token", TOKEN])["rayVersion"] == "2.60.0"
+    assert ray_head.probe.one("state", options=["--token", TOKEN])["state"]["nodeStates"]
 
 
 def test_tls(tmp_path):
@@ -359,18 +450,17 @@ def test_tls(tmp_path):
     head = RayHead("127.0.0.86", variables)
     try:
         head.start()
-        alive = {"options": ["--from-environment"]}
-        assert head.probe.one("alive", environment=variables, **alive) == {"rayVersion": "2.60.0"}
-        assert head.probe.one("state", environment=variables, **alive)["state"]["nodeStates"]
+        tls = {"options": ["--from-environment"]}
+        assert head.probe.one("state", environment=variables, **tls)["state"]["nodeStates"]
 
         # A server that is not of our CA; a certificate of ours that is not of Ray's; no TLS at all.
         wrong_ca = {**variables, "RAY_TLS_CA_CERT": strange["RAY_TLS_CA_CERT"]}
-        reply = head.probe.one("alive", environment=wrong_ca, **alive)
+        reply = head.probe.one("state", environment=wrong_ca, **tls)
         assert reply["error"] == "Denied" and "certificate" in reply["text"], reply
         wrong_own = {**strange, "RAY_TLS_CA_CERT": variables["RAY_TLS_CA_CERT"]}
-        reply = head.probe.one("alive", environment=wrong_own, **alive)
+        reply = head.probe.one("state", environment=wrong_own, **tls)
         assert reply["error"] in ("Denied", "Retry"), reply
-        reply = head.probe.one("alive")
+        reply = head.probe.one("state")
         assert reply["error"] == "Retry", reply
     finally:
         head.remove()
@@ -382,7 +472,7 @@ def test_tls_to_an_address_that_is_not_in_the_certificate(tmp_path):
     try:
         head.start()
         head.probe.head.ip = "127.0.0.88"  # the GCS binds all addresses
-        reply = head.probe.one("alive", environment=variables, options=["--from-environment"])
+        reply = head.probe.one("state", environment=variables, options=["--from-environment"])
         assert reply["error"] == "Denied" and "SAN" in reply["text"], reply
     finally:
         head.remove()
@@ -390,5 +480,5 @@ def test_tls_to_an_address_that_is_not_in_the_certificate(tmp_path):
 
 def test_tls_asked_of_a_head_without_it(ray_head, tmp_path):
     variables = write_certificates(tmp_path, [ray_head.ip])
-    reply = ray_head.probe.one("alive", environment=variables, options=["--from-environment"])
+    reply = ray_head.probe.one("state", environment=variables, options=["--from-environment"])
     assert reply["error"] == "Retry" and "TLS" in reply["text"], reply

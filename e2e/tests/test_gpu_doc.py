@@ -43,7 +43,9 @@ def test_what_the_plan_says_is_its_text():
         assert part[0] == f"$ rayscaler plan -f examples/{name}.snapshot.yaml", f"{part[0]}: shown beside {name}.yaml"
         assert len(part) > 2 and holds((EXAMPLES / f"{name}.plan.txt").read_text(), part[1:]), f"{name}: {part}"
         seen.add(name)
-    assert seen == {path.name[: -len(".plan.txt")] for path in EXAMPLES.glob("*.plan.txt")}
+    every = {path.name[: -len(".plan.txt")] for path in EXAMPLES.glob("*.plan.txt")}
+    elsewhere = {name for name in every if f"(../examples/{name}.yaml)" in (TOP / "docs/KUBERAY.md").read_text()}
+    assert elsewhere == {"rayjob", "rayservice"} and seen == every - elsewhere
 
 
 def rows() -> Iterator[Tuple[str, str]]:

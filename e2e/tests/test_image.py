@@ -19,7 +19,8 @@ from typing import Dict, List, Set
 import pytest
 import yaml
 
-from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import image, paths, rayclusters
+from rayscaler_e2e.image import make_rootfs
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.wait import wait_until
 
@@ -27,19 +28,8 @@ IMAGE = paths.ROOT / "charts" / "image"
 SERVER_NAME = "kubernetes.default.svc"
 USER = 65532
 PLAIN_FILES = {"etc/passwd", "etc/group", "etc/nsswitch.conf", "etc/ssl/certs/ca-certificates.crt"}
-LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "/run"}
-# Its arguments: directory, then the command in it. `exec`: the process keeps its id.
-ENTER = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && root=$1 && shift && exec chroot %s "$root" "$@"'
-
-
-def make_rootfs(directory: Path) -> str:
-    """The output of rootfs.sh; the archive is ``directory``.tar.gz."""
-    done = subprocess.run(
-        [IMAGE / "rootfs.sh", paths.program(), directory, f"{directory}.tar.gz"],
-        capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "/run",
+         "usr/bin/bash": "rayscaler", "usr/bin/ray": "rayscaler"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +41,10 @@ def rootfs():
 
 def entering(root: Path) -> List[str]:
     """The words before a command that runs in ``root``."""
-    if os.geteuid() == 0:
-        space, user = ["unshare", "--mount"], f"--userspec={USER}:{USER}"
-    else:
-        space, user = ["unshare", "--map-root-user", "--mount"], ""
-    probe = subprocess.run(
-        [*space, "mount", "--bind", root, root], capture_output=True, text=True, timeout=20, check=False
-    )
-    if probe.returncode != 0:
-        pytest.skip(f"no mount namespace here: {probe.stderr.strip()}")
-    words = [*space, "sh", "-c", ENTER % user, "sh"]
-    return [*words, str(root)]
+    missing = image.no_namespaces(root)
+    if missing:
+        pytest.skip(missing)
+    return image.entering(root)
 
 
 def run_in(root: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess:
@@ -123,6 +106,9 @@ def test_version_and_plan_work_in_it(rootfs):
     inside = run_in(rootfs, "rayscaler", "plan", "-f", "-", "-o", "json", stdin=snapshot)
     assert inside.returncode == 0, inside.stderr
     assert json.loads(inside.stdout)["patch"] == yaml.safe_load((paths.ROOT / case).read_text())["plan"]["patch"]
+    for words in (["/bin/bash", "-c", "true"], ["ray", "start"]):
+        refused = run_in(rootfs, *words)
+        assert refused.returncode == 2 and "this image has no shell" in refused.stderr
     shell = run_in(rootfs, "/bin/sh", "-c", "true")
     assert shell.returncode == 127 and "No such file" in shell.stderr
 

@@ -13,6 +13,7 @@ import yaml
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
+from rayscaler_e2e.cli import grant, user_config
 from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.program import Controller
@@ -20,7 +21,6 @@ from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 GPU, MIG, MEM, COUNT = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
-RBAC = "rbac.authorization.k8s.io"
 BIG = {"cpu": "64", "memory": "256Gi", "pods": "110"}
 
 
@@ -64,30 +64,6 @@ class Nodes:
 def nodes(api_server: ApiServer, namespace: str) -> Iterator[Nodes]:
     with ExitStack() as stack:
         yield Nodes(api_server, namespace, stack)
-
-
-def grant(server: ApiServer, namespace: str, account: str, resources) -> None:
-    """An account of the namespace may list and watch these in all namespaces."""
-    name = f"{account}-of-{namespace}"
-    rules = [{"apiGroups": [""], "resources": list(resources), "verbs": ["list", "watch"]}]
-    server.ensure_service_account(namespace, account)
-    server.apply({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
-    server.apply(
-        {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
-        }
-    )
-
-
-def user_config(server: ApiServer, namespace: str, resources, work_dir) -> str:
-    """A user with these rights."""
-    grant(server, namespace, "gpu-user", resources)
-    token = server.service_account_token(namespace, "gpu-user")
-    return str(server.write_kubeconfig(work_dir / f"gpu-{len(resources)}.kubeconfig", token=token, namespace=namespace))
 
 
 def run(config: str, *words: str) -> subprocess.CompletedProcess:

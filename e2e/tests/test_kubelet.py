@@ -170,6 +170,22 @@ def test_ray_runs_in_pods_and_follows_replicas(scenario):
     wait_until(lambda: one.workers() and one.workers() != [left], 15, "another Pod in its place")
 
 
+def test_a_raylet_survives_agents_that_start_slowly(scenario, work_dir):
+    """Ray allows them 15 s, and Python on a loaded machine may take longer."""
+    (work_dir / "sitecustomize.py").write_text(
+        "import time\n"
+        "if '/dashboard/agent.py' in open('/proc/self/cmdline').read():\n"
+        "    time.sleep(60)\n"
+    )
+    group = rm.gpu_group(env={"PYTHONPATH": str(work_dir)})
+    one = scenario(rm.cluster("ray", [group], autoscaler={"command": ["sleep"], "args": ["1000"]}))
+    one.edit_group(replicas=1)
+    assert one.wait_joined(1) == one.workers()
+    (worker,) = one.worker_pods()
+    wait_until(lambda: one.worker_pods()[0]["status"]["containerStatuses"][0]["ready"], 30, "the Pod to be ready")
+    assert one.worker_pods()[0]["metadata"]["uid"] == worker["metadata"]["uid"]
+
+
 def test_the_witness_sees_a_busy_worker_that_is_deleted(shared):
     """The check at the end of every scenario, seen failing: here the test itself plays the bad autoscaler."""
     group = rm.gpu_group(replicas=2)

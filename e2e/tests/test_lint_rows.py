@@ -5,6 +5,7 @@ Every rule by itself has its files under src/test/lint/; here the program is run
 """
 
 import json
+import re
 import subprocess
 from typing import Any, Callable, Dict, List, Optional
 
@@ -47,6 +48,9 @@ class Findings:
 
     def rules(self) -> List[str]:
         return [one["rule"] for one in self._found]
+
+    def places(self, rule: str) -> List[str]:
+        return sorted(one["path"] for one in self._found if one["rule"] == rule)
 
     def the(self, rule: str, severity: str, path_end: str, line_has: str, fix_has: str = "") -> None:
         """There is exactly one finding of the rule, of this severity, that points there."""
@@ -198,6 +202,9 @@ def test_the_sample_of_the_document(tmp_path):
     assert done.returncode == 1
     document = (paths.ROOT / "docs/COMMANDS.md").read_text()
     assert f"```console\n$ rayscaler lint -f my-cluster.yaml\n{done.stdout}```" in document, done.stdout
+    coloured = subprocess.run([*words, "--color=always"], capture_output=True, text=True, timeout=30, cwd=tmp_path).stdout
+    assert ": \033[31merror\033[0m: " in coloured
+    assert re.sub("\033\\[[0-9]*m", "", coloured) == done.stdout
 
 
 def test_a_name_of_a_device_table_is_declared_as_the_table_says(tmp_path):
@@ -223,6 +230,30 @@ def test_from_cluster(api_server, namespace, work_dir):
     assert done.returncode == 0, done.stderr
     (one,) = [one for one in json.loads(done.stdout) if one["rule"] == "gpu-unknown-to-ray"]
     assert one["object"] == f"RayCluster {namespace}/gpushare" and one["line"] == 0 and one["file"] == ""
+
+
+def test_every_field_of_a_pod_template_is_known(api_server, lint):
+    """Those that the API server describes; a name with one letter more is a warning in each of the objects."""
+    if api_server.kind == "embedded":
+        pytest.skip("the embedded API server serves no descriptions")
+    described = api_server.admin.request("GET", "/openapi/v3/api/v1").body["components"]["schemas"]
+
+    def fields(kind: str) -> Object:
+        return {name: None for name in [*described[f"io.k8s.api.core.v1.{kind}"]["properties"], "namez"]}
+
+    def all_of_them(_: Object, group: Object) -> None:
+        container = {**fields("Container"), "resources": fields("ResourceRequirements")}
+        spec = {**fields("PodSpec"), "containers": [container], "initContainers": [fields("Container")]}
+        group["template"] = {**fields("PodTemplateSpec"), "spec": spec}
+
+    spec = "spec.workerGroupSpecs[0].template.spec"
+    assert lint("gpu", all_of_them).places("unknown-field") == [
+        "spec.workerGroupSpecs[0].template.namez",
+        f"{spec}.containers[0].namez",
+        f"{spec}.containers[0].resources.namez",
+        f"{spec}.initContainers[0].namez",
+        f"{spec}.namez",
+    ]
 
 
 def test_rules_are_those_of_the_document():

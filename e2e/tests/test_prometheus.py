@@ -25,9 +25,11 @@ from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
 RULE_TESTS = paths.E2E / "prometheus" / "alerts_test.yaml"
+COST_TEST = paths.E2E / "prometheus" / "cost_test.yaml"
 METRICS_DOC = paths.ROOT / "docs" / "METRICS.md"
 MONITORING_DOC = paths.ROOT / "docs" / "MONITORING.md"
 RATE_INTERVAL = "5s"
+PRICES = "{apiVersion: rayscaler.dev/v1alpha1, kind: PriceTable, currency: EUR, prices: [{perGPUHour: 3600}]}"
 # Series that a healthy cluster does not have.
 MAY_BE_EMPTY = {
     ("Nodes as Ray counts them", "{{NodeType}} failed"),
@@ -76,7 +78,10 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
     one.reset([rm.gpu_group(maxReplicas=3)], IDLE)
     work_dir = paths.work_root() / f"prometheus-{api_server.kind}"
     shutil.rmtree(work_dir, ignore_errors=True)
-    with Controller(api_server, one.namespace, work_dir / "controller") as controller:
+    work_dir.mkdir(parents=True)
+    table = work_dir / "prices.yaml"
+    table.write_text(PRICES)
+    with Controller(api_server, one.namespace, work_dir / "controller", "--price-table", str(table)) as controller:
         jobs = {"rayscaler": [controller.address("metrics")]}
         with Prometheus(programs, work_dir / "prometheus", jobs, [dashboard.ALERTS]) as prometheus:
             start = time.time()
@@ -102,6 +107,15 @@ def test_alert_rules_are_valid_and_fire_when_they_should(programs):
     status, said = promtool(programs, "check", "rules", str(dashboard.ALERTS))
     assert status == 0, said
     status, said = promtool(programs, "test", "rules", str(RULE_TESTS))
+    assert status == 0, said
+
+
+def test_the_query_for_finance_counts_each_euro_once(programs):
+    (shown,) = re.findall(r"```promql\n(.*?)```", (paths.ROOT / "docs" / "COST.md").read_text(), re.DOTALL)
+    (case,) = yaml.safe_load(COST_TEST.read_text())["tests"]
+    (tested,) = case["promql_expr_test"]
+    assert " ".join(shown.split()) in " ".join(tested["expr"].split())
+    status, said = promtool(programs, "test", "rules", str(COST_TEST))
     assert status == 0, said
 
 
@@ -158,6 +172,26 @@ def test_every_panel_can_be_understood_and_no_two_overlap():
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
         assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
         taken |= cells
+
+
+def test_bars_are_whole_numbers_quantiles_have_their_names_and_green_is_good():
+    shown = {panel.title: panel for panel in dashboard.panels()}
+    bars = [panel for panel in shown.values() if panel.defaults.get("custom", {}).get("drawStyle") == "bars"]
+    assert len(bars) == 3
+    for panel in bars:  # increase() extrapolates: one decision is 1.2 of them
+        assert all(expr.startswith("round(") for expr, _ in panel.targets) and panel.defaults["decimals"] == 0, panel.title
+    quantiles = [(expr, panel.title, name) for panel in shown.values() for expr, name in panel.targets if "histogram_quantile" in expr]
+    assert len(quantiles) == 5
+    for expr, title, name in quantiles:
+        quantile = float(re.search(r"histogram_quantile\(([0-9.]+)", expr)[1])
+        assert f"p{quantile * 100:g}" in f"{title} {name}", (title, name)
+    conditions = shown["Conditions"]
+    (mapping,) = conditions.defaults["mappings"]
+    meaning = {value: (one["text"], one["color"]) for value, one in mapping["options"].items()}
+    assert meaning == {"0": ("False", "red"), "1": ("True", "green"), "2": ("False", "green"), "3": ("True", "orange")}
+    ((expr, _),) = conditions.targets  # 2 is added to the types that should be False
+    good, other = expr.split(" or 2 + ")
+    assert 'type=~"ScalingActive|AbleToScale"' in good and 'type!~"ScalingActive|AbleToScale"' in other
 
 
 # -- 0 -> 2 -> 0 ----------------------------------------------------------------------------------

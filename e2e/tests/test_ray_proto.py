@@ -4,15 +4,16 @@ import re
 
 import pytest
 from google.protobuf import descriptor as pb
-from ray.core.generated import autoscaler_pb2, common_pb2, gcs_service_pb2
+from ray.core.generated import autoscaler_pb2, common_pb2, gcs_pb2, gcs_service_pb2, logging_pb2, pubsub_pb2
 
 from rayscaler_e2e import paths
 
 PROTO = (paths.ROOT / "src" / "gcs" / "ray.proto").read_text()
-FILES = (common_pb2, gcs_service_pb2, autoscaler_pb2)
+FILES = (common_pb2, gcs_pb2, gcs_service_pb2, autoscaler_pb2, logging_pb2, pubsub_pb2)
 SCALARS = {
     "double": pb.FieldDescriptor.TYPE_DOUBLE,
     "int64": pb.FieldDescriptor.TYPE_INT64,
+    "uint64": pb.FieldDescriptor.TYPE_UINT64,
     "int32": pb.FieldDescriptor.TYPE_INT32,
     "bool": pb.FieldDescriptor.TYPE_BOOL,
     "string": pb.FieldDescriptor.TYPE_STRING,
@@ -41,7 +42,7 @@ def blocks():
 
 def in_wheel(kind, name):
     outer, *inner = name.split(".")
-    attribute = "message_types_by_name" if kind == "message" else "enum_types_by_name"
+    attribute = "enum_types_by_name" if kind == "enum" and not inner else "message_types_by_name"
     candidates = [
         getattr(file.DESCRIPTOR, attribute)[outer]
         for file in FILES
@@ -51,7 +52,8 @@ def in_wheel(kind, name):
     assert len(candidates) == 1, f"{name}: {len(candidates)} of this name in the wheel"
     descriptor = candidates[0]
     for part in inner:
-        descriptor = descriptor.nested_types_by_name[part]
+        last = kind == "enum" and part == inner[-1]
+        descriptor = (descriptor.enum_types_by_name if last else descriptor.nested_types_by_name)[part]
     return descriptor
 
 
@@ -61,7 +63,7 @@ ENUMS = [(name, lines) for kind, name, lines in blocks() if kind == "enum"]
 
 def test_the_text_is_read_whole():
     assert len(MESSAGES) == len(re.findall(r"^\s*message ", PROTO, re.M)) > 30
-    assert len(ENUMS) == len(re.findall(r"^\s*enum ", PROTO, re.M)) == 3
+    assert len(ENUMS) == len(re.findall(r"^\s*enum ", PROTO, re.M)) == 8
 
 
 @pytest.mark.parametrize("name, lines", MESSAGES, ids=[name for name, _ in MESSAGES])

@@ -84,7 +84,7 @@ def test_a2_clusters_that_are_not_ours_are_left_alone(scenario, namespace, contr
     off.edit({"spec": {"enableInTreeAutoscaling": False}})
     unmanaged = scenario(held("unmanaged", annotations={**asked, "rayscaler.dev/managed": "false"}), wait=False)
     rays_own = held("raysown", annotations=asked)
-    for key in ("command", "args"):
+    for key in ("command", "args", "image"):
         del rays_own["spec"]["autoscalerOptions"][key]
     rays_own = scenario(rays_own, wait=False)
     ours = scenario(held("ours", annotations=asked), wait=False)

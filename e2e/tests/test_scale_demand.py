@@ -6,6 +6,7 @@ all tests of the session; its idle timeout is 5 s unless a test sets another one
 """
 
 import os
+import re
 
 import pytest
 
@@ -58,6 +59,31 @@ def test_a3_two_gpu_actors_grow_the_group_from_0_to_2_and_back(shared, controlle
     wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
     hold(lambda: one.replicas() == 0, 2, "the group stays at 0")
     assert control.stop() == 0
+
+
+def test_each_change_is_one_line_in_the_output_of_a_driver(shared, controller):
+    one = shared([rm.gpu_group()])
+    controller(one.namespace)
+
+    def lines():
+        return [line for line in program.autoscaler_lines() if line != "heard"]
+
+    with one.program(prints=True) as program:
+        # A driver subscribes on a thread of its own.
+        wait_until(
+            lambda: program.call("publish", line="heard") or "heard" in program.autoscaler_lines(), 30,
+            "the driver to subscribe", 0.5,
+        )
+        program.actors(1, num_gpus=1)
+        program.ready("actors")
+        wait_until(lambda: lines() == ["Adding 1 node(s) of type gpu-group."], 10, "the line of the launch")
+        program.call("release", name="actors")
+        one.wait_empty()
+        wait_until(lambda: len(lines()) == 2, 10, "the line of the termination")
+        print(lines())
+        assert re.fullmatch(r"Removing 1 node\(s\) of type gpu-group \(.+\)\.", lines()[1])
+        assert "Traceback" not in program.process.log.read_text()
+        program.end()
 
 
 def test_a5_request_resources_by_the_sdk(shared, controller):

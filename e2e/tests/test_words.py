@@ -5,13 +5,12 @@ acts and what it does; docs/CONTRIBUTING.md has the words to use.
 """
 
 import re
-from pathlib import Path
-from typing import Iterator, List
+from typing import Iterator
 
 import pytest
 
-TOP = Path(__file__).resolve().parents[2]
-DEVELOPERS = {"CONTRIBUTING.md", "DECISIONS.md"}
+from rayscaler_e2e.measure import TOP, user_documents, words
+
 USER_WORDS = 20000
 
 PATTERNS = {
@@ -35,10 +34,6 @@ CEILINGS = {
 RULES = {TOP / "docs/internals/rules.md"}
 
 
-def user_documents() -> List[Path]:
-    return [TOP / "README.md", *(path for path in sorted((TOP / "docs").glob("*.md")) if path.name not in DEVELOPERS)]
-
-
 def texts(kind: str) -> Iterator[str]:
     """Whole documents but those of the rules of golden cases, or the comments of C files."""
     if kind == "comments":
@@ -52,8 +47,8 @@ def texts(kind: str) -> Iterator[str]:
 
 
 def test_user_documents_are_short():
-    """Together below 20,000 words; a word has a letter or a digit, so the bars of tables do not count."""
-    counts = {path.name: sum(bool(re.search(r"\w", word)) for word in path.read_text().split()) for path in user_documents()}
+    """Together below 20,000 words."""
+    counts = {path.name: words(path) for path in user_documents()}
     assert len(counts) > 15
     assert sum(counts.values()) < USER_WORDS, counts
 

@@ -28,4 +28,12 @@ void list_remove(struct list_item *item);
 		item_ ? (type *)(void *)((char *)item_ - offsetof(type, member)) : NULL;           \
 	})
 
+/* Goes through the members of the list, in order; the body may remove and free `each`. */
+#define LIST_EACH(type, each, head, member)                                                        \
+	for (__typeof__(type) *(each) = LIST_MEMBER((head)->first, type, member),                  \
+			      *next_ = LIST_AFTER(each, type, member);                             \
+	     (each); (each) = next_, next_ = LIST_AFTER(each, type, member))
+#define LIST_AFTER(each, type, member)                                                             \
+	LIST_MEMBER((each) ? (each)->member.next : NULL, type, member)
+
 #endif

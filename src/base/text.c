@@ -2,14 +2,23 @@
 
 #include <string.h>
 
+size_t text_fit(const char *text, size_t max_bytes)
+{
+	size_t size = strnlen(text, max_bytes + 1);
+
+	if (size <= max_bytes)
+		return size;
+	for (size = max_bytes; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80;)
+		size--;
+	return size;
+}
+
 const char *text_cut(struct arena *arena, const char *text, size_t max_bytes)
 {
 	static const char dots[] = "...";
-	size_t size = strlen(text);
-	if (size <= max_bytes)
+
+	if (text[text_fit(text, max_bytes)] == '\0')
 		return text;
-	size = max_bytes - (sizeof(dots) - 1);
-	while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
-		size--;
-	return arena_printf(arena, "%.*s%s", (int)size, text, dots);
+	return arena_printf(arena, "%.*s%s", (int)text_fit(text, max_bytes - (sizeof(dots) - 1)),
+			    text, dots);
 }

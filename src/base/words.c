@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #define SLOTS_FIRST ((size_t)256)
@@ -17,10 +18,8 @@ struct words {
 
 static uint64_t hash_of(const char *text, size_t size)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = hash_bytes(HASH_START, text, size);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 29;
 }
 

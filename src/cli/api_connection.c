@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/memory.h"
 #include "kube/kube_config.h"
 #include "net/https.h"
@@ -64,10 +65,18 @@ struct connection *api_connection_new(const struct api_connection_flags *flags, 
 	struct kube_config_options where = { .kubeconfig = kubeconfig_file(flags),
 					     .context = flags->context };
 	struct kube_config *config = kube_config_load(&where, err);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct connection *connection;
 
-	if (!config)
+	if (!config) {
+		if (!where.kubeconfig && !where.context)
+			err_set(err, err->kind, "%s",
+				arena_printf(&scratch,
+					     "%s; no kubeconfig: name one with --kubeconfig or "
+					     "$KUBECONFIG, as for kubectl",
+					     err->text));
 		return NULL;
+	}
 	connection = memory_alloc(sizeof(*connection));
 	options.timeout_ms = CALL_MS;
 	options.busy_tries = BUSY_TRIES;
@@ -261,6 +270,15 @@ void api_connection_fetch(struct connection *connection, struct fetch *fetches, 
 			err_set(&fetches[i].err, ERR_TIMEOUT, "not asked for within %d s",
 				ALL_MS / 1000);
 	}
+}
+
+int api_connection_fetch_one(struct connection *connection, struct fetch *fetch, struct err *err)
+{
+	api_connection_fetch(connection, fetch, 1);
+	if (fetch->err.kind == ERR_NONE)
+		return 0;
+	*err = fetch->err;
+	return -1;
 }
 
 void fetch_done(struct fetch *fetch)

@@ -20,25 +20,31 @@ struct api_connection_flags {
 	const char *controller_namespace, *controller_url;
 };
 
-/* The rows of cli/flags for it, without a comma after the last. */
-#define SESSION_FLAGS(flags)                                                                       \
+/* The rows of cli/flags for it, without a comma after the last; API_FLAGS: for commands that do not
+ * ask the controller. */
+#define API_FLAGS(flags)                                                                           \
 	{ "-n", "--namespace", .value = &(flags).namespace_ },                                     \
 		{ NULL, "--kubeconfig", .value = &(flags).kubeconfig },                            \
-		{ NULL, "--context", .value = &(flags).context },                                  \
+	{                                                                                          \
+		NULL, "--context", .value = &(flags).context                                       \
+	}
+#define SESSION_FLAGS(flags)                                                                       \
+	API_FLAGS(flags),                                                                          \
 		{ NULL, "--controller-namespace", .value = &(flags).controller_namespace },        \
 	{                                                                                          \
 		NULL, "--controller-url", .value = &(flags).controller_url                         \
 	}
 
 /* Their lines in a help text. */
-#define SESSION_HELP                                                                               \
-	"  -n, --namespace NS            default: the namespace of the context\n"                  \
+#define API_HELP                                                                                   \
+	"  -n, --namespace NS            default: that of the context\n"                           \
 	"  --kubeconfig FILE             default: $KUBECONFIG, else ~/.kube/config,\n"             \
 	"                                else the Pod's ServiceAccount\n"                          \
-	"  --context NAME                context of the kubeconfig; default: its own\n"            \
+	"  --context NAME                default: that of the kubeconfig\n"
+#define SESSION_HELP                                                                               \
+	API_HELP                                                                                   \
 	"  --controller-namespace NS     where rayscaler runs; default rayscaler-system\n"         \
-	"  --controller-url URL          ask the controller there, and not by way of the\n"        \
-	"                                API server; 127.0.0.1:8080 with port-forward\n"
+	"  --controller-url URL          where it is; 127.0.0.1:8080 with port-forward\n"
 
 /* Reads the kubeconfig and opens no connection yet. ERR_FATAL as kube_config_load. */
 struct connection *api_connection_new(const struct api_connection_flags *flags, struct err *err);
@@ -83,6 +89,8 @@ struct fetch {
 /* Sends all of them, some at the same time, and returns when all have ended; each has a
  * deadline. */
 void api_connection_fetch(struct connection *connection, struct fetch *fetches, size_t count);
+/* The same for one request; its error is also in *err. Call fetch_done in any case. */
+int api_connection_fetch_one(struct connection *connection, struct fetch *fetch, struct err *err);
 void fetch_done(struct fetch *fetch);
 
 #endif

@@ -4,13 +4,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/explain_text.h"
 #include "cli/file.h"
 #include "cli/flags.h"
+#include "cli/gpu_holders.h"
 #include "cli/help.h"
+#include "cli/report_colour.h"
+#include "cli/status_text.h"
+#include "cli/table.h"
 #include "cli/view.h"
-#include "codec/objects/plan_json.h"
+#include "codec/objects/gpu_holders_json.h"
+#include "codec/objects/plan_text.h"
+#include "codec/text/json.h"
+#include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
+#include "codec/text/text.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 
@@ -18,53 +25,105 @@ static const char help[] =
 	"usage: @ explain CLUSTER [-n NS] [-o text|json] [flags]\n"
 	"Explains one RayCluster: the worker for each pending bundle, the reason for each\n"
 	"bundle that cannot be served, the reason why each worker is kept or terminated,\n"
-	"and the groups in backoff.\n"
+	"the groups in backoff, and the actors and tasks that hold the GPUs.\n"
 	"The running controller provides the data of its next decision. Without one the\n"
-	"answer is made from the API objects, without Ray's view.\n"
-	"  -o, --output FORMAT           text (default) or json, the form of \"plan\"\n" SESSION_HELP
-	"exit status: 0 it was explained, 1 it could not be, 2 wrong usage\n";
+	"answer is the last status of the RayClusterAutoscaler.\n"
+	"  -o, --output FORMAT           text (default) or json, the form of \"plan\"\n" COLOUR_HELP
+		SESSION_HELP "exit status: 0 it was explained, 1 it could not be, 2 wrong usage\n";
 
 static const char *source_line(const struct view_one *one, struct arena *arena)
 {
-	const struct last_word *word = one->cluster->last_word;
 	char when[RFC3339_SIZE];
 
-	if (word && *word->reason == '\0')
-		word = NULL;
-	rfc3339_print(one->cluster->snapshot.now, when);
-	if (one->cluster->from_controller && *one->cluster->where != '\0')
+	rfc3339_print(one->cluster->summary->decided_at, when);
+	if (one->cluster->answer && *one->cluster->where != '\0')
 		return arena_printf(arena, "as its sidecar sees it (%s) at %s", one->cluster->where,
 				    when);
-	if (one->cluster->from_controller)
+	if (one->cluster->answer)
 		return arena_printf(arena, "as the controller sees it (%s, version %s) at %s",
 				    one->controller.where, one->controller.version, when);
 	return arena_printf(arena,
-			    "from the API objects at %s, without Ray's view and with default "
-			    "flags: %s%s%s%s%s",
-			    when, one->cluster->problem,
-			    word ? "; the controller last wrote: " : "", word ? word->reason : "",
-			    word ? ": " : "", word ? word->message : "");
+			    "from the API objects, without bundles and workers; \"rayscaler "
+			    "snapshot\" and \"rayscaler plan\" decide from them: %s",
+			    one->cluster->problem);
+}
+
+/* The plan of the answer with the holders of GPUs, when they are known. */
+static int write_json(const struct view_cluster *cluster, const struct gpu_holders *holders,
+		      struct buf *output, struct err *err)
+{
+	static const struct json_limits limits = { .bytes = OUTPUT_BYTES_MAX,
+						   .depth = JSON_WRITE_DEPTH_MAX,
+						   .elements = 4000000 };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_writer writer;
+	struct json_at root, plan;
+
+	if (json_parse(cluster->answer, cluster->answer_size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", NULL);
+	plan = json_member(&root, "plan");
+	json_write_init(&writer, output, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	for (struct json_at e = json_first(&plan); e.json; json_next(&e))
+		json_write_tree(&writer, e.name, &e);
+	if (*holders->problem == '\0')
+		field_write_object(&writer, "gpuHolders", gpu_holders_fields, holders);
+	json_write_object_end(&writer);
+	buf_add_char(output, '\n');
+	return 0;
+}
+
+static void write_text(const struct view_one *one, const struct gpu_holders *holders, bool colours,
+		       struct arena *arena, struct buf *output)
+{
+	const struct view_cluster *cluster = one->cluster;
+	const struct status_answer status = { .clusters = &one->clusters,
+					      .namespace_ = cluster->namespace_,
+					      .width = table_width() };
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, OUTPUT_BYTES_MAX);
+	plan_text_cluster(&text, cluster->namespace_, cluster->name);
+	text_add_clean(&text, source_line(one, arena));
+	buf_add_char(&text, '\n');
+	if (cluster->answer) {
+		text_add_clean_lines(&text, cluster->explanation);
+		gpu_holders_text(holders, arena, &text);
+	} else {
+		status_text_write(&status, false, arena, &text);
+	}
+	report_colour_add(output, buf_string(&text), colours);
+	output->overflowed = output->overflowed || text.overflowed;
 }
 
 static int explain(const struct api_connection_flags *flags, const char *name, bool json,
-		   struct err *err)
+		   bool colours, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(buf_done) struct buf output;
+	struct cluster_holders own;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	if (view_one_open(flags, name, &arena, &one, err))
+	if (view_one_open(flags, name, VIEW_STATUS, &arena, &one, err))
 		return -1;
-	if (json) {
-		if (!one.cluster->from_controller)
-			help_warn("explain", source_line(&one, &arena));
-		if (plan_write(one.cluster->plan, true, &output, err))
-			return -1;
-	} else if (explain_text_write(&one.cluster->snapshot, one.cluster->plan,
-				      source_line(&one, &arena), &arena, &output, err)) {
+	own = (struct cluster_holders){ .namespace_ = one.cluster->namespace_,
+					.name = one.cluster->name };
+	if (one.cluster->answer)
+		gpu_holders_ask(one.connection, one.cluster->from, &own, 1, &arena);
+	if (json && !one.cluster->answer)
+		return err_set(err, ERR_RETRY, "no plan: %s", source_line(&one, &arena));
+	if (json && *own.holders.problem)
+		help_warn("explain", arena_printf(&arena, "who holds the GPUs is unknown: %s",
+						  own.holders.problem));
+	if (json && write_json(one.cluster, &own.holders, &output, err))
 		return -1;
-	}
+	if (!json)
+		write_text(&one, &own.holders, colours, &arena, &output);
+	if (output.overflowed)
+		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
+			       OUTPUT_BYTES_MAX);
 	return file_print(&output, err);
 }
 
@@ -72,9 +131,10 @@ int cli_explain(int argc, char **argv)
 {
 	struct api_connection_flags connection = { .namespace_ = NULL };
 	const char *name = NULL;
-	int output = OUTPUT_TEXT, status;
+	int output = OUTPUT_TEXT, colour = 0, status;
 	const struct flag table[] = {
 		{ "-o", "--output", .words = flags_outputs, .word = &output },
+		COLOUR_FLAG(colour),
 		SESSION_FLAGS(connection),
 	};
 	struct flags flags = { .at = table,
@@ -86,7 +146,7 @@ int cli_explain(int argc, char **argv)
 
 	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
-	return explain(&connection, name, output == OUTPUT_JSON, &err) ?
+	return explain(&connection, name, output == OUTPUT_JSON, table_colours(colour), &err) ?
 		       help_failed("explain", &err) :
 		       EXIT_DONE;
 }

@@ -14,6 +14,7 @@
 #include "cli/lint_files.h"
 #include "cli/lint_live.h"
 #include "cli/lint_text.h"
+#include "cli/table.h"
 #include "codec/objects/lint_write.h"
 #include "codec/objects/node_file.h"
 
@@ -35,16 +36,18 @@ static const char help[] =
 	"                                the cluster\n"
 	"  --device-table FILE           further names of accelerators, or other meanings\n"
 	"  -o, --output FORMAT           text (default), json or sarif (2.1.0)\n"
-	"  --rules                       all rules, with their severity\n" SESSION_HELP
+	"  --strict                      exit status 1 also for warnings and when\n"
+	"                                the files have no RayCluster\n" COLOUR_HELP
+	"  --rules                       all rules, with their severity\n" API_HELP
 	"exit status: 0 no errors, 1 errors were found or the input cannot be read,\n"
-	"2 wrong usage; warnings and infos alone are 0\n";
+	"2 wrong usage; warnings alone are 0 without --strict\n";
 
 struct arguments {
 	struct api_connection_flags connection;
 	struct flag_values files;
 	const char *nodes, *device_table; /* NULL: not given */
-	bool from_cluster, all, rules;
-	int output;
+	bool from_cluster, all, rules, strict;
+	int output, colour;
 };
 
 /* ---- output ---- */
@@ -56,7 +59,7 @@ static int write_report(const struct arguments *arguments, const struct lint_rep
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (arguments->output == OUTPUT_TEXT)
-		lint_text_write(report, &output);
+		lint_text_write(report, table_colours(arguments->colour), &output);
 	else if (arguments->output == OUTPUT_JSON ?
 			 lint_json_write(report, &output, err) :
 			 lint_sarif_write(report, RAYSCALER_VERSION, &output, err))
@@ -164,6 +167,12 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 	return 0;
 }
 
+static bool has_warnings(const struct arguments *arguments, const struct lint_report *report)
+{
+	return report->counts[LINT_WARNING] > 0 ||
+	       (report->objects == 0 && !arguments->from_cluster);
+}
+
 static int run(struct arguments *arguments)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -174,7 +183,12 @@ static int run(struct arguments *arguments)
 	if (lint(arguments, &report, &err))
 		return help_failed("lint", &err);
 	print_summary(arguments, &report);
-	return report.counts[LINT_ERROR] > 0 ? EXIT_INPUT : EXIT_DONE;
+	if (report.objects == 0 && !arguments->from_cluster)
+		help_warn("lint", "the files have no RayCluster, RayJob, RayService or RayCronJob");
+	return report.counts[LINT_ERROR] > 0 ||
+			       (arguments->strict && has_warnings(arguments, &report)) ?
+		       EXIT_INPUT :
+		       EXIT_DONE;
 }
 
 static int parse_and_run(int argc, char **argv, const char **storage)
@@ -188,8 +202,10 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 		{ NULL, "--device-table", .value = &arguments.device_table },
 		{ NULL, "--from-cluster", .on = &arguments.from_cluster },
 		{ NULL, "--rules", .on = &arguments.rules },
+		COLOUR_FLAG(arguments.colour),
+		{ NULL, "--strict", .on = &arguments.strict },
 		{ "-A", "--all-namespaces", .on = &arguments.all },
-		SESSION_FLAGS(arguments.connection),
+		API_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,
 			       .count = sizeof(table) / sizeof(table[0]),

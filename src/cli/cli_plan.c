@@ -12,16 +12,20 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
-#include "cli/plan_text.h"
+#include "cli/report_colour.h"
+#include "cli/table.h"
 #include "codec/objects/plan_json.h"
+#include "codec/objects/plan_text.h"
 #include "codec/objects/snapshot_json.h"
+#include "codec/text/json.h"
+#include "codec/text/yaml.h"
 #include "core/decide.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 struct plan_arguments {
 	const char *file, *devices; /* NULL: not given */
-	int output;
+	int output, colour;
 	bool debug;
 };
 
@@ -33,7 +37,35 @@ static const char help[] =
 	"  -o, --output FORMAT  text (default) or json\n"
 	"  --debug              also print the bundles placed on each worker\n" DEVICE_FILE_HELP
 	"                       (replaces the table of the Snapshot)\n"
+	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set),\n"
+	"                       always or never\n"
 	"exit status: 0 a plan was made, 1 the input is wrong, 2 wrong usage\n";
+
+/* A file of another kind is a mistake with a known fix. */
+static void explain_kind(const struct buf *text, const char *name, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	static const struct json_limits limits = { .bytes = SNAPSHOT_BYTES_MAX,
+						   .depth = JSON_DEPTH_MAX,
+						   .elements = 10000000 };
+	struct err unread;
+	struct json_reader reader = { .arena = &arena, .err = &unread };
+	struct json_at root;
+	const char *kind;
+
+	if (yaml_or_json_parse(buf_string(text), text->size, &limits, &json, NULL))
+		return;
+	root = json_root(json, "", &reader);
+	if (json_type(&root) != JSON_OBJECT || json_text(&root, "kind", &kind) ||
+	    (strcmp(kind, "RayCluster") != 0 && strcmp(kind, "RayJob") != 0 &&
+	     strcmp(kind, "RayService") != 0))
+		return;
+	err_set(err, ERR_INPUT,
+		"is a %s and not a Snapshot; write that of a running RayCluster with "
+		"\"%s snapshot NAME -o FILE\", or check this file with \"%s lint -f %s\"",
+		kind, help_program(), help_program(), name);
+}
 
 static int read_snapshot(const char *path, struct arena *arena, struct snapshot *ret_snapshot,
 			 struct err *err)
@@ -42,29 +74,32 @@ static int read_snapshot(const char *path, struct arena *arena, struct snapshot 
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 
 	buf_init(&text, SNAPSHOT_BYTES_MAX);
-	if (file_read(path, &text, err) ||
-	    snapshot_read(buf_string(&text), text.size, arena, ret_snapshot, err))
+	if (file_read(path, &text, err))
 		return err_prefix(err, "%s", name);
-	return 0;
+	if (snapshot_read(buf_string(&text), text.size, arena, ret_snapshot, err) == 0)
+		return 0;
+	explain_kind(&text, name, err);
+	return err_prefix(err, "%s", name);
 }
 
 static int make_plan(const struct plan_arguments *arguments, struct arena *arena, struct err *err)
 {
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output, text;
 	struct snapshot snapshot;
 	const struct plan *plan;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
+	buf_init(&text, OUTPUT_BYTES_MAX);
 	if (read_snapshot(arguments->file, arena, &snapshot, err))
 		return -1;
 	if (arguments->devices &&
 	    device_file_read(arguments->devices, arena, &snapshot.device_table, err))
 		return -1;
 	plan = decide(&snapshot, arena);
-	if (arguments->output == OUTPUT_JSON ?
-		    plan_write(plan, arguments->debug, &output, err) :
-		    plan_text_write(plan, arguments->debug, &output, err))
+	if (arguments->output == OUTPUT_JSON ? plan_write(plan, arguments->debug, &output, err) :
+					       plan_text_write(plan, arguments->debug, &text, err))
 		return -1;
+	report_colour_add(&output, buf_string(&text), table_colours(arguments->colour));
 	return file_print(&output, err);
 }
 
@@ -77,6 +112,7 @@ int cli_plan(int argc, char **argv)
 		{ "-o", "--output", .words = flags_outputs, .word = &arguments.output },
 		{ NULL, "--debug", .on = &arguments.debug },
 		{ NULL, "--device-table", .value = &arguments.devices },
+		COLOUR_FLAG(arguments.colour),
 	};
 	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
 	struct err err;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "cli/file.h"
@@ -38,6 +39,45 @@ struct arguments {
 	bool clear;
 };
 
+/* Mistakes that Ray refuses or takes for another resource. */
+static int check_entry(const struct bundle_entry *entry, struct arena *arena, const char **ret_fix)
+{
+	static const char *const names[] = { "CPU", "GPU", "memory", "object_store_memory" };
+	/* Ray's resources of whole units. */
+	static const char *const units[] = { "GPU", "TPU", "NPU", "HPU", "neuron_cores" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcasecmp(entry->name, names[i]) != 0 || strcmp(entry->name, names[i]) == 0)
+			continue;
+		*ret_fix = arena_printf(arena,
+					"did you mean %s? Names of resources in Ray are "
+					"case-sensitive",
+					names[i]);
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(entry->name, units[i]) != 0 || entry->amount <= RESOURCE_UNIT ||
+		    entry->amount % RESOURCE_UNIT == 0)
+			continue;
+		*ret_fix = arena_printf(arena,
+					"%s: Ray accepts fractions below 1 and whole numbers",
+					resource_amount_text(arena, entry->amount));
+		return -1;
+	}
+	return 0;
+}
+
+static int check_request(const struct ray_request *request, struct arena *arena, struct err *err)
+{
+	const char *fix;
+
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (check_entry(&request->bundle[i], arena, &fix))
+			return err_set(err, ERR_INPUT, "--bundles: %s: %s", request->bundle[i].name,
+				       fix);
+	return 0;
+}
+
 static int check_bundles(const char *text, struct arena *arena, struct ray_constraint *ret,
 			 struct err *err)
 {
@@ -56,6 +96,8 @@ static int check_bundles(const char *text, struct arena *arena, struct ray_const
 		if (ret->requests[i].request.problem)
 			return err_set(err, ERR_INPUT, "--bundles: no machine can serve it: %s",
 				       ret->requests[i].request.problem);
+		if (check_request(&ret->requests[i].request, arena, err))
+			return -1;
 	}
 	return 0;
 }
@@ -93,12 +135,9 @@ static int send_patch(const struct view_one *one, const char *text, struct arena
 		.verb = KUBE_MERGE_PATCH,
 		.body = buf_string(&body),
 	};
-	api_connection_fetch(one->connection, &fetch, 1);
-	failed = fetch.err.kind != ERR_NONE;
-	if (failed)
-		*err = fetch.err;
+	failed = api_connection_fetch_one(one->connection, &fetch, err);
 	fetch_done(&fetch);
-	return failed ? -1 : 0;
+	return failed;
 }
 
 /* Warns when no autoscaler scales the cluster. The annotation is written all the same: it is the
@@ -110,7 +149,8 @@ static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 
 	if (!condition || strcmp(condition->type, "ScalingActive") != 0 ||
 	    strcmp(condition->status, "False") != 0 ||
-	    strcmp(condition->reason, REASON_DEMAND_UNAVAILABLE) == 0)
+	    strcmp(condition->reason, REASON_DEMAND_UNAVAILABLE) == 0 ||
+	    strcmp(condition->reason, REASON_HEAD_STARTING) == 0)
 		return;
 	help_warn("request",
 		  arena_printf(arena,
@@ -129,7 +169,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	const struct plan *plan;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	if (view_one_open(&arguments->connection, arguments->name, arena, &one, err))
+	if (view_one_open(&arguments->connection, arguments->name, VIEW_SNAPSHOT, arena, &one, err))
 		return -1;
 	snapshot = one.cluster->snapshot;
 	before = labels_value(&snapshot.cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
@@ -140,7 +180,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	warn_unmanaged(plan, arena);
 	/* Before the loop turns: the plan may point into the copies of the objects. */
 	request_text_write(plan, before, arguments->bundles, &output);
-	if (!one.cluster->from_controller)
+	if (!one.cluster->answer)
 		buf_add_string(&output,
 			       "from the object's status, without the controller: use in Ray "
 			       "is unknown\n");

@@ -12,12 +12,11 @@
 
 static void print_help(void)
 {
-	help_print(
-		stdout,
-		"usage: @ run [flags]\n"
-		"Scales RayClusters with enableInTreeAutoscaling: true: all, those of --namespace, or\n"
-		"as the sidecar in a head Pod one, with --cluster-name and --cluster-namespace.\n"
-		"flags with their default, or what they take:\n");
+	help_print(stdout,
+		   "usage: @ run [flags], with their default or what they take\n"
+		   "Scales RayClusters with enableInTreeAutoscaling: true: all, those of\n"
+		   "--namespace, or as the sidecar in a head Pod one, with --cluster-name and\n"
+		   "--cluster-namespace.\n");
 	options_print(stdout);
 }
 
@@ -54,7 +53,9 @@ int cli_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (device_file_read(options.device_table_file, &options.arena, &options.device_table,
-			     &err) < 0)
+			     &err) < 0 ||
+	    price_file_read(options.price_table_file, &options.arena, &options.price_table, &err) <
+		    0)
 		return help_failed("run", &err);
 	log_level_set(level);
 	return options_sidecar(&options) ? supervise(&SUPERVISE_TIMES, work, &options) :

@@ -9,7 +9,7 @@
 #include "cli/help.h"
 #include "cli/view.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
+#include "codec/text/yaml_write.h"
 
 static const char help[] =
 	"usage: @ snapshot CLUSTER [-n NS] [-o FILE] [flags]\n"
@@ -19,8 +19,28 @@ static const char help[] =
 	"password, token, secret or key are omitted. The running controller provides it;\n"
 	"without one it is made from the API objects, without Ray's state, events and\n"
 	"memory.\n"
-	"  -o, --output FILE             default: standard output, also as -\n" SESSION_HELP
+	"  -o, --output FILE             default: standard output, also as -; a name that\n"
+	"                                ends with .yaml or .yml is written as YAML\n"
+	"  -o, --output json|yaml        this form on standard output\n" SESSION_HELP
 	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
+
+static bool is_file(const char *path)
+{
+	static const char *const others[] = { "-", "json", "yaml" };
+
+	for (size_t i = 0; path && i < sizeof(others) / sizeof(others[0]); i++)
+		if (strcmp(path, others[i]) == 0)
+			return false;
+	return path != NULL;
+}
+
+static bool is_yaml(const char *path)
+{
+	const char *ending = path ? strrchr(path, '.') : NULL;
+
+	return path && (strcmp(path, "yaml") == 0 ||
+			(ending && (strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0)));
+}
 
 static int take_snapshot(const struct api_connection_flags *flags, const char *name,
 			 const char *path, struct err *err)
@@ -28,12 +48,15 @@ static int take_snapshot(const struct api_connection_flags *flags, const char *n
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf yaml;
+	const struct buf *output = &text;
 
 	buf_init(&text, SNAPSHOT_BYTES_MAX);
-	if (view_one_open(flags, name, &arena, &one, err))
+	buf_init(&yaml, SNAPSHOT_BYTES_MAX);
+	if (view_one_open(flags, name, VIEW_SNAPSHOT, &arena, &one, err))
 		return -1;
-	if (one.cluster->from_controller) {
-		buf_add_string(&text, one.cluster->from_controller);
+	if (one.cluster->answer) {
+		buf_add_string(&text, one.cluster->answer);
 	} else {
 		help_warn("snapshot",
 			  arena_printf(&arena,
@@ -43,8 +66,12 @@ static int take_snapshot(const struct api_connection_flags *flags, const char *n
 		if (snapshot_write(&one.cluster->snapshot, &text, err))
 			return -1;
 	}
-	return path && strcmp(path, "-") != 0 ? file_write(path, &text, err) :
-						file_print(&text, err);
+	if (is_yaml(path)) {
+		if (yaml_write(buf_string(&text), text.size, &yaml, err))
+			return -1;
+		output = &yaml;
+	}
+	return is_file(path) ? file_write(path, output, err) : file_print(output, err);
 }
 
 int cli_snapshot(int argc, char **argv)

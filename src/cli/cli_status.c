@@ -10,10 +10,14 @@
 #include "cli/flags.h"
 #include "cli/gpus.h"
 #include "cli/help.h"
-#include "cli/status_json.h"
+#include "cli/status_changes.h"
+#include "cli/status_cost.h"
 #include "cli/status_text.h"
 #include "cli/table.h"
 #include "cli/view.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/objects/summary_json.h"
+#include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
 #include "net/loop.h"
@@ -24,21 +28,26 @@
 static const char help[] =
 	"usage: @ status [CLUSTER] [-n NS | -A] [-w] [-o table|json|yaml] [flags]\n"
 	"       @ status --gpus [-w] [-o table|json|yaml] [flags]\n"
+	"       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n"
 	"Shows the worker groups of RayClusters: limits, replicas and targets, GPUs in\n"
 	"use and available, starting Pods, idle times and reasons. Below the table:\n"
 	"pending demand, demand that cannot be served, groups in backoff.\n"
 	"The running controller provides the data of its next decision. Without one the\n"
-	"table is made from the API objects, and names the unknown parts.\n"
-	"With --gpus: the accelerators of every Node, by device where known, their users,\n"
-	"totals, and free devices that are unusable. Lists all Nodes and Pods.\n"
+	"table has the last status of the RayClusterAutoscaler, and ? for the unknown.\n"
+	"With --gpus: the accelerators of every Node, by device where known, their users\n"
+	"with the actors and tasks that hold them (not with -w), totals, and free devices\n"
+	"that are unusable. Lists all Nodes and Pods.\n"
+	"With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n"
 	"  --gpus                        the inventory of Nodes\n"
+	"  --cost                        per hour, today (UTC) and in total\n"
+	"  --by KEY                      with --cost: sums by namespace, or by label=KEY\n"
+	"                                of RayClusters\n"
 	"  --device-table FILE           with --gpus: names of accelerators beside the\n"
 	"                                built-in ones\n"
 	"  -A, --all-namespaces          all namespaces\n"
-	"  -w, --watch                   again every 2 s until Ctrl-C\n"
-	"  -o, --output FORMAT           table (default), json or yaml\n"
-	"  --color WHEN                  auto (default: on a terminal, unless NO_COLOR is\n"
-	"                                set), always or never\n" SESSION_HELP
+	"  -w, --watch                   again every 2 s until Ctrl-C, on a terminal\n"
+	"                                with the last changes below\n"
+	"  -o, --output FORMAT           table (default), json or yaml\n" COLOUR_HELP SESSION_HELP
 	"exit status: 0 it was shown, 1 it could not be, 2 wrong usage\n";
 
 #define OUTPUT_TABLE OUTPUT_TEXT
@@ -46,10 +55,9 @@ static const char help[] =
 
 struct arguments {
 	struct api_connection_flags connection;
-	const char *name, *color, *devices;
-	bool all, watch, gpus;
-	int output;
-	bool colours;
+	const char *name, *devices, *by;
+	bool all, watch, gpus, cost;
+	int output, colour;
 };
 
 /* ---- one answer ---- */
@@ -64,12 +72,62 @@ struct look {
 /* Adds an answer, which is JSON, to the output: as it is, or as YAML. */
 static int add_json(const struct look *look, struct buf *json, struct err *err)
 {
+	if (json->overflowed)
+		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
+			       OUTPUT_BYTES_MAX);
 	if (look->arguments->output == OUTPUT_YAML)
 		return yaml_write(buf_string(json), json->size, look->output, err);
 	if (buf_add_string(look->output, buf_string(json)) < 0)
 		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
 			       OUTPUT_BYTES_MAX);
 	return 0;
+}
+
+static void write_controller(struct json_writer *writer, const struct controller *controller)
+{
+	json_write_object_line(writer, "controller");
+	json_write_boolean(writer, "reached", controller->found);
+	json_write_text(writer, "where", controller->where);
+	json_write_text(writer, "version", controller->version);
+	json_write_text(writer, "problem", controller->problem);
+	json_write_array(writer, "gpuCeilings");
+	for (size_t i = 0; i < controller->ceiling_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "namespace", controller->ceilings[i].namespace_);
+		json_write_amount(writer, "ceiling", controller->ceilings[i].amount);
+		json_write_amount(writer, "counted", controller->ceilings[i].counted);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+	json_write_object_end(writer);
+}
+
+/* docs/COMMANDS.md describes it; the buffer's ceiling is checked by add_json. */
+static void write_json(const struct status_answer *answer, struct buf *buf)
+{
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
+	json_write_text(&writer, "kind", "StatusList");
+	write_controller(&writer, answer->controller);
+	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
+	json_write_array(&writer, "clusters");
+	for (size_t i = 0; i < answer->clusters->count; i++) {
+		const struct view_cluster *cluster = &answer->clusters->at[i];
+
+		json_write_object(&writer, NULL);
+		json_write_text(&writer, "namespace", cluster->namespace_);
+		json_write_text(&writer, "name", cluster->name);
+		json_write_text(&writer, "source", cluster->answer ? "controller" : "objects");
+		json_write_text(&writer, "problem", cluster->problem);
+		summary_write(&writer, cluster->summary);
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	json_write_object_end(&writer);
+	buf_add_char(buf, '\n');
 }
 
 static int look_at_gpus(const struct look *look, struct connection *connection, struct err *err)
@@ -80,17 +138,35 @@ static int look_at_gpus(const struct look *look, struct connection *connection, 
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (device_file_read(look->arguments->devices, look->arena, &devices, err) ||
-	    gpus_look(connection, devices, look->arena, &answer, err))
+	    gpus_look(connection, devices, look->arena, &answer, err) ||
+	    (!look->arguments->watch && gpus_ask_holders(connection, look->arena, &answer, err)))
 		return -1;
 	if (look->arguments->output != OUTPUT_TABLE)
 		return gpus_json_write(&answer, &json, err) ? -1 : add_json(look, &json, err);
-	gpus_text_write(&answer, look->arguments->colours, look->arena, look->output);
+	gpus_text_write(&answer, table_colours(look->arguments->colour), look->arena, look->output);
 	return 0;
 }
 
-/* view NULL: the inventory. */
+static int look_at_cost(const struct look *look, struct connection *connection, struct view *view,
+			struct err *err)
+{
+	const struct arguments *arguments = look->arguments;
+	time_ms now = loop_wall(api_connection_loop(connection));
+	AUTO(buf_done) struct buf json;
+
+	buf_init(&json, OUTPUT_BYTES_MAX);
+	if (arguments->output == OUTPUT_TABLE) {
+		status_cost_text(view, arguments->by, now, table_colours(arguments->colour),
+				 look->arena, look->output);
+		return 0;
+	}
+	status_cost_json(view, arguments->by, now, look->arena, &json);
+	return add_json(look, &json, err);
+}
+
+/* view NULL: the inventory; changes NULL: none are shown. */
 static int look(const struct arguments *arguments, struct connection *connection, struct view *view,
-		struct buf *output, struct err *err)
+		struct status_changes *changes, struct buf *output, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct look one = { arguments, &arena, output };
@@ -100,17 +176,28 @@ static int look(const struct arguments *arguments, struct connection *connection
 		.clusters = &clusters,
 		.controller = &controller,
 		.namespace_ = arguments->all ? NULL : api_connection_namespace(connection),
+		.width = table_width(),
 	};
 	AUTO(buf_done) struct buf json;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (!view)
 		return look_at_gpus(&one, connection, err);
-	controller_client_find(connection, &arena, &controller);
+	if (arguments->cost)
+		return look_at_cost(&one, connection, view, err);
+	if (controller_client_open(connection, &arena, &controller, err) && !arguments->watch)
+		return -1;
 	view_look(view, &controller, &arena, &clusters);
-	if (arguments->output != OUTPUT_TABLE)
-		return status_json_write(&answer, &json, err) ? -1 : add_json(&one, &json, err);
-	status_text_write(&answer, arguments->colours, &arena, output);
+	if (arguments->output != OUTPUT_TABLE) {
+		write_json(&answer, &json);
+		return add_json(&one, &json, err);
+	}
+	status_text_write(&answer, table_colours(arguments->colour), &arena, output);
+	if (changes) {
+		status_changes_update(changes, &clusters,
+				      loop_wall(api_connection_loop(connection)));
+		status_changes_write(changes, table_colours(arguments->colour), output);
+	}
 	return 0;
 }
 
@@ -122,27 +209,45 @@ static bool never(void *context)
 	return false;
 }
 
-/* A terminal is overwritten from the top, so that it does not flicker; other outputs append each
- * answer below the last one, with its time. */
 static void add_top(struct connection *connection, struct buf *output)
 {
 	char now[RFC3339_SIZE];
 
 	rfc3339_print(loop_wall(api_connection_loop(connection)) / MS_PER_SECOND * MS_PER_SECOND,
 		      now);
-	buf_printf(output, "%s%s  every %d s, Ctrl-C ends\n",
-		   isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "\n", now, WATCH_MS / 1000);
+	buf_printf(output, "%s  every %d s, Ctrl-C ends\n", now, WATCH_MS / 1000);
+}
+
+/* A terminal is overwritten from the top, line by line, so that it does not flicker; other outputs
+ * append each answer below the last one. */
+static int show(const char *answer, bool terminal, struct err *err)
+{
+	AUTO(buf_done) struct buf output;
+
+	buf_init(&output, 2 * OUTPUT_BYTES_MAX);
+	buf_add_string(&output, terminal ? "\033[H" : "\n");
+	for (; *answer != '\0'; answer++) {
+		if (terminal && *answer == '\n')
+			buf_add_string(&output, "\033[K");
+		buf_add_char(&output, *answer);
+	}
+	if (terminal)
+		buf_add_string(&output, "\033[J");
+	return file_print(&output, err);
 }
 
 static int watch(const struct arguments *arguments, struct connection *connection,
 		 struct view *view, struct err *err)
 {
+	AUTO(status_changes_done) struct status_changes changes = { .count = 0 };
+	bool terminal = isatty(STDOUT_FILENO);
+
 	while (!api_connection_interrupted(connection)) {
 		AUTO(buf_done) struct buf output;
 
 		buf_init(&output, OUTPUT_BYTES_MAX);
 		add_top(connection, &output);
-		if (look(arguments, connection, view, &output, err)) {
+		if (look(arguments, connection, view, terminal ? &changes : NULL, &output, err)) {
 			/* The next update may succeed; a view recovers by itself. */
 			if (view || api_connection_interrupted(connection))
 				return api_connection_interrupted(connection) ? 0 : -1;
@@ -150,7 +255,7 @@ static int watch(const struct arguments *arguments, struct connection *connectio
 		}
 		if (api_connection_interrupted(connection))
 			break;
-		if (file_print(&output, err))
+		if (show(buf_string(&output), terminal, err))
 			return -1;
 		(void)api_connection_wait(connection, never, NULL, WATCH_MS);
 	}
@@ -182,23 +287,32 @@ static int status(const struct arguments *arguments, struct err *err)
 	if (!arguments->gpus)
 		view = view_new(connection,
 				arguments->all ? NULL : api_connection_namespace(connection),
-				arguments->name);
+				arguments->name, VIEW_STATUS);
 	if (view && view_wait(view, arguments->watch, err))
 		return api_connection_interrupted(connection) ? 0 : -1;
 	if (arguments->watch)
 		return watch(arguments, connection, view, err);
-	return look(arguments, connection, view, &output, err) ? -1 : file_print(&output, err);
+	return look(arguments, connection, view, NULL, &output, err) ? -1 :
+								       file_print(&output, err);
 }
 
 /* ---- arguments ---- */
 
-static int check_arguments(struct arguments *arguments, struct err *err)
+static int check_arguments(const struct arguments *arguments, struct err *err)
 {
 	if (arguments->gpus &&
 	    (arguments->all || arguments->name || arguments->connection.namespace_))
 		return err_set(
 			err, ERR_INPUT,
 			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER");
+	if (arguments->gpus && arguments->cost)
+		return err_set(err, ERR_INPUT, "--gpus cannot be combined with --cost");
+	if (arguments->by && !arguments->cost)
+		return err_set(err, ERR_INPUT, "--by is valid only with --cost");
+	if (arguments->by && !status_cost_by_valid(arguments->by))
+		return err_set(err, ERR_INPUT,
+			       "--by takes namespace or label=KEY, such as label=owner; is \"%s\"",
+			       arguments->by);
 	if (arguments->devices && !arguments->gpus)
 		return err_set(err, ERR_INPUT,
 			       "--device-table is valid only with --gpus: elsewhere the "
@@ -207,9 +321,6 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 		return err_set(err, ERR_INPUT, "-A cannot be combined with -n or CLUSTER");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
 		return err_set(err, ERR_INPUT, "--watch shows the table only");
-	if (table_colours(arguments->color, &arguments->colours))
-		return err_set(err, ERR_INPUT, "--color takes auto, always or never, not %.80s",
-			       arguments->color);
 	return 0;
 }
 
@@ -221,9 +332,11 @@ int cli_status(int argc, char **argv)
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		{ NULL, "--gpus", .on = &arguments.gpus },
 		{ NULL, "--device-table", .value = &arguments.devices },
+		{ NULL, "--cost", .on = &arguments.cost },
+		{ NULL, "--by", .value = &arguments.by },
 		{ "-w", "--watch", .on = &arguments.watch },
 		{ "-o", "--output", .words = outputs, .word = &arguments.output },
-		{ NULL, "--color", .value = &arguments.color },
+		COLOUR_FLAG(arguments.colour),
 		SESSION_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,

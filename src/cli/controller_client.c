@@ -341,8 +341,8 @@ static void ask_status(struct finder *finder)
 
 /* Takes the address of --controller-url, else that of a Pod, and requests /status. A Pod that
  * does not lead names the leader in its answer: then that Pod is found and asked instead, once. */
-void controller_client_find(struct connection *connection, struct arena *arena,
-			    struct controller *ret_controller_client)
+static void find(struct connection *connection, struct arena *arena,
+		 struct controller *ret_controller_client)
 {
 	const struct api_connection_flags *flags = api_connection_flags(connection);
 	struct finder finder = {
@@ -374,4 +374,16 @@ void controller_client_find(struct connection *connection, struct arena *arena,
 		if (ret_controller_client->base)
 			ask_status(&finder);
 	}
+}
+
+int controller_client_open(struct connection *connection, struct arena *arena,
+			   struct controller *ret_controller_client, struct err *err)
+{
+	find(connection, arena, ret_controller_client);
+	if (ret_controller_client->found || !api_connection_flags(connection)->controller_url)
+		return 0;
+	return err_set(err, ERR_RETRY,
+		       "--controller-url: no controller answers: %s; check the address and "
+		       "\"kubectl port-forward\", or omit the flag",
+		       ret_controller_client->problem);
 }

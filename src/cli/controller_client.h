@@ -32,9 +32,10 @@ struct controller {
 	size_t ceiling_count;
 };
 
-/* Requests its /status. Everything lives in the arena. */
-void controller_client_find(struct connection *connection, struct arena *arena,
-			    struct controller *ret_controller_client);
+/* Finds it and requests its /status. Everything lives in the arena. An error only when
+ * --controller-url is given and no controller answers there. */
+int controller_client_open(struct connection *connection, struct arena *arena,
+			   struct controller *ret_controller_client, struct err *err);
 
 /* One Pod's port through the API server's proxy; sends no request yet. */
 void controller_client_pod(const char *namespace_, const char *pod, int32_t port,

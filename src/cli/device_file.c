@@ -6,6 +6,12 @@
 #include "base/memory.h"
 #include "cli/file.h"
 #include "codec/objects/device_table_json.h"
+#include "codec/objects/price_table_json.h"
+
+static int fail(const char *path, struct err *err)
+{
+	return err_prefix(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+}
 
 int device_file_read(const char *path, struct arena *arena, const struct device_table **ret_table,
 		     struct err *err)
@@ -21,7 +27,25 @@ int device_file_read(const char *path, struct arena *arena, const struct device_
 	table = ARENA_NEW(arena, struct device_table);
 	if (file_read(path, &text, err) ||
 	    device_table_read(buf_string(&text), text.size, arena, table, err))
-		return err_prefix(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+		return fail(path, err);
+	*ret_table = table;
+	return 0;
+}
+
+int price_file_read(const char *path, struct arena *arena, const struct price_table **ret_table,
+		    struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+	struct price_table *table = ARENA_NEW(arena, struct price_table);
+
+	buf_init(&text, PRICE_TABLE_BYTES_MAX);
+	if (path == NULL || *path == '\0') {
+		*ret_table = NULL;
+		return 0;
+	}
+	if (file_read(path, &text, err) ||
+	    price_table_read(buf_string(&text), text.size, arena, table, err))
+		return fail(path, err);
 	*ret_table = table;
 	return 0;
 }

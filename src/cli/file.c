@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int read_stream(FILE *file, struct buf *buf, struct err *err)
 {
@@ -21,6 +23,17 @@ static int read_stream(FILE *file, struct buf *buf, struct err *err)
 	return 0;
 }
 
+/* A regular file that is too large is not read at all. */
+static int check_size(FILE *file, const struct buf *buf, struct err *err)
+{
+	struct stat found;
+
+	if (fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode) &&
+	    (uintmax_t)found.st_size > buf->ceiling_bytes)
+		return err_set(err, ERR_LIMIT, "has more than %zu bytes", buf->ceiling_bytes);
+	return 0;
+}
+
 int file_read(const char *path, struct buf *buf, struct err *err)
 {
 	FILE *file;
@@ -31,7 +44,7 @@ int file_read(const char *path, struct buf *buf, struct err *err)
 	file = fopen(path, "re");
 	if (!file)
 		return err_set(err, ERR_INPUT, "cannot be opened: %s", strerror(errno));
-	failed = read_stream(file, buf, err);
+	failed = check_size(file, buf, err) || read_stream(file, buf, err) ? -1 : 0;
 	fclose(file);
 	return failed;
 }

@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/nearest.h"
 
 #define SHOWN_MAX 80
 
@@ -53,6 +56,19 @@ static int take_word(const struct flag *flag, const char *value, struct err *err
 		       flag->letter ? flag->letter : flag->name, known, SHOWN_MAX, value);
 }
 
+static int refuse_flag(const struct flags *flags, const char *argument, struct err *err)
+{
+	char name[NEAREST_BYTES_MAX + 2], hint[NEAREST_HINT_SIZE];
+	struct nearest nearest = nearest_start(name);
+
+	/* Without "=VALUE". */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
+	for (size_t i = 0; i < flags->count; i++)
+		nearest_offer(&nearest, flags->at[i].name);
+	return err_set(err, ERR_INPUT, "unknown flag %.*s%s", SHOWN_MAX, argument,
+		       nearest_hint(&nearest, hint));
+}
+
 static int take_flag(struct flags *flags, int argc, char **argv, int *index, struct err *err)
 {
 	const char *argument = argv[*index], *value = NULL;
@@ -64,7 +80,7 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 		match = match_flag(flag, argument, &value);
 	}
 	if (match == MATCH_NONE)
-		return err_set(err, ERR_INPUT, "unknown flag %.*s", SHOWN_MAX, argument);
+		return refuse_flag(flags, argument, err);
 	if (!takes_value(flag)) {
 		if (match == MATCH_ATTACHED)
 			return err_set(err, ERR_INPUT, "%s takes no value", flag->name);
@@ -85,6 +101,22 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 	return 0;
 }
 
+/* "raycluster/demo", as kubectl prints it, names demo. */
+static int take_cluster(const char *argument, const char **ret_name, struct err *err)
+{
+	const char *name = strchr(argument, '/');
+	size_t size = name ? (size_t)(name - argument) : 0;
+
+	*ret_name = name ? name + 1 : argument;
+	if (!name || (size >= strlen("raycluster") &&
+		      strncasecmp(argument, "raycluster", strlen("raycluster")) == 0))
+		return 0;
+	return err_set(
+		err, ERR_INPUT,
+		"\"%.*s\" is not the name of a RayCluster; the namespace is set with -n %.*s",
+		SHOWN_MAX, argument, size < SHOWN_MAX ? (int)size : SHOWN_MAX, argument);
+}
+
 static int take_operand(const struct flags *flags, const char *argument, bool *taken,
 			struct err *err)
 {
@@ -97,8 +129,10 @@ static int take_operand(const struct flags *flags, const char *argument, bool *t
 	if (*taken)
 		return err_set(err, ERR_INPUT, "one %s is taken, %.*s is one more",
 			       flags->operand_name, SHOWN_MAX, argument);
-	*flags->operand = argument;
 	*taken = true;
+	if (strcmp(flags->operand_name, "CLUSTER") == 0)
+		return take_cluster(argument, flags->operand, err);
+	*flags->operand = argument;
 	return 0;
 }
 

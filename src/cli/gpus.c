@@ -1,6 +1,11 @@
 #include "cli/gpus.h"
 
+#include <string.h>
+
 #include "cli/api_connection.h"
+#include "cli/controller_client.h"
+#include "cli/gpu_holders.h"
+#include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
 
 /* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
@@ -64,6 +69,70 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 	pods = inventory_watch_pods(ret_answer->inventory_watch, &pod_count);
 	inventory_make(&ret_answer->inventory, nodes, node_count, pods, pod_count, devices, arena);
 	ret_answer->unreadable = inventory_watch_unreadable(ret_answer->inventory_watch);
+	return 0;
+}
+
+/* ---- holders ---- */
+
+static const struct cluster_holders *find_cluster(const struct gpus_answer *answer,
+						  const struct inventory_user *user)
+{
+	for (size_t i = 0; i < answer->cluster_count; i++)
+		if (strcmp(answer->clusters[i].name, user->cluster) == 0 &&
+		    strcmp(answer->clusters[i].namespace_, user->pod->namespace_) == 0)
+			return &answer->clusters[i];
+	return NULL;
+}
+
+const struct gpu_worker *gpus_worker(const struct gpus_answer *answer,
+				     const struct inventory_user *user,
+				     const struct gpu_holders **ret_holders)
+{
+	const struct cluster_holders *cluster = find_cluster(answer, user);
+
+	*ret_holders = cluster ? &cluster->holders : NULL;
+	return cluster ? gpu_holders_find(&cluster->holders, user->pod->name) : NULL;
+}
+
+static void add_clusters(const struct inventory_resource *resource, struct arena *arena,
+			 struct gpus_answer *answer)
+{
+	struct cluster_holders *clusters = (struct cluster_holders *)answer->clusters;
+
+	for (size_t u = 0; u < resource->users.count; u++) {
+		const struct inventory_user *user = &resource->users.at[u];
+
+		if (*user->cluster == '\0' || find_cluster(answer, user))
+			continue;
+		if (answer->cluster_count == GPUS_CLUSTERS_MAX) {
+			answer->left_out++;
+			continue;
+		}
+		clusters[answer->cluster_count++] = (struct cluster_holders){
+			.namespace_ = arena_strdup(arena, user->pod->namespace_),
+			.name = arena_strdup(arena, user->cluster),
+		};
+	}
+}
+
+int gpus_ask_holders(struct connection *connection, struct arena *arena, struct gpus_answer *answer,
+		     struct err *err)
+{
+	struct cluster_holders *clusters = arena_array(arena, GPUS_CLUSTERS_MAX, sizeof(*clusters));
+	struct controller controller;
+
+	answer->clusters = clusters;
+	for (size_t n = 0; n < answer->inventory.node_count; n++)
+		for (size_t i = 0; i < answer->inventory.nodes[n].count; i++)
+			add_clusters(&answer->inventory.nodes[n].at[i], arena, answer);
+	if (answer->cluster_count == 0)
+		return 0;
+	if (controller_client_open(connection, arena, &controller, err))
+		return -1;
+	answer->holders_asked = true;
+	answer->holders_problem = controller.problem;
+	if (controller.found)
+		gpu_holders_ask(connection, &controller, clusters, answer->cluster_count, arena);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/gpus.h"
 
+#include "codec/objects/gpu_holders_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 
@@ -11,8 +12,12 @@ static void write_index(struct json_writer *writer, size_t device)
 		json_write_integer(writer, "gpu", (int64_t)device);
 }
 
-static void write_user(struct json_writer *writer, const struct inventory_user *user)
+static void write_user(struct json_writer *writer, const struct gpus_answer *answer,
+		       const struct inventory_user *user)
 {
+	const struct gpu_holders *holders;
+	const struct gpu_worker *worker = gpus_worker(answer, user, &holders);
+
 	json_write_object_line(writer, NULL);
 	json_write_text(writer, "namespace", user->pod->namespace_);
 	json_write_text(writer, "pod", user->pod->name);
@@ -20,6 +25,10 @@ static void write_user(struct json_writer *writer, const struct inventory_user *
 	json_write_text(writer, "group", user->group);
 	write_index(writer, user->device);
 	json_write_amount(writer, "allocated", user->amount);
+	if (worker)
+		gpu_holders_write_of(writer, "heldBy", worker);
+	else
+		json_write_null(writer, "heldBy");
 	json_write_object_end(writer);
 }
 
@@ -37,7 +46,8 @@ static void write_devices(struct json_writer *writer, const struct node_amount *
 	json_write_array_end(writer);
 }
 
-static void write_resource(struct json_writer *writer, const struct inventory_resource *resource)
+static void write_resource(struct json_writer *writer, const struct gpus_answer *answer,
+			   const struct inventory_resource *resource)
 {
 	const struct node_amount *amount = resource->amount;
 
@@ -54,12 +64,13 @@ static void write_resource(struct json_writer *writer, const struct inventory_re
 	json_write_text(writer, "strandedWhy", resource->stranded_why);
 	json_write_array(writer, "users");
 	for (size_t i = 0; i < resource->users.count; i++)
-		write_user(writer, &resource->users.at[i]);
+		write_user(writer, answer, &resource->users.at[i]);
 	json_write_array_end(writer);
 	json_write_object_end(writer);
 }
 
-static void write_node(struct json_writer *writer, const struct inventory_node *node)
+static void write_node(struct json_writer *writer, const struct gpus_answer *answer,
+		       const struct inventory_node *node)
 {
 	json_write_object(writer, NULL);
 	json_write_text(writer, "name", node->room->node->name);
@@ -69,7 +80,7 @@ static void write_node(struct json_writer *writer, const struct inventory_node *
 	json_write_boolean(writer, "gpushare", node->shared);
 	json_write_array(writer, "resources");
 	for (size_t i = 0; i < node->count; i++)
-		write_resource(writer, &node->at[i]);
+		write_resource(writer, answer, &node->at[i]);
 	json_write_array_end(writer);
 	json_write_object_end(writer);
 }
@@ -100,7 +111,7 @@ int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct er
 	json_write_integer(&writer, "nodesWithout", (int64_t)inventory->other_nodes);
 	json_write_array(&writer, "nodes");
 	for (size_t i = 0; i < inventory->node_count; i++)
-		write_node(&writer, &inventory->nodes[i]);
+		write_node(&writer, answer, &inventory->nodes[i]);
 	json_write_array_end(&writer);
 	json_write_array(&writer, "totals");
 	for (size_t i = 0; i < inventory->total_count; i++)

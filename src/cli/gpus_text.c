@@ -2,8 +2,9 @@
 
 #include <string.h>
 
+#include "cli/gpu_holders.h"
 #include "cli/table.h"
-#include "cli/text.h"
+#include "codec/text/text.h"
 
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
@@ -227,8 +228,24 @@ static void write_resource(const struct writer *w, const struct inventory_total 
 static const struct table_column user_columns[] = {
 	{ "NODE", false },       { "RESOURCE", false },  { "GPU", true },
 	{ "ALLOCATED", true },   { "NAMESPACE", false }, { "POD", false },
-	{ "RAYCLUSTER", false }, { "GROUP", false },
+	{ "RAYCLUSTER", false }, { "GROUP", false },     { "HELD BY", false },
 };
+#define USER_COLUMNS (sizeof(user_columns) / sizeof(user_columns[0]))
+
+/* "": not a worker of a RayCluster, "?": unknown. */
+static const char *held_by(const struct writer *w, const struct inventory_user *user)
+{
+	const struct gpu_holders *holders;
+	const struct gpu_worker *worker = gpus_worker(w->answer, user, &holders);
+	const char *line;
+
+	if (*user->cluster == '\0')
+		return "";
+	if (!worker)
+		return "?";
+	line = gpu_holders_line(holders, worker, w->arena);
+	return *line != '\0' ? line : "nothing";
+}
 
 static void add_user(const struct writer *w, struct table *table, const char *node,
 		     const char *resource, const struct inventory_user *user)
@@ -244,13 +261,39 @@ static void add_user(const struct writer *w, struct table *table, const char *no
 	table_add(table, TABLE_PLAIN, user->pod->name);
 	table_add(table, TABLE_PLAIN, user->cluster);
 	table_add(table, TABLE_PLAIN, user->group);
+	if (w->answer->holders_asked)
+		table_add(table, TABLE_PLAIN, held_by(w, user));
+}
+
+static void write_holder_notes(const struct writer *w)
+{
+	if (w->answer->holders_asked && *w->answer->holders_problem != '\0')
+		add_line(w, arena_printf(w->arena, "HELD BY is unknown: %s",
+					 w->answer->holders_problem));
+	if (w->answer->left_out > 0)
+		add_line(w, arena_printf(w->arena,
+					 "HELD BY is unknown for %zu Pods: only %d RayClusters are "
+					 "asked for",
+					 w->answer->left_out, GPUS_CLUSTERS_MAX));
+	for (size_t i = 0; i < w->answer->cluster_count; i++) {
+		const struct cluster_holders *cluster = &w->answer->clusters[i];
+
+		if (cluster->holders.problem && *cluster->holders.problem != '\0')
+			add_line(w, arena_printf(w->arena, "%s/%s: HELD BY is unknown: %s",
+						 cluster->namespace_, cluster->name,
+						 cluster->holders.problem));
+		for (size_t k = 0; k < cluster->holders.notes.count; k++)
+			add_line(w, arena_printf(w->arena, "%s/%s: %s", cluster->namespace_,
+						 cluster->name, cluster->holders.notes.at[k]));
+	}
 }
 
 static void write_users(const struct writer *w)
 {
 	struct table table;
 
-	table_init(&table, w->arena, user_columns, sizeof(user_columns) / sizeof(user_columns[0]));
+	table_init(&table, w->arena, user_columns,
+		   w->answer->holders_asked ? USER_COLUMNS : USER_COLUMNS - 1);
 	for (size_t n = 0; n < w->inventory->node_count; n++) {
 		const struct inventory_node *node = &w->inventory->nodes[n];
 
@@ -263,6 +306,7 @@ static void write_users(const struct writer *w)
 		table_write(&table, w->colours, w->buf);
 	else
 		add_line(w, "no Pod uses any of them");
+	write_holder_notes(w);
 }
 
 void gpus_text_write(const struct gpus_answer *answer, bool colours, struct arena *arena,

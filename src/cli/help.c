@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "cli/text.h"
+#include "codec/text/text.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 10)
 

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/text.h"
+#include "cli/table.h"
+#include "codec/text/text.h"
 #include "core/lint/lint_rule.h"
 
 #define FIX_INDENT 4
@@ -38,13 +39,20 @@ static void add_place(struct buf *buf, const struct lint_entry *entry)
 		buf_printf(buf, ":%u:%u", entry->at.line, entry->at.column);
 }
 
-void lint_text_write(const struct lint_report *report, struct buf *buf)
+void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf)
 {
+	static const enum table_colour severities[] = {
+		[LINT_ERROR] = TABLE_BAD, [LINT_WARNING] = TABLE_BUSY, [LINT_INFO] = TABLE_FAINT
+	};
+
 	for (size_t i = 0; i < report->list.count; i++) {
 		const struct lint_entry *entry = &report->list.at[i];
 
 		add_place(buf, entry);
-		buf_printf(buf, ": %s: ", lint_severity_name(entry->finding.severity));
+		buf_add_string(buf, ": ");
+		table_add_text(buf, severities[entry->finding.severity],
+			       lint_severity_name(entry->finding.severity), colours);
+		buf_add_string(buf, ": ");
 		text_add_clean(buf, entry->finding.message);
 		buf_printf(buf, " [%s]\n", entry->finding.rule);
 		add_fix(buf, entry->finding.fix);

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "codec/objects/lint_document.h"
 
-void lint_text_write(const struct lint_report *report, struct buf *buf);
+void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf);
 /* "3 files, 2 RayClusters: 1 error, 0 warnings, 4 infos" */
 void lint_text_write_summary(const struct lint_report *report, bool live, struct buf *buf);
 /* All rules: name, severity, problem, fix. */

@@ -3,16 +3,21 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/kuberay_command.h"
 #include "cli/panic.h"
 
 static const struct command commands[] = {
 	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },
 	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, with reasons" },
 	{ "request", cli_request, "request workers ahead of demand, and keep them" },
+	{ "adopt", cli_adopt, "park Ray's autoscaler in a RayCluster: the controller scales it" },
+	{ "release", cli_release, "the reverse of adopt: Ray's autoscaler scales it again" },
 	{ "snapshot", cli_snapshot, "write the inputs of a decision to a file, for \"plan\"" },
 	{ "plan", cli_plan, "print the decision for a snapshot in a file, with reasons" },
+	{ "simulate", cli_simulate, "GPU-hours and waiting times of a workload, by settings" },
 	{ "lint", cli_lint, "check RayClusters, in files or live, and print the line to write" },
 	{ "devices", cli_devices, "list the resource names of accelerators and their use in Ray" },
 	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
@@ -47,6 +52,18 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int refuse_command(const char *name)
+{
+	struct nearest nearest = nearest_start(name);
+	char hint[NEAREST_HINT_SIZE];
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		nearest_offer(&nearest, commands[i].name);
+	fprintf(stderr, "%s: \"%.80s\" is not a command%s; see %s --help\n", help_program(), name,
+		nearest_hint(&nearest, hint), help_program());
+	return EXIT_USAGE;
+}
+
 static bool is_help(const char *word)
 {
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
@@ -59,6 +76,8 @@ int main(int argc, char **argv)
 
 	check_hook_set(panic_print);
 	help_set_program(argv[0]);
+	if (argc > 0 && kuberay_command_is(argv[0]))
+		return kuberay_command(argc, argv);
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -75,7 +94,5 @@ int main(int argc, char **argv)
 	command = find_command(argv[1]);
 	if (command)
 		return command->function(argc - 1, argv + 1);
-	fprintf(stderr, "%s: \"%.80s\" is not a command; see %s --help\n", help_program(), argv[1],
-		help_program());
-	return EXIT_USAGE;
+	return refuse_command(argv[1]);
 }

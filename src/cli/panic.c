@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
-#include "codec/objects/snapshot_write.h"
+#include "codec/objects/snapshot_json.h"
 
 #define CASE_BYTES_MAX ((size_t)64 << 20)
 

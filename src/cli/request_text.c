@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/plan_text.h"
-#include "cli/text.h"
+#include "codec/objects/plan_text.h"
+#include "codec/text/text.h"
 #include "core/model/reason.h"
 
 #define WORKERS_SHOWN 20
@@ -72,7 +72,7 @@ static void add_refused(struct buf *buf, const struct plan_demand *demands, size
 void request_text_write(const struct plan *plan, const char *before, const char *after,
 			struct buf *buf)
 {
-	plan_text_cluster(buf, plan);
+	plan_text_cluster(buf, plan->cluster_namespace, plan->cluster_name);
 	add_annotation(buf, "before: ", before);
 	add_annotation(buf, "now:    ", after);
 	add_groups(buf, plan);

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "cli/table.h"
-#include "cli/text.h"
 #include "codec/text/rfc3339.h"
+#include "codec/text/text.h"
 #include "core/model/reason.h"
 #include "core/report/summary.h"
 
-#define WIDTH 100
 #define INDENT 2
+#define KEYS_SHOWN 3                   /* clusters named before one sentence */
 #define NO_MAXIMUM INT64_C(2147483647) /* the CRD's default: not set */
 #define RESOURCES_SHOWN 6
 #define REASONS_SHOWN 5
@@ -31,9 +31,9 @@ const char *status_text_age(struct arena *arena, int64_t seconds)
 /* ---- the table ---- */
 
 static const struct table_column columns[] = {
-	{ "NAMESPACE", false }, { "CLUSTER", false },    { "GROUP", false },  { "MIN", true },
-	{ "NOW", true },        { "TARGET", true },      { "MAX", true },     { "GPUS", true },
-	{ "PENDING", true },    { "IDLE SINCE", false }, { "REASON", false },
+	{ "NAMESPACE", false }, { "CLUSTER", false },    { "GROUP", false },   { "MIN", true },
+	{ "MAX", true },        { "READY", true },       { "STARTING", true }, { "WAITING", true },
+	{ "GPUS", true },       { "IDLE SINCE", false }, { "REASON", false },
 };
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
@@ -42,46 +42,80 @@ static void add_number(struct table *table, enum table_colour colour, int64_t nu
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
 }
 
-/* Replicas of the Pods that are not WORKER_GONE; an incomplete one counts. */
-static int64_t replicas_now(const struct summary_group *group)
+/* Replicas whose workers are registered in Ray, of the target. */
+static const char *ready_text(struct arena *arena, const struct summary *summary,
+			      const struct summary_group *group)
 {
-	int64_t pods = group->pod_count - group->pods[WORKER_GONE];
+	int64_t ready = group->pods[WORKER_RUNNING] + group->pods[WORKER_IDLE] +
+			group->pods[WORKER_DRAINING];
 
-	return (pods + group->hosts - 1) / group->hosts;
+	if (!summary->ray_reachable)
+		return arena_printf(arena, "?/%" PRId64, group->target_replicas);
+	return arena_printf(arena, "%" PRId64 "/%" PRId64,
+			    group->hosts > 0 ? ready / group->hosts : ready,
+			    group->target_replicas);
 }
 
-static const char *gpus_text(struct arena *arena, const struct summary *summary,
-			     const struct summary_group *group)
+static const char *gpus_text(struct arena *arena, const struct summary_group *group)
 {
-	int64_t pods = group->pod_count - group->pods[WORKER_GONE];
+	int64_t gpus;
 
 	if (group->worker_gpus == 0 && group->gpus.running == 0)
 		return "-";
-	if (!summary->ray_reachable)
-		return arena_printf(arena, "?/%s",
-				    resource_amount_text(arena, pods * group->worker_gpus));
+	if (!group->gpus.known)
+		return __builtin_mul_overflow(group->pod_count - group->pods[WORKER_GONE],
+					      group->worker_gpus, &gpus) ?
+			       "?" :
+			       arena_printf(arena, "?/%s", resource_amount_text(arena, gpus));
 	return arena_printf(arena, "%s/%s", resource_amount_text(arena, group->gpus.in_use),
 			    resource_amount_text(arena, group->gpus.running));
+}
+
+/* The reason of a row and its severity. */
+static enum table_colour reason_of(const struct view_cluster *cluster,
+				   const struct summary_group *group, struct arena *arena,
+				   const char **ret_reason)
+{
+	const struct plan_condition *active = summary_condition(cluster->summary, "ScalingActive");
+
+	*ret_reason = cluster->summary->reason;
+	if (active && strcmp(active->reason, REASON_HEAD_STARTING) == 0)
+		return TABLE_BUSY;
+	if (active && strcmp(active->status, "True") != 0)
+		return TABLE_BAD;
+	if (group->backoff) {
+		*ret_reason = arena_printf(arena, "BackOff:%s", group->backoff->cause);
+		return TABLE_BAD;
+	}
+	*ret_reason = group->reason;
+	if (*group->reason != '\0')
+		return TABLE_BUSY;
+	*ret_reason = group->unserved_reason;
+	if (group->waiting > 0)
+		return TABLE_BAD;
+	*ret_reason = group->waiting_reason;
+	if (group->pending > 0)
+		return TABLE_BUSY;
+	*ret_reason = "-";
+	return TABLE_FAINT;
+}
+
+const char *status_text_row(struct arena *arena, const struct view_cluster *cluster,
+			    const struct summary_group *group)
+{
+	const char *reason;
+
+	(void)reason_of(cluster, group, arena, &reason);
+	return arena_printf(arena, "%s %s", ready_text(arena, cluster->summary, group), reason);
 }
 
 static void add_reason(struct table *table, const struct view_cluster *cluster,
 		       const struct summary_group *group)
 {
-	const struct plan_condition *active = summary_condition(cluster->summary, "ScalingActive");
+	const char *reason;
+	enum table_colour colour = reason_of(cluster, group, table->arena, &reason);
 
-	/* Ray is never reached from here: this is not a problem of the cluster. */
-	if (active && strcmp(active->status, "True") != 0 &&
-	    (cluster->from_controller || strcmp(active->reason, REASON_DEMAND_UNAVAILABLE) != 0))
-		table_add(table, TABLE_BAD, cluster->summary->reason);
-	else if (group->backoff)
-		table_add(table, TABLE_BAD,
-			  arena_printf(table->arena, "BackOff:%s", group->backoff->cause));
-	else if (*group->reason != '\0')
-		table_add(table, TABLE_BUSY, group->reason);
-	else if (group->pending > 0)
-		table_add(table, TABLE_BUSY, group->waiting_reason);
-	else
-		table_add(table, TABLE_FAINT, "-");
+	table_add(table, colour, reason);
 }
 
 static void add_group(struct table *table, bool all, const struct view_cluster *cluster,
@@ -94,54 +128,149 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 	table_add(table, TABLE_PLAIN, cluster->name);
 	table_add(table, TABLE_PLAIN, group->name);
 	add_number(table, TABLE_PLAIN, group->min_replicas);
-	add_number(table, TABLE_PLAIN, replicas_now(group));
-	add_number(table, changes ? TABLE_BUSY : TABLE_PLAIN, group->target_replicas);
 	if (group->max_replicas == NO_MAXIMUM)
 		table_add(table, TABLE_FAINT, "-");
 	else
 		add_number(table, TABLE_PLAIN, group->max_replicas);
-	table_add(table, TABLE_PLAIN, gpus_text(table->arena, cluster->summary, group));
+	table_add(table, changes ? TABLE_BUSY : TABLE_PLAIN,
+		  ready_text(table->arena, cluster->summary, group));
 	add_number(table, group->pending > 0 ? TABLE_BUSY : TABLE_PLAIN, group->pending);
+	if (cluster->summary->ray_reachable && !cluster->status)
+		add_number(table, group->waiting > 0 ? TABLE_BAD : TABLE_PLAIN, group->waiting);
+	else
+		table_add(table, TABLE_FAINT, "?");
+	table_add(table, TABLE_PLAIN, gpus_text(table->arena, group));
 	if (group->idle_since == TIME_NONE)
-		table_add(table, TABLE_FAINT, "-");
+		table_add(table, TABLE_FAINT, cluster->answer ? "-" : "?");
 	else
 		table_add(table, TABLE_GOOD,
 			  arena_printf(table->arena, "%s ago",
-				       status_text_age(table->arena,
-						       (cluster->snapshot.now - group->idle_since) /
-							       MS_PER_SECOND)));
+				       status_text_age(table->arena, (cluster->summary->decided_at -
+								      group->idle_since) /
+									     MS_PER_SECOND)));
 	add_reason(table, cluster, group);
+}
+
+/* 0: it has a problem, 1: it changes, 2: the rest. */
+static int rank_of(const struct view_cluster *cluster, struct arena *arena)
+{
+	static const struct summary_group none = { .reason = "",
+						   .unserved_reason = "",
+						   .waiting_reason = "" };
+	const struct summary *summary = cluster->summary;
+	const char *reason;
+	int rank = 2;
+
+	for (size_t i = 0; i == 0 || i < summary->group_count; i++) {
+		const struct summary_group *group = summary->group_count > 0 ? &summary->groups[i] :
+									       &none;
+		enum table_colour colour = reason_of(cluster, group, arena, &reason);
+		int own = colour == TABLE_BAD ? 0 : colour == TABLE_BUSY ? 1 : 2;
+
+		rank = own < rank ? own : rank;
+	}
+	return rank;
+}
+
+/* Within a rank by namespace and name. */
+static const struct view_cluster **trouble_first(const struct view_clusters *clusters,
+						 struct arena *arena)
+{
+	const struct view_cluster **ordered =
+		arena_array(arena, clusters->count, sizeof(struct view_cluster *));
+	int *ranks = arena_array(arena, clusters->count, sizeof(*ranks));
+	size_t count = 0;
+
+	for (size_t i = 0; i < clusters->count; i++)
+		ranks[i] = rank_of(&clusters->at[i], arena);
+	for (int rank = 0; rank <= 2; rank++)
+		for (size_t i = 0; i < clusters->count; i++)
+			if (ranks[i] == rank)
+				ordered[count++] = &clusters->at[i];
+	return ordered;
 }
 
 /* A RayCluster without groups, or one that cannot be read. */
 static void add_no_groups(struct table *table, bool all, const struct view_cluster *cluster)
 {
-	static const struct summary_group none = { .reason = "" };
+	static const struct summary_group none = { .reason = "",
+						   .unserved_reason = "",
+						   .waiting_reason = "" };
 
 	if (all)
 		table_add(table, TABLE_PLAIN, cluster->namespace_);
 	table_add(table, TABLE_PLAIN, cluster->name);
-	for (size_t i = 2; i < COLUMN_COUNT - 1; i++)
+	table_add(table, TABLE_FAINT,
+		  strcmp(cluster->summary->reason, REASON_CLUSTER_UNREADABLE) == 0 ? "-" :
+										     "no groups");
+	for (size_t i = 3; i < COLUMN_COUNT - 1; i++)
 		table_add(table, TABLE_FAINT, "-");
 	add_reason(table, cluster, &none);
 }
 
 /* ---- the lines below ---- */
 
+/* The lines below the table, in order. */
+struct footer_line {
+	const char *key; /* "namespace/name"; "": of no cluster */
+	const char *text;
+	bool written;
+};
+
+struct footer_lines {
+	VEC(struct footer_line) at;
+};
+
 struct footer {
 	struct arena *arena;
-	struct buf *buf;
-	const char *key; /* "namespace/name" */
+	struct footer_lines *lines;
+	const char *key;
 };
 
 static void add_line(const struct footer *footer, const char *text)
 {
-	const char *line = *footer->key != '\0' ?
-				   arena_printf(footer->arena, "%s: %s", footer->key, text) :
-				   text;
+	VEC_PUSH(footer->arena, &footer->lines->at,
+		 ((struct footer_line){ footer->key, text, false }));
+}
 
-	text_add_wrapped(footer->buf, line, 0, INDENT, WIDTH);
-	buf_add_char(footer->buf, '\n');
+/* "team/a, team/b and 3 more": the clusters with the text of line `first`, which are then
+ * written. */
+static const char *keys_of(struct footer_lines *lines, size_t first, struct arena *arena)
+{
+	const char *keys = lines->at.at[first].key;
+	size_t count = 1;
+
+	for (size_t i = first + 1; i < lines->at.count && *keys != '\0'; i++) {
+		struct footer_line *line = &lines->at.at[i];
+
+		if (line->written || strcmp(line->text, lines->at.at[first].text) != 0)
+			continue;
+		line->written = true;
+		if (count++ < KEYS_SHOWN)
+			keys = arena_printf(arena, "%s, %s", keys, line->key);
+	}
+	return count > KEYS_SHOWN ?
+		       arena_printf(arena, "%s and %zu more", keys, count - KEYS_SHOWN) :
+		       keys;
+}
+
+/* A text of several clusters is written once. */
+static void write_lines(struct footer_lines *lines, size_t width, struct arena *arena,
+			struct buf *buf)
+{
+	for (size_t i = 0; i < lines->at.count; i++) {
+		const struct footer_line *line = &lines->at.at[i];
+		const char *keys;
+
+		if (line->written)
+			continue;
+		keys = keys_of(lines, i, arena);
+		text_add_wrapped(buf,
+				 arena_printf(arena, "%s%s%s", keys, *keys != '\0' ? ": " : "",
+					      line->text),
+				 0, INDENT, width);
+		buf_add_char(buf, '\n');
+	}
 }
 
 static void add_pending(const struct footer *footer, const struct summary *summary)
@@ -197,7 +326,7 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 
 		if (!backoff)
 			continue;
-		left = (backoff->until - cluster->snapshot.now) / MS_PER_SECOND;
+		left = (backoff->until - cluster->summary->decided_at) / MS_PER_SECOND;
 		rfc3339_print(backoff->until, until);
 		add_line(footer, arena_printf(footer->arena,
 					      "group %s is in back-off until %s (%s more), %s: %s",
@@ -232,27 +361,33 @@ static void add_conditions(const struct footer *footer, const struct summary *su
 	}
 }
 
-/* The status of a RayClusterAutoscaler: outdated, but the only information. */
-static void add_last_word(const struct footer *footer, const struct last_word *word)
+/* Of a cluster without an answer. */
+static void add_source(const struct footer *footer, const struct view_cluster *cluster)
 {
-	if (!word || *word->reason == '\0')
+	const struct autoscaler_status *status = cluster->status;
+	char when[RFC3339_SIZE];
+
+	if (!status) {
+		add_line(footer, "neither a controller, a sidecar nor the status of a "
+				 "RayClusterAutoscaler describes it: \"rayscaler run\" must run");
 		return;
-	add_line(footer,
-		 arena_printf(
-			 footer->arena,
-			 "the controller last wrote: %s: %s; GPUs now/target/max %s, pending %s",
-			 word->reason, word->message, word->gpus, word->pending));
+	}
+	rfc3339_print(status->last_decision_time, when);
+	add_line(footer, arena_printf(footer->arena,
+				      "status of its RayClusterAutoscaler at %s: %s: %s; GPUs "
+				      "now/target/max %s",
+				      *when != '\0' ? when : "an unknown time", status->reason,
+				      status->message, status->gpus_text));
 }
 
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster)
 {
-	if (answer->controller->found && !cluster->from_controller)
+	if (answer->controller && answer->controller->found && !cluster->answer)
 		add_line(footer, cluster->problem);
-	if (cluster->from_controller || cluster->snapshot.cluster.unreadable)
-		add_conditions(footer, cluster->summary);
-	else
-		add_last_word(footer, cluster->last_word);
+	if (!cluster->answer)
+		add_source(footer, cluster);
+	add_conditions(footer, cluster->summary);
 	add_pending(footer, cluster->summary);
 	add_requested(footer, cluster->summary);
 	add_unserved(footer, cluster->summary);
@@ -261,11 +396,10 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 
 /* ---- the whole ---- */
 
-/* True when a cluster is shown from the API objects alone. */
-static bool any_unknown(const struct view_clusters *clusters)
+static bool any_without_answer(const struct view_clusters *clusters)
 {
 	for (size_t i = 0; i < clusters->count; i++) {
-		if (!clusters->at[i].from_controller)
+		if (!clusters->at[i].answer)
 			return true;
 	}
 	return clusters->count == 0;
@@ -297,11 +431,14 @@ static void add_ceilings(const struct status_answer *answer, const struct footer
 	}
 }
 
-static void add_end(const struct status_answer *answer, struct arena *arena, struct buf *buf)
+static void add_end(const struct status_answer *answer, struct arena *arena,
+		    struct footer_lines *lines)
 {
-	const struct footer footer = { arena, buf, "" };
+	const struct footer footer = { arena, lines, "" };
 	const struct view_clusters *clusters = answer->clusters;
 
+	if (!answer->controller)
+		return;
 	if (*clusters->outdated != '\0')
 		add_line(&footer,
 			 arena_printf(arena, "not the newest state: %s", clusters->outdated));
@@ -310,14 +447,14 @@ static void add_end(const struct status_answer *answer, struct arena *arena, str
 		add_line(&footer,
 			 arena_printf(arena, "controller: %s, version %s",
 				      answer->controller->where, answer->controller->version));
-	else if (any_unknown(clusters))
-		add_line(&footer,
-			 arena_printf(
-				 arena,
-				 "no controller was reached: demand, use and idle times in Ray, "
-				 "backoffs and flags are unknown, TARGET counts minReplicas and "
-				 "requests only. %s",
-				 answer->controller->problem));
+	else if (any_without_answer(clusters))
+		add_line(
+			&footer,
+			arena_printf(arena,
+				     "no controller was reached: use and idle times in Ray are "
+				     "unknown, the rest is from the RayCluster and the last status "
+				     "of its RayClusterAutoscaler. %s",
+				     answer->controller->problem));
 }
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,
@@ -325,12 +462,14 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 {
 	bool all = answer->namespace_ == NULL;
 	const struct view_clusters *clusters = answer->clusters;
+	const struct view_cluster **ordered = trouble_first(clusters, arena);
+	struct footer_lines lines = { .at = { .at = NULL } };
 	struct table table;
 
 	table_init(&table, arena, all ? columns : columns + 1,
 		   all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 	for (size_t i = 0; i < clusters->count; i++) {
-		const struct view_cluster *cluster = &clusters->at[i];
+		const struct view_cluster *cluster = ordered[i];
 
 		if (cluster->summary->group_count == 0)
 			add_no_groups(&table, all, cluster);
@@ -344,12 +483,13 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	else
 		text_add_reason(buf, "there are no RayClusters in namespace", answer->namespace_);
 	for (size_t i = 0; i < clusters->count; i++) {
-		const struct view_cluster *cluster = &clusters->at[i];
-		const struct footer footer = {
-			arena, buf, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name)
-		};
+		const struct view_cluster *cluster = ordered[i];
+		const struct footer footer = { arena, &lines,
+					       arena_printf(arena, "%s/%s", cluster->namespace_,
+							    cluster->name) };
 
 		add_footer(&footer, answer, cluster);
 	}
-	add_end(answer, arena, buf);
+	add_end(answer, arena, &lines);
+	write_lines(&lines, answer->width, arena, buf);
 }

@@ -13,12 +13,17 @@
 /* Data of both forms. */
 struct status_answer {
 	const struct view_clusters *clusters;
-	const struct controller *controller;
-	const char *namespace_; /* NULL: all, and the table has a column for it */
+	const struct controller *controller; /* NULL: nothing is written of it */
+	const char *namespace_;              /* NULL: all, and the table has a column for it */
+	size_t width;                        /* of the lines below the table */
 };
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,
 		       struct buf *buf);
+
+/* READY and REASON of a row: "1/5 ScaleUpDemand". */
+const char *status_text_row(struct arena *arena, const struct view_cluster *cluster,
+			    const struct summary_group *group);
 
 /* "41s", "3m10s", "2h5m", "4d3h": whole seconds; negative ones count as 0. */
 const char *status_text_age(struct arena *arena, int64_t seconds);

@@ -2,18 +2,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/check.h"
-#include "cli/text.h"
+#include "codec/text/text.h"
 
 #define GAP 2
+#define WIDTH_MIN 40
+#define WIDTH_DEFAULT 100
 
 static const char *const colour_codes[] = {
 	[TABLE_PLAIN] = "",       [TABLE_GOOD] = "\033[32m", [TABLE_BUSY] = "\033[33m",
-	[TABLE_BAD] = "\033[31m", [TABLE_FAINT] = "\033[2m",
+	[TABLE_BAD] = "\033[31m", [TABLE_FAINT] = "\033[2m", [TABLE_TITLE] = "\033[1m",
 };
-static const char title_code[] = "\033[1m", plain_code[] = "\033[0m";
+static const char plain_code[] = "\033[0m";
+const char *const table_colour_words[] = { "auto", "always", "never", NULL };
 
 void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
 		size_t column_count)
@@ -50,22 +54,27 @@ static void add_spaces(struct buf *buf, size_t count)
 		buf_add_char(buf, ' ');
 }
 
+void table_add_text(struct buf *buf, enum table_colour colour, const char *text, bool colours)
+{
+	const char *code = colours ? colour_codes[colour] : "";
+
+	buf_add_string(buf, code);
+	text_add_clean(buf, text);
+	if (*code != '\0')
+		buf_add_string(buf, plain_code);
+}
+
 /* One row of cells; the last column is not padded. */
 static void write_row(const struct table *table, const struct table_cell *cells,
-		      const size_t *width, const char *code, bool colours, struct buf *buf)
+		      const size_t *width, bool colours, struct buf *buf)
 {
 	for (size_t c = 0; c < table->column_count; c++) {
 		size_t have = text_columns(cells[c].text), pad = width[c] - have;
-		const char *start = code ? code : colour_codes[cells[c].colour];
 		bool last = c + 1 == table->column_count;
 
 		if (table->columns[c].right)
 			add_spaces(buf, pad);
-		if (colours)
-			buf_add_string(buf, start);
-		text_add_clean(buf, cells[c].text);
-		if (colours && *start != '\0')
-			buf_add_string(buf, plain_code);
+		table_add_text(buf, cells[c].colour, cells[c].text, colours);
 		if (!last)
 			add_spaces(buf, (table->columns[c].right ? 0 : pad) + GAP);
 	}
@@ -79,24 +88,28 @@ void table_write(const struct table *table, bool colours, struct buf *buf)
 
 	CHECK(table->column_count > 0 && table->cells.count % table->column_count == 0);
 	for (size_t c = 0; c < table->column_count; c++)
-		titles[c].text = table->columns[c].title;
-	write_row(table, titles, width, title_code, colours, buf);
+		titles[c] = (struct table_cell){ table->columns[c].title, TABLE_TITLE };
+	write_row(table, titles, width, colours, buf);
 	for (size_t i = 0; i < table->cells.count; i += table->column_count)
-		write_row(table, &table->cells.at[i], width, NULL, colours, buf);
+		write_row(table, &table->cells.at[i], width, colours, buf);
 }
 
-int table_colours(const char *choice, bool *ret_colours)
+bool table_colours(int choice)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if (!choice || strcmp(choice, "auto") == 0)
-		*ret_colours = isatty(STDOUT_FILENO) && !(no_color && *no_color != '\0') &&
-			       !(term && strcmp(term, "dumb") == 0);
-	else if (strcmp(choice, "always") == 0)
-		*ret_colours = true;
-	else if (strcmp(choice, "never") == 0)
-		*ret_colours = false;
-	else
-		return -1;
-	return 0;
+	if (choice != 0)
+		return choice == 1;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color != '\0') &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+size_t table_width(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= WIDTH_MIN)
+		return size.ws_col;
+	return WIDTH_DEFAULT;
 }

@@ -17,7 +17,18 @@ enum table_colour {
 	TABLE_BUSY,  /* yellow: in progress */
 	TABLE_BAD,   /* red */
 	TABLE_FAINT, /* of no interest */
+	TABLE_TITLE, /* bold */
 };
+
+/* The flag --color of every command with a text for people. */
+extern const char *const table_colour_words[];
+#define COLOUR_FLAG(choice)                                                                        \
+	{                                                                                          \
+		NULL, "--color", .words = table_colour_words, .word = &(choice)                    \
+	}
+#define COLOUR_HELP                                                                                \
+	"  --color WHEN                  auto (default: on a terminal, unless NO_COLOR is\n"       \
+	"                                set), always or never\n"
 
 struct table_column {
 	const char *title;
@@ -43,8 +54,14 @@ void table_add(struct table *table, enum table_colour colour, const char *text);
 /* The title line and the rows; the last row must be whole. */
 void table_write(const struct table *table, bool colours, struct buf *buf);
 
-/* Should colours be used? `choice` NULL or "auto": on a terminal that can, unless NO_COLOR is set
- * (https://no-color.org) or TERM is "dumb"; "always", "never". -1 for another word. */
-int table_colours(const char *choice, bool *ret_colours);
+/* Appends the cleaned text, in its colour if `colours`. */
+void table_add_text(struct buf *buf, enum table_colour colour, const char *text, bool colours);
+
+/* Should colours be used? `choice`: the value of COLOUR_FLAG; 0, auto: on a terminal that can, unless
+ * NO_COLOR is set (https://no-color.org) or TERM is "dumb". */
+bool table_colours(int choice);
+
+/* The columns of the terminal; of another output 100. */
+size_t table_width(void);
 
 #endif

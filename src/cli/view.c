@@ -5,13 +5,16 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "cli/help.h"
+#include "cli/object_summary.h"
 #include "codec/objects/snapshot_json.h"
+#include "codec/objects/summary_json.h"
 #include "codec/text/json.h"
-#include "core/decide.h"
-#include "core/decide/gate.h"
-#include "core/model/reason.h"
+#include "codec/text/json_write.h"
+#include "core/model/autoscaler_container.h"
+#include "core/model/identity.h"
 #include "ctl/pass/observe.h"
 #include "kube/kube_informer.h"
+#include "kube/kube_path.h"
 #include "net/loop.h"
 
 #define FIRST_LISTS_MS 30000
@@ -22,10 +25,10 @@
 struct view {
 	struct connection *connection;
 	const char *namespace_, *name;
-	struct kube_informer *ray_clusters, *pods, *last_words;
-	bool last_words_failed;   /* CRD not installed, or no right: none are shown */
-	struct settings settings; /* the defaults */
-	struct err err;           /* the first failure since it was cleared */
+	enum view_page page;
+	struct kube_informer *ray_clusters, *pods, *autoscalers;
+	bool autoscalers_failed; /* CRD not installed, or no right: no status is shown */
+	struct err err;          /* the first failure since it was cleared */
 };
 
 /* ---- the copies ---- */
@@ -43,16 +46,17 @@ static void on_error(void *context, const struct err *err)
 	api_connection_wake(view->connection);
 }
 
-static void on_no_last_words(void *context, const struct err *err)
+static void on_no_autoscalers(void *context, const struct err *err)
 {
 	struct view *view = context;
 
 	(void)err;
-	view->last_words_failed = true;
+	view->autoscalers_failed = true;
 	api_connection_wake(view->connection);
 }
 
-struct view *view_new(struct connection *connection, const char *namespace_, const char *name)
+struct view *view_new(struct connection *connection, const char *namespace_, const char *name,
+		      enum view_page page)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct view *view = memory_alloc(sizeof(*view));
@@ -66,27 +70,29 @@ struct view *view_new(struct connection *connection, const char *namespace_, con
 	struct kube_informer_options pods = {
 		.type = &kube_type_pod,
 		.namespace_ = namespace_,
-		.label_selector = name ? arena_printf(&arena, LABEL_CLUSTER "=%s", name) :
-					 LABEL_CLUSTER,
+		/* A status needs only head Pods: they may have a sidecar. */
+		.label_selector = arena_printf(
+			&arena, LABEL_CLUSTER "%s%s%s", name ? "=" : "", name ? name : "",
+			page == VIEW_STATUS ? "," LABEL_NODE_TYPE "=head" : ""),
 		.callbacks = clusters.callbacks,
 	};
-	struct kube_informer_options last_words = {
-		.type = &kube_type_last_word,
+	struct kube_informer_options autoscalers = {
+		.type = &kube_type_autoscaler,
 		.namespace_ = namespace_,
 		.name = name,
 		.poll_ms = POLL_MS,
 		.callbacks = { .on_synced = on_change,
-			       .on_error = on_no_last_words,
+			       .on_error = on_no_autoscalers,
 			       .context = view },
 	};
 
 	view->connection = connection;
 	view->namespace_ = namespace_;
 	view->name = name;
-	settings_init(&view->settings);
+	view->page = page;
 	view->ray_clusters = kube_informer_new(api_connection_client(connection), &clusters);
 	view->pods = kube_informer_new(api_connection_client(connection), &pods);
-	view->last_words = kube_informer_new(api_connection_client(connection), &last_words);
+	view->autoscalers = kube_informer_new(api_connection_client(connection), &autoscalers);
 	return view;
 }
 
@@ -96,14 +102,14 @@ void view_free(struct view *view)
 		return;
 	kube_informer_free(view->ray_clusters);
 	kube_informer_free(view->pods);
-	kube_informer_free(view->last_words);
+	kube_informer_free(view->autoscalers);
 	memory_free(view);
 }
 
 static bool is_filled(const struct view *view)
 {
 	return kube_informer_synced(view->ray_clusters) && kube_informer_synced(view->pods) &&
-	       (kube_informer_synced(view->last_words) || view->last_words_failed);
+	       (kube_informer_synced(view->autoscalers) || view->autoscalers_failed);
 }
 
 static bool filled_or_failed(void *context)
@@ -113,9 +119,32 @@ static bool filled_or_failed(void *context)
 	return is_filled(view) || view->err.kind != ERR_NONE;
 }
 
-static int check_named(const struct view *view, struct err *err)
+/* Only a 404 is an answer: few users may read namespaces. */
+static bool namespace_is_missing(const struct view *view)
 {
-	if (!view->name || kube_informer_get(view->ray_clusters, view->namespace_, view->name))
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct fetch fetch = { .path = kube_path(&arena, "v1", NULL, "namespaces", view->namespace_,
+						 NULL) };
+	bool missing;
+
+	api_connection_fetch(view->connection, &fetch, 1);
+	missing = fetch.ended && fetch.err.kind == ERR_NOT_FOUND;
+	fetch_done(&fetch);
+	return missing;
+}
+
+static int check_found(const struct view *view, struct err *err)
+{
+	if (view->name ?
+		    kube_informer_get(view->ray_clusters, view->namespace_, view->name) != NULL :
+		    kube_informer_count(view->ray_clusters) > 0)
+		return 0;
+	if (view->namespace_ && namespace_is_missing(view))
+		return err_set(err, ERR_NOT_FOUND,
+			       "namespace %s does not exist; set it with -n NAMESPACE, or list all "
+			       "with \"status -A\"",
+			       view->namespace_);
+	if (!view->name)
 		return 0;
 	return err_set(err, ERR_NOT_FOUND,
 		       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
@@ -137,10 +166,12 @@ int view_wait(struct view *view, bool patient, struct err *err)
 			return -1;
 		help_warn("status", err->text);
 	}
-	return check_named(view, err);
+	return check_found(view, err);
 }
 
-/* ---- the decisions ---- */
+/* ---- the answers ---- */
+
+static const char *const page_names[] = { [VIEW_STATUS] = "status", [VIEW_SNAPSHOT] = "snapshot" };
 
 static int compare(const void *a, const void *b)
 {
@@ -170,9 +201,17 @@ static struct view_cluster *list_clusters(struct view *view, struct arena *arena
 	return clusters;
 }
 
-/* Builds the snapshot from the API objects alone. False: the cluster was deleted while the
- * controller answered. */
-static bool observe_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
+static const struct pod *const *pods_of(struct view *view, const struct view_cluster *cluster,
+					struct arena *arena, size_t *ret_count)
+{
+	return (const struct pod *const *)kube_informer_indexed(
+		view->pods, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name),
+		ret_count);
+}
+
+/* The fallback: from the API objects alone. False: the cluster was deleted while the controller
+ * answered. */
+static bool take_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
 {
 	struct settings *settings = ARENA_NEW(arena, struct settings);
 	struct observation observation = {
@@ -181,120 +220,111 @@ static bool observe_objects(struct view *view, struct view_cluster *cluster, str
 			kube_informer_get(view->ray_clusters, cluster->namespace_, cluster->name),
 		.ray_problem = NOT_REACHED,
 		.settings = settings,
+		.autoscaler =
+			kube_informer_get(view->autoscalers, cluster->namespace_, cluster->name),
 	};
 
 	if (!observation.cluster)
 		return false;
-	*settings = view->settings;
-	observation.pods = (const struct pod *const *)kube_informer_indexed(
-		view->pods, arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name),
-		&observation.pod_count);
+	if (view->page == VIEW_STATUS) {
+		cluster->status = object_summary_status(observation.autoscaler);
+		cluster->summary = object_summary(observation.cluster, cluster->status, arena);
+		return true;
+	}
+	settings_init(settings);
+	observation.pods = pods_of(view, cluster, arena, &observation.pod_count);
 	observe(&observation, arena, &cluster->snapshot);
-	cluster->last_word =
-		kube_informer_get(view->last_words, cluster->namespace_, cluster->name);
-	if (cluster->last_word)
-		cluster->snapshot.autoscaler = &cluster->last_word->object;
 	return true;
 }
 
-static void take_snapshot(struct view_cluster *cluster, const struct fetch *fetch,
-			  const char *where, struct arena *arena)
+static int read_status(struct view_cluster *cluster, const struct fetch *fetch, struct arena *arena,
+		       struct err *err)
+{
+	static const struct json_limits limits = { .bytes = KUBE_BODY_MAX_BYTES,
+						   .depth = JSON_WRITE_DEPTH_MAX,
+						   .elements = 4000000 };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct summary *summary = ARENA_NEW(arena, struct summary);
+	struct json_at root, status;
+
+	if (json_parse(fetch->text, fetch->size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	status = json_member(&root, "status");
+	if (summary_decode(&status, summary) ||
+	    json_text(&root, "explanation", &cluster->explanation))
+		return -1;
+	cluster->summary = summary;
+	return 0;
+}
+
+static void take_answer(struct view_cluster *cluster, const struct fetch *fetch,
+			enum view_page page, const struct controller *from, const char *where,
+			struct arena *arena)
 {
 	struct err err = fetch->err;
 
-	cluster->problem = "";
 	cluster->where = where;
-	if (err.kind == ERR_NONE && fetch->ended &&
-	    snapshot_read(fetch->text, fetch->size, arena, &cluster->snapshot, &err) == 0)
-		cluster->from_controller = arena_strndup(arena, fetch->text, fetch->size);
-	else
-		cluster->problem = arena_printf(
-			arena, "%s gave no snapshot of %s/%s: %s",
-			*where != '\0' ? where : "the controller", cluster->namespace_,
-			cluster->name, err.kind != ERR_NONE ? err.text : "it was not waited for");
-}
-
-static struct fetch *fetch_all(struct view *view, const struct controller *controller,
-			       const char *kind, const struct view_cluster *clusters, size_t count,
-			       struct arena *arena)
-{
-	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
-
-	for (size_t i = 0; i < count; i++)
-		controller_client_address(controller, arena, kind, clusters[i].namespace_,
-					  clusters[i].name, &fetches[i]);
-	api_connection_fetch(view->connection, fetches, count);
-	return fetches;
+	if (err.kind == ERR_NONE && page == VIEW_STATUS)
+		(void)read_status(cluster, fetch, arena, &err);
+	else if (err.kind == ERR_NONE)
+		(void)snapshot_read(fetch->text, fetch->size, arena, &cluster->snapshot, &err);
+	cluster->answer = NULL;
+	cluster->problem = "";
+	if (err.kind != ERR_NONE) {
+		cluster->problem = arena_printf(arena, "%s gave no %s of %s/%s: %s",
+						*where != '\0' ? where : "the controller",
+						page_names[page], cluster->namespace_,
+						cluster->name, err.text);
+		return;
+	}
+	cluster->from = from;
+	cluster->answer = arena_strndup(arena, fetch->text, fetch->size);
+	cluster->answer_size = fetch->size;
 }
 
 static void ask_controller(struct view *view, const struct controller *controller,
 			   struct view_cluster *clusters, size_t count, struct arena *arena)
 {
-	struct fetch *fetches = fetch_all(view, controller, "snapshot", clusters, count, arena);
+	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
 
+	for (size_t i = 0; i < count; i++)
+		controller_client_address(controller, arena, page_names[view->page],
+					  clusters[i].namespace_, clusters[i].name, &fetches[i]);
+	api_connection_fetch(view->connection, fetches, count);
 	for (size_t i = 0; i < count; i++) {
-		take_snapshot(&clusters[i], &fetches[i], "", arena);
+		take_answer(&clusters[i], &fetches[i], view->page, controller, "", arena);
 		fetch_done(&fetches[i]);
-	}
-}
-
-/* Why Ray was not reached is not part of a snapshot, but the reader needs it. */
-static void take_ray_problem(struct view_cluster *cluster, const struct fetch *fetch,
-			     struct arena *arena)
-{
-	static const struct json_limits limits = { .bytes = KUBE_BODY_MAX_BYTES,
-						   .depth = 100,
-						   .elements = 4000000 };
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct err err;
-	struct json_reader reader = { .arena = arena, .err = &err };
-	struct json_at root;
-
-	if (!fetch->text || json_parse(fetch->text, fetch->size, &limits, &json, NULL))
-		return;
-	root = json_root(json, "", &reader);
-	(void)json_text(&root, "rayProblem", &cluster->snapshot.ray_problem);
-}
-
-static void ask_ray_problems(struct view *view, const struct controller *controller,
-			     struct view_cluster *clusters, size_t count, struct arena *arena)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct fetch *fetch;
-
-		if (!clusters[i].from_controller || clusters[i].snapshot.ray_state ||
-		    gate_check(&clusters[i].snapshot).reason)
-			continue;
-		fetch = fetch_all(view, controller, "status", &clusters[i], 1, arena);
-		take_ray_problem(&clusters[i], fetch, arena);
-		fetch_done(fetch);
 	}
 }
 
 /* ---- sidecars ---- */
 
-static bool is_reason(const char *reason, const char *wanted)
+static bool runs_sidecar(const struct pod *pod)
 {
-	return reason && strcmp(reason, wanted) == 0;
+	for (size_t i = 0; i < pod->spec.container_count; i++) {
+		const struct container *container = &pod->spec.containers[i];
+
+		if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0)
+			return autoscaler_container_runs(container) == AUTOSCALER_RUNS_SIDECAR;
+	}
+	return false;
 }
 
-/* The head Pod whose container `autoscaler` is rayscaler itself; NULL: it is not. */
+/* The head Pod whose container `autoscaler` is rayscaler itself; NULL: none. */
 static const char *sidecar_pod(struct view *view, const struct view_cluster *cluster,
 			       struct arena *arena)
 {
-	struct view_cluster own = *cluster;
+	const struct ray_cluster *object =
+		kube_informer_get(view->ray_clusters, cluster->namespace_, cluster->name);
+	size_t count;
+	const struct pod *const *pods = pods_of(view, cluster, arena, &count);
 
-	if (!observe_objects(view, &own, arena))
-		return NULL;
-	if (!is_reason(gate_check(&own.snapshot).reason, REASON_SECOND_AUTOSCALER))
-		return NULL;
-	own.snapshot.settings.mode = MODE_SIDECAR;
-	if (gate_check(&own.snapshot).reason)
-		return NULL;
-	for (size_t i = 0; i < own.snapshot.pod_count; i++) {
-		if (pod_is_head(&own.snapshot.pods[i]))
-			return arena_strdup(arena, own.snapshot.pods[i].name);
-	}
+	for (size_t i = 0; object && i < count; i++)
+		if (pod_is_head(pods[i]) && identity_is_owned(object, pods[i]) &&
+		    runs_sidecar(pods[i]))
+			return arena_strdup(arena, pods[i]->name);
 	return NULL;
 }
 
@@ -303,27 +333,26 @@ static void ask_sidecars(struct view *view, struct view_cluster *clusters, size_
 {
 	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
 	struct view_cluster **asked = arena_array(arena, count, sizeof(struct view_cluster *));
-	const char **where = arena_array(arena, count, sizeof(*where));
+	struct controller *sidecars = arena_array(arena, count, sizeof(*sidecars));
 	size_t asked_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *pod = sidecar_pod(view, &clusters[i], arena);
-		struct controller controller;
+		struct controller *sidecar = &sidecars[asked_count];
 
 		if (!pod)
 			continue;
-		controller_client_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena,
-				      &controller);
-		controller_client_address(&controller, arena, "snapshot", clusters[i].namespace_,
-					  clusters[i].name, &fetches[asked_count]);
-		where[asked_count] = controller.where;
+		controller_client_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena, sidecar);
+		controller_client_address(sidecar, arena, page_names[view->page],
+					  clusters[i].namespace_, clusters[i].name,
+					  &fetches[asked_count]);
 		asked[asked_count++] = &clusters[i];
 	}
 	if (asked_count > 0)
 		api_connection_fetch(view->connection, fetches, asked_count);
 	for (size_t i = 0; i < asked_count; i++) {
-		asked[i]->from_controller = NULL;
-		take_snapshot(asked[i], &fetches[i], where[i], arena);
+		take_answer(asked[i], &fetches[i], view->page, &sidecars[i], sidecars[i].where,
+			    arena);
 		fetch_done(&fetches[i]);
 	}
 }
@@ -337,9 +366,8 @@ static const char *outdated_text(const struct view *view)
 	return "";
 }
 
-/* Requests the snapshot of each cluster from the controller, then from the sidecars. A cluster
- * without one gets a snapshot from the API objects alone; a cluster that was deleted in the
- * meantime is dropped from the list. Then makes a decision for each cluster. */
+/* Requests the page of each cluster from the controller, then from the sidecars. A cluster that was
+ * deleted in the meantime is dropped from the list. */
 void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters)
 {
@@ -352,18 +380,10 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 	}
 	if (controller->found)
 		ask_controller(view, controller, clusters, count, arena);
-	/* Too slow for many clusters: `explain` shows it for each. */
-	if (controller->found && view->name)
-		ask_ray_problems(view, controller, clusters, count, arena);
 	ask_sidecars(view, clusters, count, arena);
 	for (size_t i = 0; i < count; i++) {
-		struct view_cluster *cluster = &clusters[i];
-
-		if (!cluster->from_controller && !observe_objects(view, cluster, arena))
-			continue;
-		cluster->plan = decide(&cluster->snapshot, arena);
-		cluster->summary = summary_of(&cluster->snapshot, cluster->plan, arena);
-		clusters[kept++] = *cluster;
+		if (clusters[i].answer || take_objects(view, &clusters[i], arena))
+			clusters[kept++] = clusters[i];
 	}
 	*ret_clusters = (struct view_clusters){
 		.at = clusters,
@@ -373,6 +393,17 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 	};
 }
 
+const struct ray_cluster *view_next(struct view *view, size_t *at,
+				    const struct autoscaler_object **ret_autoscaler)
+{
+	const struct ray_cluster *cluster = kube_informer_next(view->ray_clusters, at);
+
+	if (cluster)
+		*ret_autoscaler =
+			kube_informer_get(view->autoscalers, cluster->namespace_, cluster->name);
+	return cluster;
+}
+
 const char *view_api_version(const struct view *view)
 {
 	return kube_informer_api_version(view->ray_clusters);
@@ -380,24 +411,23 @@ const char *view_api_version(const struct view *view)
 
 /* ---- one ---- */
 
-int view_one_open(const struct api_connection_flags *flags, const char *name, struct arena *arena,
-		  struct view_one *ret_one, struct err *err)
+int view_one_open(const struct api_connection_flags *flags, const char *name, enum view_page page,
+		  struct arena *arena, struct view_one *ret_one, struct err *err)
 {
-	struct view_clusters clusters;
-
 	*ret_one = (struct view_one){ .connection = api_connection_new(flags, err) };
 	if (!ret_one->connection)
 		return -1;
-	ret_one->view =
-		view_new(ret_one->connection, api_connection_namespace(ret_one->connection), name);
+	ret_one->view = view_new(ret_one->connection, api_connection_namespace(ret_one->connection),
+				 name, page);
 	if (view_wait(ret_one->view, false, err))
 		return -1;
-	controller_client_find(ret_one->connection, arena, &ret_one->controller);
-	view_look(ret_one->view, &ret_one->controller, arena, &clusters);
-	if (clusters.count == 0)
+	if (controller_client_open(ret_one->connection, arena, &ret_one->controller, err))
+		return -1;
+	view_look(ret_one->view, &ret_one->controller, arena, &ret_one->clusters);
+	if (ret_one->clusters.count == 0)
 		return err_set(err, ERR_NOT_FOUND, "RayCluster %s/%s has just been deleted",
 			       api_connection_namespace(ret_one->connection), name);
-	ret_one->cluster = &clusters.at[0];
+	ret_one->cluster = &ret_one->clusters.at[0];
 	return 0;
 }
 

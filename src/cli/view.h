@@ -1,9 +1,9 @@
-/* The RayClusters of a command, each with a decision that was made here: from the controller's
- * /snapshot where it was reached, so that the decision equals the controller's own (where rayscaler
- * is the sidecar of the head Pod: from the sidecar's); else from the API objects alone, as if Ray
- * were unreachable and with the default flags. Keeps live copies of RayClusters, Pods and
- * RayClusterAutoscalers (kube_informer), so that a command that keeps running survives failures of
- * the API server. */
+/* The RayClusters of a command, each with the answer of the controller (where rayscaler is the
+ * sidecar of the head Pod: of the sidecar): its status, or the snapshot of its next decision. Where
+ * none answers, the status is the last one in the RayClusterAutoscaler, and the snapshot is made
+ * from the API objects alone, as if Ray were unreachable and with the default flags. Keeps live
+ * copies of RayClusters, RayClusterAutoscalers and Pods (for a status: of heads) in informers, so
+ * that a command that keeps running survives failures of the API server. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
@@ -14,26 +14,29 @@
 #include "base/err.h"
 #include "cli/api_connection.h"
 #include "cli/controller_client.h"
-#include "cli/last_word.h"
-#include "core/model/plan.h"
 #include "core/model/snapshot.h"
 #include "core/report/summary.h"
 
 struct view;
 
+/* The page of the controller that a command reads. */
+enum view_page { VIEW_STATUS, VIEW_SNAPSHOT };
+
 struct view_cluster {
 	const char *namespace_, *name;
-	struct snapshot snapshot;
-	const struct plan *plan;
+	/* With VIEW_STATUS; the explanation is lines of text. */
 	const struct summary *summary;
-	/* The snapshot from the controller, or the cluster's own sidecar; NULL: none, then
+	const char *explanation;  /* of the answer */
+	struct snapshot snapshot; /* with VIEW_SNAPSHOT */
+	/* The answer of the controller, or of the cluster's own sidecar; NULL: none, then
 	 * `problem` says why. */
-	const char *from_controller;
-	const char *where;   /* "Pod ray/demo-head": the sidecar it is from; "": the controller */
-	const char *problem; /* "" when it is from the controller */
-	/* Else: the status that the controller wrote last into the RayClusterAutoscaler; NULL:
-	 * none. */
-	const struct last_word *last_word;
+	const char *answer;
+	size_t answer_size;
+	const char *where; /* "Pod ray/demo-head": the sidecar it is from; "": the controller */
+	const struct controller *from; /* of the answer; NULL: none */
+	const char *problem;           /* "" when there is an answer */
+	/* With VIEW_STATUS and without an answer: the one that `summary` is made of; NULL: none. */
+	const struct autoscaler_status *status;
 };
 
 struct view_clusters {
@@ -44,7 +47,8 @@ struct view_clusters {
 };
 
 /* namespace_ NULL: all; name NULL: all RayClusters. */
-struct view *view_new(struct connection *connection, const char *namespace_, const char *name);
+struct view *view_new(struct connection *connection, const char *namespace_, const char *name,
+		      enum view_page page);
 void view_free(struct view *view); /* NULL is fine */
 
 /* Waits until all lists are complete. With `patient` failures are retried until a signal arrives,
@@ -52,25 +56,30 @@ void view_free(struct view *view); /* NULL is fine */
  * RayCluster does not exist. */
 int view_wait(struct view *view, bool patient, struct err *err);
 
-/* Decides for the present RayClusters. Requests the snapshot of each cluster that the controller
- * may know (`remote` found). Results live in the arena and point into the view's copies: valid
- * until the loop turns again. */
+/* Requests the page of each present RayCluster. Results live in the arena and point into the view's
+ * copies: valid until the loop turns again. */
 void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters);
+
+/* The RayClusters that can be read, in no order, each with its RayClusterAutoscaler (NULL: none); *at
+ * begins with 0. NULL behind the last. Valid until the loop turns. */
+const struct ray_cluster *view_next(struct view *view, size_t *at,
+				    const struct autoscaler_object **ret_autoscaler);
 
 /* "ray.io/v1": the version that the API server serves RayClusters in. */
 const char *view_api_version(const struct view *view);
 
 /* One RayCluster, for the commands that take one: connects, waits, finds the controller and
- * decides. Call view_one_done in any case. */
+ * requests the page. Call view_one_done in any case. */
 struct view_one {
 	struct connection *connection;
 	struct view *view;
 	struct controller controller;
+	struct view_clusters clusters; /* the one */
 	const struct view_cluster *cluster;
 };
-int view_one_open(const struct api_connection_flags *flags, const char *name, struct arena *arena,
-		  struct view_one *ret_one, struct err *err);
+int view_one_open(const struct api_connection_flags *flags, const char *name, enum view_page page,
+		  struct arena *arena, struct view_one *ret_one, struct err *err);
 void view_one_done(struct view_one *one);
 
 #endif

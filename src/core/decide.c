@@ -5,15 +5,14 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/choice.h"
 #include "core/decide/conflict.h"
-#include "core/decide/dead_raylet.h"
 #include "core/decide/gate.h"
 #include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
-#include "core/decide/not_registered.h"
+#include "core/decide/mark.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
-#include "core/decide/start_grace.h"
+#include "core/decide/raylet.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
@@ -37,10 +36,8 @@ static const struct health *health_make(const struct facts *facts)
 	health->workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers));
 	health->groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups));
 	health->capacity_check = capacity_check_new(facts);
-	not_registered_update(health);
-	start_grace_update(health);
+	raylet_update(health);
 	progress_assess(health);
-	dead_raylet_update(health);
 	conflict_update(health);
 	backoff_update(health);
 	invariants_of_health(health);
@@ -100,6 +97,7 @@ static const struct choice *choice_make(const struct packing *packing)
 	for (size_t g = 0; g < facts->group_count; g++) {
 		choice->groups[g].group = &facts->groups[g];
 		choice->groups[g].health = &packing->health->groups[g];
+		choice->groups[g].offer = &packing->offer->groups[g];
 		choice->groups[g].packing = &packing->groups[g];
 	}
 	terminate_choose(choice);
@@ -126,25 +124,24 @@ static struct plan *plan_new(const struct facts *facts)
 	return plan;
 }
 
-/* The one place that writes the new memory: each list from the value that keeps it. */
+/* The one place that writes the new memory: what each value collected, and the old marks of the kinds
+ * that could not be judged. */
 static struct memory_state new_memory(const struct choice *choice)
 {
-	const struct health *health = choice->health;
-
-	return (struct memory_state){
+	const struct memory_state *const parts[] = { &choice->facts->memory,
+						     &choice->health->memory,
+						     &choice->packing->memory, &choice->memory };
+	struct memory_state memory = {
 		.templates = choice->offer->memory.templates,
-		.backoffs = health->memory.backoffs,
+		.backoffs = choice->health->memory.backoffs,
 		.launches = choice->memory.launches,
-		.raylet_gone = health->memory.raylet_gone,
-		.not_registered = health->memory.not_registered,
-		.start_grace = health->memory.start_grace,
-		.stuck_demand = choice->packing->memory.stuck_demand,
-		.replica_conflicts = health->memory.replica_conflicts,
-		.replica_raises = health->memory.replica_raises,
-		.lowered = choice->memory.lowered,
-		.disrupted = choice->packing->memory.disrupted,
-		.ray_sessions = choice->facts->memory.ray_sessions,
 	};
+
+	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
+		for (size_t i = 0; i < parts[p]->marks.count; i++)
+			VEC_PUSH(choice->arena, &memory.marks, parts[p]->marks.at[i]);
+	mark_keep_unjudged(choice->facts, &memory);
+	return memory;
 }
 
 static struct plan *write_plan(const struct choice *choice)
@@ -182,6 +179,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
 	verdict_write_gated(facts, gate->reason, gate->message, plan);
 	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
+	invariants_of_gated_plan(facts, plan);
 	return plan;
 }
 

@@ -1,6 +1,5 @@
 #include "ctl/cluster.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +18,7 @@
 #include "ctl/queue/poll_interval.h"
 #include "ctl/queue/spread.h"
 #include "ctl/queue/work_queue.h"
+#include "ctl/report/driver_log.h"
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
@@ -31,7 +31,6 @@
 #include "ctl/watch/linted.h"
 #include "ctl/watch/nodes.h"
 #include "gcs/gcs_client.h"
-#include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
 #include "net/loop.h"
@@ -51,11 +50,12 @@ static const struct listener {
 } listeners[] = {
 #define LISTENER(name) offsetof(struct control, name)
 	{ LISTENER(metrics), metrics_decided, NULL, metrics_forget },
-	{ LISTENER(status), status_decided, NULL, NULL },
+	{ LISTENER(status), status_decided, NULL, status_forget },
 	{ LISTENER(recorder), event_recorder_decided, event_recorder_patched,
 	  event_recorder_forget },
 	{ LISTENER(autoscalers), autoscaler_objects_decided, autoscaler_objects_patched,
 	  autoscaler_objects_forget },
+	{ LISTENER(registration), registration_decided, NULL, NULL },
 #undef LISTENER
 };
 #define LISTENER_COUNT (sizeof(listeners) / sizeof(listeners[0]))
@@ -74,10 +74,11 @@ struct cluster {
 	bool wake_again;     /* something changed during a pass */
 	bool resumed;        /* the pace of an earlier process was read */
 	int64_t started_ms;
-	struct kube_backoff backoff; /* from the API server, when a read or a write failed */
-	int64_t not_before_ms;       /* earliest next pass, also for cluster_wake */
+	struct backoff backoff; /* from the API server, when a read or a write failed */
+	int64_t not_before_ms;  /* earliest next pass, also for cluster_wake */
 	struct poll poll;
-	char *memory_json;
+	struct arena memory_arena;
+	const struct memory_state *memory; /* of the last plan; NULL: none */
 	struct patched patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
@@ -114,7 +115,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	trouble_init(&cluster->trouble, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
-	kube_backoff_init(&cluster->backoff);
+	cluster->backoff = KUBE_BACKOFF;
 	loop_timer_start(cluster->timer, spread_ms(cluster->key, SPREAD_SCANS, scan_ms(cluster)));
 	return cluster;
 }
@@ -142,7 +143,7 @@ void cluster_free(struct cluster *cluster)
 	patched_done(&cluster->patched);
 	trouble_done(&cluster->trouble);
 	log_repeat_done(&cluster->patch);
-	memory_free(cluster->memory_json);
+	arena_done(&cluster->memory_arena);
 	memory_free(cluster->namespace_);
 	memory_free(cluster->name);
 	memory_free(cluster->key);
@@ -228,10 +229,11 @@ static void current_view(void *context, struct arena *arena, struct pass_view *r
 
 /* --- log and reports of a decision --- */
 
-static void report_done(void *context, const struct err *err)
+static void report_done(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	const struct cluster *cluster = context;
 
+	(void)reply;
 	if (!err)
 		return;
 	metrics_gcs_failed(cluster->control->metrics, err);
@@ -301,15 +303,16 @@ static void decided(void *context, const struct pass_decision *decision)
 {
 	struct cluster *cluster = context;
 	struct gcs_client *gcs = ray_access_present(cluster->access);
+	struct pass_decision with_client = *decision;
 
 	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
 		ray_access_refused(cluster->access);
 	cluster->ray_failed = decision->ray_err != NULL;
 	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
+	with_client.gcs = gcs;
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
-		listeners[i].decided(listener_self(cluster, i), decision);
-	registration_decided(cluster->control->registration, gcs, decision);
+		listeners[i].decided(listener_self(cluster, i), &with_client);
 	if (decision->ray_state && gcs)
 		report(cluster, decision, gcs);
 }
@@ -379,12 +382,12 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 static void keep_off(struct cluster *cluster, const struct pass_result *result)
 {
 	if (!result->err) {
-		kube_backoff_reset(&cluster->backoff);
+		cluster->backoff.failures = 0;
 		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->key);
 		return;
 	}
 	cluster->not_before_ms = loop_monotonic_ms(cluster->control->loop) +
-				 kube_backoff_next_ms(&cluster->backoff, result->retry_after_ms);
+				 backoff_next_ms(&cluster->backoff, result->retry_after_ms);
 	log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
 			 result->err->text);
 }
@@ -399,16 +402,16 @@ static void pass_ended(void *context, const struct pass_result *result)
 	cluster->cost = result->cost;
 	count_pass(cluster, result);
 	keep_off(cluster, result);
-	if (result->memory_json) {
-		memory_free(cluster->memory_json);
-		cluster->memory_json = memory_strdup(result->memory_json);
-	}
+	if (result->memory)
+		cluster->memory = memory_state_keep(result->memory, &cluster->memory_arena);
 	if (result->patched_body) {
 		patched_keep(&cluster->patched, result->patched_body);
 		for (size_t i = 0; i < LISTENER_COUNT; i++)
 			if (listeners[i].patched)
 				listeners[i].patched(listener_self(cluster, i), cluster->namespace_,
 						     cluster->name);
+		driver_log_add(cluster->control, ray_access_present(cluster->access),
+			       result->scaled);
 	}
 	pass_free(steal(&cluster->pass));
 	schedule_next(cluster);
@@ -432,14 +435,14 @@ static bool requests_in_kv(const struct ray_cluster *object)
 	return major < 2 || (major == 2 && minor < 47);
 }
 
-/* True: the last decision of an earlier process took too much, so the first one here waits as long as it
- * would have waited there. */
+/* True: the last decision of an earlier process took too much; the first one here waits as long. */
 static bool resumes_later(struct cluster *cluster, const struct pass_view *view)
 {
 	if (cluster->resumed)
 		return false;
 	cluster->resumed = true;
-	poll_resume(&cluster->poll, view->autoscaler ? view->autoscaler->undecided_seconds : 0);
+	poll_resume(&cluster->poll,
+		    view->autoscaler ? view->autoscaler->status.undecided_seconds : 0);
 	return cluster->poll.undecided_ms > 0;
 }
 
@@ -457,8 +460,9 @@ static void start_pass(void *context)
 		.namespace_ = cluster->namespace_,
 		.name = cluster->name,
 		.ray_note = cluster->poll.text,
-		.memory_json = cluster->memory_json,
+		.memory = cluster->memory,
 		.cost = cluster->cost,
+		.small_ms = PASS_SMALL_MS,
 		.quick_ms = PASS_QUICK_MS,
 		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),
 		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }

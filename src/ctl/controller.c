@@ -100,7 +100,7 @@ static void start_when_ready(void *context)
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
-/* For ctl/pass/fuse. A RayCluster that cannot be read exists and counts at least its last
+/* For ctl/pass/gpu_quota. A RayCluster that cannot be read exists and counts at least its last
  * amount. */
 static void look(void *context, const char *namespace_, const char *name,
 		 struct gpu_quota_objects *ret_objects)

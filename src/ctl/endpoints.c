@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
@@ -18,7 +19,7 @@
 /* An exposition in progress. */
 struct scrape {
 	struct endpoints *endpoints;
-	struct scrape *next;
+	struct list_item item;
 	struct serve_request *request;
 	struct loop_timer *timer;
 	struct buf body;
@@ -27,7 +28,7 @@ struct scrape {
 
 struct endpoints {
 	const struct control *control;
-	struct scrape *scrapes;
+	struct list scrapes;
 	struct serve *metrics, *probes; /* NULL: switched off */
 };
 
@@ -99,11 +100,7 @@ static bool scrape_write(struct scrape *scrape)
 
 static void scrape_free(struct scrape *scrape)
 {
-	struct scrape **link = &scrape->endpoints->scrapes;
-
-	while (*link != scrape)
-		link = &(*link)->next;
-	*link = scrape->next;
+	list_remove(&scrape->item);
 	loop_timer_free(scrape->timer);
 	buf_done(&scrape->body);
 	memory_free(scrape);
@@ -129,8 +126,7 @@ static void answer_metrics(struct endpoints *endpoints, struct serve_request *re
 	scrape->request = request;
 	scrape->timer = loop_timer_new(endpoints->control->loop, scrape_go_on, scrape);
 	buf_init(&scrape->body, SERVE_BODY_MAX_BYTES);
-	scrape->next = endpoints->scrapes;
-	endpoints->scrapes = scrape;
+	list_add(&endpoints->scrapes, &scrape->item);
 	if (scrape_write(scrape) || !serve_may_wait(request))
 		scrape_free(scrape);
 	else
@@ -212,7 +208,7 @@ void endpoints_free(struct endpoints *endpoints)
 		return;
 	serve_free(endpoints->metrics);
 	serve_free(endpoints->probes);
-	while (endpoints->scrapes)
-		scrape_free(endpoints->scrapes);
+	LIST_EACH(struct scrape, scrape, &endpoints->scrapes, item)
+		scrape_free(scrape);
 	memory_free(endpoints);
 }

@@ -19,16 +19,13 @@ enum gcs_status_code { GCS_STATUS_OK = 0, GCS_STATUS_NOT_FOUND = 17 };
 
 static void gcs_call_free(struct gcs_call *call)
 {
-	struct gcs_call **link = &call->client->calls;
-
-	while (*link != call)
-		link = &(*link)->next;
-	*link = call->next;
+	list_remove(&call->item);
 	if (call->job)
 		work_cancel(call->job);
 	loop_timer_free(call->later);
 	memory_free(call->err);
 	buf_done(&call->request);
+	buf_done(&call->lines);
 	memory_free(call);
 }
 
@@ -39,12 +36,13 @@ void gcs_call_cancel(struct gcs_call *call)
 	gcs_call_free(call);
 }
 
-struct gcs_call gcs_call_take(struct gcs_call *call)
+void gcs_call_end(struct gcs_call *call, const struct gcs_reply *reply, const struct err *err)
 {
-	struct gcs_call taken = *call;
+	gcs_done *done = call->done;
+	void *context = call->context;
 
 	gcs_call_free(call);
-	return taken;
+	done(context, reply, err);
 }
 
 static const char *gcs_method(const struct gcs_call *call)
@@ -59,7 +57,7 @@ void gcs_call_fail(struct gcs_call *call, const struct err *err)
 	struct err named = *err;
 
 	(void)err_prefix(&named, "%s: %s", call->client->cluster, gcs_method(call));
-	call->failed(call, &named);
+	gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, &named);
 }
 
 static void gcs_on_later(void *context)
@@ -81,19 +79,20 @@ void gcs_call_fail_later(struct gcs_call *call, const struct err *err)
 }
 
 struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, const char *path,
-			      gcs_call_read *read, gcs_call_failed *failed, void *context)
+			      gcs_call_read *read, gcs_done *done, void *context)
 {
 	struct gcs_call *call = memory_alloc(sizeof(*call));
 
 	CHECK(timeout_ms > 0 && timeout_ms <= H2_TIMEOUT_MAX_MS);
 	call->client = client;
-	call->next = client->calls;
-	client->calls = call;
+	list_add(&client->calls, &call->item);
 	call->deadline_ms = loop_monotonic_ms(client->loop) + timeout_ms;
 	call->path = path;
 	buf_init(&call->request, GCS_REQUEST_BUFFER_BYTES);
+	buf_init(&call->lines, (size_t)GCS_LINES_MAX * GCS_LINE_MAX_BYTES);
+	call->gpu_use = GCS_NO_GPU_USE;
 	call->read = read;
-	call->failed = failed;
+	call->done = done;
 	call->context = context;
 	return call;
 }
@@ -122,7 +121,7 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 	size_t count = 0;
 
 	if (path == call->path && call->arena) {
-		request.reply_ceiling_bytes = 0;
+		request.reply_ceiling_bytes = call->reply_ceiling_bytes;
 		request.reply_budget = call->arena->budget;
 	}
 	buf_init(&bearer, sizeof("Bearer ") + strlen(client->token));
@@ -176,6 +175,12 @@ static void gcs_on_reply(void *context, const struct h2_reply *reply, const stru
 	if (gcs_is_wrong_cluster(reply) && !call->repeated) {
 		call->repeated = true;
 		call->client->cluster_id[0] = '\0';
+		gcs_call_send(call);
+		return;
+	}
+	if (reply->grpc_status == GRPC_UNIMPLEMENTED && call->other_path) {
+		call->path = call->other_path;
+		call->other_path = NULL;
 		gcs_call_send(call);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "gcs/gcs_client.h"
 #include "ray.pb-c.h"
 
@@ -21,6 +22,7 @@ struct work_job;
 #define GCS_CLUSTER_ID_MAX_BYTES 64
 /* Limit of the small replies: an id, a refusal, a key's value that is not a list of bundles. */
 #define GCS_SMALL_REPLY_BYTES ((size_t)1 << 20)
+#define GCS_NO_GPU_USE (-1)
 #define GCS_REQUEST_BUFFER_BYTES (2 * (size_t)GCS_REPORT_MAX_BYTES)
 
 struct gcs_client {
@@ -35,59 +37,52 @@ struct gcs_client {
 	char cluster_id[2 * GCS_CLUSTER_ID_MAX_BYTES + 1]; /* hex; "" unknown */
 	uint64_t cluster_id_generation; /* of the connection that it was read on */
 	int64_t report_version;         /* of the last report, 0 for none */
-	struct gcs_call *calls;
+	struct list calls;
 };
 
 /* Handles the reply of the method: ends the call, or sends the next method. */
 typedef void gcs_call_read(struct gcs_call *call, const void *message, size_t size);
-/* Ends the call: frees it and calls its `done` with the error. */
-typedef void gcs_call_failed(struct gcs_call *call, const struct err *err);
 
 struct gcs_call {
 	struct gcs_client *client;
-	struct gcs_call *next;
+	struct list_item item;
 	struct h2_call *h2;       /* NULL: not in flight */
 	struct loop_timer *later; /* reports `err` on the next turn */
 	struct err *err;          /* set with `later` */
 	int64_t deadline_ms;
 	const char *path;
-	struct buf request; /* of `path`, kept for the repeat */
-	bool repeated;      /* after a refused cluster id */
-	bool writes;        /* it changes something: may_write is called */
+	const char *other_path; /* of the same method; NULL: none. Used where `path` is unknown */
+	struct buf request;     /* of `path`, kept for the repeat */
+	struct buf lines;       /* of gcs_client_publish_lines */
+	bool repeated;          /* after a refused cluster id */
+	bool writes;            /* it changes something: may_write is called */
 	gcs_call_read *read;
-	gcs_call_failed *failed;
-	struct arena *arena;    /* the caller's, NULL where none is needed */
-	struct buf *body;       /* of the reply, while it is read */
-	struct work_job *job;   /* a reply is decoded on another thread; NULL: none */
-	gcs_state_known *known; /* of GetClusterResourceState; NULL: not used */
+	gcs_done *done;
+	struct arena *arena;        /* the caller's, NULL where none is needed */
+	struct buf *body;           /* of the reply, while it is read */
+	struct work_job *job;       /* a reply is decoded on another thread; NULL: none */
+	gcs_state_known *known;     /* of GetClusterResourceState; NULL: not used */
+	int gpu_use;                /* the enum gpu_use_list that is read; GCS_NO_GPU_USE: none */
+	size_t reply_ceiling_bytes; /* with an arena; 0: the session's */
 	void *context;
-	union {
-		gcs_state_done *state;
-		gcs_drain_done *drain;
-		gcs_report_done *report;
-		gcs_alive_done *alive;
-		gcs_kv_get_done *kv_get;
-		gcs_kv_put_done *kv_put;
-		gcs_requests_done *requests;
-	} done;
 };
 
 /* timeout_ms: 1 to H2_TIMEOUT_MAX_MS, of the whole chain. */
 struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, const char *path,
-			      gcs_call_read *read, gcs_call_failed *failed, void *context);
+			      gcs_call_read *read, gcs_done *done, void *context);
 /* Sends call->request to call->path, after GetClusterId when it is needed. */
 void gcs_call_send(struct gcs_call *call);
 /* Packs the message into call->request and sends it. */
 void gcs_call_send_message(struct gcs_call *call, const ProtobufCMessage *message);
-/* Ends a call: returns a copy and frees everything that the call owned, so that its callback may
- * start and cancel calls or free the client. */
-struct gcs_call gcs_call_take(struct gcs_call *call);
+/* Ends a call: frees everything that it owned, then calls its `done`, which may start and cancel
+ * calls or free the client. */
+void gcs_call_end(struct gcs_call *call, const struct gcs_reply *reply, const struct err *err);
 /* Ends the call now, with the names of cluster and method before the text. */
 void gcs_call_fail(struct gcs_call *call, const struct err *err);
 /* The same on a later turn of the loop. */
 void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
 
-/* The gcs_call_read of GetClusterResourceState: takes the reply's bytes and decodes them, and ends
+/* The gcs_call_read of GetClusterResourceState and of the lists of gcs_gpu_use: takes the reply's bytes and decodes them, and ends
  * the call then: now for a small reply, else on a later turn of the loop, after a thread of the pool
  * has decoded it. */
 void gcs_decode(struct gcs_call *call, const void *message, size_t size);

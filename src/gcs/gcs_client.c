@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "codec/text/json_write.h"
+#include "codec/text/text.h"
 #include "gcs/gcs_call.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
@@ -11,8 +14,10 @@
 #include "net/h2_tls.h"
 
 #define GCS_AUTOSCALER_SERVICE "/ray.rpc.autoscaler.AutoscalerStateService/"
-#define GCS_NODE_SERVICE "/ray.rpc.NodeInfoGcsService/"
 #define GCS_KV_SERVICE "/ray.rpc.InternalKVGcsService/"
+#define GCS_PUBLISH_PATH "/ray.rpc.ObservabilityPubSubService/GcsPublish"
+/* Of an older Ray, with one service for all channels. */
+#define GCS_PUBLISH_PATH_BEFORE "/ray.rpc.InternalPubSubGcsService/GcsPublish"
 
 /* ray: src/ray/common/constants.h and python/ray/_private/ray_constants.py */
 #define GCS_V2_NAMESPACE "__autoscaler"
@@ -82,7 +87,7 @@ void gcs_client_configure(struct gcs_client *client, const struct gcs_config *co
 	gcs_client_drop(client);
 	gcs_client_take(client, config);
 	err_set(&err, ERR_RETRY, "the address or the certificates of the head have changed");
-	for (struct gcs_call *call = client->calls; call; call = call->next) {
+	LIST_EACH(struct gcs_call, call, &client->calls, item) {
 		call->h2 = NULL; /* freed with its session */
 		gcs_call_fail_later(call, &err);
 	}
@@ -92,8 +97,8 @@ void gcs_client_free(struct gcs_client *client)
 {
 	if (!client)
 		return;
-	while (client->calls)
-		gcs_call_cancel(client->calls);
+	LIST_EACH(struct gcs_call, call, &client->calls, item)
+		gcs_call_cancel(call);
 	gcs_client_drop(client);
 	gcs_client_set_token(client, "");
 	memory_free(client->token);
@@ -103,58 +108,45 @@ void gcs_client_free(struct gcs_client *client)
 
 /* ---- GetClusterResourceState ---- */
 
-static void gcs_state_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.state(taken.context, NULL, err);
-}
-
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known)
 {
 	call->known = known;
 }
 
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
-				      struct arena *arena, gcs_state_done *done, void *context)
+				      struct arena *arena, gcs_done *done, void *context)
 {
 	/* The last-seen version stays 0: a GCS that was restarted aborts on one that it has not
 	 * reached yet (docs/internals/ray.md, T2). */
 	Ray__GetClusterResourceStateRequest request = RAY__GET_CLUSTER_RESOURCE_STATE_REQUEST__INIT;
 	struct gcs_call *call = gcs_call_new(client, timeout_ms,
 					     GCS_AUTOSCALER_SERVICE "GetClusterResourceState",
-					     gcs_decode, gcs_state_failed, context);
+					     gcs_decode, done, context);
 
 	call->arena = arena;
-	call->done.state = done;
 	gcs_call_send_message(call, &request.base);
 	return call;
 }
 
 /* ---- DrainNode ---- */
 
-static void gcs_drain_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.drain(taken.context, false, "", err);
-}
-
 static void gcs_drain_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct gcs_reply ended = { .rejection = "" };
+	const Ray__DrainNodeReply *reply;
 	struct err err;
-	const Ray__DrainNodeReply *reply = gcs_message_unpack(&ray__drain_node_reply__descriptor,
-							      message, size, &scratch, &err);
 
+	reply = gcs_message_unpack(&ray__drain_node_reply__descriptor, message, size, &scratch,
+				   &err);
 	if (!reply) {
 		gcs_call_fail(call, &err);
 		return;
 	}
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.drain(taken.context, reply->is_accepted,
-			 reply->is_accepted ? "" : reply->rejection_reason_message, NULL);
+	ended.accepted = reply->is_accepted;
+	if (!reply->is_accepted)
+		ended.rejection = reply->rejection_reason_message;
+	gcs_call_end(call, &ended, NULL);
 }
 
 static int gcs_hex_digit(char c)
@@ -185,17 +177,16 @@ static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_s
 }
 
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
-				       const char *node_id_hex, const char *message,
-				       gcs_drain_done *done, void *context)
+				       const char *node_id_hex, const char *message, gcs_done *done,
+				       void *context)
 {
 	Ray__DrainNodeRequest request = RAY__DRAIN_NODE_REQUEST__INIT;
 	unsigned char node_id[GCS_NODE_ID_MAX_BYTES];
 	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_AUTOSCALER_SERVICE "DrainNode",
-					     gcs_drain_read, gcs_drain_failed, context);
+					     gcs_drain_read, done, context);
 	struct err err;
 
 	call->writes = true;
-	call->done.drain = done;
 	request.node_id.data = node_id;
 	request.reason = RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_IDLE_TERMINATION;
 	request.reason_message = (char *)message;
@@ -208,33 +199,23 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 
 /* ---- ReportAutoscalingState ---- */
 
-static void gcs_report_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.report(taken.context, err);
-}
-
 static void gcs_report_read(struct gcs_call *call, const void *message, size_t size)
 {
-	struct gcs_call taken = gcs_call_take(call);
-
 	(void)message; /* an empty message */
 	(void)size;
-	taken.done.report(taken.context, NULL);
+	gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
 }
 
 struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t timeout_ms, time_ms now,
 					 const struct ray_state *state, const struct plan *plan,
-					 gcs_report_done *done, void *context)
+					 gcs_done *done, void *context)
 {
 	struct gcs_call *call = gcs_call_new(client, timeout_ms,
 					     GCS_AUTOSCALER_SERVICE "ReportAutoscalingState",
-					     gcs_report_read, gcs_report_failed, context);
+					     gcs_report_read, done, context);
 	struct err err;
 
 	call->writes = true;
-	call->done.report = done;
 	client->report_version = gcs_report_version(now, state, client->report_version);
 	if (gcs_report_write(client->report_version, now, state, plan, &call->request) == 0) {
 		gcs_call_send(call);
@@ -242,43 +223,6 @@ struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t time
 	}
 	err_set(&err, ERR_LIMIT, "the report is larger than %zu bytes", GCS_REQUEST_BUFFER_BYTES);
 	gcs_call_fail_later(call, &err);
-	return call;
-}
-
-/* ---- CheckAlive ---- */
-
-static void gcs_alive_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.alive(taken.context, "", err);
-}
-
-static void gcs_alive_read(struct gcs_call *call, const void *message, size_t size)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct err err;
-	const Ray__CheckAliveReply *reply = gcs_message_unpack(&ray__check_alive_reply__descriptor,
-							       message, size, &scratch, &err);
-
-	if (!reply || gcs_status_check(reply->status, &err) < 0) {
-		gcs_call_fail(call, &err);
-		return;
-	}
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.alive(taken.context, reply->ray_version, NULL);
-}
-
-struct gcs_call *gcs_client_check_alive(struct gcs_client *client, int64_t timeout_ms,
-					gcs_alive_done *done, void *context)
-{
-	Ray__CheckAliveRequest request = RAY__CHECK_ALIVE_REQUEST__INIT;
-	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_NODE_SERVICE "CheckAlive",
-					     gcs_alive_read, gcs_alive_failed, context);
-
-	call->done.alive = done;
-	gcs_call_send_message(call, &request.base);
 	return call;
 }
 
@@ -301,6 +245,12 @@ static int gcs_kv_read_value(const void *message, size_t size, struct arena *are
 	return err->kind == ERR_NOT_FOUND ? 0 : -1;
 }
 
+static bool gcs_kv_is_v2(ProtobufCBinaryData value)
+{
+	return value.len == strlen(GCS_V2_VALUE) &&
+	       memcmp(value.data, GCS_V2_VALUE, value.len) == 0;
+}
+
 static void gcs_kv_send_get(struct gcs_call *call, const char *namespace_, const char *key)
 {
 	Ray__InternalKVGetRequest request = RAY__INTERNAL_KVGET_REQUEST__INIT;
@@ -311,73 +261,29 @@ static void gcs_kv_send_get(struct gcs_call *call, const char *namespace_, const
 	gcs_call_send_message(call, &request.base);
 }
 
-static void gcs_kv_get_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.kv_get(taken.context, NULL, 0, err);
-}
-
-static void gcs_kv_get_read(struct gcs_call *call, const void *message, size_t size)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	ProtobufCBinaryData value;
-	struct err err;
-
-	if (gcs_kv_read_value(message, size, &scratch, &value, &err) < 0) {
-		gcs_call_fail(call, &err);
-		return;
-	}
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.kv_get(taken.context, (const char *)value.data, value.len, NULL);
-}
-
-struct gcs_call *gcs_client_kv_get(struct gcs_client *client, int64_t timeout_ms,
-				   const char *namespace_, const char *key, gcs_kv_get_done *done,
-				   void *context)
-{
-	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_KV_SERVICE "InternalKVGet",
-					     gcs_kv_get_read, gcs_kv_get_failed, context);
-
-	call->done.kv_get = done;
-	gcs_kv_send_get(call, namespace_, key);
-	return call;
-}
-
-static void gcs_kv_put_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.kv_put(taken.context, false, err);
-}
-
 static void gcs_kv_put_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const Ray__InternalKVPutReply *reply;
 	struct err err;
-	const Ray__InternalKVPutReply *reply = gcs_message_unpack(
-		&ray__internal_kvput_reply__descriptor, message, size, &scratch, &err);
 
-	if (!reply || gcs_status_check(reply->status, &err) < 0) {
+	reply = gcs_message_unpack(&ray__internal_kvput_reply__descriptor, message, size, &scratch,
+				   &err);
+	if (!reply || gcs_status_check(reply->status, &err) < 0)
 		gcs_call_fail(call, &err);
-		return;
-	}
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.kv_put(taken.context, reply->added, NULL);
+	else
+		gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
 }
 
 struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms,
 				   const char *namespace_, const char *key, const char *value,
-				   size_t size, gcs_kv_put_done *done, void *context)
+				   size_t size, gcs_done *done, void *context)
 {
 	Ray__InternalKVPutRequest request = RAY__INTERNAL_KVPUT_REQUEST__INIT;
 	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_KV_SERVICE "InternalKVPut",
-					     gcs_kv_put_read, gcs_kv_put_failed, context);
+					     gcs_kv_put_read, done, context);
 
 	call->writes = true;
-	call->done.kv_put = done;
 	request.key = (ProtobufCBinaryData){ .data = (uint8_t *)key, .len = strlen(key) };
 	request.namespace_ =
 		(ProtobufCBinaryData){ .data = (uint8_t *)namespace_, .len = strlen(namespace_) };
@@ -389,18 +295,9 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 
 /* ---- requests that the SDK wrote into the store ---- */
 
-static void gcs_requests_failed(struct gcs_call *call, const struct err *err)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.requests(taken.context, NULL, err);
-}
-
 static void gcs_requests_end(struct gcs_call *call, const struct ray_constraint *constraint)
 {
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.requests(taken.context, constraint, NULL);
+	gcs_call_end(call, &(struct gcs_reply){ .constraint = constraint, .rejection = "" }, NULL);
 }
 
 static void gcs_requests_read(struct gcs_call *call, const void *message, size_t size)
@@ -438,7 +335,7 @@ static void gcs_requests_read_mark(struct gcs_call *call, const void *message, s
 		gcs_call_fail(call, &err);
 		return;
 	}
-	if (value.len == strlen(GCS_V2_VALUE) && memcmp(value.data, GCS_V2_VALUE, value.len) == 0) {
+	if (gcs_kv_is_v2(value)) {
 		gcs_requests_end(call, NULL);
 		return;
 	}
@@ -447,14 +344,94 @@ static void gcs_requests_read_mark(struct gcs_call *call, const void *message, s
 }
 
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
-					    struct arena *arena, gcs_requests_done *done,
-					    void *context)
+					    struct arena *arena, gcs_done *done, void *context)
 {
 	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_KV_SERVICE "InternalKVGet",
-					     gcs_requests_read_mark, gcs_requests_failed, context);
+					     gcs_requests_read_mark, done, context);
 
 	call->arena = arena;
-	call->done.requests = done;
+	gcs_kv_send_get(call, GCS_V2_NAMESPACE, GCS_V2_KEY);
+	return call;
+}
+
+/* ---- lines that drivers print ---- */
+
+/* ray: filter_autoscaler_events() of python/ray/_private/worker.py. Under v2 a line is the JSON of
+ * a message Event, and any other text prints a traceback; under v1 it has a mark. */
+static char *gcs_line_write(const char *line, bool is_v2, struct arena *arena)
+{
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	buf_init(&buf, 2 * (size_t)GCS_LINE_MAX_BYTES + 100); /* at most " and \\ are escaped */
+	if (!is_v2)
+		return arena_printf(arena, ":event_summary:%s", line);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "source_type", "AUTOSCALER");
+	json_write_text(&writer, "severity", "INFO");
+	json_write_text(&writer, "message", line);
+	json_write_object_end(&writer);
+	return arena_strdup(arena, buf_string(&buf));
+}
+
+static void gcs_lines_read(struct gcs_call *call, const void *message, size_t size)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const Ray__GcsPublishReply *reply;
+	struct err err;
+
+	reply = gcs_message_unpack(&ray__gcs_publish_reply__descriptor, message, size, &scratch,
+				   &err);
+	if (!reply || gcs_status_check(reply->status, &err) < 0)
+		gcs_call_fail(call, &err);
+	else
+		gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
+}
+
+static void gcs_lines_read_mark(struct gcs_call *call, const void *message, size_t size)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	Ray__LogBatch batch = RAY__LOG_BATCH__INIT;
+	Ray__PubMessage published = RAY__PUB_MESSAGE__INIT, *list[] = { &published };
+	Ray__GcsPublishRequest request = RAY__GCS_PUBLISH_REQUEST__INIT;
+	char *lines[GCS_LINES_MAX];
+	ProtobufCBinaryData value;
+	struct err err;
+
+	if (gcs_kv_read_value(message, size, &scratch, &value, &err) < 0) {
+		gcs_call_fail(call, &err);
+		return;
+	}
+	for (size_t at = 0; at < call->lines.size; at += strlen(&call->lines.data[at]) + 1)
+		lines[batch.n_lines++] =
+			gcs_line_write(&call->lines.data[at], gcs_kv_is_v2(value), &scratch);
+	batch.lines = lines;
+	batch.ip = call->client->host; /* drivers omit the address of their own head */
+	batch.pid = (char *)"autoscaler";
+	published.channel_type = RAY__CHANNEL_TYPE__RAY_LOG_CHANNEL;
+	published.log_batch_message = &batch;
+	request.pub_messages = list;
+	request.n_pub_messages = 1;
+	call->path = GCS_PUBLISH_PATH;
+	call->other_path = GCS_PUBLISH_PATH_BEFORE;
+	call->read = gcs_lines_read;
+	gcs_call_send_message(call, &request.base);
+}
+
+struct gcs_call *gcs_client_publish_lines(struct gcs_client *client, int64_t timeout_ms,
+					  const char *const *lines, size_t count, gcs_done *done,
+					  void *context)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct gcs_call *call = gcs_call_new(client, timeout_ms, GCS_KV_SERVICE "InternalKVGet",
+					     gcs_lines_read_mark, done, context);
+
+	call->writes = true;
+	for (size_t i = 0; i < count && i < GCS_LINES_MAX; i++) {
+		text_add_clean(&call->lines, text_cut(&scratch, lines[i], GCS_LINE_MAX_BYTES - 1));
+		(void)buf_add(&call->lines, "", 1);
+	}
 	gcs_kv_send_get(call, GCS_V2_NAMESPACE, GCS_V2_KEY);
 	return call;
 }

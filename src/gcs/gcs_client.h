@@ -5,7 +5,7 @@
  * Rules of every call:
  *  - a call never fails in the call itself: every end, with or without success, is one callback
  *    on a later turn of the loop, at the latest timeout_ms after the call was made;
- *  - err is NULL on success. Its text names the cluster, the method and the fix. Kinds: ERR_RETRY
+ *  - the text of an err names the cluster, the method and the fix. Kinds: ERR_RETRY
  *    (unreachable, connection lost, UNAVAILABLE), ERR_TIMEOUT, ERR_DENIED (token or certificate
  *    refused), ERR_LIMIT (reply above the ceiling), ERR_INPUT (an unexpected reply, or Ray
  *    refused the arguments), ERR_NOT_FOUND (UNIMPLEMENTED: Ray is too old);
@@ -29,6 +29,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/time.h"
+#include "core/model/gpu_holder.h"
 #include "core/model/plan.h"
 #include "core/model/ray_state.h"
 
@@ -44,8 +45,8 @@ struct gcs_config {
 	const char *token;          /* "" or NULL: no authorization header (gcs_auth.h) */
 	struct h2_tls *tls;         /* NULL: plain text; the client takes its own reference */
 	size_t reply_ceiling_bytes; /* 0: 64 MiB */
-	/* Called each time a drain, a report or a key to put would be sent: NULL, or why it must
-	 * not, and then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new
+	/* Called each time a drain, a report, a key to put or lines would be sent: NULL, or why it
+	 * must not, and then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new
 	 * alone. */
 	const char *(*may_write)(void *context); /* may be NULL: all may be sent */
 	void *may_write_context;
@@ -65,14 +66,26 @@ void gcs_client_free(struct gcs_client *client);
 /* Ends one call without its callback. Not for a call whose callback was called. */
 void gcs_call_cancel(struct gcs_call *call);
 
+/* The members that the method names are set, the others are NULL, false and "". After an error all
+ * of them are. */
+struct gcs_reply {
+	const struct ray_state *state;
+	const struct ray_constraint *constraint;
+	const struct gpu_use *gpu_use;
+	bool accepted;
+	const char *rejection;
+};
+
+/* The end of a call: err is NULL exactly when it succeeded. */
+typedef void gcs_done(void *context, const struct gcs_reply *reply, const struct err *err);
+
 /* GetClusterResourceState. `state` is NULL exactly when there is an err (but see
  * gcs_call_ask_known), else it lives in `arena`: the reply is decoded, a large one on a
  * thread of the pool (net/work.h), into an arena that replaces `arena`, whose previous content is
  * freed. It is always a complete reply (gRPC OK, the whole message); decide() checks whether it has
  * a live head. Invalid amounts are listed in state->problems. */
-typedef void gcs_state_done(void *context, const struct ray_state *state, const struct err *err);
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
-				      struct arena *arena, gcs_state_done *done, void *context);
+				      struct arena *arena, gcs_done *done, void *context);
 /* Before the reply to this get_state call is decoded, calls `known` with the same context, the
  * digest (gcs_digest.h) and the size of the reply: is all of it known already? When it is, the
  * callback gets neither a state nor an err. `known` must not touch the call or the client. */
@@ -83,11 +96,9 @@ void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
  * node_id_hex: ray_node.id (invalid hex ends with ERR_INPUT). message: shown by Ray. accepted is
  * true also for a node that Ray does not know, or that is draining already. rejection: Ray's text,
  * "" when accepted. */
-typedef void gcs_drain_done(void *context, bool accepted, const char *rejection,
-			    const struct err *err);
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
-				       const char *node_id_hex, const char *message,
-				       gcs_drain_done *done, void *context);
+				       const char *node_id_hex, const char *message, gcs_done *done,
+				       void *context);
 
 /* ReportAutoscalingState: the state that `ray status` shows of us, and the demand that Ray treats
  * as infeasible. `state` is the reply that `plan` was made from. Sent from the plan: infeasible
@@ -98,37 +109,39 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
  * copied before the function returns. */
 #define GCS_REPORT_MAX_ENTRIES 1000
 #define GCS_REPORT_MAX_BYTES (4u << 20)
-typedef void gcs_report_done(void *context, const struct err *err);
 struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t timeout_ms, time_ms now,
 					 const struct ray_state *state, const struct plan *plan,
-					 gcs_report_done *done, void *context);
+					 gcs_done *done, void *context);
 
-/* CheckAlive. ray_version: "2.60.0". */
-typedef void gcs_alive_done(void *context, const char *ray_version, const struct err *err);
-struct gcs_call *gcs_client_check_alive(struct gcs_client *client, int64_t timeout_ms,
-					gcs_alive_done *done, void *context);
-
-/* InternalKVGet. value is NULL (err too) when the key does not exist. */
-typedef void gcs_kv_get_done(void *context, const char *value, size_t size, const struct err *err);
-struct gcs_call *gcs_client_kv_get(struct gcs_client *client, int64_t timeout_ms,
-				   const char *namespace_, const char *key, gcs_kv_get_done *done,
-				   void *context);
-
-/* InternalKVPut, overwriting. added: the key is new. */
-typedef void gcs_kv_put_done(void *context, bool added, const struct err *err);
+/* InternalKVPut, overwriting. */
 struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms,
 				   const char *namespace_, const char *key, const char *value,
-				   size_t size, gcs_kv_put_done *done, void *context);
+				   size_t size, gcs_done *done, void *context);
 
 /* The requests of ray.autoscaler.sdk.request_resources() while the cluster is not marked as
  * autoscaler v2 (Ray before 2.47, or autoscalerOptions.version v1): the SDK then writes JSON to the
  * key-value store instead of calling the GCS. Two reads: the v2 mark, then the requests. constraint
  * is NULL (err too) when the cluster is v2 (get_state has the requests then) or no request was ever
  * made; else it is in `arena`. JSON that does not parse ends with ERR_INPUT. */
-typedef void gcs_requests_done(void *context, const struct ray_constraint *constraint,
-			       const struct err *err);
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
-					    struct arena *arena, gcs_requests_done *done,
-					    void *context);
+					    struct arena *arena, gcs_done *done, void *context);
+
+/* One list of those that show who uses the GPUs: GetAllActorInfo, GetTaskEvents (running ones),
+ * GetAllPlacementGroup or GetAllJobInfo, one page of at most GCS_GPU_USE_ROWS_MAX rows
+ * (gcs_gpu_use.h). gpu_use is in `arena`, as the state of gcs_client_get_state. Not for a pass: a GCS
+ * copies all of its rows for it. */
+struct gcs_call *gcs_client_get_gpu_use(struct gcs_client *client, int64_t timeout_ms,
+					enum gpu_use_list list, struct arena *arena, gcs_done *done,
+					void *context);
+
+/* GcsPublish of lines that every driver prints as those of Ray's autoscaler, "(autoscaler +12s)
+ * LINE". Two calls: the v2 mark, which selects the form of a line, then the lines. At
+ * most GCS_LINES_MAX lines are sent, each cut at GCS_LINE_MAX_BYTES; control characters become "?".
+ * Everything is copied before the function returns. */
+#define GCS_LINES_MAX 32
+#define GCS_LINE_MAX_BYTES 400
+struct gcs_call *gcs_client_publish_lines(struct gcs_client *client, int64_t timeout_ms,
+					  const char *const *lines, size_t count, gcs_done *done,
+					  void *context);
 
 #endif

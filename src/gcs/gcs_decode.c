@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "gcs/gcs_call.h"
 #include "gcs/gcs_digest.h"
+#include "gcs/gcs_gpu_use.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"
 #include "net/work.h"
@@ -14,14 +15,7 @@
 #define GCS_DECODE_INLINE_BYTES ((size_t)16 << 10)
 #define GCS_DIGEST_INLINE_BYTES ((size_t)64 << 10) /* under 0.1 ms */
 
-static void gcs_state_end(struct gcs_call *call, const struct ray_state *state)
-{
-	struct gcs_call taken = gcs_call_take(call);
-
-	taken.done.state(taken.context, state, NULL);
-}
-
-/* A reply that is decoded on a thread of the pool: owns the bytes and the decoded state. */
+/* A reply that is decoded on a thread of the pool: owns the bytes and the result. */
 struct gcs_decode {
 	struct gcs_call *call; /* its job is cancelled before it ends */
 	struct budget *budget; /* of the members below; NULL: none */
@@ -30,7 +24,10 @@ struct gcs_decode {
 	bool digested; /* the digest is known */
 	uint64_t digest;
 	struct arena arena;
-	struct ray_state *state; /* NULL: invalid, and err says why */
+	int list;     /* of gcs_call.gpu_use */
+	bool decoded; /* false: invalid, and err says why */
+	struct ray_state *state;
+	struct gpu_use *gpu_use;
 	struct err err;
 };
 
@@ -52,16 +49,26 @@ static void gcs_digest_run(void *context, const struct work_job *job)
 	decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
 }
 
+static void gcs_decode_list(struct gcs_decode *decode, const struct work_job *job)
+{
+	decode->gpu_use = ARENA_NEW(&decode->arena, struct gpu_use);
+	decode->decoded = gcs_gpu_use_decode((enum gpu_use_list)decode->list,
+					     buf_string(&decode->body), decode->body.size, job,
+					     &decode->arena, decode->gpu_use, &decode->err) == 0;
+}
+
 static void gcs_decode_run(void *context, const struct work_job *job)
 {
 	struct gcs_decode *decode = context;
-	struct ray_state *state = ARENA_NEW(&decode->arena, struct ray_state);
 
-	if (gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job, &decode->arena,
-				 state, &decode->err) < 0)
+	if (decode->list != GCS_NO_GPU_USE) {
+		gcs_decode_list(decode, job);
 		return;
-	state->received_ms = decode->received_ms;
-	decode->state = state;
+	}
+	decode->state = ARENA_NEW(&decode->arena, struct ray_state);
+	decode->decoded = gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job,
+					       &decode->arena, decode->state, &decode->err) == 0;
+	decode->state->received_ms = decode->received_ms;
 }
 
 static void gcs_decode_done(void *context)
@@ -69,20 +76,23 @@ static void gcs_decode_done(void *context)
 	struct gcs_decode *decode = context;
 	struct gcs_call *call = decode->call;
 	struct arena arena = decode->arena;
-	const struct ray_state *state = decode->state;
+	const struct gcs_reply reply = { .state = decode->state,
+					 .gpu_use = decode->gpu_use,
+					 .rejection = "" };
+	bool decoded = decode->decoded;
 	struct err err = decode->err;
 
 	call->job = NULL;
 	decode->arena = ARENA_INIT;
 	gcs_decode_free(decode);
-	if (!state) {
+	if (!decoded) {
 		arena_done(&arena);
 		gcs_call_fail(call, &err);
 		return;
 	}
 	arena_done(call->arena);
 	*call->arena = arena;
-	gcs_state_end(call, state);
+	gcs_call_end(call, &reply, NULL);
 }
 
 static void gcs_decode_digested(void *context);
@@ -117,7 +127,7 @@ static void gcs_decode_start(struct gcs_decode *decode)
 	}
 	if (call->known && call->known(call->context, decode->digest, decode->body.size)) {
 		gcs_decode_free(decode);
-		gcs_state_end(call, NULL);
+		gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
 		return;
 	}
 	if (decode->body.size > GCS_DECODE_INLINE_BYTES) {
@@ -143,6 +153,7 @@ void gcs_decode(struct gcs_call *call, const void *message, size_t size)
 	(void)message;
 	(void)size;
 	decode->call = call;
+	decode->list = call->gpu_use;
 	decode->body = *call->body;
 	decode->budget = decode->body.budget; /* with the reference of the reply */
 	decode->arena.budget = decode->budget;

@@ -57,6 +57,18 @@ int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size
 		       descriptor->short_name, size);
 }
 
+const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *hex = arena_alloc(arena, bytes.len * 2 + 1);
+
+	for (size_t i = 0; i < bytes.len; i++) {
+		hex[2 * i] = digits[bytes.data[i] >> 4];
+		hex[2 * i + 1] = digits[bytes.data[i] & 15];
+	}
+	return hex;
+}
+
 /* protobuf-c packs into any object with an append function. */
 struct gcs_message_writer {
 	ProtobufCBuffer base;

@@ -22,6 +22,8 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 			 size_t size, struct arena *arena, struct err *err);
 /* ERR_INPUT, "the 7 bytes are not this message"; -1. */
 int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size, struct err *err);
+/* Lower-case hex. */
+const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes);
 /* Appends the bytes of the message; -1 above the buffer's ceiling. */
 int gcs_message_pack(const ProtobufCMessage *message, struct buf *bytes);
 

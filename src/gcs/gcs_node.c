@@ -62,18 +62,6 @@ static void gcs_read_node_labels(struct gcs_reader *reader, const Ray__NodeState
 	node->dynamic_labels = labels_sort(dynamic, message->n_dynamic_labels);
 }
 
-static const char *gcs_hex(struct gcs_reader *reader, ProtobufCBinaryData bytes)
-{
-	static const char digits[] = "0123456789abcdef";
-	char *hex = arena_alloc(reader->arena, bytes.len * 2 + 1);
-
-	for (size_t i = 0; i < bytes.len; i++) {
-		hex[2 * i] = digits[bytes.data[i] >> 4];
-		hex[2 * i + 1] = digits[bytes.data[i] & 15];
-	}
-	return hex;
-}
-
 static enum ray_node_status gcs_node_status(int status)
 {
 	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
@@ -110,7 +98,7 @@ static void gcs_node_convert(struct gcs_reader *reader, const Ray__NodeState *me
 {
 	if (gcs_node_is_above(reader, message))
 		return;
-	ret->id = gcs_hex(reader, message->node_id);
+	ret->id = gcs_message_hex(reader->arena, message->node_id);
 	ret->instance_id = gcs_reader_text(reader, message->instance_id);
 	ret->type_name = gcs_reader_text(reader, message->ray_node_type_name);
 	gcs_read_amounts(reader, message, ret);

@@ -23,8 +23,12 @@
 #include "base/err.h"
 #include "kube/kube_config.h"
 #include "kube/kube_path.h"
+#include "net/backoff.h"
 #include "net/https.h"
 #include "net/loop.h"
+
+/* Between attempts at one object or list. */
+#define KUBE_BACKOFF ((struct backoff){ .first_ms = 500, .last_ms = 15000 })
 
 struct kube_client;
 struct kube_call;

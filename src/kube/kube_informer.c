@@ -36,7 +36,7 @@ static void kube_informer_set_live(struct kube_informer *informer)
 static void kube_informer_fail(struct kube_informer *informer, enum kube_state next,
 			       const struct err *err, int64_t retry_after_ms)
 {
-	int64_t wait_ms = kube_backoff_next_ms(&informer->backoff, retry_after_ms);
+	int64_t wait_ms = backoff_next_ms(&informer->backoff, retry_after_ms);
 
 	if (err->kind == ERR_DENIED && wait_ms < informer->denied_retry_ms)
 		wait_ms = informer->denied_retry_ms;
@@ -309,7 +309,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	if (*event->resource_version)
 		kube_informer_set(&informer->resource_version, event->resource_version);
 	informer->progress = true;
-	kube_backoff_reset(&informer->backoff);
+	informer->backoff.failures = 0;
 	informer->watch_failures = 0;
 	kube_informer_note_whole(informer);
 }
@@ -324,7 +324,7 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 
 	informer->watch = NULL;
 	if (!err && (informer->progress || lasted_ms >= KUBE_WATCH_SHORT_MS)) {
-		kube_backoff_reset(&informer->backoff);
+		informer->backoff.failures = 0;
 		informer->watch_failures = 0;
 		kube_informer_note_whole(informer);
 		kube_informer_step(informer, KUBE_STATE_WATCH);
@@ -397,7 +397,7 @@ static void kube_informer_polled(void *context, const struct kube_answer *answer
 						   informer->name));
 		informer->version = 0;
 	}
-	kube_backoff_reset(&informer->backoff);
+	informer->backoff.failures = 0;
 	informer->counters.polls++;
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = absent ? KUBE_STATE_DISCOVER : KUBE_STATE_POLL;
@@ -472,7 +472,7 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;
 	informer->whole_until = TIME_NONE;
-	kube_backoff_init(&informer->backoff);
+	informer->backoff = KUBE_BACKOFF;
 	informer->timer = loop_timer_new(informer->loop, kube_informer_on_timer, informer);
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = KUBE_STATE_DISCOVER;

@@ -4,7 +4,6 @@
 #define KUBE_KUBE_INFORMER_INTERN_H
 
 #include "codec/objects/list_stream.h"
-#include "kube/kube_backoff.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_store.h"
 #include "kube/kube_watch.h"
@@ -36,7 +35,7 @@ struct kube_informer {
 	char *continue_token;    /* of the list under way */
 	struct list_stream page; /* the page under way, item by item */
 	int page_objects;        /* halved when a page takes too long, doubled by each whole list */
-	struct kube_backoff backoff;
+	struct backoff backoff;
 	int watch_failures; /* failed watches in a row without an event */
 	int64_t opened_ms;  /* monotonic; of the present watch */
 	bool progress;      /* this watch has delivered an event or bookmark */

@@ -2,13 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/lease_json.h"
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
+#include "net/backoff.h"
 #include "net/loop.h"
 
 #define KUBE_LEASE_JITTER_PARTS 5 /* a follower's period is up to a fifth shorter */
@@ -87,17 +87,6 @@ static int64_t kube_lease_left_ms(const struct kube_lease *lease)
 	return lease->seen_ms + duration_ms - loop_boot_ms();
 }
 
-/* Spreads several followers, so that they do not read and take over in step. */
-static int64_t kube_lease_jittered_ms(int64_t period_ms)
-{
-	uint32_t random = 0;
-
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-		random = 0;
-	return period_ms -
-	       (int64_t)((uint64_t)random % (uint64_t)(period_ms / KUBE_LEASE_JITTER_PARTS + 1));
-}
-
 /* at_least_ms: Retry-After of the server. */
 static void kube_lease_wait(struct kube_lease *lease, int64_t at_least_ms)
 {
@@ -105,7 +94,8 @@ static void kube_lease_wait(struct kube_lease *lease, int64_t at_least_ms)
 	int64_t wait_ms = lease->options.retry_period_ms, left_ms;
 
 	if (lease->state == KUBE_LEASE_FOLLOWING) {
-		wait_ms = kube_lease_jittered_ms(wait_ms);
+		/* Spreads several followers, so that they do not read and take over in step. */
+		wait_ms -= backoff_jitter_ms(wait_ms / KUBE_LEASE_JITTER_PARTS);
 		left_ms = kube_lease_left_ms(lease);
 		/* A record that has expired could not be taken over: wait the whole period. */
 		if (lease->known && lease->seen.holder[0] && left_ms > 0 && left_ms < wait_ms)

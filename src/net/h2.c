@@ -1,7 +1,6 @@
 #include "net/h2.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/buf.h"
 #include "base/memory.h"
@@ -10,8 +9,8 @@
 #include "net/h2_tls.h"
 #include "net/loop.h"
 
-#define H2_BACKOFF_INITIAL_MS INT64_C(200)
-#define H2_BACKOFF_MAX_MS INT64_C(10000)
+/* Jitter: the heads of a fleet are not reconnected at the same time. */
+#define H2_BACKOFF ((struct backoff){ .first_ms = 200, .last_ms = 10000 })
 /* Missed deadlines in a row on one connection, although bytes arrive, that end it. */
 #define H2_TIMEOUTS_MAX 3
 
@@ -34,7 +33,7 @@ static void h2_session_arm(struct h2_session *session)
 {
 	int64_t now = h2_session_now(session), next = INT64_MAX;
 
-	for (const struct h2_call *call = session->calls; call; call = call->next) {
+	LIST_EACH(const struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_FINISHED)
 			next = now;
 		if (call->deadline_ms < next)
@@ -50,21 +49,6 @@ static void h2_session_arm(struct h2_session *session)
 		loop_timer_start(session->timer, next > now ? next - now : 0);
 }
 
-/* Half to all of 200 ms, 400 ms, ... 10 s: jitter, so that the heads of a fleet are not reconnected
- * at the same time. */
-static int64_t h2_backoff_ms(unsigned failures)
-{
-	int64_t step = H2_BACKOFF_INITIAL_MS;
-	uint32_t random = 0;
-
-	for (unsigned i = 1; i < failures && step < H2_BACKOFF_MAX_MS; i++)
-		step *= 2;
-	if (step > H2_BACKOFF_MAX_MS)
-		step = H2_BACKOFF_MAX_MS;
-	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
-	return step / 2 + (int64_t)random * (step / 2) / UINT32_MAX;
-}
-
 static void h2_session_connect(struct h2_session *session);
 
 /* Called when the connection was lost with its calls. Calls that waited for the end of a good
@@ -73,16 +57,14 @@ static void h2_session_lost(struct h2_session *session, const struct err *err)
 {
 	bool good = session->good && err->kind != ERR_LIMIT, waiting = false;
 
-	if (!good)
-		session->failures++;
 	session->next_connect_ms =
-		h2_session_now(session) + (good ? 0 : h2_backoff_ms(session->failures));
+		h2_session_now(session) + (good ? 0 : backoff_next_ms(&session->backoff, 0));
 	session->connection = NULL;
 	session->connect_deadline_ms = INT64_MAX;
 	session->last_kind = err->kind;
 	memory_free(session->last_text);
 	session->last_text = memory_strdup(err->text);
-	for (struct h2_call *call = session->calls; call; call = call->next) {
+	LIST_EACH(struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_PENDING && good)
 			waiting = true;
 		else
@@ -112,7 +94,7 @@ static void h2_on_opened(void *owner)
 	struct h2_session *session = owner;
 
 	session->connect_deadline_ms = INT64_MAX;
-	for (struct h2_call *call = session->calls; call; call = call->next)
+	LIST_EACH(struct h2_call, call, &session->calls, item)
 		if (call->state == H2_CALL_PENDING)
 			h2_call_submit(call, h2_session_now(session));
 	h2_session_arm(session);
@@ -142,7 +124,7 @@ static void h2_on_stream_end(void *owner, void *stream, bool complete, uint32_t 
 			nghttp2_http2_strerror(error_code));
 	else if (h2_call_conclude(call, &err) == 0 || call->grpc_status != GRPC_NONE) {
 		session->good = true;
-		session->failures = 0;
+		session->backoff.failures = 0;
 		session->timeouts = 0;
 	}
 	h2_call_finish(call, &err);
@@ -150,19 +132,20 @@ static void h2_on_stream_end(void *owner, void *stream, bool complete, uint32_t 
 
 static void h2_session_deliver(struct h2_session *session)
 {
-	struct h2_call *call = session->calls;
+	struct h2_call *call = LIST_MEMBER(session->calls.first, struct h2_call, item);
 	bool freed = false;
 
 	session->freed = &freed;
 	while (call) {
 		if (call->state != H2_CALL_FINISHED) {
-			call = call->next;
+			call = LIST_MEMBER(call->item.next, struct h2_call, item);
 			continue;
 		}
 		h2_call_deliver(call);
 		if (freed)
 			return;
-		call = session->calls; /* the callback may have changed the list */
+		/* The callback may have changed the list. */
+		call = LIST_MEMBER(session->calls.first, struct h2_call, item);
 	}
 	session->freed = NULL;
 	h2_session_arm(session);
@@ -234,7 +217,7 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 {
 	bool silent = false, late = false, ping = false;
 
-	for (struct h2_call *call = session->calls; call; call = call->next) {
+	LIST_EACH(struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_FINISHED)
 			continue;
 		if (call->deadline_ms <= now) {
@@ -278,6 +261,7 @@ struct h2_session *h2_session_new(struct loop *loop, const struct h2_config *con
 	(void)buf_printf(&authority, strchr(config->host, ':') ? "[%.300s]:%d" : "%.300s:%d",
 			 config->host, config->port);
 	session->loop = loop;
+	session->backoff = H2_BACKOFF;
 	session->timer = loop_timer_new(loop, h2_session_on_timer, session);
 	session->host = memory_strdup(config->host);
 	session->authority = buf_steal(&authority);
@@ -301,8 +285,8 @@ void h2_session_free(struct h2_session *session)
 		*session->freed = true;
 	h2_connection_close(session->connection);
 	session->connection = NULL;
-	while (session->calls)
-		h2_call_free(session->calls);
+	LIST_EACH(struct h2_call, call, &session->calls, item)
+		h2_call_free(call);
 	loop_timer_free(session->timer);
 	h2_tls_release(session->tls);
 	memory_free(session->host);
@@ -328,11 +312,8 @@ struct h2_call *h2_call_start(struct h2_session *session, const struct h2_reques
 {
 	struct h2_call *call =
 		h2_call_new(session, request, h2_session_now(session), done, context);
-	struct h2_call **link = &session->calls;
 
-	while (*link)
-		link = &(*link)->next;
-	*link = call;
+	list_add(&session->calls, &call->item);
 	if (call->state == H2_CALL_PENDING)
 		h2_call_place(call);
 	h2_session_arm(session);

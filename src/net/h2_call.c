@@ -87,11 +87,7 @@ struct h2_call *h2_call_new(struct h2_session *session, const struct h2_request 
 
 void h2_call_free(struct h2_call *call)
 {
-	struct h2_call **link = &call->session->calls;
-
-	while (*link != call)
-		link = &(*link)->next;
-	*link = call->next;
+	list_remove(&call->item);
 	for (size_t i = 0; i < H2_HEADERS_MAX; i++) {
 		char *value = (char *)call->headers[i].value;
 

@@ -10,7 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/token_bucket.h"
+#include "net/backoff.h"
 #include "net/grpc.h"
 #include "net/h2.h"
 
@@ -25,7 +27,7 @@ enum h2_call_state {
 
 struct h2_call {
 	struct h2_session *session;
-	struct h2_call *next;
+	struct list_item item;
 	enum h2_call_state state;
 	int32_t stream_id;
 	int64_t started_ms, deadline_ms, timeout_ms;
@@ -55,16 +57,16 @@ struct h2_session {
 	struct token_bucket waste;        /* bytes that do not advance any call */
 	uint64_t generation;
 	int64_t connect_deadline_ms;
-	int64_t ping_ms;   /* when the last PING was sent on this connection */
-	bool good;         /* this connection has delivered a reply */
-	unsigned timeouts; /* in a row, on this connection */
-	unsigned failures; /* connections in a row without a reply */
+	int64_t ping_ms;        /* when the last PING was sent on this connection */
+	bool good;              /* this connection has delivered a reply */
+	unsigned timeouts;      /* in a row, on this connection */
+	struct backoff backoff; /* failures: connections in a row without a reply */
 	int64_t next_connect_ms;
 	enum err_kind last_kind; /* why the last connection ended */
 	char *last_text;
-	char *late_text;       /* of the last call of this connection that was late; NULL: none */
-	struct h2_call *calls; /* oldest first */
-	bool *freed;           /* set when the session is freed while its callbacks run */
+	char *late_text;   /* of the last call of this connection that was late; NULL: none */
+	struct list calls; /* oldest first */
+	bool *freed;       /* set when the session is freed while its callbacks run */
 };
 
 /* Fills the call from the request; the session puts it into its list. */

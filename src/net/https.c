@@ -18,12 +18,7 @@ static void https_request_free(struct https_request *request)
 
 	if (request->added)
 		CHECK(curl_multi_remove_handle(https->multi, request->easy.curl) == CURLM_OK);
-	if (request->previous)
-		request->previous->next = request->next;
-	else
-		https->requests = request->next;
-	if (request->next)
-		request->next->previous = request->previous;
+	list_remove(&request->item);
 	https_easy_done(&request->easy);
 	loop_timer_free(request->timer);
 	buf_done(&request->body);
@@ -92,12 +87,10 @@ static void https_activate(struct https_request *request)
 
 void https_settle(struct https *https)
 {
-	struct https_request *next;
 	CURLMsg *message;
 	int left;
 
-	for (struct https_request *r = https->requests; r; r = next) {
-		next = r->next;
+	LIST_EACH(struct https_request, r, &https->requests, item) {
 		if (r->cancelled) {
 			https_request_free(r);
 		} else if (r->state == HTTPS_QUEUED) {
@@ -170,8 +163,8 @@ void https_free(struct https *https)
 	if (!https)
 		return;
 	CHECK(https->inside == 0);
-	while (https->requests)
-		https_request_free(https->requests);
+	LIST_EACH(struct https_request, request, &https->requests, item)
+		https_request_free(request);
 	CHECK(curl_multi_cleanup(https->multi) == CURLM_OK);
 	https_sockets_done(https);
 	loop_timer_free(https->timer);
@@ -335,10 +328,7 @@ struct https_request *https_start(struct https *https, const struct https_call *
 	CHECK(call->connect_ms > 0 && call->first_byte_ms > 0);
 	CHECK(call->total_ms > 0 || call->stall_ms > 0);
 	request->https = https;
-	request->next = https->requests;
-	if (request->next)
-		request->next->previous = request;
-	https->requests = request;
+	list_add(&https->requests, &request->item);
 	request->may_send = call->may_send;
 	request->on_open = call->on_open;
 	request->on_chunk = call->on_chunk;

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "net/https.h"
 #include "net/https_setup.h"
 #include "net/loop.h"
@@ -30,7 +31,7 @@ enum https_state {
 
 struct https_request {
 	struct https *https;
-	struct https_request *previous, *next;
+	struct list_item item;
 	enum https_state state;
 	bool added; /* to curl's multi handle */
 	bool cancelled;
@@ -60,8 +61,7 @@ struct https {
 	char *user_agent;
 	struct loop_timer *timer; /* curl's own */
 	uv_idle_t *resume;        /* active while a request is paused */
-	struct https_request *requests;
-	struct https_socket *sockets;
+	struct list requests, sockets;
 	unsigned inside;
 	int64_t distrust_ms; /* monotonic, of the last deadline that passed; below 0: none */
 };

@@ -11,7 +11,7 @@ struct https_socket {
 	uv_poll_t poll;
 	struct https *https;
 	curl_socket_t fd;
-	struct https_socket *previous, *next;
+	struct list_item item;
 };
 
 static void https_on_poll(uv_poll_t *handle, int status, int events)
@@ -40,12 +40,7 @@ static void https_resume_on_close(uv_handle_t *handle)
 
 static void https_socket_free(struct https_socket *socket)
 {
-	if (socket->previous)
-		socket->previous->next = socket->next;
-	else
-		socket->https->sockets = socket->next;
-	if (socket->next)
-		socket->next->previous = socket->previous;
+	list_remove(&socket->item);
 	(void)uv_poll_stop(&socket->poll);
 	uv_close((uv_handle_t *)&socket->poll, https_socket_on_close);
 }
@@ -58,10 +53,7 @@ static struct https_socket *https_socket_new(struct https *https, curl_socket_t 
 	socket->poll.data = socket;
 	socket->https = https;
 	socket->fd = fd;
-	socket->next = https->sockets;
-	if (socket->next)
-		socket->next->previous = socket;
-	https->sockets = socket;
+	list_add(&https->sockets, &socket->item);
 	(void)curl_multi_assign(https->multi, fd, socket);
 	return socket;
 }
@@ -110,7 +102,7 @@ static void https_on_resume(uv_idle_t *handle)
 
 	(void)uv_idle_stop(handle);
 	https->inside++;
-	for (struct https_request *request = https->requests; request; request = request->next) {
+	LIST_EACH(struct https_request, request, &https->requests, item) {
 		if (!request->paused)
 			continue;
 		request->paused = false;
@@ -145,7 +137,7 @@ void https_sockets_init(struct https *https)
 
 void https_sockets_done(struct https *https)
 {
-	while (https->sockets)
-		https_socket_free(https->sockets);
+	LIST_EACH(struct https_socket, socket, &https->sockets, item)
+		https_socket_free(socket);
 	uv_close((uv_handle_t *)https->resume, https_resume_on_close);
 }

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "net/serve_listen.h"
 #include "net/serve_strict.h"
@@ -13,7 +14,7 @@
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
 struct serve_connection {
-	struct serve_connection *next, **link;
+	struct list_item item;
 	int fd;
 	int64_t since_ms; /* of the connection, or the read of its last answer */
 	bool closing;
@@ -24,7 +25,7 @@ struct serve_request {
 	struct serve *serve;
 	struct MHD_Connection *mhd;
 	struct serve_connection *connection;
-	struct serve_request *next, **link; /* in the list of those that wait for their answer */
+	struct list_item item; /* of those that wait for their answer */
 	bool asked, waiting, answered;
 	int status;
 	const char *content_type;
@@ -39,11 +40,9 @@ struct serve {
 	serve_handler *handler;
 	void *context;
 	struct MHD_Daemon *daemon;
-	uv_poll_t *poll;                      /* freed by its close callback, after serve_free */
-	struct loop_timer *timer;             /* when the library's connections are due */
-	struct serve_connection *connections; /* the newest first */
-	struct serve_request *waiting;
-	unsigned connection_count, waiting_count;
+	uv_poll_t *poll;          /* freed by its close callback, after serve_free */
+	struct loop_timer *timer; /* when the library's connections are due */
+	struct list connections, waiting;
 	bool changed; /* a connection was opened or closed in this turn */
 	size_t unread_bytes;
 	int port;
@@ -67,8 +66,8 @@ static void close_slowest(struct serve *serve)
 {
 	struct serve_connection *slowest = NULL;
 
-	for (struct serve_connection *c = serve->connections; c; c = c->next)
-		if (!c->closing && !is_waiting(c) && (!slowest || c->since_ms <= slowest->since_ms))
+	LIST_EACH(struct serve_connection, c, &serve->connections, item)
+		if (!c->closing && !is_waiting(c) && (!slowest || c->since_ms < slowest->since_ms))
 			slowest = c;
 	if (slowest)
 		close_connection(slowest);
@@ -78,7 +77,7 @@ static void close_overdue(struct serve *serve)
 {
 	int64_t oldest_ms = loop_monotonic_ms(serve->loop) - serve->limits.exchange_ms;
 
-	for (struct serve_connection *c = serve->connections; c; c = c->next)
+	LIST_EACH(struct serve_connection, c, &serve->connections, item)
 		if (!c->closing && !is_waiting(c) && c->since_ms < oldest_ms)
 			close_connection(c);
 }
@@ -93,14 +92,9 @@ static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 	CHECK(info);
 	connection->fd = info->connect_fd;
 	connection->since_ms = loop_monotonic_ms(serve->loop);
-	connection->next = serve->connections;
-	connection->link = &serve->connections;
-	if (connection->next)
-		connection->next->link = &connection->next;
-	serve->connections = connection;
-	serve->connection_count++;
+	list_add(&serve->connections, &connection->item);
 	*socket_context = connection;
-	if (serve->connection_count + SERVE_RESERVE > serve->limits.connections)
+	if (serve->connections.count + SERVE_RESERVE > serve->limits.connections)
 		close_slowest(serve);
 }
 
@@ -115,10 +109,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 		connection_started(serve, mhd, socket_context);
 		return;
 	}
-	*connection->link = connection->next;
-	if (connection->next)
-		connection->next->link = connection->link;
-	serve->connection_count--;
+	list_remove(&connection->item);
 	memory_free(connection);
 }
 
@@ -181,7 +172,7 @@ bool serve_may_wait(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
 
-	if (serve->waiting_count < serve->limits.waiting)
+	if (serve->waiting.count < serve->limits.waiting)
 		return true;
 	serve_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			  "too many requests wait for their answer, try again");
@@ -192,23 +183,15 @@ static void wait_for_answer(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
 
-	CHECK(serve->waiting_count < serve->limits.waiting);
+	CHECK(serve->waiting.count < serve->limits.waiting);
 	request->waiting = true;
-	request->next = serve->waiting;
-	request->link = &serve->waiting;
-	if (request->next)
-		request->next->link = &request->next;
-	serve->waiting = request;
-	serve->waiting_count++;
+	list_add(&serve->waiting, &request->item);
 	MHD_suspend_connection(request->mhd);
 }
 
 static void wait_ended(struct serve_request *request)
 {
-	*request->link = request->next;
-	if (request->next)
-		request->next->link = request->link;
-	request->serve->waiting_count--;
+	list_remove(&request->item);
 	request->waiting = false;
 	MHD_resume_connection(request->mhd);
 }
@@ -396,8 +379,8 @@ void serve_free(struct serve *serve)
 	loop_timer_free(serve->timer);
 	(void)uv_poll_stop(serve->poll);
 	uv_close((uv_handle_t *)serve->poll, on_closed);
-	while (serve->waiting)
-		wait_ended(serve->waiting);
+	LIST_EACH(struct serve_request, request, &serve->waiting, item)
+		wait_ended(request);
 	MHD_stop_daemon(serve->daemon); /* closes the listening socket */
 	memory_free(serve);
 }

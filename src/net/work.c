@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "net/loop.h"
 
@@ -14,7 +15,7 @@
 struct work_job {
 	uv_work_t uv;
 	struct work *work;
-	struct work_job *previous, *next;
+	struct list_item item;
 	uint64_t number; /* of the start: increases */
 	bool begun, slow;
 	int64_t since_ms; /* of a slow one: the oldest runs next */
@@ -24,7 +25,7 @@ struct work_job {
 };
 
 struct work_retired {
-	struct work_retired *next;
+	struct list_item item;
 	uint64_t before; /* jobs with a smaller number may still read it */
 	void (*release)(void *memory);
 	void *memory;
@@ -33,11 +34,11 @@ struct work_retired {
 /* Jobs in the order of their starts, those that run and those that wait. */
 struct work {
 	struct loop *loop;
-	struct work_job *first, *last;
-	size_t count, running;
+	struct list jobs;
+	size_t running;
 	size_t slow_count, slow_running; /* of these */
 	uint64_t started;
-	struct work_retired *first_retired, *last_retired;
+	struct list retired;
 };
 
 size_t work_at_once(void)
@@ -67,13 +68,12 @@ static struct work *work_of(struct loop *loop)
 
 static void release_retired(struct work *work)
 {
-	while (work->first_retired &&
-	       (!work->first || work->first->number >= work->first_retired->before)) {
-		struct work_retired *retired = work->first_retired;
+	const struct work_job *first = LIST_MEMBER(work->jobs.first, struct work_job, item);
 
-		work->first_retired = retired->next;
-		if (!retired->next)
-			work->last_retired = NULL;
+	LIST_EACH(struct work_retired, retired, &work->retired, item) {
+		if (first && first->number < retired->before)
+			return;
+		list_remove(&retired->item);
 		retired->release(retired->memory);
 		memory_free(retired);
 	}
@@ -83,15 +83,7 @@ static void job_free(struct work_job *job)
 {
 	struct work *work = job->work;
 
-	if (job->previous)
-		job->previous->next = job->next;
-	else
-		work->first = job->next;
-	if (job->next)
-		job->next->previous = job->previous;
-	else
-		work->last = job->previous;
-	work->count--;
+	list_remove(&job->item);
 	work->slow_count -= job->slow;
 	memory_free(job);
 	release_retired(work);
@@ -129,7 +121,7 @@ static struct work_job *next_job(const struct work *work)
 {
 	struct work_job *first = NULL, *oldest = NULL;
 
-	for (struct work_job *job = work->first; job; job = job->next) {
+	LIST_EACH(struct work_job, job, &work->jobs, item) {
 		if (job->begun || (job->slow && work->slow_running >= work_slow_at_once()))
 			continue;
 		if (!first)
@@ -167,13 +159,7 @@ static struct work_job *job_start(struct loop *loop, const struct work_functions
 	job->slow = slow;
 	job->since_ms = since_ms;
 	job->number = work->started++;
-	job->previous = work->last;
-	if (work->last)
-		work->last->next = job;
-	else
-		work->first = job;
-	work->last = job;
-	work->count++;
+	list_add(&work->jobs, &job->item);
 	work->slow_count += slow;
 	begin_some(work);
 	return job;
@@ -218,7 +204,7 @@ void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)
 	struct work *work = *loop_work(loop);
 	struct work_retired *retired;
 
-	if (!work || !work->first) {
+	if (!work || work->jobs.count == 0) {
 		release(memory);
 		return;
 	}
@@ -226,41 +212,44 @@ void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)
 	retired->before = work->started;
 	retired->release = release;
 	retired->memory = memory;
-	if (work->last_retired)
-		work->last_retired->next = retired;
-	else
-		work->first_retired = retired;
-	work->last_retired = retired;
+	list_add(&work->retired, &retired->item);
 }
 
 static void cancel_all(struct work *work)
 {
-	for (struct work_job *job = work->first, *next; job; job = next) {
-		next = job->next;
+	LIST_EACH(struct work_job, job, &work->jobs, item)
 		if (!work_is_cancelled(job))
 			work_cancel(job);
-	}
 }
 
+struct deadline {
+	struct loop *loop;
+	bool late;
+};
+
+/* Without the stop libuv, which runs timers that are due first, would wait for another event. */
 static void on_late(void *context)
 {
-	*(bool *)context = true;
+	struct deadline *deadline = context;
+
+	deadline->late = true;
+	loop_stop(deadline->loop);
 }
 
 bool work_stop(struct loop *loop, int64_t max_ms)
 {
 	struct work *work = *loop_work(loop);
 	struct loop_timer *timer;
-	bool late = false;
+	struct deadline deadline = { .loop = loop };
 
 	if (!work)
 		return true;
-	timer = loop_timer_new(loop, on_late, &late);
+	timer = loop_timer_new(loop, on_late, &deadline);
 	loop_timer_start(timer, max_ms);
-	for (cancel_all(work); work->first && !late; cancel_all(work))
+	for (cancel_all(work); work->jobs.count > 0 && !deadline.late; cancel_all(work))
 		(void)uv_run(loop_uv(loop), UV_RUN_ONCE);
 	loop_timer_free(timer);
-	if (work->first)
+	if (work->jobs.count > 0)
 		return false;
 	*loop_work(loop) = NULL;
 	memory_free(work);
@@ -271,12 +260,12 @@ size_t work_count(const struct loop *loop)
 {
 	const struct work *work = *loop_work((struct loop *)loop);
 
-	return work ? work->count : 0;
+	return work ? work->jobs.count : 0;
 }
 
 size_t work_count_quick(const struct loop *loop)
 {
 	const struct work *work = *loop_work((struct loop *)loop);
 
-	return work ? work->count - work->slow_count : 0;
+	return work ? work->jobs.count - work->slow_count : 0;
 }

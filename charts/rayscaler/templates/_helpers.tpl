@@ -89,6 +89,9 @@ labels:
 {{- if .Values.deviceTable }}
 - --device-table=/etc/rayscaler/device-table.yaml
 {{- end }}
+{{- if .Values.priceTable.prices }}
+- --price-table=/etc/rayscaler-prices/price-table.yaml
+{{- end }}
 - --log-level={{ .Values.logLevel }}
 {{- range $name, $value := .Values.config }}
 {{- if kindIs "slice" $value }}
@@ -112,7 +115,35 @@ devices:
 {{- toYaml .Values.deviceTable | nindent 2 }}
 {{- end }}
 
-{{/* What a schema cannot say. */}}
+{{/* The file that --price-table reads. */}}
+{{- define "rayscaler.priceTable" -}}
+apiVersion: rayscaler.dev/v1alpha1
+kind: PriceTable
+currency: {{ .Values.priceTable.currency | quote }}
+prices:
+{{- toYaml .Values.priceTable.prices | nindent 2 }}
+{{- end }}
+
+{{/* The newest version of MutatingAdmissionPolicy that the API server serves. */}}
+{{- define "rayscaler.admissionPolicyVersion" -}}
+{{- $found := "" -}}
+{{- range list "v1alpha1" "v1beta1" "v1" -}}
+{{- $version := printf "admissionregistration.k8s.io/%s" . -}}
+{{- if $.Capabilities.APIVersions.Has (printf "%s/MutatingAdmissionPolicy" $version) -}}{{- $found = $version -}}{{- end -}}
+{{- end -}}
+{{- required "admissionPolicy.enabled is true, and the API server serves no MutatingAdmissionPolicy: enable its feature gate MutatingAdmissionPolicy with --runtime-config=admissionregistration.k8s.io/v1beta1=true (Kubernetes 1.34), or set admissionPolicy.enabled to false and run `rayscaler adopt`." $found -}}
+{{- end }}
+
+{{/* "15s", "500ms", "2m" or 15 in milliseconds. */}}
+{{- define "rayscaler.milliseconds" -}}
+{{- $text := toString . -}}
+{{- if hasSuffix "ms" $text }}{{ trimSuffix "ms" $text }}
+{{- else if hasSuffix "m" $text }}{{ mul (trimSuffix "m" $text | int64) 60000 }}
+{{- else }}{{ mul (trimSuffix "s" $text | int64) 1000 }}
+{{- end }}
+{{- end }}
+
+{{/* Rules that a schema cannot express. */}}
 {{- define "rayscaler.check" -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicaCount is above 1 and leaderElection.enabled is false: two controllers would scale the same RayClusters. Set replicaCount to 1 or leaderElection.enabled to true." }}
@@ -125,6 +156,17 @@ devices:
 {{- end }}
 {{- if and (or .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled .Values.metrics.prometheusRule.enabled) (not .Values.metrics.enabled) }}
 {{- fail "metrics.enabled is false, so there is nothing to scrape: set it to true, or disable metrics.serviceMonitor, podMonitor and prometheusRule." }}
+{{- end }}
+{{- if and .Values.priceTable.prices (not .Values.priceTable.currency) }}
+{{- fail "priceTable has prices and no currency: set priceTable.currency, such as EUR." }}
+{{- end }}
+{{- with .Values.leaderElection }}
+{{- if and .enabled (ge (include "rayscaler.milliseconds" .renewDeadline | int64) (include "rayscaler.milliseconds" .leaseDuration | int64)) }}
+{{- fail (printf "leaderElection.renewDeadline is %v and leaderElection.leaseDuration %v: a leader must stop before another starts. Set renewDeadline below leaseDuration." .renewDeadline .leaseDuration) }}
+{{- end }}
+{{- if and .enabled (ge (include "rayscaler.milliseconds" .retryPeriod | int64) (include "rayscaler.milliseconds" .renewDeadline | int64)) }}
+{{- fail (printf "leaderElection.retryPeriod is %v and leaderElection.renewDeadline %v: the Lease could never be renewed in time. Set retryPeriod below renewDeadline." .retryPeriod .renewDeadline) }}
+{{- end }}
 {{- end }}
 {{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) (int .Values.health.port)) }}
 {{- fail (printf "metrics.port and health.port are both %d: give them different ports." (int .Values.health.port)) }}

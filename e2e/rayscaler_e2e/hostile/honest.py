@@ -23,6 +23,7 @@ class Honest:
         self._clusters = clusters
         self._wanted = 0
         self._workers: List[str] = []
+        self._started = 0
         self._idle_since = 0.0
         ip = heads.address(KIND, number)
         self._tenant = Tenant(api, f"honest-{number}", number, ip, port, namespace)
@@ -50,7 +51,9 @@ class Honest:
         count = len(self._workers) + 1
         self._idle_since, self._wanted = 0.0, 1
         wait_until(lambda: self.group()["replicas"] == count, SECONDS, f"replicas of {self.name} to become {count}")
-        pod = objects.worker_pod(self._made, len(self._workers))
+        # A new name each time, as from KubeRay: the operator deletes a Pod that workersToDelete still names.
+        pod = objects.worker_pod(self._made, self._started)
+        self._started += 1
         self._tenant.put("pods", pod)
         self._workers, self._wanted = [*self._workers, pod["metadata"]["name"]], 0
 

@@ -1,10 +1,15 @@
 #include "codec/objects/autoscaler_json.h"
 
-#include "codec/objects/autoscaler_status_json.h"
-#include "codec/objects/object_json.h"
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/plan_json.h"
 #include "codec/objects/template_json.h"
 #include "codec/text/quantity.h"
-#include "core/decide/template_seen.h"
+
+/* Of the lists of a status that is read; ours are shorter. */
+#define STATUS_LIST_MAX 1000
+#define BODY_MAX ((size_t)8 << 20) /* never reached: each part is bounded */
 
 static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
 {
@@ -47,6 +52,312 @@ static void write_max_gpus(struct json_writer *writer, const struct field *field
 		json_write_amount(writer, field->name, autoscaler->max_gpus);
 }
 
+/* ---- spec ---- */
+
+#define AUTOSCALER struct autoscaler_object
+#define NOT_NEGATIVE "format: int32\nminimum: 0"
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(AUTOSCALER, name, "name"),
+	FIELD_NAME(AUTOSCALER, namespace_, "namespace"),
+	FIELD_TEXT(AUTOSCALER, uid, "uid", .flags = FIELD_UNWRITTEN),
+	FIELD_TEXT(AUTOSCALER, resource_version, "resourceVersion"),
+	FIELD_INTEGER(AUTOSCALER, generation, "generation"),
+	FIELD_CHECK(FIELD_KIND_LABELS, "labels"),
+	FIELD_CHECK(FIELD_KIND_NOTES, "annotations"),
+	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
+	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
+	FIELD_END,
+};
+
+static const struct field spec_group_fields[] = {
+	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode,
+		   .flags = FIELD_REQUIRED,
+		   .description = "groupName of the worker group in the RayCluster.",
+		   .schema = "minLength: 1\nmaxLength: 253"),
+	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
+		      .read = field_decode_not_negative,
+		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
+	FIELD_END,
+};
+
+static const struct field spec_fields[] = {
+	FIELD_BOOLEAN(AUTOSCALER, paused, "paused",
+		      .description = "True: the RayCluster is not scaled, and Ray is not read."),
+	FIELD_INTEGER(AUTOSCALER, idle_timeout_seconds, "idleTimeoutSeconds",
+		      .has = FIELD_HAS(AUTOSCALER, has_idle_timeout_seconds),
+		      .read = field_decode_not_negative,
+		      .description = "A worker is terminated when it is idle for longer than this.",
+		      .schema = NOT_NEGATIVE),
+	FIELD_TEXT(AUTOSCALER, upscaling_mode, "upscalingMode",
+		   .description = "Conservative starts no more workers of a group at once than run "
+				  "already; Default and Aggressive have no such limit.",
+		   .schema = "enum: [Default, Aggressive, Conservative]"),
+	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus,
+		   .description = "Limit on the GPUs of the cluster as Ray counts them, the head's "
+				  "included. 0 starts no worker with GPUs. The smallest of all "
+				  "limits counts. Running workers are not terminated for it.",
+		   .schema = "type: integer\n" NOT_NEGATIVE),
+	FIELD_LIST(AUTOSCALER, groups, group_count, spec_group_fields, "groups",
+		   .flags = FIELD_LINE, .description = "Settings of single worker groups.",
+		   .schema = "maxItems: 1000\n"
+			     "x-kubernetes-list-type: map\n"
+			     "x-kubernetes-list-map-keys: [name]",
+		   /* A server without strict validation drops a misspelled setting. */
+		   .element_schema = "x-kubernetes-validations:\n"
+				     "- rule: has(self.idleTimeoutSeconds)\n"
+				     "  message: a group without a setting; set idleTimeoutSeconds "
+				     "or remove the group"),
+	FIELD_END,
+};
+
+/* ---- status ---- */
+
+/* Rows that are always written, with their description. */
+#define ROW(kind, T, m, n, text) FIELD_##kind(T, m, n, .flags = FIELD_ALWAYS, .description = (text))
+#define REQUIRED(T, m, n, text)                                                                    \
+	FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS | FIELD_REQUIRED, .description = (text))
+#define NULLABLE(T, m, n, text)                                                                    \
+	FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS | FIELD_NULLABLE, .description = (text))
+#define STATUS struct autoscaler_status
+#define GROUP struct autoscaler_status_group
+#define PODS(m, text) FIELD_INTEGER(GROUP, m, #m, .description = (text))
+
+static const struct field summary_fields[] = {
+	ROW(TEXT, STATUS, groups_text, "groups",
+	    "Replicas that run and maxReplicas, of the first groups."),
+	ROW(TEXT, STATUS, gpus_text, "gpus", "GPUs in Ray now, at the target, and at the maximum."),
+	FIELD_END,
+};
+
+static const struct field gpus_fields[] = {
+	NULLABLE(STATUS, gpus_running, "running",
+		 "On the workers and the head that Ray knows; absent while Ray is unreachable."),
+	ROW(TEXT, STATUS, gpus_starting, "starting",
+	    "On Pods that are not registered and replicas without a Pod."),
+	ROW(TEXT, STATUS, gpus_target, "target", "At the target of all groups."),
+	NULLABLE(STATUS, gpus_max, "max",
+		 "At maxReplicas of all groups and under the limits; absent without a maximum."),
+	NULLABLE(STATUS, gpus_pending, "pending",
+		 "Requested by pending demand; absent while Ray is unreachable."),
+	FIELD_END,
+};
+
+static const struct field pods_fields[] = {
+	PODS(missing, "Requested and not created yet."),
+	PODS(pending, "No container runs."),
+	PODS(starting, "Not registered in Ray yet."),
+	PODS(running, "In use."),
+	PODS(idle, "Not in use."),
+	PODS(draining, "Accepts no more work."),
+	PODS(gone, "Finished or being deleted."),
+	FIELD_END,
+};
+
+static const struct field scale_fields[] = {
+	FIELD_TIME(struct autoscaler_scale, time, "time", .description = "When it was sent."),
+	ROW(INTEGER, struct autoscaler_scale, from, "from", "Replicas before."),
+	ROW(INTEGER, struct autoscaler_scale, to, "to", "Replicas after."),
+	ROW(TEXT, struct autoscaler_scale, reason, "reason", "A word of docs/REASONS.md."),
+	ROW(TEXT, struct autoscaler_scale, message, "message", "The reason as a sentence."),
+	FIELD_END,
+};
+
+/* A template that does not parse is left out: it is recorded again. */
+static int seen_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct memory_template template = { .since = TIME_NONE }, *copy;
+	struct autoscaler_status_group *group = object;
+	struct json_at seen;
+
+	if (json_object(at, field->name, &seen))
+		return -1;
+	if (!seen.json || template_json_decode(&seen, &template))
+		return 0;
+	copy = ARENA_NEW(at->reader->arena, struct memory_template);
+	*copy = template;
+	copy->group = group->name;
+	group->seen = copy;
+	return 0;
+}
+
+static const struct field group_fields[] = {
+	REQUIRED(GROUP, name, "name", "groupName in the RayCluster."),
+	ROW(INTEGER, GROUP, replicas, "replicas", "Of the RayCluster, now."),
+	ROW(INTEGER, GROUP, target_replicas, "targetReplicas",
+	    "Replicas that the decision aims for."),
+	ROW(INTEGER, GROUP, min_replicas, "minReplicas", "Of the RayCluster."),
+	ROW(INTEGER, GROUP, max_replicas, "maxReplicas", "Of the RayCluster."),
+	FIELD_OBJECT(pods_fields, "pods", .flags = FIELD_ALWAYS,
+		     .description = "Pods by state; a state without Pods is left out."),
+	ROW(TEXT, GROUP, gpus_per_worker, "gpusPerWorker", "GPUs of one worker in Ray."),
+	FIELD_POINTER(GROUP, backoff, plan_backoff_fields, "backoff",
+		      .description = "The group gets no capacity; nothing is launched in it for a "
+				     "while."),
+	FIELD_POINTER(GROUP, last_scale, scale_fields, "lastScale",
+		      .description = "The last change by the autoscaler, not by a user or the "
+				     "operator."),
+	FIELD_POINTER(GROUP, seen, template_fields, "seen", .read = seen_decode,
+		      .description = "How living workers of the group differ from its template; "
+				     "valid for the same template without workers and after a "
+				     "restart of the autoscaler."),
+	FIELD_END,
+};
+
+static const struct field demand_fields[] = {
+	REQUIRED(struct label, key, "name", "A resource of Ray."),
+	REQUIRED(struct label, value, "amount", "The sum."),
+	FIELD_END,
+};
+
+static const struct field requested_fields[] = {
+	ROW(TEXT, struct autoscaler_request, source, "source", "ray or annotation."),
+	ROW(INTEGER, struct autoscaler_request, count, "count", "How many of the bundle."),
+	ROW(LABELS, struct autoscaler_request, bundle, "bundle", "Amounts by resource."),
+	FIELD_END,
+};
+
+static const struct field unserved_fields[] = {
+	REQUIRED(struct autoscaler_unserved, reason, "reason", "A word of docs/REASONS.md."),
+	ROW(INTEGER, struct autoscaler_unserved, count, "count",
+	    "Bundles, placement groups and requested bundles."),
+	ROW(TEXT, struct autoscaler_unserved, gpus, "gpus", "GPUs that they request together."),
+	ROW(TEXT, struct autoscaler_unserved, message, "message",
+	    "The reason of the first of them as a sentence."),
+	FIELD_END,
+};
+
+#define CONDITION struct autoscaler_condition
+
+static const struct field status_condition_fields[] = {
+	REQUIRED(CONDITION, type, "type", "Name of the condition."),
+	FIELD_TEXT(CONDITION, status, "status", .flags = FIELD_ALWAYS | FIELD_REQUIRED,
+		   .description = "Whether it is true.",
+		   .schema = "enum: [\"True\", \"False\", Unknown]"),
+	ROW(TEXT, CONDITION, reason, "reason", "A word of docs/REASONS.md."),
+	ROW(TEXT, CONDITION, message, "message", "The reason as a sentence."),
+	ROW(TIME, CONDITION, last_transition, "lastTransitionTime", "When status changed."),
+	ROW(INTEGER, CONDITION, observed_generation, "observedGeneration",
+	    "metadata.generation of this object that was read."),
+	FIELD_END,
+};
+
+#define METERING struct autoscaler_metering
+#define METERED struct autoscaler_metering_group
+#define SECONDS(state, name, text) ROW(INTEGER, METERED, gpu_seconds[METERING_##state], name, text)
+
+static const struct field metered_fields[] = {
+	REQUIRED(METERED, name, "name", "The group; headgroup: the head."),
+	SECONDS(USED, "usedGPUSeconds", "In use."),
+	SECONDS(IDLE, "idleGPUSeconds", "In Ray, unused."),
+	SECONDS(STARTING, "startingGPUSeconds", "On a Node, not in Ray."),
+	SECONDS(TERMINATING, "terminatingGPUSeconds", "Draining, dead or deleted."),
+	ROW(INTEGER, METERED, cost_micros, "costMicros",
+	    "Of all states, in millionths of the currency."),
+	FIELD_END,
+};
+
+static const struct field metering_fields[] = {
+	ROW(TEXT, METERING, cluster_uid, "rayClusterUID", "UID of the RayCluster that is counted."),
+	ROW(TIME, METERING, since, "since", "When counting began."),
+	ROW(TIME, METERING, until, "until", "Time until which the sums count."),
+	ROW(TEXT, METERING, currency, "currency", "Of the price table; empty without one."),
+	ROW(TEXT, METERING, gpus, "gpus", "GPUs on Nodes at `until`."),
+	ROW(INTEGER, METERING, cost_per_hour_micros, "costPerHourMicros",
+	    "Of these for one hour, in millionths of the currency."),
+	ROW(INTEGER, METERING, today_gpu_seconds, "todayGPUSeconds", "Of the UTC day of `until`."),
+	ROW(INTEGER, METERING, today_cost_micros, "todayCostMicros", "Of the UTC day of `until`."),
+	FIELD_LIST(METERING, groups, group_count, metered_fields, "groups", .flags = FIELD_ALWAYS,
+		   .limit = STATUS_LIST_MAX,
+		   .description = "Groups with GPUs, also removed ones; at most 101."),
+	FIELD_END,
+};
+
+#define STATUS_LIST(m, number, fields, ...)                                                        \
+	FIELD_LIST(STATUS, m, number, fields, #m, .flags = FIELD_ALWAYS, .limit = STATUS_LIST_MAX, \
+		   __VA_ARGS__)
+
+static const struct field status_fields[] = {
+	ROW(INTEGER, STATUS, observed_generation, "observedGeneration",
+	    "metadata.generation of this object that was read."),
+	ROW(INTEGER, STATUS, observed_cluster_generation, "observedClusterGeneration",
+	    "metadata.generation of the RayCluster that was read."),
+	ROW(TEXT, STATUS, reason, "reason",
+	    "The most important reason, a word of docs/REASONS.md."),
+	ROW(TEXT, STATUS, message, "message", "The reason as a sentence."),
+	ROW(TIME, STATUS, last_decision_time, "lastDecisionTime",
+	    "A recent decision, renewed every 4 to 5 minutes; an older time: the controller makes "
+	    "none for this cluster."),
+	ROW(TIME, STATUS, last_scale_time, "lastScaleTime",
+	    "When the autoscaler last changed replicas or workersToDelete."),
+	FIELD_INTEGER(STATUS, undecided_seconds, "undecidedIntervalSeconds", .flags = FIELD_ALWAYS,
+		      .has = FIELD_HAS(STATUS, has_undecided_seconds),
+		      .description = "The decision took more CPU time or memory than allowed "
+				     "(DecisionTooExpensive). The controller decides again after "
+				     "this time, also after a restart. Absent when it was made.",
+		      .schema = "format: int64\nminimum: 0\nmaximum: 60"),
+	FIELD_OBJECT(summary_fields, "summary", .flags = FIELD_ALWAYS,
+		     .description = "Short texts for tables."),
+	FIELD_OBJECT(gpus_fields, "gpus", .flags = FIELD_ALWAYS,
+		     .description = "GPUs as Ray counts them, shares as their fraction."),
+	STATUS_LIST(groups, group_count, group_fields,
+		    .description = "Every worker group of the RayCluster, in its order; at most "
+				   "100."),
+	ROW(INTEGER, STATUS, pending_bundles, "pendingBundles",
+	    "Bundles of pending tasks, actors and placement groups."),
+	STATUS_LIST(demand, demand_count, demand_fields,
+		    .description = "Pending tasks, actors and placement groups, summed by "
+				   "resource; GPU first, then other accelerators."),
+	STATUS_LIST(requested, requested_count, requested_fields,
+		    .description = "Bundles that request_resources or its annotation keeps "
+				   "capacity for."),
+	STATUS_LIST(infeasible, infeasible_count, unserved_fields,
+		    .description = "Demand that no worker of any group can serve, by reason."),
+	STATUS_LIST(unserved, unserved_count, unserved_fields,
+		    .description = "Demand that could be served and is not now, by reason."),
+	STATUS_LIST(conditions, condition_count, status_condition_fields,
+		    .description = "ScalingActive, AbleToScale, ScalingLimited, and others only "
+				   "while they are true.",
+		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
+	FIELD_POINTER(STATUS, metering, metering_fields, "metering",
+		      .description =
+			      "GPU time and cost (docs/COST.md); written with other changes."),
+	ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
+	FIELD_END,
+};
+
+/* A status of an unknown form counts as absent: it will be written again. */
+static int status_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct json_reader printer = { .arena = &scratch }, reader = { .arena = at->reader->arena };
+	struct autoscaler_object *autoscaler = object;
+	struct autoscaler_status status = { .last_decision_time = TIME_NONE,
+					    .last_scale_time = TIME_NONE };
+	struct json_at member = json_member(at, field->name);
+	VEC(struct memory_template) templates = { .at = NULL };
+
+	autoscaler->status_text = "";
+	autoscaler->status.last_decision_time = autoscaler->status.last_scale_time = TIME_NONE;
+	if (json_type(&member) != JSON_OBJECT)
+		return 0;
+	member.reader = &printer;
+	if (strlen(json_print(&member)) > AUTOSCALER_STATUS_MAX)
+		return 0;
+	member.reader = &reader;
+	if (field_decode_all(&member, field->members, &status))
+		return 0;
+	for (size_t i = 0; i < status.group_count; i++)
+		if (status.groups[i].seen)
+			VEC_PUSH(reader.arena, &templates, *status.groups[i].seen);
+	autoscaler->templates = templates.at;
+	autoscaler->template_count = templates.count;
+	autoscaler->status = status;
+	autoscaler->status_text = autoscaler_status_text(&status, reader.arena);
+	return 0;
+}
+
 /* The part of the status that decisions use. */
 static void write_templates(struct json_writer *writer, const struct field *field,
 			    const void *object)
@@ -60,52 +371,24 @@ static void write_templates(struct json_writer *writer, const struct field *fiel
 	for (size_t i = 0; i < autoscaler->template_count; i++) {
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "name", autoscaler->templates[i].group);
-		json_write_object(writer, "seen");
-		template_json_write(writer, &autoscaler->templates[i]);
-		json_write_object_end(writer);
+		field_write_object(writer, "seen", template_fields, &autoscaler->templates[i]);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
 	json_write_object_end(writer);
 }
 
-static const struct field metadata_fields[] = {
-	FIELD_NAME(struct autoscaler_object, name, "name"),
-	FIELD_NAME(struct autoscaler_object, namespace_, "namespace"),
-	FIELD_CHECK(FIELD_KIND_TEXT, "uid"),
-	FIELD_TEXT(struct autoscaler_object, resource_version, "resourceVersion"),
-	FIELD_INTEGER(struct autoscaler_object, generation, "generation"),
-	FIELD_CHECK(FIELD_KIND_LABELS, "labels"),
-	FIELD_CHECK(FIELD_KIND_NOTES, "annotations"),
-	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
-	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
-	FIELD_END,
-};
+/* ---- the object ---- */
 
-static const struct field group_fields[] = {
-	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode),
-	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative),
-	FIELD_END,
-};
-
-static const struct field spec_fields[] = {
-	FIELD_BOOLEAN(struct autoscaler_object, paused, "paused"),
-	FIELD_INTEGER(struct autoscaler_object, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = FIELD_HAS(struct autoscaler_object, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative),
-	FIELD_TEXT(struct autoscaler_object, upscaling_mode, "upscalingMode"),
-	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus),
-	FIELD_LIST(struct autoscaler_object, groups, group_count, group_fields, "groups",
-		   .flags = FIELD_LINE),
-	FIELD_END,
-};
-
-static const struct field autoscaler_fields[] = {
+const struct field autoscaler_fields[] = {
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
-	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
-	FIELD_HOOK("status", .write = write_templates),
+	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS,
+		     .description =
+			     "Settings of the user, all optional. They override the flags of "
+			     "the autoscaler; fields of the RayCluster override them."),
+	FIELD_HOOK("status", .members = status_fields, .read = status_decode,
+		   .write = write_templates,
+		   .description = "State and reasons, written only by the autoscaler."),
 	FIELD_END,
 };
 
@@ -117,13 +400,81 @@ int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *
 	if (field_decode_object(json, path, autoscaler_fields, arena, &object, &object.problems,
 				err))
 		return -1;
-	autoscaler_status_decode(json, arena, &object);
 	*ret_autoscaler = object;
 	return 0;
 }
 
-void autoscaler_write(struct json_writer *writer, const char *name,
-		      const struct autoscaler_object *autoscaler)
+/* ---- bodies of requests ---- */
+
+static const char *text_of(const struct field *fields, const void *object, struct arena *arena)
 {
-	field_write_object(writer, name, autoscaler_fields, autoscaler);
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	buf_init(&buf, BODY_MAX);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	field_write_object(&writer, NULL, fields, object);
+	return arena_strndup(arena, buf_string(&buf), buf.size);
+}
+
+const char *autoscaler_status_text(const struct autoscaler_status *status, struct arena *arena)
+{
+	return text_of(status_fields, status, arena);
+}
+
+static const struct field created_labels_fields[] = {
+	FIELD_FIXED("app.kubernetes.io/managed-by", "rayscaler"),
+	FIELD_END,
+};
+
+static const struct field owner_fields[] = {
+	FIELD_TEXT(struct ray_cluster, api_version, "apiVersion"),
+	FIELD_FIXED("kind", "RayCluster"),
+	FIELD_TEXT(struct ray_cluster, name, "name"),
+	FIELD_TEXT(struct ray_cluster, uid, "uid"),
+	FIELD_END,
+};
+
+static void write_owner(struct json_writer *writer, const struct field *field, const void *object)
+{
+	json_write_array(writer, field->name);
+	field_write_object(writer, NULL, owner_fields, object);
+	json_write_array_end(writer);
+}
+
+static const struct field created_metadata_fields[] = {
+	FIELD_TEXT(struct ray_cluster, namespace_, "namespace"),
+	FIELD_TEXT(struct ray_cluster, name, "name"),
+	FIELD_OBJECT(created_labels_fields, "labels"),
+	FIELD_HOOK("ownerReferences", .write = write_owner),
+	FIELD_END,
+};
+
+static const struct field created_fields[] = {
+	FIELD_FIXED("apiVersion", AUTOSCALER_API_VERSION),
+	FIELD_FIXED("kind", AUTOSCALER_KIND),
+	FIELD_OBJECT(created_metadata_fields, "metadata"),
+	FIELD_END,
+};
+
+const char *autoscaler_create_body(const struct ray_cluster *cluster, struct arena *arena)
+{
+	return text_of(created_fields, cluster, arena);
+}
+
+const char *autoscaler_status_body(const char *status_text, const char *resource_version,
+				   struct arena *arena)
+{
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	buf_init(&buf, BODY_MAX);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_object(&writer, "metadata");
+	json_write_text(&writer, "resourceVersion", resource_version);
+	json_write_object_end(&writer);
+	json_write_raw(&writer, "status", status_text);
+	json_write_object_end(&writer);
+	return arena_strndup(arena, buf_string(&buf), buf.size);
 }

@@ -1,21 +1,38 @@
-/* RayClusterAutoscaler (rayscaler.dev/v1alpha1), JSON to struct autoscaler_object: metadata and
- * spec.{paused, idleTimeoutSeconds, upscalingMode, maxGPUs, groups[].{name, idleTimeoutSeconds}};
- * of status the members that codec/autoscaler_status keeps. The result lives in the arena. */
+/* RayClusterAutoscaler (rayscaler.dev/v1alpha1), to and from struct autoscaler_object. The field
+ * table is also the source of crd/rayclusterautoscalers.rayscaler.dev.yaml and of the fields in
+ * docs/AUTOSCALER_OBJECT.md (make docs). */
 #ifndef CODEC_OBJECTS_AUTOSCALER_JSON_H
 #define CODEC_OBJECTS_AUTOSCALER_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
 
-/* As ray_cluster_decode, but the name may be missing. */
+#define AUTOSCALER_API_VERSION "rayscaler.dev/v1alpha1"
+#define AUTOSCALER_KIND "RayClusterAutoscaler"
+/* A longer status is not read, but written again. */
+#define AUTOSCALER_STATUS_MAX ((size_t)256 << 10)
+
+/* Writing is for the snapshot file only: of the status the templates. */
+extern const struct field autoscaler_fields[];
+
+/* As ray_cluster_decode, but the name may be missing. The result lives in the arena. */
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct autoscaler_object *ret_autoscaler, struct err *err);
-/* For the snapshot file only. */
-void autoscaler_write(struct json_writer *writer, const char *name,
-		      const struct autoscaler_object *autoscaler);
+
+/* The JSON text of the member `status`: the content of a merge patch, where null removes a member.
+ * Equal texts are equal statuses. */
+const char *autoscaler_status_text(const struct autoscaler_status *status, struct arena *arena);
+/* {"metadata": {"resourceVersion": ...}, "status": ...}: the body of the merge patch. */
+const char *autoscaler_status_body(const char *status_text, const char *resource_version,
+				   struct arena *arena);
+/* The body that creates the object of a RayCluster, in the arena: owned by it, without a spec. The
+ * owner reference has neither `controller` (its operator does not manage this object) nor
+ * blockOwnerDeletion: with OwnerReferencesPermissionEnforcement this needs the right to update
+ * rayclusters/finalizers, and nothing is lost when the RayCluster is deleted first. */
+const char *autoscaler_create_body(const struct ray_cluster *cluster, struct arena *arena);
 
 #endif

@@ -1,6 +1,5 @@
 #include "codec/objects/event_json.h"
 
-#include "codec/objects/object_json.h"
 #include "codec/text/rfc3339.h"
 
 /* v1 and events.k8s.io/v1 have different names for the same members: uses the first that is
@@ -96,7 +95,7 @@ static const struct field involved_fields[] = {
 	FIELD_END,
 };
 
-static const struct field event_fields[] = {
+const struct field event_fields[] = {
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(involved_fields, "involvedObject", .flags = FIELD_ALWAYS | FIELD_LINE,
 		     .read = involved_decode),
@@ -119,9 +118,4 @@ int event_decode(const struct cJSON *json, const char *path, struct arena *arena
 		return -1;
 	*ret_event = event;
 	return 0;
-}
-
-void event_write(struct json_writer *writer, const char *name, const struct event *event)
-{
-	field_write_object(writer, name, event_fields, event);
 }

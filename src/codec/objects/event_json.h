@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -13,7 +13,7 @@ struct cJSON;
  * be missing. */
 int event_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct event *ret_event, struct err *err);
-/* For the snapshot file only. */
-void event_write(struct json_writer *writer, const char *name, const struct event *event);
+/* Writing is for the snapshot file only. */
+extern const struct field event_fields[];
 
 #endif

@@ -23,19 +23,19 @@ static time_ms whole_second(time_ms time)
 	return time - time % MS_PER_SECOND;
 }
 
-static void write_involved(struct json_writer *writer, const struct ray_cluster *cluster)
+static void write_involved(struct json_writer *writer, const struct event_object *about)
 {
 	json_write_object_line(writer, "involvedObject");
-	json_write_text(writer, "apiVersion", cluster->api_version);
-	json_write_text(writer, "kind", "RayCluster");
-	json_write_text(writer, "namespace", cluster->namespace_);
-	json_write_text(writer, "name", cluster->name);
-	json_write_text(writer, "uid", cluster->uid);
-	json_write_text(writer, "resourceVersion", cluster->resource_version);
+	json_write_text(writer, "apiVersion", about->api_version);
+	json_write_text(writer, "kind", about->kind);
+	json_write_text(writer, "namespace", about->namespace_);
+	json_write_text(writer, "name", about->name);
+	json_write_text(writer, "uid", about->uid);
+	json_write_text(writer, "resourceVersion", about->resource_version);
 	json_write_object_end(writer);
 }
 
-void event_write_new(struct buf *buf, const struct ray_cluster *cluster,
+void event_write_new(struct buf *buf, const struct event_object *about,
 		     const struct event_text *event)
 {
 	struct json_writer writer;
@@ -45,10 +45,10 @@ void event_write_new(struct buf *buf, const struct ray_cluster *cluster,
 	json_write_text(&writer, "apiVersion", "v1");
 	json_write_text(&writer, "kind", "Event");
 	json_write_object_line(&writer, "metadata");
-	json_write_text(&writer, "namespace", cluster->namespace_);
+	json_write_text(&writer, "namespace", about->namespace_);
 	json_write_text(&writer, "name", event->name);
 	json_write_object_end(&writer);
-	write_involved(&writer, cluster);
+	write_involved(&writer, about);
 	json_write_text(&writer, "reason", event->reason);
 	json_write_text(&writer, "message", event->message);
 	json_write_text(&writer, "type", event->warning ? "Warning" : "Normal");

@@ -9,11 +9,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/time.h"
-#include "core/model/kubernetes.h"
 
 #define EVENT_COMPONENT "rayscaler"
 #define EVENT_NAME_MAX 253
 #define EVENT_BODY_MAX ((size_t)16 << 10)
+
+/* The object that kubectl describe shows the Event under. */
+struct event_object {
+	const char *api_version, *kind, *namespace_, *name, *uid, *resource_version;
+};
 
 struct event_text {
 	const char *name; /* of the Event: event_name */
@@ -27,8 +31,7 @@ struct event_text {
  * `id`. */
 const char *event_name(struct arena *arena, const char *object, uint64_t id);
 
-/* A new Event, about the RayCluster. */
-void event_write_new(struct buf *buf, const struct ray_cluster *cluster,
+void event_write_new(struct buf *buf, const struct event_object *about,
 		     const struct event_text *event);
 /* The merge patch for an existing Event: count, time and message. */
 void event_write_repeat(struct buf *buf, const struct event_text *event);

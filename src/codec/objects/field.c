@@ -1,10 +1,7 @@
 #include "codec/objects/field.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "codec/objects/gpushare_json.h"
-#include "codec/objects/object_json.h"
 #include "codec/text/number.h"
 #include "codec/text/quantity.h"
 #include "codec/text/rfc3339.h"
@@ -16,12 +13,75 @@ union unread {
 	const char *text;
 	bool boolean;
 	int64_t integer;
+	time_ms time;
 	struct labels labels;
 	struct strings strings;
 	struct quantities quantities;
 };
 
-/* ---- reading ---- */
+/* ---- one value ---- */
+
+/* A map of strings, sorted by key. `shown`: a value that a string cannot hold is read as U+FFFD. */
+static int text_map_decode(const struct json_at *at, const char *name, bool shown,
+			   struct labels *ret_labels)
+{
+	struct arena *arena = at->reader->arena;
+	VEC(struct label) labels = { .at = NULL };
+	struct json_at object;
+
+	if (json_object(at, name, &object))
+		return -1;
+	VEC_RESERVE(arena, &labels, json_count(&object));
+	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
+		enum json_type type = json_type(&e);
+		/* kubectl and YAML write an empty value as null. */
+		const char *value = "";
+
+		if (type == JSON_UNREADABLE && shown)
+			value = json_unreadable_value(&e);
+		else if (type != JSON_NULL && json_expect(&e, JSON_STRING))
+			return -1;
+		else if (type != JSON_NULL)
+			value = json_text_value(&e);
+		VEC_PUSH(arena, &labels,
+			 ((struct label){ .key = json_shown_text(arena, e.name),
+					  .value = json_shown_text(arena, value) }));
+	}
+	*ret_labels = labels_sort(labels.at, labels.count);
+	return 0;
+}
+
+static int texts_decode(const struct json_at *at, const char *name, struct strings *ret_strings)
+{
+	struct arena *arena = at->reader->arena;
+	VEC(const char *) strings = { .at = NULL };
+	struct json_at array;
+
+	if (json_array(at, name, &array))
+		return -1;
+	VEC_RESERVE(arena, &strings, json_count(&array));
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_STRING))
+			return -1;
+		VEC_PUSH(arena, &strings, arena_text(arena, json_text_value(&e)));
+	}
+	*ret_strings = (struct strings){ .at = strings.at, .count = strings.count };
+	return 0;
+}
+
+/* Fails on a string that is too long for a name, because every message would repeat it. */
+static int name_check(const struct json_at *at)
+{
+	size_t size;
+
+	if (json_type(at) != JSON_STRING)
+		return 0;
+	size = strlen(json_text_value(at));
+	if (size > OBJECT_NAME_SIZE_MAX)
+		return json_fail(at, "has %zu bytes; a name has at most %d", size,
+				 OBJECT_NAME_SIZE_MAX);
+	return 0;
+}
 
 static int name_decode(const struct json_at *at, const struct field *field, const char **value)
 {
@@ -29,7 +89,7 @@ static int name_decode(const struct json_at *at, const struct field *field, cons
 	bool required = (field->flags & FIELD_REQUIRED) != 0;
 
 	if ((required && json_expect(&member, JSON_STRING)) || json_text(at, field->name, value) ||
-	    object_name_check(&member))
+	    name_check(&member))
 		return -1;
 	if (required && **value == '\0')
 		return json_fail(&member, "must not be empty");
@@ -57,12 +117,102 @@ static int integer_decode(const struct json_at *at, const struct field *field, i
 	return 0;
 }
 
+/* An object in a struct, with a reader of its own if its problems are its own. */
+static int part_decode(const struct json_at *at, const struct field *field, void *part)
+{
+	struct json_reader own = { .arena = at->reader->arena,
+				   .err = at->reader->err,
+				   .proto = (field->flags & FIELD_PROTO) != 0 };
+	struct json_at root = *at;
+	struct strings problems;
+
+	if (field->problems == 0)
+		return field_decode_all(at, field->members, part);
+	root.reader = &own;
+	if (field_decode_all(&root, field->members, part))
+		return -1;
+	problems = (struct strings){ own.problems.at, own.problems.count };
+	memcpy((char *)part + field->problems, &problems, sizeof(problems));
+	return 0;
+}
+
 static int object_decode(const struct json_at *at, const struct field *field, void *part)
 {
 	struct json_at member;
 
-	return json_object(at, field->name, &member) ||
-	       field_decode_all(&member, field->members, part);
+	return json_object(at, field->name, &member) || part_decode(&member, field, part);
+}
+
+static int word_decode(const struct json_at *at, const struct field *field, unsigned *value)
+{
+	struct json_at member = json_member(at, field->name);
+	enum json_type type = json_type(&member);
+	const char *all = "", *text;
+
+	if (!(field->flags & FIELD_REQUIRED) && (type == JSON_MISSING || type == JSON_NULL))
+		return 0;
+	if (json_expect(&member, JSON_STRING))
+		return -1;
+	text = json_text_value(&member);
+	for (unsigned i = 0; i < field->limit; i++) {
+		if (strcmp(field->word(i), text) == 0) {
+			*value = i;
+			return 0;
+		}
+		all = arena_printf(at->reader->arena, "%s%s%s", all, i > 0 ? ", " : "",
+				   field->word(i));
+	}
+	return json_fail(&member, "must be one of %s, is \"%.40s\"", all, text);
+}
+
+static int pointer_decode(const struct json_at *at, const struct field *field, void *value)
+{
+	struct json_at member;
+	char *part = NULL;
+
+	if (json_object(at, field->name, &member))
+		return -1;
+	if (member.json) {
+		part = arena_alloc(at->reader->arena, field->size);
+		if (field->initial)
+			memcpy(part, field->initial, field->size);
+		if (part_decode(&member, field, part))
+			return -1;
+	}
+	memcpy(value, &part, sizeof(part));
+	return 0;
+}
+
+static int resources_decode(const struct json_at *at, const struct field *field,
+			    struct resources *value)
+{
+	struct quantities quantities;
+	struct resource *items;
+
+	if (quantities_decode(at, field->name, &quantities))
+		return -1;
+	items = arena_array(at->reader->arena, quantities.count, sizeof(*items));
+	for (size_t i = 0; i < quantities.count; i++) {
+		struct json_at member = json_member(at, field->name);
+
+		if (!quantities.at[i].valid)
+			return json_fail(&member, "%.80s is not an amount", quantities.at[i].name);
+		items[i] = (struct resource){ quantities.at[i].name, quantities.at[i].amount };
+	}
+	*value = resources_sort(items, quantities.count);
+	return 0;
+}
+
+static int fixed_check(const struct json_at *at, const struct field *field)
+{
+	struct json_at member = json_member(at, field->name);
+
+	if (json_expect(&member, JSON_STRING))
+		return -1;
+	if (strcmp(json_text_value(&member), field->initial) != 0)
+		return json_fail(&member, "must be %s, is \"%.80s\"", (const char *)field->initial,
+				 json_text_value(&member));
+	return 0;
 }
 
 static int list_decode(const struct json_at *at, const struct field *field, void *object)
@@ -74,6 +224,8 @@ static int list_decode(const struct json_at *at, const struct field *field, void
 	if (json_array(at, field->name, &array))
 		return -1;
 	count = json_count(&array);
+	if (field->limit > 0 && count > field->limit)
+		return json_fail(&array, "has %zu elements, more than %zu", count, field->limit);
 	if (count > 0)
 		elements = arena_array(at->reader->arena, count, field->size);
 	for (struct json_at e = json_first(&array); elements && e.json; json_next(&e)) {
@@ -81,7 +233,7 @@ static int list_decode(const struct json_at *at, const struct field *field, void
 
 		if (field->initial)
 			memcpy(element, field->initial, field->size);
-		if (json_expect(&e, JSON_OBJECT) || field_decode_all(&e, field->members, element))
+		if (json_expect(&e, JSON_OBJECT) || part_decode(&e, field, element))
 			return -1;
 	}
 	memcpy((char *)object + field->offset, &elements, sizeof(elements));
@@ -110,17 +262,26 @@ static int value_decode(const struct json_at *at, const struct field *field, voi
 	case FIELD_KIND_TIME:
 		return rfc3339_decode(at, field->name, value);
 	case FIELD_KIND_TEXTS:
-		return object_strings_decode(at, field->name, value);
+		return texts_decode(at, field->name, value);
 	case FIELD_KIND_LABELS:
-		return object_labels_decode(at, field->name, value);
+		return text_map_decode(at, field->name, false, value);
 	case FIELD_KIND_NOTES:
-		return object_annotations_decode(at, value);
+		return text_map_decode(at, field->name, true, value);
 	case FIELD_KIND_QUANTITIES:
 		return quantities_decode(at, field->name, value);
+	case FIELD_KIND_RESOURCES:
+		return resources_decode(at, field, value);
+	case FIELD_KIND_FIXED:
+		return field->flags & FIELD_REQUIRED ? fixed_check(at, field) : 0;
+	case FIELD_KIND_POINTER:
+		return pointer_decode(at, field, value);
 	case FIELD_KIND_OBJECT:
 		return object_decode(at, field, value);
 	case FIELD_KIND_LIST:
 		return list_decode(at, field, object);
+	case FIELD_KIND_WORD:
+		return word_decode(at, field, value);
+	case FIELD_KIND_AMOUNT:
 	case FIELD_KIND_HOOK:
 		break;
 	}
@@ -180,6 +341,21 @@ int field_decode_all(const struct json_at *at, const struct field *fields, void 
 	return 0;
 }
 
+int field_check_names(const struct json_at *at, const struct field *fields, const char *what)
+{
+	if (json_expect(at, JSON_OBJECT))
+		return -1;
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		const struct field *field = fields;
+
+		while (field->name && strcmp(field->name, e.name) != 0)
+			field++;
+		if (!field->name)
+			return json_fail(&e, "is not a member of %s", what);
+	}
+	return 0;
+}
+
 int field_decode_not_negative(const struct json_at *at, const struct field *field, void *object)
 {
 	struct json_at member = json_member(at, field->name);
@@ -211,209 +387,22 @@ int field_decode_object(const struct cJSON *json, const char *path, const struct
 	return 0;
 }
 
-/* ---- writing ---- */
+/* ---- parts of all objects ---- */
 
-/* Annotations of others may hold secrets: kubectl keeps the whole applied object in one. */
-static bool annotation_is_known(const char *key)
+const char *object_text_or_none(const struct json_at *at, const char *name)
 {
-	return strncmp(key, "rayscaler.dev/", strlen("rayscaler.dev/")) == 0 ||
-	       strncmp(key, "ray.io/", strlen("ray.io/")) == 0 ||
-	       strcmp(key, GPUSHARE_ANNOTATION_INDEX) == 0 ||
-	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0;
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ?
+		       arena_text(at->reader->arena, json_text_value(&member)) :
+		       "";
 }
 
-static bool any_is_known(const struct labels *annotations)
-{
-	for (size_t i = 0; i < annotations->count; i++)
-		if (annotation_is_known(annotations->at[i].key))
-			return true;
-	return false;
-}
-
-static size_t count_of(const struct field *field, const void *object)
-{
-	size_t count;
-
-	memcpy(&count, (const char *)object + field->count, sizeof(count));
-	return count;
-}
-
-static bool is_written(const struct field *field, const void *object);
-
-static bool any_is_written(const struct field *fields, const void *object)
-{
-	for (; fields->name; fields++)
-		if (is_written(fields, object))
-			return true;
-	return false;
-}
-
-static bool is_set(const struct field *field, const void *object)
-{
-	const void *value = (const char *)object + field->offset;
-
-	switch (field->kind) {
-	case FIELD_KIND_TEXT:
-	case FIELD_KIND_SHOWN:
-	case FIELD_KIND_NAME:
-		return *(const char *const *)value && **(const char *const *)value != '\0';
-	case FIELD_KIND_BOOLEAN:
-		return *(const bool *)value;
-	case FIELD_KIND_INTEGER:
-		return *(const int64_t *)value != 0;
-	case FIELD_KIND_TIME:
-		return *(const time_ms *)value != TIME_NONE;
-	case FIELD_KIND_TEXTS:
-		return ((const struct strings *)value)->count > 0;
-	case FIELD_KIND_LABELS:
-		return ((const struct labels *)value)->count > 0;
-	case FIELD_KIND_NOTES:
-		return any_is_known(value);
-	case FIELD_KIND_QUANTITIES:
-		return ((const struct quantities *)value)->count > 0;
-	case FIELD_KIND_OBJECT:
-		return any_is_written(field->members, value);
-	case FIELD_KIND_LIST:
-		return count_of(field, object) > 0;
-	case FIELD_KIND_HOOK:
-		break;
-	}
-	return field->write != NULL;
-}
-
-static bool is_written(const struct field *field, const void *object)
-{
-	const void *has = (const char *)object + field->has;
-
-	if (field->flags & (FIELD_UNWRITTEN | FIELD_CHECKED))
-		return false;
-	if (field->flags & FIELD_ALWAYS)
-		return true;
-	return field->has ? *(const bool *)has : is_set(field, object);
-}
-
-void field_write_texts(struct json_writer *writer, const char *name, const struct strings *texts)
-{
-	json_write_array_line(writer, name);
-	for (size_t i = 0; i < texts->count; i++)
-		json_write_text(writer, NULL, texts->at[i]);
-	json_write_array_end(writer);
-}
-
-static void write_integer(struct json_writer *writer, const struct field *field, int64_t value)
-{
-	char text[NUMBER_TEXT_SIZE];
-
-	if (!(field->flags & FIELD_QUOTED)) {
-		json_write_integer(writer, field->name, value);
-		return;
-	}
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	json_write_text(writer, field->name, text);
-}
-
-static void write_labels(struct json_writer *writer, const struct field *field,
-			 const struct labels *labels)
-{
-	json_write_object(writer, field->name);
-	for (size_t i = 0; i < labels->count; i++)
-		if (field->kind != FIELD_KIND_NOTES || annotation_is_known(labels->at[i].key))
-			json_write_text(writer, labels->at[i].key, labels->at[i].value);
-	json_write_object_end(writer);
-}
-
-static void write_quantities(struct json_writer *writer, const char *name,
-			     const struct quantities *quantities)
-{
-	json_write_object_line(writer, name);
-	for (size_t i = 0; i < quantities->count; i++)
-		json_write_text(writer, quantities->at[i].name, quantities->at[i].text);
-	json_write_object_end(writer);
-}
-
-static void write_object(struct json_writer *writer, const char *name, const struct field *field,
-			 const void *object)
-{
-	if (field->flags & FIELD_LINE)
-		json_write_object_line(writer, name);
-	else
-		json_write_object(writer, name);
-	field_write_all(writer, field->members, object);
-	json_write_object_end(writer);
-}
-
-static void write_list(struct json_writer *writer, const struct field *field, const void *object)
-{
-	const char *elements;
-	size_t count = count_of(field, object);
-
-	memcpy(&elements, (const char *)object + field->offset, sizeof(elements));
-	json_write_array(writer, field->name);
-	for (size_t i = 0; i < count; i++)
-		write_object(writer, NULL, field, elements + i * field->size);
-	json_write_array_end(writer);
-}
-
-void field_write_value(struct json_writer *writer, const struct field *field, const void *object)
-{
-	const void *value = (const char *)object + field->offset;
-
-	switch (field->kind) {
-	case FIELD_KIND_TEXT:
-	case FIELD_KIND_SHOWN:
-	case FIELD_KIND_NAME:
-		json_write_text(writer, field->name, *(const char *const *)value);
-		break;
-	case FIELD_KIND_BOOLEAN:
-		json_write_boolean(writer, field->name, *(const bool *)value);
-		break;
-	case FIELD_KIND_INTEGER:
-		write_integer(writer, field, *(const int64_t *)value);
-		break;
-	case FIELD_KIND_TIME:
-		/* There, but it does not parse. */
-		if (field->has && *(const time_ms *)value == TIME_NONE)
-			json_write_time(writer, field->name, 0);
-		else
-			json_write_time(writer, field->name, *(const time_ms *)value);
-		break;
-	case FIELD_KIND_TEXTS:
-		field_write_texts(writer, field->name, value);
-		break;
-	case FIELD_KIND_LABELS:
-	case FIELD_KIND_NOTES:
-		write_labels(writer, field, value);
-		break;
-	case FIELD_KIND_QUANTITIES:
-		write_quantities(writer, field->name, value);
-		break;
-	case FIELD_KIND_OBJECT:
-		write_object(writer, field->name, field, value);
-		break;
-	case FIELD_KIND_LIST:
-		write_list(writer, field, object);
-		break;
-	case FIELD_KIND_HOOK:
-		break;
-	}
-}
-
-void field_write_all(struct json_writer *writer, const struct field *fields, const void *object)
-{
-	for (const struct field *field = fields; field->name; field++) {
-		if (!is_written(field, object))
-			continue;
-		if (field->write)
-			field->write(writer, field, object);
-		else
-			field_write_value(writer, field, object);
-	}
-}
-
-void field_write_object(struct json_writer *writer, const char *name, const struct field *fields,
-			const void *object)
-{
-	json_write_object(writer, name);
-	field_write_all(writer, fields, object);
-	json_write_object_end(writer);
-}
+const struct field condition_fields[] = {
+	FIELD_TEXT(struct condition, type, "type"),
+	FIELD_TEXT(struct condition, status, "status"),
+	FIELD_TEXT(struct condition, reason, "reason"),
+	FIELD_SHOWN(struct condition, message, "message"),
+	FIELD_TIME(struct condition, last_transition, "lastTransitionTime"),
+	FIELD_END,
+};

@@ -2,64 +2,70 @@
 
 #include <string.h>
 
-#include "codec/objects/object_json.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 
-static int count_decode(const struct json_at *spec, const char *name, int64_t maximum,
-			int64_t *ret_value)
+/* An int32 of the API. */
+static int count_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	struct json_at member = json_member(spec, name);
-	int64_t value = 0;
+	struct json_at member = json_member(at, field->name);
+	const void *value = (const char *)object + field->offset;
+	int64_t count;
 
-	if (json_integer(spec, name, NULL, &value))
+	if (field_decode(at, field, object))
 		return -1;
-	if (value < 0 || value > maximum)
-		return json_fail(&member, "is %lld, must be from 0 to %lld", (long long)value,
-				 (long long)maximum);
-	*ret_value = value;
-	return 0;
+	count = *(const int64_t *)value;
+	return count >= 0 && count <= INT32_MAX ?
+		       0 :
+		       json_fail(&member, "is %lld, must be from 0 to %d", (long long)count,
+				 INT32_MAX);
 }
+
+/* Those of other writers are kept, so all are written back; their texts are read as free text. */
+static int annotations_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct field shown = *field;
+
+	shown.kind = FIELD_KIND_NOTES;
+	return field_decode(at, &shown, object);
+}
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct lease, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct lease, namespace_, "namespace", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct lease, resource_version, "resourceVersion"),
+	FIELD_LABELS(struct lease, labels, "labels"),
+	FIELD_LABELS(struct lease, annotations, "annotations", .read = annotations_decode),
+	FIELD_END,
+};
+
+static const struct field spec_fields[] = {
+	FIELD_TEXT(struct lease, holder, "holderIdentity", .flags = FIELD_ALWAYS),
+	FIELD_INTEGER(struct lease, duration_seconds, "leaseDurationSeconds", .flags = FIELD_ALWAYS,
+		      .read = count_decode),
+	FIELD_TEXT(struct lease, acquire_time, "acquireTime"),
+	FIELD_TEXT(struct lease, renew_time, "renewTime"),
+	FIELD_INTEGER(struct lease, transitions, "leaseTransitions", .flags = FIELD_ALWAYS,
+		      .read = count_decode),
+	FIELD_END,
+};
+
+static const struct field lease_fields[] = {
+	FIELD_FIXED("apiVersion", LEASE_API_VERSION),
+	FIELD_FIXED("kind", "Lease"),
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
 
 int lease_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct lease *ret_lease, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), spec;
-	struct object_metadata metadata;
 	struct lease lease = LEASE_INIT;
 
-	if (json_expect(&root, JSON_OBJECT) || object_metadata_decode(&root, true, &metadata) ||
-	    json_object(&root, "spec", &spec) ||
-	    json_text(&spec, "holderIdentity", &lease.holder) ||
-	    json_text(&spec, "acquireTime", &lease.acquire_time) ||
-	    json_text(&spec, "renewTime", &lease.renew_time) ||
-	    count_decode(&spec, "leaseDurationSeconds", LEASE_DURATION_SECONDS_MAX,
-			 &lease.duration_seconds) ||
-	    count_decode(&spec, "leaseTransitions", LEASE_TRANSITIONS_MAX, &lease.transitions))
+	if (field_decode_object(json, path, lease_fields, arena, &lease, NULL, err))
 		return -1;
-	lease.namespace_ = metadata.namespace_;
-	lease.name = metadata.name;
-	lease.resource_version = metadata.resource_version;
-	lease.labels = metadata.labels;
-	lease.annotations = metadata.annotations;
 	*ret_lease = lease;
 	return 0;
-}
-
-static void write_text(struct json_writer *writer, const char *name, const char *text)
-{
-	if (text[0])
-		json_write_text(writer, name, text);
-}
-
-static void write_labels(struct json_writer *writer, const char *name, const struct labels *labels)
-{
-	if (labels->count == 0)
-		return;
-	json_write_object(writer, name);
-	for (size_t i = 0; i < labels->count; i++)
-		json_write_text(writer, labels->at[i].key, labels->at[i].value);
-	json_write_object_end(writer);
 }
 
 int lease_write(const struct lease *lease, struct buf *buf)
@@ -67,24 +73,7 @@ int lease_write(const struct lease *lease, struct buf *buf)
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", LEASE_API_VERSION);
-	json_write_text(&writer, "kind", "Lease");
-	json_write_object(&writer, "metadata");
-	json_write_text(&writer, "name", lease->name);
-	json_write_text(&writer, "namespace", lease->namespace_);
-	write_text(&writer, "resourceVersion", lease->resource_version);
-	write_labels(&writer, "labels", &lease->labels);
-	write_labels(&writer, "annotations", &lease->annotations);
-	json_write_object_end(&writer);
-	json_write_object(&writer, "spec");
-	json_write_text(&writer, "holderIdentity", lease->holder);
-	json_write_integer(&writer, "leaseDurationSeconds", lease->duration_seconds);
-	write_text(&writer, "acquireTime", lease->acquire_time);
-	write_text(&writer, "renewTime", lease->renew_time);
-	json_write_integer(&writer, "leaseTransitions", lease->transitions);
-	json_write_object_end(&writer);
-	json_write_object_end(&writer);
+	field_write_object(&writer, NULL, lease_fields, lease);
 	return buf->overflowed ? -1 : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/sort.h"
 #include "codec/objects/lint_shape.h"
 #include "codec/objects/ray_cluster_json.h"
@@ -195,7 +196,7 @@ static void add_decode_error(struct work *work, const struct subject *subject,
 	if (end && strncmp(err->text, "top level", 9) != 0) {
 		path = arena_strndup(&work->arena, err->text, (size_t)(end - err->text));
 		path = real_path(work, subject, path);
-		text = end + 2;
+		text = arena_printf(&work->arena, "%s: %s", lint_member_name(path), end + 2);
 	}
 	add_problem(work, subject->object, path, text,
 		    position_find(&work->positions, subject->place, path));
@@ -283,6 +284,15 @@ static const char *object_text(struct arena *arena, const char *kind, const char
 			    *namespace_ != '\0' ? "/" : "", name);
 }
 
+static void add_one(struct work *work, const struct subject *subject, enum lint_rule_id rule,
+		    const char *path, const char *message)
+{
+	struct lint_findings findings = { .list = { .at = NULL } };
+
+	lint_add(&work->arena, &findings, rule, path, message, "");
+	add_findings(work, subject, &findings, 0);
+}
+
 static const struct holder *find_holder(const struct work *work, struct place object)
 {
 	const char *kind = text_of(work, object, "kind");
@@ -297,6 +307,24 @@ static const struct holder *find_holder(const struct work *work, struct place ob
 	return NULL;
 }
 
+/* Objects of other kinds are skipped, but not those whose kind is probably misspelt. */
+static void check_kind(struct work *work, struct place object)
+{
+	const char *kind = text_of(work, object, "kind");
+	struct subject subject = { .place = object, .object = "", .spec_path = "" };
+	struct nearest nearest = nearest_start(kind);
+	char hint[NEAREST_HINT_SIZE];
+
+	if (strncmp(text_of(work, object, "apiVersion"), "ray.io/", 7) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++)
+		nearest_offer(&nearest, holders[i].kind);
+	add_one(work, &subject, LINT_RULE_UNKNOWN_FIELD, "kind",
+		arena_printf(&work->arena,
+			     "kind \"%.64s\" of ray.io is unknown, so it is skipped%s", kind,
+			     nearest_hint(&nearest, hint)));
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const struct holder *holder = find_holder(work, object);
@@ -304,23 +332,26 @@ static void check_object(struct work *work, struct place object)
 	struct subject subject = { .place = object, .spec_path = "" };
 	const char *name;
 
-	if (!holder)
+	if (!holder) {
+		check_kind(work, object);
 		return;
+	}
 	work->report->objects++;
 	for (size_t i = 0; holder->path[i]; i++) {
 		spec = place_member(&work->positions, spec, holder->path[i]);
 		subject.spec_path =
 			lint_path_member(&work->arena, subject.spec_path, holder->path[i]);
 	}
-	/* A RayJob may run on an existing RayCluster. */
-	if (!spec.json)
-		return;
 	name = text_of(work, metadata, "name");
 	if (*name == '\0')
 		name = text_of(work, metadata, "generateName");
 	subject.object =
 		object_text(&work->arena, holder->kind, text_of(work, metadata, "namespace"), name);
-	check_cluster(work, &subject, spec);
+	if (spec.json)
+		check_cluster(work, &subject, spec);
+	else if (holder == &holders[0]) /* a RayJob may run on an existing RayCluster */
+		add_one(work, &subject, LINT_RULE_FIELD_INVALID, "",
+			"the object has no spec; the API server refuses it");
 }
 
 /* ---- documents ---- */

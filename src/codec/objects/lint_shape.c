@@ -6,12 +6,15 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
 #include "core/lint/lint_rule.h"
 
+/* Limit of the findings of unknown names in one object. */
+#define UNKNOWN_MAX 20
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
 /* A longer wrong value is not repeated in messages. */
 #define SHOWN_BYTES_MAX 200
@@ -231,12 +234,68 @@ static void check_container(struct check *check, const struct json_at *at,
 	}
 }
 
+/* The names of a closed table, one by one; NULL after the last. */
+static const char *next_name(const struct field **row, size_t *other)
+{
+	return (*row)->name ? (*row)++->name : (*row)->others[(*other)++];
+}
+
+static bool is_known(const struct field *fields, const char *name)
+{
+	const char *known;
+	size_t other = 0;
+
+	while ((known = next_name(&fields, &other)) && strcmp(known, name) != 0)
+		;
+	return known;
+}
+
+static void say_unknown(struct check *check, const struct json_at *at, const struct field *fields)
+{
+	struct arena *arena = check->reader.arena;
+	struct nearest nearest = nearest_start(at->name);
+	char hint[NEAREST_HINT_SIZE];
+	const char *known;
+	size_t other = 0;
+
+	while ((known = next_name(&fields, &other)))
+		nearest_offer(&nearest, known);
+	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
+		 arena_printf(arena,
+			      "%.64s is not a field of a RayCluster here; the API server drops or "
+			      "refuses it%s",
+			      at->name, nearest_hint(&nearest, hint)),
+		 "");
+}
+
+/* The members of an object, or of each object of a list. */
+static void check_names(struct check *check, const struct json_at *at, const struct field *fields)
+{
+	const struct field *end = fields;
+	size_t unknown = 0;
+
+	while (end->name)
+		end++;
+	if (!end->others)
+		return;
+	for (struct json_at e = json_first(at); e.json && unknown < UNKNOWN_MAX; json_next(&e)) {
+		if (json_type(at) == JSON_ARRAY && json_type(&e) == JSON_OBJECT) {
+			check_names(check, &e, fields);
+		} else if (json_type(at) == JSON_OBJECT && !is_known(fields, e.name)) {
+			say_unknown(check, &e, fields);
+			unknown++;
+		}
+	}
+}
+
 static void check_field(struct check *check, const struct json_at *at, const struct field *field)
 {
 	if (json_type(at) == JSON_MISSING || json_type(at) == JSON_NULL)
 		return;
 	switch (field->kind) {
 	case FIELD_KIND_HOOK:
+		if (field->members)
+			check_names(check, at, field->members);
 		return;
 	case FIELD_KIND_BOOLEAN:
 	case FIELD_KIND_INTEGER:
@@ -246,6 +305,8 @@ static void check_field(struct check *check, const struct json_at *at, const str
 	case FIELD_KIND_SHOWN:
 	case FIELD_KIND_NAME:
 	case FIELD_KIND_TIME:
+	case FIELD_KIND_WORD:
+	case FIELD_KIND_FIXED:
 		check_text(check, at, LINT_RULE_WRONG_TYPE);
 		return;
 	default:
@@ -256,6 +317,7 @@ static void check_field(struct check *check, const struct json_at *at, const str
 static void check_members(struct check *check, const struct json_at *object,
 			  const struct field *fields)
 {
+	check_names(check, object, fields);
 	for (; fields->name; fields++) {
 		struct json_at member = json_member(object, fields->name);
 

@@ -156,10 +156,31 @@ void list_stream_feed(struct list_stream *stream, const char *data, size_t size)
 	add(stream, from, (size_t)(end - from));
 }
 
+static int page_decode(const struct cJSON *json, struct arena *arena, struct list_page *ret_page,
+		       struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(json, "", &reader), metadata;
+	struct json_at items = json_member(&root, "items");
+
+	if (json_expect(&root, JSON_OBJECT) || json_object(&root, "metadata", &metadata) ||
+	    json_text(&metadata, "resourceVersion", &ret_page->resource_version) ||
+	    json_text(&metadata, "continue", &ret_page->continue_token))
+		return -1;
+	/* An empty Go slice may be null; without the member the object is not a list. */
+	if (json_type(&items) == JSON_NULL)
+		return 0;
+	if (json_expect(&items, JSON_ARRAY))
+		return -1;
+	/* They would count as deleted. */
+	return json_count(&items) == 0 ? 0 : json_fail(&items, "its name has an escape");
+}
+
 int list_stream_end(struct list_stream *stream, struct arena *arena, struct list_page *ret_page,
 		    struct err *err)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
+	struct list_page page;
 
 	if (stream->rest.overflowed)
 		return err_set(err, ERR_LIMIT, "the list has more than %zu bytes beside its items",
@@ -167,8 +188,8 @@ int list_stream_end(struct list_stream *stream, struct arena *arena, struct list
 	if (stream->in_items || stream->depth > 0)
 		return err_set(err, ERR_INPUT, "the list ends early");
 	if (json_parse(stream->rest.data, stream->rest.size, &rest_limits, &json, err) < 0 ||
-	    list_decode(json, arena, ret_page, err) < 0)
+	    page_decode(json, arena, &page, err))
 		return -1;
-	ret_page->items = NULL;
+	*ret_page = page;
 	return 0;
 }

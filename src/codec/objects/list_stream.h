@@ -13,8 +13,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "codec/objects/list_json.h"
 #include "codec/objects/object_skeleton.h"
+
+/* Texts are in the arena. */
+struct list_page {
+	const char *resource_version; /* opaque */
+	const char *continue_token;   /* "" on the last page */
+};
 
 /* The reply without its items. */
 #define LIST_STREAM_REST_MAX ((size_t)1 << 20)
@@ -41,8 +46,7 @@ void list_stream_init(struct list_stream *stream, size_t item_max_bytes,
 void list_stream_done(struct list_stream *stream);
 /* Feeds a piece of any size. */
 void list_stream_feed(struct list_stream *stream, const char *data, size_t size);
-/* After the last piece: the metadata; ret_page->items is empty, on_item received them. ERR_INPUT
- * when it was not a list, ERR_LIMIT when the rest is too large. */
+/* After the last piece: the metadata. ERR_INPUT when it was not a list, ERR_LIMIT when the rest is too large. */
 int list_stream_end(struct list_stream *stream, struct arena *arena, struct list_page *ret_page,
 		    struct err *err);
 

@@ -1,109 +1,128 @@
 #include "codec/objects/memory_json.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "codec/objects/template_json.h"
 #include "codec/text/json.h"
-#include "codec/text/rfc3339.h"
 
 /* A memory written by this program never has more; a forged one must not cause overflow. */
 #define COUNT_MAX INT32_MAX
 #define SECONDS_MAX 31536000
 #define TEXT_SIZE_MAX 1024 /* ours are cut to half of it */
 
-/* 0 when it exists, is an integer and 0 to maximum. */
-static int read_count(const struct json_at *at, const char *name, int64_t maximum,
-		      int64_t *ret_value)
-{
-	bool has;
+/* ---- members: -1 drops the entry ---- */
 
-	if (json_integer(at, name, &has, ret_value) || !has || *ret_value < 0 ||
-	    *ret_value > maximum)
-		return -1;
+/* 0 to field->limit; a missing one only without FIELD_REQUIRED. */
+static int count_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	void *value = (char *)object + field->offset;
+	int64_t *count = value;
+	struct json_at member = json_member(at, field->name);
+
+	if (json_type(&member) == JSON_MISSING)
+		return field->flags & FIELD_REQUIRED ? -1 : 0;
+	return json_expect(&member, JSON_NUMBER) || field_decode(at, field, object) || *count < 0 ||
+	       *count > (int64_t)field->limit;
+}
+
+/* A required one is not empty. */
+static int text_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	const void *value = (const char *)object + field->offset;
+	const char *const *text = value;
+
+	return field_decode(at, field, object) || strlen(*text) > TEXT_SIZE_MAX ||
+	       (**text == '\0' && (field->flags & FIELD_REQUIRED));
+}
+
+static int since_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	const void *value = (const char *)object + field->offset;
+
+	return field_decode(at, field, object) || *(const time_ms *)value == TIME_NONE;
+}
+
+/* "" and what is not a short text count as missing. */
+static int who_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct memory_mark *mark = object;
+
+	if (text_decode(at, field, object) || *mark->who == '\0')
+		mark->who = NULL;
 	return 0;
 }
 
-/* As read_count; 0 when it is missing. */
-static int read_optional_count(const struct json_at *at, const char *name, int64_t maximum,
-			       int64_t *ret_value)
-{
-	struct json_at member = json_member(at, name);
+/* ---- entries ---- */
 
-	*ret_value = 0;
-	return json_type(&member) == JSON_MISSING ? 0 : read_count(at, name, maximum, ret_value);
+#define NAME(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_REQUIRED, .read = text_decode)
+#define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS, .read = text_decode)
+#define SINCE(T, m, n) FIELD_TIME(T, m, n, .read = since_decode)
+#define COUNT(T, m, n, maximum, f)                                                                 \
+	FIELD_INTEGER(T, m, n, .limit = (maximum), .flags = (f), .read = count_decode)
+#define BACKOFF struct memory_backoff
+#define LAUNCH struct memory_launch
+#define MARK struct memory_mark
+
+static const struct field backoff_fields[] = {
+	NAME(BACKOFF, group, "group"),
+	SINCE(BACKOFF, until, "until"),
+	COUNT(BACKOFF, seconds, "seconds", SECONDS_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
+	TEXT(BACKOFF, cause, "cause"),
+	TEXT(BACKOFF, message, "message"),
+	FIELD_END,
+};
+
+static const struct field launch_fields[] = {
+	NAME(LAUNCH, group, "group"),
+	COUNT(LAUNCH, replicas, "replicas", COUNT_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
+	COUNT(LAUNCH, base_replicas, "baseReplicas", COUNT_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
+	COUNT(LAUNCH, not_registered, "unjoined", COUNT_MAX, FIELD_ALWAYS),
+	COUNT(LAUNCH, unneeded, "unneeded", COUNT_MAX, FIELD_ALWAYS),
+	FIELD_TIME(LAUNCH, unneeded_since, "unneededSince", .flags = FIELD_ALWAYS),
+	FIELD_TIME(LAUNCH, round, "round"),
+	FIELD_END,
+};
+
+static const struct field mark_fields[] = {
+	NAME(MARK, key, "key"),
+	SINCE(MARK, since, "since"),
+	COUNT(MARK, count, "count", JSON_INTEGER_MAX, 0),
+	FIELD_TEXT(MARK, who, "who", .read = who_decode),
+	FIELD_END,
+};
+
+static int template_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	(void)field;
+	return template_json_decode(at, object);
 }
 
-static int read_short(const struct json_at *at, const char *name, const char **ret_text)
+static void write_template(struct json_writer *writer, const struct field *field,
+			   const void *object)
 {
-	return json_text(at, name, ret_text) || strlen(*ret_text) > TEXT_SIZE_MAX ? -1 : 0;
+	(void)field;
+	field_write_all(writer, template_fields, object);
 }
 
-static int read_name(const struct json_at *at, const char *name, const char **ret_text)
-{
-	return read_short(at, name, ret_text) || **ret_text == '\0' ? -1 : 0;
-}
+static const struct field template_entry_fields[] = {
+	NAME(struct memory_template, group, "group"),
+	FIELD_HOOK("template", .read = template_decode, .write = write_template), /* and the rest */
+	FIELD_END,
+};
 
-static int read_since(const struct json_at *at, const char *name, time_ms *ret_time)
-{
-	return rfc3339_decode(at, name, ret_time) || *ret_time == TIME_NONE ? -1 : 0;
-}
-
-static int backoff_decode(const struct json_at *at, struct memory_backoff *ret)
-{
-	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
-	       read_since(at, "until", &ret->until) ||
-	       read_count(at, "seconds", SECONDS_MAX, &ret->seconds) ||
-	       read_short(at, "cause", &ret->cause) || read_short(at, "message", &ret->message);
-}
-
-static int launch_decode(const struct json_at *at, struct memory_launch *ret)
-{
-	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
-	       read_count(at, "replicas", COUNT_MAX, &ret->replicas) ||
-	       read_count(at, "baseReplicas", COUNT_MAX, &ret->base_replicas) ||
-	       read_optional_count(at, "unjoined", COUNT_MAX, &ret->not_registered) ||
-	       read_optional_count(at, "unneeded", COUNT_MAX, &ret->unneeded) ||
-	       rfc3339_decode(at, "unneededSince", &ret->unneeded_since) ||
-	       rfc3339_decode(at, "round", &ret->round);
-}
-
-/* "" counts as missing. */
-static void read_who(const struct json_at *at, const char **ret_who)
-{
-	struct json_at member = json_member(at, "who");
-	const char *who = "";
-
-	if (json_type(&member) == JSON_STRING && read_short(at, "who", &who) == 0 && *who != '\0')
-		*ret_who = who;
-}
-
-static int since_decode(const struct json_at *at, struct memory_since *ret)
-{
-	if (json_expect(at, JSON_OBJECT) || read_name(at, "key", &ret->key) ||
-	    read_since(at, "since", &ret->since) ||
-	    read_optional_count(at, "count", JSON_INTEGER_MAX, &ret->count))
-		return -1;
-	read_who(at, &ret->who);
-	return 0;
-}
-
-static int template_decode(const struct json_at *at, struct memory_template *ret)
-{
-	return json_expect(at, JSON_OBJECT) || read_name(at, "group", &ret->group) ||
-	       template_json_decode(at, ret);
-}
-
-/* The elements of the list `name` that the decoder accepts. */
-#define DECODE_LIST(root, name, decode, list)                                                      \
+/* The elements of the list `name` that the decoder accepts, at most MEMORY_ENTRIES_MAX; a mark gets
+ * its kind from `initial`. */
+#define DECODE_LIST(root, name, fields, list, ...)                                                 \
 	do {                                                                                       \
 		struct json_at array_ = json_member((root), (name));                               \
+		size_t end_ = (list)->count + MEMORY_ENTRIES_MAX;                                  \
                                                                                                    \
-		for (struct json_at e = json_first(&array_);                                       \
-		     e.json && (list)->count < MEMORY_ENTRIES_MAX; json_next(&e)) {                \
-			__typeof__(*(list)->at) entry_ = { 0 };                                    \
+		for (struct json_at e = json_first(&array_); e.json && (list)->count < end_;       \
+		     json_next(&e)) {                                                              \
+			__typeof__(*(list)->at) entry_ = { __VA_ARGS__ };                          \
                                                                                                    \
-			if (decode(&e, &entry_) == 0)                                              \
+			if (json_expect(&e, JSON_OBJECT) == 0 &&                                   \
+			    field_decode_all(&e, (fields), &entry_) == 0)                          \
 				VEC_PUSH((root)->reader->arena, (list), entry_);                   \
 		}                                                                                  \
 	} while (0)
@@ -114,90 +133,44 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	struct json_at root = json_root(json, "memory", &reader);
 	struct memory_state memory = { .templates = { .at = NULL } };
 
-	DECODE_LIST(&root, "backoffs", backoff_decode, &memory.backoffs);
-	DECODE_LIST(&root, "launches", launch_decode, &memory.launches);
-	DECODE_LIST(&root, "rayletGone", since_decode, &memory.raylet_gone);
-	DECODE_LIST(&root, "unjoined", since_decode, &memory.not_registered);
-	DECODE_LIST(&root, "settling", since_decode, &memory.start_grace);
-	DECODE_LIST(&root, "stuckDemand", since_decode, &memory.stuck_demand);
-	DECODE_LIST(&root, "replicaFights", since_decode, &memory.replica_conflicts);
-	DECODE_LIST(&root, "replicaRaises", since_decode, &memory.replica_raises);
-	DECODE_LIST(&root, "lowered", since_decode, &memory.lowered);
-	DECODE_LIST(&root, "leaving", since_decode, &memory.disrupted);
-	DECODE_LIST(&root, "raySessions", since_decode, &memory.ray_sessions);
-	DECODE_LIST(&root, "templates", template_decode, &memory.templates);
+	DECODE_LIST(&root, "backoffs", backoff_fields, &memory.backoffs);
+	DECODE_LIST(&root, "launches", launch_fields, &memory.launches);
+	for (enum mark_kind kind = 0; kind < MARK_KIND_COUNT; kind++)
+		DECODE_LIST(&root, mark_rules[kind].list, mark_fields, &memory.marks, .kind = kind);
+	DECODE_LIST(&root, "templates", template_entry_fields, &memory.templates);
 	*ret_memory = memory;
 }
 
-static void write_backoff(struct json_writer *writer, const struct memory_backoff *backoff)
+static void write_marks(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "group", backoff->group);
-	json_write_time(writer, "until", backoff->until);
-	json_write_integer(writer, "seconds", backoff->seconds);
-	json_write_text(writer, "cause", backoff->cause);
-	json_write_text(writer, "message", backoff->message);
-	json_write_object_end(writer);
-}
+	(void)field;
+	for (enum mark_kind kind = 0; kind < MARK_KIND_COUNT; kind++) {
+		const struct memory_mark *mark = memory_next_mark(object, kind, NULL);
 
-static void write_launch(struct json_writer *writer, const struct memory_launch *launch)
-{
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "group", launch->group);
-	json_write_integer(writer, "replicas", launch->replicas);
-	json_write_integer(writer, "baseReplicas", launch->base_replicas);
-	json_write_integer(writer, "unjoined", launch->not_registered);
-	json_write_integer(writer, "unneeded", launch->unneeded);
-	json_write_time(writer, "unneededSince", launch->unneeded_since);
-	if (launch->round != TIME_NONE)
-		json_write_time(writer, "round", launch->round);
-	json_write_object_end(writer);
+		if (mark == NULL)
+			continue;
+		json_write_array(writer, mark_rules[kind].list);
+		for (; mark != NULL; mark = memory_next_mark(object, kind, mark)) {
+			json_write_object_line(writer, NULL);
+			field_write_all(writer, mark_fields, mark);
+			json_write_object_end(writer);
+		}
+		json_write_array_end(writer);
+	}
 }
-
-static void write_since(struct json_writer *writer, const struct memory_since *since)
-{
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "key", since->key);
-	json_write_time(writer, "since", since->since);
-	if (since->count != 0)
-		json_write_integer(writer, "count", since->count);
-	if (since->who)
-		json_write_text(writer, "who", since->who);
-	json_write_object_end(writer);
-}
-
-static void write_template(struct json_writer *writer, const struct memory_template *template)
-{
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "group", template->group);
-	template_json_write(writer, template);
-	json_write_object_end(writer);
-}
-
-#define WRITE_LIST(writer, name, write, list)                                                      \
-	do {                                                                                       \
-		if ((list)->count == 0)                                                            \
-			break;                                                                     \
-		json_write_array((writer), (name));                                                \
-		for (size_t i_ = 0; i_ < (list)->count; i_++)                                      \
-			write((writer), &(list)->at[i_]);                                          \
-		json_write_array_end((writer));                                                    \
-	} while (0)
 
 void memory_write(struct json_writer *writer, const char *name, const struct memory_state *memory)
 {
-	json_write_object(writer, name);
-	WRITE_LIST(writer, "backoffs", write_backoff, &memory->backoffs);
-	WRITE_LIST(writer, "launches", write_launch, &memory->launches);
-	WRITE_LIST(writer, "rayletGone", write_since, &memory->raylet_gone);
-	WRITE_LIST(writer, "unjoined", write_since, &memory->not_registered);
-	WRITE_LIST(writer, "settling", write_since, &memory->start_grace);
-	WRITE_LIST(writer, "stuckDemand", write_since, &memory->stuck_demand);
-	WRITE_LIST(writer, "replicaFights", write_since, &memory->replica_conflicts);
-	WRITE_LIST(writer, "replicaRaises", write_since, &memory->replica_raises);
-	WRITE_LIST(writer, "lowered", write_since, &memory->lowered);
-	WRITE_LIST(writer, "leaving", write_since, &memory->disrupted);
-	WRITE_LIST(writer, "raySessions", write_since, &memory->ray_sessions);
-	WRITE_LIST(writer, "templates", write_template, &memory->templates);
-	json_write_object_end(writer);
+	static const struct field fields[] = {
+		FIELD_LIST(struct memory_state, backoffs.at, backoffs.count, backoff_fields,
+			   "backoffs", .flags = FIELD_LINE),
+		FIELD_LIST(struct memory_state, launches.at, launches.count, launch_fields,
+			   "launches", .flags = FIELD_LINE),
+		FIELD_HOOK("marks", .write = write_marks), /* a list for each kind */
+		FIELD_LIST(struct memory_state, templates.at, templates.count,
+			   template_entry_fields, "templates", .flags = FIELD_LINE),
+		FIELD_END,
+	};
+
+	field_write_object(writer, name, fields, memory);
 }

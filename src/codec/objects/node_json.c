@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/objects/object_json.h"
+#include "codec/objects/field.h"
 
 static int addresses_decode(const struct json_at *at, const struct field *field, void *object)
 {
@@ -58,7 +58,9 @@ static const struct field status_fields[] = {
 	FIELD_END,
 };
 
-static const struct field node_fields[] = {
+const struct node node_initial = { .address = "" };
+
+const struct field node_fields[] = {
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(status_fields, "status", .flags = FIELD_ALWAYS),
@@ -68,15 +70,10 @@ static const struct field node_fields[] = {
 int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		struct node *ret_node, struct err *err)
 {
-	struct node node = { .address = "" };
+	struct node node = node_initial;
 
 	if (field_decode_object(json, path, node_fields, arena, &node, &node.problems, err))
 		return -1;
 	*ret_node = node;
 	return 0;
-}
-
-void node_write(struct json_writer *writer, const char *name, const struct node *node)
-{
-	field_write_object(writer, name, node_fields, node);
 }

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -12,7 +12,8 @@ struct cJSON;
 /* As pod_decode. */
 int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		struct node *ret_node, struct err *err);
-/* For the snapshot file only. */
-void node_write(struct json_writer *writer, const char *name, const struct node *node);
+/* Writing is for the snapshot file only. */
+extern const struct field node_fields[];
+extern const struct node node_initial;
 
 #endif

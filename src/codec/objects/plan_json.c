@@ -15,21 +15,17 @@ static void write_termination(struct json_writer *writer, const struct plan_term
 	json_write_object_end(writer);
 }
 
-void plan_write_backoff(struct json_writer *writer, const struct plan_backoff *backoff,
-			bool seconds)
-{
-	if (!backoff) {
-		json_write_null(writer, "backoff");
-		return;
-	}
-	json_write_object_line(writer, "backoff");
-	json_write_time(writer, "until", backoff->until);
-	if (seconds)
-		json_write_integer(writer, "seconds", backoff->seconds);
-	json_write_text(writer, "cause", backoff->cause);
-	json_write_text(writer, "message", backoff->message);
-	json_write_object_end(writer);
-}
+const struct field plan_backoff_fields[] = {
+	FIELD_TIME(struct plan_backoff, until, "until", .flags = FIELD_ALWAYS,
+		   .description = "No launch before this time."),
+	FIELD_INTEGER(struct plan_backoff, seconds, "seconds", .flags = FIELD_ALWAYS,
+		      .description = "Length of this step; the next one is twice as long."),
+	FIELD_TEXT(struct plan_backoff, cause, "cause", .flags = FIELD_ALWAYS,
+		   .description = "A word of docs/REASONS.md."),
+	FIELD_TEXT(struct plan_backoff, message, "message", .flags = FIELD_ALWAYS,
+		   .description = "The cause as a sentence."),
+	FIELD_END,
+};
 
 static void write_group(struct json_writer *writer, const struct plan_group *group)
 {
@@ -42,7 +38,13 @@ static void write_group(struct json_writer *writer, const struct plan_group *gro
 	for (size_t i = 0; i < group->terminate.count; i++)
 		write_termination(writer, &group->terminate.at[i]);
 	json_write_array_end(writer);
-	plan_write_backoff(writer, group->backoff, true);
+	if (group->backoff) {
+		json_write_object_line(writer, "backoff");
+		field_write_all(writer, plan_backoff_fields, group->backoff);
+		json_write_object_end(writer);
+	} else {
+		json_write_null(writer, "backoff");
+	}
 	json_write_text(writer, "reason", group->reason);
 	json_write_text(writer, "message", group->message);
 	json_write_object_end(writer);

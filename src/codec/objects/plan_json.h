@@ -1,5 +1,5 @@
 /* A plan as JSON: the output of `rayscaler plan -o json`, stable to the byte, in the order of
- * docs/SNAPSHOT.md; also the patch alone, as the body of the request to the API server. */
+ * docs/internals/snapshot.md; also the patch alone, as the body of the request to the API server. */
 #ifndef CODEC_OBJECTS_PLAN_JSON_H
 #define CODEC_OBJECTS_PLAN_JSON_H
 
@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "codec/objects/field.h"
 #include "core/model/plan.h"
 
 /* Pretty JSON and a line end. `debug` adds `placements`. ERR_LIMIT at the buffer's ceiling. */
@@ -14,11 +15,8 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 /* The JSON Patch as one line, "[]" when there is nothing to change. */
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
-struct json_writer;
-
-/* Members that other documents have too. `seconds`: with the length of the back-off; NULL: null. */
-void plan_write_backoff(struct json_writer *writer, const struct plan_backoff *backoff,
-			bool seconds);
+/* Members that other documents have too. */
+extern const struct field plan_backoff_fields[]; /* of struct plan_backoff */
 /* `aside`: also those that are no part of a plan. A message that is NULL is left out. */
 void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
 			   size_t count, bool aside);

@@ -3,15 +3,20 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/field.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpushare_json.h"
-#include "codec/objects/object_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/text/rfc3339.h"
 
 static const struct field state_fields[] = {
 	FIELD_TEXT(struct container_status, reason, "reason"),
 	FIELD_SHOWN(struct container_status, message, "message"),
+	FIELD_END,
+};
+
+static const struct field terminated_fields[] = {
+	FIELD_INTEGER(struct container_status, exit_code, "exitCode"),
 	FIELD_END,
 };
 
@@ -32,6 +37,7 @@ static int state_decode(const struct json_at *at, const struct field *field, voi
 		ret->state = CONTAINER_WAITING;
 	declared = terminated.json ? terminated : waiting;
 	return field_decode_all(&declared, state_fields, ret) ||
+	       field_decode_all(&terminated, terminated_fields, ret) ||
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 
@@ -76,6 +82,8 @@ static void write_state(struct json_writer *writer, const struct field *field, c
 	json_write_object_line(writer, field->name);
 	json_write_object_line(writer, names[status->state]);
 	field_write_all(writer, state_fields, status);
+	if (status->state == CONTAINER_TERMINATED)
+		field_write_all(writer, terminated_fields, status);
 	if (status->started_at != TIME_NONE)
 		json_write_time(writer, "startedAt", status->started_at);
 	json_write_object_end(writer);
@@ -147,6 +155,17 @@ static void write_owners(struct json_writer *writer, const struct field *field, 
 	json_write_array_end(writer);
 }
 
+static int annotations_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct pod *pod = object;
+
+	if (field_decode(at, field, object))
+		return -1;
+	gpushare_decode(&pod->annotations, at->reader->arena, &pod->device_uses,
+			&pod->device_use_count);
+	return 0;
+}
+
 /* ---- the fields ---- */
 
 static const struct field container_status_fields[] = {
@@ -177,7 +196,7 @@ static const struct field metadata_fields[] = {
 	FIELD_TEXT(struct pod, resource_version, "resourceVersion"),
 	FIELD_CHECK(FIELD_KIND_INTEGER, "generation"),
 	FIELD_LABELS(struct pod, labels, "labels"),
-	FIELD_NOTES(struct pod, annotations, "annotations"),
+	FIELD_NOTES(struct pod, annotations, "annotations", .read = annotations_decode),
 	FIELD_TIME(struct pod, created, "creationTimestamp"),
 	FIELD_TIME(struct pod, deletion_time, "deletionTimestamp",
 		   .has = FIELD_HAS(struct pod, deleting)),
@@ -185,7 +204,7 @@ static const struct field metadata_fields[] = {
 	FIELD_END,
 };
 
-static const struct field pod_fields[] = {
+const struct field pod_fields[] = {
 	FIELD_TEXT(struct pod, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_PART(struct pod, spec, pod_spec_fields, "spec", .flags = FIELD_ALWAYS),
@@ -193,18 +212,13 @@ static const struct field pod_fields[] = {
 	FIELD_END,
 };
 
-void pod_write(struct json_writer *writer, const char *name, const struct pod *pod)
-{
-	field_write_object(writer, name, pod_fields, pod);
-}
-
 void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod)
 {
 	struct pod copy = *pod;
 
 	if (!copy.owner)
 		copy.owner = &no_owner;
-	pod_write(writer, name, &copy);
+	field_write_object(writer, name, pod_fields, &copy);
 }
 
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
@@ -214,7 +228,6 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 
 	if (field_decode_object(json, path, pod_fields, arena, &pod, &pod.problems, err))
 		return -1;
-	gpushare_decode(&pod.annotations, arena, &pod.device_uses, &pod.device_use_count);
 	*ret_pod = pod;
 	return 0;
 }
@@ -245,7 +258,7 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
-	struct pod pod = { .created = TIME_NONE, .deletion_time = TIME_NONE };
+	struct pod pod = pod_empty;
 
 	pod.namespace_ = object_text_or_none(&metadata, "namespace");
 	pod.name = object_text_or_none(&metadata, "name");
@@ -259,8 +272,6 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
 	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
 	pod.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';
-	pod.phase = pod.pod_ip = pod.reason = pod.message = "";
-	pod.spec.node_name = pod.spec.restart_policy = pod.spec.scheduler_name = "";
 	pod.unreadable = arena_text(arena, why);
 	*ret_pod = pod;
 	return 0;

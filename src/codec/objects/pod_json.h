@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;
@@ -23,8 +23,8 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 int pod_decode_text(const char *text, size_t size, const char *problem, struct arena *arena,
 		    struct pod *ret_pod, struct err *err);
 
-/* For the snapshot file only (codec/objects/snapshot_write): never sent to an API server. */
-void pod_write(struct json_writer *writer, const char *name, const struct pod *pod);
+/* Writing is for the snapshot file only: never sent to an API server. */
+extern const struct field pod_fields[];
 /* Writes an empty ownerReferences for a Pod without owners: a reader then uses owner references. */
 void pod_write_foreign(struct json_writer *writer, const char *name, const struct pod *pod);
 

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/object_json.h"
+#include "codec/objects/field.h"
 #include "codec/objects/redact.h"
+#include "core/model/autoscaler_container.h"
 
 #define PORT_MAX 65535
 
@@ -40,7 +41,7 @@ static void write_command(struct json_writer *writer, const struct field *field,
 	const struct container *container = object;
 	bool next_is_secret = false;
 
-	if (strcmp(container->name, "autoscaler") != 0)
+	if (strcmp(container->name, AUTOSCALER_CONTAINER) != 0)
 		return;
 	write_words(writer, field->name, &container->command, &next_is_secret);
 	write_words(writer, "args", &container->args, &next_is_secret);
@@ -53,19 +54,30 @@ static const struct field port_fields[] = {
 	FIELD_END,
 };
 
-/* Values of variables may be secret. */
-static const struct field env_fields[] = {
+/* Other values may be secret. */
+static void write_env_value(struct json_writer *writer, const struct field *field,
+			    const void *object)
+{
+	const struct env_variable *variable = object;
+
+	if (strcmp(variable->name, AUTOSCALER_MODE_VARIABLE) == 0)
+		field_write_value(writer, field, object);
+}
+
+const struct field env_fields[] = {
 	FIELD_TEXT(struct env_variable, name, "name"),
-	FIELD_SHOWN(struct env_variable, value, "value", .flags = FIELD_UNWRITTEN),
-	FIELD_END,
+	FIELD_SHOWN(struct env_variable, value, "value", .write = write_env_value),
+	FIELD_NAMES("valueFrom"),
 };
 
-static const struct field resources_fields[] = {
+const struct field resources_fields[] = {
 	FIELD_QUANTITIES(struct container, limits, "limits"),
 	FIELD_QUANTITIES(struct container, requests, "requests"),
-	FIELD_END,
+	FIELD_NAMES("claims"),
 };
 
+/* The names of containers and Pods are those of Kubernetes 1.35: e2e/tests/test_lint_rows.py
+ * compares them with an API server's. */
 static const struct field container_fields[] = {
 	FIELD_TEXT(struct container, name, "name"),
 	FIELD_SHOWN(struct container, image, "image"),
@@ -75,7 +87,11 @@ static const struct field container_fields[] = {
 	FIELD_OBJECT(resources_fields, "resources", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct container, ports, port_count, port_fields, "ports", .flags = FIELD_LINE),
 	FIELD_LIST(struct container, env, env_count, env_fields, "env", .flags = FIELD_LINE),
-	FIELD_END,
+	FIELD_NAMES("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe",
+		    "resizePolicy", "restartPolicy", "restartPolicyRules", "securityContext",
+		    "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
+		    "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts",
+		    "workingDir"),
 };
 
 /* ---- node affinity ---- */
@@ -176,7 +192,16 @@ const struct field pod_spec_fields[] = {
 	FIELD_TEXT(struct pod_spec, node_name, "nodeName"),
 	FIELD_TEXT(struct pod_spec, restart_policy, "restartPolicy"),
 	FIELD_TEXT(struct pod_spec, scheduler_name, "schedulerName"),
-	FIELD_END,
+	FIELD_HOOK("initContainers", .members = container_fields),
+	FIELD_NAMES("activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig",
+		    "dnsPolicy", "enableServiceLinks", "ephemeralContainers", "hostAliases",
+		    "hostIPC", "hostNetwork", "hostPID", "hostUsers", "hostname",
+		    "hostnameOverride", "imagePullSecrets", "os", "overhead", "preemptionPolicy",
+		    "priority", "priorityClassName", "readinessGates", "resourceClaims",
+		    "resources", "runtimeClassName", "securityContext", "serviceAccount",
+		    "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+		    "terminationGracePeriodSeconds", "topologySpreadConstraints", "volumes",
+		    "workloadRef"),
 };
 
 static const struct field template_metadata_fields[] = {
@@ -188,5 +213,5 @@ static const struct field template_metadata_fields[] = {
 const struct field pod_template_fields[] = {
 	FIELD_OBJECT(template_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_PART(struct pod_template, spec, pod_spec_fields, "spec", .flags = FIELD_ALWAYS),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/objects/object_json.h"
+#include "codec/objects/field.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/text/rfc3339.h"
@@ -118,7 +118,7 @@ static const struct field scale_strategy_fields[] = {
 	FIELD_TEXTS(struct worker_group, workers_to_delete, "workersToDelete",
 		    .has = FIELD_HAS(struct worker_group, has_workers_to_delete)),
 	FIELD_HOOK("scaleGate", .read = scale_gate_decode, .write = write_scale_gate),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 #define GROUP_INTEGER(m, ...)                                                                      \
@@ -144,7 +144,7 @@ static const struct field group_fields[] = {
 		   .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(scale_strategy_fields, "scaleStrategy",
 		     .has = FIELD_HAS(struct worker_group, has_scale_strategy)),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 static const struct worker_group initial_group = { .max_replicas = REPLICAS_MAX,
@@ -171,7 +171,7 @@ static const struct field head_fields[] = {
 		     .flags = FIELD_ALWAYS | FIELD_START_PARAMS, .write = write_start_params),
 	FIELD_PART(struct ray_cluster, head_template, pod_template_fields, "template",
 		   .flags = FIELD_ALWAYS),
-	FIELD_END,
+	FIELD_NAMES("serviceType", "enableIngress", "ingressOptions", "headService"),
 };
 
 static const struct field options_fields[] = {
@@ -183,15 +183,36 @@ static const struct field options_fields[] = {
 	FIELD_END,
 };
 
+static const struct field autoscaler_fields[] = {
+	FIELD_SHOWN(struct container, image, "image"),
+	FIELD_TEXTS(struct container, command, "command"),
+	FIELD_TEXTS(struct container, args, "args"),
+	FIELD_LIST(struct container, env, env_count, env_fields, "env"),
+	FIELD_OBJECT(resources_fields, "resources"),
+	/* The first three are in options_fields. */
+	FIELD_NAMES("version", "upscalingMode", "idleTimeoutSeconds", "noDriverTimeoutSeconds",
+		    "imagePullPolicy", "envFrom", "volumeMounts", "securityContext"),
+};
+
 static const struct field auth_fields[] = {
 	FIELD_TEXT(struct ray_cluster, auth_mode, "mode"),
 	FIELD_TEXT(struct ray_cluster, auth_secret_name, "secretName"),
 	FIELD_BOOLEAN(struct ray_cluster, auth_kubernetes_tokens, "enableK8sTokenAuth"),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 static const struct field no_fields[] = { FIELD_END };
+static const struct field upgrade_fields[] = { FIELD_NAMES("type") };
+static const struct field idle_fields[] = { FIELD_NAMES("timeoutSeconds", "policy") };
+static const struct field redis_value_fields[] = { FIELD_NAMES("value", "valueFrom") };
 
+static const struct field gcs_fields[] = {
+	FIELD_HOOK("redisUsername", .members = redis_value_fields),
+	FIELD_HOOK("redisPassword", .members = redis_value_fields),
+	FIELD_NAMES("backend", "storage", "redisAddress", "externalStorageNamespace"),
+};
+
+/* codec_lint_field_test compares the names of the spec and below with crd/rayclusters.ray.io.yaml. */
 static const struct field spec_fields[] = {
 	FIELD_BOOLEAN(struct ray_cluster, enable_in_tree_autoscaling, "enableInTreeAutoscaling",
 		      .flags = FIELD_ALWAYS),
@@ -199,13 +220,20 @@ static const struct field spec_fields[] = {
 	FIELD_TEXT(struct ray_cluster, managed_by, "managedBy"),
 	FIELD_TEXT(struct ray_cluster, ray_version, "rayVersion"),
 	FIELD_OBJECT(options_fields, "autoscalerOptions", .flags = FIELD_ALWAYS),
+	FIELD_PART(struct ray_cluster, autoscaler_options, autoscaler_fields, "autoscalerOptions",
+		   .flags = FIELD_UNWRITTEN,
+		   .has = FIELD_HAS(struct ray_cluster, has_autoscaler_options)),
+	FIELD_OBJECT(gcs_fields, "gcsFaultToleranceOptions", .flags = FIELD_UNWRITTEN,
+		     .has = FIELD_HAS(struct ray_cluster, gcs_fault_tolerance)),
 	FIELD_OBJECT(auth_fields, "authOptions", .flags = FIELD_UNWRITTEN),
 	FIELD_OBJECT(no_fields, "tlsOptions", .flags = FIELD_UNWRITTEN,
 		     .has = FIELD_HAS(struct ray_cluster, tls_enabled)),
 	FIELD_OBJECT(head_fields, "headGroupSpec", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct ray_cluster, groups, group_count, group_fields, "workerGroupSpecs",
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),
-	FIELD_END,
+	FIELD_HOOK("upgradeStrategy", .members = upgrade_fields),
+	FIELD_HOOK("idleTerminationOptions", .members = idle_fields),
+	FIELD_NAMES("headServiceAnnotations", "networkPolicy", "historyServerOptions"),
 };
 
 /* ---- status, metadata ---- */
@@ -365,12 +393,6 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 	return 0;
 }
 
-void ray_cluster_write(struct json_writer *writer, const char *name,
-		       const struct ray_cluster *cluster)
-{
-	field_write_object(writer, name, ray_cluster_fields, cluster);
-}
-
 /* The owner for scaling. A field that is missing, because a skeleton has no spec, is taken as ours:
  * the user is then informed why the cluster is not scaled. */
 static void unreadable_owner(const struct json_at *root, const struct json_at *metadata,
@@ -412,7 +434,7 @@ int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, str
 	unreadable_owner(&root, &metadata, &cluster);
 	cluster.ray_version = cluster.upscaling_mode = cluster.autoscaler_version = "";
 	cluster.auth_mode = cluster.auth_secret_name = cluster.groups_manager = "";
-	cluster.head_pod_name = cluster.head_pod_ip = "";
+	cluster.head_pod_name = cluster.head_pod_ip = cluster.autoscaler_options.image = "";
 	cluster.head_template.spec.node_name = cluster.head_template.spec.restart_policy =
 		cluster.head_template.spec.scheduler_name = "";
 	cluster.unreadable = arena_text(arena, why);

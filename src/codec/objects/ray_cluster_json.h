@@ -21,11 +21,8 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 				  struct ray_cluster *ret_cluster, struct err *err);
 
-/* For the snapshot file only (codec/objects/snapshot_write): never sent to an API server. */
-void ray_cluster_write(struct json_writer *writer, const char *name,
-		       const struct ray_cluster *cluster);
-
-/* The fields; codec/objects/lint_shape checks types over it. */
+/* codec/objects/lint_shape checks types over them. Writing is for the snapshot file only: never sent
+ * to an API server. */
 extern const struct field ray_cluster_fields[];
 
 #endif

@@ -316,19 +316,6 @@ static int amounts_decode(const struct json_at *at, const struct field *field, v
 	return 0;
 }
 
-static void write_amounts(struct json_writer *writer, const struct field *field, const void *object)
-{
-	const void *member = (const char *)object + field->offset;
-	const struct resources *resources = member;
-
-	if (resources->count == 0)
-		return;
-	json_write_object(writer, field->name);
-	for (size_t i = 0; i < resources->count; i++)
-		json_write_amount(writer, resources->at[i].name, resources->at[i].amount);
-	json_write_object_end(writer);
-}
-
 static int status_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct ray_node *node = object;
@@ -363,10 +350,8 @@ static const struct field node_fields[] = {
 	FIELD_HOOK("nodeId", .read = id_decode, .write = write_id),
 	FIELD_TEXT(struct ray_node, instance_id, "instanceId"),
 	FIELD_TEXT(struct ray_node, type_name, "rayNodeTypeName"),
-	FIELD_HOOK("availableResources", .offset = offsetof(struct ray_node, available),
-		   .read = amounts_decode, .write = write_amounts),
-	FIELD_HOOK("totalResources", .offset = offsetof(struct ray_node, total),
-		   .read = amounts_decode, .write = write_amounts),
+	FIELD_RESOURCES(struct ray_node, available, "availableResources", .read = amounts_decode),
+	FIELD_RESOURCES(struct ray_node, total, "totalResources", .read = amounts_decode),
 	FIELD_LABELS(struct ray_node, dynamic_labels, "dynamicLabels"),
 	FIELD_HOOK("status", .read = status_decode, .write = write_status),
 	FIELD_INTEGER(struct ray_node, idle_duration_ms, "idleDurationMs", .flags = FIELD_QUOTED,
@@ -379,7 +364,7 @@ static const struct field node_fields[] = {
 
 /* ---- the state ---- */
 
-static const struct field state_fields[] = {
+const struct field ray_state_fields[] = {
 	FIELD_INTEGER(struct ray_state, version, "clusterResourceStateVersion",
 		      .flags = FIELD_QUOTED),
 	FIELD_INTEGER(struct ray_state, last_seen_autoscaler_state_version,
@@ -401,11 +386,16 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
 	struct json_at root = json_root(json, path, &reader);
 	struct ray_state state = { .version = 0 };
 
-	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, state_fields, &state))
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, ray_state_fields, &state))
 		return -1;
 	state.problems = (struct strings){ reader.problems.at, reader.problems.count };
 	*ret_state = state;
 	return 0;
+}
+
+int ray_request_decode(const struct json_at *at, struct ray_request *ret_request)
+{
+	return field_decode_all(at, request_fields, ret_request);
 }
 
 void ray_request_write(struct json_writer *writer, const char *name,
@@ -417,9 +407,4 @@ void ray_request_write(struct json_writer *writer, const char *name,
 void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang)
 {
 	field_write_object(writer, name, gang_fields, gang);
-}
-
-void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state)
-{
-	field_write_object(writer, name, state_fields, state);
 }

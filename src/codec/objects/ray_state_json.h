@@ -5,10 +5,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/ray_state.h"
 
 struct cJSON;
+struct json_at;
 
 /* lowerCamelCase and snake_case names, int64 as number or string, enums as names or numbers, bytes
  * in base64, doubles also as "NaN", "Infinity", "-Infinity". Unknown members are ignored. Wrong
@@ -22,6 +23,8 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
 void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
 			    struct arena *arena);
 
+/* The members of one request, as ray_request_write wrote them; -1 with the reader's error. */
+int ray_request_decode(const struct json_at *at, struct ray_request *ret_request);
 /* Written in lowerCamelCase, defaults omitted, int64 as strings, the doubles of a bundle as received.
  * `name` as in json_write: NULL inside an array and at the top. */
 void ray_request_write(struct json_writer *writer, const char *name,
@@ -30,6 +33,6 @@ void ray_request_write(struct json_writer *writer, const char *name,
 void ray_bundle_write(struct json_writer *writer, const char *name,
 		      const struct ray_request *request);
 void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
-void ray_state_write(struct json_writer *writer, const char *name, const struct ray_state *state);
+extern const struct field ray_state_fields[];
 
 #endif

@@ -104,14 +104,14 @@ static int compare_constraints(const void *a, const void *b)
 	return strcmp(left->key, right->key);
 }
 
-static int selector_decode(const struct json_at *at, struct ray_request *ret)
+int request_selector_decode(const struct json_at *at, const char *name, struct ray_request *ret)
 {
 	struct arena *arena = at->reader->arena;
 	VEC(struct label_constraint) constraints = { .at = NULL };
 	struct label_selector *selector;
 	struct json_at object;
 
-	if (json_object(at, "label_selector", &object))
+	if (json_object(at, name, &object))
 		return -1;
 	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
 		if (constraint_decode(&e, VEC_ADD(arena, &constraints)))
@@ -148,8 +148,7 @@ static int bundle_decode(const struct json_at *at, struct ray_request *ret)
 	return 0;
 }
 
-/* {"GPU": 1}, or {"resources": {"GPU": 1}, "label_selector": {...}} */
-static int request_decode(const struct json_at *at, struct ray_request *ret)
+int request_bundle_decode(const struct json_at *at, struct ray_request *ret)
 {
 	struct json_at resources = json_member(at, "resources");
 	struct json_at selector = json_member(at, "label_selector");
@@ -166,7 +165,7 @@ static int request_decode(const struct json_at *at, struct ray_request *ret)
 	}
 	if (json_expect(&resources, JSON_OBJECT))
 		return -1;
-	return bundle_decode(&resources, ret) || selector_decode(at, ret);
+	return bundle_decode(&resources, ret) || request_selector_decode(at, "label_selector", ret);
 }
 
 struct requests {
@@ -213,7 +212,7 @@ static int list_decode(const struct json_at *root, struct requests *requests)
 	for (struct json_at e = json_first(root); e.json; json_next(&e)) {
 		struct ray_request request = { .bundle = NULL };
 
-		if (request_decode(&e, &request) || add_request(requests, &e, &request))
+		if (request_bundle_decode(&e, &request) || add_request(requests, &e, &request))
 			return -1;
 	}
 	return 0;

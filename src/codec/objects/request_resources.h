@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json.h"
 #include "core/model/ray_state.h"
 #include "core/model/snapshot.h"
 
@@ -15,6 +16,14 @@
  * machine can serve (negative, NaN) is not malformed: its request has a problem. */
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
+
+/* One bundle: {"GPU": 1}, or {"resources": {"GPU": 1}, "label_selector": {...}}; -1 with the reader's
+ * error. Amounts that no machine has give the request a problem. */
+int request_bundle_decode(const struct json_at *at, struct ray_request *ret_request);
+/* The member `name` of `at`, {"market": "in(spot, reserved)"}, as the selector of the request;
+ * missing or empty: the request is unchanged. */
+int request_selector_decode(const struct json_at *at, const char *name,
+			    struct ray_request *ret_request);
 
 /* Sets has_annotation_request, annotation_request and annotation_problem of a snapshot from the
  * annotations of its cluster. */

@@ -4,12 +4,14 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
 #include "codec/objects/event_json.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
+#include "codec/objects/price_table_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/request_resources.h"
@@ -54,30 +56,29 @@ static int choice_decode(const struct json_at *at, const struct settings_row *ro
 	return 0;
 }
 
-static int list_decode(const struct json_at *at, struct strings *member)
+static int refuse_setting(const struct json_at *at)
 {
-	struct arena *arena = at->reader->arena;
-	VEC(const char *) strings = { .at = NULL };
+	struct nearest nearest = nearest_start(at->name);
+	const struct settings_row *rows;
+	char hint[NEAREST_HINT_SIZE];
+	size_t count;
 
-	if (json_expect(at, JSON_ARRAY))
-		return -1;
-	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
-		if (json_expect(&e, JSON_STRING))
-			return -1;
-		VEC_PUSH(arena, &strings, arena_strdup(arena, json_text_value(&e)));
-	}
-	*member = (struct strings){ .at = strings.at, .count = strings.count };
-	return 0;
+	rows = settings_rows(&count);
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, rows[i].name);
+	return json_fail(at,
+			 "is not a setting; the settings are the long flags of \"rayscaler run\"%s",
+			 nearest_hint(&nearest, hint));
 }
 
 static int setting_decode(const struct json_at *at, struct settings *settings)
 {
 	const struct settings_row *row = settings_row_find(at->name);
+	const struct field list = { .kind = FIELD_KIND_TEXTS, .name = at->name };
 	void *member;
 
 	if (!row)
-		return json_fail(at, "is not a setting; the settings are the long flags of "
-				     "\"rayscaler run\"");
+		return refuse_setting(at);
 	member = (char *)settings + row->offset;
 	switch (row->kind) {
 	case SETTINGS_INTEGER:
@@ -85,7 +86,7 @@ static int setting_decode(const struct json_at *at, struct settings *settings)
 	case SETTINGS_CHOICE:
 		return choice_decode(at, row, member);
 	case SETTINGS_LIST:
-		return list_decode(at, member);
+		return field_decode(at->parent, &list, member);
 	case SETTINGS_BOOLEAN:
 		if (json_expect(at, JSON_BOOLEAN))
 			return -1;
@@ -95,37 +96,69 @@ static int setting_decode(const struct json_at *at, struct settings *settings)
 	return -1;
 }
 
-static int settings_decode(const struct json_at *root, struct snapshot *ret)
+int settings_json_decode(const struct json_at *at, struct settings *settings)
 {
-	struct json_at object;
-
-	settings_init(&ret->settings);
-	if (json_object(root, "settings", &object))
-		return -1;
-	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
-		if (setting_decode(&e, &ret->settings))
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		if (setting_decode(&e, settings))
 			return -1;
-	}
 	return 0;
+}
+
+static int settings_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct snapshot *ret = object;
+	struct json_at settings;
+
+	return json_object(root, field->name, &settings) ||
+	       settings_json_decode(&settings, &ret->settings);
+}
+
+/* The word of a CHOICE: its unit is "ray|fewest-gpus", in the order of the enum. */
+static void write_choice(struct json_writer *writer, const struct settings_row *row, int value,
+			 struct arena *arena)
+{
+	const char *word = row->unit, *end;
+
+	for (; value > 0; value--)
+		word = strchr(word, '|') + 1;
+	end = strchrnul(word, '|');
+	json_write_text(writer, row->name, arena_strndup(arena, word, (size_t)(end - word)));
+}
+
+static void write_settings(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct snapshot *snapshot = object;
+	size_t count;
+	const struct settings_row *rows = settings_rows(&count);
+
+	json_write_object(writer, field->name);
+	for (size_t i = 0; i < count; i++) {
+		const void *member = (const char *)&snapshot->settings + rows[i].offset;
+
+		switch (rows[i].kind) {
+		case SETTINGS_INTEGER:
+			json_write_integer(writer, rows[i].name, *(const int64_t *)member);
+			break;
+		case SETTINGS_BOOLEAN:
+			json_write_boolean(writer, rows[i].name, *(const bool *)member);
+			break;
+		case SETTINGS_CHOICE:
+			write_choice(writer, &rows[i], *(const int *)member, &arena);
+			break;
+		case SETTINGS_LIST:
+			if (((const struct strings *)member)->count > 0)
+				field_write_texts(writer, rows[i].name, member);
+			break;
+		}
+	}
+	json_write_object_end(writer);
 }
 
 /* ---- objects ---- */
 
-/* The member `name` of the root as a list of objects, each through its decoder. */
-#define DECODE_OBJECTS(root, name, type, decode, ret_objects, ret_count)                           \
-	({                                                                                         \
-		VEC(struct type) list_ = { .at = NULL };                                           \
-		struct arena *arena_ = (root)->reader->arena;                                      \
-		struct json_at array_ = { .json = NULL };                                          \
-		int failed_ = json_array((root), (name), &array_);                                 \
-                                                                                                   \
-		for (struct json_at e = json_first(&array_); !failed_ && e.json; json_next(&e))    \
-			failed_ = decode(e.json, json_path(&e), arena_, VEC_ADD(arena_, &list_),   \
-					 (root)->reader->err);                                     \
-		*(ret_objects) = list_.at;                                                         \
-		*(ret_count) = list_.count;                                                        \
-		failed_;                                                                           \
-	})
+#define PROBLEMS(type) .problems = offsetof(type, problems)
 
 /* A duplicate Pod would be counted twice. */
 static int names_check(const struct json_at *root, const struct snapshot *snapshot)
@@ -134,7 +167,7 @@ static int names_check(const struct json_at *root, const struct snapshot *snapsh
 	struct json_at array = json_member(root, "pods"), e = json_first(&array);
 
 	for (size_t i = 0; i < snapshot->pod_count; i++, json_next(&e)) {
-		const struct pod *pod = &snapshot->pods[i];
+		const struct pod *pod = snapshot->pods[i];
 
 		if (map_get(&names, pod->name))
 			return json_fail(&e, "Pod %s is in the list twice", pod->name);
@@ -159,58 +192,54 @@ static bool owners_are_given(const struct json_at *root)
 	return false;
 }
 
-static int own_pods_decode(const struct json_at *root, struct snapshot *ret)
-{
-	struct arena *arena = root->reader->arena;
-	struct pod *pods = NULL;
-	size_t count = 0;
+struct pod_list {
+	struct pod *at;
+	size_t count;
+};
 
-	if (DECODE_OBJECTS(root, "pods", pod, pod_decode, &pods, &count))
+static int pods_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	const struct field list_field = FIELD_LIST(struct pod_list, at, count, pod_fields,
+						   field->name, PROBLEMS(struct pod));
+	struct arena *arena = root->reader->arena;
+	struct snapshot *ret = object;
+	const struct pod **pods;
+	struct pod_list list;
+
+	if (field_decode(root, &list_field, &list))
 		return -1;
+	pods = arena_array(arena, list.count, sizeof(struct pod *));
+	for (size_t i = 0; i < list.count; i++)
+		pods[i] = &list.at[i];
 	ret->pods = pods;
-	ret->pod_count = count;
+	ret->pod_count = list.count;
 	if (names_check(root, ret))
 		return -1;
 	if (owners_are_given(root))
-		ret->pod_count = identity_divide(&ret->cluster, pods, count, arena);
-	ret->foreign_pods = count > 0 ? pods + ret->pod_count : NULL;
-	ret->foreign_pod_count = count - ret->pod_count;
+		ret->pod_count = identity_divide(&ret->cluster, pods, list.count, arena);
+	ret->foreign_pods = pods + ret->pod_count;
+	ret->foreign_pod_count = list.count - ret->pod_count;
 	return 0;
 }
 
-static int pods_decode(const struct json_at *root, struct snapshot *ret)
+static void write_pods(struct json_writer *writer, const struct field *field, const void *object)
 {
-	struct json_at others = json_member(root, "otherPods");
+	const struct snapshot *snapshot = object;
 
-	ret->other_pods_known = json_type(&others) == JSON_ARRAY;
-	return own_pods_decode(root, ret) ||
-	       DECODE_OBJECTS(root, "otherPods", pod, pod_decode, &ret->other_pods,
-			      &ret->other_pod_count);
+	json_write_array(writer, field->name);
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		field_write_object(writer, NULL, pod_fields, snapshot->pods[i]);
+	for (size_t i = 0; i < snapshot->foreign_pod_count; i++)
+		pod_write_foreign(writer, NULL, snapshot->foreign_pods[i]);
+	json_write_array_end(writer);
 }
 
-static int nodes_decode(const struct json_at *root, struct snapshot *ret)
+static int cluster_decode(const struct json_at *root, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, "nodes");
+	struct json_at member = json_member(root, field->name);
+	struct snapshot *ret = object;
 
-	ret->nodes_known = json_type(&member) == JSON_ARRAY;
-	return DECODE_OBJECTS(root, "nodes", node, node_decode, &ret->nodes, &ret->node_count);
-}
-
-static int events_decode(const struct json_at *root, struct snapshot *ret)
-{
-	struct json_at member = json_member(root, "events");
-
-	ret->events_known = json_type(&member) == JSON_ARRAY;
-	return DECODE_OBJECTS(root, "events", event, event_decode, &ret->events, &ret->event_count);
-}
-
-static int cluster_decode(const struct json_at *root, struct snapshot *ret)
-{
-	struct json_at member = json_member(root, "rayCluster");
-
-	if (json_expect(&member, JSON_OBJECT) ||
-	    ray_cluster_decode(member.json, json_path(&member), root->reader->arena, &ret->cluster,
-			       root->reader->err))
+	if (json_expect(&member, JSON_OBJECT) || field_decode(root, field, object))
 		return -1;
 	if (*ret->cluster.namespace_ == '\0')
 		ret->cluster.namespace_ = "default";
@@ -218,74 +247,62 @@ static int cluster_decode(const struct json_at *root, struct snapshot *ret)
 }
 
 /* A time that decisions use must parse. */
-static int time_decode(const struct json_at *root, const char *name, time_ms *ret_time)
+static int time_decode(const struct json_at *root, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, name);
+	struct json_at member = json_member(root, field->name);
+	void *value = (char *)object + field->offset;
 	const char *problem;
 
 	if (json_expect(&member, JSON_STRING))
 		return -1;
-	if (rfc3339_parse(json_text_value(&member), ret_time, &problem))
+	if (rfc3339_parse(json_text_value(&member), value, &problem))
 		return json_fail(&member, "\"%.40s\" %s", json_text_value(&member), problem);
 	return 0;
 }
 
-static int ray_state_member_decode(const struct json_at *root, struct snapshot *ret)
+static int state_time_decode(const struct json_at *root, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, "rayState"),
-		       time = json_member(root, "rayStateTime");
-	enum json_type type = json_type(&member), time_type = json_type(&time);
-	struct ray_state *state;
+	struct json_at member = json_member(root, field->name);
+	struct snapshot *ret = object;
 
-	ret->ray_problem = "";
 	ret->ray_state_time = ret->now;
-	if (time_type != JSON_MISSING && time_type != JSON_NULL &&
-	    time_decode(root, "rayStateTime", &ret->ray_state_time))
-		return -1;
-	if (type == JSON_MISSING || type == JSON_NULL)
+	if (json_type(&member) == JSON_MISSING || json_type(&member) == JSON_NULL)
 		return 0;
-	state = ARENA_NEW(root->reader->arena, struct ray_state);
-	ret->ray_state = state;
-	return ray_state_decode(member.json, json_path(&member), root->reader->arena, state,
-				root->reader->err);
+	return time_decode(root, field, object);
 }
 
-static int autoscaler_member_decode(const struct json_at *root, struct snapshot *ret)
+static void write_state_time(struct json_writer *writer, const struct field *field,
+			     const void *object)
 {
-	struct autoscaler_object *autoscaler;
-	struct json_at member;
+	const struct snapshot *snapshot = object;
 
-	if (json_object(root, "autoscaler", &member))
-		return -1;
-	if (!member.json)
-		return 0;
-	autoscaler = ARENA_NEW(root->reader->arena, struct autoscaler_object);
-	ret->autoscaler = autoscaler;
-	return autoscaler_decode(member.json, json_path(&member), root->reader->arena, autoscaler,
-				 root->reader->err);
+	if (snapshot->ray_state)
+		field_write_value(writer, field, object);
 }
 
-static int gpu_budget_decode(const struct json_at *root, struct snapshot *ret)
+static int gpu_budget_decode(const struct json_at *root, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, "gpuBudget");
+	struct json_at member = json_member(root, field->name);
+	struct snapshot *ret = object;
 	const char *problem = NULL;
 	double value = 0;
 
-	if (json_number(root, "gpuBudget", &ret->has_gpu_budget, &value))
+	if (json_number(root, field->name, &ret->has_gpu_budget, &value))
 		return -1;
 	ret->gpu_budget = amount_from_double(value, &problem);
 	if (problem)
 		return json_fail(&member, "%s; it must be a number of GPUs, 0 or more", problem);
-	return json_text(root, "gpuBudgetOf", &ret->gpu_budget_of);
+	return 0;
 }
 
-static int device_table_member_decode(const struct json_at *root, struct snapshot *ret)
+static int device_table_member_decode(const struct json_at *root, const struct field *field,
+				      void *object)
 {
+	struct snapshot *ret = object;
 	struct device_table *table;
 	struct json_at member;
 
-	ret->device_table = device_table_builtin();
-	if (json_object(root, "deviceTable", &member))
+	if (json_object(root, field->name, &member))
 		return -1;
 	if (!member.json)
 		return 0;
@@ -295,12 +312,22 @@ static int device_table_member_decode(const struct json_at *root, struct snapsho
 				   root->reader->err);
 }
 
-static int memory_member_decode(const struct json_at *root, struct snapshot *ret)
+static void write_device_table(struct json_writer *writer, const struct field *field,
+			       const void *object)
 {
+	const struct snapshot *snapshot = object;
+
+	if (device_table_own(snapshot->device_table).count > 0)
+		device_table_write(writer, field->name, snapshot->device_table);
+}
+
+static int memory_member_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct snapshot *ret = object;
 	struct json_at memory;
 	struct memory_state *state;
 
-	if (json_object(root, "memory", &memory))
+	if (json_object(root, field->name, &memory))
 		return -1;
 	if (!memory.json)
 		return 0;
@@ -310,56 +337,64 @@ static int memory_member_decode(const struct json_at *root, struct snapshot *ret
 	return 0;
 }
 
+static void write_memory(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct snapshot *snapshot = object;
+
+	if (snapshot->memory)
+		memory_write(writer, field->name, snapshot->memory);
+}
+
 /* ---- the snapshot ---- */
 
-static int fixed_text_check(const struct json_at *root, const char *name, const char *wanted)
-{
-	struct json_at member = json_member(root, name);
+#define SNAPSHOT struct snapshot
 
-	if (json_expect(&member, JSON_STRING))
-		return -1;
-	if (strcmp(json_text_value(&member), wanted) != 0)
-		return json_fail(&member, "must be %s, is \"%.80s\"", wanted,
-				 json_text_value(&member));
-	return 0;
-}
+static const struct event event_initial = { .count = 1 };
 
-static int members_check(const struct json_at *root)
-{
-	static const char *const known[] = {
-		"apiVersion", "kind",         "now",      "rayCluster",  "pods",        "rayState",
-		"events",     "rayStateTime", "settings", "autoscaler",  "deviceTable", "nodes",
-		"otherPods",  "gpuBudget",    "memory",   "viewProblem", "gpuBudgetOf",
-	};
-
-	for (struct json_at e = json_first(root); e.json; json_next(&e)) {
-		bool found = false;
-
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !found; i++)
-			found = strcmp(known[i], e.name) == 0;
-		if (!found)
-			return json_fail(&e, "is not a member of a Snapshot");
-	}
-	return 0;
-}
+static const struct field snapshot_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION, .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", "Snapshot", .flags = FIELD_REQUIRED),
+	FIELD_TIME(SNAPSHOT, now, "now", .flags = FIELD_ALWAYS, .read = time_decode),
+	FIELD_PART(SNAPSHOT, cluster, ray_cluster_fields, "rayCluster", .flags = FIELD_ALWAYS,
+		   .read = cluster_decode, PROBLEMS(struct ray_cluster)),
+	FIELD_HOOK("pods", .read = pods_decode, .write = write_pods),
+	FIELD_TEXT(SNAPSHOT, view_problem, "viewProblem"),
+	FIELD_POINTER(SNAPSHOT, ray_state, ray_state_fields, "rayState",
+		      .flags = FIELD_ALWAYS | FIELD_PROTO, PROBLEMS(struct ray_state)),
+	FIELD_TIME(SNAPSHOT, ray_state_time, "rayStateTime", .read = state_time_decode,
+		   .write = write_state_time),
+	FIELD_LIST(SNAPSHOT, events, event_count, event_fields, "events", .initial = &event_initial,
+		   .has = FIELD_HAS(SNAPSHOT, events_known)),
+	FIELD_HOOK("settings", .read = settings_decode, .write = write_settings),
+	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
+		      PROBLEMS(struct autoscaler_object)),
+	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .initial = &node_initial,
+		   .has = FIELD_HAS(SNAPSHOT, nodes_known), PROBLEMS(struct node)),
+	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",
+		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), PROBLEMS(struct pod)),
+	FIELD_HOOK("deviceTable", .read = device_table_member_decode, .write = write_device_table),
+	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
+	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget),
+		     .read = gpu_budget_decode),
+	FIELD_TEXT(SNAPSHOT, gpu_budget_of, "gpuBudgetOf"),
+	FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
+	FIELD_END,
+};
 
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader);
-	struct snapshot snapshot = { .now = 0 };
+	struct snapshot snapshot = { .ray_problem = "", .device_table = device_table_builtin() };
 
+	settings_init(&snapshot.settings);
+	/* Another kind of object is refused by its kind, not by its first member. */
 	if (json_expect(&root, JSON_OBJECT) ||
-	    fixed_text_check(&root, "apiVersion", SNAPSHOT_API_VERSION) ||
-	    fixed_text_check(&root, "kind", "Snapshot") || members_check(&root) ||
-	    time_decode(&root, "now", &snapshot.now) ||
-	    json_text(&root, "viewProblem", &snapshot.view_problem) ||
-	    cluster_decode(&root, &snapshot) || pods_decode(&root, &snapshot) ||
-	    ray_state_member_decode(&root, &snapshot) || events_decode(&root, &snapshot) ||
-	    settings_decode(&root, &snapshot) || autoscaler_member_decode(&root, &snapshot) ||
-	    nodes_decode(&root, &snapshot) || gpu_budget_decode(&root, &snapshot) ||
-	    device_table_member_decode(&root, &snapshot) || memory_member_decode(&root, &snapshot))
+	    field_decode(&root, &snapshot_fields[0], &snapshot) ||
+	    field_decode(&root, &snapshot_fields[1], &snapshot) ||
+	    field_check_names(&root, snapshot_fields, "a Snapshot") ||
+	    field_decode_all(&root, snapshot_fields, &snapshot))
 		return -1;
 	request_resources_observe(&snapshot, arena);
 	*ret_snapshot = snapshot;
@@ -374,4 +409,17 @@ int snapshot_read(const char *text, size_t size, struct arena *arena, struct sna
 	if (yaml_or_json_parse(text, size, &snapshot_limits, &tree, err))
 		return -1;
 	return snapshot_decode(tree, "", arena, ret_snapshot, err);
+}
+
+int snapshot_write(const struct snapshot *snapshot, struct buf *buf, struct err *err)
+{
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	field_write_object(&writer, NULL, snapshot_fields, snapshot);
+	buf_add_char(buf, '\n');
+	if (buf->overflowed)
+		return err_set(err, ERR_LIMIT, "the snapshot has more than %zu bytes",
+			       buf->ceiling_bytes);
+	return 0;
 }

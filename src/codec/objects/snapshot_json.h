@@ -1,4 +1,4 @@
-/* The file form of a snapshot (docs/SNAPSHOT.md), YAML or JSON, to struct snapshot.
+/* The file form of a snapshot (docs/internals/snapshot.md), YAML or JSON, to and from struct snapshot.
  * Everything decoded lives in the arena, nothing points into text or tree. */
 #ifndef CODEC_OBJECTS_SNAPSHOT_JSON_H
 #define CODEC_OBJECTS_SNAPSHOT_JSON_H
@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "codec/text/json.h"
 #include "core/model/snapshot.h"
@@ -23,5 +24,16 @@ int snapshot_read(const char *text, size_t size, struct arena *arena, struct sna
 /* A parsed tree; `path` is the prefix of the fields ("" or "snapshot"). */
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err);
+
+/* Members with the names of settings_rows, as in a snapshot; others keep their value. -1 with the
+ * reader's error. */
+int settings_json_decode(const struct json_at *at, struct settings *settings);
+
+/* Pretty JSON and a line end; snapshot_read accepts it and the decision is the same, but for
+ * amounts of a Ray node that were not numbers (written as 0). ERR_LIMIT at the buffer's ceiling.
+ * Values that may be secret are left out: values of env, commands and args of containers other than
+ * `autoscaler` (and in its own those after a flag or variable with such a name), annotations that
+ * are neither ours nor Ray's, rayStartParams with the name of a password, token, secret or key. */
+int snapshot_write(const struct snapshot *snapshot, struct buf *buf, struct err *err);
 
 #endif

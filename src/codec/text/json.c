@@ -93,18 +93,22 @@ enum json_type json_type(const struct json_at *at)
 		return JSON_MISSING;
 	if (is_unreadable(at->json))
 		return JSON_UNREADABLE;
-	if (cJSON_IsNull(at->json))
+	switch (at->json->type & 0xFF) {
+	case cJSON_NULL:
 		return JSON_NULL;
-	if (cJSON_IsBool(at->json))
+	case cJSON_False:
+	case cJSON_True:
 		return JSON_BOOLEAN;
-	if (cJSON_IsNumber(at->json))
+	case cJSON_Number:
 		return JSON_NUMBER;
-	if (cJSON_IsString(at->json))
+	case cJSON_String:
 		return JSON_STRING;
-	if (cJSON_IsArray(at->json))
+	case cJSON_Array:
 		return JSON_ARRAY;
-	CHECK(cJSON_IsObject(at->json));
-	return JSON_OBJECT;
+	default:
+		CHECK(cJSON_IsObject(at->json));
+		return JSON_OBJECT;
+	}
 }
 
 static const char unreadable[] =
@@ -160,7 +164,8 @@ const char *json_path(const struct json_at *at)
 
 static int fail_text(const struct json_at *at, const char *text)
 {
-	return err_set(at->reader->err, ERR_INPUT, "%s: %s", json_path(at), text);
+	at->reader->failed_path = json_path(at);
+	return err_set(at->reader->err, ERR_INPUT, "%s: %s", at->reader->failed_path, text);
 }
 
 int json_fail(const struct json_at *at, const char *format, ...)
@@ -423,40 +428,4 @@ const char *json_print(const struct json_at *at)
 	copy = json_shown_text(at->reader->arena, text);
 	cJSON_free(text);
 	return copy;
-}
-
-static bool members_are_in(const struct cJSON *a, const struct cJSON *b);
-
-static bool elements_are_same(const struct cJSON *a, const struct cJSON *b)
-{
-	const struct cJSON *x = a->child, *y = b->child;
-
-	for (; x && y; x = x->next, y = y->next)
-		if (!json_same(x, y))
-			return false;
-	return !x && !y;
-}
-
-bool json_same(const struct cJSON *a, const struct cJSON *b)
-{
-	if (cJSON_IsObject(a) && cJSON_IsObject(b))
-		return members_are_in(a, b) && members_are_in(b, a);
-	if (cJSON_IsArray(a) && cJSON_IsArray(b))
-		return elements_are_same(a, b);
-	if (cJSON_IsNumber(a) && cJSON_IsNumber(b) && isinf(a->valuedouble))
-		return isinf(b->valuedouble) && signbit(a->valuedouble) == signbit(b->valuedouble);
-	return cJSON_Compare(a, b, true); /* infinite numbers are never equal there */
-}
-
-/* Objects of ours are small, so a linear search for each name is fine. */
-static bool members_are_in(const struct cJSON *a, const struct cJSON *b)
-{
-	for (const struct cJSON *member = a->child; member; member = member->next) {
-		const struct cJSON *other = cJSON_GetObjectItemCaseSensitive(b, member->string);
-
-		if (cJSON_IsNull(member) ? other && !cJSON_IsNull(other) :
-					   !other || !json_same(member, other))
-			return false;
-	}
-	return true;
 }

@@ -64,6 +64,7 @@ enum json_type {
 struct json_reader {
 	struct arena *arena;
 	struct err *err;
+	const char *failed_path;    /* of the error */
 	VEC(const char *) problems; /* "path: what is wrong"; at most JSON_PROBLEMS_MAX */
 	/* The proto3 JSON mapping (protobuf.dev/programming-guides/json), for codec/objects/field:
 	 * a member has two names, and an integer may be a string. */
@@ -134,10 +135,6 @@ int json_integer_value(const struct json_at *at, int64_t *ret_value);
 struct json_at json_first(const struct json_at *at);
 void json_next(struct json_at *at);
 size_t json_count(const struct json_at *at);
-
-/* Same values? The order of members does not matter; a null member and an absent one are the
- * same. */
-bool json_same(const struct cJSON *a, const struct cJSON *b);
 
 /* The value as JSON text on one line, in the arena (for foreign members that are only
  * displayed). */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/utf8.h"
@@ -21,6 +22,17 @@ static void new_line(struct json_writer *writer, unsigned depth)
 		buf_add(writer->buf, "  ", 2);
 }
 
+/* Length of the ASCII at the start of the text that a JSON string contains as it is. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
+	       text[length] != '\\')
+		length++;
+	return length;
+}
+
 static void write_string(struct buf *buf, const char *text)
 {
 	static const char plain_escapes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -28,10 +40,13 @@ static void write_string(struct buf *buf, const char *text)
 
 	buf_add_char(buf, '"');
 	while (left) {
-		size_t length = utf8_length(text, left);
-		const char *escape = strchr(plain_escapes, *text);
+		size_t plain = plain_length(text);
+		size_t length = plain > 0 ? plain : utf8_length(text, left);
+		const char *escape = plain > 0 ? NULL : strchr(plain_escapes, *text);
 
-		if (length == 0) {
+		if (plain > 0) {
+			buf_add(buf, text, plain);
+		} else if (length == 0) {
 			buf_add_string(buf, "\xEF\xBF\xBD");
 			length = 1;
 		} else if (escape) {
@@ -179,4 +194,46 @@ void json_write_raw(struct json_writer *writer, const char *name, const char *js
 {
 	begin(writer, name);
 	buf_add_string(writer->buf, json);
+}
+
+static bool is_flat(const struct json_at *at)
+{
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		if (json_type(&e) == JSON_OBJECT || json_type(&e) == JSON_ARRAY)
+			return false;
+	return true;
+}
+
+void json_write_tree(struct json_writer *writer, const char *name, const struct json_at *at)
+{
+	bool flat = is_flat(at);
+
+	switch (json_type(at)) {
+	case JSON_OBJECT:
+		(flat ? json_write_object_line : json_write_object)(writer, name);
+		for (struct json_at e = json_first(at); e.json; json_next(&e))
+			json_write_tree(writer, e.name, &e);
+		json_write_object_end(writer);
+		break;
+	case JSON_ARRAY:
+		(flat ? json_write_array_line : json_write_array)(writer, name);
+		for (struct json_at e = json_first(at); e.json; json_next(&e))
+			json_write_tree(writer, NULL, &e);
+		json_write_array_end(writer);
+		break;
+	case JSON_STRING:
+		json_write_text(writer, name, json_text_value(at));
+		break;
+	case JSON_NUMBER:
+		json_write_double(writer, name, json_number_value(at));
+		break;
+	case JSON_BOOLEAN:
+		json_write_boolean(writer, name, json_boolean_value(at));
+		break;
+	case JSON_MISSING:
+	case JSON_NULL:
+	case JSON_UNREADABLE:
+		json_write_null(writer, name);
+		break;
+	}
 }

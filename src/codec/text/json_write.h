@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/time.h"
 
+struct json_at;
+
 enum json_style {
 	JSON_STYLE_PRETTY = 0, /* one member per line, two spaces per level */
 	JSON_STYLE_LINE,       /* {"op": "add", "value": 2} on one line */
@@ -49,5 +51,8 @@ void json_write_amount(struct json_writer *writer, const char *name, int64_t amo
 void json_write_time(struct json_writer *writer, const char *name, time_ms time);
 /* A value that is JSON text already (json_print). */
 void json_write_raw(struct json_writer *writer, const char *name, const char *json);
+
+/* A value that was read. Objects and arrays without further ones inside are on one line. */
+void json_write_tree(struct json_writer *writer, const char *name, const struct json_at *at);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/check.h"
+
 #define NAME_SIZE_MAX 63 /* of a label's value */
 
 /* How the value of a label names the model. */
@@ -377,6 +379,7 @@ bool accelerator_type_of_pod(const struct pod_spec *spec, const char *ray_versio
 	if (of_affinity(spec, ray_version, arena, &type))
 		note(&finding, &type);
 	*ret_type = finding.type;
+	CHECK(!settled(&finding) || (finding.type.resource != NULL && finding.type.vendor != NULL));
 	return settled(&finding);
 }
 

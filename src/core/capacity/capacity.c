@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "core/capacity/start_params.h"
 #include "core/capacity/tpu.h"
 #include "core/model/label_syntax.h"
@@ -46,14 +47,6 @@ static void add(struct builder *b, const char *name, int64_t amount)
 static int64_t whole(int64_t amount)
 {
 	return (amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT * RESOURCE_UNIT;
-}
-
-static const struct quantity *find(const struct quantities *quantities, const char *name)
-{
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return &quantities->at[i];
-	return NULL;
 }
 
 /* The amount of a quantity that decides, or the problem with its place. */
@@ -139,7 +132,7 @@ static void warn_twice(struct builder *b, const char *name, const struct quantit
  * KubeRay reads it, in any case. */
 static const struct quantity *own_resource(const struct source *source, const char *name)
 {
-	const struct quantity *found = find(source->resources, name);
+	const struct quantity *found = quantities_find(source->resources, name);
 	for (size_t i = 0; found == NULL && i < source->resources->count; i++)
 		if (equal_ignoring_case(source->resources->at[i].name, name))
 			found = &source->resources->at[i];
@@ -159,9 +152,9 @@ static bool add_standard(struct builder *b, const char *name, const char *param,
 		add(b, name, amount);
 	} else if (container == NULL) {
 		return false;
-	} else if ((quantity = find(&container->limits, limit)) != NULL) {
+	} else if ((quantity = quantities_find(&container->limits, limit)) != NULL) {
 		add(b, name, whole(amount_of(b, quantity, PLACE_LIMITS)));
-	} else if ((quantity = find(&container->requests, limit)) != NULL) {
+	} else if ((quantity = quantities_find(&container->requests, limit)) != NULL) {
 		add(b, name, whole(amount_of(b, quantity, PLACE_REQUESTS)));
 	} else {
 		return false;
@@ -204,7 +197,7 @@ static const struct quantity *first_gpu(const struct builder *b,
 static void add_gpus(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
-	const struct quantity *quantity = find(b->source->resources, "GPU");
+	const struct quantity *quantity = quantities_find(b->source->resources, "GPU");
 	int64_t amount;
 	if (quantity == NULL)
 		quantity = first_gpu(b, b->source->resources);
@@ -311,14 +304,14 @@ static void add_accelerator(struct builder *b)
 	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
 		const char *name = b->limits_declared ? device_ray_resource(custom_limits[i]) :
 							device_found_resource(custom_limits[i]);
-		quantity = find(&container->limits, custom_limits[i]);
+		quantity = quantities_find(&container->limits, custom_limits[i]);
 		if (name == NULL || quantity == NULL || (quantity->valid && quantity->amount == 0))
 			continue;
 		b->custom = resources_with(b->arena, &b->custom, name,
 					   amount_of(b, quantity, PLACE_LIMITS));
 		return;
 	}
-	quantity = find(&container->requests, "google.com/tpu");
+	quantity = quantities_find(&container->requests, "google.com/tpu");
 	if (quantity != NULL && (!quantity->valid || quantity->amount > 0))
 		b->custom = resources_with(b->arena, &b->custom, "TPU",
 					   amount_of(b, quantity, PLACE_REQUESTS));
@@ -380,7 +373,7 @@ static bool holds_named(const struct container *container, const struct strings 
 
 	for (size_t l = 0; l < 2; l++)
 		for (size_t i = 0; i < names->count; i++) {
-			const struct quantity *quantity = find(lists[l], names->at[i]);
+			const struct quantity *quantity = quantities_find(lists[l], names->at[i]);
 
 			if (quantity != NULL && quantity->valid && quantity->amount > 0)
 				return true;
@@ -395,6 +388,17 @@ static bool holds_device(const struct source *source, const struct device_model 
 	const struct container *container = ray_container(source);
 
 	return device->held_count > 0 || (container != NULL && holds_named(container, names));
+}
+
+static void check_capacity(const struct capacity *capacity)
+{
+	for (size_t i = 0; i < capacity->resources.count; i++) {
+		const struct resource *item = &capacity->resources.at[i];
+
+		CHECK(item->amount >= 0 && item->amount <= RESOURCE_AMOUNT_MAX);
+	}
+	CHECK(capacity->gpu_amount >= 0);
+	CHECK(capacity->accelerator || capacity->device.held_count == 0);
 }
 
 /* Builds the capacity in the order of Ray's autoscaling_config: CPU and memory, GPUs, custom
@@ -435,6 +439,7 @@ static void build(const struct source *source, const struct settings *settings,
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
 	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
 				    holds_device(source, &ret_capacity->device, &accelerators);
+	check_capacity(ret_capacity);
 }
 
 struct strings capacity_accelerators(const struct settings *settings,

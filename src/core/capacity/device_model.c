@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "core/model/resources.h"
 
 #define GIGABYTE INT64_C(1000000000)
@@ -120,6 +121,9 @@ void device_model_make(const struct container *container, const struct device_ta
 	qsort(list.at.at, list.at.count, sizeof(*list.at.at), by_name);
 	ret_model->held = list.at.at;
 	ret_model->held_count = list.at.count;
+	CHECK(ret_model->held_count <= DEVICE_HELD_MAX);
+	for (size_t i = 1; i < ret_model->held_count; i++)
+		CHECK(by_name(&ret_model->held[i - 1], &ret_model->held[i]) < 0);
 	main = find_main(&list);
 	if (main == NULL)
 		return;
@@ -131,4 +135,6 @@ void device_model_make(const struct container *container, const struct device_ta
 				     1 :
 				     (main->amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT;
 	ret_model->memory_bytes = memory_bytes_of(&list, main);
+	CHECK(ret_model->devices > 0);
+	CHECK(ret_model->share != DEVICE_QUALIFIER);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "core/capacity/device_model.h"
 
 #define MIG_PREFIX "nvidia.com/mig-"
@@ -151,4 +152,7 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 	if (!ret_cost->is_share && amount < declared)
 		amount = declared;
 	ret_cost->amount = amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
+	CHECK(ret_cost->amount >= 0);
+	CHECK(ret_cost->is_share || !ret_cost->is_vague);
+	CHECK(ret_cost->is_share || ret_cost->amount >= declared);
 }

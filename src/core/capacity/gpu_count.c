@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/identity.h"
@@ -100,7 +101,9 @@ static void count_missing(struct counting *c, size_t index, const int64_t *repli
 	asked = asked > group->max_replicas ? group->max_replicas : asked;
 	if (!is_made(c->cluster) || group->suspend)
 		asked = 0;
-	c->sum += ((__int128)(asked > there ? asked : there) * hosts - tally->kept) * tally->cost;
+	asked = asked > there ? asked : there;
+	CHECK((__int128)asked * hosts >= tally->kept);
+	c->sum += ((__int128)asked * hosts - tally->kept) * tally->cost;
 }
 
 static void make_tallies(struct counting *c)
@@ -140,5 +143,7 @@ int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *po
 		count_missing(&c, g, replicas);
 	if (cluster != NULL && c.heads == 0 && is_made(cluster))
 		c.sum += c.head_cost;
+	CHECK(c.sum >= 0);
+	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);
 	return c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/check.h"
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -41,6 +43,7 @@ bool start_params_number(const char *text, int64_t *ret_amount)
 	if (*skip_spaces(at) != '\0' || (negative && value > 0))
 		return false;
 	*ret_amount = value * RESOURCE_UNIT;
+	CHECK(*ret_amount >= 0 && *ret_amount <= RESOURCE_AMOUNT_MAX);
 	return true;
 }
 

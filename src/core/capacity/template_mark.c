@@ -2,30 +2,15 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 /* --- the mark --- */
-
-#define HASH_START UINT64_C(14695981039346656037)
-
-/* FNV-1a: no secret, only a short name. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return (hash ^ 0xff) * UINT64_C(1099511628211);
-}
 
 /* Mixes the bits: FNV mixes the last bytes poorly, and sums of hashes need well-mixed values. */
 static uint64_t spread(uint64_t hash)
 {
 	hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
 	return hash ^ hash >> 33;
-}
-
-static uint64_t hash_amount(uint64_t hash, int64_t amount)
-{
-	for (unsigned shift = 0; shift < 64; shift += 8)
-		hash = (hash ^ ((uint64_t)amount >> shift & 0xff)) * UINT64_C(1099511628211);
-	return hash;
 }
 
 /* Sums: the order of a map is not a part of it. */
@@ -35,10 +20,11 @@ static uint64_t hash_quantities(const char *place, const struct quantities *quan
 
 	for (size_t i = 0; i < quantities->count; i++) {
 		const struct quantity *quantity = &quantities->at[i];
-		uint64_t hash = hash_text(hash_text(HASH_START, place), quantity->name);
+		uint64_t hash = hash_add(hash_add(HASH_START, place), quantity->name);
 
-		sum += spread(quantity->valid ? hash_amount(hash, quantity->amount) :
-						hash_text(hash, quantity->text));
+		sum += spread(quantity->valid ? hash_bytes(hash, &quantity->amount,
+							   sizeof(quantity->amount)) :
+						hash_add(hash, quantity->text));
 	}
 	return sum;
 }
@@ -48,8 +34,8 @@ static uint64_t hash_labels(const char *place, const struct labels *labels)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < labels->count; i++)
-		sum += spread(hash_text(hash_text(hash_text(HASH_START, place), labels->at[i].key),
-					labels->at[i].value));
+		sum += spread(hash_add(hash_add(hash_add(HASH_START, place), labels->at[i].key),
+				       labels->at[i].value));
 	return sum;
 }
 
@@ -62,21 +48,21 @@ static uint64_t hash_params(const struct labels *params)
 		const char *value = labels_value(params, names[i]);
 
 		if (value != NULL)
-			sum += spread(hash_text(hash_text(HASH_START, names[i]), value));
+			sum += spread(hash_add(hash_add(HASH_START, names[i]), value));
 	}
 	return sum;
 }
 
 static uint64_t hash_term(const struct node_term *term)
 {
-	uint64_t hash = hash_text(HASH_START, "term");
+	uint64_t hash = hash_add(HASH_START, "term");
 
 	for (size_t i = 0; i < term->count; i++) {
 		const struct node_expression *expression = &term->expressions[i];
 
-		hash = hash_text(hash_text(hash, expression->key), expression->operation);
+		hash = hash_add(hash_add(hash, expression->key), expression->operation);
 		for (size_t v = 0; v < expression->values.count; v++)
-			hash = hash_text(hash, expression->values.at[v]);
+			hash = hash_add(hash, expression->values.at[v]);
 	}
 	return spread(hash);
 }
@@ -86,14 +72,14 @@ static uint64_t hash_env_names(const struct container *container)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < container->env_count; i++)
-		sum += spread(hash_text(hash_text(HASH_START, "env"), container->env[i].name));
+		sum += spread(hash_add(hash_add(HASH_START, "env"), container->env[i].name));
 	return sum;
 }
 
 static uint64_t hash_container(const struct container *container)
 {
 	return hash_env_names(container) +
-	       spread(hash_text(hash_text(HASH_START, "image"), container->image)) +
+	       spread(hash_add(hash_add(HASH_START, "image"), container->image)) +
 	       hash_quantities("limits", &container->limits) +
 	       hash_quantities("requests", &container->requests);
 }
@@ -115,19 +101,11 @@ const char *template_mark_fingerprint(const struct worker_group *group, struct a
 
 /* --- the comparison --- */
 
-static const struct quantity *find(const struct quantities *quantities, const char *name)
-{
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return &quantities->at[i];
-	return NULL;
-}
-
 static const struct quantity *request_of(const struct container *container, const char *name)
 {
-	const struct quantity *request = find(&container->requests, name);
+	const struct quantity *request = quantities_find(&container->requests, name);
 
-	return request != NULL ? request : find(&container->limits, name);
+	return request != NULL ? request : quantities_find(&container->limits, name);
 }
 
 static bool same(const struct quantity *a, const struct quantity *b)
@@ -145,7 +123,7 @@ static bool covered(const struct container *a, const struct container *b)
 	for (size_t i = 0; i < a->limits.count; i++) {
 		const char *name = a->limits.at[i].name;
 
-		if (!same(&a->limits.at[i], find(&b->limits, name)) ||
+		if (!same(&a->limits.at[i], quantities_find(&b->limits, name)) ||
 		    !same(request_of(a, name), request_of(b, name)))
 			return false;
 	}

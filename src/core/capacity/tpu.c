@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/check.h"
+
 #define CHIPS_MAX 1000000
 
 static const struct {
@@ -38,6 +40,7 @@ static bool count_chips(const char *topology, int64_t *ret_chips)
 		if (*at != 'x' && *at != 'X')
 			return false;
 	}
+	CHECK(chips >= 0 && chips <= CHIPS_MAX);
 	*ret_chips = chips;
 	return true;
 }

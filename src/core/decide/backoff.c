@@ -7,11 +7,8 @@
 #include "core/model/event_meaning.h"
 #include "core/model/reason.h"
 
-/* Evidence older than the end of the last back-off counts again this long after that end. */
-#define STALE_EVIDENCE_MS (30 * MS_PER_SECOND)
 /* An event of the operator counts this long; it repeats its tries more often. */
 #define OPERATOR_EVENT_MS (120 * MS_PER_SECOND)
-#define FORGET_MS (3600 * MS_PER_SECOND)
 #define MESSAGE_MAX 512
 
 struct evidence {
@@ -66,8 +63,9 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
-		const char *cause = cause_of(health->workers[worker->index].obstacle);
-		const char *message = health->workers[worker->index].obstacle_message;
+		const struct worker_health *own = &health->workers[worker->index];
+		const char *cause = cause_of(own->obstacle);
+		const char *message = own->obstacle_message;
 		if (cause == NULL && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;
 			message = progress_end_text(health->arena, worker->pod);
@@ -82,13 +80,13 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 }
 
 /* Evidence is fresh when it is newer than the end of the last back-off, or when that end is more
- * than STALE_EVIDENCE_MS ago. Kubernetes truncates times to seconds, so an event in the second in
+ * than BACKOFF_STALE_MS ago. Kubernetes truncates times to seconds, so an event in the second in
  * which the back-off ended counts as newer: no launch was tried before the end. */
 static bool is_fresh(const struct facts *facts, const struct memory_backoff *old, time_ms at)
 {
 	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
 		return true;
-	return facts->snapshot->now - old->until > STALE_EVIDENCE_MS;
+	return facts->snapshot->now - old->until > BACKOFF_STALE_MS;
 }
 
 /* The group whose name, between `before` and `after`, occurs in the message; NULL for none. The
@@ -172,9 +170,10 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 /* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
 static struct evidence evidence_of_conflict(const struct health *health, const struct group *group)
 {
-	struct memory_since conflict = { .key = group->spec->name,
-					 .count = health->groups[group->index].reverts,
-					 .who = health->groups[group->index].reverts_by };
+	const struct group_health *own = &health->groups[group->index];
+	struct memory_mark conflict = { .key = group->spec->name,
+					.count = own->reverts,
+					.who = own->reverts_by };
 
 	return (struct evidence){ REASON_REPLICAS_RESET, conflict_text(health->facts, &conflict) };
 }
@@ -187,7 +186,7 @@ static struct evidence find_evidence(const struct health *health, const struct g
 					  arena_printf(health->arena,
 						       "scaleStrategy.scaleGate is %.*s",
 						       MESSAGE_MAX, group->spec->scale_gate) };
-	if (health->groups[group->index].reverts >= FIGHT_REVERTS_MIN)
+	if (health->groups[group->index].reverts >= CONFLICT_REVERTS_MIN)
 		return evidence_of_conflict(health, group);
 	struct evidence evidence = evidence_of_pods(health, group, old);
 	if (evidence.cause == NULL && group->missing > 0)
@@ -221,9 +220,9 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 		     const struct memory_backoff *old, const struct evidence *evidence)
 {
 	const struct settings *settings = &facts->snapshot->settings;
-	int64_t forget = FORGET_MS + (settings->node_provision_timeout_seconds +
-				      settings->start_timeout_seconds) *
-					     MS_PER_SECOND;
+	int64_t forget = BACKOFF_FORGET_MS + (settings->node_provision_timeout_seconds +
+					      settings->start_timeout_seconds) *
+						     MS_PER_SECOND;
 	/* The clock was set back, so the end of the back-off is unknown. */
 	if (failed_at_of(old) > facts->snapshot->now)
 		return false;
@@ -284,12 +283,13 @@ static void update_group(struct health *health, const struct group *group)
 
 static bool is_starved(const struct health *health, const struct worker *worker)
 {
+	const struct worker_health *own = &health->workers[worker->index];
 	if (worker->deleting || worker->registered)
 		return false;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
-		return worker->finished || health->workers[worker->index].raylet_expired;
-	return health->workers[worker->index].obstacle != OBSTACLE_NONE;
+		return worker->finished || own->raylet_expired;
+	return own->obstacle != OBSTACLE_NONE;
 }
 
 /* The Pods of one replica of several hosts. */
@@ -364,10 +364,10 @@ void backoff_update(struct health *health)
 
 double backoff_recoverable(const struct health *health, const struct group *group)
 {
-	if (!health->groups[group->index].backed_off)
+	const struct group_health *own = &health->groups[group->index];
+	if (!own->backed_off)
 		return 1.0;
-	int64_t elapsed =
-		health->snapshot->now - failed_at_of(health->groups[group->index].backoff);
+	int64_t elapsed = health->snapshot->now - failed_at_of(own->backoff);
 	if (elapsed < BACKOFF_FLOOR_MS)
 		return 0.0;
 	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
@@ -376,15 +376,14 @@ double backoff_recoverable(const struct health *health, const struct group *grou
 
 double backoff_recency(const struct health *health, const struct group *group)
 {
+	const struct group_health *own = &health->groups[group->index];
 	time_ms newest = TIME_NONE;
-	if (!health->groups[group->index].backed_off)
+	if (!own->backed_off)
 		return 1.0;
 	for (size_t g = 0; g < health->facts->group_count; g++) {
 		const struct group_health *other = &health->groups[g];
 		if (other->backed_off && failed_at_of(other->backoff) > newest)
 			newest = failed_at_of(other->backoff);
 	}
-	return newest > 0 ? 1.0 - (double)failed_at_of(health->groups[group->index].backoff) /
-					    (double)newest :
-			    0.0;
+	return newest > 0 ? 1.0 - (double)failed_at_of(own->backoff) / (double)newest : 0.0;
 }

@@ -12,6 +12,9 @@
  * and again 1 after RECOVERY. */
 #define BACKOFF_FLOOR_MS (10 * MS_PER_SECOND)
 #define BACKOFF_RECOVERY_MS (600 * MS_PER_SECOND)
+/* Evidence older than the end of the last back-off counts again this long after that end. */
+#define BACKOFF_STALE_MS (30 * MS_PER_SECOND)
+#define BACKOFF_FORGET_MS (3600 * MS_PER_SECOND)
 
 /* Needs workers with obstacles. */
 void backoff_update(struct health *health);

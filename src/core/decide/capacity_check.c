@@ -21,7 +21,7 @@ static const struct node_capacities *make_rooms(const struct facts *facts)
 	node_capacities_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
 			     facts->arena);
 	for (size_t i = 0; rooms->count > 0 && i < snapshot->pod_count; i++)
-		node_capacities_add(rooms, &snapshot->pods[i]);
+		node_capacities_add(rooms, snapshot->pods[i]);
 	for (size_t i = 0; rooms->count > 0 && i < snapshot->other_pod_count; i++)
 		if (!is_ours(snapshot, &snapshot->other_pods[i]))
 			node_capacities_add(rooms, &snapshot->other_pods[i]);

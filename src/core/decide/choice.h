@@ -14,6 +14,7 @@ struct group_choice {
 	/* The earlier values of the same group. */
 	const struct group *group;
 	const struct group_health *health;
+	const struct group_offer *offer;
 	const struct group_packing *packing;
 	/* Set by terminate and launch, in replicas. */
 	int64_t removed_pods;                /* Pods deleted or stopped for lowered replicas */
@@ -43,7 +44,7 @@ struct choice {
 	struct arena *arena;
 	struct worker_choice *workers;
 	struct group_choice *groups;
-	struct memory_state memory; /* launches, lowered */
+	struct memory_state memory; /* launches, MARK_LOWERED */
 };
 
 #endif

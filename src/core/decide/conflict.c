@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/mark.h"
 #include "core/model/reason.h"
 
 /* A conflict ends when there is no revert for this time plus the longest back-off. */
@@ -14,25 +15,17 @@ static int64_t window_ms(const struct facts *facts)
 }
 
 /* The mark of the group, while it counts; NULL for none. */
-static const struct memory_since *find(const struct facts *facts, const struct memory_since *marks,
-				       size_t count, const struct group *group)
+static const struct memory_mark *find(const struct facts *facts, enum mark_kind kind,
+				      const struct group *group)
 {
+	const struct memory_mark *mark = mark_find(facts, kind, group->spec->name);
 	time_ms now = facts->snapshot->now;
 
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(marks[i].key, group->spec->name) == 0 && marks[i].since <= now &&
-		    now - marks[i].since < window_ms(facts))
-			return &marks[i];
-	return NULL;
+	return mark != NULL && mark->since <= now && now - mark->since < window_ms(facts) ? mark :
+											    NULL;
 }
 
-#define FIND(facts, list, group)                                                                   \
-	((facts)->snapshot->memory != NULL ?                                                       \
-		 find((facts), (facts)->snapshot->memory->list.at,                                 \
-		      (facts)->snapshot->memory->list.count, (group)) :                            \
-		 NULL)
-
-static void count_round(const struct facts *facts, struct memory_since *mark)
+static void count_round(const struct facts *facts, struct memory_mark *mark)
 {
 	const char *who = facts->snapshot->cluster.groups_manager;
 
@@ -77,9 +70,9 @@ static const struct memory_backoff *hold_of(const struct memory_state *memory, c
 
 /* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is
  * the probe. */
-static void count_revert(struct health *health, const struct group *group,
-			 struct memory_since *mark)
+static void count_revert(struct health *health, const struct group *group, struct memory_mark *mark)
 {
+	struct group_health *own = &health->groups[group->index];
 	const struct memory_state *memory = health->snapshot->memory;
 	const struct memory_backoff *hold = hold_of(memory, group->spec->name);
 	bool launch = is_launch_reverted(memory, group);
@@ -94,8 +87,8 @@ static void count_revert(struct health *health, const struct group *group,
 		return;
 	}
 	count_round(health->facts, mark);
-	health->groups[group->index].reverts = mark->count;
-	health->groups[group->index].reverts_by = mark->who;
+	own->reverts = mark->count;
+	own->reverts_by = mark->who;
 }
 
 /* --- lowerings that are set back --- */
@@ -103,7 +96,7 @@ static void count_revert(struct health *health, const struct group *group,
 static int64_t hold_ms(const struct facts *facts, int64_t rounds)
 {
 	const struct settings *settings = &facts->snapshot->settings;
-	int64_t doublings = rounds - FIGHT_REVERTS_MIN;
+	int64_t doublings = rounds - CONFLICT_REVERTS_MIN;
 	int64_t seconds = settings->backoff_initial_seconds;
 
 	for (int64_t i = 0; i < doublings && i < DOUBLINGS_MAX; i++)
@@ -116,41 +109,42 @@ static int64_t hold_ms(const struct facts *facts, int64_t rounds)
 
 static bool is_raised_again(const struct facts *facts, const struct group *group)
 {
-	const struct memory_since *lowered = FIND(facts, lowered, group);
+	const struct memory_mark *lowered = find(facts, MARK_LOWERED, group);
 
 	return lowered != NULL && group->spec->replicas > lowered->count;
 }
 
 static void hold_lowering(struct health *health, const struct group *group,
-			  const struct memory_since *mark)
+			  const struct memory_mark *mark)
 {
+	struct group_health *own = &health->groups[group->index];
 	int64_t hold;
 
-	if (mark->count < FIGHT_REVERTS_MIN)
+	if (mark->count < CONFLICT_REVERTS_MIN)
 		return;
 	hold = hold_ms(health->facts, mark->count);
-	health->groups[group->index].lowers_held = health->snapshot->now - mark->since < hold;
-	health->groups[group->index].idle_timeout_ms += hold;
+	own->lowers_held = health->snapshot->now - mark->since < hold;
+	own->idle_timeout_ms += hold;
 }
 
 /* --- both --- */
 
-static struct memory_since mark_of(const struct facts *facts, const struct group *group,
-				   const struct memory_since *old)
+static struct memory_mark mark_of(const struct facts *facts, const struct group *group,
+				  enum mark_kind kind)
 {
-	if (old != NULL)
-		return (struct memory_since){ group->spec->name, old->since, old->count, old->who };
-	return (struct memory_since){ .key = group->spec->name, .since = facts->snapshot->now };
+	const struct memory_mark *old = find(facts, kind, group);
+
+	return old != NULL ? *old :
+			     (struct memory_mark){ kind, group->spec->name, facts->snapshot->now, 0,
+						   NULL };
 }
 
 void conflict_update(struct health *health)
 {
 	for (size_t g = 0; g < health->facts->group_count; g++) {
 		const struct group *group = &health->facts->groups[g];
-		struct memory_since reverted = mark_of(
-			health->facts, group, FIND(health->facts, replica_conflicts, group));
-		struct memory_since raised =
-			mark_of(health->facts, group, FIND(health->facts, replica_raises, group));
+		struct memory_mark reverted = mark_of(health->facts, group, MARK_REPLICA_CONFLICT);
+		struct memory_mark raised = mark_of(health->facts, group, MARK_REPLICA_RAISE);
 
 		health->groups[g].idle_timeout_ms = group->idle_timeout_ms;
 		if (!group->frozen) {
@@ -160,9 +154,9 @@ void conflict_update(struct health *health)
 			hold_lowering(health, group, &raised);
 		}
 		if (reverted.count > 0)
-			VEC_PUSH(health->arena, &health->memory.replica_conflicts, reverted);
+			VEC_PUSH(health->arena, &health->memory.marks, reverted);
 		if (raised.count > 0)
-			VEC_PUSH(health->arena, &health->memory.replica_raises, raised);
+			VEC_PUSH(health->arena, &health->memory.marks, raised);
 	}
 }
 
@@ -170,28 +164,28 @@ void conflict_remember(struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
-		const struct memory_since *old = FIND(choice->facts, lowered, group);
+		struct group_choice *own = &choice->groups[group->index];
+		const struct memory_mark *old = find(choice->facts, MARK_LOWERED, group);
 		int64_t there = group->spec->replicas;
 
-		if (!group->frozen && choice->groups[group->index].patch_replicas < there)
-			VEC_PUSH(choice->arena, &choice->memory.lowered,
-				 ((struct memory_since){
-					 .key = group->spec->name,
-					 .since = choice->snapshot->now,
-					 .count = choice->groups[group->index].patch_replicas }));
+		if (!group->frozen && own->patch_replicas < there)
+			VEC_PUSH(choice->arena, &choice->memory.marks,
+				 ((struct memory_mark){ .kind = MARK_LOWERED,
+							.key = group->spec->name,
+							.since = choice->snapshot->now,
+							.count = own->patch_replicas }));
 		else if (old != NULL && there <= old->count &&
-			 (group->frozen ||
-			  choice->groups[group->index].patch_replicas <= old->count))
-			VEC_PUSH(choice->arena, &choice->memory.lowered, *old);
+			 (group->frozen || own->patch_replicas <= old->count))
+			VEC_PUSH(choice->arena, &choice->memory.marks, *old);
 	}
 }
 
-static const char *name_of(const struct memory_since *conflict)
+static const char *name_of(const struct memory_mark *conflict)
 {
 	return conflict->who != NULL ? conflict->who : "another writer";
 }
 
-const char *conflict_text(const struct facts *facts, const struct memory_since *conflict)
+const char *conflict_text(const struct facts *facts, const struct memory_mark *conflict)
 {
 	return arena_printf(
 		facts->arena,
@@ -199,7 +193,7 @@ const char *conflict_text(const struct facts *facts, const struct memory_since *
 		name_of(conflict), conflict->key, (long long)conflict->count);
 }
 
-const char *conflict_raise_text(const struct facts *facts, const struct memory_since *conflict)
+const char *conflict_raise_text(const struct facts *facts, const struct memory_mark *conflict)
 {
 	return arena_printf(facts->arena,
 			    "%s raised replicas of group %s again %lld times after it was lowered: "

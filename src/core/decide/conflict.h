@@ -2,7 +2,7 @@
  * replicas that a patch set. Memory counts reverts in both directions: replicas below the launch or
  * below the existing workers, and replicas raised again after a lowering.
  *
- * From FIGHT_REVERTS_MIN reverts on, the conflict is reported with the name of the field manager
+ * From CONFLICT_REVERTS_MIN reverts on, the conflict is reported with the name of the field manager
  * that wrote the worker groups (verdict, notice), and patching becomes rarer. After reverted
  * raises, a back-off prevents further raises. After reverted lowerings, the group's idle timeout is
  * extended by the same time, and replicas above maxReplicas is left as it is. No launch is
@@ -12,15 +12,15 @@
 
 #include "core/decide/choice.h"
 
-#define FIGHT_REVERTS_MIN 3 /* reverts from which on it is reported */
+#define CONFLICT_REVERTS_MIN 3 /* reverts from which on it is reported */
 
 /* Needs workers; sets reverts, reverts_by, lowers_held and idle_timeout_ms of the groups, writes
- * replica_conflicts and replica_raises of the new memory. */
+ * MARK_REPLICA_CONFLICT and MARK_REPLICA_RAISE of the new memory. */
 void conflict_update(struct health *health);
-/* Records the patch for the next decision; needs target. Writes lowered of the new memory. */
+/* Records the patch for the next decision; needs target. Writes MARK_LOWERED of the new memory. */
 void conflict_remember(struct choice *choice);
 
-typedef const char *conflict_words(const struct facts *facts, const struct memory_since *conflict);
+typedef const char *conflict_words(const struct facts *facts, const struct memory_mark *conflict);
 /* "kubectl-edit set replicas of group g back 3 times: let one program own the field" */
 conflict_words conflict_text;
 /* "... raised replicas of group g again 3 times after ..." */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "core/model/reason.h"
 
 #define TEXT_ENTRIES_MAX 32
@@ -152,16 +153,6 @@ const char *demand_bundle_text(struct arena *arena, const struct ray_request *re
 	return resources_text(arena, &resources);
 }
 
-#define HASH_START UINT64_C(14695981039346656037)
-
-/* FNV-1a: no secrets, only a short name for a shape. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return (hash ^ 0xff) * UINT64_C(1099511628211);
-}
-
 static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
 			       const struct ray_request *request)
 {
@@ -169,13 +160,13 @@ static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
 		const struct label_selector *selector = &request->selectors[i];
 		for (size_t c = 0; c < selector->count; c++) {
 			const struct label_constraint *constraint = &selector->constraints[c];
-			hash = hash_text(hash, constraint->key);
-			hash = hash_text(hash,
-					 arena_printf(arena, "%d", (int)constraint->operation));
+			hash = hash_add(hash, constraint->key);
+			hash = hash_add(hash,
+					arena_printf(arena, "%d", (int)constraint->operation));
 			for (size_t v = 0; v < constraint->values.count; v++)
-				hash = hash_text(hash, constraint->values.at[v]);
+				hash = hash_add(hash, constraint->values.at[v]);
 		}
-		hash = hash_text(hash, "|");
+		hash = hash_add(hash, "|");
 	}
 	return hash;
 }
@@ -183,8 +174,8 @@ static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
 static uint64_t hash_request(struct arena *arena, uint64_t hash, const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->bundle_count; i++) {
-		hash = hash_text(hash, request->bundle[i].name);
-		hash = hash_text(hash, resource_amount_text(arena, request->bundle[i].amount));
+		hash = hash_add(hash, request->bundle[i].name);
+		hash = hash_add(hash, resource_amount_text(arena, request->bundle[i].amount));
 	}
 	return hash_selectors(arena, hash, request);
 }
@@ -199,7 +190,7 @@ const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
 {
 	size_t count;
 	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
-	uint64_t hash = hash_text(HASH_START, gang->details);
+	uint64_t hash = hash_add(HASH_START, gang->details);
 	for (size_t i = 0; i < count; i++)
 		hash = hash_request(arena, hash, &bundles[i]);
 	return arena_printf(arena, "gang-%016llx", (unsigned long long)hash);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/decide/limits.h"
+#include "core/decide/mark.h"
 #include "core/decide/replica.h"
 #include "core/nodes/disruption_taint.h"
 #include "core/nodes/node_match.h"
@@ -198,31 +199,25 @@ static int64_t room_of(const struct packing *packing, const struct group *group,
  * in use now. */
 static int64_t remember(struct packing *packing, const struct group *group, int64_t in_use)
 {
-	const struct memory_state *memory = packing->snapshot->memory;
-	struct memory_since mark = { .key = group->spec->name,
-				     .since = packing->snapshot->now,
-				     .count = in_use };
-	for (size_t i = 0; memory != NULL && i < memory->disrupted.count; i++) {
-		const struct memory_since *old = &memory->disrupted.at[i];
-		if (strcmp(old->key, group->spec->name) == 0 && old->count > in_use &&
-		    old->since <= packing->snapshot->now &&
-		    packing->snapshot->now - old->since < KEEP_MS)
-			mark = (struct memory_since){ .key = group->spec->name,
-						      .since = old->since,
-						      .count = old->count };
-	}
+	const struct memory_mark *old =
+		mark_find(packing->facts, MARK_DISRUPTED, group->spec->name);
+	time_ms now = packing->snapshot->now;
+	struct memory_mark mark = { MARK_DISRUPTED, group->spec->name, now, in_use, NULL };
+
+	if (old != NULL && old->count > in_use && old->since <= now && now - old->since < KEEP_MS)
+		mark = *old;
 	if (mark.count > 0)
-		VEC_PUSH(packing->arena, &packing->memory.disrupted, mark);
+		VEC_PUSH(packing->arena, &packing->memory.marks, mark);
 	return mark.count;
 }
 
 void disruption_replace(struct packing *packing)
 {
-	if (packing->facts->termination_forbidden && packing->snapshot->memory != NULL)
-		packing->memory.disrupted = packing->snapshot->memory->disrupted;
-	for (size_t g = 0;
-	     g < packing->facts->group_count && !packing->facts->termination_forbidden; g++) {
+	if (packing->facts->termination_forbidden)
+		return;
+	for (size_t g = 0; g < packing->facts->group_count; g++) {
 		const struct group *group = &packing->facts->groups[g];
+		struct group_packing *own = &packing->groups[group->index];
 		int64_t in_use = group->disrupted > 0 ? count_in_use(packing, group) : 0;
 		int64_t wanted = remember(packing, group, in_use);
 		int64_t found = wanted > 0 ? keep_free(packing, group, wanted) : 0;
@@ -232,8 +227,8 @@ void disruption_replace(struct packing *packing)
 		int64_t below_max = room_below_max(packing, group);
 		int64_t room = room_of(packing, group, below_max);
 		int64_t launch = (lack < room ? lack : room) / group->hosts * group->hosts;
-		packing->groups[group->index].launches_for_disruption = launch / group->hosts;
-		packing->groups[group->index].replacements_waiting = (lack - launch) / group->hosts;
-		packing->groups[group->index].replacements_at_max = lack > below_max;
+		own->launches_for_disruption = launch / group->hosts;
+		own->replacements_waiting = (lack - launch) / group->hosts;
+		own->replacements_at_max = lack > below_max;
 	}
 }

@@ -5,9 +5,12 @@
 #include "core/decide/demand.h"
 #include "core/decide/invariants.h"
 #include "core/decide/limits.h"
+#include "core/decide/mark.h"
 #include "core/decide/ray_session.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
+
+#define GROUPS_NAMED_MAX 10
 
 static const struct ray_node *find_head_node(const struct ray_state *state)
 {
@@ -75,6 +78,35 @@ static void note_problems(struct facts *facts)
 		note_problem(facts, snapshot->autoscaler->problems.at[i]);
 }
 
+static bool has_group(const struct ray_cluster *cluster, const char *name)
+{
+	for (size_t g = 0; g < cluster->group_count; g++)
+		if (strcmp(cluster->groups[g].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The first group of the RayClusterAutoscaler that the RayCluster lacks. */
+static void note_unknown_group(struct facts *facts)
+{
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
+	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+	const char *names = "";
+	size_t i = 0;
+	while (object != NULL && i < object->group_count &&
+	       has_group(cluster, object->groups[i].name))
+		i++;
+	if (object == NULL || i == object->group_count || object->groups[i].name[0] == '\0')
+		return;
+	for (size_t g = 0; g < cluster->group_count && g < GROUPS_NAMED_MAX; g++)
+		names = arena_printf(facts->arena, "%s%s%.64s", names, g > 0 ? ", " : "",
+				     cluster->groups[g].name);
+	note_problem(facts, arena_printf(facts->arena,
+					 "autoscaler.spec.groups: no group %.64s; groups: %s%s",
+					 object->groups[i].name, names,
+					 cluster->group_count > GROUPS_NAMED_MAX ? ", ..." : ""));
+}
+
 /* A head Pod that is being deleted is used only while it is the only one, and does not prove a
  * restart. */
 static void find_head(struct facts *facts)
@@ -96,6 +128,7 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
 		facts->view_problem = snapshot->view_problem;
 	find_head(facts);
+	mark_index(facts);
 	ray_session_update(facts);
 	facts->termination_forbidden =
 		!facts->ray_reachable || facts->view_problem != NULL ||
@@ -109,6 +142,7 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 		VEC_PUSH(arena, &facts->problems, facts->head_capacity.problem);
 	limits_make_groups(facts);
 	note_problems(facts);
+	note_unknown_group(facts);
 	worker_join(facts);
 	if (with_demand)
 		demand_collect(facts);

@@ -39,6 +39,9 @@ struct worker {
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray reports its node only as dead */
 	bool disrupted;     /* disrupted by Kubernetes; see leaving.h */
+	/* Its Pod has the annotation with another value than "false": it is not terminated while it
+	 * is registered. */
+	bool do_not_disrupt;
 	const char *disruption_why;
 };
 
@@ -109,7 +112,9 @@ struct facts {
 	struct gang *gangs;       /* in the order of the reply */
 	size_t *gangs_by_content; /* indices into gangs, for output in canonical order */
 	size_t gang_count;
-	struct memory_state memory; /* ray_sessions */
+	const struct memory_mark **old_marks; /* of the snapshot, by kind and key: see mark.h */
+	size_t old_mark_count;
+	struct memory_state memory; /* MARK_RAY_SESSION */
 };
 
 /* `with_demand`: false for a cluster that is left as it is. Workers and groups are never NULL

@@ -2,76 +2,38 @@
 
 #include <string.h>
 
+#include "core/model/autoscaler_container.h"
 #include "core/model/reason.h"
 
-#define AUTOSCALER_CONTAINER "autoscaler"
 #define KUBERAY_MANAGER "ray.io/kuberay-operator"
-
-/* The next word of a shell-like text from *text, without quotes; its length in *ret_size. */
-static const char *next_word(const char **text, size_t *ret_size)
-{
-	static const char separators[] = " \t\r\n\"'`;&|()";
-	const char *word = *text + strspn(*text, separators);
-	*ret_size = strcspn(word, separators);
-	*text = word + *ret_size;
-	return *ret_size > 0 ? word : NULL;
-}
-
-static bool is_program(const char *word, size_t size)
-{
-	static const char program[] = "rayscaler";
-	size_t length = sizeof(program) - 1;
-	if (size < length || strncmp(word + size - length, program, length) != 0)
-		return false;
-	return size == length || word[size - length - 1] == '/';
-}
-
-/* True when `rayscaler <command>` occurs among the words of command and args. */
-static bool runs_command(const struct container *container, const char *command)
-{
-	const struct strings *lists[] = { &container->command, &container->args };
-	bool after_program = false;
-	for (size_t l = 0; l < 2; l++) {
-		for (size_t i = 0; i < lists[l]->count; i++) {
-			const char *text = lists[l]->at[i];
-			const char *word;
-			size_t size;
-			while ((word = next_word(&text, &size)) != NULL) {
-				if (after_program && size == strlen(command) &&
-				    strncmp(word, command, size) == 0)
-					return true;
-				after_program = is_program(word, size);
-			}
-		}
-	}
-	return false;
-}
 
 static bool second_autoscaler(const struct snapshot *snapshot)
 {
-	const char *command = snapshot->settings.mode == MODE_SIDECAR ? "run" : "park";
+	enum autoscaler_runs wanted = snapshot->settings.mode == MODE_SIDECAR ?
+					      AUTOSCALER_RUNS_SIDECAR :
+					      AUTOSCALER_RUNS_NOTHING;
 	for (size_t p = 0; p < snapshot->pod_count; p++) {
-		const struct pod *pod = &snapshot->pods[p];
+		const struct pod *pod = snapshot->pods[p];
 		if (!pod_is_head(pod))
 			continue;
 		for (size_t c = 0; c < pod->spec.container_count; c++) {
 			const struct container *container = &pod->spec.containers[c];
 			if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0 &&
-			    !runs_command(container, command))
+			    autoscaler_container_runs(container) != wanted)
 				return true;
 		}
 	}
 	return false;
 }
 
-static const char *second_autoscaler_cure(const struct snapshot *snapshot)
+static const char *second_autoscaler_fix(const struct snapshot *snapshot)
 {
 	if (snapshot->settings.mode == MODE_SIDECAR)
 		return "container autoscaler of the head Pod does not run `rayscaler run`: set "
 		       "spec.autoscalerOptions.command and args";
-	return "container autoscaler of the head Pod does not run `rayscaler "
-	       "park`: set spec.autoscalerOptions.command and args, or two "
-	       "autoscalers change the same fields";
+	return "container autoscaler of the head Pod is not parked, so two autoscalers would "
+	       "change the same fields: set spec.autoscalerOptions.command to [sleep] and args "
+	       "to [infinity], then delete the head Pod";
 }
 
 struct gate gate_check(const struct snapshot *snapshot)
@@ -84,6 +46,12 @@ struct gate gate_check(const struct snapshot *snapshot)
 	if (managed != NULL && strcmp(managed, "false") == 0)
 		return (struct gate){ REASON_UNMANAGED,
 				      "annotation " ANNOTATION_MANAGED " is \"false\"" };
+	/* "no" or "False" most likely means that the cluster is not to be changed. */
+	if (managed != NULL && strcmp(managed, "true") != 0)
+		return (struct gate){ REASON_INVALID_REQUEST,
+				      "annotation " ANNOTATION_MANAGED
+				      " is neither \"true\" nor \"false\", so nothing is scaled: "
+				      "correct or remove it" };
 	if (cluster->managed_by[0] != '\0' && strcmp(cluster->managed_by, KUBERAY_MANAGER) != 0)
 		return (struct gate){ REASON_MANAGED_ELSEWHERE,
 				      "spec.managedBy names another manager than " KUBERAY_MANAGER };
@@ -97,6 +65,6 @@ struct gate gate_check(const struct snapshot *snapshot)
 		return (struct gate){ REASON_PAUSED,
 				      "spec.paused of the RayClusterAutoscaler is true" };
 	if (second_autoscaler(snapshot))
-		return (struct gate){ REASON_SECOND_AUTOSCALER, second_autoscaler_cure(snapshot) };
+		return (struct gate){ REASON_SECOND_AUTOSCALER, second_autoscaler_fix(snapshot) };
 	return (struct gate){ NULL, "" };
 }

@@ -10,7 +10,7 @@ struct gate {
 	const char *message; /* the setting and how to change it */
 };
 
-/* The first that applies, in the order of docs/SNAPSHOT.md. Messages are static or belong to the
+/* The first that applies, in the order of docs/internals/snapshot.md. Messages are static or belong to the
  * snapshot. */
 struct gate gate_check(const struct snapshot *snapshot);
 

@@ -18,17 +18,17 @@ enum obstacle {
 };
 
 struct worker_health {
-	bool unsure;       /* not_registered: missing in Ray's replies for a short time */
-	bool unregistered; /* not_registered: runs, but missing in Ray's replies for long enough */
-	bool start_grace;  /* its start grace: its work may look pending */
-	enum obstacle obstacle;       /* progress */
+	bool unsure;            /* raylet: missing in Ray's replies for a short time */
+	bool unregistered;      /* raylet: runs, but missing in Ray's replies for long enough */
+	bool start_grace;       /* raylet: its start grace: its work may look pending */
+	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
-	bool raylet_expired;          /* the time of raylet_gone has expired */
+	bool raylet_expired;          /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };
 
 struct group_health {
-	/* fight: number of reverted raises so far, in a pass with a revert; 0: none */
+	/* conflict: number of reverted raises so far, in a pass with a revert; 0: none */
 	int64_t reverts;
 	const char *reverts_by;  /* NULL: unknown */
 	bool lowers_held;        /* replicas above maxReplicas is left as another writer sets it */
@@ -47,8 +47,7 @@ struct health {
 	struct worker_health *workers;
 	struct group_health *groups;
 	struct capacity_check *capacity_check; /* computed on first use: see outlook.h */
-	/* unjoined, settling, raylet_gone, replica_conflicts, replica_raises, backoffs */
-	struct memory_state memory;
+	struct memory_state memory; /* back-offs, and marks of workers and ownership conflicts */
 };
 
 /* The time of its raylet's death or of its start has run out. */

@@ -59,8 +59,13 @@ static void check_demand(const struct facts *facts)
 		CHECK((demand->reason == NULL) == (demand->message == NULL));
 	}
 	CHECK(facts->ray_reachable || facts->gang_count == 0);
-	for (size_t i = 0; i < facts->gang_count; i++)
+	for (size_t i = 0; i < facts->gang_count; i++) {
+		const struct gang *gang = &facts->gangs[i];
+
 		CHECK(facts->gangs_by_content[i] < facts->gang_count);
+		CHECK(gang->received < facts->snapshot->ray_state->gang_count);
+		CHECK(gang->message != NULL);
+	}
 }
 
 void invariants_of_facts(const struct facts *facts)
@@ -148,6 +153,13 @@ static void check_worker_offer(const struct offer *offer, const struct worker *w
 		CHECK(worker->node->status == RAY_NODE_DRAINING);
 }
 
+static void check_packed(const struct packed_list *packed, size_t count)
+{
+	CHECK(packed->count <= count);
+	for (size_t i = 0; i < packed->count; i++)
+		CHECK(packed->index[i] < count);
+}
+
 static void check_type(const struct offer *offer, const struct group *group)
 {
 	const struct schedule_type *type = &offer->problem.types[group->index + 1];
@@ -158,6 +170,8 @@ static void check_type(const struct offer *offer, const struct group *group)
 	CHECK(type->launch_held || !group->frozen);
 	CHECK(type->launch_held || !offer->health->groups[group->index].backed_off);
 	CHECK(own->ours >= 0);
+	CHECK(own->capacity.gpu_amount >= 0 && type->gpu_amount >= 0);
+	CHECK(type->recoverable_availability >= 0.0 && type->recoverable_availability <= 1.0);
 	for (size_t i = 0; i < own->lack_count; i++)
 		CHECK(own->lacks[i].seen < own->lacks[i].promised);
 }
@@ -180,14 +194,42 @@ void invariants_of_offer(const struct offer *offer)
 		CHECK(node->worker <= facts->worker_count);
 		CHECK(node->head == (node->worker == facts->worker_count));
 		CHECK(!node->head || !node->may_terminate);
+		CHECK(node->type == SCHEDULE_NO_INDEX || node->type < problem->type_count);
+		CHECK(node->running == node->registered);
+		CHECK(node->idle_ms == 0 || node->registered);
 	}
 	CHECK(problem->demand_count == offer->packed_demands.count);
 	CHECK(problem->gang_count == offer->packed_gangs.count);
 	CHECK(problem->constraint_count == facts->constraint_count);
+	check_packed(&offer->packed_demands, facts->demands.at.count);
+	check_packed(&offer->packed_gangs, facts->gang_count);
+	for (size_t c = 0; c < facts->constraint_count; c++)
+		check_packed(&offer->packed_constraints[c], facts->constraints[c].at.count);
 	CHECK(!problem->has_gpu_budget || problem->gpu_budget >= 0);
 }
 
 /* --- packing --- */
+
+static void check_placement(const struct packing *packing, const struct schedule_placement *item)
+{
+	const struct schedule_problem *problem = &packing->problem;
+
+	CHECK(item->count > 0);
+	switch (item->phase) {
+	case SCHEDULE_PHASE_CONSTRAINT:
+		CHECK(item->list < problem->constraint_count);
+		CHECK(item->index < problem->constraints[item->list].count);
+		break;
+	case SCHEDULE_PHASE_GANG:
+		CHECK(item->index < problem->gang_count);
+		break;
+	case SCHEDULE_PHASE_DEMAND:
+		CHECK(item->index < problem->demand_count);
+		break;
+	case SCHEDULE_PHASE_MIN:
+		break;
+	}
+}
 
 static void check_group_packing(const struct packing *packing, const struct group *group)
 {
@@ -215,6 +257,8 @@ void invariants_of_packing(const struct packing *packing)
 		CHECK(node->worker == SCHEDULE_NO_INDEX || node->worker <= facts->worker_count);
 		CHECK(node->worker != SCHEDULE_NO_INDEX ||
 		      node->type < packing->problem.type_count);
+		for (size_t p = 0; p < node->placement_count; p++)
+			check_placement(packing, &node->placements[p]);
 	}
 	for (size_t i = 0; i < facts->worker_count; i++) {
 		const struct worker_packing *worker = &packing->workers[i];
@@ -224,6 +268,8 @@ void invariants_of_packing(const struct packing *packing)
 	}
 	CHECK(packing->starved_bundles >= 0 && packing->starved_seconds >= 0);
 	CHECK(packing->packed_demands.count == packing->problem.demand_count);
+	for (size_t i = 0; i < packing->packed_demands.count; i++)
+		CHECK(packing->packed_demands.index[i] < facts->demands.at.count);
 }
 
 /* --- choice --- */
@@ -249,6 +295,7 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 		break;
 	case TERMINATE_STOP:
 		CHECK(choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW);
+		CHECK(!worker->do_not_disrupt);
 		break;
 	case TERMINATE_NONE:
 		break;
@@ -260,6 +307,8 @@ static void check_group_choice(const struct group_choice *own)
 	const struct worker_group *spec = own->group->spec;
 
 	CHECK(own->to_launch >= 0);
+	CHECK(own->missing_taken >= 0 && own->backed_off_taken >= 0 && own->unneeded >= 0);
+	CHECK(own->unneeded == 0 || own->unneeded_since != TIME_NONE);
 	CHECK(own->allowed_replicas >= 0 && own->allowed_replicas <= own->launch_replicas);
 	CHECK(own->drained >= 0 && own->recycled >= 0 && own->cancelled >= 0);
 	CHECK(own->removed_pods >= 0 && own->removed_pods <= own->group->kept);
@@ -288,12 +337,78 @@ void invariants_of_choice(const struct choice *choice)
 
 /* --- plan --- */
 
+/* One entry per group at most, and one mark per Pod or group that was judged. */
+static void check_memory(const struct choice *choice, const struct memory_state *memory)
+{
+	size_t groups = choice->facts->group_count;
+
+	CHECK(memory->templates.count <= groups);
+	CHECK(memory->backoffs.count <= groups);
+	CHECK(memory->launches.count <= groups);
+	for (size_t i = 0; i < memory->marks.count; i++) {
+		CHECK(memory->marks.at[i].kind < MARK_KIND_COUNT);
+		CHECK(memory->marks.at[i].key != NULL && memory->marks.at[i].count >= 0);
+	}
+	for (size_t i = 0; i < memory->launches.count; i++) {
+		const struct memory_launch *launch = &memory->launches.at[i];
+
+		CHECK(launch->replicas >= 0 && launch->not_registered >= 0);
+	}
+}
+
+/* The name of a group is tested before each change of its fields. */
+static void check_patch(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->patch.count; i++) {
+		const struct patch_op *op = &plan->patch.at[i];
+		bool adds = strcmp(op->op, "add") == 0;
+
+		CHECK(adds || strcmp(op->op, "test") == 0);
+		CHECK(op->string != NULL && op->path[0] == '/');
+		CHECK(!adds || i > 0);
+	}
+}
+
+/* A worker that this plan terminates has a reason, and only with terminations allowed. */
+static void check_terminations(const struct choice *choice, const struct plan_group *group)
+{
+	CHECK(group->terminate.count == 0 || !choice->facts->termination_forbidden);
+	for (size_t i = 0; i < group->terminate.count; i++) {
+		const struct plan_termination *item = &group->terminate.at[i];
+
+		CHECK(item->action != TERMINATE_NONE);
+		CHECK(item->pod != NULL && item->reason != NULL && item->message != NULL);
+	}
+}
+
+void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan)
+{
+	CHECK(plan->patch.count == 0);
+	CHECK(plan->unserved.count == 0 && plan->infeasible.count == 0);
+	CHECK(plan->conditions.count > 0);
+	CHECK(plan->groups.count == facts->group_count);
+	CHECK(plan->workers.count <= facts->worker_count);
+	for (size_t g = 0; g < plan->groups.count; g++) {
+		const struct plan_group *group = &plan->groups.at[g];
+
+		CHECK(group->terminate.count == 0 && group->to_launch == 0);
+		CHECK(group->target_replicas == group->replicas);
+		CHECK(group->patch_replicas == group->replicas);
+	}
+	for (size_t i = 0; i < plan->workers.count; i++)
+		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
+}
+
 void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 {
 	CHECK(plan->groups.count == choice->facts->group_count);
 	CHECK(plan->workers.count <= choice->facts->worker_count);
 	CHECK(plan->conditions.count > 0);
+	check_memory(choice, &plan->memory);
 	for (size_t g = 0; g < plan->groups.count; g++) {
+		CHECK(strcmp(plan->groups.at[g].name, choice->facts->groups[g].spec->name) == 0);
+		CHECK(plan->groups.at[g].terminate.count <= choice->facts->groups[g].worker_count);
+		check_terminations(choice, &plan->groups.at[g]);
 		CHECK(plan->groups.at[g].patch_replicas == plan->groups.at[g].replicas ||
 		      plan->patch.count > 0);
 		CHECK(plan->groups.at[g].reason != NULL && plan->groups.at[g].message != NULL);
@@ -301,9 +416,7 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)
 		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
-	/* The group's name is tested before each change of its fields. */
-	if (plan->patch.count > 0)
-		CHECK(strcmp(plan->patch.at[0].op, "test") == 0);
+	check_patch(plan);
 	for (size_t i = 0; i < plan->unserved.count; i++)
 		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason != NULL);
 	for (size_t i = 0; i < plan->infeasible.count; i++)

@@ -46,9 +46,10 @@ static int64_t not_registered_replicas(const struct offer *offer, const struct g
  * launches are reduced first. */
 static void recall_group(struct offer *offer, const struct group *group)
 {
+	struct group_offer *own = &offer->groups[group->index];
 	const struct memory_launch *old = remembered(offer->facts, group);
 	int64_t not_registered = not_registered_replicas(offer, group);
-	offer->groups[group->index].others = not_registered;
+	own->others = not_registered;
 	if (old == NULL || old->replicas <= 0)
 		return;
 	int64_t others = not_negative(old->not_registered - old->replicas);
@@ -60,9 +61,8 @@ static void recall_group(struct offer *offer, const struct group *group)
 		ours = not_negative(ours + raised);
 	if (offer->facts->ray_reachable)
 		ours = smaller(ours, not_negative(not_registered - others));
-	offer->groups[group->index].ours = ours;
-	offer->groups[group->index].others = offer->facts->ray_reachable ? not_registered - ours :
-									   others;
+	own->ours = ours;
+	own->others = offer->facts->ray_reachable ? not_registered - ours : others;
 }
 
 void launch_recall(struct offer *offer)
@@ -82,12 +82,11 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 	int64_t unneeded = 0, listed = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
+		const struct worker_packing *own = &packing->workers[worker->index];
 		if (worker->pod != NULL)
 			continue;
 		listed++;
-		if (!packing->workers[worker->index].needed_by_demand &&
-		    !packing->workers[worker->index].needed_by_request &&
-		    !packing->workers[worker->index].needed_by_disruption)
+		if (!own->needed_by_demand && !own->needed_by_request && !own->needed_by_disruption)
 			unneeded++;
 	}
 	unneeded += group->missing - listed; /* those beyond FACTS_MISSING_MAX: not packed */
@@ -135,26 +134,24 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
  * requires stay, because the operator would only recreate them. */
 static void cancel_starved(struct choice *choice, const struct group *group)
 {
+	struct group_choice *own = &choice->groups[group->index];
 	size_t count;
 	int64_t starved = 0;
 	struct replica *replicas = replica_list(choice->offer, group, &count);
-	int64_t missing = smaller(group->missing / group->hosts,
-				  above_minimum(&choice->groups[group->index]));
-	choice->groups[group->index].missing_taken += missing;
-	choice->groups[group->index].backed_off_taken += missing;
+	int64_t missing = smaller(group->missing / group->hosts, above_minimum(own));
+	own->missing_taken += missing;
+	own->backed_off_taken += missing;
 	int64_t requested = requested_replicas(choice, group);
 	for (size_t i = 0; i < count; i++)
 		starved += replicas[i].starved && !replicas[i].disrupted ? 1 : 0;
-	for (size_t i = count;
-	     i > 0 && above_minimum(&choice->groups[group->index]) > 0 && starved > requested;
-	     i--) {
+	for (size_t i = count; i > 0 && above_minimum(own) > 0 && starved > requested; i--) {
 		const struct replica *replica = &replicas[i - 1];
 		if (!replica->starved || replica->disrupted || !replica->deletable ||
 		    !replica->not_registered || !is_free(choice, replica))
 			continue;
 		take_replica(choice, group, replica, REASON_GROUP_BACKED_OFF,
 			     "pending in a group that provides no capacity");
-		choice->groups[group->index].backed_off_taken++;
+		own->backed_off_taken++;
 		starved--;
 	}
 }
@@ -205,35 +202,34 @@ static int64_t count_unneeded(const struct choice *choice, const struct group *g
 
 static void cancel(struct choice *choice, const struct group *group, int64_t wanted)
 {
+	struct group_choice *own = &choice->groups[group->index];
 	int64_t missing = smaller(wanted, unneeded_missing(choice->packing, group));
-	choice->groups[group->index].missing_taken += missing;
+	own->missing_taken += missing;
 	int64_t taken = missing;
 	for (enum stage stage = STAGE_UNPLACED; stage <= STAGE_STARTED; stage++)
 		taken += take_pods(choice, group, wanted - taken, stage);
-	choice->groups[group->index].cancelled = taken;
+	own->cancelled = taken;
 }
 
 static void cancel_unneeded(struct choice *choice, const struct group *group)
 {
+	struct group_choice *own = &choice->groups[group->index];
 	const struct memory_launch *old = remembered(choice->facts, group);
-	int64_t unneeded =
-		smaller(choice->offer->groups[group->index].ours, count_unneeded(choice, group));
-	choice->groups[group->index].unneeded = unneeded;
-	choice->groups[group->index].unneeded_since = unneeded > 0 ? choice->snapshot->now :
-								     TIME_NONE;
+	int64_t unneeded = smaller(own->offer->ours, count_unneeded(choice, group));
+	own->unneeded = unneeded;
+	own->unneeded_since = unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE ||
 	    old->unneeded <= 0 || old->unneeded_since > choice->snapshot->now)
 		return;
 	/* At most the launches that were unneeded during the whole time. */
-	choice->groups[group->index].unneeded = smaller(unneeded, old->unneeded);
-	choice->groups[group->index].unneeded_since = old->unneeded_since;
+	own->unneeded = smaller(unneeded, old->unneeded);
+	own->unneeded_since = old->unneeded_since;
 	if (choice->snapshot->now - old->unneeded_since <
 	    choice->snapshot->settings.cancel_launch_seconds * MS_PER_SECOND)
 		return;
-	cancel(choice, group, choice->groups[group->index].unneeded);
-	choice->groups[group->index].unneeded = unneeded - choice->groups[group->index].cancelled;
-	choice->groups[group->index].unneeded_since =
-		choice->groups[group->index].unneeded > 0 ? choice->snapshot->now : TIME_NONE;
+	cancel(choice, group, own->unneeded);
+	own->unneeded = unneeded - own->cancelled;
+	own->unneeded_since = own->unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 }
 
 void launch_cancel(struct choice *choice)
@@ -285,32 +281,29 @@ void launch_remember(struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
+		struct group_choice *own = &choice->groups[group->index];
 		if (group->frozen) {
 			remember_as_was(choice, group);
 			continue;
 		}
-		int64_t taken = choice->groups[group->index].cancelled +
-				choice->groups[group->index].backed_off_taken;
-		int64_t ours = not_negative(choice->offer->groups[group->index].ours - taken);
-		int64_t others = choice->offer->groups[group->index].others -
-				 not_negative(taken - choice->offer->groups[group->index].ours);
-		int64_t base = target_base(&choice->groups[group->index]);
-		int64_t launched = not_negative(choice->groups[group->index].wanted_replicas -
-						(base > 0 ? base : 0));
+		int64_t taken = own->cancelled + own->backed_off_taken;
+		int64_t ours = not_negative(own->offer->ours - taken);
+		int64_t others = own->offer->others - not_negative(taken - own->offer->ours);
+		int64_t base = target_base(own);
+		int64_t launched = not_negative(own->wanted_replicas - (base > 0 ? base : 0));
 		if (ours + launched == 0)
 			continue;
 		struct memory_launch *entry = VEC_ADD(choice->arena, &choice->memory.launches);
 		*entry = (struct memory_launch){
 			.group = group->spec->name,
 			.replicas = ours + launched,
-			.base_replicas = choice->groups[group->index].patch_replicas,
+			.base_replicas = own->patch_replicas,
 			.not_registered = ours + launched + not_negative(others),
-			.unneeded = choice->groups[group->index].unneeded,
-			.unneeded_since = choice->groups[group->index].unneeded_since,
+			.unneeded = own->unneeded,
+			.unneeded_since = own->unneeded_since,
 			.round = next_round(choice, group, launched),
 		};
-		if (choice->facts->termination_forbidden ||
-		    choice->health->groups[group->index].takes_back) {
+		if (choice->facts->termination_forbidden || own->health->takes_back) {
 			const struct memory_launch *old = remembered(choice->facts, group);
 			entry->unneeded = old != NULL ? old->unneeded : 0;
 			entry->unneeded_since = old != NULL ? old->unneeded_since : TIME_NONE;

@@ -9,7 +9,7 @@
 /* AUTOSCALER_UPSCALING_INITIAL_NUM_NODES of Ray's autoscaler v1. */
 #define CONSERVATIVE_STARTING 5
 
-/* The first setting that is present, in the order of docs/SNAPSHOT.md, settings. */
+/* The first setting that is present, in the order of docs/internals/snapshot.md, settings. */
 int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
@@ -292,7 +292,8 @@ void limits_throttle(struct choice *choice)
 		starting_all += starting_pods(&choice->groups[g]);
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
-		int64_t allowed = choice->groups[group->index].launch_replicas,
+		struct group_choice *own = &choice->groups[group->index];
+		int64_t allowed = own->launch_replicas,
 			starting = starting_pods(&choice->groups[g]);
 		if (conservative && allowed > 0) {
 			int64_t within = conservative_replicas(choice, group, starting);
@@ -303,7 +304,7 @@ void limits_throttle(struct choice *choice)
 				replicas_within(cap - starting_all, group->hosts, starting_all);
 			allowed = allowed < within ? allowed : within;
 		}
-		choice->groups[group->index].allowed_replicas = allowed;
+		own->allowed_replicas = allowed;
 		starting_all += allowed * group->hosts;
 	}
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capacity/price.h"
 #include "core/decide/backoff.h"
 #include "core/decide/disruption.h"
 #include "core/decide/limits.h"
@@ -12,8 +13,8 @@
  * one of a group whose capacity is unknown. */
 static bool is_capacity(const struct offer *offer, const struct worker *worker)
 {
-	if (worker->deleting || worker->disrupted || offer->workers[worker->index].deleted_now ||
-	    offer->workers[worker->index].incomplete)
+	const struct worker_offer *own = &offer->workers[worker->index];
+	if (worker->deleting || worker->disrupted || own->deleted_now || own->incomplete)
 		return false;
 	if (worker->registered)
 		return worker->node->status == RAY_NODE_RUNNING ||
@@ -26,14 +27,15 @@ static bool is_capacity(const struct offer *offer, const struct worker *worker)
 
 static bool may_terminate(const struct offer *offer, const struct worker *worker)
 {
-	if (offer->workers[worker->index].removal == REMOVAL_DRAIN)
+	const struct worker_offer *own = &offer->workers[worker->index];
+	if (own->removal == REMOVAL_DRAIN)
 		return true;
-	if (offer->workers[worker->index].removal == REMOVAL_DELETE)
+	if (own->removal == REMOVAL_DELETE)
 		return worker->never_started || offer->health->workers[worker->index].unregistered;
 	return offer->snapshot->settings.enforce_max == ENFORCE_MAX_NOW &&
-	       !offer->facts->termination_forbidden && worker->pod != NULL &&
-	       worker->pod->unreadable == NULL && worker->group != FACTS_NO_INDEX &&
-	       !offer->facts->groups[worker->group].frozen;
+	       !worker->do_not_disrupt && !offer->facts->termination_forbidden &&
+	       worker->pod != NULL && worker->pod->unreadable == NULL &&
+	       worker->group != FACTS_NO_INDEX && !offer->facts->groups[worker->group].frozen;
 }
 
 static void fill_node(const struct offer *offer, size_t index, struct schedule_node *node)
@@ -49,10 +51,11 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 	};
 	if (worker->group != FACTS_NO_INDEX) {
 		const struct group *group = &offer->facts->groups[worker->group];
+		const struct group_offer *own = &offer->groups[group->index];
 		node->type = worker->group + 1;
 		node->idle_timeout_ms = offer->health->groups[group->index].idle_timeout_ms;
-		node->total = node->available = offer->groups[group->index].capacity.resources;
-		node->labels = offer->groups[group->index].capacity.labels;
+		node->total = node->available = own->capacity.resources;
+		node->labels = own->capacity.labels;
 	}
 	if (worker->registered) {
 		node->total = worker->node->total;
@@ -117,6 +120,7 @@ static int64_t occupied(const struct offer *offer, const struct group *group)
 
 static void make_type(struct offer *offer, const struct group *group, struct schedule_type *type)
 {
+	struct group_offer *own = &offer->groups[group->index];
 	int64_t maximum = group->spec->max_replicas * group->hosts - occupied(offer, group);
 	int64_t ceiling = (int64_t)group->worker_count + SCHEDULE_NEW_NODES_MAX;
 	int64_t minimum = group->spec->min_replicas * group->hosts;
@@ -124,20 +128,43 @@ static void make_type(struct offer *offer, const struct group *group, struct sch
 	minimum = minimum < ceiling ? minimum : ceiling / group->hosts * group->hosts;
 	*type = (struct schedule_type){
 		.name = group->spec->name,
-		.resources = offer->groups[group->index].capacity.resources,
-		.labels = offer->groups[group->index].capacity.labels,
+		.resources = own->capacity.resources,
+		.labels = own->capacity.labels,
 		.min_nodes = minimum < maximum ? minimum : maximum,
 		.max_nodes = maximum,
 		.hosts = group->hosts,
 		.priority = group->spec->priority,
 		.recoverable_availability = backoff_recoverable(offer->health, group),
 		.failure_recency = backoff_recency(offer->health, group),
-		.accelerator = offer->groups[group->index].capacity.accelerator,
+		.accelerator = own->capacity.accelerator,
 		.launch_held = group->frozen || offer->health->groups[group->index].backed_off,
-		.gpu_amount = offer->problem.has_gpu_budget ?
-				      limits_gpus_of_launch(offer, group) :
-				      offer->groups[group->index].capacity.gpu_amount,
+		.gpu_amount = offer->problem.has_gpu_budget ? limits_gpus_of_launch(offer, group) :
+							      own->capacity.gpu_amount,
 	};
+	type->cost = type->gpu_amount;
+}
+
+/* With --packing=cheapest the price of a worker, where one group has a price. A GPU without a price
+ * then costs as much as the dearest: a missing row must not attract workers. */
+static void price_types(const struct offer *offer, struct schedule_type *types)
+{
+	const struct facts *facts = offer->facts;
+	const struct price_row **rows =
+		arena_array(offer->arena, facts->group_count, sizeof(*rows));
+	const struct price_row *dearest = NULL;
+
+	if (offer->snapshot->settings.packing != PACKING_CHEAPEST || !offer->snapshot->price_table)
+		return;
+	for (size_t g = 0; g < facts->group_count; g++) {
+		rows[g] = price_find(offer->snapshot->price_table, &offer->snapshot->cluster,
+				     facts->groups[g].spec, NULL, offer->arena);
+		if (rows[g] && types[g + 1].gpu_amount > 0 &&
+		    (!dearest || rows[g]->micros_per_gpu_hour > dearest->micros_per_gpu_hour))
+			dearest = rows[g];
+	}
+	for (size_t g = 0; g < facts->group_count && dearest; g++)
+		types[g + 1].cost = price_per_hour(rows[g] ? rows[g] : dearest,
+						   offer->groups[g].capacity.gpu_amount);
 }
 
 static void make_types(struct offer *offer)
@@ -158,6 +185,7 @@ static void make_types(struct offer *offer)
 	};
 	for (size_t g = 0; g < offer->facts->group_count; g++)
 		make_type(offer, &offer->facts->groups[g], &types[g + 1]);
+	price_types(offer, types);
 	offer->problem.types = types;
 	offer->problem.type_count = offer->facts->group_count + 1;
 }
@@ -324,8 +352,8 @@ void packing_run(struct packing *packing)
 	/* Ray's order decides what fits on registered workers, and so which demand may be starved.
 	 * Both packings then solve the same problem. */
 	packing->result = schedule(&packing->problem, packing->arena);
-	packing->problem.fewest_gpus = packing->snapshot->settings.packing == PACKING_FEWEST_GPUS;
-	if (starved_split(packing) || packing->problem.fewest_gpus)
+	packing->problem.cheapest = packing->snapshot->settings.packing != PACKING_RAY;
+	if (starved_split(packing) || packing->problem.cheapest)
 		packing->result = schedule(&packing->problem, packing->arena);
 	measure_living(packing);
 	note_launches(packing);

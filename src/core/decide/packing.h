@@ -39,7 +39,7 @@ struct packing {
 	int64_t starved_seconds; /* longest time that one of them has been starved */
 	struct worker_packing *workers;
 	struct group_packing *groups;
-	struct memory_state memory; /* stuck_demand, leaving */
+	struct memory_state memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED */
 };
 
 /* States the packing problem; needs the other members of the offer. */

@@ -41,13 +41,13 @@ static void strings_op(const struct facts *facts, struct plan *plan, const struc
 static void patch_replicas(const struct choice *choice, struct plan *plan,
 			   const struct group *group)
 {
-	if (choice->groups[group->index].patch_replicas == group->spec->replicas)
+	const struct group_choice *own = &choice->groups[group->index];
+	if (own->patch_replicas == group->spec->replicas)
 		return;
 	test_name(choice->facts, plan, group);
 	if (group->spec->has_replicas)
 		integer_op(choice->facts, plan, group, "test", "/replicas", group->spec->replicas);
-	integer_op(choice->facts, plan, group, "add", "/replicas",
-		   choice->groups[group->index].patch_replicas);
+	integer_op(choice->facts, plan, group, "add", "/replicas", own->patch_replicas);
 }
 
 static bool has_pod(const struct facts *facts, const char *name)
@@ -80,8 +80,8 @@ static struct strings new_list(const struct choice *choice, const struct group *
 	kept = count;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
-		if (choice->workers[worker->index].action == TERMINATE_DELETE ||
-		    choice->workers[worker->index].action == TERMINATE_STOP)
+		const struct worker_choice *own = &choice->workers[worker->index];
+		if (own->action == TERMINATE_DELETE || own->action == TERMINATE_STOP)
 			names[count++] = worker->pod_name;
 	}
 	*ret_added = count - kept;

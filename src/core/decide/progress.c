@@ -76,55 +76,57 @@ static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
 
 static void assess_gated(struct health *health, const struct worker *worker)
 {
+	struct worker_health *own = &health->workers[worker->index];
 	const struct pod *pod = worker->pod;
 	bool young = pod->created != TIME_NONE &&
 		     health->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
-	health->workers[worker->index].obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
-	health->workers[worker->index].obstacle_message = "SchedulingGated";
+	own->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	own->obstacle_message = "SchedulingGated";
 	if (pod->spec.scheduling_gates.count > 0)
-		health->workers[worker->index].obstacle_message = arena_printf(
-			health->arena, "scheduling gate %s", pod->spec.scheduling_gates.at[0]);
+		own->obstacle_message = arena_printf(health->arena, "scheduling gate %s",
+						     pod->spec.scheduling_gates.at[0]);
 }
 
 /* Appends the text about Nodes to that of the scheduler or the node autoscaler. */
 static void add_capacity_check(struct health *health, const struct worker *worker)
 {
-	const char *capacity_check, *said = health->workers[worker->index].obstacle_message;
+	struct worker_health *own = &health->workers[worker->index];
+	const char *capacity_check, *said = own->obstacle_message;
 	size_t size = strnlen(said, SCHEDULER_TEXT_MAX);
 
-	if (health->workers[worker->index].obstacle == OBSTACLE_NONE ||
-	    worker->group == FACTS_NO_INDEX)
+	if (own->obstacle == OBSTACLE_NONE || worker->group == FACTS_NO_INDEX)
 		return;
 	capacity_check = capacity_check_of_pod(health->capacity_check, worker->group, worker->pod);
 	if (capacity_check[0] == '\0')
 		return;
 	if (size > 0 && said[size - 1] == '.')
 		size--;
-	health->workers[worker->index].obstacle_message = arena_printf(
-		health->arena, "%.*s%s%s", (int)size, said, size > 0 ? "; " : "", capacity_check);
+	own->obstacle_message = arena_printf(health->arena, "%.*s%s%s", (int)size, said,
+					     size > 0 ? "; " : "", capacity_check);
 }
 
 static void assess_unschedulable(struct health *health, const struct worker *worker,
 				 const struct condition *scheduled)
 {
+	struct worker_health *own = &health->workers[worker->index];
 	const struct snapshot *snapshot = health->snapshot;
 	int64_t timeout = snapshot->settings.node_provision_timeout_seconds;
 	time_ms since = scheduled->last_transition;
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
-	health->workers[worker->index].obstacle_message = scheduled->message;
+	own->obstacle_message = scheduled->message;
 	if (waited_longer(snapshot->now, since, timeout)) {
-		health->workers[worker->index].obstacle = OBSTACLE_NODE_TIMEOUT;
-		health->workers[worker->index].obstacle_message = arena_printf(
+		own->obstacle = OBSTACLE_NODE_TIMEOUT;
+		own->obstacle_message = arena_printf(
 			health->arena, "%s for %s: %s", scheduled->reason,
 			over_text(health, snapshot->now - since, timeout), scheduled->message);
 	} else if (reaction.refused) {
-		health->workers[worker->index].obstacle = OBSTACLE_NO_NODE;
-		health->workers[worker->index].obstacle_message =
+		own->obstacle = OBSTACLE_NO_NODE;
+		own->obstacle_message =
 			arena_printf(health->arena, "%s: %s", reaction.reason, reaction.message);
 	} else if (!reaction.promised) {
-		health->workers[worker->index].obstacle = OBSTACLE_WAITING;
+		own->obstacle = OBSTACLE_WAITING;
 	}
 	add_capacity_check(health, worker);
 }
@@ -160,6 +162,7 @@ time_ms progress_ray_start(const struct facts *facts, const struct pod *pod)
 static void assess_start(struct health *health, const struct worker *worker,
 			 const struct condition *scheduled)
 {
+	struct worker_health *own = &health->workers[worker->index];
 	time_ms since = progress_ray_start(health->facts, worker->pod);
 	if (scheduled != NULL)
 		since = latest(since, scheduled->last_transition);
@@ -167,9 +170,9 @@ static void assess_start(struct health *health, const struct worker *worker,
 		since = worker->pod->created;
 	int64_t timeout = health->snapshot->settings.start_timeout_seconds;
 	if (health->facts->ray_reachable && waited_longer(health->snapshot->now, since, timeout) &&
-	    !health->workers[worker->index].unsure) {
-		health->workers[worker->index].obstacle = OBSTACLE_START_TIMEOUT;
-		health->workers[worker->index].obstacle_message =
+	    !own->unsure) {
+		own->obstacle = OBSTACLE_START_TIMEOUT;
+		own->obstacle_message =
 			arena_printf(health->arena, "its raylet has not registered in %s: %s",
 				     over_text(health, health->snapshot->now - since, timeout),
 				     container_text(worker->pod));
@@ -179,18 +182,22 @@ static void assess_start(struct health *health, const struct worker *worker,
 const char *progress_end_text(struct arena *arena, const struct pod *pod)
 {
 	const struct container_status *status = pod_ray_container_status(pod);
-	const char *reason = pod->reason, *message = pod->message;
+	const char *reason = pod->reason, *message = pod->message, *code = "";
 
 	if (reason[0] == '\0' && message[0] == '\0' && status != NULL) {
 		reason = status->reason;
 		message = status->message;
+		if (status->state == CONTAINER_TERMINATED && status->exit_code != 0)
+			code = arena_printf(arena, ", exit code %lld",
+					    (long long)status->exit_code);
 	}
-	return arena_printf(arena, "%s%s%s%s%s", pod->phase, reason[0] != '\0' ? ": " : "", reason,
-			    message[0] != '\0' ? ": " : "", message);
+	return arena_printf(arena, "%s%s%s%s%s%s", pod->phase, reason[0] != '\0' ? ": " : "",
+			    reason, code, message[0] != '\0' ? ": " : "", message);
 }
 
 static void assess(struct health *health, const struct worker *worker)
 {
+	struct worker_health *own = &health->workers[worker->index];
 	const struct pod *pod = worker->pod;
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
@@ -200,10 +207,8 @@ static void assess(struct health *health, const struct worker *worker)
 
 	if (worker->finished) {
 		/* While Ray is unreachable, it is unknown whether the worker had registered. */
-		health->workers[worker->index].obstacle =
-			health->facts->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
-		health->workers[worker->index].obstacle_message =
-			progress_end_text(health->arena, pod);
+		own->obstacle = health->facts->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
+		own->obstacle_message = progress_end_text(health->arena, pod);
 	} else if (worker->never_started && !placed &&
 		   (pod->spec.scheduling_gates.count > 0 ||
 		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
@@ -211,7 +216,7 @@ static void assess(struct health *health, const struct worker *worker)
 	} else if (worker->never_started && unscheduled) {
 		assess_unschedulable(health, worker, scheduled);
 	} else if (worker->never_started && !placed) {
-		health->workers[worker->index].obstacle = OBSTACLE_WAITING;
+		own->obstacle = OBSTACLE_WAITING;
 	} else {
 		assess_start(health, worker, scheduled);
 	}
@@ -221,9 +226,10 @@ void progress_assess(struct health *health)
 {
 	for (size_t i = 0; i < health->facts->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[i];
-		health->workers[worker->index].obstacle_message = "";
+		struct worker_health *own = &health->workers[worker->index];
+		own->obstacle_message = "";
 		if (worker->pod == NULL) {
-			health->workers[worker->index].obstacle = OBSTACLE_WAITING;
+			own->obstacle = OBSTACLE_WAITING;
 			continue;
 		}
 		if (!worker->deleting && !worker->registered && !worker->raylet_gone &&

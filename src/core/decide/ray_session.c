@@ -5,13 +5,11 @@
 /* Ray's names have about 50 characters; the GCS controls the name, and it is stored in memory. */
 #define NAME_MAX_SIZE 128
 
-static const struct memory_since *remembered(const struct facts *facts, size_t index)
+const struct memory_mark *ray_session_remembered(const struct facts *facts)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
 
-	return memory != NULL && memory->ray_sessions.count > index ?
-		       &memory->ray_sessions.at[index] :
-		       NULL;
+	return memory != NULL ? memory_next_mark(memory, MARK_RAY_SESSION, NULL) : NULL;
 }
 
 static time_ms head_start(const struct facts *facts)
@@ -23,7 +21,7 @@ static time_ms head_start(const struct facts *facts)
 }
 
 /* Without an entry in memory, the head Pod's start time is used if there is one. */
-static time_ms since_of(const struct facts *facts, const struct memory_since *old, const char *name)
+static time_ms since_of(const struct facts *facts, const struct memory_mark *old, const char *name)
 {
 	time_ms now = facts->snapshot->now;
 
@@ -46,17 +44,14 @@ static const char *head_run(const struct facts *facts)
 			    (long long)status->started_at, (long long)status->restart_count);
 }
 
-static void keep(struct facts *facts, const struct memory_since *mark)
-{
-	VEC_PUSH(facts->arena, &facts->memory.ray_sessions, *mark);
-}
-
 /* A new session in the same run of the head's container: memory keeps the old one and stores the
  * new one beside it, until the container has a new run or the time has passed. */
-static void judge_change(struct facts *facts, const struct memory_since *old,
-			 struct memory_since *mark)
+static void judge_change(struct facts *facts, const struct memory_mark *old,
+			 struct memory_mark *mark)
 {
-	const struct memory_since *waiting = remembered(facts, 1);
+	const struct memory_mark *waiting =
+		old != NULL ? memory_next_mark(facts->snapshot->memory, MARK_RAY_SESSION, old) :
+			      NULL;
 	int64_t limit_ms = facts->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
 
 	if (old == NULL || old->who == NULL || mark->who == NULL ||
@@ -66,7 +61,7 @@ static void judge_change(struct facts *facts, const struct memory_since *old,
 		mark->since = waiting->since;
 	if (facts->snapshot->now - mark->since >= limit_ms)
 		return;
-	keep(facts, old);
+	VEC_PUSH(facts->arena, &facts->memory.marks, *old);
 	if (facts->head_problem == NULL)
 		facts->head_problem = arena_printf(
 			facts->arena,
@@ -80,26 +75,20 @@ static void judge_change(struct facts *facts, const struct memory_since *old,
 
 void ray_session_update(struct facts *facts)
 {
-	const struct memory_since *old = remembered(facts, 0), *waiting = remembered(facts, 1);
+	const struct memory_mark *old = ray_session_remembered(facts);
 
 	facts->ray_session_since = TIME_NONE;
-	if (!facts->ray_reachable) {
-		if (old != NULL)
-			keep(facts, old);
-		if (waiting != NULL)
-			keep(facts, waiting);
+	if (!facts->ray_reachable)
 		return;
-	}
 	const char *name = facts->snapshot->ray_state->session_name;
 
 	if (name == NULL || name[0] == '\0')
 		return;
 	name = arena_strndup(facts->arena, name, strnlen(name, NAME_MAX_SIZE));
-	struct memory_since mark = { .key = name,
-				     .since = since_of(facts, old, name),
-				     .who = head_run(facts) };
+	struct memory_mark mark = { MARK_RAY_SESSION, name, since_of(facts, old, name), 0,
+				    head_run(facts) };
 
 	judge_change(facts, old, &mark);
 	facts->ray_session_since = mark.since;
-	keep(facts, &mark);
+	VEC_PUSH(facts->arena, &facts->memory.marks, mark);
 }

@@ -6,12 +6,14 @@
  * A GCS that restarts inside its Pod ends the container of `ray start --block`. So a new session in
  * the same run of the container is accepted at once for launches, and only after
  * start-timeout-seconds for terminating workers. Reads head_pod; sets ray_session_since and
- * ray_sessions of the new memory, and head_problem. */
+ * MARK_RAY_SESSION of the new memory, and head_problem. */
 #ifndef CORE_DECIDE_RAY_SESSION_H
 #define CORE_DECIDE_RAY_SESSION_H
 
 #include "core/decide/facts.h"
 
+/* The accepted session in memory; NULL: there was no earlier reply. */
+const struct memory_mark *ray_session_remembered(const struct facts *facts);
 void ray_session_update(struct facts *facts);
 
 #endif

@@ -34,12 +34,11 @@ static bool is_broken(const struct offer *offer, const struct worker *worker)
 static void add_member(const struct offer *offer, struct replica *replica,
 		       const struct worker *worker)
 {
+	const struct worker_offer *own = &offer->workers[worker->index];
 	bool broken = is_broken(offer, worker);
 
-	replica->deletable = replica->deletable &&
-			     offer->workers[worker->index].removal == REMOVAL_DELETE;
-	replica->removable = replica->removable &&
-			     offer->workers[worker->index].removal != REMOVAL_FORBIDDEN;
+	replica->deletable = replica->deletable && own->removal == REMOVAL_DELETE;
+	replica->removable = replica->removable && own->removal != REMOVAL_FORBIDDEN;
 	replica->never_started = replica->never_started && worker->never_started;
 	replica->cancellable =
 		replica->cancellable &&

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/mark.h"
 
 /* Bundles placed on registered nodes, and on others. */
 struct standing {
@@ -38,24 +39,15 @@ static void count_standing(const struct packing *packing, struct standing *ret)
 	}
 }
 
-static const struct memory_since *remembered(const struct packing *packing, const char *key)
-{
-	const struct memory_state *memory = packing->snapshot->memory;
-	for (size_t i = 0; memory != NULL && i < memory->stuck_demand.count; i++)
-		if (strcmp(memory->stuck_demand.at[i].key, key) == 0)
-			return &memory->stuck_demand.at[i];
-	return NULL;
-}
-
 /* The number of bundles of the demand that have been starved for the whole time; 0: none yet. */
 static int64_t update_mark(struct packing *packing, const char *key, int64_t on_living)
 {
-	const struct memory_since *old = remembered(packing, key);
+	const struct memory_mark *old = mark_find(packing->facts, MARK_STARVED_DEMAND, key);
 	time_ms now = packing->snapshot->now;
-	if (packing->memory.stuck_demand.count >= STUCK_SHAPES_MAX)
+	if (packing->memory.marks.count >= STUCK_SHAPES_MAX)
 		return 0;
-	struct memory_since *mark = VEC_ADD(packing->arena, &packing->memory.stuck_demand);
-	*mark = (struct memory_since){ .key = key, .since = now, .count = on_living };
+	struct memory_mark *mark = VEC_ADD(packing->arena, &packing->memory.marks);
+	*mark = (struct memory_mark){ MARK_STARVED_DEMAND, key, now, on_living, NULL };
 	if (old != NULL && old->since <= now && old->count > 0) {
 		mark->since = old->since;
 		mark->count = old->count < on_living ? old->count : on_living;
@@ -156,8 +148,6 @@ bool starved_split(struct packing *packing)
 	count_standing(packing, &standing);
 	split_demands(packing, &standing);
 	mark_gangs(packing, &standing);
-	if (!packing->facts->ray_reachable && packing->snapshot->memory != NULL)
-		packing->memory.stuck_demand = packing->snapshot->memory->stuck_demand;
 	if (packing->starved_bundles == 0)
 		return false;
 	open_young_workers(packing,

@@ -77,7 +77,7 @@ static int64_t beside_disruption(const struct group_choice *choice, int64_t want
 	return clamp(choice, beside > later ? beside : later);
 }
 
-/* Another writer controls replicas: a back-off holds the raise (fight.h). */
+/* Another writer controls replicas: a backoff holds the raise (conflict.h). */
 static void hold_raise(struct group_choice *choice, int64_t *replicas)
 {
 	int64_t there = choice->group->spec->replicas;

@@ -46,6 +46,7 @@ static bool is_unknown(const struct ray_node *node, const char *name)
 static bool is_of_template(const struct offer *offer, const struct group *group, time_ms since,
 			   const struct worker *worker)
 {
+	const struct group_offer *own = &offer->groups[group->index];
 	const struct pod_spec *template = &group->spec->template.spec;
 	struct accelerator_type type;
 
@@ -59,10 +60,10 @@ static bool is_of_template(const struct offer *offer, const struct group *group,
 	if (!template_mark_same_resources(&worker->pod->spec, template))
 		return false;
 	/* Made for another GPU model, by the template as it was then. */
-	return offer->groups[group->index].inferred.type == NULL ||
+	return own->inferred.type == NULL ||
 	       !accelerator_type_of_pod(&worker->pod->spec, offer->snapshot->cluster.ray_version,
 					offer->arena, &type) ||
-	       strcmp(type.type, offer->groups[group->index].inferred.type) == 0;
+	       strcmp(type.type, own->inferred.type) == 0;
 }
 
 /* The workers that show the capacity of the group's template. */
@@ -150,16 +151,15 @@ static void compare_promised(const struct offer *offer, const struct witnesses *
 static void add_extras(const struct offer *offer, const struct group *group,
 		       const struct witnesses *witnesses, struct seen_list *list)
 {
+	const struct group_offer *own = &offer->groups[group->index];
 	const struct ray_node *node = witnesses->at[0]->node;
 
 	for (size_t i = 0; i < node->total.count; i++) {
 		const char *name = node->total.at[i].name, *pod;
 		int64_t amount;
 
-		if (is_own(node, name) ||
-		    resources_find(&offer->groups[group->index].promised.resources, name) != NULL ||
-		    (offer->groups[group->index].inferred.type != NULL &&
-		     strcmp(offer->groups[group->index].inferred.resource, name) == 0))
+		if (is_own(node, name) || resources_find(&own->promised.resources, name) != NULL ||
+		    (own->inferred.type != NULL && strcmp(own->inferred.resource, name) == 0))
 			continue;
 		if (least(witnesses, name, &amount, &pod) && amount > 0)
 			add(offer, list, name, amount);
@@ -191,15 +191,15 @@ static struct labels common_labels(const struct offer *offer, const struct witne
 static void look(const struct offer *offer, const struct group *group,
 		 const struct witnesses *witnesses, struct memory_template *entry)
 {
-	const struct resources *promised = &offer->groups[group->index].promised.resources;
+	const struct group_offer *own = &offer->groups[group->index];
+	const struct resources *promised = &own->promised.resources;
 	struct seen_list list = { .at = { .at = NULL } };
 	const char *pod = "";
 
 	for (size_t i = 0; i < promised->count; i++)
 		compare_promised(offer, witnesses, &promised->at[i], &list, &pod);
-	if (offer->groups[group->index].inferred.type != NULL) {
-		struct resource type = { offer->groups[group->index].inferred.resource,
-					 RESOURCE_UNIT };
+	if (own->inferred.type != NULL) {
+		struct resource type = { own->inferred.resource, RESOURCE_UNIT };
 
 		compare_promised(offer, witnesses, &type, &list, &pod);
 	}

@@ -9,7 +9,7 @@ static enum removal removal_of_registered(const struct worker *worker)
 	if (worker->finished || worker->node->problem != NULL)
 		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's data is invalid */
 	if (worker->node->status == RAY_NODE_IDLE)
-		return REMOVAL_DRAIN;
+		return worker->do_not_disrupt ? REMOVAL_FORBIDDEN : REMOVAL_DRAIN;
 	if (worker->node->status == RAY_NODE_DRAINING && ray_node_is_unused(worker->node))
 		return REMOVAL_DELETE;
 	return REMOVAL_FORBIDDEN;
@@ -17,19 +17,18 @@ static enum removal removal_of_registered(const struct worker *worker)
 
 static enum removal removal_of(const struct offer *offer, const struct worker *worker)
 {
+	const struct worker_health *own = &offer->health->workers[worker->index];
 	if (offer->facts->termination_forbidden || worker->pod == NULL || worker->deleting ||
 	    worker->pod->unreadable || worker->group == FACTS_NO_INDEX ||
 	    offer->facts->groups[worker->group].frozen)
 		return REMOVAL_FORBIDDEN;
 	if (worker->registered)
 		return removal_of_registered(worker);
-	if (worker->finished || worker_is_expired(&offer->health->workers[worker->index]))
+	if (worker->finished || worker_is_expired(own))
 		return REMOVAL_DELETE;
 	if (worker->raylet_gone) /* within raylet-gone-seconds it may return */
 		return REMOVAL_FORBIDDEN;
-	return worker->never_started || offer->health->workers[worker->index].unregistered ?
-		       REMOVAL_DELETE :
-		       REMOVAL_FORBIDDEN;
+	return worker->never_started || own->unregistered ? REMOVAL_DELETE : REMOVAL_FORBIDDEN;
 }
 
 /* Marks the workers that are removed whatever the packing decides. Deleted ones no longer count
@@ -44,14 +43,13 @@ static void mark_going(struct offer *offer, const struct group *group)
 		for (size_t m = 0; m < replicas[i].count; m++) {
 			const struct worker *worker =
 				&offer->facts->workers[replicas[i].members[m]];
+			struct worker_offer *own = &offer->workers[worker->index];
 
-			offer->workers[worker->index].incomplete =
-				replicas[i].broken ?
-					!replicas[i].deletable && replicas[i].removable :
-					replicas[i].starved && replicas[i].deletable;
-			offer->workers[worker->index].deleted_now =
-				replicas[i].broken && replicas[i].deletable &&
-				(replicas[i].drained || !worker->raylet_gone);
+			own->incomplete = replicas[i].broken ?
+						  !replicas[i].deletable && replicas[i].removable :
+						  replicas[i].starved && replicas[i].deletable;
+			own->deleted_now = replicas[i].broken && replicas[i].deletable &&
+					   (replicas[i].drained || !worker->raylet_gone);
 		}
 }
 
@@ -117,8 +115,8 @@ static void drain_replica(struct choice *choice, const struct group *group,
 static bool is_needed(const struct choice *choice, const struct group *group,
 		      const struct replica *replica)
 {
-	if (target_base(&choice->groups[group->index]) - choice->groups[group->index].drained - 1 <
-	    group->spec->min_replicas)
+	const struct group_choice *own = &choice->groups[group->index];
+	if (target_base(own) - own->drained - 1 < group->spec->min_replicas)
 		return true;
 	return replica_is_needed(choice->packing, replica);
 }
@@ -127,6 +125,7 @@ static bool is_needed(const struct choice *choice, const struct group *group,
 static void choose_broken(struct choice *choice, const struct group *group,
 			  const struct replica *replica)
 {
+	struct group_choice *own = &choice->groups[group->index];
 	if (!replica->deletable) {
 		if (replica->removable)
 			drain_replica(choice, group, replica, REASON_REPLICA_INCOMPLETE);
@@ -144,11 +143,11 @@ static void choose_broken(struct choice *choice, const struct group *group,
 		terminate_delete(&choice->workers[worker->index], reason, message);
 	}
 	if (needed) {
-		choice->groups[group->index].recycled++;
+		own->recycled++;
 	} else if (replica->disrupted) {
-		choice->groups[group->index].disruption_named += (int64_t)replica->count;
+		own->disruption_named += (int64_t)replica->count;
 	} else {
-		target_remove(&choice->groups[group->index], (int64_t)replica->count);
+		target_remove(own, (int64_t)replica->count);
 	}
 }
 
@@ -170,17 +169,16 @@ static bool is_held(const struct choice *choice, const struct group *group,
 static void choose_idle(struct choice *choice, const struct group *group,
 			const struct replica *replica)
 {
+	struct group_choice *own = &choice->groups[group->index];
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (!choice->packing->workers[worker->index].chosen ||
 		    choice->packing->workers[worker->index].cause != SCHEDULE_CAUSE_IDLE ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    worker->node->idle_duration_ms <=
-			    choice->health->groups[group->index].idle_timeout_ms)
+		    worker->node->idle_duration_ms <= own->health->idle_timeout_ms)
 			return;
 	}
-	if (target_base(&choice->groups[group->index]) - choice->groups[group->index].drained - 1 >=
-	    group->spec->min_replicas)
+	if (target_base(own) - own->drained - 1 >= group->spec->min_replicas)
 		drain_replica(choice, group, replica, REASON_IDLE);
 }
 
@@ -214,9 +212,9 @@ enum way { WAY_DELETE, WAY_DRAIN, WAY_STOP };
 static bool is_above_max(const struct choice *choice, const struct group *group,
 			 const struct replica *replica)
 {
+	const struct group_choice *own = &choice->groups[group->index];
 	if (replica->broken || choice->workers[replica->members[0]].action != TERMINATE_NONE ||
-	    target_base(&choice->groups[group->index]) - choice->groups[group->index].drained <=
-		    group->spec->max_replicas)
+	    target_base(own) - own->drained <= group->spec->max_replicas)
 		return false;
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
@@ -226,6 +224,14 @@ static bool is_above_max(const struct choice *choice, const struct group *group,
 			return true;
 	}
 	return false;
+}
+
+static bool may_stop(const struct choice *choice, const struct replica *replica)
+{
+	for (size_t i = 0; i < replica->count; i++)
+		if (choice->facts->workers[replica->members[i]].do_not_disrupt)
+			return false;
+	return choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW;
 }
 
 static void choose_above_max(struct choice *choice, const struct group *group,
@@ -243,7 +249,7 @@ static void choose_above_max(struct choice *choice, const struct group *group,
 		target_remove(&choice->groups[group->index], (int64_t)replica->count);
 	} else if (way == WAY_DRAIN && replica->removable) {
 		drain_replica(choice, group, replica, REASON_ABOVE_MAX_REPLICAS);
-	} else if (way == WAY_STOP && choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW) {
+	} else if (way == WAY_STOP && may_stop(choice, replica)) {
 		stop_replica(choice, group, replica);
 	}
 }
@@ -294,16 +300,17 @@ void terminate_write(const struct choice *choice, struct plan *plan)
 {
 	for (size_t i = 0; i < choice->facts->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[i];
-		if (choice->workers[worker->index].action == TERMINATE_NONE)
+		const struct worker_choice *own = &choice->workers[worker->index];
+		if (own->action == TERMINATE_NONE)
 			continue;
 		struct plan_group *group = &plan->groups.at[worker->group];
 		struct plan_termination *item = VEC_ADD(choice->arena, &group->terminate);
 		*item = (struct plan_termination){
 			.pod = worker->pod_name,
 			.ray_node_id = worker->node != NULL ? worker->node->id : "",
-			.action = choice->workers[worker->index].action,
-			.reason = choice->workers[worker->index].reason,
-			.message = choice->workers[worker->index].message,
+			.action = own->action,
+			.reason = own->reason,
+			.message = own->message,
 			.needs_fresh_state = may_register(choice, worker),
 		};
 	}

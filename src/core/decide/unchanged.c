@@ -16,15 +16,20 @@ static bool facts_are_unchanged(const struct snapshot *snapshot, const struct pl
 	       (snapshot->view_problem == NULL || snapshot->view_problem[0] == '\0');
 }
 
-/* The entries for templates, Ray sessions and lowered replicas do not depend on time. */
+/* The entries for templates, Ray sessions and lowered replicas do not depend on time; a second
+ * session is accepted after some time. */
 static bool memory_is_unchanged(const struct memory_state *memory)
 {
-	return memory->backoffs.count == 0 && memory->launches.count == 0 &&
-	       memory->raylet_gone.count == 0 && memory->not_registered.count == 0 &&
-	       memory->start_grace.count == 0 && memory->stuck_demand.count == 0 &&
-	       memory->disrupted.count == 0 && memory->replica_conflicts.count == 0 &&
-	       memory->replica_raises.count == 0 &&
-	       memory->ray_sessions.count <= 1; /* a second session is accepted after some time */
+	size_t sessions = 0;
+
+	for (size_t i = 0; i < memory->marks.count; i++) {
+		enum mark_kind kind = memory->marks.at[i].kind;
+
+		sessions += kind == MARK_RAY_SESSION;
+		if (kind != MARK_RAY_SESSION && kind != MARK_LOWERED)
+			return false;
+	}
+	return memory->backoffs.count == 0 && memory->launches.count == 0 && sessions <= 1;
 }
 
 static bool plan_is_unchanged(const struct plan *plan)
@@ -50,7 +55,7 @@ static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct pla
 
 time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan)
 {
-	time_ms until = CALM_FOR_EVER;
+	time_ms until = UNCHANGED_FOR_EVER;
 	if (!facts_are_unchanged(snapshot, plan) || !plan_is_unchanged(plan))
 		return snapshot->now;
 	for (size_t i = 0; i < plan->workers.count; i++) {

@@ -7,7 +7,7 @@
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 
-#define CALM_FOR_EVER INT64_MAX
+#define UNCHANGED_FOR_EVER INT64_MAX
 
 /* Until this moment, the same facts with Ray's growing idle durations give the same plan;
  * snapshot->now: not known. It is known only of an unchanged cluster: all sources reachable, no

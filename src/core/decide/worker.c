@@ -152,6 +152,12 @@ static enum worker_state state_of(const struct facts *facts, const struct worker
 	return facts->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
 }
 
+static bool has_do_not_disrupt(const struct pod *pod)
+{
+	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
+	return value != NULL && strcmp(value, "false") != 0;
+}
+
 static void fill_worker(const struct facts *facts, const struct node_index *index,
 			const struct pod *pod, struct worker *worker)
 {
@@ -165,6 +171,7 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 		worker->node = find_by_address(index, pod->pod_ip);
 	worker->registered = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
 	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
+	worker->do_not_disrupt = has_do_not_disrupt(pod);
 	worker->deleting = pod->deleting;
 	if (worker->group != FACTS_NO_INDEX &&
 	    name_set_contains(&facts->groups[worker->group].disruption_names, pod->name))
@@ -200,7 +207,7 @@ static void collect_pods(struct facts *facts, struct worker **ret_workers, size_
 	size_t count = 0;
 	index_nodes(facts, &index);
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
-		const struct pod *pod = &snapshot->pods[i];
+		const struct pod *pod = snapshot->pods[i];
 		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
 		if (cluster != NULL && strcmp(cluster, snapshot->cluster.name) != 0)
 			continue;

@@ -44,6 +44,14 @@ const char *lint_path_member(struct arena *arena, const char *path, const char *
 	return arena_printf(arena, "%s%s%s", path, path[0] != '\0' ? "." : "", name);
 }
 
+const char *lint_member_name(const char *path)
+{
+	const char *found = path, *dot = strrchr(path, '.');
+	for (const char *at = path; (at = strstr(at, "[\"")) != NULL; at++)
+		found = at;
+	return found > path || dot == NULL ? found : dot + 1;
+}
+
 void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
 	      const char *path, const char *message, const char *fix)
 {

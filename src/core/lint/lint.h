@@ -56,5 +56,7 @@ const char *lint_severity_name(enum lint_severity severity); /* "info", "warning
 /* `path` and a member of it: ".name", or ["name"] when the name has other characters than
  * letters, digits, "_" and "-" (so that a path can be read back). */
 const char *lint_path_member(struct arena *arena, const char *path, const char *name);
+/* The end of a path that lint_path_member() made: "maxReplicas", "[\"nvidia.com/gpu\"]". */
+const char *lint_member_name(const char *path);
 
 #endif

@@ -53,7 +53,7 @@ static bool is_device(const struct lint_subject *subject, const struct quantity 
 	return device_find(subject->context->devices, quantity->name) != NULL;
 }
 
-/* The number with the Kubernetes unit that was probably meant: 4G for "4GB". */
+/* The number with the Kubernetes unit that was probably meant: 4G for "4GB"; "" without a number. */
 static const char *guessed(struct arena *arena, const char *text)
 {
 	static const char units[] = "kKmMgGtTpPeE", meant[] = "kkMMGGTTPPEE";
@@ -61,7 +61,7 @@ static const char *guessed(struct arena *arena, const char *text)
 	const char *unit = digits > 0 ? strchr(units, text[digits]) : NULL;
 	char letter = unit != NULL && *unit != '\0' ? meant[unit - units] : '\0';
 	if (digits == 0 || digits > GUESSED_DIGITS_MAX)
-		return "1";
+		return "";
 	if (letter == '\0')
 		return arena_strndup(arena, text, digits);
 	if (text[digits + 1] == 'i' || text[digits + 1] == 'I')
@@ -73,10 +73,12 @@ static const char *guessed(struct arena *arena, const char *text)
 static void look_for_invalid(struct lint_subject *subject, const struct list *list,
 			     const struct quantity *quantity)
 {
+	const char *guess = guessed(subject->arena, quantity->text);
 	if (!quantity->valid)
 		lint_say(subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity),
-			 arena_printf(subject->arena, "%s: %s", quantity->name,
-				      guessed(subject->arena, quantity->text)),
+			 *guess == '\0' ?
+				 "" :
+				 arena_printf(subject->arena, "%s: %s", quantity->name, guess),
 			 "%s in %s is \"%.64s\", which is not an amount that a machine "
 			 "can have; write a number such as \"2\", \"500m\" or \"16Gi\"",
 			 resource_name_text(subject->arena, quantity->name), list->where,
@@ -135,15 +137,15 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 	const char *path = arena_printf(subject->arena,
 					"%s.template.spec.containers[%zu].resources", subject->path,
 					list->container);
-	const char *fix;
+	const char *fix, *guess = guessed(subject->arena, quantity->text);
 	if (list->limits || !is_device(subject, quantity) ||
 	    lint_quantity(limits, quantity->name) != NULL)
 		return;
-	fix = arena_printf(subject->arena, "%s: %s", quantity->name,
-			   quantity->valid ? quantity->text :
-					     guessed(subject->arena, quantity->text));
+	if (quantity->valid)
+		guess = quantity->text;
+	fix = *guess == '\0' ? "" : arena_printf(subject->arena, "%s: %s", quantity->name, guess);
 	/* The finding is at the request; the line to write is one of the limits. */
-	if (limits->count == 0)
+	if (limits->count == 0 && *fix != '\0')
 		lint_place(subject, path, "limits", false, &fix);
 	lint_say(subject, LINT_RULE_GPU_REQUEST_WITHOUT_LIMIT, member(subject, list, quantity), fix,
 		 "%s is in %s and not in its limits; the API server refuses the Pods of %s",

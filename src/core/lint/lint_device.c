@@ -181,6 +181,17 @@ static const struct quantity *counted_gpu(struct lint_subject *subject, bool *re
 	return found;
 }
 
+/* The number of the container's GPUs is unknown: another rule asks for it. */
+static bool has_invalid_gpus(const struct lint_subject *subject)
+{
+	const struct container *container = subject->container;
+	for (size_t i = 0; container != NULL && i < lint_amount_count(&container->limits); i++)
+		if (!container->limits.at[i].valid &&
+		    device_find(subject->context->devices, container->limits.at[i].name) != NULL)
+			return true;
+	return false;
+}
+
 void lint_gpu_count_mismatch(struct lint_subject *subject)
 {
 	bool others, own = resources_find(&subject->capacity.resources, "GPU") != NULL;
@@ -188,8 +199,9 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 	long long has = counted != NULL ? lint_whole(counted->amount) : 0;
 	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
 	int64_t declared = subject->capacity.gpu_amount, ignored;
-	if (!own || !declares_gpus(subject) || declared == has * RESOURCE_UNIT ||
-	    (counted == NULL && others) || (param != NULL && !start_params_number(param, &ignored)))
+	if (!own || has_invalid_gpus(subject) || !declares_gpus(subject) ||
+	    declared == has * RESOURCE_UNIT || (counted == NULL && others) ||
+	    (param != NULL && !start_params_number(param, &ignored)))
 		return;
 	path = lint_path_member(subject->arena, subject->path, "resources");
 	fix = arena_printf(subject->arena, "GPU: \"%lld\"", has);

@@ -25,6 +25,8 @@ static bool is_said_already(const struct lint_finding *finding)
 	case LINT_RULE_CPU_UNDETECTED:
 	case LINT_RULE_RAY_START_PARAM_INVALID:
 	case LINT_RULE_REQUEST_INVALID:
+	case LINT_RULE_MIN_ABOVE_MAX:
+	case LINT_RULE_AUTOSCALER_NOT_PARKED:
 		return true;
 	case LINT_RULE_LABEL_INVALID: /* only lint reports the parameter `labels` */
 		return strstr(finding->path, ".rayStartParams.") == NULL;

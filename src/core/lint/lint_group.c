@@ -2,25 +2,48 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "core/lint/lint_subject.h"
 #include "core/model/label_syntax.h"
 
 #define MAX_SUGGESTED 10
 #define LINES_BYTES_MAX ((size_t)16 << 10)
 
-/* The line with the smallest value that "must be 0 to 2147483647, is -1" allows; "" for other
- * texts. */
-static const char *smallest(struct arena *arena, const char *path, const char *what)
+static const char *const upscaling_modes[] = { "Default", "Aggressive", "Conservative", NULL };
+static const char *const autoscaler_versions[] = { "v1", "v2", NULL };
+
+/* A member of spec.autoscalerOptions that has one of a few words, or none. */
+static void lint_word(struct lint_subject *subject, const char *member, const char *value,
+		      const char *const *words)
 {
-	static const char words[] = "must be ";
-	const char *member = strrchr(path, '.'), *number = what + strlen(words);
-	size_t digits;
-	if (member == NULL || strncmp(what, words, strlen(words)) != 0)
-		return "";
-	digits = strspn(number, "0123456789");
-	if (digits == 0 || strncmp(number + digits, " to ", 4) != 0)
-		return "";
-	return arena_printf(arena, "%s: %.*s", member + 1, (int)digits, number);
+	struct nearest nearest = nearest_start(value);
+	char hint[NEAREST_HINT_SIZE];
+	const char *all = "";
+	if (value == NULL || value[0] == '\0')
+		return;
+	for (; *words != NULL; words++) {
+		if (strcmp(value, *words) == 0)
+			return;
+		nearest_offer(&nearest, *words);
+		all = arena_printf(subject->arena, "%s%s%s", all, *all != '\0' ? ", " : "", *words);
+	}
+	lint_say(subject, LINT_RULE_FIELD_INVALID,
+		 arena_printf(subject->arena, "spec.autoscalerOptions.%s", member), "",
+		 "%s must be one of %s, is \"%.64s\"; the API server refuses the RayCluster%s",
+		 member, all, value, nearest_hint(&nearest, hint));
+}
+
+/* KubeRay takes it, in lower case, into the names of Pods and into the label ray.io/group. */
+static void lint_group_name(struct lint_subject *subject)
+{
+	const char *name = subject->group->name;
+	if (label_syntax_value(name) && name[0] != '\0' && strchr(name, '_') == NULL)
+		return;
+	lint_say(subject, LINT_RULE_FIELD_INVALID,
+		 arena_printf(subject->arena, "%s.groupName", subject->path), "",
+		 "groupName: must be 1 to 63 letters, digits, \"-\" and \".\", with a letter or "
+		 "digit at both ends, is \"%.80s\"; the API server refuses the Pods",
+		 name);
 }
 
 /* The decoder writes "spec.workerGroupSpecs[0].maxReplicas: must be ...", prefixed with its
@@ -28,8 +51,10 @@ static const char *smallest(struct arena *arena, const char *path, const char *w
 void lint_field_invalid(struct lint_subject *subject)
 {
 	const struct strings *problems = &subject->cluster->problems;
-	if (subject->group != NULL)
+	if (subject->group != NULL) {
+		lint_group_name(subject);
 		return;
+	}
 	for (size_t i = 0; i < problems->count; i++) {
 		const char *text = problems->at[i], *start = strstr(text, "spec.");
 		const char *end = strstr(text, ": "), *path;
@@ -38,9 +63,14 @@ void lint_field_invalid(struct lint_subject *subject)
 		if (start == NULL || start > end)
 			start = text;
 		path = arena_strndup(subject->arena, start, (size_t)(end - start));
-		lint_say(subject, LINT_RULE_FIELD_INVALID, path,
-			 smallest(subject->arena, path, end + 2), "%s", end + 2);
+		lint_say(subject, LINT_RULE_FIELD_INVALID, path, "", "%s: %s%s",
+			 lint_member_name(path), end + 2,
+			 strncmp(end + 2, "must ", 5) == 0 ?
+				 "; write the value that you mean, or remove the line" :
+				 "");
 	}
+	lint_word(subject, "upscalingMode", subject->cluster->upscaling_mode, upscaling_modes);
+	lint_word(subject, "version", subject->cluster->autoscaler_version, autoscaler_versions);
 }
 
 void lint_container_missing(struct lint_subject *subject)
@@ -95,7 +125,8 @@ void lint_min_above_max(struct lint_subject *subject)
 		return;
 	lint_say(subject, LINT_RULE_MIN_ABOVE_MAX,
 		 lint_path_member(subject->arena, subject->path, "maxReplicas"),
-		 arena_printf(subject->arena, "maxReplicas: %lld", (long long)group->min_replicas),
+		 arena_printf(subject->arena, "maxReplicas: %lld  # or minReplicas: %lld",
+			      (long long)group->min_replicas, (long long)group->max_replicas),
 		 "%s has minReplicas %lld above maxReplicas %lld; KubeRay refuses the RayCluster",
 		 subject->title, (long long)group->min_replicas, (long long)group->max_replicas);
 }
@@ -133,7 +164,8 @@ void lint_autoscaling_off(struct lint_subject *subject)
 	}
 	if (first == NULL)
 		return;
-	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec", "enableInTreeAutoscaling: true",
+	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec",
+		 "enableInTreeAutoscaling: true  # or nothing: all replicas stay",
 		 "group %s has minReplicas %lld and maxReplicas %lld%s, and no "
 		 "autoscaler scales it: enableInTreeAutoscaling is not true",
 		 first->name, (long long)first->min_replicas, (long long)first->max_replicas,
@@ -204,8 +236,7 @@ void lint_request_invalid(struct lint_subject *subject)
 	if (subject->group != NULL)
 		return;
 	if (context->annotation_problem != NULL && context->annotation_problem[0] != '\0')
-		lint_say(subject, LINT_RULE_REQUEST_INVALID, path,
-			 ANNOTATION_REQUEST_RESOURCES ": '[{\"GPU\": 1}]'", "%s",
+		lint_say(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
 			 context->annotation_problem);
 	for (size_t r = 0;
 	     context->annotation_request != NULL && r < context->annotation_request->count; r++) {
@@ -219,8 +250,10 @@ void lint_request_invalid(struct lint_subject *subject)
 			lint_say(
 				subject, LINT_RULE_REQUEST_INVALID, path,
 				arena_printf(subject->arena,
-					     ANNOTATION_REQUEST_RESOURCES ": '[{\"GPU\": %lld}]'",
-					     lint_whole(entry->amount)),
+					     ANNOTATION_REQUEST_RESOURCES
+					     ": '[{\"GPU\": %lld}]'  # or %lld",
+					     lint_whole(entry->amount),
+					     lint_whole(entry->amount) - 1),
 				"a bundle asks for %s GPU; Ray takes amounts above 1 only as whole "
 				"numbers, so no worker serves it",
 				resource_amount_text(subject->arena, entry->amount));

@@ -49,6 +49,15 @@
 	  "a bundle of the annotation `rayscaler.dev/request-resources` asks for more than one GPU "                                                                                      \
 	  "and not for whole ones, which Ray refuses, or cannot be read (row B3)",                                                                                                        \
 	  "ask for whole GPUs, or for a part of one")                                                                                                                                     \
+	X(UNKNOWN_FIELD, WARNING, "unknown-field", NULL,                                                                                                                                  \
+	  "the definition of the RayCluster has no field of this name: the API server drops or refuses it",                                                                               \
+	  "correct the name, or remove the line")                                                                                                                                         \
+	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                                                     \
+	  "an annotation `rayscaler.dev/...` is unknown; an error where `rayscaler.dev/managed` is neither `true` nor `false`, because the RayCluster is not scaled then",                \
+	  "correct the name or the value, or remove the line")                                                                                                                            \
+	X(GPU_NAME_MISSPELT, WARNING, "gpu-name-misspelt", lint_gpu_name_misspelt,                                                                                                        \
+	  "the name of a resource differs in one letter from that of an accelerator",                                                                                                     \
+	  "write the name of the accelerator")                                                                                                                                            \
 	X(CPU_UNDETECTED, WARNING, "cpu-undetected", lint_cpu_undetected,                                                                                                                 \
 	  "no field says how many CPUs a worker has, so its fit is unknown; an error where "                                                                                              \
 	  "`enableInTreeAutoscaling` is true: the group is not scaled, and Ray's own autoscaler "                                                                                         \
@@ -63,6 +72,15 @@
 	X(AUTOSCALING_OFF, INFO, "autoscaling-off", lint_autoscaling_off,                                                                                                                 \
 	  "groups have room between `minReplicas` and `maxReplicas`, and no autoscaler scales them",                                                                                      \
 	  "set `enableInTreeAutoscaling` if they are to be scaled")                                                                                                                       \
+	X(AUTOSCALER_NOT_PARKED, INFO, "autoscaler-not-parked", lint_autoscaler_not_parked,                                                                                               \
+	  "the container `autoscaler` is not parked: no rayscaler controller scales the cluster",                                                                                         \
+	  "add the lines, then delete the head Pod")                                                                                                                                      \
+	X(PARKED_WITHOUT_IMAGE, WARNING, "parked-without-image", lint_parked_without_image,                                                                                               \
+	  "the image lacks the command: `rayscaler` in Ray's image, or `sleep` in rayscaler's",                                                                                           \
+	  "park with `sleep` in Ray's image")                                                                                                                                             \
+	X(PARKED_WITHOUT_RESOURCES, WARNING, "parked-without-resources",                                                                                                                  \
+	  lint_parked_without_resources,                                                                                                                                                  \
+	  "KubeRay reserves 500m CPU and 512Mi for a container that sleeps", "add the lines")                                                                                             \
 	X(GPU_NOT_INTEGER, ERROR, "gpu-not-integer", lint_gpu_not_integer,                                                                                                                \
 	  "an amount of an accelerator is not a whole number: the API server refuses the Pods (row "                                                                                      \
 	  "D2); a warning in the group's own `resources`, which KubeRay rounds up",                                                                                                       \

@@ -67,6 +67,13 @@ LINT_CHECK(lint_max_unset);
 LINT_CHECK(lint_autoscaling_off);
 LINT_CHECK(lint_label_invalid);
 LINT_CHECK(lint_request_invalid);
+/* core/lint/lint_name.c */
+LINT_CHECK(lint_annotation_invalid);
+LINT_CHECK(lint_gpu_name_misspelt);
+/* core/lint/lint_autoscaler.c */
+LINT_CHECK(lint_autoscaler_not_parked);
+LINT_CHECK(lint_parked_without_image);
+LINT_CHECK(lint_parked_without_resources);
 /* core/lint/lint_start_param.c */
 LINT_CHECK(lint_ray_start_param_invalid);
 LINT_CHECK(lint_ray_start_param_and_resources);

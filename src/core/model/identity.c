@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "core/model/snapshot.h"
 
 #define FOREIGN_NAMES_MAX 3 /* named in one text */
@@ -43,14 +44,14 @@ bool identity_is_foreign(const struct ray_cluster *cluster, const struct pod *po
 	return claims(cluster, pod) && !identity_is_owned(cluster, pod);
 }
 
-size_t identity_divide(const struct ray_cluster *cluster, struct pod *pods, size_t count,
+size_t identity_divide(const struct ray_cluster *cluster, const struct pod **pods, size_t count,
 		       struct arena *arena)
 {
-	struct pod *foreign = NULL;
+	const struct pod **foreign = NULL;
 	size_t own_count = 0, foreign_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!identity_is_foreign(cluster, &pods[i])) {
+		if (!identity_is_foreign(cluster, pods[i])) {
 			pods[own_count++] = pods[i];
 			continue;
 		}
@@ -60,6 +61,7 @@ size_t identity_divide(const struct ray_cluster *cluster, struct pod *pods, size
 	}
 	for (size_t i = 0; i < foreign_count; i++)
 		pods[own_count + i] = foreign[i];
+	CHECK(own_count + foreign_count == count);
 	return own_count;
 }
 
@@ -94,7 +96,7 @@ const char *identity_foreign_text(const struct snapshot *snapshot, struct arena 
 	if (count == 0)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &snapshot->foreign_pods[i];
+		sorted[i] = snapshot->foreign_pods[i];
 	qsort(sorted, count, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < count && i < FOREIGN_NAMES_MAX; i++)
 		text = arena_printf(arena, "%s%s%s (%s)", text, i > 0 ? ", " : "", sorted[i]->name,
@@ -195,8 +197,7 @@ const struct pod *identity_head_in(const struct snapshot *snapshot, struct arena
 	struct identity_heads heads = { .named = NULL };
 
 	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (pod_is_head(&snapshot->pods[i]) &&
-		    claims(&snapshot->cluster, &snapshot->pods[i]))
-			add_head(&heads, &snapshot->cluster, &snapshot->pods[i]);
+		if (pod_is_head(snapshot->pods[i]) && claims(&snapshot->cluster, snapshot->pods[i]))
+			add_head(&heads, &snapshot->cluster, snapshot->pods[i]);
 	return identity_head_of(&heads, &snapshot->cluster, arena, ret_problem);
 }

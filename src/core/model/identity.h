@@ -26,7 +26,7 @@ bool identity_is_owned(const struct ray_cluster *cluster, const struct pod *pod)
 /* Claims to be head or worker of this RayCluster without belonging to it. */
 bool identity_is_foreign(const struct ray_cluster *cluster, const struct pod *pod);
 /* Moves the foreign Pods to the end, in the order they had; returns how many are before them. */
-size_t identity_divide(const struct ray_cluster *cluster, struct pod *pods, size_t count,
+size_t identity_divide(const struct ray_cluster *cluster, const struct pod **pods, size_t count,
 		       struct arena *arena);
 /* One text for the snapshot's foreign Pods, with names and reasons; NULL: there are none. */
 const char *identity_foreign_text(const struct snapshot *snapshot, struct arena *arena);

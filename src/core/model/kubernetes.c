@@ -2,12 +2,43 @@
 
 #include <string.h>
 
+const struct pod pod_empty = {
+	.namespace_ = "",
+	.name = "",
+	.uid = "",
+	.resource_version = "",
+	.created = TIME_NONE,
+	.deletion_time = TIME_NONE,
+	.spec = { .node_name = "", .restart_policy = "", .scheduler_name = "" },
+	.phase = "",
+	.pod_ip = "",
+	.reason = "",
+	.message = "",
+};
+
+const struct quantity *quantities_find(const struct quantities *quantities, const char *name)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		if (strcmp(quantities->at[i].name, name) == 0)
+			return &quantities->at[i];
+	return NULL;
+}
+
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(conditions[i].type, type) == 0)
 			return &conditions[i];
+	return NULL;
+}
+
+const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
+							     const char *type)
+{
+	for (size_t i = 0; i < status->condition_count; i++)
+		if (strcmp(status->conditions[i].type, type) == 0)
+			return &status->conditions[i];
 	return NULL;
 }
 

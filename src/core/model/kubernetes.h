@@ -16,6 +16,9 @@
 #include "base/time.h"
 #include "core/model/resources.h"
 
+struct memory_template;
+struct plan_backoff;
+
 /* One entry of limits, requests, capacity, allocatable or a group's `resources`, in the order
  * of the object (Ray takes the first GPU key, so the order matters). */
 struct quantity {
@@ -29,6 +32,9 @@ struct quantities {
 	const struct quantity *at;
 	size_t count;
 };
+
+/* NULL when absent. */
+const struct quantity *quantities_find(const struct quantities *quantities, const char *name);
 
 struct strings {
 	const char *const *at;
@@ -140,10 +146,14 @@ struct ray_cluster {
 	bool has_idle_timeout_seconds; /* autoscalerOptions.idleTimeoutSeconds */
 	int64_t idle_timeout_seconds;
 	const char *upscaling_mode, *autoscaler_version; /* of autoscalerOptions */
-	const char *auth_mode;                           /* authOptions.mode */
-	const char *auth_secret_name;                    /* authOptions.secretName */
-	bool auth_kubernetes_tokens;                     /* authOptions.enableK8sTokenAuth */
-	bool tls_enabled;                                /* tlsOptions is there */
+	/* autoscalerOptions: image, command, args, env and resources; never in a snapshot */
+	bool has_autoscaler_options;
+	struct container autoscaler_options;
+	bool gcs_fault_tolerance;     /* gcsFaultToleranceOptions is there */
+	const char *auth_mode;        /* authOptions.mode */
+	const char *auth_secret_name; /* authOptions.secretName */
+	bool auth_kubernetes_tokens;  /* authOptions.enableK8sTokenAuth */
+	bool tls_enabled;             /* tlsOptions is there */
 	struct labels head_start_params;
 	bool head_has_resources;
 	struct quantities head_resources;
@@ -176,6 +186,7 @@ struct container_status {
 	const char *reason, *message; /* of waiting or terminated */
 	time_ms started_at;           /* of running, else of terminated; TIME_NONE when absent */
 	int64_t restart_count;
+	int64_t exit_code;   /* of terminated */
 	bool started_before; /* it has run, by its state, lastState or restartCount */
 };
 
@@ -214,6 +225,8 @@ struct pod {
 	const char *unreadable;
 	struct strings problems;
 };
+/* No value is given. */
+extern const struct pod pod_empty;
 
 struct taint {
 	const char *key, *value, *effect;
@@ -256,8 +269,89 @@ struct autoscaler_scale {
 	const char *reason, *message;
 };
 
+struct autoscaler_status_group {
+	const char *name;
+	int64_t replicas, target_replicas, min_replicas, max_replicas;
+	int64_t missing, pending, starting, running, idle, draining, gone; /* Pods */
+	const char *gpus_per_worker;
+	const struct plan_backoff *backoff;        /* NULL: none */
+	const struct autoscaler_scale *last_scale; /* NULL: none */
+	const struct memory_template *seen;        /* NULL: none */
+};
+
+struct autoscaler_request {
+	const char *source;
+	int64_t count;
+	struct labels bundle; /* amounts */
+};
+
+struct autoscaler_unserved {
+	const char *reason;
+	int64_t count;
+	const char *gpus, *message;
+};
+
+struct autoscaler_condition {
+	const char *type, *status, *reason, *message;
+	time_ms last_transition;
+	int64_t observed_generation;
+};
+
+enum metering_state {
+	METERING_USED = 0,
+	METERING_IDLE, /* in Ray, and not used */
+	METERING_STARTING,
+	METERING_TERMINATING,
+	METERING_STATE_COUNT
+};
+
+struct autoscaler_metering_group {
+	const char *name;
+	int64_t gpu_seconds[METERING_STATE_COUNT];
+	int64_t cost_micros;
+};
+
+/* GPU time and its cost, core/report/metering. */
+struct autoscaler_metering {
+	const char *cluster_uid; /* sums of an earlier RayCluster of this name do not count */
+	time_ms since, until;    /* TIME_NONE when absent */
+	const char *currency;    /* "" without prices: then costs are 0 */
+	const char *gpus;        /* now */
+	int64_t cost_per_hour_micros;
+	int64_t today_gpu_seconds, today_cost_micros; /* of the UTC day of `until` */
+	const struct autoscaler_metering_group *groups;
+	size_t group_count;
+};
+
+/* The status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md). Amounts are texts. Made by
+ * core/report/autoscaler_status; one that was read may have any values. */
+struct autoscaler_status {
+	int64_t observed_generation, observed_cluster_generation;
+	const char *reason, *message;
+	time_ms last_decision_time; /* renewed at intervals: core/report/autoscaler_status.h */
+	time_ms last_scale_time;
+	bool has_undecided_seconds;
+	int64_t undecided_seconds;
+	const char *groups_text, *gpus_text;
+	/* NULL: unknown, or no maximum */
+	const char *gpus_running, *gpus_starting, *gpus_target, *gpus_max, *gpus_pending;
+	const struct autoscaler_status_group *groups;
+	size_t group_count;
+	int64_t pending_bundles;
+	const struct label *demand; /* resource and amount */
+	size_t demand_count;
+	const struct autoscaler_request *requested;
+	size_t requested_count;
+	const struct autoscaler_unserved *infeasible, *unserved;
+	size_t infeasible_count, unserved_count;
+	const struct autoscaler_condition *conditions;
+	size_t condition_count;
+	const struct autoscaler_metering *metering; /* NULL: none */
+	bool truncated;
+};
+
 struct autoscaler_object {
-	const char *namespace_, *name, *resource_version;
+	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
 	bool paused;
 	bool has_idle_timeout_seconds;
@@ -269,16 +363,10 @@ struct autoscaler_object {
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	struct strings problems;
-	/* Its last status (codec/objects/autoscaler_status_json). Decisions use only the
-	 * templates; ctl/queue/poll_interval uses undecided_seconds. */
-	const char *status_text; /* JSON; "" when absent or too long */
-	const struct condition *conditions;
-	size_t condition_count;
-	const struct autoscaler_scale *scales; /* lastScale of each group that has one */
-	size_t scale_count;
-	time_ms last_scale_time;
-	int64_t undecided_seconds; /* as it was read, any number */
-	struct strings messages;   /* all of them */
+	/* Its last status. Decisions use only the templates; ctl/queue/poll_interval uses
+	 * undecided_seconds. */
+	struct autoscaler_status status;
+	const char *status_text; /* autoscaler_status_text(&status); "" when absent or too large */
 	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;
@@ -293,11 +381,14 @@ struct autoscaler_object {
 #define LABEL_HOST_INDEX "ray.io/replica-host-index"
 #define ANNOTATION_REQUEST_RESOURCES "rayscaler.dev/request-resources"
 #define ANNOTATION_MANAGED "rayscaler.dev/managed"
+#define ANNOTATION_DO_NOT_DISRUPT "rayscaler.dev/do-not-disrupt" /* of a worker Pod */
 #define HEAD_GROUP_NAME "headgroup"
 
 /* NULL when absent. */
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type);
+const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
+							     const char *type);
 /* The status of container 0 of the spec (by its name), NULL when absent. */
 const struct container_status *pod_ray_container_status(const struct pod *pod);
 bool pod_is_head(const struct pod *pod);

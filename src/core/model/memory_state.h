@@ -31,15 +31,41 @@ struct memory_launch {
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
-/* "Since when" marks, by a stable key of their kind. */
-struct memory_since {
+enum mark_kind {
+	MARK_RAYLET_GONE,      /* key: Pod name */
+	MARK_NOT_REGISTERED,   /* key: Pod name */
+	MARK_START_GRACE,      /* key: Pod name; count: see raylet.c */
+	MARK_STARVED_DEMAND,   /* key: text of the request's shape; count: fewest bundles since */
+	MARK_REPLICA_CONFLICT, /* key: group; count: how often; who: a manager's name */
+	MARK_REPLICA_RAISE,    /* the same, after this program lowered it */
+	MARK_LOWERED,          /* key: group; since: last patch; count: replicas */
+	MARK_DISRUPTED,        /* key: group; since: last seen in use; count: Pods */
+	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
+	 * cluster_session_name; who: a run of the head's container. */
+	MARK_RAY_SESSION,
+	MARK_KIND_COUNT,
+};
+
+/* When a pass cannot judge a kind of mark, so that the old marks are kept. */
+enum mark_kept {
+	MARK_KEPT_NEVER,
+	MARK_KEPT_WITHOUT_RAY,
+	MARK_KEPT_WITHOUT_TERMINATION, /* nothing may be terminated in this pass */
+};
+
+/* Per kind. */
+extern const struct mark_rule {
+	const char *list; /* its name in JSON: part of the snapshot's format */
+	enum mark_kept kept;
+} mark_rules[MARK_KIND_COUNT];
+
+/* Since when something is observed, and how often, by a stable key of its kind. */
+struct memory_mark {
+	enum mark_kind kind;
 	const char *key;
 	time_ms since;
-	int64_t count; /* stuck_demand: the fewest bundles since then; replica_conflicts, replica_raises:
-			* how often; lowered: replicas; leaving: Pods */
-	const char
-		*who; /* replica_conflicts, replica_raises: a manager's name; ray_sessions: a run of
-			  * the head's container; NULL: unknown */
+	int64_t count;
+	const char *who; /* NULL: unknown */
 };
 
 /* The last worker of a group that was seen alive; see core/decide/template_seen.h. */
@@ -56,17 +82,22 @@ struct memory_state {
 	VEC(struct memory_template) templates;
 	VEC(struct memory_backoff) backoffs;
 	VEC(struct memory_launch) launches;
-	VEC(struct memory_since) raylet_gone;       /* key: Pod name */
-	VEC(struct memory_since) not_registered;    /* key: Pod name */
-	VEC(struct memory_since) start_grace;       /* key: Pod name; count: see settling.c */
-	VEC(struct memory_since) stuck_demand;      /* key: text of the request's shape */
-	VEC(struct memory_since) replica_conflicts; /* key: the group's name */
-	VEC(struct memory_since) replica_raises;    /* the same, after this program lowered it */
-	VEC(struct memory_since) lowered;           /* key: the group's name; since: last patch */
-	VEC(struct memory_since) disrupted; /* key: the group's name; since: last seen in use */
-	/* The accepted session, and one that is not accepted yet; key: cluster_session_name; who:
-	 * the run of the head's container. See ray_session.c. */
-	VEC(struct memory_since) ray_sessions;
+	VEC(struct memory_mark) marks; /* in any order of kinds */
 };
+
+#define MEMORY_KEPT_BYTES_MAX ((size_t)1 << 20)
+
+/* Replaces the content of `arena` by a copy of the memory, in one block of its size, to keep it until
+ * the next pass. NULL above MEMORY_KEPT_BYTES_MAX: a fresh start. */
+const struct memory_state *memory_state_keep(const struct memory_state *memory,
+					     struct arena *arena);
+/* A copy with all that it points to. */
+const struct memory_state *memory_state_copy(const struct memory_state *memory,
+					     struct arena *arena);
+
+/* The first mark of the kind from `mark` on (NULL: from the beginning), without `mark` itself; NULL
+ * for none. */
+const struct memory_mark *memory_next_mark(const struct memory_state *memory, enum mark_kind kind,
+					   const struct memory_mark *mark);
 
 #endif

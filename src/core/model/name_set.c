@@ -24,12 +24,12 @@ struct name_set name_set_of_strings(struct arena *arena, const struct strings *n
 	return sorted(copy, names->count);
 }
 
-struct name_set name_set_of_pods(struct arena *arena, const struct pod *pods, size_t count)
+struct name_set name_set_of_pods(struct arena *arena, const struct pod *const *pods, size_t count)
 {
 	const char **names = arena_array(arena, count, sizeof(*names));
 
 	for (size_t i = 0; i < count; i++)
-		names[i] = pods[i].name;
+		names[i] = pods[i]->name;
 	return sorted(names, count);
 }
 

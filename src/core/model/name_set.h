@@ -15,7 +15,7 @@ struct name_set {
 };
 
 struct name_set name_set_of_strings(struct arena *arena, const struct strings *names);
-struct name_set name_set_of_pods(struct arena *arena, const struct pod *pods, size_t count);
+struct name_set name_set_of_pods(struct arena *arena, const struct pod *const *pods, size_t count);
 bool name_set_contains(const struct name_set *set, const char *name);
 
 #endif

@@ -66,6 +66,7 @@ struct plan_worker {
 	enum worker_state state;
 	const char *reason, *message; /* why it stays or is terminated */
 	const struct ray_node *node;  /* its living node; NULL: unknown to Ray. Not printed */
+	const struct pod *object;     /* Not printed */
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };

@@ -58,7 +58,7 @@
 #define REASON_WORKER_TABLE(X)                                                                            \
 	X(BUSY, "Busy", "something runs on it",                                                           \
 	  "the message has Ray's report; end the work, or wait")                                          \
-	X(BELOW_IDLE_TIMEOUT, "BelowIdleTimeout", "idle, not yet for long enough",                        \
+	X(BELOW_IDLE_TIMEOUT, "BelowIdleTimeout", "idle for less than its timeout",                       \
 	  "wait, or lower idleTimeoutSeconds")                                                            \
 	X(NEEDED_BY_DEMAND, "NeededByDemand", "pending demand is placed on it",                           \
 	  "nothing: Ray is about to use it")                                                              \
@@ -68,8 +68,10 @@
 	  "lower minReplicas")                                                                            \
 	X(NEEDED_BY_REPLICA, "NeededByReplica", "another host of its replica is in use",                  \
 	  "nothing: a replica is terminated as a whole")                                                  \
+	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                                 \
+	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")              \
 	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                                 \
-	  "kubectl describe pod has the words of the scheduler and the node autoscaler")                  \
+	  "kubectl describe pod has the messages of the scheduler and the node autoscaler")               \
 	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                                   \
 	  "check the quota of the queue (Kueue or other) that holds it")                                  \
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                             \
@@ -99,11 +101,11 @@
 	  "fix the field that the condition InvalidRequest names")
 
 #define REASON_DEMAND_TABLE(X)                                                                     \
-	X(NO_GROUP_FITS, "NoGroupFits", "no empty worker of any group provides it",                \
-	  "ask for less, or give a group what the message says is missing")                        \
+	X(NO_GROUP_FITS, "NoGroupFits", "it fits on no empty worker of any group",                 \
+	  "request less, or add the resource that the message names to a group")                   \
 	X(FRACTION_ABOVE_ONE, "FractionAboveOne", "GPU amounts above 1 are whole numbers",         \
-	  "ask for whole GPUs")                                                                    \
-	X(BAD_AMOUNT, "BadAmount", "an amount that no machine can have",                           \
+	  "request whole GPUs")                                                                    \
+	X(BAD_AMOUNT, "BadAmount", "the amount is not valid for any machine",                      \
 	  "fix the amount in the program")                                                         \
 	X(GANG_TOO_LARGE, "GangTooLarge", "does not fit on the cluster at its maxima",             \
 	  "raise maxReplicas, or make the placement group smaller")                                \
@@ -111,8 +113,8 @@
 	  "raise maxReplicas, or wait")                                                            \
 	X(MAX_GPUS, "MaxGPUs", "a GPU limit is reached",                                           \
 	  "raise the limit that the message names, or wait")                                       \
-	X(LAUNCH_LIMIT, "LaunchLimit", "above the number of workers that one decision launches",   \
-	  "nothing: the next decisions go on")                                                     \
+	X(LAUNCH_LIMIT, "LaunchLimit", "above the limit of launches in one decision",              \
+	  "nothing: the next decisions launch the rest")                                           \
 	X(BACK_OFF, "BackOff", "the group that would serve it is in backoff",                      \
 	  "see the cause of the backoff")                                                          \
 	X(GROUP_IS_SUSPENDED, "GroupSuspended", "the group that would serve it is suspended",      \
@@ -125,7 +127,7 @@
 	X(FRAGMENTED, "Fragmented",                                                                \
 	  "fits a group, but not beside the demand that is already placed",                        \
 	  "wait, or raise maxReplicas")                                                            \
-	X(WORKER_LACKS, "WorkerLacks", "a worker lacks what the template of its group promises",   \
+	X(WORKER_LACKS, "WorkerLacks", "a worker lacks a resource of the template of its group",   \
 	  "fix the template (the message has both figures); an edited template is tried again")
 
 #define REASON_CAUSE_TABLE(X)                                                                      \
@@ -136,7 +138,7 @@
 	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",         \
 	  "see the message: usually a ResourceQuota or an admission webhook")                      \
 	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",        \
-	  "node selectors, taints and requests of the group; limits of the node pool")             \
+	  "check node selectors, taints and requests of the group, and limits of the node pool")   \
 	X(NODE_PROVISION_TIMEOUT, "NodeProvisionTimeout", "Unschedulable for too long",            \
 	  "check the node autoscaler and the cloud's capacity; --node-provision-timeout-seconds")  \
 	X(POD_FAILED, "PodFailed", "its Pods fail before they register",                           \
@@ -148,20 +150,23 @@
 
 /* The meaning starts with the type of the condition. */
 #define REASON_CONDITION_TABLE(X)                                                                           \
-	X(DEMAND_READ, "DemandRead", "ScalingActive: demand and idleness were read from Ray",               \
+	X(DEMAND_READ, "DemandRead", "ScalingActive: demand and idle times were read from Ray",             \
 	  "nothing")                                                                                        \
 	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",                     \
 	  "the message has the cause: the head Pod, the network to it, or the token")                       \
 	X(VIEW_STALE, "ViewStale", "ScalingActive: the caches of the API server are stale",                 \
 	  "nothing is terminated meanwhile; the message has the cause: the API server, or a missing right") \
+	X(HEAD_STARTING, "HeadStarting",                                                                    \
+	  "ScalingActive: Ray is unreachable, the head Pod has not been Ready yet",                         \
+	  "nothing; if it takes long: kubectl describe pod of the head")                                    \
 	X(HEAD_UNCERTAIN, "HeadUncertain",                                                                  \
 	  "ScalingActive: the head Pod, or the identity of its GCS, is uncertain",                          \
 	  "delete the Pod that is not the head; the message names them")                                    \
 	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                   \
 	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                        \
-	  "ask for fewer different bundles, or raise --decision-cpu-budget-ms")                             \
-	X(AUTOSCALING_DISABLED, "AutoscalingDisabled", "ScalingActive: not switched on",                    \
-	  "set spec.enableInTreeAutoscaling to true")                                                       \
+	  "request fewer different bundles, or raise --decision-cpu-budget-ms")                             \
+	X(AUTOSCALING_DISABLED, "AutoscalingDisabled",                                                      \
+	  "ScalingActive: in-tree autoscaling is off", "set spec.enableInTreeAutoscaling to true")          \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",               \
 	  "remove the annotation to have it scaled")                                                        \
 	X(MANAGED_ELSEWHERE, "ManagedElsewhere", "ScalingActive: spec.managedBy",                           \
@@ -174,7 +179,7 @@
 	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                            \
 	  "set spec.paused of the RayClusterAutoscaler to false")                                           \
 	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                  \
-	  "run `rayscaler park` in the container autoscaler (the message says where)")                      \
+	  "set its command to `sleep infinity` (the message names the fields)")                             \
 	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",                 \
 	  "nothing")                                                                                        \
 	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                    \
@@ -185,13 +190,14 @@
 	  "raise maxReplicas or the limit that the message names")                                          \
 	X(TOO_FEW_REPLICAS, "TooFewReplicas", "ScalingLimited: a minimum was reached",                      \
 	  "lower minReplicas to have fewer")                                                                \
-	X(INVALID_REQUEST, "InvalidRequest", "InvalidRequest: a field or annotation is invalid",            \
+	X(INVALID_REQUEST, "InvalidRequest",                                                                \
+	  "InvalidRequest: a field or annotation is invalid; ScalingActive: so is rayscaler.dev/managed",   \
 	  "fix the field that the message names")                                                           \
 	X(REPLICAS_REVERTED, "ReplicasReverted",                                                            \
 	  "ReplicasReverted: another writer reverts replicas",                                              \
 	  "let one program own replicas: keep it out of GitOps and of scripts")                             \
 	X(TEMPLATE_BROKEN, "TemplateBroken",                                                                \
-	  "TemplateBroken: a worker lacks what its template promises",                                      \
+	  "TemplateBroken: a worker lacks a resource of its template",                                      \
 	  "fix the template (the message has both figures); an edited template is tried again")             \
 	X(FOREIGN_POD, "ForeignPod",                                                                        \
 	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",                       \
@@ -203,7 +209,7 @@
 	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
 	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are probably unintended",               \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
-	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, nothing is wrong",                            \
+	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, no errors or warnings",                       \
 	  "nothing, or `rayscaler lint --from-cluster`")
 
 #define CONDITION_LINT_FINDINGS "LintFindings"
@@ -212,52 +218,52 @@
 
 /* Events on the RayCluster (core/report/decision_event.h).
  * X(identifier, severity, word, meaning, what to do) */
-#define REASON_EVENT_TABLE(X)                                                                          \
-	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",             \
-	  "nothing: workers are on their way")                                                         \
-	X(NOT_TRIGGER_SCALE_UP, NORMAL, "NotTriggerScaleUp",                                           \
-	  "demand is pending and no worker is launched for it",                                        \
-	  "the message says what limits it: maxReplicas, a GPU limit, a backoff")                      \
-	X(SCALE_DOWN, NORMAL, "ScaleDown", "a group's replicas was lowered",                           \
-	  "nothing: the workers were idle, drained, or never registered")                              \
-	X(WORKER_REPLACED, NORMAL, "WorkerReplaced",                                                   \
-	  "failed workers were deleted; the operator recreates them",                                  \
-	  "if it repeats: read the worker's log, often it is out of memory")                           \
-	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",        \
-	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")                  \
-	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                              \
-	  "launched workers got no Node or did not register in time",                                  \
-	  "see the cause NodeProvisionTimeout or StartTimeout")                                        \
-	X(GROUP_BACK_OFF, WARNING, "GroupBackedOff",                                                   \
-	  "a group got no capacity, so nothing is launched in it for a while",                         \
-	  "see the cause of the backoff")                                                              \
-	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",       \
-	  "ask for less, or give the closest group what the message says is missing")                  \
-	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated",     \
-	  "the message has the cause: the head Pod, the network to it, or the token")                  \
-	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",                  \
-	  "fix the field that the message names")                                                      \
-	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                                  \
-	  "a worker lacks what its template promises, no more are launched for that",                  \
-	  "fix the template: the message has both figures")                                            \
-	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",          \
-	  "correct or delete the Pod; the message names it and the field")                             \
-	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                         \
-	  "the RayCluster cannot be read, so it is not scaled",                                        \
-	  "correct the field that the message names")                                                  \
-	X(REVERTED, WARNING, "ReplicasReverted",                                                       \
-	  "another writer reverted replicas three times, so rayscaler changes it less and less often", \
-	  "let one program own replicas: keep it out of GitOps and of scripts")                        \
-	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                    \
-	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",             \
-	  "delete the Pod that is not the head; the message names them")                               \
-	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                         \
-	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",          \
-	  "delete the Pods that the message names, or change their labels")                            \
-	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",          \
-	  "run `rayscaler park` in the container autoscaler (the message says where)")                 \
-	X(LINT_FINDINGS, WARNING, "LintFindings",                                                      \
-	  "lint's errors and warnings for the RayCluster changed; reported once",                      \
+#define REASON_EVENT_TABLE(X)                                                                           \
+	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",              \
+	  "nothing: workers are on their way")                                                          \
+	X(NOT_TRIGGER_SCALE_UP, NORMAL, "NotTriggerScaleUp",                                            \
+	  "demand is pending and no worker is launched for it",                                         \
+	  "the message says what limits it: maxReplicas, a GPU limit, a backoff")                       \
+	X(SCALE_DOWN, NORMAL, "ScaleDown", "a group's replicas was lowered",                            \
+	  "nothing: the workers were idle, drained, or never registered")                               \
+	X(WORKER_REPLACED, NORMAL, "WorkerReplaced",                                                    \
+	  "failed workers were deleted; the operator recreates them",                                   \
+	  "if it repeats: read the worker's log, often it is out of memory")                            \
+	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",         \
+	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")                   \
+	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                               \
+	  "launched workers got no Node or did not register in time",                                   \
+	  "see the cause NodeProvisionTimeout or StartTimeout")                                         \
+	X(GROUP_BACK_OFF, WARNING, "GroupBackedOff",                                                    \
+	  "a group got no capacity, so nothing is launched in it for a while",                          \
+	  "see the cause of the backoff")                                                               \
+	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",        \
+	  "request less, or add the resource that the message names to the closest group")              \
+	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated",      \
+	  "the message has the cause: the head Pod, the network to it, or the token")                   \
+	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",                   \
+	  "fix the field that the message names")                                                       \
+	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                                   \
+	  "a worker lacks a resource of its template, no more are launched for it",                     \
+	  "fix the template: the message has both figures")                                             \
+	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",           \
+	  "correct or delete the Pod; the message names it and the field")                              \
+	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                          \
+	  "the RayCluster cannot be read, so it is not scaled",                                         \
+	  "correct the field that the message names")                                                   \
+	X(REVERTED, WARNING, "ReplicasReverted",                                                        \
+	  "another writer reverted replicas three times, so rayscaler patches it at growing intervals", \
+	  "let one program own replicas: keep it out of GitOps and of scripts")                         \
+	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                     \
+	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",              \
+	  "delete the Pod that is not the head; the message names them")                                \
+	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                          \
+	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",           \
+	  "delete the Pods that the message names, or change their labels")                             \
+	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",           \
+	  "set its command to `sleep infinity` (the message names the fields)")                         \
+	X(LINT_FINDINGS, WARNING, "LintFindings",                                                       \
+	  "lint's errors and warnings for the RayCluster changed; reported once",                       \
 	  "`rayscaler lint --from-cluster` has the lines to write; [the rules](LINT.md)")
 
 /* REASON_IDLE and so on, as strings. */

@@ -7,9 +7,17 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 /* Enough for any int64 with its point and sign. */
 #define AMOUNT_TEXT_SIZE 32
+
+int64_t resource_sum(int64_t a, int64_t b)
+{
+	CHECK(a >= 0 && a <= RESOURCE_AMOUNT_MAX);
+	CHECK(b >= 0 && b <= RESOURCE_AMOUNT_MAX);
+	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
+}
 
 /* The index of the first item whose name is not before `name`. */
 static size_t lower_bound(const struct resources *resources, const char *name)
@@ -74,6 +82,7 @@ struct resources resources_sort(struct resource *items, size_t count)
 		if (kept > 0 && strcmp(items[kept - 1].name, items[i].name) == 0)
 			kept--;
 		items[kept++] = items[i];
+		CHECK(kept < 2 || strcmp(items[kept - 2].name, items[kept - 1].name) < 0);
 	}
 	return (struct resources){ .at = items, .count = kept };
 }
@@ -119,22 +128,9 @@ static char *append(char *end, const char *text, size_t size)
 	return end + size;
 }
 
-/* Whole characters of the name that a text shows. */
-static size_t shown_size(const char *name)
-{
-	size_t size = strnlen(name, RESOURCE_NAME_SHOWN_MAX + 1);
-
-	if (size <= RESOURCE_NAME_SHOWN_MAX)
-		return size;
-	for (size = RESOURCE_NAME_SHOWN_MAX;
-	     size > 0 && ((unsigned char)name[size] & 0xc0) == 0x80;)
-		size--;
-	return size;
-}
-
 const char *resource_name_text(struct arena *arena, const char *name)
 {
-	size_t size = shown_size(name);
+	size_t size = text_fit(name, RESOURCE_NAME_SHOWN_MAX);
 
 	return name[size] == '\0' ? name : arena_printf(arena, "%.*s...", (int)size, name);
 }
@@ -146,12 +142,13 @@ const char *resources_text(struct arena *arena, const struct resources *resource
 	char *text, *end;
 
 	for (size_t i = 0; i < resources->count; i++)
-		bytes += shown_size(resources->at[i].name) + sizeof(", ...: ") + AMOUNT_TEXT_SIZE;
+		bytes += text_fit(resources->at[i].name, RESOURCE_NAME_SHOWN_MAX) +
+			 sizeof(", ...: ") + AMOUNT_TEXT_SIZE;
 	text = arena_alloc(arena, bytes);
 	end = append(text, "{", 1);
 	for (size_t i = 0; i < resources->count; i++) {
 		const struct resource *item = &resources->at[i];
-		size_t size = shown_size(item->name);
+		size_t size = text_fit(item->name, RESOURCE_NAME_SHOWN_MAX);
 
 		if (i > 0)
 			end = append(end, ", ", 2);
@@ -161,7 +158,8 @@ const char *resources_text(struct arena *arena, const struct resources *resource
 		end = append(end, ": ", 2);
 		end = append(end, amount, format_amount(amount, item->amount));
 	}
-	append(end, "}", 1);
+	end = append(end, "}", 1);
+	CHECK(end < text + bytes);
 	return text;
 }
 
@@ -194,6 +192,7 @@ struct labels labels_sort(struct label *items, size_t count)
 		if (kept > 0 && strcmp(items[kept - 1].key, items[i].key) == 0)
 			kept--;
 		items[kept++] = items[i];
+		CHECK(kept < 2 || strcmp(items[kept - 2].key, items[kept - 1].key) < 0);
 	}
 	return (struct labels){ .at = items, .count = kept };
 }

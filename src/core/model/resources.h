@@ -37,6 +37,8 @@ struct labels {
 	size_t count;
 };
 
+/* The sum of two amounts, at most RESOURCE_AMOUNT_MAX. */
+int64_t resource_sum(int64_t a, int64_t b);
 /* NULL when absent. */
 const struct resource *resources_find(const struct resources *resources, const char *name);
 /* The amount, `missing` when absent. */

@@ -10,24 +10,24 @@
 #include "core/model/kubernetes.h"
 
 enum settings_mode { MODE_CONTROLLER = 0, MODE_SIDECAR };
-enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS };
+enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS, PACKING_CHEAPEST };
 enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 
 /* X(kind, member, name, default, minimum, maximum, unit, help) kind: INTEGER (int64_t), BOOLEAN,
  * CHOICE (enum, its words in settings.c), LIST (struct strings) */
 #define SETTINGS_TABLE(X)                                                                          \
 	X(INTEGER, idle_timeout_seconds, "idle-timeout-seconds", 60, 0, 31536000, "seconds",       \
-	  "a worker is terminated when it is idle longer than this")                               \
+	  "a worker that is idle longer than this is terminated")                                  \
 	X(CHOICE, mode, "mode", MODE_CONTROLLER, 0, 1, "controller|sidecar",                       \
 	  "how it runs; --cluster-name sets sidecar")                                              \
-	X(CHOICE, packing, "packing", PACKING_RAY, 0, 1, "ray|fewest-gpus",                        \
+	X(CHOICE, packing, "packing", PACKING_RAY, 0, 2, "ray|fewest-gpus|cheapest",               \
 	  "how new workers are chosen")                                                            \
 	X(LIST, accelerators, "accelerators", 0, 0, 0, "names",                                    \
 	  "further resource names that count as accelerators")                                     \
 	X(BOOLEAN, conserve_accelerators, "conserve-accelerators", true, 0, 1, "true|false",       \
 	  "demand without accelerators starts accelerator workers last")                           \
 	X(INTEGER, max_starting_workers, "max-starting-workers", 0, 0, 1000000, "workers",         \
-	  "cap on workers of a cluster asked for and not yet in Ray, 0 none")                      \
+	  "limit on launched workers that are not registered, 0: none")                            \
 	X(INTEGER, node_provision_timeout_seconds, "node-provision-timeout-seconds", 900, 0,       \
 	  31536000, "seconds", "how long an unschedulable Pod may wait for a node")                \
 	X(INTEGER, start_timeout_seconds, "start-timeout-seconds", 1200, 0, 31536000, "seconds",   \
@@ -37,19 +37,19 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, unregistered_seconds, "unregistered-seconds", 30, 1, 31536000, "seconds",       \
 	  "a surplus Pod that runs unregistered for this long is terminated")                      \
 	X(INTEGER, cancel_launch_seconds, "cancel-launch-seconds", 60, 0, 31536000, "seconds",     \
-	  "a launch of ours that nothing needs for this long is cancelled")                        \
+	  "a launch that nothing needs for this long is cancelled")                                \
 	X(INTEGER, backoff_initial_seconds, "backoff-initial-seconds", 10, 1, 86400, "seconds",    \
-	  "first backoff of a group that gets no capacity")                                        \
+	  "first backoff of a group without capacity")                                             \
 	X(INTEGER, backoff_max_seconds, "backoff-max-seconds", 600, 1, 86400, "seconds",           \
 	  "longest backoff of a group")                                                            \
 	X(INTEGER, stuck_demand_seconds, "stuck-demand-seconds", 15, 0, 86400, "seconds",          \
 	  "demand that fits but stays pending this long gets a new worker")                        \
 	X(INTEGER, state_max_age_seconds, "state-max-age-seconds", 3, 1, 86400, "seconds",         \
-	  "a reply of the GCS older than this counts as no reply")                                 \
+	  "a GCS reply older than this counts as no reply")                                        \
 	X(CHOICE, enforce_max, "enforce-max", ENFORCE_MAX_WHEN_IDLE, 0, 1, "when-idle|now",        \
 	  "how workers above maxReplicas are terminated")                                          \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
-	  "ceiling on GPU capacity of a cluster, 0 none")
+	  "GPU quota of a cluster, 0: none")
 
 #define SETTINGS_TYPE_INTEGER int64_t
 #define SETTINGS_TYPE_BOOLEAN bool

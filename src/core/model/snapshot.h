@@ -1,4 +1,4 @@
-/* Everything that one decision depends on (docs/SNAPSHOT.md is its file form). Made by
+/* Everything that one decision depends on (docs/internals/snapshot.md is its file form). Made by
  * codec/objects/snapshot_json (file) and ctl/pass/observe (live); owned by the arena of the pass. A
  * snapshot is never changed by decide(). */
 #ifndef CORE_MODEL_SNAPSHOT_H
@@ -14,15 +14,17 @@
 #include "core/model/kubernetes.h"
 #include "core/model/lint_digest.h"
 #include "core/model/memory_state.h"
+#include "core/model/price.h"
 #include "core/model/ray_state.h"
 #include "core/model/settings.h"
 
 struct snapshot {
 	time_ms now;
 	struct ray_cluster cluster;
-	const struct pod *pods; /* with label ray.io/cluster=<name>, any order */
+	const struct pod *const *pods; /* with label ray.io/cluster=<name>, any order */
 	size_t pod_count;
-	const struct pod *foreign_pods; /* with that label, of others: see core/model/identity.h */
+	const struct pod *const
+		*foreign_pods; /* with that label, of others: see core/model/identity.h */
 	size_t foreign_pod_count;
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
@@ -39,6 +41,7 @@ struct snapshot {
 	struct settings settings;
 	const struct device_table
 		*device_table; /* never NULL: the built-in one, or with rows added */
+	const struct price_table *price_table;      /* for --packing=cheapest; NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
 	 * codec/objects/request_resources (core cannot read JSON). */

@@ -144,11 +144,6 @@ static struct inventory_total *find_total(const struct inventory *inventory, con
 	return NULL;
 }
 
-static int64_t bounded_sum(int64_t a, int64_t b)
-{
-	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
-}
-
 static int compare_totals(const void *a, const void *b)
 {
 	return strcmp(((const struct inventory_total *)a)->resource,
@@ -190,7 +185,7 @@ static void add_waiting(const struct maker *m, struct totals *totals, const stru
 			continue;
 		total = add_total(m, totals, request.at[i].name, row);
 		total->waiting_pods++;
-		total->waiting = bounded_sum(total->waiting, request.at[i].amount);
+		total->waiting = resource_sum(total->waiting, request.at[i].amount);
 	}
 }
 
@@ -205,8 +200,8 @@ static void make_totals(const struct maker *m, const struct pod *pods, size_t po
 			struct inventory_total *total =
 				add_total(m, &totals, amount->resource, amount->row);
 
-			total->allocatable = bounded_sum(total->allocatable, amount->allocatable);
-			total->used = bounded_sum(total->used, amount->used);
+			total->allocatable = resource_sum(total->allocatable, amount->allocatable);
+			total->used = resource_sum(total->used, amount->used);
 			total->nodes++;
 		}
 	}
@@ -363,11 +358,30 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 
 		places = places_of(amount, total->yardstick / parts);
 		places = places_beside(m, node->room, yardstick, parts, places, &scarce);
+		/* With overcommitted devices, more can fit by device than is free in sum. */
 		resource->stranded = left - places * (total->yardstick / parts);
+		if (resource->stranded < 0)
+			resource->stranded = 0;
 		if (resource->stranded > 0)
 			resource->stranded_why = stranded_why(m, total, node->room, amount, scarce);
 	}
-	total->stranded = bounded_sum(total->stranded, resource->stranded);
+	CHECK(resource->stranded <= left);
+	CHECK((resource->stranded > 0) == (resource->stranded_why[0] != '\0'));
+	total->stranded = resource_sum(total->stranded, resource->stranded);
+}
+
+static void check_inventory(const struct inventory *inventory)
+{
+	CHECK(inventory->node_count + inventory->other_nodes == inventory->rooms->count);
+	for (size_t i = 0; i < inventory->total_count; i++) {
+		const struct inventory_total *total = &inventory->totals[i];
+
+		CHECK(i == 0 || strcmp(total[-1].resource, total->resource) < 0);
+		CHECK(total->nodes > 0 || total->waiting_pods > 0);
+		CHECK((total->waiting_pods > 0) == (total->waiting > 0));
+		CHECK((total->yardstick > 0) == (total->yardstick_pod[0] != '\0'));
+		CHECK(total->stranded <= total->allocatable);
+	}
 }
 
 void inventory_make(struct inventory *ret, const struct node *nodes, size_t node_count,
@@ -402,4 +416,5 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 			judge(&m, &ret->nodes[n], resource);
 		}
 	}
+	check_inventory(ret);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/nodes/pod_request.h"
 
@@ -38,18 +39,9 @@ struct node_amount *node_capacity_amount(const struct node_capacity *room, const
 
 static int64_t amount_of(const struct quantities *quantities, const char *name)
 {
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return quantities->at[i].amount;
-	return 0;
-}
+	const struct quantity *found = quantities_find(quantities, name);
 
-static bool is_in(const struct quantities *quantities, const char *name)
-{
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return true;
-	return false;
+	return found != NULL ? found->amount : 0;
 }
 
 /* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
@@ -86,7 +78,7 @@ static void make_room(const struct node_capacities *rooms, const struct node *no
 				&node->capacity.at[i - node->allocatable.count];
 		bool allocatable = i < node->allocatable.count;
 
-		if (!allocatable && is_in(&node->allocatable, item->name))
+		if (!allocatable && quantities_find(&node->allocatable, item->name) != NULL)
 			continue;
 		amounts[count++] = (struct node_amount){
 			.resource = item->name,
@@ -100,6 +92,7 @@ static void make_room(const struct node_capacities *rooms, const struct node *no
 	for (size_t i = 0; i < count; i++)
 		make_devices(rooms, node, &amounts[i]);
 	*room = (struct node_capacity){ node, amounts, count };
+	CHECK(count > 0 && count <= most);
 }
 
 void node_capacities_init(struct node_capacities *rooms, const struct node *nodes, size_t count,
@@ -111,6 +104,7 @@ void node_capacities_init(struct node_capacities *rooms, const struct node *node
 		if (nodes[i].allocatable.count > 0)
 			make_room(rooms, &nodes[i], &rooms->at[rooms->count++]);
 	sort_stable(rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
+	CHECK(rooms->count <= count);
 }
 
 static struct node_capacity *find_room(const struct node_capacities *rooms, const char *name)
@@ -119,12 +113,6 @@ static struct node_capacity *find_room(const struct node_capacities *rooms, cons
 	struct node_capacity key = { .node = &wanted };
 
 	return bsearch(&key, rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
-}
-
-/* Amounts are never negative, and two of them do not overflow. */
-static int64_t bounded_sum(int64_t a, int64_t b)
-{
-	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
 }
 
 static void add_to_devices(const struct node_capacities *rooms, struct node_amount *amount,
@@ -140,12 +128,13 @@ static void add_to_devices(const struct node_capacities *rooms, struct node_amou
 		if (use->device < 0 || (size_t)use->device >= amount->device_count)
 			continue;
 		device = &amount->devices[use->device];
-		device->used = bounded_sum(device->used, part);
+		device->used = resource_sum(device->used, part);
 		left -= part;
 	}
 	if (left == 0)
 		return;
-	amount->unplaced = bounded_sum(amount->unplaced, left);
+	CHECK(left > 0 && left <= wanted);
+	amount->unplaced = resource_sum(amount->unplaced, left);
 	VEC_PUSH(rooms->arena, &amount->waiting, left);
 }
 
@@ -165,7 +154,7 @@ struct node_capacity *node_capacities_add(struct node_capacities *rooms, const s
 
 		if (amount == NULL || request.at[i].amount == 0)
 			continue;
-		amount->used = bounded_sum(amount->used, request.at[i].amount);
+		amount->used = resource_sum(amount->used, request.at[i].amount);
 		if (amount->device_count > 0)
 			add_to_devices(rooms, amount, pod, request.at[i].amount);
 	}
@@ -174,7 +163,7 @@ struct node_capacity *node_capacities_add(struct node_capacities *rooms, const s
 
 int64_t node_device_free(const struct node_device *device)
 {
-	int64_t taken = bounded_sum(device->used, device->forecast);
+	int64_t taken = resource_sum(device->used, device->forecast);
 
 	return taken < device->total ? device->total - taken : 0;
 }
@@ -201,9 +190,25 @@ static void place(struct node_amount *amount, int64_t wanted)
 		if (left > node_device_free(most))
 			most = device;
 	}
+	CHECK(best == NULL || node_device_free(best) >= wanted);
 	if (best == NULL)
 		best = most;
-	best->forecast = bounded_sum(best->forecast, wanted);
+	best->forecast = resource_sum(best->forecast, wanted);
+}
+
+static void check_amount(const struct node_amount *amount)
+{
+	CHECK(amount->used >= 0 && amount->used <= RESOURCE_AMOUNT_MAX);
+	CHECK(amount->unplaced >= 0 && amount->unplaced <= amount->used);
+	CHECK(amount->waiting.count == 0);
+	CHECK(amount->device_count <= NODE_ROOM_DEVICES_MAX);
+	CHECK(node_amount_largest(amount) <= node_amount_free(amount));
+	for (size_t i = 0; i < amount->device_count; i++) {
+		const struct node_device *device = &amount->devices[i];
+
+		CHECK(device->used >= 0 && device->forecast >= 0);
+		CHECK(node_device_free(device) <= device->total);
+	}
 }
 
 void node_capacities_finish(struct node_capacities *rooms)
@@ -218,6 +223,7 @@ void node_capacities_finish(struct node_capacities *rooms)
 			for (size_t w = 0; w < amount->waiting.count; w++)
 				place(amount, amount->waiting.at[w]);
 			amount->waiting.count = 0;
+			check_amount(amount);
 		}
 	}
 }

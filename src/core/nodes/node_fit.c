@@ -294,7 +294,7 @@ static const char *fragments_text(const struct node_demand *demand,
 			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
 
 			nodes += left > 0;
-			sum = sum + left > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : sum + left;
+			sum = resource_sum(sum, left);
 			if (left > 0 && node_amount_largest(amount) > largest)
 				largest = node_amount_largest(amount);
 		}

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/nodes/disruption_taint.h"
@@ -61,6 +62,7 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 		ranking->count++;
 	for (size_t i = ranking->count - 1; i > at; i--)
 		ranking->at[i] = ranking->at[i - 1];
+	CHECK(at < ranking->count && ranking->count <= NODE_SAMPLE_NODES_MAX);
 	ranking->at[at] = *new;
 }
 
@@ -115,6 +117,7 @@ size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || found[kept - 1] != found[i])
 			found[kept++] = found[i];
+	CHECK(kept <= rooms->count);
 	*ret_rooms = found;
 	return kept;
 }

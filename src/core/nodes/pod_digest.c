@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/nodes/pod_request.h"
 
@@ -76,18 +77,11 @@ static struct pod *add_entry(struct pod_digest *digest, const char *namespace_, 
 	if (digest->overflowed)
 		return NULL;
 	entry = VEC_ADD(arena, &digest->kept);
-	*entry = (struct pod){ .namespace_ = arena_strdup(arena, namespace_),
-			       .name = arena_strdup(arena, name),
-			       .uid = "",
-			       .resource_version = "",
-			       .created = TIME_NONE,
-			       .deletion_time = TIME_NONE,
-			       .phase = *node != '\0' ? "Running" : "Pending",
-			       .pod_ip = "",
-			       .reason = "",
-			       .message = "" };
+	*entry = pod_empty;
+	entry->namespace_ = arena_strdup(arena, namespace_);
+	entry->name = arena_strdup(arena, name);
+	entry->phase = *node != '\0' ? "Running" : "Pending";
 	entry->spec.node_name = arena_strdup(arena, node);
-	entry->spec.restart_policy = entry->spec.scheduler_name = "";
 	return entry;
 }
 
@@ -136,9 +130,7 @@ static void add_up(struct pod_digest *digest, struct sum *sum, const struct reso
 	for (size_t i = 0; i < sum->count; i++) {
 		if (strcmp(sum->items[i].name, item->name) != 0)
 			continue;
-		sum->items[i].amount += item->amount;
-		if (sum->items[i].amount > RESOURCE_AMOUNT_MAX)
-			sum->items[i].amount = RESOURCE_AMOUNT_MAX;
+		sum->items[i].amount = resource_sum(sum->items[i].amount, item->amount);
 		return;
 	}
 	if (sum->count < SUM_NAMES_MAX)
@@ -194,6 +186,8 @@ const struct pod *pod_digest_finish(struct pod_digest *digest, size_t *ret_count
 		set_request(&digest->arena, entry, sum->items, sum->count);
 	}
 	sort_stable(digest->kept.at, digest->kept.count, sizeof(struct pod), compare_pods);
+	CHECK(digest->kept.count <= digest->most);
+	CHECK(digest->overflowed || digest->kept.count <= digest->seen);
 	*ret_count = digest->kept.count;
 	return digest->kept.at;
 }

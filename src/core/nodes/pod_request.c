@@ -17,18 +17,7 @@ static void add(struct arena *arena, struct sum *sum, const struct quantity *qua
 		item = VEC_ADD(arena, &sum->items);
 		item->name = quantity->name;
 	}
-	/* Each is at most RESOURCE_AMOUNT_MAX, so the sum of two does not overflow. */
-	item->amount += quantity->amount;
-	if (item->amount > RESOURCE_AMOUNT_MAX)
-		item->amount = RESOURCE_AMOUNT_MAX;
-}
-
-static bool is_in(const struct quantities *quantities, const char *name)
-{
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return true;
-	return false;
+	item->amount = resource_sum(item->amount, quantity->amount);
 }
 
 struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
@@ -43,9 +32,11 @@ struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 		for (size_t i = 0; i < container->requests.count; i++)
 			add(arena, &sum, &container->requests.at[i]);
 		for (size_t i = 0; i < container->limits.count; i++)
-			if (!is_in(&container->requests, container->limits.at[i].name))
+			if (quantities_find(&container->requests, container->limits.at[i].name) ==
+			    NULL)
 				add(arena, &sum, &container->limits.at[i]);
-		counted = counted || is_in(&container->requests, POD_REQUEST_PODS);
+		counted = counted ||
+			  quantities_find(&container->requests, POD_REQUEST_PODS) != NULL;
 	}
 	if (!counted)
 		add(arena, &sum, &one_pod);

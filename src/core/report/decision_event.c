@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
 #include "core/decide/demand.h"
@@ -165,6 +166,18 @@ static bool is_repeated(const struct plan *plan, size_t end)
 	return false;
 }
 
+/* The group's problem, which the Event of the condition InvalidRequest reports. */
+static bool is_said_by_condition(const struct plan *plan, const struct plan_demand *demand)
+{
+	if (strcmp(demand->reason, REASON_GROUP_INVALID) != 0)
+		return false;
+	for (size_t i = 0; i < plan->conditions.count; i++)
+		if (strcmp(plan->conditions.at[i].reason, REASON_INVALID_REQUEST) == 0 &&
+		    strstr(plan->conditions.at[i].message, demand->message) != NULL)
+			return true;
+	return false;
+}
+
 /* One Event for each reason and group: the first request, and the number of other shapes with the
  * same reason. */
 static void say_unserved(struct maker *m)
@@ -177,7 +190,7 @@ static void say_unserved(struct maker *m)
 		const struct plan_demand *demand = &plan->unserved.at[i];
 		const char *text, *more = "";
 		int64_t others = 0;
-		if (is_repeated(plan, i))
+		if (is_repeated(plan, i) || is_said_by_condition(plan, demand))
 			continue;
 		for (size_t j = i + 1; j < plan->unserved.count; j++)
 			if (strcmp(plan->unserved.at[j].reason, demand->reason) == 0 &&
@@ -200,7 +213,7 @@ static void say_unserved(struct maker *m)
 static bool head_is_ready(const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
-		const struct pod *pod = &snapshot->pods[i];
+		const struct pod *pod = snapshot->pods[i];
 		const struct condition *ready =
 			condition_find(pod->conditions, pod->condition_count, "Ready");
 		if (pod_is_head(pod) && !pod->deleting && ready != NULL &&
@@ -414,13 +427,12 @@ static void say_lint(struct maker *m)
 {
 	const struct lint_digest *lint = m->snapshot->lint;
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
-	const struct condition *before = NULL;
+	const struct autoscaler_condition *before = NULL;
 	struct decision_event *event;
 	if (lint == NULL || lint->declared[0] == '\0')
 		return;
 	if (object != NULL)
-		before = condition_find(object->conditions, object->condition_count,
-					CONDITION_LINT_FINDINGS);
+		before = autoscaler_condition_find(&object->status, CONDITION_LINT_FINDINGS);
 	event = add(m, DECISION_EVENT_LINT_FINDINGS, lint->declared,
 		    arena_printf(m->arena,
 				 "%s; `rayscaler lint --from-cluster` has the lines to write",
@@ -460,4 +472,8 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	say_infeasible(&m);
 	say_unserved(&m);
 	say_workers(&m);
+	for (size_t i = 0; i < ret_list->at.count; i++) {
+		CHECK(ret_list->at.at[i].key != NULL);
+		CHECK(ret_list->at.at[i].message[0] != '\0');
+	}
 }

@@ -90,8 +90,8 @@ static const char *plural(int64_t count)
 
 static const char *held_back_text(const struct choice *choice, const struct group *group)
 {
-	int64_t held = choice->groups[group->index].launch_replicas -
-		       choice->groups[group->index].allowed_replicas;
+	const struct group_choice *own = &choice->groups[group->index];
+	int64_t held = own->launch_replicas - own->allowed_replicas;
 	if (held <= 0)
 		return "";
 	return arena_printf(choice->arena,
@@ -172,15 +172,14 @@ static struct words words_of_bounds(const struct choice *choice, const struct gr
 
 static struct words words_of_replacement(const struct choice *choice, const struct group *group)
 {
+	const struct group_choice *own = &choice->groups[group->index];
 	return (struct words){
 		REASON_SCALE_UP_REPLACEMENT,
-		arena_printf(
-			choice->arena, "%lld worker%s in use %s about to be terminated; %s",
-			(long long)choice->packing->groups[group->index].launches_for_disruption,
-			plural(choice->packing->groups[group->index].launches_for_disruption),
-			choice->packing->groups[group->index].launches_for_disruption == 1 ? "is" :
-											     "are",
-			disruption_text(choice, group))
+		arena_printf(choice->arena, "%lld worker%s in use %s about to be terminated; %s",
+			     (long long)own->packing->launches_for_disruption,
+			     plural(own->packing->launches_for_disruption),
+			     own->packing->launches_for_disruption == 1 ? "is" : "are",
+			     disruption_text(choice, group))
 	};
 }
 
@@ -197,19 +196,17 @@ static const char *capacity_check_text(const struct choice *choice, const struct
 
 static struct words words_of_launch(const struct choice *choice, const struct group *group)
 {
-	bool requests = !choice->packing->groups[group->index].launches_for_demand &&
-			choice->packing->groups[group->index].launches_for_request;
+	const struct group_choice *own = &choice->groups[group->index];
+	bool requests = !own->packing->launches_for_demand && own->packing->launches_for_request;
 	const char *held = arena_printf(choice->arena, "%s%s", held_back_text(choice, group),
 					capacity_check_text(choice, group));
-	int64_t launch = choice->groups[group->index].to_launch;
-	if (!choice->packing->groups[group->index].launches_for_demand &&
-	    !choice->packing->groups[group->index].launches_for_request &&
-	    !choice->packing->groups[group->index].launches_for_min)
-		return choice->packing->groups[group->index].launches_for_disruption > 0 ?
+	int64_t launch = own->to_launch;
+	if (!own->packing->launches_for_demand && !own->packing->launches_for_request &&
+	    !own->packing->launches_for_min)
+		return own->packing->launches_for_disruption > 0 ?
 			       words_of_replacement(choice, group) :
 			       words_of_bounds(choice, group);
-	if (!choice->packing->groups[group->index].launches_for_demand &&
-	    !choice->packing->groups[group->index].launches_for_request)
+	if (!own->packing->launches_for_demand && !own->packing->launches_for_request)
 		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
 				       arena_printf(choice->arena,
 						    "minReplicas %lld lacks %lld worker%s%s",
@@ -234,9 +231,9 @@ static int64_t count_drains(const struct choice *choice, const struct group *gro
 	*ret_shortest_ms = INT64_MAX;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
+		const struct worker_choice *own = &choice->workers[worker->index];
 
-		if (choice->workers[worker->index].action != TERMINATE_DRAIN ||
-		    strcmp(choice->workers[worker->index].reason, reason) != 0)
+		if (own->action != TERMINATE_DRAIN || strcmp(own->reason, reason) != 0)
 			continue;
 		count++;
 		if (worker->node->idle_duration_ms < *ret_shortest_ms)
@@ -276,13 +273,12 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 	int64_t count = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
-		if (choice->workers[worker->index].action != TERMINATE_DELETE &&
-		    choice->workers[worker->index].action != TERMINATE_STOP)
+		const struct worker_choice *own = &choice->workers[worker->index];
+		if (own->action != TERMINATE_DELETE && own->action != TERMINATE_STOP)
 			continue;
 		count++;
-		if (first == NULL ||
-		    strcmp(choice->workers[worker->index].reason, REASON_DRAINED) == 0)
-			first = choice->workers[worker->index].reason;
+		if (first == NULL || strcmp(own->reason, REASON_DRAINED) == 0)
+			first = own->reason;
 	}
 	if (count == 0)
 		return (struct words){ NULL, "" };
@@ -305,37 +301,35 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 
 static struct words words_of_cancelling(const struct choice *choice, const struct group *group)
 {
-	if (choice->groups[group->index].backed_off_taken > 0)
+	const struct group_choice *own = &choice->groups[group->index];
+	if (own->backed_off_taken > 0)
 		return (struct words){
 			REASON_SCALE_DOWN_BACK_OFF,
-			arena_printf(choice->arena,
-				     "%lld replica%s cancelled, the group provides no capacity: %s",
-				     (long long)choice->groups[group->index].backed_off_taken,
-				     plural(choice->groups[group->index].backed_off_taken),
-				     choice->health->groups[group->index].backoff != NULL ?
-					     choice->health->groups[group->index].backoff->message :
-					     "")
+			arena_printf(
+				choice->arena,
+				"%lld replica%s cancelled, the group provides no capacity: %s",
+				(long long)own->backed_off_taken, plural(own->backed_off_taken),
+				own->health->backoff != NULL ? own->health->backoff->message : "")
 		};
 	return (struct words){ REASON_SCALE_DOWN_UNNEEDED,
 			       arena_printf(choice->arena,
 					    "%lld launched replica%s that nothing needs any more",
-					    (long long)choice->groups[group->index].cancelled,
-					    plural(choice->groups[group->index].cancelled)) };
+					    (long long)own->cancelled, plural(own->cancelled)) };
 }
 
 static struct words words_of(const struct choice *choice, const struct group *group)
 {
+	const struct group_choice *own = &choice->groups[group->index];
 	if (group->frozen)
 		return (struct words){ "", "" };
-	if (choice->groups[group->index].to_launch > 0)
+	if (own->to_launch > 0)
 		return words_of_launch(choice, group);
-	if (choice->groups[group->index].backed_off_taken > 0 ||
-	    choice->groups[group->index].cancelled > 0)
+	if (own->backed_off_taken > 0 || own->cancelled > 0)
 		return words_of_cancelling(choice, group);
 	struct words removal = words_of_removal(choice, group);
 	if (removal.reason != NULL)
 		return removal;
-	if (choice->groups[group->index].drained > 0)
+	if (own->drained > 0)
 		return words_of_drain(choice, group);
 	return words_of_bounds(choice, group);
 }
@@ -344,26 +338,25 @@ void explain_groups(const struct choice *choice, struct plan *plan)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
+		const struct group_choice *own = &choice->groups[group->index];
 		struct words words = words_of(choice, group);
 		struct plan_group *item = VEC_ADD(choice->arena, &plan->groups);
 		item->name = group->spec->name;
 		item->replicas = group->spec->replicas;
 		item->patch_replicas = choice->groups[g].patch_replicas;
-		item->target_replicas = choice->groups[group->index].target_replicas;
-		item->to_launch = choice->groups[group->index].to_launch;
-		item->worker_gpus = choice->offer->groups[group->index].capacity.gpu_amount;
+		item->target_replicas = own->target_replicas;
+		item->to_launch = own->to_launch;
+		item->worker_gpus = own->offer->capacity.gpu_amount;
 		item->missing = group->missing;
 		item->reason = words.reason;
 		item->message = words.message;
-		if (!choice->health->groups[group->index].backed_off)
+		if (!own->health->backed_off)
 			continue;
 		struct plan_backoff *backoff = ARENA_NEW(choice->arena, struct plan_backoff);
-		*backoff = (struct plan_backoff){
-			choice->health->groups[group->index].backoff->until,
-			choice->health->groups[group->index].backoff->seconds,
-			choice->health->groups[group->index].backoff->cause,
-			choice->health->groups[group->index].backoff->message
-		};
+		*backoff = (struct plan_backoff){ own->health->backoff->until,
+						  own->health->backoff->seconds,
+						  own->health->backoff->cause,
+						  own->health->backoff->message };
 		item->backoff = backoff;
 	}
 }

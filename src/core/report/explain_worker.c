@@ -36,12 +36,12 @@ static const char *activity_text(const struct choice *choice, const struct ray_n
 	return text;
 }
 
-/* Why an idle worker stays; the first reason that applies: needed, below its idle timeout,
- * terminations forbidden, kept by its replica or by minReplicas. */
+/* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
+ * below its idle timeout, terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
 {
-	const struct group *group =
-		worker->group != FACTS_NO_INDEX ? &choice->facts->groups[worker->group] : NULL;
+	const struct group_health *own =
+		worker->group != FACTS_NO_INDEX ? &choice->health->groups[worker->group] : NULL;
 	int64_t idle = worker->node->idle_duration_ms;
 	if (choice->packing->workers[worker->index].needed_by_request)
 		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
@@ -51,14 +51,16 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 	if (choice->packing->workers[worker->index].needed_by_disruption)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for the work on a worker that is about to be terminated" };
-	if (group != NULL && idle <= choice->health->groups[group->index].idle_timeout_ms)
+	if (worker->do_not_disrupt)
+		return (struct words){ REASON_DO_NOT_DISRUPT,
+				       "the annotation " ANNOTATION_DO_NOT_DISRUPT
+				       " of its Pod keeps it" };
+	if (own != NULL && idle <= own->idle_timeout_ms)
 		return (struct words){
 			REASON_BELOW_IDLE_TIMEOUT,
-			arena_printf(
-				choice->arena, "idle for %lld s, terminated after %lld s",
-				(long long)(idle / MS_PER_SECOND),
-				(long long)(choice->health->groups[group->index].idle_timeout_ms /
-					    MS_PER_SECOND))
+			arena_printf(choice->arena, "idle for %lld s, terminated after %lld s",
+				     (long long)(idle / MS_PER_SECOND),
+				     (long long)(own->idle_timeout_ms / MS_PER_SECOND))
 		};
 	if (choice->facts->view_problem != NULL)
 		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
@@ -79,26 +81,19 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 
 static struct words words_of_waiting(const struct choice *choice, const struct worker *worker)
 {
+	const struct worker_health *own = &choice->health->workers[worker->index];
 	const struct container_status *status = pod_ray_container_status(worker->pod);
-	switch (choice->health->workers[worker->index].obstacle) {
+	switch (own->obstacle) {
 	case OBSTACLE_GATED:
-		return (struct words){ REASON_QUOTA_GATED,
-				       choice->health->workers[worker->index].obstacle_message };
+		return (struct words){ REASON_QUOTA_GATED, own->obstacle_message };
 	case OBSTACLE_NO_NODE:
 	case OBSTACLE_NODE_TIMEOUT:
-		return (struct words){ REASON_WAITING_FOR_NODE,
-				       choice->health->workers[worker->index].obstacle_message };
+		return (struct words){ REASON_WAITING_FOR_NODE, own->obstacle_message };
 	case OBSTACLE_WAITING:
 		if (worker->pod->spec.scheduling_gates.count > 0)
-			return (struct words){
-				REASON_QUOTA_GATED,
-				choice->health->workers[worker->index].obstacle_message
-			};
-		if (choice->health->workers[worker->index].obstacle_message[0] != '\0')
-			return (struct words){
-				REASON_WAITING_FOR_NODE,
-				choice->health->workers[worker->index].obstacle_message
-			};
+			return (struct words){ REASON_QUOTA_GATED, own->obstacle_message };
+		if (own->obstacle_message[0] != '\0')
+			return (struct words){ REASON_WAITING_FOR_NODE, own->obstacle_message };
 		return (struct words){ REASON_SCHEDULING, "no Node yet" };
 	case OBSTACLE_FAILED:
 	case OBSTACLE_START_TIMEOUT:
@@ -125,13 +120,14 @@ static struct words words_of_dead_raylet(const struct worker *worker)
 static struct words words_of_disruption(const struct choice *choice, const struct worker *worker)
 {
 	const struct group *group = &choice->facts->groups[worker->group];
+	const struct group_choice *own = &choice->groups[group->index];
 	const char *waits = "";
-	if (choice->packing->groups[group->index].replacements_at_max)
+	if (own->packing->replacements_at_max)
 		waits = arena_printf(choice->arena,
 				     "; a replacement waits until it is deleted, the group is at "
 				     "maxReplicas %lld",
 				     (long long)group->spec->max_replicas);
-	else if (choice->packing->groups[group->index].replacements_waiting > 0)
+	else if (own->packing->replacements_waiting > 0)
 		waits = "; a replacement waits until it is deleted";
 	return (struct words){ REASON_LEAVING,
 			       arena_printf(choice->arena, "%s%s", worker->disruption_why, waits) };
@@ -164,9 +160,9 @@ static struct words words_of_running(const struct choice *choice, const struct w
  * group take precedence over its state. */
 static struct words words_of(const struct choice *choice, const struct worker *worker)
 {
-	if (choice->workers[worker->index].action != TERMINATE_NONE)
-		return (struct words){ choice->workers[worker->index].reason,
-				       choice->workers[worker->index].message };
+	const struct worker_choice *own = &choice->workers[worker->index];
+	if (own->action != TERMINATE_NONE)
+		return (struct words){ own->reason, own->message };
 	if (worker->disrupted)
 		return words_of_disruption(choice, worker);
 	if (worker->deleting)
@@ -207,6 +203,7 @@ static void add(struct arena *arena, struct plan *plan, const struct worker *wor
 		.reason = words.reason,
 		.message = words.message,
 		.node = worker->registered ? worker->node : NULL,
+		.object = worker->pod,
 	};
 }
 

@@ -164,6 +164,7 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 
 static struct verdict held_by(const struct choice *choice, const struct group *group)
 {
+	const struct group_choice *own = &choice->groups[group->index];
 	const char *name = group->spec->name;
 	if (group->problem != NULL)
 		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem, name };
@@ -174,9 +175,7 @@ static struct verdict held_by(const struct choice *choice, const struct group *g
 	return (struct verdict){
 		false, REASON_BACK_OFF,
 		arena_printf(choice->arena, "group %s is in back-off: %s", name,
-			     choice->health->groups[group->index].backoff != NULL ?
-				     choice->health->groups[group->index].backoff->message :
-				     ""),
+			     own->health->backoff != NULL ? own->health->backoff->message : ""),
 		name
 	};
 }

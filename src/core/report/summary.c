@@ -7,7 +7,10 @@
 #include "core/decide/demand.h"
 #include "core/decide/gate.h"
 #include "core/model/reason.h"
+#include "core/report/summary_invariants.h"
 #include "core/report/summary_resources.h"
+
+#define UNSERVED_SEEN_MAX 1000
 
 #define REPLICAS_UNLIMITED INT32_MAX /* the CRD's default of maxReplicas */
 
@@ -81,8 +84,22 @@ static void add_worker(const struct snapshot *snapshot, const struct plan_worker
 		group->idle_since = since;
 }
 
+/* Demand that names this group. Of the many shapes of a busy cluster the first are enough. */
+static void count_waiting(const struct plan *plan, struct summary_group *group)
+{
+	for (size_t i = 0; i < plan->unserved.count && i < UNSERVED_SEEN_MAX; i++) {
+		const struct plan_demand *demand = &plan->unserved.at[i];
+
+		if (strcmp(demand->group, group->name) != 0)
+			continue;
+		if (group->waiting == 0)
+			group->unserved_reason = demand->reason;
+		raise_by(&group->waiting, demand->count);
+	}
+}
+
 static void begin_group(const struct worker_group *spec, const struct plan_group *planned,
-			struct summary_group *group)
+			bool known, struct summary_group *group)
 {
 	*group = (struct summary_group){
 		.name = planned->name,
@@ -97,9 +114,11 @@ static void begin_group(const struct worker_group *spec, const struct plan_group
 		.idle_since = TIME_NONE,
 		.reason = planned->reason,
 		.message = planned->message,
+		.unserved_reason = "",
 		.waiting_reason = "",
 		.waiting_message = "",
 	};
+	group->gpus.known = known;
 	group->gpus.starting = times(group->missing, 1, group->worker_gpus);
 	group->gpus.wanted = times(group->target_replicas, group->hosts, group->worker_gpus);
 	group->gpus.maximum = times(group->max_replicas, group->hosts, group->worker_gpus);
@@ -128,11 +147,13 @@ static void sum_groups(const struct snapshot *snapshot, const struct plan *plan,
 	size_t at = 0;
 
 	for (size_t g = 0; g < plan->groups.count; g++) {
-		begin_group(&snapshot->cluster.groups[g], &plan->groups.at[g], &groups[g]);
+		begin_group(&snapshot->cluster.groups[g], &plan->groups.at[g],
+			    summary->ray_reachable, &groups[g]);
 		for (; at < plan->workers.count &&
 		       strcmp(plan->workers.at[at].group, groups[g].name) == 0;
 		     at++)
 			add_worker(snapshot, &plan->workers.at[at], &groups[g]);
+		count_waiting(plan, &groups[g]);
 		end_group(summary, &groups[g]);
 	}
 	for (; at < plan->workers.count; at++)
@@ -458,7 +479,7 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 
 	summary->decided_at = snapshot->now;
 	summary->hands_off = gate_check(snapshot).reason != NULL;
-	summary->ray_reachable = plan->head_node != NULL;
+	summary->ray_reachable = summary->gpus.known = plan->head_node != NULL;
 	summary->safe_to_scale_down = summary->ray_reachable && may_terminate(snapshot, plan);
 	summary->conditions = plan->conditions.at;
 	summary->condition_count = plan->conditions.count;
@@ -472,5 +493,6 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	sum_requested(snapshot, arena, summary);
 	sum_unserved(plan, arena, summary);
 	choose_reason(summary);
+	invariants_of_summary(summary, plan);
 	return summary;
 }

@@ -16,6 +16,7 @@
 
 /* 1/10000 GPU, as Ray counts them. */
 struct summary_gpus {
+	bool known;       /* Ray was reached; else running, in_use, unused and idle are unknown */
 	int64_t running;  /* on workers (or the head) that Ray reports as alive, by their reports */
 	int64_t in_use;   /* of running: taken by tasks, actors, placement groups */
 	int64_t unused;   /* of running: not in use */
@@ -40,6 +41,10 @@ struct summary_group {
 	const struct plan_backoff *backoff; /* NULL: none */
 	time_ms idle_since;                 /* of the worker that is idle longest; TIME_NONE */
 	const char *reason, *message;       /* of the plan; "" for no change */
+	/* Pending demand that it could serve and does not: bundles, gangs and requested bundles,
+	 * with the first reason; "". */
+	int64_t waiting;
+	const char *unserved_reason;
 	/* Why its first Pod that is not registered does not run yet, a reason of a worker; "". */
 	const char *waiting_reason, *waiting_message;
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/memory.h"
 #include "core/capacity/capacity.h"
 
@@ -98,6 +99,9 @@ void summary_resources(const struct snapshot *snapshot, struct arena *arena,
 	add_pending(snapshot, summary, &sums, arena);
 	if (sums.list.count > 1)
 		qsort(sums.list.at, sums.list.count, sizeof(*sums.list.at), by_name);
+	CHECK(sums.list.count <= SUMMARY_RESOURCES_MAX);
+	for (size_t i = 1; i < sums.list.count; i++)
+		CHECK(by_name(&sums.list.at[i - 1], &sums.list.at[i]) < 0);
 	summary->resources = sums.list.at;
 	summary->resource_count = sums.list.count;
 }

@@ -28,6 +28,61 @@ static const char *ray_note(const struct choice *choice)
 	return note != NULL && note[0] != '\0' ? arena_printf(choice->arena, "; %s", note) : "";
 }
 
+/* Whether the Pod has never been Ready: its Ray container has not run, or Ready is False since
+ * before the first start of that container. The kubelet writes that False once and changes its time
+ * only together with its status, so a head that was Ready before has a later time. */
+static bool was_never_ready(const struct pod *pod)
+{
+	const struct container_status *ray = pod_ray_container_status(pod);
+	const struct condition *ready =
+		condition_find(pod->conditions, pod->condition_count, "Ready");
+
+	if (strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0)
+		return false;
+	if (ray == NULL)
+		return strcmp(pod->phase, "Pending") == 0;
+	if (!ray->started_before)
+		return true;
+	return ray->state == CONTAINER_RUNNING && ray->restart_count == 0 && ready != NULL &&
+	       strcmp(ready->status, "True") != 0 && ready->last_transition <= ray->started_at;
+}
+
+/* For the message: "Unschedulable", "ImagePullBackOff", ... */
+static const char *head_state(const struct pod *pod)
+{
+	const struct container_status *ray = pod_ray_container_status(pod);
+	const struct condition *scheduled =
+		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+
+	if (scheduled != NULL && strcmp(scheduled->status, "False") == 0 &&
+	    scheduled->reason[0] != '\0')
+		return scheduled->reason;
+	if (ray == NULL || ray->state == CONTAINER_UNKNOWN)
+		return "its Ray container has not started";
+	if (ray->state == CONTAINER_WAITING)
+		return ray->reason[0] != '\0' ? ray->reason : "its Ray container waits";
+	return "its Ray container runs and is not Ready";
+}
+
+/* A head that starts within start-timeout-seconds; afterwards Ray counts as unreachable. */
+static bool add_starting_head(const struct choice *choice, struct plan *plan)
+{
+	const struct snapshot *snapshot = choice->snapshot;
+	const struct pod *head = choice->facts->head_pod;
+
+	if (head == NULL || head->created == TIME_NONE || head->unreadable != NULL ||
+	    !was_never_ready(head) ||
+	    snapshot->now - head->created >
+		    snapshot->settings.start_timeout_seconds * MS_PER_SECOND)
+		return false;
+	add(choice->arena, plan, "ScalingActive", false, REASON_HEAD_STARTING,
+	    arena_printf(choice->arena,
+			 "the head Pod %s has not been Ready yet: %s; minReplicas and the "
+			 "request-resources annotation already scale up",
+			 head->name, head_state(head)));
+	return true;
+}
+
 static void write_active(const struct choice *choice, struct plan *plan)
 {
 	if (choice->facts->head_problem != NULL) {
@@ -37,6 +92,8 @@ static void write_active(const struct choice *choice, struct plan *plan)
 		return;
 	}
 	if (!choice->facts->ray_reachable) {
+		if (add_starting_head(choice, plan))
+			return;
 		add(choice->arena, plan, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
 		    arena_printf(
 			    choice->arena,
@@ -69,13 +126,13 @@ static void write_able(const struct choice *choice, struct plan *plan)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
-		if (!choice->health->groups[group->index].backed_off)
+		const struct group_choice *own = &choice->groups[group->index];
+		if (!own->health->backed_off)
 			continue;
 		add(choice->arena, plan, "AbleToScale", false, REASON_BACKED_OFF,
 		    arena_printf(choice->arena, "group %s provides no capacity (%s): %s",
-				 group->spec->name,
-				 choice->health->groups[group->index].backoff->cause,
-				 choice->health->groups[group->index].backoff->message));
+				 group->spec->name, own->health->backoff->cause,
+				 own->health->backoff->message));
 		return;
 	}
 	add(choice->arena, plan, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE,
@@ -99,22 +156,19 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 	}
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
-		if (!choice->groups[group->index].at_maximum &&
-		    !choice->groups[group->index].at_minimum)
+		const struct group_choice *own = &choice->groups[group->index];
+		if (!own->at_maximum && !own->at_minimum)
 			continue;
 		add(choice->arena, plan, "ScalingLimited", true,
-		    choice->groups[group->index].at_maximum ? REASON_TOO_MANY_REPLICAS :
-							      REASON_TOO_FEW_REPLICAS,
+		    own->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
 		    arena_printf(choice->arena, "group %s is held at %s %lld", group->spec->name,
-				 choice->groups[group->index].at_maximum ? "maxReplicas" :
-									   "minReplicas",
-				 (long long)(choice->groups[group->index].at_maximum ?
-						     group->spec->max_replicas :
-						     group->spec->min_replicas)));
+				 own->at_maximum ? "maxReplicas" : "minReplicas",
+				 (long long)(own->at_maximum ? group->spec->max_replicas :
+							       group->spec->min_replicas)));
 		return;
 	}
 	add(choice->arena, plan, "ScalingLimited", false, REASON_DESIRED_WITHIN_RANGE,
-	    "no minimum, maximum or ceiling was reached");
+	    "no minimum, maximum or GPU limit was reached");
 }
 
 static void write_invalid(const struct choice *choice, struct plan *plan)
@@ -137,14 +191,16 @@ static void write_foreign(const struct choice *choice, struct plan *plan)
 		add(choice->arena, plan, CONDITION_FOREIGN_PODS, true, REASON_FOREIGN_POD, text);
 }
 
-static bool add_reverted(const struct choice *choice, struct plan *plan,
-			 const struct memory_since *conflicts, size_t count, conflict_words *words)
+static bool add_reverted(const struct choice *choice, struct plan *plan, enum mark_kind kind,
+			 conflict_words *words)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (conflicts[i].count < FIGHT_REVERTS_MIN)
+	const struct memory_mark *mark = NULL;
+
+	while ((mark = memory_next_mark(&plan->memory, kind, mark)) != NULL) {
+		if (mark->count < CONFLICT_REVERTS_MIN)
 			continue;
 		add(choice->arena, plan, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
-		    words(choice->facts, &conflicts[i]));
+		    words(choice->facts, mark));
 		return true;
 	}
 	return false;
@@ -152,12 +208,8 @@ static bool add_reverted(const struct choice *choice, struct plan *plan,
 
 static void write_reverted(const struct choice *choice, struct plan *plan)
 {
-	const struct memory_state *memory = &choice->health->memory;
-
-	if (!add_reverted(choice, plan, memory->replica_conflicts.at,
-			  memory->replica_conflicts.count, conflict_text))
-		add_reverted(choice, plan, memory->replica_raises.at, memory->replica_raises.count,
-			     conflict_raise_text);
+	if (!add_reverted(choice, plan, MARK_REPLICA_CONFLICT, conflict_text))
+		add_reverted(choice, plan, MARK_REPLICA_RAISE, conflict_raise_text);
 }
 
 /* Reports lacking resources. A type that was only inferred is reported only where demand requests
@@ -208,7 +260,8 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 				 text));
 }
 
-/* Written only while there are findings, as for invalid input. A snapshot in a file has none. */
+/* Written only while there are findings, as for invalid input; notes alone are False: nothing has to
+ * be done. A snapshot in a file has none. */
 static void write_findings(const struct choice *choice, struct plan *plan)
 {
 	const struct lint_digest *lint = choice->snapshot->lint;
@@ -218,8 +271,9 @@ static void write_findings(const struct choice *choice, struct plan *plan)
 			     lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
 							      REASON_LINT_NOTES;
 
-	add(choice->arena, plan, CONDITION_LINT_FINDINGS, true, reason, lint->message)->aside =
-		true;
+	add(choice->arena, plan, CONDITION_LINT_FINDINGS,
+	    lint->counts[LINT_ERROR] + lint->counts[LINT_WARNING] > 0, reason, lint->message)
+		->aside = true;
 }
 
 void verdict_write(const struct choice *choice, struct plan *plan)

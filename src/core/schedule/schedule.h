@@ -17,8 +17,8 @@
 /* Limit of new nodes in one run; the next run launches the rest. */
 #define SCHEDULE_NEW_NODES_MAX 100000
 
-/* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster.
- * All counts are nodes (Pods), not replicas. */
+/* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster. All
+ * counts are nodes (Pods), not replicas. */
 struct schedule_type {
 	const char *name;
 	struct resources resources; /* of an empty new node */
@@ -31,6 +31,7 @@ struct schedule_type {
 	bool accelerator;                /* kept for demand that requests an accelerator */
 	bool launch_held;   /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
 	int64_t gpu_amount; /* GPU capacity of one node, 1/10000, for the budget */
+	int64_t cost;       /* of one node, in any unit, 0 and above; only read with `cheapest` */
 };
 
 struct schedule_node {
@@ -82,7 +83,7 @@ struct schedule_problem {
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
 	int64_t gpu_budget;            /* 1/10000 GPU that may still be added */
-	bool fewest_gpus;              /* --packing=fewest-gpus */
+	bool cheapest;                 /* search for launches that cost less than those of Ray */
 	bool terminate_over_max;       /* phases 3 and 4 (max per type, global max) choose nodes */
 	bool disruption_takes_nothing; /* chosen nodes have no capacity; in Ray they do (T6) */
 };

@@ -1,137 +1,73 @@
-#include "core/schedule/schedule_candidate.h"
-
+/* The candidates of one try, and the choice of the best: see schedule_try.h. */
 #include <limits.h>
 #include <math.h>
 
-#include "base/sort.h"
+#include "base/check.h"
+#include "core/schedule/schedule_try.h"
 
 /* Exceeds any rounding error of a score. */
 #define SLACK (1 + 1e-9)
-/* The ratios are trimmed when one in so many shapes has been used up. */
-#define TRIM_EACH 16
-/* So many ratios are looked at for a bound. */
-#define RATIOS_MAX 256
 
-static struct arena *arena_of(const struct schedule_try *try)
+/* ---- the heap ---- */
+
+static bool is_before(const struct schedule_try *try, const struct schedule_candidate *a,
+		      const struct schedule_candidate *b)
 {
-	return try->run->attempt;
+	int order;
+
+	if ((a->type == SCHEDULE_NO_INDEX) != (b->type == SCHEDULE_NO_INDEX))
+		return a->type == SCHEDULE_NO_INDEX;
+	order = schedule_key_compare(&a->key, &b->key);
+	if (order)
+		return order > 0;
+	if (a->type != SCHEDULE_NO_INDEX)
+		return a->rank < b->rank;
+	return schedule_order_before(try->run, a->node, b->node);
 }
 
-void schedule_candidate_read_first(struct schedule_try *try, struct schedule_candidate *c)
+/* Moves the candidate to where it belongs. */
+static void heap_move(struct schedule_try *try, struct schedule_candidate *c)
 {
-	struct schedule_run *run = try->run;
-	const struct schedule_class *class = &run->classes.at.at[c->state];
-	uint32_t node = class->members.at[0];
-	uint32_t placed = schedule_run_placed(run, node), rest = schedule_run_rest(run, node);
+	struct schedule_candidate **heap = try->heap.at;
+	size_t count = try->heap.count, at = c->heap_at;
 
-	c->node = node;
-	if (c->fresh && rest != c->rest && placed == c->placed &&
-	    run->states.states.at[c->state].running) {
-		/* The next member takes the same fill and has a lower score. */
-		c->rest = rest;
-		schedule_key_rest(&run->states, &run->states.states.at[c->state], c->terms, rest,
-				  &c->key);
-	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
-		c->fresh = false;
-		c->bound_at = -1;
-		c->key.first = true;
-		c->key.labels = INT_MAX;
+	for (; at && is_before(try, c, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+		heap[at] = heap[(at - 1) / 2];
+		heap[at]->heap_at = at;
 	}
-	c->placed = placed;
-	c->rest = rest;
+	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && is_before(try, heap[child + 1], heap[child]))
+			child++;
+		if (!is_before(try, heap[child], c))
+			break;
+		heap[at] = heap[child];
+		heap[at]->heap_at = at;
+		at = child;
+	}
+	heap[at] = c;
+	c->heap_at = at;
+}
+
+static void heap_add(struct schedule_try *try, struct schedule_candidate *c)
+{
+	VEC_PUSH(try->run->attempt, &try->heap, c);
+	c->heap_at = try->heap.count - 1;
+	c->listed = true;
+	heap_move(try, c);
+}
+
+void schedule_try_drop(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_candidate *last = try->heap.at[--try->heap.count];
+
+	c->listed = false;
+	if (last == c)
+		return;
+	last->heap_at = c->heap_at;
+	heap_move(try, last);
 }
 
 /* ---- the bound ---- */
-
-static int compare_ratios(const void *a, const void *b)
-{
-	double first = ((const struct schedule_ratio *)a)->ratio;
-	double second = ((const struct schedule_ratio *)b)->ratio;
-
-	return (first < second) - (first > second);
-}
-
-void schedule_try_make_ratios(struct schedule_try *try)
-{
-	const struct schedule_requests *requests = try->requests;
-	struct schedule_ratios *ratios = try->run->ratios;
-
-	for (size_t i = 0; i < requests->names.count; i++)
-		ratios[requests->names.at[i]].at =
-			arena_array(arena_of(try), requests->counts.at[i], sizeof(*ratios->at));
-	for (uint32_t i = 0; i < try->list->count; i++) {
-		const struct schedule_shape *shape = &try->list->shapes[i];
-		int64_t pivot = schedule_shape_need(shape, requests->pivot);
-
-		for (uint32_t j = 0; j < shape->need_count; j++) {
-			struct schedule_ratios *own = &ratios[shape->needs[j].name];
-
-			own->at[own->count++] = (struct schedule_ratio){
-				pivot ? (double)shape->needs[j].amount / (double)pivot : INFINITY, i
-			};
-		}
-	}
-	for (size_t i = 0; i < requests->names.count; i++) {
-		struct schedule_ratios *own = &ratios[requests->names.at[i]];
-
-		if (own->count > 1)
-			sort_stable(own->at, own->count, sizeof(*own->at), compare_ratios);
-	}
-}
-
-void schedule_try_trim_ratios(struct schedule_try *try)
-{
-	if (try->active_count > try->trimmed_at - try->trimmed_at / TRIM_EACH - 1)
-		return;
-	try->trimmed_at = try->active_count;
-	for (size_t i = 0; i < try->requests->names.count; i++) {
-		struct schedule_ratios *own = &try->run->ratios[try->requests->names.at[i]];
-		uint32_t kept = 0;
-
-		for (uint32_t j = 0; j < own->count; j++)
-			if (try->active[own->at[j].shape / 64] >> (own->at[j].shape % 64) & 1)
-				own->at[kept++] = own->at[j];
-		own->count = kept;
-	}
-}
-
-/* The largest ratio of a shape that may be placed, or a larger one: of the ratios behind the first
- * few, the next bounds the rest. */
-static double best_ratio(const struct schedule_try *try, const struct schedule_candidate *c,
-			 uint32_t name)
-{
-	const struct schedule_ratios *ratios = &try->run->ratios[name];
-
-	for (uint32_t i = 0; i < ratios->count; i++) {
-		uint32_t shape = ratios->at[i].shape;
-
-		if (i == RATIOS_MAX ||
-		    c->may[shape / 64] & try->active[shape / 64] & UINT64_C(1) << (shape % 64))
-			return ratios->at[i].ratio;
-	}
-	return 0;
-}
-
-static int64_t pivot_available(const struct schedule_try *try, const struct schedule_state *state)
-{
-	uint32_t pivot = try->requests->pivot;
-
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		if (state->amounts[i].name == pivot && state->amounts[i].available >= 0)
-			return state->amounts[i].available;
-	return pivot != SCHEDULE_ID_NONE && try->run->words.is_implicit[pivot] ? RESOURCE_UNIT : 0;
-}
-
-/* schedule_term, with a product instead of pow(): the slack of the bound covers the difference. */
-static double term_bound(int64_t total, int64_t available)
-{
-	double share;
-
-	if (total <= 0 || available < 0)
-		return -1;
-	share = total > available ? (double)(total - available) / (double)total : 0;
-	return (double)total / (double)RESOURCE_UNIT * share * share * share;
-}
 
 /* An upper bound of the label rank over the shapes that fit. */
 static int labels_max(struct schedule_try *try, const struct schedule_candidate *c)
@@ -153,62 +89,87 @@ static int labels_max(struct schedule_try *try, const struct schedule_candidate 
 	return best;
 }
 
-static void touch(struct schedule_try *try, struct schedule_candidate *c)
+/* Sets by name, for those of the state, the largest need of a shape that may fit per unit of the
+ * pivot; infinite when a shape does not need the pivot. False when no shape may fit. */
+static bool find_ratios(struct schedule_try *try, const struct schedule_candidate *c,
+			const struct schedule_state *state)
 {
-	struct schedule_run *run = try->run;
+	double *ratios = try->run->ratios;
+	uint64_t any = 0;
 
-	c->touched = true;
-	c->may = arena_array(arena_of(try), try->requests->word_count, sizeof(*c->may));
-	schedule_requests_may(try->requests, run, c->state, c->may);
-	c->terms = arena_array(arena_of(try), run->states.states.at[c->state].amount_count + 1,
-			       sizeof(*c->terms));
-	c->labels_max = labels_max(try, c);
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		ratios[state->amounts[i].name] = 0;
+	for (size_t word = 0; word < try->requests->word_count; word++) {
+		any |= c->may[word] & try->active[word];
+		for (uint64_t bits = c->may[word] & try->active[word]; bits; bits &= bits - 1) {
+			const struct schedule_shape *shape =
+				&try->list->shapes[word * 64 + (size_t)__builtin_ctzll(bits)];
+			int64_t pivot = schedule_shape_need(shape, try->requests->pivot);
+
+			for (uint32_t i = 0; i < shape->need_count; i++) {
+				double amount = (double)shape->needs[i].amount;
+				double ratio = pivot ? amount / (double)pivot : INFINITY;
+
+				if (ratio > ratios[shape->needs[i].name])
+					ratios[shape->needs[i].name] = ratio;
+			}
+		}
+	}
+	return any;
 }
 
-static bool is_first(const struct schedule_try *try, const struct schedule_state *state)
-{
-	return try->run->policy.starting_last && state->running;
-}
-
-/* Upper bound of the key over all fills of the candidate. Each score term is bounded on its own: a
- * fill uses at most the free amount of the pivot (the name that most shapes need), so of any other
- * name at most that amount times its best ratio to the pivot. SLACK covers rounding, so the bound
- * never excludes the best candidate. */
-bool schedule_candidate_bound(struct schedule_try *try, struct schedule_candidate *c)
+/* Sets the key to an upper bound over all fills of the candidate; false when none takes a unit.
+ * Each score term is bounded on its own: a fill uses at most the free amount of the pivot (the name
+ * that most shapes need), so of any other name at most that amount times its largest ratio to the
+ * pivot. With 8 CPUs free and shapes of at most 4 GiB for each CPU, no fill uses more than 32 GiB.
+ * SLACK covers rounding, so the bound never excludes the best candidate. */
+static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
 	const struct schedule_state *state = &run->states.states.at[c->state];
 	const struct schedule_placed *placed = &run->states.placed.at[c->placed];
+	const struct schedule_requests *requests = try->requests;
 	struct schedule_key *key = &c->bound;
-	uint64_t any = 0, accelerated = placed->asks_accelerator;
-	double pivot;
+	uint64_t accelerated = placed->asks_accelerator;
+	int64_t pivot = 0;
 
-	if (!c->touched)
-		touch(try, c);
-	for (size_t word = 0; word < try->requests->word_count; word++) {
-		any |= c->may[word] & try->active[word];
-		accelerated |= c->may[word] & try->active[word] & try->requests->accelerated[word];
+	if (!c->may) {
+		c->may = arena_array(run->attempt, requests->word_count, sizeof(*c->may));
+		schedule_requests_may(requests, run, c->state, c->may);
+		c->terms = arena_array(run->attempt, state->amount_count + 1, sizeof(*c->terms));
+		c->labels_max = labels_max(try, c);
 	}
-	if (!any)
+	if (!find_ratios(try, c, state))
 		return false;
+	for (size_t word = 0; word < requests->word_count; word++)
+		accelerated |= c->may[word] & try->active[word] & requests->accelerated[word];
 	schedule_key_type(run->problem, state, key);
-	key->first = is_first(try, state);
 	key->labels = c->labels_max;
 	key->accelerator_ok = !run->problem->conserve_accelerators || !state->accelerator ||
 			      accelerated;
 	key->types = placed->name_count;
-	pivot = (double)pivot_available(try, state) * SLACK + 1;
+	if (requests->pivot != SCHEDULE_ID_NONE && run->words.is_implicit[requests->pivot])
+		pivot = RESOURCE_UNIT;
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		if (state->amounts[i].name == requests->pivot && state->amounts[i].available >= 0)
+			pivot = state->amounts[i].available;
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		const struct schedule_amount *amount = &state->amounts[i];
-		double most = best_ratio(try, c, amount->name) * pivot;
+		double most = run->ratios[amount->name] * ((double)pivot * SLACK + 1), share = 0;
+		int64_t used = amount->total;
 
 		c->terms[i] = state->terms[i];
 		if (most <= 0)
 			continue;
 		key->types += amount->total >= 0;
-		c->terms[i] = term_bound(amount->total, most < (double)amount->available ?
-								amount->available - (int64_t)most :
-								0);
+		if (amount->total <= 0)
+			continue;
+		if (most < (double)amount->available)
+			used = amount->total - amount->available + (int64_t)most;
+		if (used > 0)
+			share = (double)used / (double)amount->total;
+		/* schedule_term with a product instead of pow(): SLACK covers the difference. */
+		c->terms[i] = (double)amount->total / (double)RESOURCE_UNIT * share * share * share;
 	}
 	schedule_key_rest(&run->states, state, c->terms, c->rest, key);
 	key->minimum *= SLACK;
@@ -219,21 +180,6 @@ bool schedule_candidate_bound(struct schedule_try *try, struct schedule_candidat
 }
 
 /* ---- the fill ---- */
-
-static void fill_room(struct schedule_try *try, struct schedule_candidate *c)
-{
-	c->fill.count = 0;
-	for (size_t word = 0; word < try->requests->word_count; word++)
-		for (uint64_t bits = c->may[word] & try->active[word]; bits; bits &= bits - 1) {
-			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
-			int64_t count = schedule_room_take(
-				&try->run->room, &try->list->shapes[shape], try->left[shape]);
-
-			if (count)
-				VEC_PUSH(arena_of(try), &c->fill,
-					 ((struct schedule_fill){ shape, count }));
-		}
-}
 
 /* The ratio of unused to used GPUs of a new node after this fill, negated so that larger is better;
  * -infinity when the fill uses none of its GPUs. */
@@ -248,33 +194,236 @@ static double spared_gpus(const struct schedule_run *run, const struct schedule_
 	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
 }
 
-static int64_t free_gpus(const struct schedule_run *run)
-{
-	if (run->words.gpu == SCHEDULE_ID_NONE || run->room.available[run->words.gpu] < 0)
-		return 0;
-	return run->room.available[run->words.gpu];
-}
-
-void schedule_candidate_fill(struct schedule_try *try, struct schedule_candidate *c)
+/* Fills its state with the remaining units, in the order of the list, and scores the outcome. False
+ * when nothing fits. */
+static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_room *room = &run->room;
 
 	schedule_room_load(room, c->state);
-	fill_room(try, c);
+	c->fresh = true;
+	c->fill.count = 0;
+	for (size_t word = 0; word < try->requests->word_count; word++)
+		for (uint64_t bits = c->may[word] & try->active[word]; bits; bits &= bits - 1) {
+			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
+			int64_t count = schedule_room_take(room, &try->list->shapes[shape],
+							   try->left[shape]);
+
+			if (!count)
+				continue;
+			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
+			VEC_PUSH(run->attempt, &try->uses[shape].users, c);
+			if (count > try->uses[shape].most)
+				try->uses[shape].most = count;
+		}
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
 		schedule_key_fill(room, c->placed, try->list, c->fill.at, c->fill.count, &c->key);
-		c->key.first = is_first(try, &room->state);
 		if (run->policy.spare_gpus && c->type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(run, c);
-		else if (run->policy.fill_gpus)
-			c->key.spared = -(double)free_gpus(run);
 		else if (run->policy.shuffle)
 			c->key.spared =
 				-(double)schedule_shuffled(run->policy.shuffle, room->state.type);
 		schedule_key_rest(&run->states, &room->state, c->terms, c->rest, &c->key);
 	}
 	schedule_room_unload(room);
-	c->fresh = true;
+	return c->fill.count;
+}
+
+/* ---- choosing ---- */
+
+static struct schedule_candidate *candidate_new(struct schedule_try *try, uint32_t state,
+						size_t type)
+{
+	struct schedule_candidate *c = ARENA_NEW(try->run->attempt, struct schedule_candidate);
+
+	*c = (struct schedule_candidate){
+		.state = state,
+		.type = type,
+		.bound_at = -1,
+		.rest = SCHEDULE_ID_NONE,
+		.key = { .labels = INT_MAX },
+	};
+	return c;
+}
+
+/* Expects run, requests, list and source. */
+void schedule_try_init(struct schedule_try *try)
+{
+	struct schedule_run *run = try->run;
+	const struct schedule_list *list = try->list;
+
+	try->left = arena_array(run->attempt, list->count, sizeof(*try->left));
+	try->active = arena_array(run->attempt, try->requests->word_count, sizeof(*try->active));
+	try->uses = arena_array(run->attempt, list->count, sizeof(*try->uses));
+	for (size_t i = 0; i < list->count; i++) {
+		try->left[i] = list->shapes[i].count;
+		if (list->shapes[i].impossible)
+			continue;
+		try->active[i / 64] |= UINT64_C(1) << (i % 64);
+		try->active_count++;
+	}
+	run->classes.tries++;
+	try->ranked = run->classes.lasting && !run->policy.shuffle;
+	try->types_max = (uint32_t)run->classes.placed_name_count;
+	for (size_t i = 0; i < try->requests->names.count; i++)
+		try->types_max += !run->classes.placed_names[try->requests->names.at[i]];
+	try->labels_max = run->classes.placed_selectors ? INT_MAX : try->requests->labels_max;
+}
+
+void schedule_try_add_type(struct schedule_try *try, size_t type)
+{
+	struct schedule_candidate *c = candidate_new(try, try->run->template_state[type], type);
+
+	c->rest = try->run->template_rest[type];
+	c->rank = try->next_rank++;
+	heap_add(try, c);
+}
+
+/* Reads the first member of the class. Resets the key to the bound if that could improve it. */
+static void read_first(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_run *run = try->run;
+	uint32_t node = run->classes.at.at[c->state].members.at[0];
+	uint32_t placed = schedule_run_placed(run, node), rest = schedule_run_rest(run, node);
+	const struct schedule_state *state = &run->states.states.at[c->state];
+
+	if (c->fresh && rest != c->rest && placed == c->placed && state->running) {
+		/* The next member takes the same fill and has a lower score. */
+		schedule_key_rest(&run->states, state, c->terms, rest, &c->key);
+	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
+		c->fresh = false;
+		c->bound_at = -1;
+		c->key.labels = INT_MAX;
+	}
+	c->node = node;
+	c->placed = placed;
+	c->rest = rest;
+}
+
+void schedule_try_add_class(struct schedule_try *try, uint32_t state)
+{
+	struct schedule_class *class = &try->run->classes.at.at[state];
+
+	if (class->stamp != try->run->classes.tries) {
+		class->stamp = try->run->classes.tries;
+		class->candidate = candidate_new(try, state, SCHEDULE_NO_INDEX);
+	}
+	if (!class->members.count)
+		return;
+	/* A candidate that was removed from the heap is not reviewed. */
+	if (!class->candidate->listed)
+		class->candidate->fresh = false;
+	read_first(try, class->candidate);
+	if (class->candidate->listed)
+		heap_move(try, class->candidate);
+	else
+		heap_add(try, class->candidate);
+}
+
+/* Whether a class that is not a candidate yet could be better than this one. */
+static bool may_be_better(const struct schedule_try *try, const struct schedule_class *class,
+			  const struct schedule_candidate *c)
+{
+	if (!try->ranked || c->type != SCHEDULE_NO_INDEX || c->key.labels < try->labels_max ||
+	    !c->key.accelerator_ok || c->key.types < try->types_max)
+		return true;
+	if (class->minimum > c->key.minimum || class->minimum < c->key.minimum)
+		return class->minimum > c->key.minimum;
+	return class->average >= c->key.average;
+}
+
+/* Classes become candidates in the order of their ranking, until none of the rest can be the best.
+ * The first candidate of the heap then gets a bound, or a fill when its bound is up to date, until
+ * it is first with a valid fill. */
+struct schedule_candidate *schedule_try_best(struct schedule_try *try)
+{
+	struct schedule_classes *classes = &try->run->classes;
+
+	while (try->active_count) {
+		struct schedule_candidate *best = try->heap.count ? try->heap.at[0] : NULL;
+		uint32_t next = try->next < classes->ranking.count ?
+					classes->ranking.at[try->next] :
+					SCHEDULE_ID_NONE;
+
+		if (next != SCHEDULE_ID_NONE &&
+		    (!best || best->type != SCHEDULE_NO_INDEX ||
+		     (best->fresh && may_be_better(try, &classes->at.at[next], best)))) {
+			try->next++;
+			schedule_try_add_class(try, next);
+			continue;
+		}
+		if (!best || best->fresh)
+			return best;
+		if (best->bound_at != try->active_count ? bound(try, best) : fill(try, best))
+			heap_move(try, best);
+		else
+			schedule_try_drop(try, best);
+	}
+	return NULL;
+}
+
+/* ---- booking ---- */
+
+static int64_t held_units(const struct schedule_candidate *c, uint32_t shape)
+{
+	if (c->fresh && c->listed)
+		for (size_t i = 0; i < c->fill.count; i++)
+			if (c->fill.at[i].shape == shape)
+				return c->fill.at[i].count;
+	return 0;
+}
+
+/* Fewer units are left than some fill contains: candidates with such a fill return to their
+ * bounds. */
+static void review_users(struct schedule_try *try, uint32_t shape)
+{
+	size_t kept = 0;
+
+	try->stamp++;
+	try->uses[shape].most = 0;
+	for (size_t i = 0; i < try->uses[shape].users.count; i++) {
+		struct schedule_candidate *c = try->uses[shape].users.at[i];
+		int64_t units = held_units(c, shape);
+
+		if (units > try->left[shape]) {
+			c->fresh = false;
+			c->key = c->bound;
+			heap_move(try, c);
+			continue;
+		}
+		if (!units || c->stamp == try->stamp)
+			continue;
+		c->stamp = try->stamp;
+		try->uses[shape].users.at[kept++] = c;
+		if (units > try->uses[shape].most)
+			try->uses[shape].most = units;
+	}
+	try->uses[shape].users.count = kept;
+}
+
+void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
+{
+	if (c->type != SCHEDULE_NO_INDEX) {
+		c->rank = try->next_rank++;
+		heap_move(try, c);
+	} else if (!try->run->classes.at.at[c->state].members.count) {
+		schedule_try_drop(try, c);
+	} else {
+		read_first(try, c);
+		heap_move(try, c);
+	}
+	for (size_t i = 0; i < c->fill.count; i++) {
+		uint32_t shape = c->fill.at[i].shape;
+
+		try->left[shape] -= c->fill.at[i].count;
+		CHECK(try->left[shape] >= 0);
+		if (!try->left[shape]) {
+			try->active[shape / 64] &= ~(UINT64_C(1) << (shape % 64));
+			try->active_count--;
+		}
+		if (try->left[shape] < try->uses[shape].most)
+			review_users(try, shape);
+	}
 }

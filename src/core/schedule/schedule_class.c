@@ -1,11 +1,8 @@
-#include "core/schedule/schedule_class.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "core/schedule/schedule_requests.h"
 #include "core/schedule/schedule_run.h"
 
 /* Exceeds any rounding error of a score. */
@@ -45,14 +42,6 @@ static void sink(const struct schedule_run *run, struct schedule_class *class, b
 	members[at] = member;
 }
 
-static void make_heap(const struct schedule_run *run, uint32_t state)
-{
-	struct schedule_class *class = &run->classes.at.at[state];
-
-	for (size_t i = class->members.count / 2; i-- > 0;)
-		sink(run, class, run->states.states.at[state].running, i);
-}
-
 static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
 {
 	while (run->classes.at.count <= state)
@@ -89,27 +78,17 @@ uint32_t schedule_class_take(struct schedule_run *run, uint32_t state)
 	return member;
 }
 
-void schedule_class_remove_from(struct schedule_run *run, uint32_t state, uint32_t first)
+void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first, uint32_t last)
 {
 	struct schedule_class *class = class_of(run, state);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < class->members.count; i++)
-		if (class->members.at[i] < first)
+		if (class->members.at[i] < first || class->members.at[i] > last)
 			class->members.at[kept++] = class->members.at[i];
 	class->members.count = kept;
-	make_heap(run, state);
-}
-
-void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t node)
-{
-	struct schedule_class *class = class_of(run, state);
-	size_t at = 0;
-
-	while (class->members.at[at] != node)
-		CHECK(++at < class->members.count);
-	class->members.at[at] = class->members.at[--class->members.count];
-	make_heap(run, state);
+	for (size_t i = kept / 2; i-- > 0;)
+		sink(run, class, run->states.states.at[state].running, i);
 }
 
 /* ---- the ranking ---- */
@@ -223,92 +202,63 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 
 /* ---- making them ---- */
 
-/* Restricts `common` to the needs of every shape. */
-static void add_common(struct schedule_run *run, const struct schedule_shape *shape, bool first)
+/* By name, over all shapes. */
+struct needs {
+	int64_t least, largest, sum; /* sum: of one list */
+	size_t shapes;               /* that need it */
+};
+
+static void add_needs(struct needs *needs, const struct schedule_shape *shape)
+{
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		int64_t amount = shape->needs[i].amount, units;
+		struct needs *own = &needs[shape->needs[i].name];
+
+		if (!own->shapes++ || amount < own->least)
+			own->least = amount;
+		if (amount > own->largest)
+			own->largest = amount;
+		if (__builtin_mul_overflow(amount, shape->count, &units) ||
+		    __builtin_add_overflow(own->sum, units, &own->sum))
+			own->sum = INT64_MAX;
+	}
+}
+
+/* Finds what every shape needs at least (common), what none exceeds (largest), and the most that a
+ * list needs by name (most). */
+static void find_needs(struct schedule_run *run, const struct schedule_requests *const *requests,
+		       size_t count)
 {
 	struct schedule_classes *classes = &run->classes;
-	size_t kept = 0;
+	size_t names = run->words.name_count, shapes = 0;
+	struct needs *needs = arena_array(run->scratch, names + 1, sizeof(*needs));
 
-	for (uint32_t i = 0; i < shape->need_count && first; i++)
-		VEC_PUSH(run->scratch, &classes->common, shape->needs[i]);
-	for (size_t i = 0; i < classes->common.count; i++) {
-		struct schedule_need need = classes->common.at[i];
-		int64_t amount = schedule_shape_need(shape, need.name);
+	classes->most = arena_array(run->scratch, names + 1, sizeof(*classes->most));
+	for (size_t i = 0; i < count; i++) {
+		const struct schedule_list *list = requests[i]->list;
 
-		if (amount < need.amount)
-			need.amount = amount;
-		if (amount)
-			classes->common.at[kept++] = need;
-	}
-	classes->common.count = kept;
-}
+		for (size_t j = 0; j < list->count; j++) {
+			if (list->shapes[j].impossible)
+				continue;
+			shapes++;
+			add_needs(needs, &list->shapes[j]);
+		}
+		for (size_t j = 0; j < requests[i]->names.count; j++) {
+			uint32_t name = requests[i]->names.at[j];
 
-/* Updates `most` by the total need of a list for each name. */
-static void add_most(struct schedule_run *run, const struct schedule_requests *requests,
-		     int64_t *sums)
-{
-	for (size_t i = 0; i < requests->list->count; i++) {
-		const struct schedule_shape *shape = &requests->list->shapes[i];
-
-		for (uint32_t j = 0; j < shape->need_count; j++) {
-			int64_t *sum = &sums[shape->needs[j].name], units;
-
-			if (__builtin_mul_overflow(shape->needs[j].amount, shape->count, &units) ||
-			    __builtin_add_overflow(*sum, units, sum))
-				*sum = INT64_MAX;
+			if (needs[name].sum > classes->most[name])
+				classes->most[name] = needs[name].sum;
+			needs[name].sum = 0;
 		}
 	}
-	for (size_t i = 0; i < requests->names.count; i++) {
-		uint32_t name = requests->names.at[i];
-
-		if (sums[name] > run->classes.most[name])
-			run->classes.most[name] = sums[name];
-		sums[name] = 0;
+	for (uint32_t i = 0; i < names; i++) {
+		if (needs[i].shapes)
+			VEC_PUSH(run->scratch, &classes->largest,
+				 ((struct schedule_need){ i, needs[i].largest }));
+		if (needs[i].shapes && needs[i].shapes == shapes)
+			VEC_PUSH(run->scratch, &classes->common,
+				 ((struct schedule_need){ i, needs[i].least }));
 	}
-}
-
-/* Sets `largest` from the maximum need of one shape by name. */
-static void add_largest(struct schedule_run *run, const struct schedule_requests *const *requests,
-			size_t count)
-{
-	uint32_t names = (uint32_t)schedule_words_count(&run->words.names);
-	int64_t *most = arena_array(run->scratch, names + 1, sizeof(*most));
-
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < requests[i]->list->count; j++) {
-			const struct schedule_shape *shape = &requests[i]->list->shapes[j];
-
-			for (uint32_t k = 0; k < shape->need_count; k++)
-				if (shape->needs[k].amount > most[shape->needs[k].name])
-					most[shape->needs[k].name] = shape->needs[k].amount;
-		}
-	for (uint32_t name = 0; name < names; name++)
-		if (most[name])
-			VEC_PUSH(run->scratch, &run->classes.largest,
-				 ((struct schedule_need){ name, most[name] }));
-}
-
-static void add_members(struct schedule_run *run)
-{
-	uint32_t *cells = arena_array(run->scratch, run->order.count + 1, sizeof(*cells));
-
-	for (size_t i = 0; i < run->order.count; i++)
-		class_of(run, run->states_of.at[run->order.at[i]])->members.capacity++;
-	for (size_t i = 0; i < run->classes.at.count; i++) {
-		run->classes.at.at[i].members.at = cells;
-		cells += run->classes.at.at[i].members.capacity;
-	}
-	for (size_t i = 0; i < run->order.count; i++) {
-		uint32_t node = run->order.at[i];
-		struct schedule_class *class = &run->classes.at.at[run->states_of.at[node]];
-
-		if (!class->members.count)
-			class->rest = run->rests_of.at[node];
-		class->mixed = class->mixed || class->rest != run->rests_of.at[node];
-		class->members.at[class->members.count++] = node;
-	}
-	for (uint32_t i = 0; i < run->classes.at.count; i++)
-		make_heap(run, i);
 }
 
 /* Groups the nodes of the run by state and ranks the groups. With several lists, the ranking uses
@@ -318,25 +268,13 @@ void schedule_classes_make(struct schedule_run *run,
 			   const struct schedule_requests *const *requests, size_t count)
 {
 	struct schedule_classes *classes = &run->classes;
-	size_t names = schedule_words_count(&run->words.names) + 1;
-	int64_t *sums = arena_array(run->scratch, names, sizeof(*sums));
-	bool first = true;
 
 	classes->at.count = classes->ranking.count = 0;
 	classes->common.count = classes->largest.count = 0;
-	classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
 	classes->lasting = count > 1;
-	for (size_t i = 0; i < count; i++) {
-		add_most(run, requests[i], sums);
-		for (size_t j = 0; j < requests[i]->list->count; j++) {
-			if (requests[i]->list->shapes[j].impossible)
-				continue;
-			add_common(run, &requests[i]->list->shapes[j], first);
-			first = false;
-		}
-	}
-	add_largest(run, requests, count);
-	add_members(run);
+	find_needs(run, requests, count);
+	for (size_t i = 0; i < run->order.count; i++)
+		schedule_class_add(run, run->states_of.at[run->order.at[i]], run->order.at[i]);
 	for (uint32_t i = 0; i < classes->at.count; i++) {
 		compare_with_needs(run, i);
 		if (!classes->at.at[i].members.count || classes->at.at[i].spent)

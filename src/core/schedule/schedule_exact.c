@@ -1,6 +1,10 @@
-#include "core/schedule/schedule_exact.h"
-
+/* Placement by backtracking, for small cases: see schedule_try.h. */
 #include "base/sort.h"
+#include "core/schedule/schedule_try.h"
+
+/* Larger cases are not tried. */
+#define UNITS_MAX 128
+#define STEPS_MAX ((size_t)10000)
 
 struct token {
 	uint32_t node, state;
@@ -17,26 +21,12 @@ struct search {
 	size_t *orders[2];    /* of tokens: for requests with and without GPUs */
 	int64_t *taken;       /* by token and shape: placed units */
 	int64_t *free, *need; /* by name: of all nodes, and of the units still to be placed */
-	size_t name_count;
 	struct schedule_intern steps; /* (state, shape) */
 	VEC(uint32_t) next;           /* by step: the state after it */
 	size_t steps_left;
 };
 
-static struct arena *arena_of(const struct search *search)
-{
-	return search->run->attempt;
-}
-
 /* ---- the nodes ---- */
-
-static int64_t available_of(const struct schedule_state *state, uint32_t name)
-{
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		if (state->amounts[i].name == name)
-			return state->amounts[i].available > 0 ? state->amounts[i].available : 0;
-	return 0;
-}
 
 /* The fullest first, so that large requests find empty ones. */
 static int compare_tokens(const void *a, const void *b)
@@ -52,20 +42,24 @@ static void list_tokens(struct search *search)
 {
 	const struct schedule_run *run = search->run;
 
-	search->tokens =
-		arena_array(arena_of(search), run->order.count + 1, sizeof(*search->tokens));
+	search->token_count = run->order.count;
+	search->tokens = arena_array(run->attempt, run->order.count + 1, sizeof(*search->tokens));
 	for (size_t i = 0; i < run->order.count; i++) {
 		uint32_t id = run->states_of.at[run->order.at[i]];
 		const struct schedule_state *state = &run->states.states.at[id];
-		struct token *token = &search->tokens[search->token_count++];
+		struct token *token = &search->tokens[i];
 
 		*token = (struct token){ .node = run->order.at[i], .state = id };
-		if (run->words.gpu != SCHEDULE_ID_NONE)
-			token->gpus = available_of(state, run->words.gpu);
+		for (uint32_t j = 0; j < state->amount_count; j++) {
+			const struct schedule_amount *amount = &state->amounts[j];
+
+			if (amount->available <= 0)
+				continue;
+			search->free[amount->name] += amount->available;
+			if (amount->name == run->words.gpu)
+				token->gpus = amount->available;
+		}
 		token->last = !state->running && !state->head && !token->gpus;
-		for (uint32_t j = 0; j < state->amount_count; j++)
-			if (state->amounts[j].available > 0)
-				search->free[state->amounts[j].name] += state->amounts[j].available;
 	}
 	sort_stable(search->tokens, search->token_count, sizeof(*search->tokens), compare_tokens);
 }
@@ -78,7 +72,7 @@ static void make_orders(struct search *search)
 
 	for (size_t i = 0; i < 2; i++)
 		search->orders[i] =
-			arena_array(arena_of(search), count + 1, sizeof(*search->orders[i]));
+			arena_array(search->run->attempt, count + 1, sizeof(*search->orders[i]));
 	for (size_t i = 0; i < count; i++)
 		search->orders[0][i] = search->orders[1][i] = i;
 	if (!search->run->policy.spare_gpus)
@@ -93,16 +87,10 @@ static void make_orders(struct search *search)
 
 /* ---- steps ---- */
 
-static void count_need(struct search *search, const struct schedule_shape *shape, int64_t units)
+static void add_units(int64_t *sums, const struct schedule_shape *shape, int64_t units)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++)
-		search->need[shape->needs[i].name] += shape->needs[i].amount * units;
-}
-
-static void count_free(struct search *search, const struct schedule_shape *shape, int64_t units)
-{
-	for (uint32_t i = 0; i < shape->need_count; i++)
-		search->free[shape->needs[i].name] += shape->needs[i].amount * units;
+		sums[shape->needs[i].name] += shape->needs[i].amount * units;
 }
 
 /* The sums alone: a resource that nodes have without listing it is left to the steps. */
@@ -132,7 +120,7 @@ static uint32_t next_state(struct search *search, uint32_t state, uint32_t shape
 	if (schedule_room_take(room, &search->list->shapes[shape], 1))
 		next = schedule_room_save(room, room->state.placed);
 	schedule_room_unload(room);
-	VEC_PUSH(arena_of(search), &search->next, next);
+	VEC_PUSH(search->run->attempt, &search->next, next);
 	return next;
 }
 
@@ -173,14 +161,14 @@ static bool place(struct search *search, uint32_t shape, int64_t units, size_t f
 			continue;
 		search->steps_left--;
 		token->state = next;
-		count_need(search, wanted, -1);
-		count_free(search, wanted, -1);
+		add_units(search->need, wanted, -1);
+		add_units(search->free, wanted, -1);
 		search->taken[order[i] * search->list->count + shape]++;
 		if (place(search, shape, units - 1, i))
 			return true;
 		search->taken[order[i] * search->list->count + shape]--;
-		count_free(search, wanted, 1);
-		count_need(search, wanted, 1);
+		add_units(search->free, wanted, 1);
+		add_units(search->need, wanted, 1);
 		token->state = before;
 	}
 	return false;
@@ -188,68 +176,83 @@ static bool place(struct search *search, uint32_t shape, int64_t units, size_t f
 
 /* ---- the outcome ---- */
 
-static void write_fill(const struct search *search, size_t token, struct schedule_exact *exact)
+/* Units of the shape that policy.served places. */
+static int64_t served_units(const struct schedule_try *try, const struct schedule_shape *shape)
 {
+	const struct schedule_result *served = try->run->policy.served;
+	const struct schedule_try_source *source = try->source;
+	int64_t units = shape->count;
+
+	for (size_t i = 0; i < shape->entries.count; i++) {
+		size_t index = shape->entries.at[i].index;
+		int64_t left;
+
+		if (source->phase == SCHEDULE_PHASE_CONSTRAINT)
+			left = served->constraints[source->list_index][index].count;
+		else if (source->phase == SCHEDULE_PHASE_GANG)
+			left = served->gangs[index].count ? INT64_MAX : 0;
+		else
+			left = served->demands[index].count;
+		units = left < units ? units - left : 0;
+	}
+	return units;
+}
+
+static void keep_token(struct search *search, struct schedule_try *try, size_t token)
+{
+	struct schedule_run *run = search->run;
 	const int64_t *taken = &search->taken[token * search->list->count];
+	uint32_t node = search->tokens[token].node, state = run->states_of.at[node];
 	struct schedule_fill *fill =
-		arena_array(arena_of(search), search->list->count + 1, sizeof(*fill));
+		arena_array(run->attempt, search->list->count + 1, sizeof(*fill));
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < search->list->count; i++)
 		if (taken[i])
 			fill[count++] = (struct schedule_fill){ i, taken[i] };
-	if (count)
-		exact->nodes[exact->node_count++] =
-			(struct schedule_exact_node){ search->tokens[token].node, fill, count };
+	if (!count)
+		return;
+	schedule_class_remove(run, state, node, node);
+	schedule_try_choose(try, node, state, run->nodes.at[node].placed, fill, count);
 }
 
-static bool is_small(const struct schedule_run *run, const struct schedule_list *list,
-		     const int64_t *wanted)
+bool schedule_try_exactly(struct schedule_try *try)
 {
-	int64_t units = 0;
-
-	if (!list->count || run->order.count > SCHEDULE_EXACT_NODES_MAX)
-		return false;
-	for (size_t i = 0; i < list->count; i++) {
-		if (wanted[i] > SCHEDULE_EXACT_UNITS_MAX)
-			return false;
-		units += wanted[i];
-	}
-	return units <= SCHEDULE_EXACT_UNITS_MAX;
-}
-
-bool schedule_exact_place(struct schedule_run *run, const struct schedule_list *list,
-			  const int64_t *wanted, struct schedule_exact *ret_exact)
-{
-	struct search search = {
-		.run = run, .list = list, .wanted = wanted, .steps_left = *run->policy.steps_left
-	};
-	struct schedule_exact exact = { .node_count = 0 };
-	size_t steps;
+	struct schedule_run *run = try->run;
+	const struct schedule_list *list = try->list;
+	struct search search = { .run = run, .list = list, .steps.arena = run->attempt };
+	int64_t *wanted, units = 0;
+	size_t steps, names = run->words.name_count + 1;
 	bool placed;
 
-	if (!is_small(run, list, wanted))
+	if (!run->policy.exact)
 		return false;
-	search.name_count = schedule_words_count(&run->words.names) + 1;
-	search.free = arena_array(run->attempt, search.name_count, sizeof(*search.free));
-	search.need = arena_array(run->attempt, search.name_count, sizeof(*search.need));
-	schedule_intern_init(&search.steps, run->attempt);
+	schedule_order_settle(run);
+	if (!list->count || run->order.count > SCHEDULE_EXACT_NODES_MAX)
+		return false;
+	search.free = arena_array(run->attempt, names, sizeof(*search.free));
+	search.need = arena_array(run->attempt, names, sizeof(*search.need));
+	search.wanted = wanted = arena_array(run->attempt, list->count + 1, sizeof(*wanted));
+	for (size_t i = 0; i < list->count; i++) {
+		wanted[i] = served_units(try, &list->shapes[i]);
+		if (wanted[i] > UNITS_MAX - units)
+			return false;
+		units += wanted[i];
+		add_units(search.need, &list->shapes[i], wanted[i]);
+	}
 	list_tokens(&search);
 	make_orders(&search);
 	search.taken = arena_array(run->attempt, search.token_count * list->count + 1,
 				   sizeof(*search.taken));
-	for (size_t i = 0; i < list->count; i++)
-		count_need(&search, &list->shapes[i], wanted[i]);
-	if (search.steps_left > SCHEDULE_EXACT_STEPS_MAX)
-		search.steps_left = SCHEDULE_EXACT_STEPS_MAX;
-	steps = search.steps_left;
+	steps = *run->policy.steps_left < STEPS_MAX ? *run->policy.steps_left : STEPS_MAX;
+	search.steps_left = steps;
 	placed = place(&search, 0, wanted[0], 0);
 	*run->policy.steps_left -= steps - search.steps_left;
 	if (!placed)
 		return false;
-	exact.nodes = arena_array(run->attempt, search.token_count + 1, sizeof(*exact.nodes));
 	for (size_t i = 0; i < search.token_count; i++)
-		write_fill(&search, i, &exact);
-	*ret_exact = exact;
+		keep_token(&search, try, i);
+	for (size_t i = 0; i < list->count; i++)
+		try->left[i] -= wanted[i];
 	return true;
 }

@@ -1,8 +1,5 @@
-#include "core/schedule/schedule_order.h"
-
 #include <stdlib.h>
 
-#include "core/schedule/schedule_requests.h"
 #include "core/schedule/schedule_run.h"
 
 static void find_exhausted(struct schedule_run *run, uint32_t state)
@@ -15,17 +12,11 @@ static void find_exhausted(struct schedule_run *run, uint32_t state)
 	exhausted = &order->exhausted.at[state];
 	for (; exhausted->known < order->kept.count; exhausted->known++) {
 		size_t i = exhausted->known;
-		const struct schedule_requests *requests = order->kept.at[i];
-		bool moves;
 
-		if (i && requests->needs != SCHEDULE_ID_NONE &&
-		    requests->needs == order->kept.at[i - 1]->needs)
-			moves = exhausted->words.at[(i - 1) / 64] >> ((i - 1) % 64) & 1;
-		else
-			moves = !schedule_requests_fit(requests, run, state);
 		if (i % 64 == 0)
 			VEC_PUSH(run->scratch, &exhausted->words, 0);
-		exhausted->words.at[i / 64] |= (uint64_t)moves << (i % 64);
+		if (!schedule_requests_fit(order->kept.at[i], run, state))
+			exhausted->words.at[i / 64] |= UINT64_C(1) << (i % 64);
 	}
 }
 

@@ -1,13 +1,9 @@
-#include "core/schedule/schedule_phases.h"
-
 #include <string.h>
 
 #include "base/check.h"
 #include "base/sort.h"
 #include "core/model/cpu_budget.h"
-#include "core/schedule/schedule_requests.h"
-#include "core/schedule/schedule_run.h"
-#include "core/schedule/schedule_terminate.h"
+#include "core/schedule/schedule_cheapest.h"
 #include "core/schedule/schedule_try.h"
 
 /* ---- phase: minimum per type ---- */
@@ -19,6 +15,7 @@ static void launch_minimum(struct schedule_run *run)
 	const struct schedule_problem *problem = run->problem;
 	int64_t *missing = arena_array(run->scratch, problem->type_count + 1, sizeof(*missing));
 	size_t given = run->order.count, added;
+	enum schedule_limit limit;
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		missing[i] = problem->types[i].min_nodes;
@@ -34,7 +31,7 @@ static void launch_minimum(struct schedule_run *run)
 		if (missing[type] <= 0)
 			continue;
 		replicas = missing[type] / hosts + (missing[type] % hosts != 0);
-		permits = schedule_run_permits_minimum(run, type);
+		permits = schedule_run_permits(run, type, true, &limit);
 		replicas = replicas < permits ? replicas : permits;
 		schedule_run_count(run, type, replicas);
 		for (int64_t i = 0; i < replicas * hosts; i++)
@@ -82,6 +79,14 @@ static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t 
 	return leftovers;
 }
 
+struct gang {
+	const struct ray_gang *gang;
+	size_t index;
+	size_t placement_count;                    /* of the deprecated list, as Ray counts */
+	struct schedule_list *lists;               /* one for each choice, in their order */
+	const struct schedule_requests **requests; /* the same; set by place_gangs */
+};
+
 /* All requests of the problem, read before anything is placed. */
 struct lists {
 	struct schedule_list *constraints;
@@ -90,18 +95,21 @@ struct lists {
 };
 
 /* One list, from Ray's order to Ray's order. */
-static struct schedule_try_left try_alone(struct schedule_run *run,
-					  const struct schedule_list *list,
-					  const struct schedule_try_source *source)
+static void try_alone(struct schedule_run *run, const struct schedule_list *list,
+		      const struct schedule_try_source *source,
+		      struct schedule_leftover *ret_leftovers)
 {
-	const struct schedule_requests *requests = schedule_requests_new(run, list);
+	const struct schedule_requests *requests;
 	struct schedule_try_left left;
 
+	if (!list->count)
+		return;
+	requests = schedule_requests_new(run, list);
 	schedule_order_settle(run);
 	schedule_classes_make(run, &requests, 1);
 	left = schedule_try(run, requests, source);
 	schedule_order_settle(run);
-	return left;
+	share_left(ret_leftovers, list, &left);
 }
 
 static void place_constraints(struct schedule_run *run, const struct lists *lists,
@@ -118,79 +126,16 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 			.list_index = i,
 			.atomic = constraint->atomic,
 		};
-		const struct schedule_list *list = &lists->constraints[i];
-		struct schedule_try_left left;
 
 		result->constraints[i] = leftovers_new(run, constraint->count);
-		if (!list->count)
-			continue;
-		schedule_run_set_source(run, true);
-		left = try_alone(run, list, &source);
-		share_left(result->constraints[i], list, &left);
+		if (lists->constraints[i].count)
+			schedule_run_set_source(run, true);
+		try_alone(run, &lists->constraints[i], &source, result->constraints[i]);
 	}
 }
 
-struct gang {
-	const struct ray_gang *gang;
-	size_t index;
-	size_t placement_count;                    /* of the deprecated list, as Ray counts */
-	struct schedule_list *lists;               /* one for each choice, in their order */
-	const struct schedule_requests **requests; /* the same; set by place_gangs */
-};
-
-/* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
-static int compare_gangs(const void *a, const void *b)
-{
-	const struct gang *first = a, *second = b;
-
-	if (first->placement_count != second->placement_count)
-		return first->placement_count < second->placement_count ? 1 : -1;
-	return (first->gang->request_count < second->gang->request_count) -
-	       (first->gang->request_count > second->gang->request_count);
-}
-
-static struct schedule_list *lists_of_gang(struct schedule_run *run, size_t index)
-{
-	size_t count = schedule_gang_choices(&run->problem->gangs[index]);
-	struct schedule_list *lists = arena_array(run->scratch, count, sizeof(*lists));
-
-	for (size_t i = 0; i < count; i++)
-		lists[i] = schedule_list_of_gang(&run->words, index, i);
-	return lists;
-}
-
-static struct gang *sort_gangs(struct schedule_run *run)
-{
-	const struct schedule_problem *problem = run->problem;
-	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
-
-	for (size_t i = 0; i < problem->gang_count; i++) {
-		const struct ray_gang *gang = &problem->gangs[i];
-
-		cpu_budget_step(problem->cpu_budget);
-		gangs[i].gang = gang;
-		gangs[i].index = i;
-		gangs[i].lists = lists_of_gang(run, i);
-		for (size_t j = 0; j < gang->request_count; j++)
-			gangs[i].placement_count += gang->requests[j].placement_count;
-	}
-	sort_stable(gangs, problem->gang_count, sizeof(*gangs), compare_gangs);
-	return gangs;
-}
-
-/* Reports the limit of the first choice that has one. */
-static void note_gang_left(struct schedule_leftover *leftover, const struct schedule_list *list,
-			   const struct schedule_try_left *left)
-{
-	leftover->count = 1;
-	for (size_t i = 0; i < list->count && leftover->limit == SCHEDULE_LIMIT_NONE; i++) {
-		if (left->limits[i] == SCHEDULE_LIMIT_NONE)
-			continue;
-		leftover->limit = left->limits[i];
-		leftover->limit_type = left->limit_types[i];
-	}
-}
-
+/* The first choice that fits. Of those that do not, the limit of the first that has one is
+ * reported. */
 static void place_gang(struct schedule_run *run, const struct gang *gang,
 		       struct schedule_leftover *leftover)
 {
@@ -208,40 +153,39 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
 		}
-		note_gang_left(leftover, &gang->lists[i], &left);
+		leftover->count = 1;
+		for (size_t j = 0; j < gang->lists[i].count && !leftover->limit; j++)
+			if (left.limits[j] != SCHEDULE_LIMIT_NONE) {
+				leftover->limit = left.limits[j];
+				leftover->limit_type = left.limit_types[j];
+			}
 	}
 }
 
-/* Makes the classes for the lists of all gangs together. */
-static void make_classes(struct schedule_run *run, struct gang *gangs)
-{
-	size_t count = run->problem->gang_count;
-	VEC(const struct schedule_requests *) all = { .at = NULL };
-
-	for (size_t i = 0; i < count; i++) {
-		size_t choices = schedule_gang_choices(gangs[i].gang);
-
-		gangs[i].requests = arena_array(run->scratch, choices, sizeof(*gangs[i].requests));
-		for (size_t j = 0; j < choices; j++) {
-			gangs[i].requests[j] = schedule_requests_new(run, &gangs[i].lists[j]);
-			VEC_PUSH(run->scratch, &all, gangs[i].requests[j]);
-		}
-	}
-	schedule_classes_make(run, all.at, all.count);
-}
-
+/* The classes are made once, for the lists of all gangs together. */
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	struct gang *gangs = lists->gangs;
+	VEC(const struct schedule_requests *) all = { .at = NULL };
+	size_t count = run->problem->gang_count;
 
-	result->gangs = leftovers_new(run, run->problem->gang_count);
-	if (!run->problem->gang_count)
+	result->gangs = leftovers_new(run, count);
+	if (!count)
 		return;
 	schedule_order_settle(run);
-	make_classes(run, gangs);
-	for (size_t i = 0; i < run->problem->gang_count; i++)
-		place_gang(run, &gangs[i], &result->gangs[gangs[i].index]);
+	for (size_t i = 0; i < count; i++) {
+		struct gang *gang = &lists->gangs[i];
+		size_t choices = schedule_gang_choices(gang->gang);
+
+		gang->requests = arena_array(run->scratch, choices, sizeof(*gang->requests));
+		for (size_t j = 0; j < choices; j++) {
+			gang->requests[j] = schedule_requests_new(run, &gang->lists[j]);
+			VEC_PUSH(run->scratch, &all, gang->requests[j]);
+		}
+	}
+	schedule_classes_make(run, all.at, all.count);
+	for (size_t i = 0; i < count; i++)
+		place_gang(run, &lists->gangs[i], &result->gangs[lists->gangs[i].index]);
 	schedule_order_settle(run);
 }
 
@@ -249,22 +193,44 @@ static void place_demands(struct schedule_run *run, const struct lists *lists,
 			  struct schedule_result *result)
 {
 	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
-	struct schedule_try_left left;
 
 	result->demands = leftovers_new(run, run->problem->demand_count);
-	if (!lists->demands.count)
-		return;
-	left = try_alone(run, &lists->demands, &source);
-	share_left(result->demands, &lists->demands, &left);
+	try_alone(run, &lists->demands, &source, result->demands);
 }
 
-static int64_t shape_gpus(const struct schedule_shape *shape)
-{
-	int64_t sum = 0;
+/* ---- reading the requests ---- */
 
-	for (uint32_t i = 0; i < shape->piece_count; i++)
-		sum += shape->pieces[i].amount * shape->pieces[i].count;
-	return sum;
+/* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
+static int compare_gangs(const void *a, const void *b)
+{
+	const struct gang *first = a, *second = b;
+
+	if (first->placement_count != second->placement_count)
+		return first->placement_count < second->placement_count ? 1 : -1;
+	return (first->gang->request_count < second->gang->request_count) -
+	       (first->gang->request_count > second->gang->request_count);
+}
+
+static struct gang *sort_gangs(struct schedule_run *run)
+{
+	const struct schedule_problem *problem = run->problem;
+	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
+
+	for (size_t i = 0; i < problem->gang_count; i++) {
+		const struct ray_gang *gang = &problem->gangs[i];
+		size_t choices = schedule_gang_choices(gang);
+
+		cpu_budget_step(problem->cpu_budget);
+		gangs[i].gang = gang;
+		gangs[i].index = i;
+		gangs[i].lists = arena_array(run->scratch, choices, sizeof(*gangs[i].lists));
+		for (size_t j = 0; j < choices; j++)
+			gangs[i].lists[j] = schedule_list_of_gang(&run->words, i, j);
+		for (size_t j = 0; j < gang->request_count; j++)
+			gangs[i].placement_count += gang->requests[j].placement_count;
+	}
+	sort_stable(gangs, problem->gang_count, sizeof(*gangs), compare_gangs);
+	return gangs;
 }
 
 struct ordered_shape {
@@ -289,12 +255,15 @@ static void sort_by_policy(struct schedule_run *run, const struct schedule_list 
 	struct ordered_shape *ordered =
 		arena_array(run->scratch, list->count + 1, sizeof(*ordered));
 
-	for (size_t i = 0; i < list->count; i++)
-		ordered[i] = (struct ordered_shape){
-			.gpus = policy->gpus_first ? shape_gpus(&list->shapes[i]) : 0,
-			.place = policy->shuffle ? schedule_shuffled(policy->shuffle, i) : 0,
-			.shape = list->shapes[i],
-		};
+	for (size_t i = 0; i < list->count; i++) {
+		const struct schedule_shape *shape = &list->shapes[i];
+
+		ordered[i].shape = *shape;
+		if (policy->shuffle)
+			ordered[i].place = schedule_shuffled(policy->shuffle, i);
+		for (uint32_t j = 0; j < shape->piece_count && policy->gpus_first; j++)
+			ordered[i].gpus += shape->pieces[j].amount * shape->pieces[j].count;
+	}
 	sort_stable(ordered, list->count, sizeof(*ordered), compare_ordered);
 	for (size_t i = 0; i < list->count; i++)
 		list->shapes[i] = ordered[i].shape;
@@ -325,34 +294,12 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 
 /* ---- the result ---- */
 
-static void set_placements(struct schedule_run *run, struct schedule_node_result *node,
-			   const struct schedule_chunk *latest)
-{
-	struct schedule_placement *all;
-	size_t at = 0;
-
-	if (!latest)
-		return;
-	if (!latest->before) {
-		node->placements = latest->at;
-		node->placement_count = latest->count;
-		return;
-	}
-	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before)
-		node->placement_count += chunk->count;
-	all = arena_array(run->arena, node->placement_count, sizeof(*all));
-	at = node->placement_count;
-	for (const struct schedule_chunk *chunk = latest; chunk; chunk = chunk->before) {
-		at -= chunk->count;
-		memcpy(&all[at], chunk->at, chunk->count * sizeof(*all));
-	}
-	node->placements = all;
-}
-
 static void add_result(struct schedule_run *run, struct schedule_result *result,
 		       const struct schedule_work *work)
 {
 	struct schedule_node_result *node = &result->nodes[result->node_count++];
+	struct schedule_placement *all;
+	size_t at = 0;
 
 	*node = (struct schedule_node_result){
 		.type = work->type,
@@ -364,7 +311,19 @@ static void add_result(struct schedule_run *run, struct schedule_result *result,
 	};
 	if (work->given != SCHEDULE_NO_INDEX)
 		node->worker = run->problem->nodes[work->given].worker;
-	set_placements(run, node, work->placements);
+	for (const struct schedule_chunk *chunk = work->placements; chunk; chunk = chunk->before)
+		at += chunk->count;
+	node->placement_count = at;
+	if (!at || !work->placements->before) {
+		node->placements = at ? work->placements->at : NULL;
+		return;
+	}
+	all = arena_array(run->arena, at, sizeof(*all));
+	for (const struct schedule_chunk *chunk = work->placements; chunk; chunk = chunk->before) {
+		at -= chunk->count;
+		memcpy(&all[at], chunk->at, chunk->count * sizeof(*all));
+	}
+	node->placements = all;
 }
 
 static void fill_result(struct schedule_run *run, struct schedule_result *result)
@@ -381,6 +340,29 @@ static void fill_result(struct schedule_run *run, struct schedule_result *result
 	result->launches = run->launches;
 }
 
+static void check_node(const struct schedule_problem *problem,
+		       const struct schedule_node_result *node, size_t given)
+{
+	CHECK(node->cause == SCHEDULE_CAUSE_NONE || node->status == SCHEDULE_TERMINATE);
+	for (size_t i = 0; i < node->placement_count; i++)
+		CHECK(node->placements[i].count > 0);
+	if (given < problem->node_count) {
+		CHECK(node->worker == problem->nodes[given].worker);
+		CHECK(node->type == problem->nodes[given].type);
+		CHECK(node->status != SCHEDULE_LAUNCH);
+		return;
+	}
+	CHECK(node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH);
+	CHECK(node->type > 0 && node->type < problem->type_count); /* heads are never launched */
+}
+
+static void check_leftover(const struct schedule_problem *problem,
+			   const struct schedule_leftover *left, int64_t most)
+{
+	CHECK(left->count >= 0 && left->count <= (most > 0 ? most : 0));
+	CHECK(left->limit_type == SCHEDULE_NO_INDEX || left->limit_type < problem->type_count);
+}
+
 /* Invariants of every result. */
 static void check_result(const struct schedule_problem *problem,
 			 const struct schedule_result *result)
@@ -392,11 +374,16 @@ static void check_result(const struct schedule_problem *problem,
 		nodes += (size_t)result->launches[i];
 	}
 	CHECK(result->node_count == nodes);
+	for (size_t i = 0; i < nodes; i++)
+		check_node(problem, &result->nodes[i], i);
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		for (size_t j = 0; j < problem->constraints[i].count; j++)
+			check_leftover(problem, &result->constraints[i][j],
+				       problem->constraints[i].demands[j].count);
 	for (size_t i = 0; i < problem->gang_count; i++)
-		CHECK(result->gangs[i].count == 0 || result->gangs[i].count == 1);
+		check_leftover(problem, &result->gangs[i], 1);
 	for (size_t i = 0; i < problem->demand_count; i++)
-		CHECK(result->demands[i].count <=
-		      (problem->demands[i].count > 0 ? problem->demands[i].count : 0));
+		check_leftover(problem, &result->demands[i], problem->demands[i].count);
 }
 
 /* The phases in Ray's order: minimum launches, maxima per type and in total, cluster constraints,

@@ -1,4 +1,4 @@
-#include "core/schedule/schedule_room.h"
+#include "core/schedule/schedule_state.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states)
 {
-	size_t count = schedule_words_count(&states->words->names) + 1;
+	size_t count = states->words->name_count + 1;
 
 	*room = (struct schedule_room){ .states = states };
 	room->total = arena_array(states->arena, count, sizeof(*room->total));
@@ -171,11 +171,6 @@ static bool pieces_take(struct schedule_room *room, const struct schedule_shape 
 	return true;
 }
 
-static bool takes_pieces(const struct schedule_room *room, const struct schedule_shape *shape)
-{
-	return shape->piece_count && room->state.per_gpu;
-}
-
 /* ---- one kind of request ---- */
 
 static bool labels_allow(struct schedule_room *room, const struct schedule_shape *shape)
@@ -191,7 +186,7 @@ static bool labels_allow(struct schedule_room *room, const struct schedule_shape
 }
 
 /* The free amount of a name; an implicit resource that was never used has 1. */
-static int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
+static int64_t available_of(const struct schedule_room *room, uint32_t name)
 {
 	int64_t available = room->available[name];
 
@@ -205,29 +200,16 @@ static int64_t room_of(const struct schedule_room *room, const struct schedule_s
 		       int64_t want)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++)
-		if (schedule_room_available(room, shape->needs[i].name) < shape->needs[i].amount)
+		if (available_of(room, shape->needs[i].name) < shape->needs[i].amount)
 			return 0;
 	for (uint32_t i = 0; i < shape->need_count && want > 1; i++) {
-		int64_t available = schedule_room_available(room, shape->needs[i].name);
+		int64_t available = available_of(room, shape->needs[i].name);
 		int64_t fit = available / shape->needs[i].amount;
 
 		if (fit < want)
 			want = fit;
 	}
 	return want;
-}
-
-static void subtract(struct schedule_room *room, const struct schedule_shape *shape, int64_t count)
-{
-	for (uint32_t i = 0; i < shape->need_count; i++) {
-		uint32_t name = shape->needs[i].name;
-
-		if (room->available[name] < 0) {
-			room->available[name] = RESOURCE_UNIT;
-			VEC_PUSH(room->states->arena, &room->implicit, name);
-		}
-		room->available[name] -= shape->needs[i].amount * count;
-	}
 }
 
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
@@ -240,7 +222,7 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	count = room_of(room, shape, want);
 	if (!count || !labels_allow(room, shape))
 		return 0;
-	if (takes_pieces(room, shape)) {
+	if (shape->piece_count && room->state.per_gpu) {
 		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0].amount);
 
 		if (pieces < count)
@@ -250,7 +232,15 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 		if (!shape->combined)
 			piece_take(room, shape->pieces[0].amount, count);
 	}
-	subtract(room, shape, count);
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		uint32_t name = shape->needs[i].name;
+
+		if (room->available[name] < 0) {
+			room->available[name] = RESOURCE_UNIT;
+			VEC_PUSH(room->states->arena, &room->implicit, name);
+		}
+		room->available[name] -= shape->needs[i].amount * count;
+	}
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		room->labels =
 			schedule_label_set_with(room->states, room->labels, shape->anti_labels[i]);
@@ -313,4 +303,166 @@ uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
 	state.open_count = (uint32_t)room->open.count;
 	state.placed = state.running ? placed : 0;
 	return schedule_state_add(room->states, &state);
+}
+
+/* ---- the score ---- */
+
+/* True for the first call with this name since the stamp changed. */
+static bool first_seen(struct schedule_room *room, uint32_t name)
+{
+	if (room->seen[name] == room->stamp)
+		return false;
+	room->seen[name] = room->stamp;
+	return true;
+}
+
+uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
+			      const struct schedule_list *list, const struct schedule_fill *fill,
+			      size_t fill_count)
+{
+	struct arena *arena = room->states->arena;
+	struct schedule_placed before = room->states->placed.at[placed], after = before;
+	VEC(uint32_t) names = { .at = NULL };
+	VEC(uint32_t) selectors = { .at = NULL };
+
+	room->stamp++;
+	for (uint32_t i = 0; i < before.name_count; i++)
+		if (first_seen(room, before.names[i]))
+			VEC_PUSH(arena, &names, before.names[i]);
+	for (uint32_t i = 0; i < before.selector_count; i++)
+		VEC_PUSH(arena, &selectors, before.selectors[i]);
+	for (size_t i = 0; i < fill_count; i++) {
+		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
+		bool known = !shape->selector;
+
+		after.asks_accelerator = after.asks_accelerator || shape->asks_accelerator;
+		for (uint32_t j = 0; j < shape->need_count; j++)
+			if (first_seen(room, shape->needs[j].name))
+				VEC_PUSH(arena, &names, shape->needs[j].name);
+		for (size_t j = 0; j < selectors.count; j++)
+			if (selectors.at[j] == shape->selector)
+				known = true;
+		if (!known)
+			VEC_PUSH(arena, &selectors, shape->selector);
+	}
+	sort_stable(names.at, names.count, sizeof(*names.at), schedule_compare_ids);
+	after.names = names.at;
+	after.name_count = (uint32_t)names.count;
+	after.selectors = selectors.at;
+	after.selector_count = (uint32_t)selectors.count;
+	return schedule_placed_add(room->states, &after);
+}
+
+/* The first request on the node, in the order of placement, that has a selector which the node's
+ * labels satisfy decides. */
+static int label_rank(struct schedule_room *room, const struct schedule_placed *before,
+		      const struct schedule_list *list, const struct schedule_fill *fill,
+		      size_t fill_count)
+{
+	int rank;
+
+	for (uint32_t i = 0; i < before->selector_count; i++) {
+		rank = schedule_label_rank(room->states, room->labels, before->selectors[i]);
+		if (rank)
+			return rank;
+	}
+	for (size_t i = 0; i < fill_count; i++) {
+		rank = schedule_label_rank(room->states, room->labels,
+					   list->shapes[fill[i].shape].selector);
+		if (rank)
+			return rank;
+	}
+	return 0;
+}
+
+void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
+		       struct schedule_key *key)
+{
+	*key = (struct schedule_key){ .recoverable = 1, .recency = 1 };
+	if (state->type == SCHEDULE_ID_NONE)
+		return;
+	key->recoverable = problem->types[state->type].recoverable_availability;
+	key->priority = problem->types[state->type].priority;
+	key->recency = problem->types[state->type].failure_recency;
+}
+
+void schedule_key_fill(struct schedule_room *room, uint32_t placed,
+		       const struct schedule_list *list, const struct schedule_fill *fill,
+		       size_t fill_count, struct schedule_key *key)
+{
+	const struct schedule_problem *problem = room->states->words->problem;
+	const struct schedule_placed *before = &room->states->placed.at[placed];
+	const struct schedule_state *state = &room->state;
+	bool asks_accelerator = before->asks_accelerator;
+
+	room->stamp++;
+	schedule_key_type(problem, state, key);
+	for (uint32_t i = 0; i < before->name_count; i++)
+		key->types += first_seen(room, before->names[i]) &&
+			      room->total[before->names[i]] >= 0;
+	for (size_t i = 0; i < fill_count; i++) {
+		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
+
+		asks_accelerator = asks_accelerator || shape->asks_accelerator;
+		for (uint32_t j = 0; j < shape->need_count; j++)
+			key->types += first_seen(room, shape->needs[j].name) &&
+				      room->total[shape->needs[j].name] >= 0;
+	}
+	key->labels = label_rank(room, before, list, fill, fill_count);
+	key->accelerator_ok = !problem->conserve_accelerators || !state->accelerator ||
+			      asks_accelerator;
+}
+
+/* The terms are added in the order of the names, as Ray adds doubles. */
+void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
+		       const double *terms, uint32_t rest_id, struct schedule_key *key)
+{
+	const struct schedule_rest *rest = &states->rests.at[rest_id];
+	double minimum = rest->minimum, sum = 0;
+	uint32_t count = rest->count, next = 0;
+
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		for (;
+		     next < rest->term_count && rest->terms[next].before <= state->amounts[i].name;
+		     next++)
+			sum += rest->terms[next].term;
+		if (terms[i] < 0)
+			continue;
+		sum += terms[i];
+		count++;
+		if (terms[i] < minimum)
+			minimum = terms[i];
+	}
+	for (; next < rest->term_count; next++)
+		sum += rest->terms[next].term;
+	key->minimum = count ? minimum : 0;
+	key->average = count ? sum / count : 0;
+}
+
+static int compare_doubles(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+int schedule_key_compare(const struct schedule_key *a, const struct schedule_key *b)
+{
+	int order;
+
+	if (a->labels != b->labels)
+		return a->labels > b->labels ? 1 : -1;
+	if (a->accelerator_ok != b->accelerator_ok)
+		return a->accelerator_ok ? 1 : -1;
+	order = compare_doubles(a->spared, b->spared);
+	if (order)
+		return order;
+	if (a->types != b->types)
+		return a->types > b->types ? 1 : -1;
+	order = compare_doubles(a->minimum, b->minimum);
+	if (!order)
+		order = compare_doubles(a->average, b->average);
+	if (!order)
+		order = compare_doubles(a->recoverable, b->recoverable);
+	if (!order)
+		order = (a->priority > b->priority) - (a->priority < b->priority);
+	return order ? order : compare_doubles(a->recency, b->recency);
 }

@@ -2,27 +2,6 @@
 
 #include <string.h>
 
-static const struct resources NO_RESOURCES = { .at = NULL };
-
-static void add_given(struct schedule_run *run, size_t index)
-{
-	const struct schedule_node *node = &run->problem->nodes[index];
-	struct schedule_work *work = VEC_ADD(run->scratch, &run->nodes);
-
-	*work = (struct schedule_work){
-		.type = node->type,
-		.given = index,
-		.status = node->disrupted ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
-		.labels = schedule_label_set_of(&run->states, &node->labels),
-	};
-	VEC_PUSH(run->scratch, &run->order, (uint32_t)index);
-	VEC_PUSH(run->scratch, &run->states_of, 0);
-	VEC_PUSH(run->scratch, &run->rests_of, 0);
-	run->list_nodes++;
-	if (node->type != SCHEDULE_NO_INDEX)
-		run->type_nodes[node->type]++;
-}
-
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt)
 {
@@ -38,8 +17,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_vocabulary_init(&run->words, problem, scratch);
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
-	schedule_intern_init(&run->needs, scratch);
-	names = schedule_words_count(&run->words.names) + 1;
+	names = run->words.name_count + 1;
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
 	run->ratios = arena_array(scratch, names, sizeof(*run->ratios));
 	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
@@ -51,59 +29,64 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	for (size_t i = 0; i < problem->type_count; i++)
 		run->template_labels[i] =
 			schedule_label_set_of(&run->states, &problem->types[i].labels);
-	for (size_t i = 0; i < problem->node_count; i++)
-		add_given(run, i);
-}
+	for (size_t i = 0; i < problem->node_count; i++) {
+		const struct schedule_node *node = &problem->nodes[i];
 
-static void set_template(struct schedule_run *run, size_t type)
-{
-	struct schedule_node_view view = {
-		.type = (uint32_t)type,
-		.labels = run->template_labels[type],
-		.total = &run->problem->types[type].resources,
-		.available = &run->problem->types[type].resources,
-	};
-
-	run->template_state[type] =
-		schedule_state_of(&run->states, &view, &run->template_rest[type]);
-}
-
-static void set_node(struct schedule_run *run, size_t index, bool totals)
-{
-	struct schedule_work *work = &run->nodes.at[index];
-	const struct schedule_problem *problem = run->problem;
-	const struct schedule_node *node = NULL;
-	struct schedule_node_view view = {
-		.type = work->type == SCHEDULE_NO_INDEX ? SCHEDULE_ID_NONE : (uint32_t)work->type,
-		.labels = work->labels,
-		.total = &NO_RESOURCES,
-	};
-
-	work->placed = 0;
-	if (work->given != SCHEDULE_NO_INDEX) {
-		node = &problem->nodes[work->given];
-		view.running = node->running;
-		view.head = node->head;
-		view.registered = node->registered;
-		view.total = &node->total;
-	} else {
-		view.total = &problem->types[work->type].resources;
+		VEC_PUSH(scratch, &run->nodes,
+			 ((struct schedule_work){
+				 .type = node->type,
+				 .given = i,
+				 .status = node->disrupted ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
+				 .labels = schedule_label_set_of(&run->states, &node->labels),
+			 }));
+		VEC_PUSH(scratch, &run->order, (uint32_t)i);
+		VEC_PUSH(scratch, &run->states_of, 0);
+		VEC_PUSH(scratch, &run->rests_of, 0);
+		run->list_nodes++;
+		if (node->type != SCHEDULE_NO_INDEX)
+			run->type_nodes[node->type]++;
 	}
-	view.available = node && !totals ? &node->available : view.total;
-	run->states_of.at[index] = schedule_state_of(&run->states, &view, &run->rests_of.at[index]);
 }
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
 {
 	struct schedule_classes *classes = &run->classes;
 
-	memset(classes->placed_names, 0, schedule_words_count(&run->words.names));
+	memset(classes->placed_names, 0, run->words.name_count);
 	classes->placed_name_count = 0;
 	classes->placed_selectors = false;
-	for (size_t i = 0; i < run->problem->type_count; i++)
-		set_template(run, i);
-	for (size_t i = 0; i < run->nodes.count; i++)
-		set_node(run, i, totals);
+	for (size_t i = 0; i < run->problem->type_count; i++) {
+		const struct resources *own = &run->problem->types[i].resources;
+
+		run->template_state[i] = schedule_state_of(
+			&run->states,
+			(struct schedule_state){ .type = (uint32_t)i,
+						 .labels = run->template_labels[i] },
+			own, own, &run->template_rest[i]);
+	}
+	for (size_t i = 0; i < run->nodes.count; i++) {
+		struct schedule_work *work = &run->nodes.at[i];
+		struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
+		const struct schedule_node *node;
+
+		work->placed = 0;
+		if (work->type != SCHEDULE_NO_INDEX)
+			state.type = (uint32_t)work->type;
+		if (work->given == SCHEDULE_NO_INDEX) {
+			const struct resources *own = &run->problem->types[work->type].resources;
+
+			run->states_of.at[i] = schedule_state_of(&run->states, state, own, own,
+								 &run->rests_of.at[i]);
+			continue;
+		}
+		node = &run->problem->nodes[work->given];
+		state.running = node->running;
+		state.head = node->head;
+		state.registered = node->registered;
+		run->states_of.at[i] = schedule_state_of(&run->states, state, &node->total,
+							 totals ? &node->total : &node->available,
+							 &run->rests_of.at[i]);
+	}
 }
 
 static void bound(int64_t *permits, int64_t room, int64_t each, enum schedule_limit limit,
@@ -117,7 +100,7 @@ static void bound(int64_t *permits, int64_t room, int64_t each, enum schedule_li
 	*ret_limit = limit;
 }
 
-int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
 			     enum schedule_limit *ret_limit)
 {
 	const struct schedule_problem *problem = run->problem;
@@ -127,11 +110,12 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
 	*ret_limit = SCHEDULE_LIMIT_NONE;
 	if (index == 0)
 		return 0; /* heads are never launched */
-	bound(&permits, type->max_nodes - run->type_nodes[index], type->hosts,
-	      SCHEDULE_LIMIT_MAX_PER_TYPE, ret_limit);
+	if (!minimum)
+		bound(&permits, type->max_nodes - run->type_nodes[index], type->hosts,
+		      SCHEDULE_LIMIT_MAX_PER_TYPE, ret_limit);
 	bound(&permits, SCHEDULE_NEW_NODES_MAX - run->new_nodes, type->hosts,
 	      SCHEDULE_LIMIT_MAX_NODES, ret_limit);
-	if (problem->has_max_nodes)
+	if (problem->has_max_nodes && !minimum)
 		bound(&permits, problem->max_nodes - run->list_nodes, type->hosts,
 		      SCHEDULE_LIMIT_MAX_NODES, ret_limit);
 	if (problem->has_gpu_budget && type->gpu_amount > 0)
@@ -140,20 +124,6 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
 	if (type->launch_held)
 		bound(&permits, 0, 1, SCHEDULE_LIMIT_HELD, ret_limit);
 	return permits;
-}
-
-int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index)
-{
-	const struct schedule_type *type = &run->problem->types[index];
-	enum schedule_limit limit;
-	int64_t permits = INT64_MAX;
-
-	bound(&permits, SCHEDULE_NEW_NODES_MAX - run->new_nodes, type->hosts,
-	      SCHEDULE_LIMIT_MAX_NODES, &limit);
-	if (run->problem->has_gpu_budget && type->gpu_amount > 0)
-		bound(&permits, run->budget / type->gpu_amount, type->hosts,
-		      SCHEDULE_LIMIT_GPU_BUDGET, &limit);
-	return type->launch_held ? 0 : permits;
 }
 
 void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas)

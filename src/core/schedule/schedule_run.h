@@ -1,12 +1,95 @@
-/* One run of schedule(): its nodes in Ray's order, and the remaining limits. The phases
- * (schedule.c) change it; schedule_try does so only by committing. Lives on the stack of
- * schedule(); its memory is the scratch arena, results are in the caller's arena. */
-#ifndef CORE_SCHEDULE_RUN_H
-#define CORE_SCHEDULE_RUN_H
+/* One run of schedule(): its nodes in Ray's order, the classes of equal nodes, and the remaining
+ * limits. The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the
+ * stack; its memory is the scratch arena, results are in the caller's arena. */
+#ifndef CORE_SCHEDULE_SCHEDULE_RUN_H
+#define CORE_SCHEDULE_SCHEDULE_RUN_H
 
-#include "core/schedule/schedule_class.h"
-#include "core/schedule/schedule_order.h"
-#include "core/schedule/schedule_room.h"
+#include "core/schedule/schedule_state.h"
+
+/* ---- the needs of a list (schedule_requests.c) ---- */
+
+/* The needs of a list of shapes, indexed to find the shapes that could fit into a node. In a long
+ * list a shape is anchored to the labels of which its selectors need one: it is not compared with a
+ * node that has none of them. */
+struct schedule_requests {
+	const struct schedule_list *list;
+	size_t word_count;
+	uint64_t *free; /* bits: shapes without an anchor */
+	bool anchored;
+	uint32_t *first, *at; /* shapes of label i: at[first[i]] to at[first[i + 1]] without it */
+	VEC(uint32_t) names;  /* requested names, each once */
+	uint32_t pivot;       /* the name that most shapes need; SCHEDULE_ID_NONE: no shape
+                     needs any */
+	VEC(uint32_t) selecting; /* shapes with selectors */
+	int labels_max;          /* no selector ranks higher */
+	uint64_t *accelerated;   /* bitmap of shapes that request an accelerator */
+};
+
+/* ---- classes of nodes (schedule_class.c) ---- */
+
+/* Nodes in the same state form a class: requests that fit one of them fit all. Classes last from
+ * gang to gang; a chosen node moves to the class of its new state. While gangs are placed, the
+ * classes are ranked by the best score that any list of the gangs could reach with them, so that a
+ * try examines only those that can be the best. */
+struct schedule_class {
+	/* A heap, the best first: of running nodes the one with the most use of other resources, of
+	 * equal ones the earlier one in Ray's list. */
+	VEC(uint32_t) members;
+	double minimum, average; /* no member exceeds them; infinite when unknown */
+	uint32_t rest;
+	bool mixed; /* nodes that are not running have different rests */
+	bool ranked;
+	bool spent;                           /* no shape of the gangs fits any more */
+	bool ample;                           /* every shape of the gangs fits */
+	struct schedule_candidate *candidate; /* of try number `stamp` */
+	uint64_t stamp;
+};
+
+struct schedule_classes {
+	VEC(struct schedule_class) at; /* by state */
+	VEC(uint32_t) ranking;         /* classes that may be tried, the best first */
+	bool lasting;                  /* they are kept up to date from try to try */
+	VEC(struct schedule_need)
+	common; /* the minimum need over all shapes of the gangs */
+	VEC(struct schedule_need)
+	largest;            /* the maximum need of one shape, name by name */
+	int64_t *most;      /* by name: the maximum need of a list of the gangs */
+	bool *placed_names; /* by name: some placed shape requested it */
+	size_t placed_name_count;
+	bool placed_selectors;
+	uint64_t tries;
+};
+
+/* ---- Ray's order of nodes (schedule_order.c) ---- */
+
+/* After each list of requests that Ray keeps, the order is: chosen nodes in the order of their
+ * choice, other nodes, running nodes into which none of the requests would fit (exhausted), new
+ * nodes. Ray copies the list each time. Here only the chosen and the new nodes get a number; the
+ * order of two nodes is found when it is asked for, from the lists of requests that were kept since
+ * the later of the two got its number: the latest one that exhausts exactly one of the nodes
+ * decides, else the numbers do. */
+struct schedule_place {
+	int64_t number; /* lower is earlier */
+	uint32_t since; /* lists of requests that were kept when it got the number */
+};
+
+/* One bit per kept list, found when it is needed: whether the list exhausts the state. */
+struct schedule_exhausted {
+	VEC(uint64_t) words;
+	size_t known; /* bits */
+};
+
+struct schedule_order {
+	/* Ray's list as it was settled last, and the nodes launched since then. */
+	uint32_t *at;
+	size_t count, capacity;
+	VEC(struct schedule_place) places; /* by node */
+	int64_t first, last;               /* numbers given */
+	VEC(const struct schedule_requests *) kept;
+	VEC(struct schedule_exhausted) exhausted; /* by state */
+};
+
+/* ---- the run ---- */
 
 /* Placements of one phase; shared by nodes with the same ones. */
 struct schedule_chunk {
@@ -16,35 +99,24 @@ struct schedule_chunk {
 };
 
 struct schedule_work {
-	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for a new node */
+	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for
+                         a new node */
 	enum schedule_status status;
 	enum schedule_cause cause;
 	enum schedule_phase launch_phase;
 	bool cancelled;  /* a cancelled launch: no longer part of the run */
-	bool sorted;     /* by the phase of the maxima per type */
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
-	uint32_t placed; /* of the source that is placed now; more of it: states_of, rests_of */
+	uint32_t placed; /* of the source that is placed now; more of it: states_of,
+                      rests_of */
 	const struct schedule_chunk *placements;
-};
-
-/* The need of a shape for a name per unit of the pivot of its list. */
-struct schedule_ratio {
-	double ratio;
-	uint32_t shape;
-};
-
-struct schedule_ratios {
-	struct schedule_ratio *at;
-	uint32_t count;
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */
 struct schedule_policy {
-	bool spare_gpus;    /* of new nodes, the one with the smallest unused share of GPUs */
-	bool starting_last; /* running nodes are filled before starting ones */
+	bool spare_gpus;    /* of new nodes, the one with the smallest unused share of
+                         GPUs */
 	bool gpus_first;    /* of a list, the requests with the most GPUs first */
 	bool demands_first; /* tasks and actors before placement groups */
-	bool fill_gpus;     /* of all nodes, first the one with the fewest free GPUs left */
 	bool exact;         /* on nodes that are there: see schedule_exact */
 	const struct schedule_result *served; /* with exact: the placements to reproduce */
 	size_t *steps_left;                   /* with exact: of the whole search */
@@ -60,18 +132,20 @@ struct schedule_run {
 	struct schedule_vocabulary words;
 	struct schedule_states states;
 	struct schedule_room room;
-	struct schedule_intern needs; /* of short lists: see schedule_requests */
-	size_t *name_counts;          /* by name, 0 between uses */
-	struct schedule_ratios
-		*ratios; /* by name: of the try; empty of names that it does not need */
+	size_t *name_counts; /* by name, 0 between uses */
+	double *ratios;      /* by name: see schedule_candidate.c */
 	struct schedule_classes classes;
-	VEC(struct schedule_work) nodes;   /* given nodes in their order, then new ones */
-	VEC(uint32_t) states_of, rests_of; /* by node: state and rest, dense: each try reads all */
-	VEC(uint32_t) new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
+	VEC(struct schedule_work)
+	nodes; /* given nodes in their order, then new ones */
+	VEC(uint32_t)
+	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
+	VEC(uint32_t)
+	new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
 	struct schedule_order order;
 	uint32_t *template_labels;                /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
-	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones (trap T6) */
+	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
+                          (trap T6) */
 	int64_t *launches;   /* by type */
 	int64_t budget;      /* GPU capacity that may still be added; INT64_MAX: no limit */
 	int64_t list_nodes, new_nodes; /* all, and those of this run */
@@ -103,15 +177,54 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);
 /* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
-/* The number of replicas of the type that may be launched now, and the limit that prevents more. */
-int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+/* The number of replicas of the type that may be launched now, and the limit that prevents more.
+ * minimum: for min_nodes, which Ray does not limit by any maximum. */
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
 			     enum schedule_limit *ret_limit);
-/* The same for min_nodes, which Ray does not limit by any maximum. */
-int64_t schedule_run_permits_minimum(const struct schedule_run *run, size_t index);
 /* Counts replicas against the limits. */
 void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);
 /* Adds one node of the type at the end of nodes (not of order). */
 struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
 					  enum schedule_phase phase);
+
+const struct schedule_requests *schedule_requests_new(struct schedule_run *run,
+						      const struct schedule_list *list);
+/* Whether any of them fits the state, by the sums alone. */
+bool schedule_requests_fit(const struct schedule_requests *requests, const struct schedule_run *run,
+			   uint32_t state);
+/* Sets the bits of the shapes that may fit. */
+void schedule_requests_may(const struct schedule_requests *requests, const struct schedule_run *run,
+			   uint32_t id, uint64_t *ret_bits);
+
+/* Makes the classes of all nodes for the requests of several tries, or of one. */
+void schedule_classes_make(struct schedule_run *run,
+			   const struct schedule_requests *const *requests, size_t count);
+void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node);
+/* Takes the best member out. */
+uint32_t schedule_class_take(struct schedule_run *run, uint32_t state);
+/* Takes out the members from first to last. */
+void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first, uint32_t last);
+/* Updates the place in the ranking after a permanent change of the members. */
+void schedule_class_rank(struct schedule_run *run, uint32_t state);
+
+/* Brings the list up to date and numbers its nodes. Before requests are tried, and after. */
+void schedule_order_settle(struct schedule_run *run);
+/* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others.
+ * Compares 64 kept lists at once; each is compared with a state once at most. */
+bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
+/* Moves nodes that were chosen for the requests to the front, in their order, and adds the new ones
+ * (from first_new on) at the end. */
+void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
+			 const uint32_t *chosen, size_t chosen_count, uint32_t first_new);
+
+/* ---- phases that terminate (schedule_terminate.c) ---- */
+
+/* Both put the list into Ray's order for the next phase; nodes are chosen only with
+ * problem.terminate_over_max. A chosen node that this run would launch is dropped from the run. */
+void schedule_terminate_over_type_max(struct schedule_run *run);
+void schedule_terminate_over_max(struct schedule_run *run);
+/* Removes the capacity of chosen nodes; they still count against the maxima. */
+void schedule_terminate_set_aside(struct schedule_run *run);
+void schedule_terminate_idle(struct schedule_run *run);
 
 #endif

@@ -4,6 +4,54 @@
 
 #include "base/sort.h"
 
+/* ---- encoding ---- */
+
+/* Numbers that describe a part of a request are appended to words->encoded; equal numbers, equal
+ * meaning. */
+static void encode(struct schedule_vocabulary *words, uint32_t value)
+{
+	VEC_PUSH(words->arena, &words->encoded, value);
+}
+
+static void encode_label(struct schedule_vocabulary *words, const struct label *label)
+{
+	encode(words, 1 + schedule_label_find(words, label->key, label->value));
+}
+
+/* The number of selectors; of each the number of constraints, of each constraint the operator (0:
+ * unknown), the number of values and the labels in order. */
+static void encode_selectors(struct schedule_vocabulary *words, const struct ray_request *request)
+{
+	encode(words, (uint32_t)request->selector_count);
+	for (size_t i = 0; i < request->selector_count; i++) {
+		const struct label_selector *selector = &request->selectors[i];
+
+		encode(words, (uint32_t)selector->count);
+		for (size_t j = 0; j < selector->count; j++) {
+			const struct label_constraint *constraint = &selector->constraints[j];
+			bool known = constraint->operation == LABEL_OPERATOR_IN ||
+				     constraint->operation == LABEL_OPERATOR_NOT_IN;
+			size_t at, kept = 0;
+			uint32_t *values;
+
+			encode(words, known ? (uint32_t)constraint->operation : 0);
+			at = words->encoded.count;
+			encode(words, 0);
+			for (size_t k = 0; k < constraint->values.count; k++)
+				encode(words, schedule_label_find(words, constraint->key,
+								  constraint->values.at[k]));
+			values = &words->encoded.at[at + 1];
+			sort_stable(values, constraint->values.count, sizeof(*values),
+				    schedule_compare_ids);
+			for (size_t k = 0; k < constraint->values.count; k++)
+				if (!kept || values[k] != values[kept - 1])
+					values[kept++] = values[k];
+			words->encoded.at[at] = (uint32_t)kept;
+			words->encoded.count = at + 1 + kept;
+		}
+	}
+}
+
 /* Encodes the request: first the tie-breakers of the sort, then the bundle. */
 static void encode_shape(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
@@ -11,30 +59,45 @@ static void encode_shape(struct schedule_vocabulary *words, struct schedule_shap
 	size_t selectors;
 
 	words->encoded.count = 0;
-	schedule_encode_placements(words, request);
+	encode(words, (uint32_t)request->placement_count);
+	for (size_t i = 0; i < request->placement_count; i++) {
+		const struct placement_constraint *placement = &request->placements[i];
+
+		if (placement->has_anti_affinity)
+			encode_label(words, &placement->anti_affinity);
+		else
+			encode(words, 0);
+		if (placement->has_affinity)
+			encode_label(words, &placement->affinity);
+		else
+			encode(words, 0);
+	}
 	selectors = words->encoded.count;
-	schedule_encode_selectors(words, request);
+	encode_selectors(words, request);
 	if (request->selector_count)
 		shape->selector =
 			schedule_intern_add(&words->selectors, &words->encoded.at[selectors],
 					    (words->encoded.count - selectors) * sizeof(uint32_t));
-	schedule_encode(words, shape->new_only);
-	schedule_encode(words, shape->impossible);
+	encode(words, shape->new_only);
+	encode(words, shape->impossible);
 	shape->content_count = (uint32_t)words->encoded.count;
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		uint64_t amount = (uint64_t)request->bundle[i].amount;
 
-		schedule_encode(words, schedule_name_find(words, request->bundle[i].name));
-		schedule_encode(words, (uint32_t)(amount >> 32));
-		schedule_encode(words, (uint32_t)amount);
+		encode(words, schedule_name_find(words, request->bundle[i].name));
+		encode(words, (uint32_t)(amount >> 32));
+		encode(words, (uint32_t)amount);
 	}
 }
+
+/* ---- one shape ---- */
 
 static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	const struct ray_request *request = shape->request;
 	struct schedule_need *needs =
 		arena_array(words->arena, request->bundle_count, sizeof(*needs));
+	uint32_t *labels = arena_array(words->arena, request->placement_count, sizeof(*labels));
 
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
@@ -46,25 +109,15 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 		if (entry->amount > 0)
 			needs[shape->need_count++] = (struct schedule_need){ name, entry->amount };
 	}
-	shape->needs = needs;
-}
-
-static void set_anti_labels(struct schedule_vocabulary *words, struct schedule_shape *shape)
-{
-	const struct ray_request *request = shape->request;
-	uint32_t *labels = NULL;
-
 	for (size_t i = 0; i < request->placement_count; i++) {
 		const struct placement_constraint *placement = &request->placements[i];
 
-		if (!placement->has_anti_affinity)
-			continue;
-		if (!labels)
-			labels = arena_array(words->arena, request->placement_count,
-					     sizeof(*labels));
-		labels[shape->anti_label_count++] =
-			schedule_label_find(words, &placement->anti_affinity);
+		if (placement->has_anti_affinity)
+			labels[shape->anti_label_count++] =
+				schedule_label_find(words, placement->anti_affinity.key,
+						    placement->anti_affinity.value);
 	}
+	shape->needs = needs;
 	shape->anti_labels = labels;
 }
 
@@ -121,21 +174,17 @@ static int compare_content(const struct schedule_shape *a, const struct schedule
 	return (a->content_count > b->content_count) - (a->content_count < b->content_count);
 }
 
-static size_t first_selector_count(const struct ray_request *request)
+/* Ray's order of requests, descending: negative when the first comes first. */
+static int compare_shapes(const void *first_shape, const void *second_shape)
 {
-	return request->selector_count ? request->selectors[0].count : 0;
-}
-
-/* Ray's order of requests, descending: negative when a comes first. */
-static int schedule_shape_compare(const struct schedule_shape *a, const struct schedule_shape *b)
-{
+	const struct schedule_shape *a = first_shape, *b = second_shape;
 	size_t first, second;
 	int order;
 
 	if (a->request->placement_count != b->request->placement_count)
 		return a->request->placement_count < b->request->placement_count ? 1 : -1;
-	first = first_selector_count(a->request);
-	second = first_selector_count(b->request);
+	first = a->request->selector_count ? a->request->selectors[0].count : 0;
+	second = b->request->selector_count ? b->request->selectors[0].count : 0;
 	if (first != second)
 		return first < second ? 1 : -1;
 	if (a->request->bundle_count != b->request->bundle_count)
@@ -146,10 +195,7 @@ static int schedule_shape_compare(const struct schedule_shape *a, const struct s
 	return order ? order : compare_content(b, a);
 }
 
-static int compare_shapes(const void *a, const void *b)
-{
-	return schedule_shape_compare(a, b);
-}
+/* ---- lists ---- */
 
 struct builder {
 	struct schedule_vocabulary *words;
@@ -179,10 +225,7 @@ static struct schedule_shape *builder_add(struct builder *builder,
 				 words->encoded.count * sizeof(uint32_t));
 	if (id == builder->shapes.count) {
 		shape.content = builder->identities.entries.at[id].bytes;
-		shape.entries.at = arena_alloc(words->arena, sizeof(*shape.entries.at));
-		shape.entries.capacity = 1;
 		set_needs(words, &shape);
-		set_anti_labels(words, &shape);
 		VEC_PUSH(words->arena, &builder->shapes, shape);
 	}
 	builder->shapes.at[id].count = add_counts(builder->shapes.at[id].count, count);
@@ -208,9 +251,8 @@ static void entry_add(struct builder *builder, struct schedule_shape *shape, siz
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count)
 {
-	struct builder builder = { .words = words };
+	struct builder builder = { .words = words, .identities = { .arena = words->arena } };
 
-	schedule_intern_init(&builder.identities, words->arena);
 	/* The size is known; growth would leave the smaller arrays in the arena. */
 	builder.shapes.at = arena_array(words->arena, count + 1, sizeof(*builder.shapes.at));
 	builder.shapes.capacity = count + 1;
@@ -240,29 +282,6 @@ struct packs {
 	VEC(struct pack) packs;
 };
 
-static bool is_packed(const struct ray_request *request)
-{
-	return request->placement_count && request->placements[0].has_affinity;
-}
-
-static struct ray_request *sum_new(struct arena *arena, const struct ray_request *first)
-{
-	struct placement_constraint *placement = ARENA_NEW(arena, struct placement_constraint);
-	struct ray_request *sum = ARENA_NEW(arena, struct ray_request);
-
-	*placement = (struct placement_constraint){
-		.has_affinity = true,
-		.affinity = first->placements[0].affinity,
-	};
-	*sum = (struct ray_request){
-		.placements = placement,
-		.placement_count = 1,
-		.selectors = first->selectors,
-		.selector_count = first->selector_count,
-	};
-	return sum;
-}
-
 static void pack_add(struct schedule_vocabulary *words, struct packs *packs,
 		     const struct ray_request *request, size_t index)
 {
@@ -271,12 +290,23 @@ static void pack_add(struct schedule_vocabulary *words, struct packs *packs,
 	uint32_t id;
 
 	words->encoded.count = 0;
-	schedule_encode_affinity(words, &request->placements[0].affinity);
-	schedule_encode_selectors(words, request);
+	encode_label(words, &request->placements[0].affinity);
+	encode_selectors(words, request);
 	id = schedule_intern_add(&packs->keys, words->encoded.at,
 				 words->encoded.count * sizeof(uint32_t));
-	if (id == packs->packs.count)
-		VEC_ADD(arena, &packs->packs)->request = sum_new(arena, request);
+	if (id == packs->packs.count) {
+		struct placement_constraint *affinity =
+			ARENA_NEW(arena, struct placement_constraint);
+
+		affinity->has_affinity = true;
+		affinity->affinity = request->placements[0].affinity;
+		pack = VEC_ADD(arena, &packs->packs);
+		pack->request = ARENA_NEW(arena, struct ray_request);
+		pack->request->placements = affinity;
+		pack->request->placement_count = 1;
+		pack->request->selectors = request->selectors;
+		pack->request->selector_count = request->selector_count;
+	}
 	pack = &packs->packs.at[id];
 	for (size_t i = 0; i < request->bundle_count; i++)
 		VEC_PUSH(arena, &pack->bundle, request->bundle[i]);
@@ -292,6 +322,7 @@ static int compare_entries(const void *a, const void *b)
 		      ((const struct bundle_entry *)b)->name);
 }
 
+/* Adds the bundles of a pack to one request. */
 static void pack_sum(struct pack *pack)
 {
 	struct bundle_entry *bundle = pack->bundle.at;
@@ -311,40 +342,33 @@ static void pack_sum(struct pack *pack)
 	pack->request->bundle_count = kept;
 }
 
-static void add_packs(struct builder *builder, struct packs *packs, bool new_only)
-{
-	for (size_t i = 0; i < packs->packs.count; i++) {
-		struct pack *pack = &packs->packs.at[i];
-		struct schedule_shape *shape;
-
-		pack_sum(pack);
-		shape = builder_add(builder, pack->request, new_only, 1);
-		shape->combined = true;
-		for (size_t j = 0; j < pack->entries.count; j++)
-			VEC_PUSH(builder->words->arena, &shape->entries, pack->entries.at[j]);
-	}
-}
-
 struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
 					   size_t choice)
 {
 	const struct schedule_problem *problem = words->problem;
 	bool new_only = problem->gangs_new_only && problem->gangs_new_only[index];
-	struct builder builder = { .words = words };
-	struct packs packs = { .packs = { .at = NULL } };
+	struct builder builder = { .words = words, .identities = { .arena = words->arena } };
+	struct packs packs = { .keys = { .arena = words->arena } };
 	const struct ray_request *requests;
 	size_t count;
 
-	schedule_intern_init(&builder.identities, words->arena);
-	schedule_intern_init(&packs.keys, words->arena);
 	requests = schedule_gang_requests(&problem->gangs[index], choice, &count);
 	for (size_t i = 0; i < count; i++) {
-		if (is_packed(&requests[i]))
+		if (requests[i].placement_count && requests[i].placements[0].has_affinity)
 			pack_add(words, &packs, &requests[i], index);
 		else
 			entry_add(&builder, builder_add(&builder, &requests[i], new_only, 1), index,
 				  &requests[i], 1);
 	}
-	add_packs(&builder, &packs, new_only);
+	for (size_t i = 0; i < packs.packs.count; i++) {
+		struct pack *pack = &packs.packs.at[i];
+		struct schedule_shape *shape;
+
+		pack_sum(pack);
+		shape = builder_add(&builder, pack->request, new_only, 1);
+		shape->combined = true;
+		for (size_t j = 0; j < pack->entries.count; j++)
+			VEC_PUSH(words->arena, &shape->entries, pack->entries.at[j]);
+	}
 	return builder_list(&builder);
 }

@@ -5,7 +5,7 @@
 #ifndef CORE_SCHEDULE_SCHEDULE_SHAPE_H
 #define CORE_SCHEDULE_SCHEDULE_SHAPE_H
 
-#include "core/schedule/schedule_vocabulary.h"
+#include "core/schedule/schedule_words.h"
 
 struct schedule_need {
 	uint32_t name;  /* of vocabulary.names */
@@ -21,7 +21,8 @@ struct schedule_piece {
 struct schedule_entry {
 	size_t index; /* into the received list; of gangs: the gang */
 	const struct ray_request *bundle;
-	int64_t count; /* units; of a combined shape: bundles of this kind in its one unit */
+	int64_t count; /* units; of a combined shape: bundles of this kind in its one
+                    unit */
 };
 
 struct schedule_shape {

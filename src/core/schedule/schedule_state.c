@@ -10,10 +10,8 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 	struct arena *arena = words->arena;
 
 	*states = (struct schedule_states){ .words = words, .arena = arena };
-	schedule_intern_init(&states->keys, arena);
-	schedule_intern_init(&states->label_sets, arena);
-	schedule_intern_init(&states->rest_keys, arena);
-	schedule_intern_init(&states->placed_keys, arena);
+	states->keys.arena = states->label_sets.arena = arena;
+	states->rest_keys.arena = states->placed_keys.arena = arena;
 	schedule_intern_add(&states->label_sets, NULL, 0);
 	schedule_placed_add(states, &(struct schedule_placed){ .names = NULL });
 }
@@ -58,20 +56,6 @@ static void *copy_array(struct arena *arena, const void *items, size_t count, si
 	return copy;
 }
 
-static void store_state(struct schedule_states *states, const struct schedule_state *state)
-{
-	struct schedule_state copy = *state;
-	double *terms = arena_array(states->arena, state->amount_count + 1, sizeof(*terms));
-
-	copy.amounts = copy_array(states->arena, state->amounts, state->amount_count,
-				  sizeof(*state->amounts));
-	copy.open = copy_array(states->arena, state->open, state->open_count, sizeof(*state->open));
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		terms[i] = schedule_term(state->amounts[i].total, state->amounts[i].available);
-	copy.terms = terms;
-	VEC_PUSH(states->arena, &states->states, copy);
-}
-
 uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state)
 {
 	uint32_t id;
@@ -95,8 +79,20 @@ uint32_t schedule_state_add(struct schedule_states *states, const struct schedul
 	}
 	id = schedule_intern_add(&states->keys, states->key.at,
 				 states->key.count * sizeof(*states->key.at));
-	if (id == states->states.count)
-		store_state(states, state);
+	if (id == states->states.count) {
+		struct schedule_state copy = *state;
+		double *terms = arena_array(states->arena, state->amount_count + 1, sizeof(*terms));
+
+		copy.amounts = copy_array(states->arena, state->amounts, state->amount_count,
+					  sizeof(*state->amounts));
+		copy.open = copy_array(states->arena, state->open, state->open_count,
+				       sizeof(*state->open));
+		for (uint32_t i = 0; i < state->amount_count; i++)
+			terms[i] =
+				schedule_term(state->amounts[i].total, state->amounts[i].available);
+		copy.terms = terms;
+		VEC_PUSH(states->arena, &states->states, copy);
+	}
 	return id;
 }
 
@@ -131,11 +127,23 @@ struct reading {
 	bool accelerator;
 };
 
-static void read_rest(struct reading *reading, const char *name, int64_t total, int64_t available)
+static void read_resource(struct reading *reading, const char *name, int64_t total,
+			  int64_t available)
 {
 	struct schedule_states *states = reading->states;
-	double term = schedule_term(total, available);
+	uint32_t id = schedule_name_find(states->words, name);
+	double term;
 
+	if (total > 0 &&
+	    (id == SCHEDULE_ID_NONE ? schedule_is_accelerator(states->words->problem, name) :
+				      states->words->is_accelerator[id]))
+		reading->accelerator = true;
+	if (id != SCHEDULE_ID_NONE) {
+		VEC_PUSH(states->arena, &reading->amounts,
+			 ((struct schedule_amount){ id, total, available }));
+		return;
+	}
+	term = schedule_term(total, available);
 	if (term < 0)
 		return;
 	reading->rest.count++;
@@ -147,23 +155,6 @@ static void read_rest(struct reading *reading, const char *name, int64_t total, 
 			 ((struct schedule_rest_term){
 				 schedule_words_before(&states->words->names, name, strlen(name)),
 				 term }));
-}
-
-static void read_resource(struct reading *reading, const char *name, int64_t total,
-			  int64_t available)
-{
-	struct schedule_states *states = reading->states;
-	uint32_t id = schedule_name_find(states->words, name);
-
-	if (total > 0 &&
-	    (id == SCHEDULE_ID_NONE ? schedule_is_accelerator(states->words->problem, name) :
-				      states->words->is_accelerator[id]))
-		reading->accelerator = true;
-	if (id == SCHEDULE_ID_NONE)
-		read_rest(reading, name, total, available);
-	else
-		VEC_PUSH(states->arena, &reading->amounts,
-			 ((struct schedule_amount){ id, total, available }));
 }
 
 /* Both maps are sorted by name. */
@@ -236,30 +227,22 @@ static void set_gpus(struct schedule_states *states, struct schedule_state *stat
 	}
 }
 
-static bool type_has_accelerator(const struct schedule_states *states, uint32_t type)
-{
-	return type != SCHEDULE_ID_NONE && states->words->problem->types[type].accelerator;
-}
-
-uint32_t schedule_state_of(struct schedule_states *states, const struct schedule_node_view *view,
+uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
+			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest)
 {
 	struct reading reading = { .states = states, .rest = { .minimum = INFINITY } };
-	struct schedule_state state = {
-		.type = view->type,
-		.labels = view->labels,
-		.running = view->running,
-		.head = view->head,
-		.registered = view->registered && states->words->new_only,
-	};
 	struct schedule_open_gpus open = { 0 };
 
-	read_resources(&reading, view->total, view->available);
-	state.accelerator = reading.accelerator || type_has_accelerator(states, view->type);
+	read_resources(&reading, total, available);
+	state.registered = state.registered && states->words->new_only;
+	state.accelerator = reading.accelerator ||
+			    (state.type != SCHEDULE_ID_NONE &&
+			     states->words->problem->types[state.type].accelerator);
 	state.amounts = reading.amounts.at;
 	state.amount_count = (uint32_t)reading.amounts.count;
 	set_gpus(states, &state, &open);
-	if (view->running) {
+	if (state.running) {
 		state.rest_count = reading.rest.count;
 		state.rest_minimum = reading.rest.minimum;
 	}
@@ -290,4 +273,92 @@ uint32_t schedule_placed_add(struct schedule_states *states, const struct schedu
 		VEC_PUSH(states->arena, &states->placed, copy);
 	}
 	return id;
+}
+
+/* ---- labels ---- */
+
+const uint32_t *schedule_label_set_all(const struct schedule_states *states, uint32_t set,
+				       size_t *ret_count)
+{
+	const struct schedule_intern_entry *entry = &states->label_sets.entries.at[set];
+
+	*ret_count = entry->size / sizeof(uint32_t);
+	return entry->bytes;
+}
+
+uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels)
+{
+	VEC(uint32_t) found = { .at = NULL };
+
+	if (!states->words->label_count)
+		return 0;
+	for (size_t i = 0; i < labels->count; i++) {
+		uint32_t label =
+			schedule_label_find(states->words, labels->at[i].key, labels->at[i].value);
+
+		if (label != SCHEDULE_ID_NONE)
+			VEC_PUSH(states->arena, &found, label);
+	}
+	sort_stable(found.at, found.count, sizeof(*found.at), schedule_compare_ids);
+	return schedule_intern_add(&states->label_sets, found.at, found.count * sizeof(*found.at));
+}
+
+bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
+{
+	size_t count, low = 0;
+	const uint32_t *labels = schedule_label_set_all(states, set, &count);
+
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (labels[middle] == label)
+			return true;
+		if (labels[middle] < label)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return false;
+}
+
+uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
+{
+	size_t count;
+	const uint32_t *labels = schedule_label_set_all(states, set, &count);
+	uint32_t *with;
+
+	if (schedule_label_set_has(states, set, label))
+		return set;
+	with = arena_array(states->arena, count + 1, sizeof(*with));
+	if (count)
+		memcpy(with, labels, count * sizeof(*with));
+	with[count++] = label;
+	sort_stable(with, count, sizeof(*with), schedule_compare_ids);
+	return schedule_intern_add(&states->label_sets, with, count * sizeof(*with));
+}
+
+int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
+{
+	const struct schedule_intern_entry *entry = &states->words->selectors.entries.at[selector];
+	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
+	int place = 0, found = -1;
+
+	at++; /* the number of selectors; the encoding is in schedule_shape.c */
+	for (; at < end; place++) {
+		bool holds = true;
+
+		for (uint32_t constraints = *at++; constraints; constraints--) {
+			uint32_t operation = *at++, count = *at++;
+			bool has = false;
+
+			for (uint32_t i = 0; i < count; i++)
+				has |= schedule_label_set_has(states, set, *at++);
+			holds &= operation == LABEL_OPERATOR_IN ?
+					 has :
+					 operation == LABEL_OPERATOR_NOT_IN && !has;
+		}
+		if (holds && found < 0)
+			found = place;
+	}
+	return found < 0 ? 0 : place - found;
 }

@@ -1,8 +1,10 @@
 /* A node in the packing, as interned values: nodes in the same state accept the same requests, so a
  * state is tried once for all of them. Only names and labels that some request mentions distinguish
  * states; the other resources are summarized for the score. Made and owned by one run (its scratch
- * arena); states never change, a placement leads to another state. schedule_room places,
- * schedule_score compares candidates. */
+ * arena); states never change, a placement leads to another state. A room fills one node: it is
+ * loaded from a state, takes units of equal requests arithmetically, computes the score, and is
+ * unloaded or saved as a new state. Both follow Ray's SchedulingNode._try_schedule_one and
+ * _compute_score (autoscaler/v2/scheduler.py). */
 #ifndef CORE_SCHEDULE_SCHEDULE_STATE_H
 #define CORE_SCHEDULE_SCHEDULE_STATE_H
 
@@ -21,10 +23,11 @@ struct schedule_open_gpus {
 struct schedule_state {
 	uint32_t type;   /* SCHEDULE_ID_NONE: its group was removed */
 	uint32_t labels; /* label set */
-	uint32_t placed; /* of running nodes; others differ by capacity alone, as in Ray's
-			  * NodeStateCache */
+	uint32_t placed; /* of running nodes; others differ by capacity alone, as in
+                    * Ray's NodeStateCache */
 	bool running, head, registered, accelerator;
-	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus count */
+	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus
+                   count */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
 	const struct schedule_amount *amounts; /* ascending names */
@@ -71,21 +74,17 @@ struct schedule_states {
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
 
-/* Input of a state: the total, and its free part for the current source. */
-struct schedule_node_view {
-	uint32_t type, labels;
-	bool running, head, registered;
-	const struct resources *total, *available;
-};
-
-/* The state of a node without placements, and its rest. */
-uint32_t schedule_state_of(struct schedule_states *states, const struct schedule_node_view *view,
+/* The state of a node without placements, and its rest. `state` has its type, labels, running, head
+ * and registered; available: the free part of its total for the current source. */
+uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
+			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest);
 /* Interns a state; `state`'s arrays are copied when it is new. */
 uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state);
 /* Whether these amounts, in ascending order of their names, are free. */
 bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
 			const struct schedule_need *needs, size_t count);
+/* Interns the names and selectors; its arrays are copied when it is new. */
 uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);
@@ -97,8 +96,72 @@ const uint32_t *schedule_label_set_all(const struct schedule_states *states, uin
 				       size_t *ret_count);
 bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label);
 uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label);
-/* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0
- * when none is, or for selector list 0. */
+/* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0 when
+ * none is, or for selector list 0. */
 int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector);
+
+/* ---- filling one node (schedule_room.c) ---- */
+
+struct schedule_fill {
+	uint32_t shape; /* index into the list */
+	int64_t count;  /* units of it on one node */
+};
+
+/* Ray's sort key of a candidate, larger is better, compared member by member. */
+struct schedule_key {
+	int labels;
+	bool accelerator_ok;
+	double spared; /* 0 or, with policy.spare_gpus, - unused GPUs / used GPUs of a
+                    new node */
+	uint32_t types;
+	double minimum, average;
+	double recoverable;
+	int64_t priority;
+	double recency;
+};
+
+struct schedule_room {
+	struct schedule_states *states;
+	struct schedule_state state; /* the loaded state; its arrays belong to the states */
+	bool loaded;
+	int64_t *total, *available; /* by name; -1: not there */
+	uint32_t *seen;             /* by name: stamp of the last count */
+	uint32_t stamp;
+	uint32_t labels;
+	int64_t whole_gpus;
+	VEC(struct schedule_open_gpus)
+	open, tried;                         /* tried: copy while a combined shape is placed */
+	VEC(uint32_t) implicit;              /* names that the placing added */
+	VEC(struct schedule_amount) amounts; /* scratch of save */
+};
+
+/* One room serves a whole run. */
+void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
+void schedule_room_load(struct schedule_room *room, uint32_t id);
+/* Places up to `want` units and returns the number that fit. */
+int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
+			   int64_t want);
+/* The terms of the amounts of the loaded state, in their order; -1: not counted. */
+void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
+/* The state that the node has become; `placed` counts for running nodes only. */
+uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed);
+void schedule_room_unload(struct schedule_room *room);
+
+/* The set of names and selectors placed on a node after `fill`. */
+uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
+			      const struct schedule_list *list, const struct schedule_fill *fill,
+			      size_t fill_count);
+/* Sets the part of the key that the node's type defines, and clears the rest. */
+void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
+		       struct schedule_key *key);
+/* Sets the part of the key that the fill defines; schedule_key_rest sets minimum and average. */
+void schedule_key_fill(struct schedule_room *room, uint32_t placed,
+		       const struct schedule_list *list, const struct schedule_fill *fill,
+		       size_t fill_count, struct schedule_key *key);
+/* Puts minimum and average into the key, from the terms of the state's amounts and the rest. */
+void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
+		       const double *terms, uint32_t rest, struct schedule_key *key);
+/* Positive when a is better, 0 when the order of the nodes decides. */
+int schedule_key_compare(const struct schedule_key *a, const struct schedule_key *b);
 
 #endif

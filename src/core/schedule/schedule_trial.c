@@ -1,8 +1,6 @@
-#include "core/schedule/schedule_trial.h"
-
 #include <string.h>
 
-#include "core/schedule/schedule_phases.h"
+#include "core/schedule/schedule_cheapest.h"
 
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena)
@@ -23,47 +21,41 @@ void schedule_trial_init(struct schedule_trial *trial, const struct schedule_pro
 			trial->minimum[ray->nodes[i].type]++;
 }
 
-static size_t count_all(const struct schedule_trial *trial, const int64_t *launches)
-{
-	size_t count = trial->problem->node_count;
-
-	for (size_t i = 0; i < trial->problem->type_count; i++)
-		count += (size_t)launches[i];
-	return count;
-}
-
-static struct schedule_node starting_node(const struct schedule_problem *problem, size_t type,
-					  int64_t number)
-{
-	const struct schedule_type *kind = &problem->types[type];
-	int64_t replica = number / kind->hosts;
-
-	return (struct schedule_node){
-		.type = type,
-		.worker = SCHEDULE_NO_INDEX,
-		.total = kind->resources,
-		.available = kind->resources,
-		.labels = kind->labels,
-		/* Replicas of the problem are numbered from 0. */
-		.replica = SCHEDULE_NO_INDEX - (kind->hosts > 1 ? 1 + (size_t)replica : 0),
-	};
-}
-
-/* The nodes by type, each type followed by its launches, then those of unknown type: the order in
- * which a decision lists workers. sources: index of the given node; NO_INDEX: a launch. */
-static size_t list_nodes(const struct schedule_trial *trial, const int64_t *launches,
-			 struct schedule_node *nodes, size_t *sources, struct arena *arena)
+/* Sets the nodes of ret_problem: by type, each type followed by its launches, then those of unknown
+ * type: the order in which a decision lists workers. Returns the sources: index of the given node;
+ * NO_INDEX: a launch. */
+static size_t *list_nodes(const struct schedule_trial *trial, const int64_t *launches,
+			  struct schedule_problem *ret_problem, struct arena *arena)
 {
 	const struct schedule_problem *problem = trial->problem;
 	size_t *next = arena_array(arena, problem->type_count + 1, sizeof(*next));
-	size_t count = 0;
+	size_t count = problem->node_count, *sources;
+	struct schedule_node *nodes;
 
+	for (size_t i = 0; i < problem->type_count; i++)
+		count += (size_t)launches[i];
+	nodes = arena_array(arena, count + 1, sizeof(*nodes));
+	sources = arena_array(arena, count + 1, sizeof(*sources));
+	ret_problem->nodes = nodes;
+	ret_problem->node_count = count;
+	count = 0;
 	for (size_t type = 0; type < problem->type_count; type++) {
+		const struct schedule_type *kind = &problem->types[type];
+
 		next[type] = count;
 		count += (size_t)trial->given[type];
 		for (int64_t i = 0; i < launches[type]; i++) {
 			sources[count] = SCHEDULE_NO_INDEX;
-			nodes[count++] = starting_node(problem, type, i);
+			nodes[count++] = (struct schedule_node){
+				.type = type,
+				.worker = SCHEDULE_NO_INDEX,
+				.total = kind->resources,
+				.available = kind->resources,
+				.labels = kind->labels,
+				/* Replicas of the problem are numbered from 0. */
+				.replica = SCHEDULE_NO_INDEX -
+					   (kind->hosts > 1 ? 1 + (size_t)(i / kind->hosts) : 0),
+			};
 		}
 	}
 	next[problem->type_count] = count;
@@ -74,50 +66,27 @@ static size_t list_nodes(const struct schedule_trial *trial, const int64_t *laun
 		sources[at] = i;
 		nodes[at] = problem->nodes[i];
 	}
-	return next[problem->type_count];
+	return sources;
 }
 
 void schedule_trial_next(const struct schedule_trial *trial, const int64_t *launches,
 			 struct schedule_problem *ret_problem, struct arena *arena)
 {
-	size_t count = count_all(trial, launches);
-	struct schedule_node *nodes = arena_array(arena, count + 1, sizeof(*nodes));
-	size_t *sources = arena_array(arena, count + 1, sizeof(*sources));
-
 	*ret_problem = *trial->problem;
-	ret_problem->nodes = nodes;
-	ret_problem->node_count = list_nodes(trial, launches, nodes, sources, arena);
+	list_nodes(trial, launches, ret_problem, arena);
 	for (size_t i = 0; i < trial->problem->type_count; i++)
 		ret_problem->gpu_budget -= launches[i] * trial->problem->types[i].gpu_amount;
 }
 
-static struct schedule_result *result_new(const struct schedule_trial *trial,
-					  const struct schedule_result *packed, size_t count,
-					  struct arena *arena)
-{
-	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
-
-	*result = *packed;
-	result->nodes = arena_array(arena, count + 1, sizeof(*result->nodes));
-	result->node_count = trial->problem->node_count;
-	result->launches =
-		arena_array(arena, trial->problem->type_count + 1, sizeof(*result->launches));
-	return result;
-}
-
-static bool any_placed(const struct schedule_node_result *nodes, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		if (nodes[i].placement_count)
-			return true;
-	return false;
-}
-
-/* Adds one replica to launch, after the existing nodes. */
+/* Adds one replica to launch, after the existing nodes, if it is needed. */
 static void add_launches(const struct schedule_trial *trial, struct schedule_result *result,
 			 const struct schedule_node_result *nodes, int64_t count)
 {
-	for (int64_t i = 0; i < count; i++) {
+	bool needed = result->launches[nodes->type] < trial->minimum[nodes->type];
+
+	for (int64_t i = 0; i < count; i++)
+		needed = needed || nodes[i].placement_count;
+	for (int64_t i = 0; i < count && needed; i++) {
 		struct schedule_node_result *node = &result->nodes[result->node_count++];
 		int64_t number = result->launches[nodes[i].type]++;
 
@@ -132,15 +101,27 @@ static void add_launches(const struct schedule_trial *trial, struct schedule_res
 	}
 }
 
-static struct schedule_result *take_starting(const struct schedule_trial *trial,
-					     const struct schedule_result *packed,
-					     const size_t *sources, struct arena *arena)
+struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
+					   const int64_t *launches,
+					   const struct schedule_policy *policy,
+					   struct arena *arena)
 {
-	const struct schedule_problem *problem = trial->problem;
-	struct schedule_result *result = result_new(trial, packed, packed->node_count, arena);
+	struct schedule_problem problem = *trial->problem;
+	struct schedule_type *types = arena_array(arena, problem.type_count + 1, sizeof(*types));
+	size_t *sources = list_nodes(trial, launches, &problem, arena);
+	const struct schedule_result *packed;
+	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
 
+	memcpy(types, problem.types, problem.type_count * sizeof(*types));
+	for (size_t i = 0; i < problem.type_count; i++)
+		types[i].launch_held = true;
+	problem.types = types;
+	packed = schedule_phases(&problem, policy, arena);
+	*result = *packed;
+	result->nodes = arena_array(arena, packed->node_count + 1, sizeof(*result->nodes));
+	result->node_count = trial->problem->node_count;
+	result->launches = arena_array(arena, problem.type_count + 1, sizeof(*result->launches));
 	for (size_t i = 0; i < packed->node_count;) {
-		size_t type = packed->nodes[i].type;
 		int64_t hosts;
 
 		if (sources[i] != SCHEDULE_NO_INDEX) {
@@ -148,36 +129,31 @@ static struct schedule_result *take_starting(const struct schedule_trial *trial,
 			i++;
 			continue;
 		}
-		hosts = problem->types[type].hosts;
-		if (result->launches[type] < trial->minimum[type] ||
-		    any_placed(&packed->nodes[i], hosts))
-			add_launches(trial, result, &packed->nodes[i], hosts);
+		hosts = types[packed->nodes[i].type].hosts;
+		add_launches(trial, result, &packed->nodes[i], hosts);
 		i += (size_t)hosts;
 	}
 	return result;
 }
 
-struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
-					   const int64_t *launches,
-					   const struct schedule_policy *policy,
-					   struct arena *arena)
-{
-	struct schedule_problem problem = *trial->problem;
-	size_t count = count_all(trial, launches);
-	struct schedule_type *types = arena_array(arena, problem.type_count + 1, sizeof(*types));
-	struct schedule_node *nodes = arena_array(arena, count + 1, sizeof(*nodes));
-	size_t *sources = arena_array(arena, count + 1, sizeof(*sources));
+/* ---- comparing ---- */
 
-	memcpy(types, problem.types, problem.type_count * sizeof(*types));
-	for (size_t i = 0; i < problem.type_count; i++)
-		types[i].launch_held = true;
-	problem.types = types;
-	problem.nodes = nodes;
-	problem.node_count = list_nodes(trial, launches, nodes, sources, arena);
-	return take_starting(trial, schedule_phases(&problem, policy, arena), sources, arena);
+static int64_t gpus_of(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!strcmp(request->bundle[i].name, "GPU"))
+			return request->bundle[i].amount;
+	return 0;
 }
 
-/* ---- comparing ---- */
+__int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		sum += (__int128)launches[i] * problem->types[i].cost;
+	return sum;
+}
 
 __int128 schedule_trial_gpus(const struct schedule_problem *problem, const int64_t *launches)
 {
@@ -235,30 +211,55 @@ __int128 schedule_trial_left(const struct schedule_problem *problem,
 	return sum;
 }
 
-int64_t schedule_trial_gpus_of(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (!strcmp(request->bundle[i].name, "GPU"))
-			return request->bundle[i].amount;
-	return 0;
-}
-
-static __int128 gpus_left(const struct schedule_problem *problem,
-			  const struct schedule_result *result)
-{
-	__int128 sum = 0;
-
-	for (size_t i = 0; i < problem->demand_count; i++)
-		sum += (__int128)result->demands[i].count *
-		       schedule_trial_gpus_of(problem->demands[i].request);
-	return sum;
-}
-
 bool schedule_trial_serves_as_many(const struct schedule_problem *problem,
 				   const struct schedule_result *a, const struct schedule_result *b)
 {
-	return serves_held(problem, a, b) &&
+	__int128 gpus = 0;
+
+	for (size_t i = 0; i < problem->demand_count; i++)
+		gpus += (__int128)(a->demands[i].count - b->demands[i].count) *
+			gpus_of(problem->demands[i].request);
+	return serves_held(problem, a, b) && gpus <= 0 &&
 	       sum_left(a->demands, problem->demand_count) <=
-		       sum_left(b->demands, problem->demand_count) &&
-	       gpus_left(problem, a) <= gpus_left(problem, b);
+		       sum_left(b->demands, problem->demand_count);
+}
+
+/* The cost of so many GPUs where they cost least. Nodes without GPUs may cost nothing. */
+static __int128 cost_of_gpus(const struct schedule_problem *problem, __int128 gpus)
+{
+	__int128 least = -1;
+
+	for (size_t i = 1; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+		int64_t each = resources_amount(&type->resources, "GPU", 0);
+		__int128 cost;
+
+		if (type->launch_held || each <= 0 ||
+		    (type->cost > 0 && gpus > ((__int128)1 << 126) / type->cost))
+			continue;
+		cost = gpus * type->cost / each;
+		if (least < 0 || cost < least)
+			least = cost;
+	}
+	return least;
+}
+
+__int128 schedule_trial_least_cost(const struct schedule_trial *trial,
+				   const struct schedule_result *ray)
+{
+	const struct schedule_problem *problem = trial->problem;
+	__int128 gpus = 0, cost, minimum = schedule_trial_cost(problem, trial->minimum);
+
+	for (size_t i = 0; i < ray->node_count; i++) {
+		const struct schedule_node_result *node = &ray->nodes[i];
+
+		if (i < problem->node_count)
+			gpus -= resources_amount(&problem->nodes[i].available, "GPU", 0);
+		for (size_t j = 0; j < node->placement_count; j++)
+			if (node->placements[j].phase != SCHEDULE_PHASE_CONSTRAINT)
+				gpus += (__int128)node->placements[j].count *
+					gpus_of(node->placements[j].bundle);
+	}
+	cost = gpus > 0 ? cost_of_gpus(problem, gpus) : 0;
+	return cost > minimum ? cost : minimum;
 }

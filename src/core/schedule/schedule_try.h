@@ -1,11 +1,15 @@
-/* One pass of requests over the nodes of a run, then over nodes that could be launched: Ray's
- * ResourceDemandScheduler._try_schedule (autoscaler/v2/scheduler.py, ray 2.60). */
+/* One list of requests on the nodes of a run, then on nodes that could be launched: Ray's
+ * ResourceDemandScheduler._try_schedule (autoscaler/v2/scheduler.py, ray 2.60). Ray fills every
+ * node as far as possible, scores the outcomes, keeps the best, and repeats with the rest.
+ *
+ * Candidates are classes of equal nodes, and types that may be launched. The outcome is the same
+ * when a fill is reused until fewer units are left than it contains. A candidate without a valid
+ * fill is in the heap with a bound that no fill exceeds; it is filled only when its bound is the
+ * highest key. Everything here lives in the attempt arena of the run and ends with the try. */
 #ifndef CORE_SCHEDULE_SCHEDULE_TRY_H
 #define CORE_SCHEDULE_SCHEDULE_TRY_H
 
 #include "core/schedule/schedule_run.h"
-
-struct schedule_requests;
 
 struct schedule_try_source {
 	enum schedule_phase phase;
@@ -21,11 +25,90 @@ struct schedule_try_left {
 	bool any;
 };
 
+struct schedule_candidate {
+	uint32_t state;
+	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
+	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
+	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
+	uint32_t node;
+	uint64_t rank;
+	uint32_t rest, placed; /* of its first member */
+	uint64_t *may;         /* bits of shapes that may fit into its state; NULL: not known yet */
+	VEC(struct schedule_fill) fill;
+	double *terms;
+	struct schedule_key key; /* while not fresh: the bound */
+	struct schedule_key bound;
+	int64_t bound_at; /* active_count when the bound was made; -1: none */
+	int labels_max;
+	size_t heap_at;
+	uint32_t stamp;
+};
+
+/* Consecutive nodes with the same fill. */
+struct schedule_batch {
+	uint32_t state, placed; /* before */
+	const struct schedule_fill *fill;
+	size_t fill_count;
+	size_t first, count; /* into chosen */
+};
+
+struct schedule_try {
+	struct schedule_run *run;
+	const struct schedule_requests *requests;
+	const struct schedule_list *list;
+	const struct schedule_try_source *source;
+	int64_t *left;        /* by shape: units to place */
+	uint64_t *active;     /* bitmap of shapes with units left */
+	int64_t active_count; /* shapes with units left */
+	struct {
+		VEC(struct schedule_candidate *)
+		users;                         /* whose fill has it, with repetition */
+		int64_t most;                  /* units of it in a fresh fill, at most */
+	} * uses;                              /* by shape */
+	VEC(struct schedule_candidate *) heap; /* the best first */
+	size_t next;        /* position in the ranking: the classes before it are candidates */
+	uint64_t next_rank; /* of types */
+	bool ranked;        /* the ranking bounds the keys of the remaining classes */
+	uint32_t types_max; /* upper bound over all keys */
+	int labels_max;
+	uint32_t stamp;
+	VEC(struct schedule_batch) batches;
+	VEC(uint32_t) chosen;
+};
+
 /* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
  * that leaves units over changes nothing. schedule_classes_make must be called before the first try
  * of a kind. */
 struct schedule_try_left schedule_try(struct schedule_run *run,
 				      const struct schedule_requests *requests,
 				      const struct schedule_try_source *source);
+
+/* ---- candidates (schedule_candidate.c) ---- */
+
+void schedule_try_init(struct schedule_try *try);
+void schedule_try_add_type(struct schedule_try *try, size_t type);
+/* Adds new members to a class (nodes of the same launch). */
+void schedule_try_add_class(struct schedule_try *try, uint32_t state);
+/* The best candidate, fresh; existing nodes precede those that would be launched. NULL when no
+ * candidate can take a unit. */
+struct schedule_candidate *schedule_try_best(struct schedule_try *try);
+void schedule_try_drop(struct schedule_try *try, struct schedule_candidate *c);
+/* Records the fill of the candidate for one node, which its class has removed (or which is to be
+ * launched), and moves it to its place in the heap, or removes it when the class has no members
+ * left. */
+void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c);
+
+/* Notes that the node gets this fill. */
+void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
+			 const struct schedule_fill *fill, size_t fill_count);
+
+/* ---- exact search (schedule_exact.c) ---- */
+
+#define SCHEDULE_EXACT_NODES_MAX 96
+
+/* Places what policy.served places of the list on the nodes that are there, or nothing: unlike
+ * Ray's loop it backtracks when earlier placements leave no capacity for the rest. For small cases,
+ * with a limit of steps, which reduces run->policy.steps_left. Launches nothing. */
+bool schedule_try_exactly(struct schedule_try *try);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
-#include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
@@ -72,19 +71,6 @@ int act_write_patch(const struct plan *plan, const char *uid, struct arena *aren
 	for (size_t i = 0; i < plan->patch.count; i++)
 		VEC_PUSH(arena, &guarded.patch, plan->patch.at[i]);
 	return plan_write_patch(&guarded, buf, err);
-}
-
-const char *act_memory_text(const struct plan *plan, struct arena *arena)
-{
-	AUTO(buf_done) struct buf text;
-	struct json_writer writer;
-
-	buf_init(&text, MEMORY_TEXT_MAX);
-	json_write_init(&writer, &text, JSON_STYLE_LINE);
-	memory_write(&writer, NULL, &plan->memory);
-	if (text.overflowed)
-		return NULL;
-	return arena_strndup(arena, buf_string(&text), text.size);
 }
 
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
@@ -172,6 +158,9 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 		scaled->message = arena_strdup(arena, group->message);
 		scaled->replicas = group->replicas;
 		scaled->target_replicas = group->target_replicas;
+		scaled->added = group->target_replicas - group->replicas;
+		if (scaled->added > group->to_launch)
+			scaled->added = group->to_launch;
 		scaled->workers_to_delete = deletions;
 	}
 }

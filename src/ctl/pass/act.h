@@ -40,9 +40,6 @@ bool act_needs_fresh_state(const struct plan *plan);
 int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
 		    struct err *err);
 
-/* The plan's memory as text in the arena; NULL when it is empty or too long to keep. */
-const char *act_memory_text(const struct plan *plan, struct arena *arena);
-
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
 
@@ -58,6 +55,7 @@ int act_decode_pods(const char *body, size_t size, struct arena *arena,
 struct act_scaled {
 	const char *group, *reason, *message;
 	int64_t replicas, target_replicas;
+	int64_t added; /* replicas that are launched: without those that exist already */
 	size_t workers_to_delete;
 };
 

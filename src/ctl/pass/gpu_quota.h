@@ -6,7 +6,7 @@
  * state that the API server does not have. Owned by ctl/controller. Must not decide: its only
  * result is a budget.
  *
- * Every function accepts NULL for `fuse`: no quota is set. */
+ * Every function accepts NULL for `quota`: no quota is set. */
 #ifndef CTL_PASS_GPU_QUOTA_H
 #define CTL_PASS_GPU_QUOTA_H
 
@@ -84,7 +84,7 @@ struct gpu_quota_figure {
 	int64_t ceiling, counted; /* 1/10000 GPU; counted includes patches in flight */
 };
 
-/* size_t at = 0; while (gpu_quota_next(fuse, &at, &figure)) ... Valid until the loop turns. */
+/* size_t at = 0; while (gpu_quota_next(quota, &at, &figure)) ... Valid until the loop turns. */
 bool gpu_quota_next(struct quota *quota, size_t *at, struct gpu_quota_figure *ret_figure);
 
 #endif

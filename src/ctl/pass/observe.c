@@ -2,19 +2,16 @@
 
 #include <string.h>
 
-#include "base/memory.h"
-#include "codec/objects/memory_json.h"
 #include "codec/objects/request_resources.h"
-#include "codec/text/json.h"
 #include "core/model/identity.h"
 
 static void observe_pods(const struct observation *observation, struct arena *arena,
 			 struct snapshot *snapshot)
 {
-	struct pod *pods = arena_array(arena, observation->pod_count, sizeof(*pods));
+	const struct pod **pods = arena_array(arena, observation->pod_count, sizeof(struct pod *));
 
 	for (size_t i = 0; i < observation->pod_count; i++)
-		pods[i] = *observation->pods[i];
+		pods[i] = observation->pods[i];
 	snapshot->pods = pods;
 	snapshot->pod_count =
 		identity_divide(observation->cluster, pods, observation->pod_count, arena);
@@ -84,22 +81,6 @@ static void observe_ray(const struct observation *observation, struct arena *are
 	snapshot->ray_state = state;
 }
 
-/* The memory that the last pass wrote. An unreadable one is dropped, which is safe. */
-static void observe_memory(const char *text, struct arena *arena, struct snapshot *snapshot)
-{
-	static const struct json_limits limits = { .bytes = MEMORY_TEXT_MAX,
-						   .depth = 8,
-						   .elements = 1000000 };
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct memory_state *memory;
-
-	if (!text || json_parse(text, strlen(text), &limits, &json, NULL) < 0)
-		return;
-	memory = ARENA_NEW(arena, struct memory_state);
-	memory_decode(json, arena, memory);
-	snapshot->memory = memory;
-}
-
 void observe(const struct observation *observation, struct arena *arena,
 	     struct snapshot *ret_snapshot)
 {
@@ -119,8 +100,10 @@ void observe(const struct observation *observation, struct arena *arena,
 		.settings = *observation->settings,
 		.device_table = observation->device_table ? observation->device_table :
 							    device_table_builtin(),
+		.price_table = observation->price_table,
 		.autoscaler = observation->autoscaler,
 		.lint = observation->lint,
+		.memory = observation->memory,
 	};
 	if (observation->gpu_budget) {
 		ret_snapshot->has_gpu_budget = observation->gpu_budget->has_ceiling;
@@ -130,5 +113,4 @@ void observe(const struct observation *observation, struct arena *arena,
 	observe_pods(observation, arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);
 	request_resources_observe(ret_snapshot, arena);
-	observe_memory(observation->memory_json, arena, ret_snapshot);
 }

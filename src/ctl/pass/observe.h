@@ -11,9 +11,6 @@
 #include "core/model/snapshot.h"
 #include "ctl/pass/gpu_quota.h"
 
-/* Longest memory that is kept between two passes; a longer one is dropped (a fresh start). */
-#define MEMORY_TEXT_MAX ((size_t)1 << 20)
-
 /* Ray's answer to the request to drain a node in this pass. */
 struct drain_answer {
 	const char *node_id; /* hex */
@@ -44,10 +41,11 @@ struct observation {
 	size_t other_pod_count;
 	const struct settings *settings;
 	const struct device_table *device_table;    /* NULL: the built-in one */
+	const struct price_table *price_table;      /* NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const struct lint_digest *lint;             /* NULL: lint did not run */
 	const struct gpu_quota_budget *gpu_budget;  /* NULL: no GPU quota */
-	const char *memory_json;                    /* of the previous plan; NULL: none */
+	const struct memory_state *memory;          /* of the previous plan; NULL: none */
 };
 
 /* An accepted drain is shown as Ray will show it in its next reply (DRAINING, nothing in use), so

@@ -67,11 +67,11 @@ static int64_t gcs_timeout_ms(const struct pass *pass)
 	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
 }
 
-void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
+void pass_finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
 		 const struct err *err)
 {
 	struct pass_result result = {
-		.memory_json = memory_json,
+		.memory = memory,
 		.patched_body = patched_body,
 		.err = err,
 		.retry_after_ms = pass->retry_after_ms,
@@ -162,7 +162,7 @@ static void patch_answered(void *context, const struct kube_answer *answer, cons
 	}
 	if (!err)
 		act_log_scaled(&pass->scaled, pass->key);
-	pass_finish(pass, err ? NULL : pass->memory_json, err ? NULL : answer->body, err);
+	pass_finish(pass, err ? NULL : pass->new_memory, err ? NULL : answer->body, err);
 }
 
 static void send_patch(struct pass *pass, const struct plan *plan,
@@ -222,24 +222,23 @@ static void verify_pods(struct pass *pass)
 
 /* --- Draining --- */
 
-static void drain_answered(void *context, bool accepted, const char *rejection,
-			   const struct err *err)
+static void drain_answered(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
 	count_gcs_error(pass, err);
 	pass->drain_errors += err != NULL;
-	pass->drain_accepted |= !err && accepted;
+	pass->drain_accepted |= reply->accepted;
 	if (err)
 		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
 			    request->pod, "error", err->text, NULL);
-	else if (!accepted)
+	else if (!reply->accepted)
 		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
-			 request->pod, "why", rejection, NULL);
+			 request->pod, "why", reply->rejection, NULL);
 	VEC_PUSH(&pass->arena, &pass->drains,
 		 ((struct drain_answer){ .node_id = request->node_id,
-					 .accepted = !err && accepted }));
+					 .accepted = reply->accepted }));
 	if (request_end(request)) {
 		phase_end(pass, "draining");
 		pass_decide(pass);
@@ -286,9 +285,10 @@ static void announce(struct pass *pass)
 		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
 		.digest = pass->reads == 1 ? pass->digest : 0,
 		.undecided_ms = pass->undecided ? pass->config.undecided_ms : 0,
+		.prices = pass->config.control->options->price_table,
 	};
 
-	pass->memory_json = work->memory_json;
+	pass->new_memory = work->memory;
 	pass->scaled = work->scaled;
 	pass->callbacks.decided(pass->callbacks.context, &decision);
 }
@@ -337,7 +337,7 @@ void pass_decided(struct pass *pass)
 	if (plan->patch.count > 0)
 		send_patch(pass, plan, &objects);
 	else
-		pass_finish(pass, pass->memory_json, NULL, NULL);
+		pass_finish(pass, pass->new_memory, NULL, NULL);
 }
 
 /* --- Reading --- */
@@ -376,8 +376,9 @@ static void state_unchanged(struct pass_request *request)
 	pass_finish(pass, NULL, NULL, NULL);
 }
 
-static void state_read(void *context, const struct ray_state *state, const struct err *err)
+static void state_read(void *context, const struct gcs_reply *reply, const struct err *err)
 {
+	const struct ray_state *state = reply->state;
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
@@ -395,13 +396,12 @@ static void state_read(void *context, const struct ray_state *state, const struc
 	read_ended(request);
 }
 
-static void kv_requests_read(void *context, const struct ray_constraint *constraint,
-			     const struct err *err)
+static void kv_requests_read(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
 
-	pass->kv_requests = constraint;
+	pass->kv_requests = reply->constraint;
 	count_gcs_error(pass, err);
 	if (err)
 		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
@@ -461,8 +461,8 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 		pass->config.ray_note = arena_strdup(&pass->arena, config->ray_note);
 	if (config->gcs_problem)
 		pass->config.gcs_problem = arena_strdup(&pass->arena, config->gcs_problem);
-	if (config->memory_json)
-		pass->config.memory_json = arena_strdup(&pass->arena, config->memory_json);
+	if (config->memory)
+		pass->config.memory = memory_state_copy(config->memory, &pass->arena);
 	pass->key = arena_printf(&pass->arena, "%s/%s", config->namespace_, config->name);
 	pass->start = loop_timer_new(config->control->loop, pass_start, pass);
 	loop_timer_start(pass->start, 0);

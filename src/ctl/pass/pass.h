@@ -6,10 +6,11 @@
  *
  * The steps, by the names in the log (each skipped when it has nothing to do):
  *   Reading     GetClusterResourceState
- *   Deciding    core/decide on a thread of the pool (net/work.h), before each of the steps below. A
- *               quick decision has quick_ms of CPU time; one that takes more is restarted as a slow
- *               job with its whole budget, and so are the next ones of its cluster. The first one
- *               of a cluster is quick or slow by an estimate
+ *   Deciding    core/decide, before each of the steps below: a small decision on the loop, others
+ *               on a thread of the pool (net/work.h). A small one has small_ms of CPU time, a quick
+ *               one quick_ms; one that takes more is restarted as a quick job, then as a slow one
+ *               with its whole budget, and so are the next ones of its cluster. The first one of a
+ *               cluster is small, quick or slow by an estimate
  *   Draining    DrainNode for workers that are idle too long; Ray may refuse
  *   Verifying   LIST of the cluster's Pods, when one is to be deleted because it never registered:
  *               the cache may lag behind its start
@@ -59,14 +60,16 @@ struct pass_view {
 	const struct lint_digest *lint;             /* NULL: lint did not run */
 };
 
-/* CPU time of a quick decision. With 1,000 workers and 20 shapes it takes 6 ms. */
+/* CPU time of a small and of a quick decision: 10 workers take 0.1 ms, 1,000 workers and 20 shapes
+ * 6 ms. */
+#define PASS_SMALL_MS 1
 #define PASS_QUICK_MS 20
 /* CPU time of a cluster's decisions: PASS_QUICK is at most PASS_QUICK_MS. */
-enum pass_cost { PASS_COST_UNKNOWN = 0, PASS_QUICK, PASS_SLOW };
+enum pass_cost { PASS_COST_UNKNOWN = 0, PASS_SMALL, PASS_QUICK, PASS_SLOW };
 
 /* How a pass ended. Valid until the callback returns. */
 struct pass_result {
-	const char *memory_json;  /* for the next pass; NULL: keep the old one */
+	const struct memory_state *memory; /* for the next pass; NULL: keep the old one */
 	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
 	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
 	int64_t retry_after_ms;   /* with err: Retry-After of the API server; 0: not given */
@@ -91,6 +94,9 @@ struct pass_decision {
 	int64_t monotonic_ms; /* the same, of the loop's clock */
 	uint64_t digest;      /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
 	int64_t undecided_ms; /* the interval after a decision that took too much; 0: it was made */
+	/* The client of this Ray, set for the listeners (ctl/cluster.c); NULL: none. */
+	struct gcs_client *gcs;
+	const struct price_table *prices; /* NULL: none */
 };
 
 struct pass_callbacks {
@@ -116,13 +122,14 @@ struct pass_meter {
 struct pass_config {
 	const struct control *control;
 	const char *namespace_, *name;
-	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
-	struct gcs_client *gcs;  /* NULL: Ray is not read */
-	const char *gcs_problem; /* then: why */
-	const char *ray_note;    /* for the message (core/model/snapshot.h) */
-	const char *memory_json; /* of the last pass; NULL: none */
+	const char *api_version;           /* "ray.io/v1" or "ray.io/v1alpha1" */
+	struct gcs_client *gcs;            /* NULL: Ray is not read */
+	const char *gcs_problem;           /* then: why */
+	const char *ray_note;              /* for the message (core/model/snapshot.h) */
+	const struct memory_state *memory; /* of the last pass; NULL: none */
 	struct pass_meter meter;
 	enum pass_cost cost;   /* of the last pass */
+	int64_t small_ms;      /* PASS_SMALL_MS; 0: no decision on the loop */
 	int64_t quick_ms;      /* PASS_QUICK_MS */
 	int64_t undecided_ms;  /* the interval that follows if the decision takes too much */
 	bool read_kv_requests; /* SDK requests of autoscaler v1 are in the key-value store */

@@ -10,7 +10,10 @@
 #include "net/work.h"
 
 #define OVERTAKEN_MAX 3
-#define QUICK_PAIRS ((size_t)20000) /* entries of the reply times worker groups, at about 1 us */
+/* Entries of the reply times worker groups, at about 1 us. */
+#define SMALL_PAIRS ((size_t)500)
+#define QUICK_PAIRS ((size_t)20000)
+#define SMALL_REPLY_BYTES ((size_t)16 << 10) /* as for decoding on the loop (gcs/gcs_decode.c) */
 
 /* Also true when the pass was freed, so that its job releases the thread. */
 static bool is_exceeded(void *context)
@@ -19,11 +22,12 @@ static bool is_exceeded(void *context)
 	struct pass_work *work = pass->work;
 
 	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
-	return work->budget.out_of_memory || work_is_cancelled(work->job) ||
+	return work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
 	       work_cpu_us() > work->cpu_end_us;
 }
 
-/* On a thread of the pool: reads only the snapshot and writes only into the decision's arena. */
+/* On a thread of the pool (job NULL: on the loop): reads only the snapshot and writes only into the
+ * decision's arena. */
 static void decision_run(void *context, const struct work_job *job)
 {
 	struct pass *pass = context;
@@ -37,33 +41,59 @@ static void decision_run(void *context, const struct work_job *job)
 	check_key_set(pass->key);
 	work->plan = decide(&work->snapshot, &work->arena);
 	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
-	work->memory_json = act_memory_text(work->plan, &work->arena);
+	work->memory = memory_state_copy(&work->plan->memory, &work->arena);
 	act_scaled(work->plan, &work->arena, &work->scaled);
 	check_key_set("");
 	work->took_us = loop_precise_us() - begun_us;
 	work->cpu_us = work_cpu_us() - begun_cpu_us;
 }
 
-/* Estimates the cost of the first decision: entries of Pods and of Ray's state times worker
- * groups. */
-static enum pass_cost estimate(const struct snapshot *snapshot)
+/* Estimates the cost of a decision: entries of Pods and of Ray's state times worker groups. */
+static enum pass_cost estimate(const struct pass *pass, const struct snapshot *snapshot)
 {
 	const struct ray_state *state = snapshot->ray_state;
-	size_t entries = snapshot->pod_count;
+	size_t entries = snapshot->pod_count, groups = snapshot->cluster.group_count + 1;
+	bool small = pass->config.small_ms != 0;
 
-	if (state)
+	if (state) {
 		entries += state->node_count + state->request_count + state->gang_count;
-	return entries > QUICK_PAIRS / (snapshot->cluster.group_count + 1) ? PASS_SLOW : PASS_QUICK;
+		small = small && state->reply_bytes <= SMALL_REPLY_BYTES;
+	}
+	if (small && entries <= SMALL_PAIRS / groups)
+		return PASS_SMALL;
+	return entries > QUICK_PAIRS / groups ? PASS_SLOW : PASS_QUICK;
 }
 
-/* True when a quick decision exhausted its CPU time, not its memory, and a slow one may use
- * more. */
+/* CPU time of one that took no more than that before. */
+static int64_t cpu_limit_ms(const struct pass *pass, enum pass_cost cost)
+{
+	int64_t ms = pass->config.control->options->decision_cpu_budget_ms;
+	int64_t own_ms = cost == PASS_SMALL ? pass->config.small_ms : pass->config.quick_ms;
+
+	return cost == PASS_SLOW || own_ms > ms ? ms : own_ms;
+}
+
+/* True when a decision that is not slow exhausted its CPU time, not its memory, and a slow one may
+ * use more. */
 static bool is_slower_than_thought(const struct pass *pass)
 {
 	const struct pass_work *work = pass->work;
 
-	return work->budget.exhausted && !work->budget.out_of_memory && !work->slow &&
-	       pass->config.control->options->decision_cpu_budget_ms > pass->config.quick_ms;
+	return work->budget.exhausted && !work->budget.out_of_memory &&
+	       work->budget.ms < pass->config.control->options->decision_cpu_budget_ms;
+}
+
+/* From a decision that was made. Half of the limits: a cluster near one does not change between
+ * both sides of it all the time. */
+static enum pass_cost measured_cost(const struct pass *pass)
+{
+	int64_t cpu_us = pass->work->cpu_us;
+
+	if (!pass->ray_state)
+		return pass->cost;
+	if (cpu_us > pass->config.quick_ms * 1000 / 2)
+		return pass->work->cost == PASS_SLOW ? PASS_SLOW : PASS_QUICK;
+	return cpu_us < pass->config.small_ms * 1000 / 2 ? PASS_SMALL : PASS_QUICK;
 }
 
 void pass_measure(const struct pass *pass, const char *phase, int64_t us)
@@ -78,15 +108,12 @@ static void decision_done(void *context)
 
 	pass->job = NULL;
 	if (is_slower_than_thought(pass)) {
-		pass->cost = PASS_SLOW;
+		pass->cost = pass->work->cost == PASS_SMALL ? PASS_QUICK : PASS_SLOW;
 		arena_done(&pass->work->arena);
 		pass_decide(pass);
 		return;
 	}
-	/* Half of the limit: a cluster near it does not change between quick and slow all the
-	 * time. */
-	if (pass->ray_state && pass->work->cpu_us <= pass->config.quick_ms * 1000 / 2)
-		pass->cost = PASS_QUICK;
+	pass->cost = measured_cost(pass);
 	pass->decided = true;
 	pass->undecided = pass->work->budget.exhausted;
 	pass_measure(pass, "deciding", pass->work->took_us);
@@ -110,8 +137,9 @@ static void decision_drop(void *context)
 
 /* Takes a new view and snapshot for each decision, because objects may have changed since the
  * last one of this pass. The cost is that of the cluster's last decisions, or an estimate for the
- * first one. A quick job has the CPU time quick_ms, a slow one the whole budget; decision_done
- * restarts a quick job that exceeded its time as a slow one. */
+ * first one; decision_done restarts one that exceeded its CPU time as the next larger. A small
+ * decision is made on the loop, because two switches of threads cost as much, unless this pass has
+ * decided before or the cluster has grown: so no pass holds up the loop twice. */
 void pass_decide(struct pass *pass)
 {
 	static const struct work_functions functions = { .run = decision_run,
@@ -119,7 +147,6 @@ void pass_decide(struct pass *pass)
 							 .drop = decision_drop };
 	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
 	struct loop *loop = pass->config.control->loop;
-	int64_t budget_ms = pass->config.control->options->decision_cpu_budget_ms;
 
 	work->view.stale = "";
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
@@ -129,25 +156,30 @@ void pass_decide(struct pass *pass)
 	}
 	pass_observe(pass, &work->view, &work->snapshot);
 	if (pass->cost == PASS_COST_UNKNOWN && work->snapshot.ray_state)
-		pass->cost = estimate(&work->snapshot);
-	work->slow = pass->cost == PASS_SLOW;
+		pass->cost = estimate(pass, &work->snapshot);
+	work->cost = pass->cost;
+	if (work->cost == PASS_SMALL &&
+	    (pass->work || estimate(pass, &work->snapshot) != PASS_SMALL))
+		work->cost = PASS_QUICK;
 	work->arena.budget = pass->memory;
 	work->budget = (struct cpu_budget){
 		.exceeded = is_exceeded,
 		.context = pass,
 		.memory = pass->memory,
-		.ms = budget_ms,
+		.ms = cpu_limit_ms(pass, work->cost),
 	};
-	if (!work->slow && budget_ms > pass->config.quick_ms)
-		work->budget.ms = pass->config.quick_ms;
 	work->snapshot.cpu_budget = &work->budget;
 	work->previous = pass->work;
 	pass->work = work;
 	pass->step = PASS_DECIDING;
-	if (work->slow)
+	if (work->cost == PASS_SLOW) {
 		pass->job = work_start_slow(loop, &functions, pass, pass->read_ms);
-	else
+	} else if (work->cost != PASS_SMALL) {
 		pass->job = work_start(loop, &functions, pass);
+	} else {
+		decision_run(pass, NULL);
+		decision_done(pass);
+	}
 }
 
 bool pass_decide_is_overtaken(struct pass *pass)

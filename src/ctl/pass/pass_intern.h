@@ -38,13 +38,14 @@ struct pass_work {
 	struct pass_view view;      /* the objects live until the job has ended (net/work.h) */
 	struct snapshot snapshot;
 	struct cpu_budget budget;
-	const struct work_job *job;
-	int64_t cpu_end_us; /* of the thread */
-	bool slow;          /* not quick: it has the whole budget */
+	const struct work_job *job; /* NULL: on the loop */
+	int64_t cpu_end_us;         /* of the thread */
+	enum pass_cost cost;
 	int64_t took_us, cpu_us;
 	const struct plan *plan;
 	const struct summary *summary;
-	const char *memory_json;
+	/* Copies of what the plan takes from the view: these live as long as the pass. */
+	const struct memory_state *memory;
 	struct act_scaled_list scaled;
 };
 
@@ -90,18 +91,18 @@ struct pass {
 	struct poll_reading reading;
 	size_t drain_errors;
 	/* Of the decision that the patch carries out: */
-	const char *memory_json;
+	const struct memory_state *new_memory;
 	struct act_scaled_list scaled;
 };
 
-/* Decides on the present data, on a thread of the pool, and calls pass_decided on the loop, or ends
- * the pass when the RayCluster was deleted. pass_free cancels it. */
+/* Decides on the present data, on a thread of the pool unless it is small, and calls pass_decided on
+ * the loop, or ends the pass when the RayCluster was deleted. pass_free cancels it. */
 void pass_decide(struct pass *pass);
 void pass_decided(struct pass *pass);
 /* The RayCluster of the last decision is not the present one: decide again. After some tries the
  * `test` operations of the patch are the only guard. */
 bool pass_decide_is_overtaken(struct pass *pass);
-void pass_finish(struct pass *pass, const char *memory_json, const char *patched_body,
+void pass_finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
 		 const struct err *err);
 /* Frees the memory of the pass. */
 void pass_release(struct pass *pass);

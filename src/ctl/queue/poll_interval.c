@@ -14,7 +14,7 @@
 void poll_init(struct poll *poll, int64_t now_ms)
 {
 	*poll = (struct poll){ .next = 0 };
-	token_bucket_init(&poll->wakes, PACE_WAKES_PER_SECOND, PACE_WAKES, now_ms);
+	token_bucket_init(&poll->wakes, POLL_WAKES_PER_SECOND, POLL_WAKES, now_ms);
 }
 
 struct poll_reading poll_reading_of(const struct ray_state *state, const struct err *err,
@@ -38,7 +38,7 @@ struct poll_reading poll_reading_of(const struct ray_state *state, const struct 
 
 static int64_t ceiling_ms(int64_t scan_ms)
 {
-	return scan_ms > PACE_MAX_MS ? scan_ms : PACE_MAX_MS;
+	return scan_ms > POLL_MAX_MS ? scan_ms : POLL_MAX_MS;
 }
 
 /* Doubles the scan interval until it is at least wanted_ms; at most ceiling_ms. */
@@ -56,7 +56,7 @@ static int64_t slow_ms(const struct poll *poll)
 {
 	int64_t least = poll->took_ms[0];
 
-	for (size_t i = 1; i < PACE_READINGS; i++)
+	for (size_t i = 1; i < POLL_READINGS; i++)
 		least = poll->took_ms[i] < least ? poll->took_ms[i] : least;
 	return least;
 }
@@ -91,7 +91,7 @@ bool poll_update(struct poll *poll, int64_t scan_ms, const struct poll_reading *
 	if (reading->declared_again)
 		return false;
 	poll->took_ms[poll->next] = reading->took_ms;
-	poll->next = (poll->next + 1) % PACE_READINGS;
+	poll->next = (poll->next + 1) % POLL_READINGS;
 	by_time = slow_ms(poll) * TIMES_AS_LONG;
 	if (reading->refused)
 		by_size = ceiling_ms(scan_ms);
@@ -115,13 +115,13 @@ int64_t poll_undecided_next_ms(const struct poll *poll, int64_t scan_ms)
 {
 	int64_t before = poll->undecided_ms > scan_ms ? poll->undecided_ms : scan_ms;
 
-	return 2 * before < PACE_UNDECIDED_MAX_MS ? 2 * before : PACE_UNDECIDED_MAX_MS;
+	return 2 * before < POLL_UNDECIDED_MAX_MS ? 2 * before : POLL_UNDECIDED_MAX_MS;
 }
 
 void poll_resume(struct poll *poll, int64_t undecided_seconds)
 {
-	if (undecided_seconds > PACE_UNDECIDED_MAX_MS / MS_PER_SECOND)
-		undecided_seconds = PACE_UNDECIDED_MAX_MS / MS_PER_SECOND;
+	if (undecided_seconds > POLL_UNDECIDED_MAX_MS / MS_PER_SECOND)
+		undecided_seconds = POLL_UNDECIDED_MAX_MS / MS_PER_SECOND;
 	poll->undecided_ms = undecided_seconds > 0 ? undecided_seconds * MS_PER_SECOND : 0;
 }
 
@@ -140,7 +140,7 @@ int64_t poll_interval_ms(const struct poll *poll, int64_t scan_ms)
 int64_t poll_wake_ms(struct poll *poll, int64_t now_ms)
 {
 	bool saved = token_bucket_has(&poll->wakes, 1, now_ms);
-	int64_t least_ms = saved ? PACE_WAKE_MS : MS_PER_SECOND / PACE_WAKES_PER_SECOND;
+	int64_t least_ms = saved ? POLL_WAKE_MS : MS_PER_SECOND / POLL_WAKES_PER_SECOND;
 	int64_t share = poll->interval_ms / SPACING_SHARE;
 
 	/* Every decision costs as much, whatever triggered its pass. */

@@ -4,12 +4,12 @@
  * when a pass runs: its only result is the interval.
  *
  * A reply may take a quarter of the interval and 1 MiB of it a second, in steps that double, up to
- * PACE_MAX_MS. A head is slow after PACE_READINGS slow replies in a row. A reply above the size
+ * POLL_MAX_MS. A head is slow after POLL_READINGS slow replies in a row. A reply above the size
  * limit counts as the largest. The interval grows at once and shrinks only with a margin, so that
  * small variations do not change it with each pass.
  *
- * Passes that changes of objects trigger come PACE_WAKE_MS after the last one. A cluster whose
- * objects change all the time has a burst of PACE_WAKES of these passes, then one a second: it
+ * Passes that changes of objects trigger come POLL_WAKE_MS after the last one. A cluster whose
+ * objects change all the time has a burst of POLL_WAKES of these passes, then one a second: it
  * costs as much as a cluster with the shortest scan interval. */
 #ifndef CTL_QUEUE_POLL_INTERVAL_H
 #define CTL_QUEUE_POLL_INTERVAL_H
@@ -22,12 +22,12 @@
 #include "base/token_bucket.h"
 #include "core/model/ray_state.h"
 
-#define PACE_MAX_MS 30000 /* a longer --scan-interval-seconds is kept */
-#define PACE_READINGS 3
-#define PACE_WAKE_MS 100
-#define PACE_WAKES 10
-#define PACE_WAKES_PER_SECOND 1
-#define PACE_TEXT_SIZE 160
+#define POLL_MAX_MS 30000 /* a longer --scan-interval-seconds is kept */
+#define POLL_READINGS 3
+#define POLL_WAKE_MS 100
+#define POLL_WAKES 10
+#define POLL_WAKES_PER_SECOND 1
+#define POLL_TEXT_SIZE 160
 
 /* Cost of one GetClusterResourceState; {0} for one that was not sent or failed at once. */
 struct poll_reading {
@@ -40,15 +40,15 @@ struct poll_reading {
 /* A decision that exceeds its CPU time doubles the interval each time, up to this: its cost is then
  * a small share of a processor. The first decision within the limit resets it.
  * The status of the RayClusterAutoscaler keeps the interval over a restart and a change of the leader. */
-#define PACE_UNDECIDED_MAX_MS 60000
+#define POLL_UNDECIDED_MAX_MS 60000
 
 struct poll {
 	int64_t undecided_ms;           /* 0: the last decision was made */
-	int64_t took_ms[PACE_READINGS]; /* the last ones */
+	int64_t took_ms[POLL_READINGS]; /* the last ones */
 	unsigned next;
 	struct token_bucket wakes; /* passes triggered by changes */
 	int64_t interval_ms;       /* 0: the scan interval as configured */
-	char text[PACE_TEXT_SIZE]; /* why it is longer, as of its last change; else "" */
+	char text[POLL_TEXT_SIZE]; /* why it is longer, as of its last change; else "" */
 };
 
 void poll_init(struct poll *poll, int64_t now_ms); /* now_ms: monotonic, here and below */
@@ -60,7 +60,7 @@ bool poll_update(struct poll *poll, int64_t scan_ms, const struct poll_reading *
 /* The value of undecided_ms after one more decision that takes too much. */
 int64_t poll_undecided_next_ms(const struct poll *poll, int64_t scan_ms);
 /* As an earlier process left it; any number, because users may be able to write it: it is bounded to 0 to
- * PACE_UNDECIDED_MAX_MS. */
+ * POLL_UNDECIDED_MAX_MS. */
 void poll_resume(struct poll *poll, int64_t undecided_seconds);
 /* After each decision. */
 void poll_decided(struct poll *poll, int64_t scan_ms, bool undecided);

@@ -7,10 +7,12 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/autoscaler_status_write.h"
 #include "codec/text/json.h"
 #include "core/model/reason.h"
+#include "core/report/autoscaler_status.h"
+#include "core/report/metering.h"
 #include "core/report/summary.h"
+#include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
 #include "ctl/report/scale_list.h"
 #include "ctl/shared/options.h"
@@ -44,6 +46,10 @@ struct entry {
 	char *base_version, *answer_version;
 	uint64_t sent;
 	int64_t sent_ms;
+	/* lastDecisionTime and metering of the last status to write. */
+	time_ms decision_time;
+	const struct autoscaler_metering *metering; /* in the arena */
+	struct arena metering_arena;
 	/* The last comparison without a difference, so that the next one is short. */
 	char *same_version;
 	uint64_t same_status;
@@ -104,6 +110,7 @@ static void entry_free(struct entry *entry)
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
 	log_repeat_done(&entry->trouble);
+	arena_done(&entry->metering_arena);
 	memory_free(entry->namespace_);
 	memory_free(entry->name);
 	memory_free(entry->key);
@@ -130,6 +137,7 @@ static struct entry *find_entry(struct autoscaler_writer *writer, const char *na
 	entry->key = memory_strdup(key);
 	entry->not_before_ms = INT64_MIN / 2;
 	entry->sent_ms = INT64_MIN / 2;
+	entry->decision_time = TIME_NONE;
 	map_set(&writer->entries, key, entry);
 	return entry;
 }
@@ -265,7 +273,7 @@ static bool create(struct entry *entry)
 	set(&entry->base_version, NULL);
 	entry->sent = 0;
 	send(entry, KUBE_CREATE, path_of(entry, NULL, NULL, &arena),
-	     autoscaler_status_write_object(cluster, &arena));
+	     autoscaler_create_body(cluster, &arena));
 	return true;
 }
 
@@ -281,7 +289,7 @@ static bool write_status(struct entry *entry, const struct autoscaler_object *ob
 	set(&entry->answer_version, NULL);
 	entry->sent = hash(entry->status);
 	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->name, "status", &arena),
-	     autoscaler_status_write_patch(entry->status, object->resource_version, &arena));
+	     autoscaler_status_body(entry->status, object->resource_version, &arena));
 	return true;
 }
 
@@ -347,6 +355,19 @@ static bool is_managed(const struct summary *summary)
 	return true;
 }
 
+static void keep_sent(struct entry *entry, const struct autoscaler_status *status)
+{
+	struct arena old = entry->metering_arena;
+
+	entry->decision_time = status->last_decision_time;
+	if (status->metering == entry->metering)
+		return;
+	entry->metering_arena = ARENA_INIT;
+	entry->metering =
+		status->metering ? metering_copy(status->metering, &entry->metering_arena) : NULL;
+	arena_done(&old);
+}
+
 /* Stores the status that the object should have, unless it already has it. */
 static void want_status(struct entry *entry, const struct autoscaler_object *object,
 			const struct pass_decision *decision)
@@ -359,15 +380,21 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.object = object,
 		.scales = entry->done.scales.at,
 		.scale_count = entry->done.scales.count,
+		.sent_decision_time = entry->decision_time,
+		.sent_metering = entry->metering,
+		.metering = metering_status(metrics_metering(entry->writer->control->metrics,
+							     entry->namespace_, entry->name),
+					    decision->snapshot->cluster.uid, &arena),
 		.undecided_ms = decision->undecided_ms,
 	};
-	const char *status = autoscaler_status_write(&input, &arena);
+	struct autoscaler_status new_status = autoscaler_status_of(&input, &arena);
+	const char *status = autoscaler_status_text(&new_status, &arena);
 
 	if (same(entry->same_version, object->resource_version) &&
 	    entry->same_status == hash(status))
 		return;
 	/* A CRD older than this program drops unknown fields: do not write them twice. */
-	if (!autoscaler_status_write_needed(status, object) ||
+	if (same(status, object->status_text) ||
 	    (same(entry->answer_version, object->resource_version) &&
 	     entry->sent == hash(status))) {
 		set(&entry->status, NULL);
@@ -376,6 +403,12 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		scale_list_done(&entry->done);
 		return;
 	}
+	/* Not under way yet: it is written, so it also has the time of this decision. */
+	if (entry->sent != hash(status) && !same(entry->status, status)) {
+		autoscaler_status_renew(&input, &new_status);
+		status = autoscaler_status_text(&new_status, &arena);
+	}
+	keep_sent(entry, &new_status);
 	set(&entry->status, status);
 }
 

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/token_bucket.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_write.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/event_correlator.h"
@@ -24,21 +26,28 @@
 /* Names of Events: the milliseconds of their first time, and a number. */
 #define NUMBER_BITS 20
 
-/* State of one RayCluster. */
+/* Two objects of a cluster have the same Events: a reader describes one or the other. */
+enum about { ABOUT_RAY_CLUSTER = 0, ABOUT_AUTOSCALER, ABOUT_COUNT };
+
+static const char *const kinds[ABOUT_COUNT] = { "RayCluster", AUTOSCALER_KIND };
+
+/* State of one object. */
 struct target {
+	enum about about;
 	char *key;
-	char *uid;         /* of the RayCluster that the correlator is about */
+	char *cluster;     /* "namespace/name" */
+	char *uid;         /* of the object that the correlator is about */
 	uint64_t id_start; /* the names of the correlator's Events begin here */
 	struct event_correlator *correlator;
 	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
 	int64_t retry_ms;      /* Retry-After of the API server */
-	/* Fields of the RayCluster that an Event needs. */
+	/* Fields of the object that an Event needs. */
 	char *api_version, *namespace_, *name, *resource_version;
 };
 
 struct sending {
 	struct event_recorder *recorder;
-	struct sending *next;
+	struct list_item item;
 	struct kube_call *call;
 	char *key, *uid;
 	uint64_t id;
@@ -48,9 +57,8 @@ struct sending {
 
 struct event_recorder {
 	const struct control *control;
-	struct map targets; /* "namespace/name" to struct target */
-	struct sending *under_way;
-	size_t under_way_count;
+	struct map targets; /* key_of() to struct target */
+	struct list under_way;
 	struct token_bucket rate;
 	struct overload overload;
 	bool denied; /* the refusal was logged */
@@ -82,6 +90,7 @@ static void target_free(struct target *target)
 		return;
 	event_correlator_free(target->correlator);
 	memory_free(target->key);
+	memory_free(target->cluster);
 	memory_free(target->uid);
 	memory_free(target->api_version);
 	memory_free(target->namespace_);
@@ -101,10 +110,7 @@ void event_recorder_free(struct event_recorder *recorder)
 {
 	if (!recorder)
 		return;
-	while (recorder->under_way) {
-		struct sending *sending = recorder->under_way;
-
-		recorder->under_way = sending->next;
+	LIST_EACH(struct sending, sending, &recorder->under_way, item) {
 		kube_client_cancel(sending->call);
 		sending_free(sending);
 	}
@@ -137,7 +143,7 @@ static void note_allowed(struct event_recorder *recorder, struct target *target)
 		return;
 	target->not_before_ms = INT64_MIN;
 	if (recorder->denied)
-		log_info("Events can be sent now", "cluster", target->key, NULL);
+		log_info("Events can be sent now", "cluster", target->cluster, NULL);
 	recorder->denied = false;
 }
 
@@ -151,7 +157,7 @@ static enum decision_event_answer judge(struct event_recorder *recorder,
 			      decision_event_reason_word(sending->reason), "");
 		return DECISION_EVENT_SENT;
 	}
-	log_debug("Event was not taken", "cluster", sending->key, "reason",
+	log_debug("Event was not taken", "object", sending->key, "reason",
 		  decision_event_reason_word(sending->reason), "error", err->text, NULL);
 	switch (err->kind) {
 	case ERR_DENIED:
@@ -183,16 +189,13 @@ static void note_retry_after(struct event_recorder *recorder, struct target *tar
 
 static void answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
-	struct sending *sending = context, **link;
+	struct sending *sending = context;
 	struct event_recorder *recorder = sending->recorder;
 	struct target *target = map_get(&recorder->targets, sending->key);
 	enum decision_event_answer what = judge(recorder, sending, target, err);
 
 	note_retry_after(recorder, target, answer->retry_after_ms);
-	for (link = &recorder->under_way; *link != sending; link = &(*link)->next)
-		;
-	*link = sending->next;
-	recorder->under_way_count--;
+	list_remove(&sending->item);
 	if (target && !strcmp(target->uid, sending->uid))
 		event_correlator_answered(target->correlator, sending->id, what,
 					  loop_monotonic_ms(recorder->control->loop));
@@ -201,11 +204,17 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 
 /* --- sending --- */
 
+/* Events of RayClusters may use the whole burst, those of RayClusterAutoscalers half of it: in a
+ * flood the copies are dropped first. */
 static bool may_send(struct event_recorder *recorder, const struct target *target, int64_t now_ms)
 {
-	return token_bucket_has(&recorder->rate, 1, now_ms) && now_ms >= target->not_before_ms &&
-	       now_ms >= target->retry_ms && now_ms >= recorder->overload.all_not_before_ms &&
-	       recorder->under_way_count < EVENT_RECORDER_UNDER_WAY &&
+	bool copy = target->about != ABOUT_RAY_CLUSTER;
+
+	return token_bucket_has(&recorder->rate, copy ? EVENT_RECORDER_BURST / 2 : 1, now_ms) &&
+	       now_ms >= target->not_before_ms && now_ms >= target->retry_ms &&
+	       now_ms >= recorder->overload.all_not_before_ms &&
+	       recorder->under_way.count <
+		       (copy ? EVENT_RECORDER_UNDER_WAY / 2 : EVENT_RECORDER_UNDER_WAY) &&
 	       kube_client_pending(recorder->control->kube) < EVENT_RECORDER_QUEUE_MAX;
 }
 
@@ -214,11 +223,12 @@ static void send(struct event_recorder *recorder, const struct target *target,
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf body;
-	const struct ray_cluster cluster = { .api_version = target->api_version,
-					     .namespace_ = target->namespace_,
-					     .name = target->name,
-					     .uid = target->uid,
-					     .resource_version = target->resource_version };
+	const struct event_object about = { .api_version = target->api_version,
+					    .kind = kinds[target->about],
+					    .namespace_ = target->namespace_,
+					    .name = target->name,
+					    .uid = target->uid,
+					    .resource_version = target->resource_version };
 	const struct event_text event = {
 		.name = event_name(&scratch, target->name, target->id_start + order->id),
 		.reason = decision_event_reason_word(order->reason),
@@ -235,18 +245,16 @@ static void send(struct event_recorder *recorder, const struct target *target,
 
 	buf_init(&body, EVENT_BODY_MAX);
 	if (order->create)
-		event_write_new(&body, &cluster, &event);
+		event_write_new(&body, &about, &event);
 	else
 		event_write_repeat(&body, &event);
 	*sending = (struct sending){ .recorder = recorder,
-				     .next = recorder->under_way,
 				     .key = memory_strdup(target->key),
 				     .uid = memory_strdup(target->uid),
 				     .id = order->id,
 				     .reason = order->reason,
 				     .create = order->create };
-	recorder->under_way = sending;
-	recorder->under_way_count++;
+	list_add(&recorder->under_way, &sending->item);
 	(void)token_bucket_take(&recorder->rate, 1, loop_monotonic_ms(recorder->control->loop));
 	sending->call = kube_client_request(
 		recorder->control->kube,
@@ -254,7 +262,7 @@ static void send(struct event_recorder *recorder, const struct target *target,
 					.path = path,
 					.body = buf_string(&body),
 					.body_size = body.size,
-					.flow = target->key },
+					.flow = target->cluster },
 		answered, sending);
 }
 
@@ -278,30 +286,62 @@ static void replace(char **text, const char *now)
 	*text = memory_strdup(now);
 }
 
-/* The target of the RayCluster; replaced when another RayCluster has the same name. */
-static struct target *target_of(struct event_recorder *recorder, const char *key,
-				const struct ray_cluster *cluster)
+static const char *key_of(struct arena *arena, const char *namespace_, const char *name,
+			  enum about about)
+{
+	return arena_printf(arena, "%s/%s/%s", namespace_, name, kinds[about]);
+}
+
+/* The object in the snapshot; false: there is none, or its uid is unknown. */
+static bool object_of(const struct snapshot *snapshot, enum about about,
+		      struct event_object *ret_object)
+{
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	const struct autoscaler_object *autoscaler = snapshot->autoscaler;
+
+	*ret_object = (struct event_object){ cluster->api_version, kinds[about],
+					     cluster->namespace_,  cluster->name,
+					     cluster->uid,         cluster->resource_version };
+	if (about == ABOUT_RAY_CLUSTER)
+		return true;
+	if (!autoscaler || !autoscaler->uid[0])
+		return false;
+	ret_object->api_version = AUTOSCALER_API_VERSION;
+	ret_object->uid = autoscaler->uid;
+	ret_object->resource_version = autoscaler->resource_version;
+	return true;
+}
+
+/* The target of the object; replaced when another object has the same name. */
+static struct target *target_of(struct event_recorder *recorder, const char *key, enum about about,
+				const struct event_object *object)
 {
 	struct target *target = map_get(&recorder->targets, key);
 	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (target && strcmp(target->uid, cluster->uid) != 0) {
+	if (target && strcmp(target->uid, object->uid) != 0) {
 		target_free(map_remove(&recorder->targets, key));
 		target = NULL;
 	}
 	if (!target) {
 		target = memory_alloc(sizeof(*target));
+		target->about = about;
 		target->key = memory_strdup(key);
+		target->cluster = memory_strdup(
+			arena_printf(&scratch, "%s/%s", object->namespace_, object->name));
 		target->correlator = event_correlator_new(now_ms);
 		target->not_before_ms = target->retry_ms = INT64_MIN;
-		target->id_start = (uint64_t)loop_wall(recorder->control->loop) << NUMBER_BITS;
+		/* The names of the two objects are the same, those of their Events are not. */
+		target->id_start = (uint64_t)loop_wall(recorder->control->loop) << NUMBER_BITS |
+				   (uint64_t)about << (NUMBER_BITS - 1);
 		map_set(&recorder->targets, key, target);
 	}
-	replace(&target->uid, cluster->uid);
-	replace(&target->api_version, cluster->api_version);
-	replace(&target->namespace_, cluster->namespace_);
-	replace(&target->name, cluster->name);
-	replace(&target->resource_version, cluster->resource_version);
+	replace(&target->uid, object->uid);
+	replace(&target->api_version, object->api_version);
+	replace(&target->namespace_, object->namespace_);
+	replace(&target->name, object->name);
+	replace(&target->resource_version, object->resource_version);
 	return target;
 }
 
@@ -309,34 +349,44 @@ void event_recorder_decided(void *listener, const struct pass_decision *decision
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
-	const struct ray_cluster *cluster = &decision->snapshot->cluster;
-	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
 	struct decision_event_list list;
-	struct target *target;
 
 	if (!recorder)
 		return;
 	decision_event_make(decision->snapshot, decision->plan, &scratch, &list);
-	if (list.at.count == 0 && !map_get(&recorder->targets, key))
-		return;
-	target = target_of(recorder, key, cluster);
-	event_correlator_decided(target->correlator, &list,
-				 loop_monotonic_ms(recorder->control->loop), decision->now);
-	send_due(recorder, target);
+	for (enum about about = 0; about < ABOUT_COUNT; about++) {
+		struct event_object object;
+		struct target *target;
+		const char *key;
+
+		if (!object_of(decision->snapshot, about, &object))
+			continue;
+		key = key_of(&scratch, object.namespace_, object.name, about);
+		if (list.at.count == 0 && !map_get(&recorder->targets, key))
+			continue;
+		target = target_of(recorder, key, about, &object);
+		event_correlator_decided(target->correlator, &list,
+					 loop_monotonic_ms(recorder->control->loop), decision->now);
+		send_due(recorder, target);
+	}
 }
 
 void event_recorder_patched(void *listener, const char *namespace_, const char *name)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
-	struct target *target = recorder ? map_get(&recorder->targets, key) : NULL;
 
-	if (!target)
-		return;
-	event_correlator_accepted(target->correlator, loop_monotonic_ms(recorder->control->loop),
-				  loop_wall(recorder->control->loop));
-	send_due(recorder, target);
+	for (enum about about = 0; recorder && about < ABOUT_COUNT; about++) {
+		struct target *target =
+			map_get(&recorder->targets, key_of(&scratch, namespace_, name, about));
+
+		if (!target)
+			continue;
+		event_correlator_accepted(target->correlator,
+					  loop_monotonic_ms(recorder->control->loop),
+					  loop_wall(recorder->control->loop));
+		send_due(recorder, target);
+	}
 }
 
 void event_recorder_forget(void *listener, const char *namespace_, const char *name)
@@ -344,7 +394,7 @@ void event_recorder_forget(void *listener, const char *namespace_, const char *n
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
 
-	if (recorder)
-		target_free(map_remove(&recorder->targets,
-				       arena_printf(&scratch, "%s/%s", namespace_, name)));
+	for (enum about about = 0; recorder && about < ABOUT_COUNT; about++)
+		target_free(
+			map_remove(&recorder->targets, key_of(&scratch, namespace_, name, about)));
 }

@@ -1,9 +1,11 @@
-/* Event recorder: sends Events on the RayClusters. core/report/decision_event makes their content,
+/* Event recorder: sends Events on the RayClusters, and the same on their RayClusterAutoscalers, where
+ * kubectl describe looks by uid. core/report/decision_event makes their content,
  * ctl/report/event_correlator decides when. Controller mode only (KubeRay's Role for the sidecar has no
  * right to Events). Owned by ctl/controller; every function accepts NULL and does nothing then.
  *
  * Events are dropped rather than delay anything: at most EVENT_RECORDER_RATE a second and
- * EVENT_RECORDER_UNDER_WAY at once for all clusters, none while requests to the API server queue up, none
+ * EVENT_RECORDER_UNDER_WAY at once for all clusters (those on RayClusterAutoscalers only while half of
+ * the burst and of these is free), none while requests to the API server queue up, none
  * for five minutes after it denied the right (logged once, with the fix), and none
  * before the end of a Retry-After (ctl/report/overload says for which clusters). */
 #ifndef CTL_REPORT_EVENT_RECORDER_H

@@ -30,6 +30,7 @@ struct metrics_now {
 
 struct act_scaled_list;
 struct err;
+struct metering;
 struct quota;
 struct pass_decision;
 struct summary;
@@ -65,6 +66,9 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
  * removes them. `listener` is a struct metrics. */
 void metrics_decided(void *listener, const struct pass_decision *decision);
 void metrics_forget(void *listener, const char *namespace_, const char *name);
+/* Its GPU time; NULL: no decision of this cluster. */
+const struct metering *metrics_metering(const struct metrics *metrics, const char *namespace_,
+					const char *name);
 /* The summary that is kept of the cluster at this index, from 0; NULL behind the last. Its lists
  * of groups, resources, unserved demand and conditions have no messages. Valid until the loop
  * turns. */

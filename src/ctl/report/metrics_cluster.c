@@ -20,6 +20,7 @@ void metrics_cluster_free(struct metrics_cluster *cluster)
 	if (!cluster)
 		return;
 	arena_done(&cluster->arena);
+	metering_done(&cluster->metering);
 	memory_free(cluster->namespace_);
 	memory_free(cluster->name);
 	memory_free(cluster->session);
@@ -228,6 +229,32 @@ static void write_update_time(const struct metrics_cluster *cluster, const struc
 			       &cluster->update_time);
 }
 
+static void write_gpu_seconds(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			      struct metrics_family *family)
+{
+	const struct metering *metering = &cluster->metering;
+
+	(void)now;
+	for (size_t i = 0; i < metering->group_count; i++)
+		for (enum metering_state s = METERING_USED; s < METERING_STATE_COUNT; s++)
+			metrics_text_integer(
+				family,
+				LABELS(cluster, metering->groups[i].name, metering_state_name(s)),
+				metering_seconds_shown(metering, &metering->groups[i], s));
+}
+
+static void write_cost(const struct metrics_cluster *cluster, const struct metrics_now *now,
+		       struct metrics_family *family)
+{
+	const struct metering *metering = &cluster->metering;
+
+	(void)now;
+	for (size_t i = 0; metering->currency && i < metering->group_count; i++)
+		metrics_text_double(
+			family, LABELS(cluster, metering->groups[i].name, metering->currency),
+			(double)metering_cost_shown(metering, &metering->groups[i]) / PRICE_MICROS);
+}
+
 #define OF_GROUP(member) IN_GROUPS, COUNT, offsetof(struct summary_group, member), 0, NULL
 #define OF_GPUS(member, head)                                                                      \
 	IN_GROUPS, AMOUNT, offsetof(struct summary_group, gpus.member), head, NULL
@@ -260,6 +287,8 @@ static const struct family families[] = {
 	{ METRICS_GPUS_IDLE, REACHABLE, OF_GPUS(idle, 0) }, /* those of the head never count */
 	{ METRICS_GPUS_WASTED, REACHABLE, OF_GPUS(unused, OF_HEAD(unused)) },
 	{ METRICS_GPUS_PENDING, REACHABLE, OF_SUMMARY(AMOUNT, pending_gpus) },
+	{ METRICS_GPU_SECONDS, SCALED, OTHER(write_gpu_seconds) },
+	{ METRICS_COST, SCALED, OTHER(write_cost) },
 	{ METRICS_UNFULFILLABLE_DEMAND, SCALED, IN_UNSERVED, COUNT,
 	  offsetof(struct summary_unserved, count), 0, NULL },
 	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, OTHER(write_safe) },

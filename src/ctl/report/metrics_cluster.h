@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "core/report/metering.h"
 #include "core/report/summary.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
@@ -28,6 +29,7 @@ struct metrics_cluster {
 	struct metrics_marks *marks; /* of each group */
 	int64_t started, stopped, loop_exceptions, drain_exceptions;
 	struct metrics_histogram update_time;
+	struct metering metering;
 	int64_t scan_interval_ms; /* as of the last pass that ended; 0: none did */
 };
 

@@ -15,7 +15,7 @@
 	  "Launched workers that are not registered in Ray, by group.")                            \
 	X(GAUGE, RAY_RECENTLY_FAILED_NODES, "autoscaler_recently_failed_nodes",                    \
 	  "namespace,raycluster,NodeType,SessionName",                                             \
-	  "Workers whose Pod is still there and that are over: raylet dead, Pod finished or "      \
+	  "Failed or ended workers whose Pod still exists: raylet dead, Pod finished or "          \
 	  "being deleted.")                                                                        \
 	X(GAUGE, RAY_RUNNING_WORKERS, "autoscaler_running_workers_nodes",                          \
 	  "namespace,raycluster,SessionName", "Workers that Ray knows, without the head.")         \
@@ -33,14 +33,15 @@
 	  "namespace,raycluster,SessionName", "Workers terminated by accepted patches.")           \
 	X(COUNTER, RAY_UPDATE_LOOP_EXCEPTIONS, "autoscaler_update_loop_exceptions_total",          \
 	  "namespace,raycluster,SessionName",                                                      \
-	  "Passes in which Ray could not be read or the RayCluster not be patched.")               \
+	  "Passes that could not read Ray or could not patch the RayCluster.")                     \
 	X(COUNTER, RAY_DRAIN_NODE_EXCEPTIONS, "autoscaler_drain_node_exceptions_total",            \
-	  "namespace,raycluster,SessionName", "DrainNode calls that failed; a rejection is none.")
+	  "namespace,raycluster,SessionName",                                                      \
+	  "DrainNode calls that failed; rejections are not counted.")
 
 /* Metrics of rayscaler, for each cluster. */
 #define METRICS_CLUSTER_TABLE(X)                                                                   \
 	X(GAUGE, GROUP_REPLICAS, "rayscaler_group_replicas", "namespace,raycluster,group",         \
-	  "Replicas that the RayCluster asks for.")                                                \
+	  "Replicas in the spec of the RayCluster.")                                               \
 	X(GAUGE, GROUP_TARGET_REPLICAS, "rayscaler_group_target_replicas",                         \
 	  "namespace,raycluster,group", "Replicas that the last decision wants.")                  \
 	X(GAUGE, GROUP_MIN_REPLICAS, "rayscaler_group_min_replicas", "namespace,raycluster,group", \
@@ -48,18 +49,22 @@
 	X(GAUGE, GROUP_MAX_REPLICAS, "rayscaler_group_max_replicas", "namespace,raycluster,group", \
 	  "maxReplicas of the group.")                                                             \
 	X(GAUGE, GROUP_BACKOFF, "rayscaler_group_backoff", "namespace,raycluster,group,cause",     \
-	  "1 while the group is in backoff because it gets no capacity; causes: "                  \
+	  "1 while the group is in backoff because it got no capacity; causes: "                   \
 	  "docs/REASONS.md.")                                                                      \
 	X(GAUGE, GPUS_WANTED, "rayscaler_gpus_wanted", "namespace,raycluster,group",               \
 	  "GPUs of the replicas that the last decision wants.")                                    \
 	X(GAUGE, GPUS_RUNNING, "rayscaler_gpus_running", "namespace,raycluster,group",             \
 	  "GPUs of workers that Ray knows.")                                                       \
 	X(GAUGE, GPUS_IDLE, "rayscaler_gpus_idle", "namespace,raycluster,group",                   \
-	  "GPUs of workers that Ray calls idle.")                                                  \
+	  "GPUs of workers that Ray reports as idle.")                                             \
 	X(GAUGE, GPUS_WASTED, "rayscaler_gpus_wasted", "namespace,raycluster,group",               \
-	  "GPUs of workers that Ray knows and that no task or actor holds.")                       \
+	  "GPUs of registered workers that no task or actor uses.")                                \
 	X(GAUGE, GPUS_PENDING, "rayscaler_gpus_pending", "namespace,raycluster",                   \
-	  "GPUs that pending tasks, actors and placement groups ask for.")                         \
+	  "GPUs requested by pending tasks, actors and placement groups.")                         \
+	X(COUNTER, GPU_SECONDS, "rayscaler_gpu_seconds_total", "namespace,raycluster,group,state", \
+	  "GPU time of Pods on Nodes: used, idle, starting, terminating (docs/COST.md).")          \
+	X(COUNTER, COST, "rayscaler_cost_total", "namespace,raycluster,group,currency",            \
+	  "Its cost by the price table.")                                                          \
 	X(GAUGE, UNFULFILLABLE_DEMAND, "rayscaler_unfulfillable_demand",                           \
 	  "namespace,raycluster,reason",                                                           \
 	  "Bundles that cannot be served, now or ever, by reason (docs/REASONS.md).")              \
@@ -67,58 +72,58 @@
 	  "1: the last pass had a fresh view of Ray and could remove workers, and the view of "    \
 	  "the API server is fresh now; 0: nothing is removed.")                                   \
 	X(GAUGE, SCAN_INTERVAL, "rayscaler_scan_interval_seconds", "namespace,raycluster",         \
-	  "How often Ray is read; above --scan-interval-seconds while its replies are large or "   \
-	  "slow.")                                                                                 \
+	  "Interval between reads of Ray; above --scan-interval-seconds while its replies are "    \
+	  "large or slow.")                                                                        \
 	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type,reason",             \
 	  "1: the condition is True, 0: it is not; reason: docs/REASONS.md.")                      \
 	X(GAUGE, LAST_DECISION, "rayscaler_last_decision_timestamp_seconds",                       \
 	  "namespace,raycluster",                                                                  \
-	  "When the last decision was made, in seconds since 1970; up to 5 s ago where nothing "   \
-	  "changes.")
+	  "Time of the last decision in seconds since 1970; up to 5 s ago where nothing changes.")
 
 /* Metrics of rayscaler, for the whole program. */
-#define METRICS_PROGRAM_TABLE(X)                                                                   \
-	X(GAUGE, BUILD_INFO, "rayscaler_build_info", "version", "1, with the version as label.")   \
-	X(GAUGE, LEADER, "rayscaler_leader", "", "1 when this replica leads, 0 when it waits.")    \
-	X(GAUGE, CLUSTERS, "rayscaler_clusters", "state",                                          \
-	  "RayClusters that are seen; state is managed or hands_off.")                             \
-	X(GAUGE, GPUS_CEILING, "rayscaler_gpus_ceiling", "scope,namespace",                        \
-	  "The ceilings over several clusters that are set: scope total has no namespace, scope "  \
-	  "namespace one sample for each namespace with RayClusters.")                             \
-	X(GAUGE, GPUS_COUNTED, "rayscaler_gpus_counted", "scope,namespace",                        \
-	  "GPUs that count under that ceiling: what RayClusters have and ask for, with patches "   \
-	  "under way; above the ceiling nothing is added.")                                        \
-	X(HISTOGRAM, RECONCILE_DURATION, "rayscaler_reconcile_duration_seconds", "phase",          \
-	  "Time of a pass by phase: reading, deciding, draining, verifying, patching, total; a "   \
-	  "phase that a pass does not need is not counted.")                                       \
-	X(COUNTER, DECISIONS, "rayscaler_decisions_total", "direction,reason",                     \
-	  "Decisions of groups: up and down when a patch changed the group, with the group's "     \
-	  "reason; none once for each pass that changed nothing, with the reason of "              \
-	  "ScalingActive.")                                                                        \
-	X(COUNTER, SKIPPED_SCALE_EVENTS, "rayscaler_skipped_scale_events_total",                   \
-	  "direction,reason",                                                                      \
-	  "Scaling that was wanted and did not happen, counted when it begins: up with the "       \
-	  "reason of unserved demand, down with the reason why an idle worker stays.")             \
-	X(HISTOGRAM, DEMAND_TO_PATCH, "rayscaler_demand_to_patch_seconds", "",                     \
-	  "From the pass in which a group's need for more workers was first seen (end of its "     \
-	  "reading) to the accepted patch. The time until the next pass reads the demand, at "     \
-	  "most the scan interval, comes before it.")                                              \
-	X(HISTOGRAM, PATCH_TO_POD, "rayscaler_patch_to_pod_seconds", "",                           \
-	  "From an accepted patch that raised replicas to the first pass in which all Pods "       \
-	  "asked for are in the cache: the operator's lag. Not kept over a restart.")              \
-	X(COUNTER, UNDECIDED, "rayscaler_decisions_undecided_total", "",                           \
-	  "Decisions that took more CPU time than --decision-cpu-budget-ms, and changed nothing.") \
-	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                    \
-	  "The longest time since the start in which the event loop waited for nothing: while it " \
-	  "lasts, no watch, probe or request of any cluster is served.")                           \
-	X(GAUGE, LONGEST_TURN_CPU, "rayscaler_event_loop_longest_turn_cpu_seconds", "",            \
-	  "The most CPU time that one turn of the event loop took. The longest time above it is "  \
-	  "a wait for a processor.")                                                               \
-	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                      \
-	  "Requests to the API server that ended, by HTTP status, or error without one.")          \
-	X(COUNTER, GCS_ERRORS, "rayscaler_gcs_errors_total", "kind",                               \
-	  "Calls to a Ray GCS that failed, by kind of error.")                                     \
-	X(COUNTER, EVENTS_SENT, "rayscaler_events_sent_total", "reason",                           \
+#define METRICS_PROGRAM_TABLE(X)                                                                    \
+	X(GAUGE, BUILD_INFO, "rayscaler_build_info", "version", "1, with the version as label.")    \
+	X(GAUGE, LEADER, "rayscaler_leader", "",                                                    \
+	  "1: this replica is the leader, 0: it is on standby.")                                    \
+	X(GAUGE, CLUSTERS, "rayscaler_clusters", "state",                                           \
+	  "RayClusters in the cache; state is managed or hands_off.")                               \
+	X(GAUGE, GPUS_CEILING, "rayscaler_gpus_ceiling", "scope,namespace",                         \
+	  "GPU quotas over several clusters: scope total has no namespace, scope namespace has "    \
+	  "one sample for each namespace with RayClusters.")                                        \
+	X(GAUGE, GPUS_COUNTED, "rayscaler_gpus_counted", "scope,namespace",                         \
+	  "GPUs that count against that quota: those of the RayClusters, of their replicas and of " \
+	  "patches under way; above the quota nothing is added.")                                   \
+	X(HISTOGRAM, RECONCILE_DURATION, "rayscaler_reconcile_duration_seconds", "phase",           \
+	  "Time of a pass by phase: reading, deciding, draining, verifying, patching, total; a "    \
+	  "phase that a pass does not need is not counted.")                                        \
+	X(COUNTER, DECISIONS, "rayscaler_decisions_total", "direction,reason",                      \
+	  "Decisions of groups: up and down when a patch changed the group, with the group's "      \
+	  "reason; none once for each pass that changed nothing, with the reason of "               \
+	  "ScalingActive.")                                                                         \
+	X(COUNTER, SKIPPED_SCALE_EVENTS, "rayscaler_skipped_scale_events_total",                    \
+	  "direction,reason",                                                                       \
+	  "Scaling that was needed and not done, counted when it begins: up with the reason of "    \
+	  "unserved demand, down with the reason why an idle worker is kept.")                      \
+	X(HISTOGRAM, DEMAND_TO_PATCH, "rayscaler_demand_to_patch_seconds", "",                      \
+	  "From the pass in which a group's need for more workers was first seen (end of its "      \
+	  "reading) to the accepted patch. The time until the next pass reads the demand, at "      \
+	  "most the scan interval, comes before it.")                                               \
+	X(HISTOGRAM, PATCH_TO_POD, "rayscaler_patch_to_pod_seconds", "",                            \
+	  "From an accepted patch that raised replicas to the first pass in which all Pods "        \
+	  "requested are in the cache: the operator's lag. Not kept over a restart.")               \
+	X(COUNTER, UNDECIDED, "rayscaler_decisions_undecided_total", "",                            \
+	  "Decisions above --decision-cpu-budget-ms of CPU time; they changed nothing.")            \
+	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                     \
+	  "Longest turn of the event loop since the start; during a turn no watch, probe or "       \
+	  "request of any cluster is served.")                                                      \
+	X(GAUGE, LONGEST_TURN_CPU, "rayscaler_event_loop_longest_turn_cpu_seconds", "",             \
+	  "Largest CPU time of one turn of the event loop. The rest of the longest turn is a "      \
+	  "wait for a processor.")                                                                  \
+	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                       \
+	  "Requests to the API server that ended, by HTTP status, or error without one.")           \
+	X(COUNTER, GCS_ERRORS, "rayscaler_gcs_errors_total", "kind",                                \
+	  "Calls to a Ray GCS that failed, by kind of error.")                                      \
+	X(COUNTER, EVENTS_SENT, "rayscaler_events_sent_total", "reason",                            \
 	  "Events written on RayClusters.")
 
 /* Process metrics, with the names of Prometheus' client libraries. */

@@ -55,11 +55,11 @@ const char *registration_address(const char *bind_address, int port, const char 
 	return arena_printf(arena, strchr(pod_ip, ':') ? "[%s]:%d" : "%s:%d", pod_ip, port);
 }
 
-static void written(void *context, bool added, const struct err *err)
+static void written(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	struct registration *registration = context;
 
-	(void)added;
+	(void)reply;
 	if (!err) {
 		log_repeat_end(&registration->trouble,
 			       "the address of the metrics is not announced to Ray",
@@ -77,19 +77,19 @@ static void written(void *context, bool added, const struct err *err)
 static const char *head_ip(const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (pod_is_head(&snapshot->pods[i]) && !snapshot->pods[i].deleting)
-			return snapshot->pods[i].pod_ip;
+		if (pod_is_head(snapshot->pods[i]) && !snapshot->pods[i]->deleting)
+			return snapshot->pods[i]->pod_ip;
 	return "";
 }
 
-void registration_decided(struct registration *registration, struct gcs_client *gcs,
-			  const struct pass_decision *decision)
+void registration_decided(void *listener, const struct pass_decision *decision)
 {
+	struct registration *registration = listener;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *session, *pod_ip, *address;
 	int64_t now_ms;
 
-	if (!registration || !gcs || !decision->ray_state)
+	if (!registration || !decision->gcs || !decision->ray_state)
 		return;
 	now_ms = loop_monotonic_ms(registration->control->loop);
 	session = decision->ray_state->session_name;
@@ -104,7 +104,7 @@ void registration_decided(struct registration *registration, struct gcs_client *
 	registration->next_ms = now_ms + REGISTRATION_AGAIN_MS;
 	address = registration_address(registration->bind_address, registration->port, pod_ip,
 				       &scratch);
-	(void)gcs_client_kv_put(gcs,
+	(void)gcs_client_kv_put(decision->gcs,
 				registration->control->options->gcs_timeout_seconds * MS_PER_SECOND,
 				"", REGISTRATION_KEY, address, strlen(address), written,
 				registration);

@@ -15,7 +15,6 @@
 #define REGISTRATION_RETRY_MS 5000
 
 struct arena;
-struct gcs_client;
 struct pass_decision;
 struct registration;
 
@@ -24,9 +23,9 @@ struct registration *registration_new(const struct control *control, const char 
 				      int port);
 void registration_free(struct registration *registration); /* NULL is fine */
 
-/* Called after Ray was read. NULL for `registration` is fine. */
-void registration_decided(struct registration *registration, struct gcs_client *gcs,
-			  const struct pass_decision *decision);
+/* A listener of passes (ctl/cluster.c): acts after Ray was read. `listener` is a struct
+ * registration; NULL is fine. */
+void registration_decided(void *listener, const struct pass_decision *decision);
 
 /* The address to register: the host of bind_address where it names one address, else the Pod's. */
 const char *registration_address(const char *bind_address, int port, const char *pod_ip,

@@ -6,14 +6,16 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
+#include "codec/objects/summary_json.h"
 #include "codec/text/json_write.h"
 #include "core/report/summary.h"
 #include "ctl/pass/gpu_quota.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/gpu_use_page.h"
 #include "ctl/report/metrics.h"
 #include "ctl/shared/leader.h"
 #include "kube/kube_informer.h"
@@ -22,7 +24,7 @@
 
 /* A request that waits for the next pass. */
 struct status_wait {
-	struct status_wait *next;
+	struct list_item item;
 	struct serve_request *request;
 	struct status_path path;
 	int64_t deadline_ms;
@@ -32,8 +34,9 @@ struct status {
 	const struct control *control;
 	bool (*wake)(void *context, const char *namespace_, const char *name);
 	void *context;
-	struct status_wait *waits; /* the oldest first */
-	struct loop_timer *timer;  /* the deadline of the oldest */
+	struct gpu_use_pages *gpu_use;
+	struct list waits;        /* the oldest first */
+	struct loop_timer *timer; /* the deadline of the oldest */
 };
 
 /* ---- paths ---- */
@@ -54,24 +57,27 @@ static const char *take_name(const char *text, char *ret_name)
 
 void status_parse_path(const char *path, struct status_path *ret_path)
 {
-	static const char status[] = "/status/", snapshot[] = "/snapshot/";
-	enum status_page page;
-	const char *rest;
+	static const struct {
+		const char *start;
+		enum status_page page;
+	} pages[] = { { "/status/", STATUS_CLUSTER },
+		      { "/snapshot/", STATUS_SNAPSHOT },
+		      { "/gpu-holders/", STATUS_HOLDERS } };
+	enum status_page page = STATUS_NONE;
+	const char *rest = NULL;
 
 	*ret_path = (struct status_path){ .page = STATUS_NONE };
 	if (!strcmp(path, "/status")) {
 		ret_path->page = STATUS_ALL;
 		return;
 	}
-	if (!strncmp(path, status, sizeof(status) - 1)) {
-		page = STATUS_CLUSTER;
-		rest = path + sizeof(status) - 1;
-	} else if (!strncmp(path, snapshot, sizeof(snapshot) - 1)) {
-		page = STATUS_SNAPSHOT;
-		rest = path + sizeof(snapshot) - 1;
-	} else {
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (!strncmp(path, pages[i].start, strlen(pages[i].start))) {
+			page = pages[i].page;
+			rest = path + strlen(pages[i].start);
+		}
+	if (!rest)
 		return;
-	}
 	rest = take_name(rest, ret_path->namespace_);
 	if (!rest || *rest != '/')
 		return;
@@ -142,33 +148,18 @@ static void write_all(const struct status *status, struct buf *buf)
 	(void)buf_add_char(buf, '\n');
 }
 
-static void write_cluster(const struct pass_decision *decision, struct buf *buf)
-{
-	AUTO(buf_done) struct buf plan;
-	struct json_writer writer;
-
-	buf_init(&plan, buf->ceiling_bytes);
-	(void)plan_write(decision->plan, true, &plan, NULL);
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	json_write_text(&writer, "kind", "ClusterStatus");
-	json_write_time(&writer, "decidedAt", decision->now);
-	json_write_boolean(&writer, "rayReachable", decision->ray_state != NULL);
-	/* Not a part of a snapshot, because no decision depends on it. */
-	json_write_text(&writer, "rayProblem", decision->snapshot->ray_problem);
-	json_write_raw(&writer, "plan", buf_string(&plan));
-	json_write_object_end(&writer);
-	(void)buf_add_char(buf, '\n');
-	buf->overflowed = buf->overflowed || plan.overflowed;
-}
-
-static void answer_decision(const struct status_wait *wait, const struct pass_decision *decision)
+static void answer_decision(const struct status *status, const struct status_wait *wait,
+			    const struct pass_decision *decision)
 {
 	AUTO(buf_done) struct buf body;
 
 	buf_init(&body, SNAPSHOT_BYTES_MAX);
+	if (wait->path.page == STATUS_HOLDERS) {
+		gpu_use_page_start(status->gpu_use, decision, wait->request);
+		return;
+	}
 	if (wait->path.page == STATUS_CLUSTER)
-		write_cluster(decision, &body);
+		summary_write_answer(decision->snapshot, decision->plan, decision->summary, &body);
 	else
 		(void)snapshot_write(decision->snapshot, &body, NULL);
 	serve_answer(wait->request, 200, SERVE_JSON, &body);
@@ -178,22 +169,24 @@ static void answer_decision(const struct status_wait *wait, const struct pass_de
 
 static void watch_deadline(struct status *status)
 {
-	if (!status->waits)
+	const struct status_wait *first =
+		LIST_MEMBER(status->waits.first, struct status_wait, item);
+
+	if (!first)
 		loop_timer_stop(status->timer);
 	else
-		loop_timer_start(status->timer, status->waits->deadline_ms -
-							loop_monotonic_ms(status->control->loop));
+		loop_timer_start(status->timer,
+				 first->deadline_ms - loop_monotonic_ms(status->control->loop));
 }
 
 static void deadline_passed(void *context)
 {
 	struct status *status = context;
 
-	while (status->waits &&
-	       status->waits->deadline_ms <= loop_monotonic_ms(status->control->loop)) {
-		struct status_wait *wait = status->waits;
-
-		status->waits = wait->next;
+	LIST_EACH(struct status_wait, wait, &status->waits, item) {
+		if (wait->deadline_ms > loop_monotonic_ms(status->control->loop))
+			break;
+		list_remove(&wait->item);
 		answer_text(wait->request, 504, "no pass over %s/%s ended within %d s",
 			    wait->path.namespace_, wait->path.name, STATUS_WAIT_MS / 1000);
 		memory_free(wait);
@@ -204,14 +197,12 @@ static void deadline_passed(void *context)
 static void add_wait(struct status *status, const struct status_path *path,
 		     struct serve_request *request)
 {
-	struct status_wait *wait = memory_alloc(sizeof(*wait)), **last = &status->waits;
+	struct status_wait *wait = memory_alloc(sizeof(*wait));
 
 	wait->request = request;
 	wait->path = *path;
 	wait->deadline_ms = loop_monotonic_ms(status->control->loop) + STATUS_WAIT_MS;
-	while (*last)
-		last = &(*last)->next;
-	*last = wait;
+	list_add(&status->waits, &wait->item);
 	watch_deadline(status);
 }
 
@@ -219,24 +210,26 @@ void status_decided(void *listener, const struct pass_decision *decision)
 {
 	struct status *status = listener;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
-	struct status_wait **link;
 
-	if (!status || !status->waits)
+	if (!status || status->waits.count == 0)
 		return;
-	link = &status->waits;
-	while (*link) {
-		struct status_wait *wait = *link;
-
+	LIST_EACH(struct status_wait, wait, &status->waits, item) {
 		if (strcmp(wait->path.namespace_, cluster->namespace_) != 0 ||
-		    strcmp(wait->path.name, cluster->name) != 0) {
-			link = &wait->next;
+		    strcmp(wait->path.name, cluster->name) != 0)
 			continue;
-		}
-		*link = wait->next;
-		answer_decision(wait, decision);
+		list_remove(&wait->item);
+		answer_decision(status, wait, decision);
 		memory_free(wait);
 	}
 	watch_deadline(status);
+}
+
+void status_forget(void *listener, const char *namespace_, const char *name)
+{
+	const struct status *status = listener;
+
+	if (status)
+		gpu_use_page_forget(status->gpu_use, namespace_, name);
 }
 
 /* ---- requests ---- */
@@ -275,8 +268,9 @@ void status_ask(struct status *status, const char *path, struct serve_request *r
 	status_parse_path(path, &parsed);
 	if (parsed.page == STATUS_NONE) {
 		serve_answer_text(request, 404,
-				  "here are /metrics, /status, /status/NAMESPACE/NAME and "
-				  "/snapshot/NAMESPACE/NAME of RayClusters");
+				  "here are /metrics, /status, and /status/NAMESPACE/NAME, "
+				  "/snapshot/NAMESPACE/NAME and /gpu-holders/NAMESPACE/NAME of "
+				  "RayClusters");
 	} else if (parsed.page == STATUS_ALL) {
 		write_all(status, &body);
 		serve_answer(request, 200, SERVE_JSON, &body);
@@ -295,6 +289,7 @@ struct status *status_new(const struct control *control,
 	status->wake = wake;
 	status->context = context;
 	status->timer = loop_timer_new(control->loop, deadline_passed, status);
+	status->gpu_use = gpu_use_pages_new(control);
 	return status;
 }
 
@@ -302,12 +297,9 @@ void status_free(struct status *status)
 {
 	if (!status)
 		return;
-	while (status->waits) {
-		struct status_wait *wait = status->waits;
-
-		status->waits = wait->next;
+	LIST_EACH(struct status_wait, wait, &status->waits, item)
 		memory_free(wait);
-	}
+	gpu_use_pages_free(status->gpu_use);
 	loop_timer_free(status->timer);
 	memory_free(status);
 }

@@ -1,6 +1,7 @@
-/* GET /status, /status/NAMESPACE/NAME and /snapshot/NAMESPACE/NAME. The last two are answered by
- * the next pass over the cluster, which is started for them, so no answers are stored. Values that
- * may be secret are left out of a snapshot: codec/objects/snapshot_write. Owned by ctl/controller;
+/* GET /status, /status/NAMESPACE/NAME, /snapshot/NAMESPACE/NAME and /gpu-holders/NAMESPACE/NAME. The
+ * last three are answered by the next pass over the cluster, which is started for them, so no answers
+ * are stored; /gpu-holders is answered after further requests to Ray (ctl/report/gpu_use_page.h). Values that
+ * may be secret are left out of a snapshot: codec/objects/snapshot_json. Owned by ctl/controller;
  * requests belong to net/serve. Decisions must not use it. */
 #ifndef CTL_REPORT_STATUS_H
 #define CTL_REPORT_STATUS_H
@@ -20,6 +21,7 @@ enum status_page {
 	STATUS_ALL,
 	STATUS_CLUSTER,
 	STATUS_SNAPSHOT,
+	STATUS_HOLDERS,
 };
 
 #define STATUS_NAME_MAX 253 /* of an object in Kubernetes */
@@ -45,5 +47,7 @@ void status_ask(struct status *status, const char *path, struct serve_request *r
 /* A listener of passes (ctl/cluster.c): answers the waiting requests from a final decision of this
  * cluster. `listener` is a struct status; NULL is fine. */
 void status_decided(void *listener, const struct pass_decision *decision);
+/* The cluster is deleted, or not ours any more. */
+void status_forget(void *listener, const char *namespace_, const char *name);
 
 #endif

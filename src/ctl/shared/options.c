@@ -1,6 +1,10 @@
 #include "ctl/shared/options.h"
 
+#include "base/buf.h"
 #include "base/check.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "codec/text/text.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -43,7 +47,8 @@ static const struct option_row rows[] = {
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
-#define NAME_COLUMN 35 /* of --help: the longest flag */
+#define HELP_COLUMN 32 /* of --help: where the meaning begins */
+#define HELP_WIDTH 80
 
 void options_init(struct options *options)
 {
@@ -228,6 +233,22 @@ static int set_option(struct options *options, const struct option_row *row, con
 	return 0;
 }
 
+static int refuse_name(const char *name, struct err *err)
+{
+	struct nearest nearest = nearest_start(name);
+	const struct settings_row *settings;
+	size_t count;
+
+	settings = settings_rows(&count);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		nearest_offer(&nearest, rows[i].name);
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, settings[i].name);
+	return err_set(err, ERR_INPUT, "--%s: no such flag%s%s%s", name,
+		       nearest.word ? "; did you mean --" : "", nearest.word ? nearest.word : "",
+		       nearest.word ? "?" : "");
+}
+
 /* One flag at argv[0]; *ret_used is the number of words that it used. */
 static int parse_flag(struct options *options, int count, char *const *argv, int *ret_used,
 		      struct err *err)
@@ -238,16 +259,14 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	char *name;
 
 	if (strncmp(word, "--", 2) != 0)
-		return err_set(err, ERR_INPUT, "\"%s\" is not a flag; see rayscaler run --help",
-			       word);
+		return err_set(err, ERR_INPUT, "\"%s\" is not a flag", word);
 	equals = strchr(word, '=');
 	name = arena_strndup(&options->arena, word + 2,
 			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
 	row = find_row(name);
 	setting = row ? NULL : settings_row_find(name);
 	if (!row && !setting)
-		return err_set(err, ERR_INPUT, "--%s: no such flag; see rayscaler run --help",
-			       name);
+		return refuse_name(name, err);
 	*ret_used = 1;
 	if (equals) {
 		value = equals + 1;
@@ -361,37 +380,95 @@ static const char *default_text(char *buffer, size_t size, const struct option_r
 	return buffer;
 }
 
-/* Calls print for every flag: options first, then the settings of decisions. */
-static void each_flag(FILE *file, void (*print)(FILE *file, const char *name, const char *unit,
-						const char *initial, const char *help))
+/* The flags of each subject in --help, between spaces; the last one has those that no other names. */
+static const struct subject {
+	const char *title, *flags;
+} subjects[] = {
+	{ "RayClusters", " namespace cluster-name cluster-namespace mode " },
+	{ "Scaling", " scan-interval-seconds idle-timeout-seconds packing max-starting-workers "
+		     "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
+		     "max-drains-per-pass driver-log " },
+	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
+		  "price-table accelerators conserve-accelerators " },
+	{ "Workers that do not start", " node-provision-timeout-seconds start-timeout-seconds "
+				       "raylet-gone-seconds unregistered-seconds "
+				       "backoff-initial-seconds backoff-max-seconds " },
+	{ "Leader election",
+	  " leader-elect leader-elect-lease-duration leader-elect-renew-deadline "
+	  "leader-elect-retry-period leader-elect-resource-name leader-elect-resource-namespace " },
+	{ "Kubernetes API", " kubeconfig context service-account-dir kube-api-timeout-seconds "
+			    "kube-api-qps kube-api-burst " },
+	{ "Process", NULL },
+};
+#define SUBJECT_COUNT (sizeof(subjects) / sizeof(subjects[0]))
+
+static bool is_named(const struct subject *subject, const char *name)
+{
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	return subject->flags && strstr(subject->flags, word);
+}
+
+static bool is_about(const struct subject *subject, const char *name)
+{
+	if (!subject || subject->flags)
+		return !subject || is_named(subject, name);
+	for (size_t i = 0; i < SUBJECT_COUNT; i++)
+		if (is_named(&subjects[i], name))
+			return false;
+	return true;
+}
+
+/* Calls print for every flag of the subject, or of all (NULL): options first, then the settings of
+ * decisions. */
+static void each_flag(FILE *file, const struct subject *subject,
+		      void (*print)(FILE *file, const char *name, const char *unit,
+				    const char *initial, const char *help))
 {
 	const struct settings_row *settings;
 	size_t count;
 	char text[64];
 
 	for (size_t i = 0; i < ROW_COUNT; i++)
-		print(file, rows[i].name, rows[i].unit,
-		      default_text(text, sizeof(text), &rows[i], NULL), rows[i].help);
+		if (is_about(subject, rows[i].name))
+			print(file, rows[i].name, rows[i].unit,
+			      default_text(text, sizeof(text), &rows[i], NULL), rows[i].help);
 	settings = settings_rows(&count);
 	for (size_t i = 0; i < count; i++)
-		print(file, settings[i].name, settings[i].unit,
-		      default_text(text, sizeof(text), NULL, &settings[i]), settings[i].help);
+		if (is_about(subject, settings[i].name))
+			print(file, settings[i].name, settings[i].unit,
+			      default_text(text, sizeof(text), NULL, &settings[i]),
+			      settings[i].help);
 }
 
 static void print_line(FILE *file, const char *name, const char *unit, const char *initial,
 		       const char *help)
 {
-	char left[96];
+	AUTO(buf_done) struct buf line;
+	char right[256];
+	size_t column;
 
-	snprintf(left, sizeof(left), initial[0] ? "--%s %s" : "--%s <%s>", name,
-		 initial[0] ? initial : unit);
-	fprintf(file, "  %-*s %s", NAME_COLUMN + 6, left, help);
-	fprintf(file, initial[0] ? " [%s]\n" : "\n", unit);
+	buf_init(&line, 4096);
+	buf_printf(&line, initial[0] ? "  --%s %s" : "  --%s <%s>", name,
+		   initial[0] ? initial : unit);
+	column = line.size;
+	if (column >= HELP_COLUMN) {
+		buf_add_char(&line, '\n');
+		column = 0;
+	}
+	buf_printf(&line, "%*s", (int)(HELP_COLUMN - column), "");
+	snprintf(right, sizeof(right), initial[0] ? "%s [%s]" : "%s", help, unit);
+	text_add_wrapped(&line, right, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+	fprintf(file, "%s\n", buf_string(&line));
 }
 
 void options_print(FILE *file)
 {
-	each_flag(file, print_line);
+	for (size_t i = 0; i < SUBJECT_COUNT; i++) {
+		fprintf(file, "%s:\n", subjects[i].title);
+		each_flag(file, &subjects[i], print_line);
+	}
 }
 
 static void print_markdown(FILE *file, const char *name, const char *unit, const char *initial,
@@ -406,5 +483,5 @@ static void print_markdown(FILE *file, const char *name, const char *unit, const
 void options_print_markdown(FILE *file)
 {
 	fputs("| flag | value | default | meaning |\n| --- | --- | --- | --- |\n", file);
-	each_flag(file, print_markdown);
+	each_flag(file, NULL, print_markdown);
 }

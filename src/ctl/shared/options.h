@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "core/model/device.h"
+#include "core/model/price.h"
 #include "core/model/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
@@ -35,9 +36,9 @@
 	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
 	  "deadline of one call to a Ray GCS")                                                     \
 	X(NUMBER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",         \
-	  "CPU time of one decision; one that takes more changes nothing")                         \
+	  "CPU time of one decision; a decision above it changes nothing")                         \
 	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
-	  "drains asked of one Ray in one pass")                                                   \
+	  "drain requests to one Ray in one pass")                                                 \
 	X(NUMBER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                   \
 	  "memory of one pass with its reply; above it Ray is unreadable")                         \
 	X(NUMBER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                      \
@@ -49,13 +50,13 @@
 	X(NUMBER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                    \
 	  "burst above that limit")                                                                \
 	X(BOOLEAN, leader_elect, "leader-elect", false, 0, 0, "true|false",                        \
-	  "of several replicas only the holder of a Lease acts")                                   \
+	  "only the replica that holds the Lease acts")                                            \
 	X(DURATION, leader_elect_lease_duration_ms, "leader-elect-lease-duration", 15000, 1000,    \
-	  3600000, "seconds", "others wait this long for a silent leader")                         \
+	  3600000, "seconds", "standby replicas wait this long after the last renewal")            \
 	X(DURATION, leader_elect_renew_deadline_ms, "leader-elect-renew-deadline", 10000, 500,     \
-	  3600000, "seconds", "a leader that cannot renew exits after this")                       \
+	  3600000, "seconds", "a leader that cannot renew for this long exits")                    \
 	X(DURATION, leader_elect_retry_period_ms, "leader-elect-retry-period", 2000, 100, 3600000, \
-	  "seconds", "between attempts to hold the Lease")                                         \
+	  "seconds", "between attempts to renew or acquire the Lease")                             \
 	X(TEXT, leader_elect_resource_name, "leader-elect-resource-name", "rayscaler", 0, 0,       \
 	  "name", "name of the Lease")                                                             \
 	X(TEXT, leader_elect_resource_namespace, "leader-elect-resource-namespace", "", 0, 0,      \
@@ -65,11 +66,15 @@
 	X(TEXT, health_probe_bind_address, "health-probe-bind-address", "", 0, 0, "address",       \
 	  "default :8081, sidecar 0; 0: off")                                                      \
 	X(TEXT, device_table_file, "device-table", "", 0, 0, "file",                               \
-	  "names of accelerators beside the built-in ones; read once")                             \
+	  "accelerators beside the built-in ones; read at start")                                  \
+	X(TEXT, price_table_file, "price-table", "", 0, 0, "file",                                 \
+	  "prices of GPU-hours (docs/COST.md); read at start")                                     \
 	X(NUMBER, max_gpus_per_namespace, "max-gpus-per-namespace", 0, 0, 1000000, "GPUs",         \
-	  "ceiling on GPU capacity of all clusters of a namespace, 0 none")                        \
+	  "GPU quota of all clusters of a namespace, 0: none")                                     \
 	X(NUMBER, max_gpus_total, "max-gpus-total", 0, 0, 1000000, "GPUs",                         \
-	  "ceiling on GPU capacity of all clusters together, 0 none")                              \
+	  "GPU quota of all clusters together, 0: none")                                           \
+	X(BOOLEAN, driver_log, "driver-log", true, 0, 0, "true|false",                             \
+	  "each change is a line in the output of Ray's drivers")                                  \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
 #define OPTIONS_TYPE_TEXT const char *
@@ -84,7 +89,8 @@ struct options {
 	struct settings settings;
 	/* Never NULL; options_init sets the built-in one, the reader of a file replaces it. */
 	const struct device_table *device_table;
-	bool help; /* --help was given: nothing else was checked */
+	const struct price_table *price_table; /* NULL: none */
+	bool help;                             /* --help was given: nothing else was checked */
 	struct arena arena;
 };
 
@@ -102,7 +108,7 @@ bool options_sidecar(const struct options *options);
 const char *options_metrics_address(const struct options *options);
 const char *options_probe_address(const struct options *options);
 
-/* Every flag with its unit and default, at most 80 columns and one screen. */
+/* Every flag with its unit and default, by subject, at most 80 columns wide. */
 void options_print(FILE *file);
 /* The same as a Markdown table, for docs/OPTIONS.md. */
 void options_print_markdown(FILE *file);

@@ -6,20 +6,14 @@
 #include "ctl/report/autoscaler_writer.h"
 #include "ctl/report/trouble.h"
 #include "ctl/shared/options.h"
-#include "kube/kube_informer.h"
-#include "net/log.h"
+#include "ctl/watch/optional_watch.h"
 #include "net/loop.h"
 
-#define PLURAL "rayclusterautoscalers"
-#define DENIED_RETRY_MS 300000
-
 struct autoscaler_objects {
+	struct optional_watch watch; /* first: it is their context */
 	const struct control *control;
 	struct autoscaler_objects_callbacks callbacks;
-	struct kube_informer *informer;
 	struct autoscaler_writer *writer;
-	enum err_kind unreadable; /* ERR_DENIED, ERR_NOT_FOUND: logged; ERR_NONE */
-	struct log_repeat trouble;
 	struct trouble_lines lines;   /* of all objects; each has its condition */
 	struct autoscaler_object bad; /* the substitute for an object that cannot be decoded */
 	const char *bad_problem;
@@ -27,7 +21,7 @@ struct autoscaler_objects {
 
 bool autoscaler_objects_known(const struct autoscaler_objects *objects)
 {
-	return objects->unreadable != ERR_NONE || kube_informer_synced(objects->informer);
+	return objects->watch.refused != ERR_NONE || kube_informer_synced(objects->watch.informer);
 }
 
 const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
@@ -35,23 +29,24 @@ const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects
 {
 	const struct autoscaler_object *object;
 
-	if (!objects || objects->unreadable == ERR_NOT_FOUND)
+	if (!objects || objects->watch.refused == ERR_NOT_FOUND)
 		return NULL;
-	object = kube_informer_get(objects->informer, namespace_, name);
+	object = kube_informer_get(objects->watch.informer, namespace_, name);
 	if (object)
 		return object;
-	objects->bad_problem = kube_informer_bad(objects->informer, namespace_, name);
+	objects->bad_problem = kube_informer_bad(objects->watch.informer, namespace_, name);
 	if (!objects->bad_problem)
 		return NULL;
 	objects->bad = (struct autoscaler_object){
 		.namespace_ = "",
 		.name = "",
+		.uid = "",
 		.resource_version = "",
 		.upscaling_mode = "",
 		.has_max_gpus = true,
 		.problems = { &objects->bad_problem, 1 },
 		.status_text = "",
-		.last_scale_time = TIME_NONE,
+		.status = { .last_decision_time = TIME_NONE, .last_scale_time = TIME_NONE },
 	};
 	return &objects->bad;
 }
@@ -77,44 +72,18 @@ static void object_changed(void *context, enum kube_change change, const char *k
 		(void)trouble_unreadable(
 			&objects->lines,
 			"RayClusterAutoscaler cannot be read, nothing with GPUs is started",
-			"cluster", key, kube_informer_bad(objects->informer, namespace_, slash + 1),
+			"cluster", key,
+			kube_informer_bad(objects->watch.informer, namespace_, slash + 1),
 			loop_monotonic_ms(objects->control->loop));
 	if (wishes_changed(old, new_object))
 		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
 }
 
-static void watch_synced(void *context)
+static void now_known(void *context)
 {
 	struct autoscaler_objects *objects = context;
 
 	objects->callbacks.known(objects->callbacks.context);
-}
-
-static void watch_failed(void *context, const struct err *err)
-{
-	struct autoscaler_objects *objects = context;
-
-	if (err->kind != ERR_DENIED && err->kind != ERR_NOT_FOUND) {
-		log_repeat_error(&objects->trouble, "cannot read from the API server", PLURAL,
-				 err->text);
-		return;
-	}
-	if (objects->unreadable == err->kind)
-		return;
-	objects->unreadable = err->kind;
-	log_warning("RayClusterAutoscalers are not used: flags and RayClusters decide alone",
-		    "error", err->text, NULL);
-	objects->callbacks.known(objects->callbacks.context);
-}
-
-static void watch_live(void *context)
-{
-	struct autoscaler_objects *objects = context;
-
-	log_repeat_end(&objects->trouble, "cannot read from the API server", PLURAL);
-	if (objects->unreadable != ERR_NONE)
-		log_info("RayClusterAutoscalers are used now", NULL);
-	objects->unreadable = ERR_NONE;
 }
 
 /* A status can only be written to an object that can be read. */
@@ -122,7 +91,8 @@ void autoscaler_objects_decided(void *listener, const struct pass_decision *deci
 {
 	const struct autoscaler_objects *objects = listener;
 
-	if (objects && objects->unreadable == ERR_NONE && kube_informer_synced(objects->informer))
+	if (objects && objects->watch.refused == ERR_NONE &&
+	    kube_informer_synced(objects->watch.informer))
 		autoscaler_writer_decided(objects->writer, decision);
 }
 
@@ -146,22 +116,23 @@ struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
 						  const struct autoscaler_objects_callbacks *how)
 {
 	struct autoscaler_objects *objects = memory_alloc(sizeof(*objects));
-	const struct kube_informer_options informer = {
-		.type = &kube_type_autoscaler,
-		.namespace_ = control->options->namespace_,
-		.denied_retry_ms = DENIED_RETRY_MS,
-		.callbacks = { .on_change = object_changed,
-			       .on_synced = watch_synced,
-			       .on_error = watch_failed,
-			       .on_live = watch_live,
-			       .context = objects },
-	};
 
 	objects->control = control;
 	objects->callbacks = *how;
 	trouble_lines_init(&objects->lines, loop_monotonic_ms(control->loop));
-	objects->informer = kube_informer_new(control->kube, &informer);
-	objects->writer = autoscaler_writer_new(control, objects->informer);
+	objects->watch.level = LOG_WARNING;
+	objects->watch.without =
+		"RayClusterAutoscalers are not used: flags and RayClusters decide alone";
+	objects->watch.again = "RayClusterAutoscalers are used now";
+	objects->watch.on_refused = now_known;
+	optional_watch_start(
+		&objects->watch, control->kube,
+		(struct kube_informer_options){
+			.type = &kube_type_autoscaler,
+			.namespace_ = control->options->namespace_,
+			.callbacks = { .on_change = object_changed, .on_synced = now_known },
+		});
+	objects->writer = autoscaler_writer_new(control, objects->watch.informer);
 	return objects;
 }
 
@@ -170,7 +141,6 @@ void autoscaler_objects_free(struct autoscaler_objects *objects)
 	if (!objects)
 		return;
 	autoscaler_writer_free(objects->writer);
-	kube_informer_free(objects->informer);
-	log_repeat_done(&objects->trouble);
+	optional_watch_done(&objects->watch);
 	memory_free(objects);
 }

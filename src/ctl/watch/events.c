@@ -6,11 +6,8 @@
 #include "core/model/event_meaning.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/event_store.h"
-#include "kube/kube_informer.h"
-#include "net/log.h"
+#include "ctl/watch/optional_watch.h"
 #include "net/loop.h"
-
-#define DENIED_RETRY_MS 300000
 
 /* Selectors cannot express "one of", so these are the reasons to exclude: the frequent ones of
  * scheduler, kubelet, operator and controllers about healthy and crashing Pods, and those of this
@@ -26,13 +23,11 @@
 	"reason!=DeletedWorkerPod,source!=rayscaler"
 
 struct events {
+	struct optional_watch watch; /* first: it is their context */
 	const struct control *control;
 	void (*news)(void *context, const char *namespace_, const char *cluster);
 	void *context;
 	struct event_store *store;
-	struct kube_informer *informer;
-	struct log_repeat trouble;
-	bool denied; /* the refusal was logged */
 };
 
 /* The name of the RayCluster that the event concerns; NULL when its object is in no cache, because
@@ -78,57 +73,31 @@ static void event_changed(void *context, enum kube_change change, const char *ke
 		events->news(events->context, event->namespace_, cluster);
 }
 
-static void watch_failed(void *context, const struct err *err)
-{
-	struct events *events = context;
-
-	if (err->kind != ERR_DENIED) {
-		log_repeat_error(&events->trouble, "cannot read from the API server", "events",
-				 err->text);
-		return;
-	}
-	if (events->denied)
-		return;
-	events->denied = true;
-	log_write(options_sidecar(events->control->options) ? LOG_INFO : LOG_WARNING,
-		  "events cannot be read: conditions and timeouts of Pods decide alone", "error",
-		  err->text, NULL);
-}
-
-static void watch_live(void *context)
-{
-	struct events *events = context;
-
-	log_repeat_end(&events->trouble, "cannot read from the API server", "events");
-	if (events->denied)
-		log_info("events can be read now", NULL);
-	events->denied = false;
-}
-
 struct events *events_new(const struct control *control,
 			  void (*news)(void *context, const char *namespace_, const char *cluster),
 			  void *context)
 {
 	const struct options *options = control->options;
 	struct events *events = memory_alloc(sizeof(*events));
-	const struct kube_informer_options informer = {
-		.type = &kube_type_event,
-		.namespace_ = options_sidecar(options) ? options->cluster_namespace :
-							 options->namespace_,
-		.field_selector = SELECTOR,
-		.passing = true,
-		.denied_retry_ms = DENIED_RETRY_MS,
-		.callbacks = { .on_change = event_changed,
-			       .on_error = watch_failed,
-			       .on_live = watch_live,
-			       .context = events },
-	};
 
 	events->control = control;
 	events->news = news;
 	events->context = context;
 	events->store = event_store_new();
-	events->informer = kube_informer_new(control->kube, &informer);
+	events->watch.level = options_sidecar(options) ? LOG_INFO : LOG_WARNING;
+	events->watch.without =
+		"events cannot be read: conditions and timeouts of Pods decide alone";
+	events->watch.again = "events can be read now";
+	optional_watch_start(&events->watch, control->kube,
+			     (struct kube_informer_options){
+				     .type = &kube_type_event,
+				     .namespace_ = options_sidecar(options) ?
+							   options->cluster_namespace :
+							   options->namespace_,
+				     .field_selector = SELECTOR,
+				     .passing = true,
+				     .callbacks = { .on_change = event_changed },
+			     });
 	return events;
 }
 
@@ -136,15 +105,14 @@ void events_free(struct events *events)
 {
 	if (!events)
 		return;
-	kube_informer_free(events->informer);
-	log_repeat_done(&events->trouble);
+	optional_watch_done(&events->watch);
 	event_store_free(events->store);
 	memory_free(events);
 }
 
 bool events_known(const struct events *events)
 {
-	return kube_informer_fresh(events->informer, NULL);
+	return kube_informer_fresh(events->watch.informer, NULL);
 }
 
 /* The store may change before the decision has been made. */

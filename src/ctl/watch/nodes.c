@@ -6,10 +6,7 @@
 #include "base/memory.h"
 #include "core/nodes/disruption_taint.h"
 #include "ctl/shared/options.h"
-#include "kube/kube_informer.h"
-#include "net/log.h"
-
-#define DENIED_RETRY_MS 300000
+#include "ctl/watch/optional_watch.h"
 
 /* A disrupted Node. */
 struct ending {
@@ -18,11 +15,8 @@ struct ending {
 };
 
 struct nodes {
-	const struct control *control;
-	struct map ending; /* name to struct ending */
-	struct kube_informer *informer;
-	struct log_repeat trouble;
-	bool denied; /* the refusal was logged */
+	struct optional_watch watch; /* first: it is their context */
+	struct map ending;           /* name to struct ending */
 };
 
 static void forget(struct nodes *nodes, const char *name)
@@ -74,51 +68,23 @@ static void node_changed(void *context, enum kube_change change, const char *key
 		forget(nodes, key);
 }
 
-static void watch_failed(void *context, const struct err *err)
-{
-	struct nodes *nodes = context;
-
-	if (err->kind != ERR_DENIED) {
-		log_repeat_error(&nodes->trouble, "cannot read from the API server", "nodes",
-				 err->text);
-		return;
-	}
-	if (nodes->denied)
-		return;
-	nodes->denied = true;
-	log_info("Nodes cannot be read: the end of a Node is seen only from "
-		 "conditions of its Pods",
-		 "error", err->text, NULL);
-}
-
-static void watch_live(void *context)
-{
-	struct nodes *nodes = context;
-
-	log_repeat_end(&nodes->trouble, "cannot read from the API server", "nodes");
-	if (nodes->denied)
-		log_info("Nodes can be read now", NULL);
-	nodes->denied = false;
-}
-
 struct nodes *nodes_new(const struct control *control)
 {
 	struct nodes *nodes;
-	struct kube_informer_options informer = {
-		.type = &kube_type_node,
-		.passing = true,
-		.denied_retry_ms = DENIED_RETRY_MS,
-		.callbacks = { .on_change = node_changed,
-			       .on_error = watch_failed,
-			       .on_live = watch_live },
-	};
 
 	if (options_sidecar(control->options))
 		return NULL;
 	nodes = memory_alloc(sizeof(*nodes));
-	nodes->control = control;
-	informer.callbacks.context = nodes;
-	nodes->informer = kube_informer_new(control->kube, &informer);
+	nodes->watch.level = LOG_INFO;
+	nodes->watch.without = "Nodes cannot be read: the end of a Node is seen only from "
+			       "conditions of its Pods";
+	nodes->watch.again = "Nodes can be read now";
+	optional_watch_start(&nodes->watch, control->kube,
+			     (struct kube_informer_options){
+				     .type = &kube_type_node,
+				     .passing = true,
+				     .callbacks = { .on_change = node_changed },
+			     });
 	return nodes;
 }
 
@@ -126,17 +92,16 @@ void nodes_free(struct nodes *nodes)
 {
 	if (!nodes)
 		return;
-	kube_informer_free(nodes->informer);
+	optional_watch_done(&nodes->watch);
 	while (nodes->ending.count > 0)
 		forget(nodes, nodes->ending.entries[0].key);
 	map_done(&nodes->ending);
-	log_repeat_done(&nodes->trouble);
 	memory_free(nodes);
 }
 
 bool nodes_known(const struct nodes *nodes)
 {
-	return nodes && kube_informer_fresh(nodes->informer, NULL);
+	return nodes && kube_informer_fresh(nodes->watch.informer, NULL);
 }
 
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,

@@ -51,6 +51,32 @@ static void test_order(void **state)
 	assert_null(LIST_MEMBER(list.first, struct member, item));
 }
 
+static void test_each_may_leave(void **state)
+{
+	struct member members[4] = {
+		{ .number = 0 }, { .number = 1 }, { .number = 2 }, { .number = 3 }
+	};
+	struct list list = { .first = NULL };
+	int sum = 0;
+
+	(void)state;
+	LIST_EACH(struct member, member, &list, item)
+		fail_msg("the list is empty");
+	for (size_t i = 0; i < 4; i++)
+		list_add(&list, &members[i].item);
+	LIST_EACH(struct member, member, &list, item) {
+		if (member->number == 3)
+			break;
+		sum = sum * 10 + member->number + 1;
+		if (member->number != 1) {
+			list_remove(&member->item);
+			member->number = -1;
+		}
+	}
+	assert_int_equal(sum, 123);
+	expect(&list, (int[]){ 1, 3 }, 2);
+}
+
 static void test_an_item_is_in_one_list(void **state)
 {
 	struct member member = { .number = 0 };
@@ -65,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_each_may_leave),
 		cmocka_unit_test(test_an_item_is_in_one_list),
 	};
 

@@ -6,19 +6,19 @@
 static void test_a_busy_server_is_asked_again(void **state)
 {
 	(void)state;
-	start(with_controller);
-	server.busy = 2;
+	cli_server_start(with_controller);
+	cli_server.busy = 2;
 	CLI_RUN(&result, cli_status, "status", "demo");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "demo");
 	assert_string_equal(result.errors, "");
-	server.busy = 1000;
-	server.asked = 0;
+	cli_server.busy = 1000;
+	cli_server.asked = 0;
 	CLI_RUN(&result, cli_status, "status", "demo");
 	assert_int_equal(result.status, 1);
 	EXPECT(result.errors, "storage is (re)initializing");
-	assert_in_range(server.asked, 2, 40);
-	stop();
+	assert_in_range(cli_server.asked, 2, 40);
+	cli_server_stop();
 }
 
 int main(void)

@@ -9,22 +9,23 @@ static void test_ceilings_over_several_clusters(void **state)
 {
 	static const struct route routes[] = {
 		OBJECTS,
+		{ "GET /status/ray/demo", 0, cluster_status },
 		{ "GET /status", 0,
 		  "{'version':'0.1.0','gpuCeilings':[" CEILING("", 8, 6.5) "," CEILING(
 			  "ray", 4, 2) "," CEILING("other", 3, 3) "]}" },
-		{ "GET /snapshot/ray/demo", 0, snapshot },
 		{ NULL, 0, NULL },
 	};
 	static const struct route bad[] = {
 		OBJECTS,
+		{ "GET /status/ray/demo", 0, cluster_status },
 		{ "GET /status", 0, "{'version':'0.1.0','gpuCeilings':[" CEILING("", 8, -1) "]}" },
 		{ NULL, 0, NULL },
 	};
 	char url[40];
 
 	(void)state;
-	start(routes);
-	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
+	cli_server_start(routes);
+	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", cli_server.http->port);
 	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "GPUs allocated: 6.5 of 8 (max-gpus-total)\n");
@@ -33,12 +34,13 @@ static void test_ceilings_over_several_clusters(void **state)
 	CLI_RUN(&result, cli_status, "status", "-o", "json", "--controller-url", url);
 	EXPECT(result.output, "\"gpuCeilings\"");
 	EXPECT(result.output, "\"counted\": 6.5");
-	stop();
-	start(bad);
-	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
+	cli_server_stop();
+	cli_server_start(bad);
+	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", cli_server.http->port);
 	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
-	EXPECT(result.output, "gpuCeilings[0]: an amount is negative");
-	stop();
+	assert_int_equal(result.status, 1);
+	EXPECT(result.errors, "gpuCeilings[0]: an amount is negative");
+	cli_server_stop();
 }
 
 int main(void)

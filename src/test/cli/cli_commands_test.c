@@ -10,66 +10,41 @@
 static void test_status(void **state)
 {
 	(void)state;
-	start(with_controller);
+	cli_server_start(with_controller);
 	CLI_RUN(&result, cli_status, "status");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	assert_string_equal(
 		result.output,
-		"CLUSTER  GROUP  MIN  NOW  TARGET  MAX  GPUS  PENDING  IDLE SINCE  REASON\n"
-		"demo     gpu      1    2       4    4   2/4        0  70s ago     ScaleUpDemand\n"
+		"CLUSTER  GROUP  MIN  MAX  READY  STARTING  WAITING  GPUS  IDLE SINCE  REASON\n"
+		"demo     gpu      1    4    2/4         0        0   2/4  70s ago     ScaleUpDemand\n"
 		"ray/demo: pending in Ray: 6 bundles: 21 GPU\n"
 		"ray/demo: infeasible: 1 x NoGroupFits: no group could serve {GPU: 16}; the closest is "
 		"gpu: GPU 16\n  asked, 2 there\n"
 		"controller: Pod rayscaler-system/rayscaler-0, version 0.1.0\n");
-	stop();
+	cli_server_stop();
 }
 
 static void test_status_without_controller(void **state)
 {
 	(void)state;
-	start(without_controller);
+	cli_server_start(without_controller);
 	CLI_RUN(&result, cli_status, "status", "demo");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output,
-	       "demo     gpu      1    1       1    4   ?/2        0  -           -\n");
-	EXPECT(result.output, "no controller was reached: demand, use and idle times in Ray, "
-			      "backoffs and flags are unknown, TARGET\n");
+	       "demo     gpu      1    4    ?/1         0        ?   ?/0  ?           -\n");
+	EXPECT(result.output, "ray/demo: neither a controller, a sidecar nor the status of a "
+			      "RayClusterAutoscaler describes it:\n");
+	EXPECT(result.output, "no controller was reached: use and idle times in Ray are unknown, ");
 	EXPECT(result.output, "no Lease rayscaler and no running Pod");
-	stop();
-}
-
-/* Without a controller the last written status is printed, with the user's spec.paused. */
-static void test_status_with_a_last_word(void **state)
-{
-	static const struct route routes[] = {
-		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0,
-		  LIST("{'metadata':{'namespace':'ray','name':'demo','resourceVersion':'7'},"
-		       "'spec':{'paused':true},'status':{'reason':'MaxReplicas','message':"
-		       "'group gpu is at its maximum','summary':{'gpus':'4/8/8'},"
-		       "'gpus':{'pending':'3'}}}") },
-		{ "GET /apis/rayscaler.dev/v1alpha1", 0,
-		  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
-		OBJECTS,
-		{ NULL, 0, NULL },
-	};
-
-	(void)state;
-	start(routes);
-	CLI_RUN(&result, cli_status, "status");
-	assert_int_equal(result.status, 0);
-	EXPECT(result.output,
-	       "ray/demo: the controller last wrote: MaxReplicas: group gpu is at its "
-	       "maximum; GPUs now/target/max\n  4/8/8, pending 3\n");
-	EXPECT(result.output, "?/2        0  -           Paused\n");
-	stop();
+	cli_server_stop();
 }
 
 static void test_status_forms(void **state)
 {
 	(void)state;
-	start(with_controller);
+	cli_server_start(with_controller);
 	CLI_RUN(&result, cli_status, "status", "-o", "json");
 	EXPECT(result.output, "\"kind\": \"StatusList\"");
 	EXPECT(result.output, "\"gpus\": {\"running\": 4, \"inUse\": 2, \"idle\": 2, ");
@@ -79,12 +54,12 @@ static void test_status_forms(void **state)
 	EXPECT(result.output, "  - name: gpu\n    minReplicas: 1\n");
 	CLI_RUN(&result, cli_status, "status", "--color=always");
 	EXPECT(result.output, "\033[1mCLUSTER\033[0m");
-	stop();
-	start(without_controller);
+	cli_server_stop();
+	cli_server_start(without_controller);
 	CLI_RUN(&result, cli_status, "status", "-o", "json");
 	EXPECT(result.output, "\"gpus\": {\"running\": null, \"inUse\": null, \"idle\": null, ");
 	EXPECT(result.output, "\"pending\": null");
-	stop();
+	cli_server_stop();
 }
 
 /* All namespaces have a column. */
@@ -105,16 +80,16 @@ static void test_status_of_all(void **state)
 	};
 
 	(void)state;
-	start(listed);
+	cli_server_start(listed);
 	CLI_RUN(&result, cli_status, "status", "-A");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "NAMESPACE  CLUSTER  GROUP");
 	EXPECT(result.output, "ray        demo     gpu ");
-	stop();
-	start(routes);
+	cli_server_stop();
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status", "-A");
 	assert_int_equal(result.status, 1);
-	stop();
+	cli_server_stop();
 }
 
 static void test_status_denied(void **state)
@@ -127,7 +102,7 @@ static void test_status_denied(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status");
 	assert_int_equal(result.status, 1);
 	assert_string_equal(result.output, "");
@@ -135,7 +110,7 @@ static void test_status_denied(void **state)
 	       "rayscaler status: list rayclusters.ray.io in namespace ray: 403 Forbidden");
 	EXPECT(result.errors, "to the user of kubeconfig");
 	expect_clean(result.errors);
-	stop();
+	cli_server_stop();
 }
 
 /* ---- the way to the controller ---- */
@@ -157,7 +132,9 @@ static void test_the_way_to_the_controller(void **state)
 		    "{'kind':'Status','reason':'BadRequest','message':'address not allowed'}" },
 		  "address not allowed" },
 		{ { "GET " PROXY, 0, "<html>" }, "no answer of a controller" },
-		{ { "GET " PROXY "/snapshot", 504, "{}" }, "gave no snapshot of ray/demo" },
+		{ { "GET " PROXY "/status/ray", 504, "{}" }, "gave no status of ray/demo" },
+		{ { "GET " PROXY "/status/ray", 0, "{'status':{'groups':[{'gpus':{'idle':-1}}]}}" },
+		  "status.groups[0].gpus.idle: an amount is negative" },
 	};
 
 	(void)state;
@@ -166,13 +143,13 @@ static void test_the_way_to_the_controller(void **state)
 
 		routes[0] = table[i].route;
 		memcpy(routes + 1, with_controller, sizeof(with_controller));
-		start(routes);
+		cli_server_start(routes);
 		CLI_RUN(&result, cli_explain, "explain", "demo");
 		assert_int_equal(result.status, 0);
 		EXPECT(result.output, table[i].says);
 		EXPECT(result.output, "from the API objects");
 		expect_clean(result.output);
-		stop();
+		cli_server_stop();
 	}
 }
 
@@ -180,22 +157,19 @@ static void test_straight_to_the_controller(void **state)
 {
 	static const struct route routes[] = {
 		OBJECTS,
+		{ "GET /status/ray/demo", 0, cluster_status },
 		{ "GET /status", 0, "{'version':'0.1.0'}" },
-		{ "GET /snapshot/ray/demo", 0, snapshot },
 		{ NULL, 0, NULL },
 	};
 	char url[40];
 
 	(void)state;
-	start(routes);
-	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", server.http->port);
+	cli_server_start(routes);
+	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", cli_server.http->port);
 	CLI_RUN(&result, cli_explain, "explain", "demo", "--controller-url", url);
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "as the controller sees it (http://127.0.0.1:");
-	CLI_RUN(&result, cli_explain, "explain", "demo", "--controller-url", "127.0.0.1:1");
-	EXPECT(result.output, "127.0.0.1:1");
-	EXPECT(result.output, "from the API objects");
-	stop();
+	cli_server_stop();
 }
 
 /* Without a Lease the first Pod may be a standby: it names the leader. */
@@ -209,26 +183,26 @@ static void test_a_standby_names_the_leader(void **state)
 		       "'status':{'phase':'Running'}}") },
 		{ "GET /api/v1/namespaces/rayscaler-system/pods/http%3Astandby%3A8080/proxy/status",
 		  0, "{'version':'0.1.0','leader':false,'holder':'rayscaler-0'}" },
+		{ "GET " PROXY "/status/ray/demo", 0, cluster_status },
 		{ "GET " PROXY "/status", 0, "{'version':'0.2.0','leader':true}" },
-		{ "GET " PROXY "/snapshot/ray/demo", 0, snapshot },
 		{ NULL, 0, NULL },
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "controller: Pod rayscaler-system/rayscaler-0, version 0.2.0\n");
 	EXPECT(result.output, "ScaleUpDemand");
-	stop();
+	cli_server_stop();
 }
 
 /* Where rayscaler is the sidecar of the head Pod, that one is asked. */
 static void test_sidecar(void **state)
 {
 	static const struct route routes[] = {
-		{ "GET /api/v1/namespaces/ray/pods/http%3Ademo-head%3A44217/proxy/snapshot/ray/demo",
-		  0, snapshot },
+		{ "GET /api/v1/namespaces/ray/pods/http%3Ademo-head%3A44217/proxy/status/ray/demo",
+		  0, cluster_status },
 		{ "GET /api/v1/namespaces/ray/pods", 0,
 		  LIST("{'metadata':{'namespace':'ray','name':'demo-head'," OWNED "'labels':{"
 		       "'ray.io/cluster':'demo','ray.io/node-type':'head'}},'spec':{'containers':["
@@ -239,24 +213,26 @@ static void test_sidecar(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_explain, "explain", "demo");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output,
 	       "as its sidecar sees it (Pod ray/demo-head) at 2026-11-21T10:00:00Z\n");
 	EXPECT(result.output, "5 x {GPU: 1}: 2 on w2");
 	CLI_RUN(&result, cli_status, "status");
-	EXPECT(result.output, "2/4        0  70s ago     ScaleUpDemand\n");
+	EXPECT(result.output, "2/4  70s ago     ScaleUpDemand\n");
 	assert_null(strstr(result.output, "no controller was reached"));
-	stop();
+	cli_server_stop();
 }
 
 /* ---- explain ---- */
 
 static void test_explain(void **state)
 {
+	struct route routes[SUPPORT_COUNT(with_controller) + 1] = { { NULL, 0, NULL } };
+
 	(void)state;
-	start(with_controller);
+	cli_server_start(with_controller);
 	CLI_RUN(&result, cli_explain, "explain", "demo");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "RayCluster ray/demo\nas the controller sees it (Pod "
@@ -266,41 +242,51 @@ static void test_explain(void **state)
 	EXPECT(result.output, "  1 x {GPU: 16}: 1 without a place, see below\n");
 	EXPECT(result.output, "INFEASIBLE  no group could ever serve this\n");
 	EXPECT(result.output, "w1      gpu    Running   Busy: ");
+	assert_null(strchr(result.output, '\033'));
 	EXPECT(result.output, "w2      gpu    Idle      NeededByDemand");
+	CLI_RUN(&result, cli_explain, "explain", "demo", "--color", "always");
+	EXPECT(result.output, "\033[1mINFEASIBLE\033[0m  no group could ever serve this\n");
 	CLI_RUN(&result, cli_explain, "explain", "demo", "-o", "json");
 	EXPECT(result.output, "\"placements\": [");
+	cli_server_stop();
+	memcpy(routes, with_controller, sizeof(with_controller));
+	routes[SUPPORT_COUNT(with_controller) - 1].request = "GET /api/v1/namespaces/ray";
+	routes[SUPPORT_COUNT(with_controller) - 1].text = "{}";
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_explain, "explain", "other");
 	assert_int_equal(result.status, 1);
 	assert_string_equal(result.errors,
 			    "rayscaler explain: RayCluster ray/other does not exist; "
 			    "another namespace: -n NAMESPACE\n");
-	stop();
+	cli_server_stop();
 }
 
-/* A snapshot does not contain the reason why Ray was not reached; the controller's answer does. */
-static void test_explain_without_ray(void **state)
+/* The explanation is the controller's, line by line, without bytes that control a terminal. */
+static void test_explain_is_the_controllers(void **state)
 {
 	static const struct route routes[] = {
 		OBJECTS,
 		LEASE,
 		LEADER,
-		{ "GET " PROXY "/snapshot/ray/demo", 0,
-		  "{'apiVersion':'rayscaler.dev/v1alpha1','kind':'Snapshot','now':"
-		  "'2026-11-21T10:00:00Z','rayCluster':" RAY_CLUSTER ",'rayState':null}" },
 		{ "GET " PROXY "/status/ray/demo", 0,
-		  "{'kind':'ClusterStatus','rayReachable':false,'rayProblem':'10.0.0.1:6379 refuses'}" },
+		  "{'kind':'ClusterStatus','status':{'decidedAt':'2026-11-21T10:00:00Z','groups':[]},"
+		  "'explanation':'\\nPENDING  not known: 10.0.0.1:6379 refuses\\u001b[2J\\n',"
+		  "'plan':{'kind':'Plan','groups':[{'name':'gpu','toTerminate':[]}]}}" },
 		{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },
 		{ NULL, 0, NULL },
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_explain, "explain", "demo");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "as the controller sees it");
-	EXPECT(result.output, "Ray is unreachable: 10.0.0.1:6379 refuses; ");
-	EXPECT(result.output, "PENDING  not known: 10.0.0.1:6379 refuses\n");
-	stop();
+	EXPECT(result.output, "\nPENDING  not known: 10.0.0.1:6379 refuses?[2J\n");
+	CLI_RUN(&result, cli_explain, "explain", "demo", "-ojson");
+	assert_string_equal(result.output, "{\n  \"kind\": \"Plan\",\n  \"groups\": [\n    {\n"
+					   "      \"name\": \"gpu\",\n      \"toTerminate\": []\n"
+					   "    }\n  ]\n}\n");
+	cli_server_stop();
 }
 
 /* ---- snapshot ---- */
@@ -313,14 +299,14 @@ static void test_snapshot(void **state)
 	int fd;
 
 	(void)state;
-	start(with_controller);
+	cli_server_start(with_controller);
 	CLI_RUN(&result, cli_snapshot, "snapshot", "demo");
 	assert_int_equal(result.status, 0);
 	assert_string_equal(result.errors, "");
-	assert_string_equal(result.output, snapshot); /* as the controller gave it */
-	stop();
-	start(without_controller);
-	path = temp_path(server.directory, "out");
+	assert_string_equal(result.output, server_snapshot); /* as the controller gave it */
+	cli_server_stop();
+	cli_server_start(without_controller);
+	path = temp_path(cli_server.directory, "out");
 	CLI_RUN(&result, cli_snapshot, "snapshot", "demo", "-o", path);
 	assert_int_equal(result.status, 0);
 	assert_string_equal(result.output, "");
@@ -335,7 +321,7 @@ static void test_snapshot(void **state)
 	CLI_RUN(&result, cli_snapshot, "snapshot", "demo", "-o", "/nonexistent/file");
 	assert_int_equal(result.status, 1);
 	EXPECT(result.errors, "/nonexistent/file: cannot be written: No such file");
-	stop();
+	cli_server_stop();
 }
 
 /* ---- request ---- */
@@ -343,13 +329,13 @@ static void test_snapshot(void **state)
 static void test_request(void **state)
 {
 	(void)state;
-	start(with_controller);
+	cli_server_start(with_controller);
 	CLI_RUN(&result, cli_request, "request", "demo", "--bundles",
 		"[{\"GPU\": 2}, {\"GPU\": 64}]");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	assert_string_equal(
-		server.patch,
+		cli_server.patch,
 		"{\"metadata\": {\"annotations\": {\"rayscaler.dev/request-resources\": "
 		"\"[{\\\"GPU\\\": 2}, {\\\"GPU\\\": 64}]\"}}} "
 		"application/merge-patch+json");
@@ -358,11 +344,11 @@ static void test_request(void **state)
 	EXPECT(result.output, "not served: 1 x {GPU: 64}: NoGroupFits");
 	CLI_RUN(&result, cli_request, "request", "demo", "--clear");
 	assert_int_equal(result.status, 0);
-	assert_string_equal(server.patch, "{\"metadata\": {\"annotations\": {"
-					  "\"rayscaler.dev/request-resources\": null}}} "
-					  "application/merge-patch+json");
+	assert_string_equal(cli_server.patch, "{\"metadata\": {\"annotations\": {"
+					      "\"rayscaler.dev/request-resources\": null}}} "
+					      "application/merge-patch+json");
 	EXPECT(result.output, "now:    nothing is requested\n");
-	stop();
+	cli_server_stop();
 }
 
 static void test_request_without_controller(void **state)
@@ -374,7 +360,7 @@ static void test_request_without_controller(void **state)
 	};
 
 	(void)state;
-	start(without_controller);
+	cli_server_start(without_controller);
 	CLI_RUN(&result, cli_request, "request", "demo", "--bundles",
 		"[{\"GPU\": 2}, {\"GPU\": 2}]");
 	assert_int_equal(result.status, 0);
@@ -382,13 +368,13 @@ static void test_request_without_controller(void **state)
 	EXPECT(result.output, "group gpu: replicas 1 -> 2, ScaleUpRequest");
 	EXPECT(result.output, "status, without the controller");
 	expect_clean(result.output);
-	stop();
-	start(routes);
+	cli_server_stop();
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_request, "request", "demo", "--clear");
 	assert_int_equal(result.status, 1);
 	assert_string_equal(result.output, "");
 	EXPECT(result.errors, "patch rayclusters.ray.io ray/demo: 403 Forbidden");
-	stop();
+	cli_server_stop();
 }
 
 /* An unmanaged cluster: the annotation is written, with a warning. */
@@ -403,14 +389,14 @@ static void test_request_unmanaged(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_request, "request", "demo", "--bundles", "[]");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.errors,
 	       "rayscaler request: warning: this RayCluster is not scaled by rayscaler "
 	       "(AutoscalingDisabled: ");
-	EXPECT(server.patch, "\"[]\"");
-	stop();
+	EXPECT(cli_server.patch, "\"[]\"");
+	cli_server_stop();
 }
 
 /* ---- usage ---- */
@@ -464,7 +450,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_status_without_controller),
-		cmocka_unit_test(test_status_with_a_last_word),
 		cmocka_unit_test(test_status_forms),
 		cmocka_unit_test(test_status_of_all),
 		cmocka_unit_test(test_status_denied),
@@ -473,7 +458,7 @@ int main(void)
 		cmocka_unit_test(test_a_standby_names_the_leader),
 		cmocka_unit_test(test_sidecar),
 		cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_explain_without_ray),
+		cmocka_unit_test(test_explain_is_the_controllers),
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_without_controller),

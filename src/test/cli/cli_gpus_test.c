@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/file.h"
+#include "cli/gpu_holders.h"
 #include "test/support/cli_server.h"
 #include "test/support/node_scene.h"
 
@@ -17,6 +18,30 @@ static void set_user(struct node_scene *s, struct pod *pod, const char *cluster,
 	pod->labels =
 		scene_labels(&s->arena, arena_printf(&s->arena, "ray.io/cluster=%s ray.io/group=%s",
 						     cluster, group));
+}
+
+static void set_holders(struct gpus_answer *answer)
+{
+	static const struct gpu_holder holder = { .kind = GPU_HOLDER_ACTOR,
+						  .name = "Trainer",
+						  .job = "03000000",
+						  .count = 3,
+						  .gpus = 30000,
+						  .since = 1 };
+	static const struct gpu_worker worker = { .pod = "demo-train-worker-1",
+						  .group = "train",
+						  .holders = &holder,
+						  .holder_count = 1 };
+	static const struct cluster_holders clusters[] = {
+		{ "ray",
+		  "demo",
+		  { .at = 11520001, .problem = "", .workers = &worker, .worker_count = 1 } },
+	};
+
+	answer->holders_asked = true;
+	answer->holders_problem = "";
+	answer->clusters = clusters;
+	answer->cluster_count = SUPPORT_COUNT(clusters);
 }
 
 static void sample(struct node_scene *s, struct gpus_answer *ret)
@@ -46,6 +71,7 @@ static void sample(struct node_scene *s, struct gpus_answer *ret)
 	*ret = (struct gpus_answer){ .inventory_watch = NULL };
 	inventory_make(&ret->inventory, s->nodes, s->node_count, s->pods, s->pod_count,
 		       device_table_builtin(), &s->arena);
+	set_holders(ret);
 }
 
 static void test_c3_text_is_the_sample_of_the_document(void **state)
@@ -140,7 +166,7 @@ static void test_lists_of_the_api_server(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status", "--gpus");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
@@ -150,7 +176,7 @@ static void test_lists_of_the_api_server(void **state)
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "kind: GpuInventory");
 	EXPECT(result.output, "unreadable: 1");
-	stop();
+	cli_server_stop();
 }
 
 /* A partial answer would look like free GPUs. */
@@ -164,12 +190,12 @@ static void test_a_right_is_missing(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status", "--gpus");
 	assert_int_equal(result.status, 1);
 	assert_string_equal(result.output, "");
 	EXPECT(result.errors, "the Pods of all namespaces are needed to count GPUs in use");
-	stop();
+	cli_server_stop();
 }
 
 static void test_wrong_usage(void **state)

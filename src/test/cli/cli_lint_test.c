@@ -17,7 +17,7 @@ static void test_text(void **state)
 		output(&arena),
 		"%/bad.yaml:13:5: error: group w has minReplicas 3 above maxReplicas 2; KubeRay "
 		"refuses the RayCluster [min-above-max]\n"
-		"    maxReplicas: 3\n"
+		"    maxReplicas: 3  # or minReplicas: 2\n"
 		"%/bad.yaml:14:22: error: num-cpus must be a string, is a number; the API server "
 		"refuses the object [ray-start-param-not-string]\n"
 		"    num-cpus: \"4\"\n");
@@ -40,7 +40,7 @@ static void test_json(void **state)
 		"    \"path\": \"spec.workerGroupSpecs[0].maxReplicas\",\n    \"line\": 13,\n"
 		"    \"column\": 5,\n"
 		"    \"message\": \"group w has minReplicas 3 above maxReplicas 2; KubeRay "
-		"refuses the RayCluster\",\n    \"fix\": \"maxReplicas: 3\"\n  },\n"
+		"refuses the RayCluster\",\n    \"fix\": \"maxReplicas: 3  # or minReplicas: 2\"\n  },\n"
 		"  {\n    \"severity\": \"error\",\n    \"rule\": \"ray-start-param-not-string\",\n"
 		"    \"object\": \"RayCluster good\",\n    \"file\": \"%/bad.yaml\",\n"
 		"    \"path\": \"spec.workerGroupSpecs[0].rayStartParams.num-cpus\",\n"
@@ -62,6 +62,26 @@ static void test_nothing_found(void **state)
 	lint("-f", "%/good.yaml", NULL, NULL);
 	assert_string_equal(result.output, "");
 	EXPECT(result.errors, "1 file, 1 RayCluster: 0 errors, 0 warnings, 0 infos\n");
+	assert_int_equal(result.status, 0);
+}
+
+static void test_strict(void **state)
+{
+	(void)state;
+	temp_write(directory, "none.yaml", "kind: Deployment\napiVersion: apps/v1\n");
+	lint("-f", "%/none.yaml", NULL, NULL);
+	EXPECT(result.errors, "warning: the files have no RayCluster, RayJob, RayService or ");
+	assert_int_equal(result.status, 0);
+	lint("-f", "%/none.yaml", "--strict", NULL);
+	assert_int_equal(result.status, 1);
+	temp_write(directory, "warning.yaml", GOOD "  zone: a\n");
+	lint("-f", "%/warning.yaml", NULL, NULL);
+	EXPECT(result.output, "warning: zone is not a field of a RayCluster here");
+	assert_int_equal(result.status, 0);
+	lint("-f", "%/warning.yaml", "--strict", NULL);
+	assert_int_equal(result.status, 1);
+	temp_write(directory, "good.yaml", GOOD);
+	lint("-f", "%/good.yaml", "--strict", NULL);
 	assert_int_equal(result.status, 0);
 }
 
@@ -338,7 +358,7 @@ static void test_from_cluster(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	lint("--from-cluster", NULL, NULL, NULL);
 	EXPECT(result.output, "RayCluster ray/a: error: ");
 	EXPECT(result.output, "spec: must be an object, is a number [cannot-be-read]\n");
@@ -351,7 +371,7 @@ static void test_from_cluster(void **state)
 	lint("--from-cluster", "-o", "json", NULL);
 	EXPECT(result.output, "\"object\": \"RayCluster ray/b\",\n    \"file\": \"\",");
 	EXPECT(result.output, "\"line\": 0,\n    \"column\": 0,");
-	stop();
+	cli_server_stop();
 }
 
 /* Without the right to list Nodes lint prints a warning and all other findings. */
@@ -366,14 +386,14 @@ static void test_from_cluster_without_nodes(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	lint("--from-cluster", "-A", NULL, NULL);
 	EXPECT(result.output, "[min-above-max]\n");
 	assert_null(strstr(result.output, "selector-matches-no-node"));
 	EXPECT(result.errors, "rayscaler lint: warning: Nodes cannot be read, so groups that "
 			      "fit on no Node are not reported: list nodes: 403 Forbidden");
 	assert_int_equal(result.status, 1);
-	stop();
+	cli_server_stop();
 }
 
 static void test_from_cluster_refused(void **state)
@@ -387,13 +407,13 @@ static void test_from_cluster_refused(void **state)
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	lint("--from-cluster", NULL, NULL, NULL);
 	assert_string_equal(result.output, "");
 	EXPECT(result.errors,
 	       "rayscaler lint: list rayclusters.ray.io in namespace ray: 403 Forbidden");
 	assert_int_equal(result.status, 1);
-	stop();
+	cli_server_stop();
 }
 
 /* ---- usage ---- */
@@ -440,6 +460,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_text, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_json, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_nothing_found, start_files, end_files),
+		cmocka_unit_test_setup_teardown(test_strict, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_sarif, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_directories, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_several_files, start_files, end_files),

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/file.h"
-#include "cli/plan_text.h"
+#include "codec/objects/plan_text.h"
+#include "test/support/cli_run.h"
 #include "test/support/support.h"
 
 #define ARGUMENTS_MAX 8
@@ -18,52 +19,19 @@ static const char snapshot[] = "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapsh
 			       "rayCluster: {metadata: {name: demo}, spec: {workerGroupSpecs:\n"
 			       "  [{groupName: g, maxReplicas: 4}]}}\n";
 
-struct result {
-	int status;
-	char output[20000], errors[2000];
-};
-
-static int to_file(FILE *stream, FILE *file)
-{
-	int saved;
-
-	fflush(stream);
-	saved = dup(fileno(stream));
-	dup2(fileno(file), fileno(stream));
-	return saved;
-}
-
-static void from_file(FILE *stream, int saved, FILE *file, char *text, size_t size)
-{
-	fflush(stream);
-	dup2(saved, fileno(stream));
-	close(saved);
-	rewind(file);
-	text[fread(text, 1, size - 1, file)] = '\0';
-	fclose(file);
-}
-
 /* Runs "plan ARGUMENTS" with its output kept off the terminal. */
-static struct result run(const char *arguments)
+static struct cli_result run(const char *arguments)
 {
-	static struct result result;
+	static struct cli_result result;
 	AUTO(memory_free_string) char *copy = memory_strdup(arguments);
-	FILE *output = tmpfile(), *errors = tmpfile();
-	char *argv[ARGUMENTS_MAX + 1], *rest = copy, *word;
-	static char name[] = "plan";
-	int argc = 0, saved_output, saved_errors;
+	const char *words[ARGUMENTS_MAX + 2] = { "plan" };
+	char *rest = copy, *word;
+	size_t count = 1;
 
-	argv[argc++] = name;
-	while ((word = strsep(&rest, " "))) {
+	while ((word = strsep(&rest, " ")))
 		if (*word != '\0')
-			argv[argc++] = word;
-	}
-	argv[argc] = NULL;
-	saved_output = to_file(stdout, output);
-	saved_errors = to_file(stderr, errors);
-	result.status = cli_plan(argc, argv);
-	from_file(stdout, saved_output, output, result.output, sizeof(result.output));
-	from_file(stderr, saved_errors, errors, result.errors, sizeof(result.errors));
+			words[count++] = word;
+	cli_run_words(cli_plan, words, &result);
 	return result;
 }
 
@@ -81,10 +49,10 @@ static const char *write_file(const char *text)
 	return path;
 }
 
-static struct result run_on(const char *text, const char *flags)
+static struct cli_result run_on(const char *text, const char *flags)
 {
 	const char *path = write_file(text);
-	struct result result;
+	struct cli_result result;
 	char arguments[200];
 
 	snprintf(arguments, sizeof(arguments), "-f %s %s", path, flags);
@@ -110,7 +78,7 @@ static void test_usage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
-		struct result result = run(table[i].arguments);
+		struct cli_result result = run(table[i].arguments);
 
 		assert_int_equal(result.status, 2);
 		assert_string_equal(result.output, "");
@@ -131,7 +99,7 @@ static void test_bad_input(void **state)
 		{ "{}", "apiVersion: is missing" },
 		{ "kind: Snapshot\napiVersion: rayscaler.dev/v1alpha1\nnow: 5\n", "now: must be" },
 	};
-	struct result result;
+	struct cli_result result;
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
@@ -153,7 +121,7 @@ static void test_bad_input(void **state)
 
 static void test_plan(void **state)
 {
-	struct result text, json, debug, again;
+	struct cli_result text, json, debug, again;
 
 	(void)state;
 	text = run_on(snapshot, "");
@@ -176,7 +144,7 @@ static void test_standard_input(void **state)
 {
 	const char *path = write_file(snapshot);
 	int saved = dup(0);
-	struct result result;
+	struct cli_result result;
 
 	(void)state;
 	assert_non_null(freopen(path, "re", stdin));

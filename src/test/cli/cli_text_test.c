@@ -6,10 +6,11 @@
 #include "cli/controller_client.h"
 #include "cli/flags.h"
 #include "cli/help.h"
+#include "cli/report_colour.h"
 #include "cli/status_text.h"
 #include "cli/table.h"
-#include "cli/text.h"
 #include "codec/text/json.h"
+#include "codec/text/text.h"
 #include "codec/text/yaml.h"
 #include "codec/text/yaml_write.h"
 #include "test/support/cli_run.h"
@@ -87,19 +88,37 @@ static void test_table(void **state)
 
 static void test_colours(void **state)
 {
-	bool on = true;
+	(void)state;
+	assert_true(table_colours(1));
+	assert_false(table_colours(2));
+	setenv("NO_COLOR", "1", 1);
+	assert_false(table_colours(0));
+	unsetenv("NO_COLOR");
+}
+
+/* plan and explain: reasons by severity, titles bold, and nothing else. */
+static void test_a_report_in_colours(void **state)
+{
+	static const char text[] = "RayCluster a/demo\n\nGROUP  WHY\n"
+				   "gpu    ScaleUpDemand: 2 bundles\n"
+				   "PENDING  waits in Ray\n  1 x {GPU: 8}: NoGroupFits: none\n"
+				   "  AbleToScale=True ReadyForNewScale: no NoNode here\n"
+				   "  x PodFailed\n";
+	static const char wanted[] =
+		"RayCluster a/demo\n\n\033[1mGROUP  WHY\033[0m\n"
+		"gpu    \033[33mScaleUpDemand\033[0m: 2 bundles\n"
+		"\033[1mPENDING\033[0m  waits in Ray\n  1 x {GPU: 8}: \033[31mNoGroupFits\033[0m: none\n"
+		"  AbleToScale=True \033[32mReadyForNewScale\033[0m: no NoNode here\n"
+		"  x \033[31mPodFailed\033[0m\n";
+	AUTO(buf_done) struct buf buf;
 
 	(void)state;
-	assert_int_equal(table_colours("always", &on), 0);
-	assert_true(on);
-	assert_int_equal(table_colours("never", &on), 0);
-	assert_false(on);
-	assert_int_equal(table_colours("green", &on), -1);
-	on = true;
-	setenv("NO_COLOR", "1", 1);
-	assert_int_equal(table_colours("auto", &on), 0);
-	assert_false(on);
-	unsetenv("NO_COLOR");
+	buf_init(&buf, 10000);
+	report_colour_add(&buf, text, true);
+	assert_string_equal(buf_string(&buf), wanted);
+	buf_clear(&buf);
+	report_colour_add(&buf, text, false);
+	assert_string_equal(buf_string(&buf), text);
 }
 
 static void test_ages(void **state)
@@ -175,7 +194,11 @@ static void test_wrong_flags(void **state)
 	assert_int_equal(PARSE("a", "b"), -1);
 	assert_string_equal(err.text, "one CLUSTER is taken, b is one more");
 	assert_int_equal(PARSE("--fil"), -1);
-	assert_string_equal(err.text, "unknown flag --fil");
+	assert_string_equal(err.text, "unknown flag --fil; did you mean --file?");
+	assert_int_equal(PARSE("--flie=x"), -1);
+	assert_string_equal(err.text, "unknown flag --flie=x; did you mean --file?");
+	assert_int_equal(PARSE("--bogus"), -1);
+	assert_string_equal(err.text, "unknown flag --bogus");
 }
 
 /* ---- the program's name ---- */
@@ -284,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_text),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_colours),
+		cmocka_unit_test(test_a_report_in_colours),
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_wrong_flags),

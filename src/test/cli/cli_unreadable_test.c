@@ -21,12 +21,12 @@ static void test_status_of_an_unreadable_cluster(void **state)
 	};
 
 	(void)state;
-	start(listed);
+	cli_server_start(listed);
 	CLI_RUN(&result, cli_status, "status", "-A");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output,
-	       "ray        broken   -        -    -       -    -     -        -  -           "
+	       "ray        broken   -        -    -      -         -        -     -  -           "
 	       "RayClusterUnreadable\n");
 	EXPECT(result.output, "ray        demo     gpu ");
 	EXPECT(result.output, "ray/broken: not scaling on demand, RayClusterUnreadable: "
@@ -34,7 +34,7 @@ static void test_status_of_an_unreadable_cluster(void **state)
 	CLI_RUN(&result, cli_status, "status", "-o", "json");
 	EXPECT(result.output, "\"unreadable\": 1");
 	EXPECT(result.output, "\"name\": \"broken\"");
-	stop();
+	cli_server_stop();
 }
 
 #define SYSTEM_PODS "/api/v1/namespaces/rayscaler-system/pods"
@@ -55,18 +55,18 @@ static void test_the_controller_beside_an_unreadable_pod(void **state)
 		  LIST(SYSTEM_POD("broken", "{'a':nothing}", "Running") "," SYSTEM_POD(
 			  "done", METRICS_PORT,
 			  "Succeeded") "," SYSTEM_POD("rayscaler-0", METRICS_PORT, "Running")) },
+		{ "GET " PROXY "/status/ray/demo", 0, cluster_status },
 		{ "GET " PROXY "/status", 0, "{'kind':'Status','version':'0.1.0','leader':true}" },
-		{ "GET " PROXY "/snapshot/ray/demo", 0, snapshot },
 		{ NULL, 0, NULL },
 	};
 
 	(void)state;
-	start(routes);
+	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status", "demo");
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	EXPECT(result.output, "Pod rayscaler-system/rayscaler-0");
-	stop();
+	cli_server_stop();
 }
 
 int main(void)

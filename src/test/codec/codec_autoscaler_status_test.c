@@ -1,17 +1,17 @@
-/* codec/objects/autoscaler_status_write and codec/objects/autoscaler_status_json: the status of a
- * decision, and that it is written once. */
-#include "codec/objects/autoscaler_status_write.h"
+/* core/report/autoscaler_status and codec/objects/autoscaler_json: the status of a decision, and that
+ * it is written once. */
+#include "core/report/autoscaler_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/autoscaler_status_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
+#include "test/support/json_same.h"
 
 /* A cluster with a busy worker of two GPUs, demand for another one and demand that no group can
  * serve. */
@@ -51,6 +51,7 @@ struct declared {
 	struct snapshot snapshot;
 	struct autoscaler_object object;
 	struct autoscaler_status_input input;
+	struct autoscaler_status status;
 	struct cJSON *tree;
 	struct json_reader reader;
 	const char *text;
@@ -79,7 +80,8 @@ static void tell(struct declared *declared)
 	declared->input.plan = plan;
 	declared->input.summary = summary_of(&declared->snapshot, plan, &declared->arena);
 	declared->input.object = &declared->object;
-	declared->text = autoscaler_status_write(&declared->input, &declared->arena);
+	declared->status = autoscaler_status_of(&declared->input, &declared->arena);
+	declared->text = autoscaler_status_text(&declared->status, &declared->arena);
 	json_free(declared->tree);
 	declared->tree = codec_tree(declared->text);
 }
@@ -128,6 +130,7 @@ static void test_what_is_declared(void **state)
 		{ "observedGeneration", "3" },
 		{ "observedClusterGeneration", "7" },
 		{ "reason", "\"NoGroupFits\"" },
+		{ "lastDecisionTime", "\"2026-11-20T10:00:00Z\"" },
 		{ "lastScaleTime", "null" },
 		{ "undecidedIntervalSeconds", "null" },
 		{ "summary.groups", "\"gpu 1/1, cpu 0/-\"" },
@@ -240,13 +243,13 @@ static void test_an_undecided_interval_is_kept(void **state)
 	declared.input.undecided_ms = 8000;
 	tell(&declared);
 	assert_string_equal(at(&declared, "undecidedIntervalSeconds"), "8");
-	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_not_equal(declared.text, declared.object.status_text);
 	store(&declared, declared.text);
-	assert_int_equal(declared.object.undecided_seconds, 8);
+	assert_int_equal(declared.object.status.undecided_seconds, 8);
 	declared.input.undecided_ms = 0;
 	tell(&declared);
 	assert_string_equal(at(&declared, "undecidedIntervalSeconds"), "null");
-	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_not_equal(declared.text, declared.object.status_text);
 	declared_done(&declared);
 }
 
@@ -264,11 +267,11 @@ static void test_durations_in_messages_are_no_change(void **state)
 	declared.snapshot.now += 93000;
 	tell(&declared);
 	assert_non_null(strstr(declared.text, "its last reply is 7 s old"));
-	assert_false(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_equal(declared.text, declared.object.status_text);
 	declared.snapshot.ray_state = NULL;
 	tell(&declared);
 	assert_null(strstr(declared.text, "its last reply"));
-	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_not_equal(declared.text, declared.object.status_text);
 	declared_done(&declared);
 }
 
@@ -293,11 +296,11 @@ static void test_other_figures_are_a_change(void **state)
 	declared.snapshot.ray_state = &ray;
 	tell(&declared);
 	assert_non_null(strstr(at(&declared, "conditions.0.message"), "3 request shapes"));
-	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_not_equal(declared.text, declared.object.status_text);
 	declared_done(&declared);
 }
 
-static void test_a_status_of_another_form_is_written_anew(void **state)
+static void test_a_status_of_another_form_is_rewritten(void **state)
 {
 	static const char *const odd[] = {
 		"\"text\"",
@@ -319,11 +322,11 @@ static void test_a_status_of_another_form_is_written_anew(void **state)
 		read_snapshot(&declared, scene_text);
 		store(&declared, odd[i]);
 		assert_int_equal(declared.object.generation, 3);
-		assert_int_equal(declared.object.scale_count, 0);
-		assert_true(declared.object.last_scale_time == TIME_NONE);
-		assert_int_equal(declared.object.undecided_seconds, 0);
+		assert_int_equal(declared.object.status.group_count, 0);
+		assert_true(declared.object.status.last_scale_time == TIME_NONE);
+		assert_int_equal(declared.object.status.undecided_seconds, 0);
 		tell(&declared);
-		assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+		assert_string_not_equal(declared.text, declared.object.status_text);
 		declared_done(&declared);
 	}
 }
@@ -359,7 +362,7 @@ static void test_size_is_bounded(void **state)
 	assert_string_equal(at(&declared, "truncated"), "true");
 	store(&declared, declared.text);
 	tell(&declared);
-	assert_false(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_equal(declared.text, declared.object.status_text);
 	declared_done(&declared);
 }
 
@@ -372,14 +375,14 @@ static void test_bodies(void **state)
 
 	(void)state;
 	assert_string_equal(
-		autoscaler_status_write_object(&cluster, &arena),
+		autoscaler_create_body(&cluster, &arena),
 		"{\"apiVersion\": \"rayscaler.dev/v1alpha1\", \"kind\": \"RayClusterAutoscaler\", "
 		"\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\", \"labels\": "
 		"{\"app.kubernetes.io/managed-by\": \"rayscaler\"}, \"ownerReferences\": "
 		"[{\"apiVersion\": \"ray.io/v1\", \"kind\": \"RayCluster\", \"name\": \"demo\", "
 		"\"uid\": \"u-1\"}]}}");
 	assert_string_equal(
-		autoscaler_status_write_patch("{\"a\": 1}", "12", &arena),
+		autoscaler_status_body("{\"a\": 1}", "12", &arena),
 		"{\"metadata\": {\"resourceVersion\": \"12\"}, \"status\": {\"a\": 1}}");
 }
 
@@ -449,11 +452,11 @@ static void check_golden(const char *name)
 		fail_msg("%s: %s", name, err.text);
 	store(&declared, "null");
 	tell(&declared);
-	assert_true(autoscaler_status_write_needed(declared.text, &declared.object));
+	assert_string_not_equal(declared.text, declared.object.status_text);
 	store(&declared, declared.text);
 	assert_string_not_equal(declared.object.status_text, "");
 	tell(&declared);
-	if (autoscaler_status_write_needed(declared.text, &declared.object))
+	if (strcmp(declared.text, declared.object.status_text) != 0)
 		fail_msg("%s is reported twice:\n%s\n%s", name, declared.object.status_text,
 			 declared.text);
 	assert_string_not_equal(at(&declared, "reason"), "\"\"");
@@ -482,7 +485,7 @@ int main(void)
 		cmocka_unit_test(test_an_undecided_interval_is_kept),
 		cmocka_unit_test(test_durations_in_messages_are_no_change),
 		cmocka_unit_test(test_other_figures_are_a_change),
-		cmocka_unit_test(test_a_status_of_another_form_is_written_anew),
+		cmocka_unit_test(test_a_status_of_another_form_is_rewritten),
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_json_same),

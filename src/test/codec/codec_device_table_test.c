@@ -94,7 +94,7 @@ static const struct {
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: NPU\n  shares: whole\n",
 	  "line 6, column 3: devices[0].shares: is not a member of a device" },
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: npu\n",
-	  "line 5, column 3: devices[0].kind: must be one of GPU, Neuron, TPU, HPU, NPU, none, is "
+	  "line 5, column 3: devices[0].kind: must be one of none, GPU, Neuron, TPU, HPU, NPU, is "
 	  "\"npu\"" },
 	{ HEAD "devices:\n- resource: example.com/npu\n",
 	  "devices[0].kind: is missing, must be a string" },
@@ -176,7 +176,7 @@ static void the_size_of_a_table_is_bounded(void **state)
 				 i == 0 ? 0 : -1);
 	}
 	assert_string_equal(err.text,
-			    "line 3, column 1: devices: has 1001 devices, more than 1000");
+			    "line 3, column 1: devices: has 1001 elements, more than 1000");
 }
 
 static void a_bomb_is_refused(void **state)

@@ -3,11 +3,12 @@
 
 #include "test/support/codec_support.h"
 
-static const struct ray_cluster cluster = { .api_version = "ray.io/v1",
-					    .namespace_ = "team-a",
-					    .name = "demo",
-					    .uid = "u-1",
-					    .resource_version = "7" };
+static const struct event_object cluster = { .api_version = "ray.io/v1",
+					     .kind = "RayCluster",
+					     .namespace_ = "team-a",
+					     .name = "demo",
+					     .uid = "u-1",
+					     .resource_version = "7" };
 
 static const struct event_text event = { .name = "demo.1f",
 					 .reason = "ScaleDown",

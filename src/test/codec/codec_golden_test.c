@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "core/decide.h"

@@ -6,7 +6,7 @@
  *                nothing more and patches nothing
  *   two passes   when Ray accepts all drains, the second decision of the pass names those Pods
  *   order        Pods, nodes and demand in another order give the same plan
- *   fuse         under a GPU quota over several clusters a patch never asks for more than the
+ *   gpu-quota    under a GPU quota over several clusters a patch never asks for more than the
  *                budget, counted as in the quota, without numbers from Ray; minReplicas excepted
  * The golden cases themselves are tested by codec_golden_test. GOLDEN_DIR: another directory. */
 #include <stdio.h>
@@ -141,14 +141,11 @@ static void apply_op(struct ray_cluster *cluster, const struct patch_op *op)
 
 static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_cluster *cluster)
 {
-	const struct pod **pods = arena_array(&arena, snapshot->pod_count, sizeof(struct pod *));
 	int64_t *replicas = arena_array(&arena, cluster->group_count, sizeof(*replicas));
 
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		pods[i] = &snapshot->pods[i];
 	for (size_t g = 0; g < cluster->group_count; g++)
 		replicas[g] = cluster->groups[g].replicas;
-	return gpu_count(&snapshot->cluster, pods, snapshot->pod_count, replicas,
+	return gpu_count(&snapshot->cluster, snapshot->pods, snapshot->pod_count, replicas,
 			 &snapshot->settings, snapshot->device_table, &arena);
 }
 
@@ -302,7 +299,7 @@ static void check_order(const char *name, const struct snapshot *snapshot, const
 	AUTO(memory_free_string) char *text = plan_text(plan);
 	AUTO(memory_free_string) char *reversed = NULL;
 
-	other.pods = REVERSE(struct pod, snapshot->pods, snapshot->pod_count);
+	other.pods = REVERSE(const struct pod *, snapshot->pods, snapshot->pod_count);
 	if (snapshot->ray_state) {
 		const struct ray_state *old = snapshot->ray_state;
 

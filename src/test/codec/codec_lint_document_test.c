@@ -175,7 +175,7 @@ static void test_wrong_types_hide_nothing(void **state)
 		"5:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2\"\n"
 		"7:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | \n"
 		"8:36 min-above-max RayCluster n/a spec.workerGroupSpecs[1].maxReplicas |"
-		" maxReplicas: 5\n"
+		" maxReplicas: 5  # or minReplicas: 3\n"
 		"8:69 ray-start-param-not-string RayCluster n/a"
 		" spec.workerGroupSpecs[1].rayStartParams.a | a: \"1\"\n"
 		"8:117 wrong-type RayCluster n/a"
@@ -183,7 +183,7 @@ static void test_wrong_types_hide_nothing(void **state)
 		"8:148 quantity-invalid RayCluster n/a"
 		" spec.workerGroupSpecs[1].template.spec.containers[0].resources.limits.cpu | cpu: 1G\n"
 		"9:6 field-invalid RayCluster n/a spec.workerGroupSpecs[2].groupName | \n"
-		"9:20 field-invalid RayCluster n/a spec.workerGroupSpecs[2].maxReplicas | maxReplicas: 0\n");
+		"9:20 field-invalid RayCluster n/a spec.workerGroupSpecs[2].maxReplicas | \n");
 	assert_true(report.counts[LINT_ERROR] >= 8);
 	assert_int_equal(report.counts[LINT_ERROR] + report.counts[LINT_WARNING] +
 				 report.counts[LINT_INFO],

@@ -4,7 +4,6 @@
  * MUTANTS: how many of each file (default 60); MUTANTS_SEED: the first seed. */
 #include <string.h>
 
-#include "codec/objects/list_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
@@ -12,6 +11,7 @@
 #include "core/lint/lint.h"
 #include "core/lint/lint_rule.h"
 #include "test/support/json_mutate.h"
+#include "test/support/list_tree.h"
 
 #define DIRECTORY "src/test/lint_cases"
 #define CHANGES_MAX 5
@@ -28,12 +28,13 @@ static bool is_nodes(int index)
 static void read_nodes(const struct cJSON *tree, struct arena *arena, struct lint_context *context)
 {
 	VEC(struct node) nodes = { NULL, 0, 0 };
-	struct list_page page;
+	const struct cJSON *item;
 	struct err err;
 
-	if (list_decode(tree, arena, &page, &err))
+	if (!list_tree_items(tree))
 		return;
-	for (const struct cJSON *item = list_first(&page); item != NULL; item = list_next(item)) {
+	cJSON_ArrayForEach(item, list_tree_items(tree))
+	{
 		struct node node;
 
 		if (node_decode(item, "", arena, &node, &err) == 0)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "codec/objects/list_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
@@ -20,6 +19,7 @@
 #include "core/lint/lint_rule.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
+#include "test/support/list_tree.h"
 
 #define DIRECTORY "src/test/lint_cases"
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
@@ -45,18 +45,19 @@ static void read_nodes(const char *path, struct arena *arena, struct lint_contex
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
 	VEC(struct node) nodes = { NULL, 0, 0 };
-	struct list_page page;
+	const struct cJSON *item;
 	struct err err;
 	char *text;
 
 	if (!read_text(path, arena, &text))
 		return;
 	tree = codec_tree(text);
-	if (list_decode(tree, arena, &page, &err))
+	if (!list_tree_items(tree))
+		fail_msg("%s is not a list", path);
+	cJSON_ArrayForEach(item,
+			   list_tree_items(tree)) if (node_decode(item, "", arena,
+								  VEC_ADD(arena, &nodes), &err))
 		fail_msg("%s: %s", path, err.text);
-	for (const struct cJSON *item = list_first(&page); item != NULL; item = list_next(item))
-		if (node_decode(item, "", arena, VEC_ADD(arena, &nodes), &err))
-			fail_msg("%s: %s", path, err.text);
 	context->nodes_known = true;
 	context->nodes = nodes.at;
 	context->node_count = nodes.count;
@@ -237,6 +238,7 @@ static void test_digest(void **state)
 		     "has 1");
 	/* The condition InvalidRequest reports these. */
 	check_digest("field-invalid", "", "");
+	check_digest("min-above-max", "", "");
 	check_digest("quantity-invalid", "", "");
 	check_digest("cpu-undetected", "", "");
 	check_digest("ray-start-param-invalid", "", "");

@@ -61,6 +61,9 @@ static void test_round_trip(void **state)
 		"  \"lowered\": [\n"
 		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
 		"  ],\n"
+		"  \"leaving\": [\n"
+		"    {\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", \"count\": 1}\n"
+		"  ],\n"
 		"  \"raySessions\": [\n"
 		"    {\"key\": \"session_2026\", \"since\": \"2026-11-20T10:00:00Z\"}\n"
 		"  ],\n"
@@ -79,11 +82,49 @@ static void test_round_trip(void **state)
 	assert_true(memory.backoffs.at[0].until == 1795168800000);
 	assert_true(memory.launches.at[1].unneeded_since == TIME_NONE);
 	assert_true(memory.launches.at[1].round == TIME_NONE);
-	assert_true(memory.stuck_demand.at[0].count == 4);
+	assert_true(memory_next_mark(&memory, MARK_STARVED_DEMAND, NULL)->count == 4);
 	assert_true(memory.templates.at[0].since == TIME_NONE);
 	assert_true(memory.templates.at[1].resources.at[1].amount == 5000);
 	write(&memory, &buf);
 	assert_string_equal(buf_string(&buf), text);
+}
+
+/* The copy shares nothing with the original and has one block of its size. */
+static void test_kept(void **state)
+{
+	static const char text[] =
+		"{\"backoffs\": [{\"group\": \"g\", \"until\": \"2026-11-20T10:00:00Z\", "
+		"\"seconds\": 20, \"cause\": \"Quota\", \"message\": \"m\"}], "
+		"\"launches\": [{\"group\": \"g\", \"replicas\": 2, \"baseReplicas\": 5}], "
+		"\"settling\": [{\"key\": \"q\", \"since\": \"2026-11-20T10:00:01Z\"}], "
+		"\"replicaFights\": [{\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", "
+		"\"count\": 2, \"who\": \"argocd\"}], "
+		"\"templates\": [{\"group\": \"h\", \"template\": \"0123456789abcdef\", "
+		"\"pod\": \"p\", \"resources\": {\"GPU\": 0}, \"labels\": {\"a\": \"b\"}}]}";
+	AUTO(arena_done) struct arena first = ARENA_INIT;
+	AUTO(arena_done) struct arena second = ARENA_INIT;
+	AUTO(buf_done) struct buf before;
+	AUTO(buf_done) struct buf after;
+	struct memory_state memory = decode(text, &first), huge = { 0 };
+	const struct memory_state *copy;
+	char large[1024];
+
+	(void)state;
+	write(&memory, &before);
+	(void)memory_state_keep(&memory, &second);
+	copy = memory_state_keep(&memory, &second); /* again, over the old one */
+	assert_true(second.used_bytes < 1024);
+	arena_done(&first);
+	write(copy, &after);
+	assert_string_equal(buf_string(&after), buf_string(&before));
+	assert_non_null(strstr(buf_string(&after), "argocd"));
+	memset(large, 'x', sizeof(large));
+	for (size_t i = 0; i < MEMORY_KEPT_BYTES_MAX / sizeof(large); i++)
+		VEC_PUSH(&first, &huge.marks,
+			 ((struct memory_mark){
+				 .key = arena_strndup(&first, large, sizeof(large)) }));
+	assert_null(memory_state_keep(&huge, &second));
+	assert_int_equal(second.used_bytes, 0);
 }
 
 static void test_empty(void **state)
@@ -138,8 +179,9 @@ static void test_bad_entries_are_dropped(void **state)
 	assert_string_equal(memory.backoffs.at[0].cause, "");
 	assert_int_equal(memory.launches.count, 1);
 	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
-	assert_int_equal(memory.raylet_gone.count, 0);
-	assert_null(memory.replica_conflicts.at[0].who);
+	assert_int_equal(memory.marks.count, 1);
+	assert_int_equal(memory.marks.at[0].kind, MARK_REPLICA_CONFLICT);
+	assert_null(memory.marks.at[0].who);
 }
 
 static void test_bad_templates_are_dropped(void **state)
@@ -185,7 +227,7 @@ static void test_ceiling(void **state)
 		buf_printf(&text, "%s{\"key\": \"p%d\", \"since\": \"2026-11-20T10:00:00Z\"}",
 			   i ? "," : "", i);
 	buf_add_string(&text, "]}");
-	assert_int_equal(decode(buf_string(&text), &arena).raylet_gone.count, MEMORY_ENTRIES_MAX);
+	assert_int_equal(decode(buf_string(&text), &arena).marks.count, MEMORY_ENTRIES_MAX);
 }
 
 static void test_missing(void **state)
@@ -202,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_bad_entries_are_dropped),
 		cmocka_unit_test(test_bad_templates_are_dropped),

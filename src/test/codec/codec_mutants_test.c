@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
 #include "core/decide.h"
 #include "core/nodes/inventory.h"
 #include "core/nodes/node_sample.h"
@@ -60,8 +59,10 @@ static void check_termination(const char *what, const struct snapshot *snapshot,
 	for (size_t n = 0; n < state->node_count; n++) {
 		const struct ray_node *node = &state->nodes[n];
 
+		/* An id that cannot be read is empty, and so is that of a Pod without a node. */
 		bool its_own = node->instance_id[0] == '\0' ?
-				       strcmp(node->id, item->ray_node_id) == 0 :
+				       node->id[0] != '\0' &&
+					       strcmp(node->id, item->ray_node_id) == 0 :
 				       strcmp(node->instance_id, item->pod) == 0;
 
 		if (its_own && ray_node_is_alive(node) && node->status != RAY_NODE_IDLE &&
@@ -113,7 +114,10 @@ static void check_declared(const char *what, const struct snapshot *snapshot,
 	struct decision_event_list events = { .at = { .at = NULL } };
 	const struct summary *summary = summary_of(snapshot, plan, arena);
 	struct inventory inventory;
+	struct pod *pods = arena_array(arena, snapshot->pod_count, sizeof(*pods));
 
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		pods[i] = *snapshot->pods[i];
 	decision_event_make(snapshot, plan, arena, &events);
 	for (size_t i = 0; i < events.at.count; i++)
 		if (decision_event_reason_word(events.at.at[i].reason)[0] == '\0' ||
@@ -122,8 +126,8 @@ static void check_declared(const char *what, const struct snapshot *snapshot,
 				 decision_event_reason_word(events.at.at[i].reason),
 				 events.at.at[i].key, events.at.at[i].message);
 	assert_true(summary->reason[0] != '\0');
-	inventory_make(&inventory, snapshot->nodes, snapshot->node_count, snapshot->pods,
-		       snapshot->pod_count, device_table_builtin(), arena);
+	inventory_make(&inventory, snapshot->nodes, snapshot->node_count, pods, snapshot->pod_count,
+		       device_table_builtin(), arena);
 	assert_true(inventory.other_nodes <= snapshot->node_count);
 }
 
@@ -131,7 +135,6 @@ static void check_declared(const char *what, const struct snapshot *snapshot,
 static void check_nodes(const char *what, const struct snapshot *snapshot, size_t most,
 			struct arena *arena)
 {
-	const struct pod **own = arena_array(arena, snapshot->pod_count + 1, sizeof(*own));
 	const struct node_capacity **sample;
 	struct pod_digest digest;
 	struct node_capacities rooms;
@@ -139,17 +142,16 @@ static void check_nodes(const char *what, const struct snapshot *snapshot, size_
 	size_t count;
 
 	pod_digest_init(&digest, device_table_builtin(), most);
-	for (size_t i = 0; i < snapshot->pod_count; i++) {
-		own[i] = &snapshot->pods[i];
-		pod_digest_add(&digest, own[i]);
-	}
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		pod_digest_add(&digest, snapshot->pods[i]);
 	pods = pod_digest_finish(&digest, &count);
 	node_capacities_init(&rooms, snapshot->nodes, snapshot->node_count, device_table_builtin(),
 			     arena);
 	for (size_t i = 0; i < count; i++)
 		(void)node_capacities_add(&rooms, &pods[i]);
 	node_capacities_finish(&rooms);
-	count = node_sample(&rooms, &snapshot->cluster, own, snapshot->pod_count, arena, &sample);
+	count = node_sample(&rooms, &snapshot->cluster, snapshot->pods, snapshot->pod_count, arena,
+			    &sample);
 	if (count > snapshot->node_count)
 		fail_msg("%s: %zu Nodes of %zu", what, count, snapshot->node_count);
 	pod_digest_done(&digest);

@@ -3,7 +3,8 @@
 
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
-#include "codec/objects/list_json.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/list_stream.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/secret_json.h"
@@ -245,12 +246,39 @@ static void test_autoscaler_wrong_types(void **state)
 
 /* ---- LIST ---- */
 
+struct listed {
+	struct arena *arena;
+	const char *names[2];
+	size_t count;
+};
+
+static void on_item(void *context, const char *text, size_t size, const char *problem)
+{
+	struct listed *listed = context;
+	struct pod pod;
+	struct err err;
+
+	assert_int_equal(pod_decode_text(text, size, problem, listed->arena, &pod, &err), 0);
+	assert_true(listed->count < SUPPORT_COUNT(listed->names));
+	listed->names[listed->count++] = pod.name;
+}
+
+static int read_list(const char *text, struct listed *listed, struct list_page *page,
+		     struct err *err)
+{
+	AUTO(list_stream_done) struct list_stream stream;
+
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, on_item, listed);
+	list_stream_feed(&stream, text, strlen(text));
+	return list_stream_end(&stream, listed->arena, page, err);
+}
+
 static int decode_list(const char *text, struct arena *arena, struct err *err)
 {
-	AUTO(json_done) struct cJSON *tree = codec_tree(text);
+	struct listed listed = { .arena = arena };
 	struct list_page page;
 
-	return list_decode(tree, arena, &page, err);
+	return read_list(text, &listed, &page, err);
 }
 
 static void test_list(void **state)
@@ -258,37 +286,32 @@ static void test_list(void **state)
 	static const struct codec_bad table[] = {
 		{ "[]", "top level: must be an object" },
 		{ "{}", "items: is missing, must be an array" },
-		{ "items: {}", "items: must be an array" },
-		{ "{items: [], metadata: x}", "metadata: must be an object" },
-		{ "{items: [], metadata: {resourceVersion: 5}}", "metadata.resourceVersion: must" },
-		{ "{items: [], metadata: {continue: 5}}", "metadata.continue: must be a string" },
+		{ "{\"items\":{}}", "items: must be an array" },
+		{ "{\"items\":[],\"metadata\":\"x\"}", "metadata: must be an object" },
+		{ "{\"items\":[],\"metadata\":{\"resourceVersion\":5}}",
+		  "metadata.resourceVersion: must" },
+		{ "{\"items\":[],\"metadata\":{\"continue\":5}}",
+		  "metadata.continue: must be a string" },
+		{ "{\"it\\u0065ms\":[{}]}", "items: its name has an escape" },
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done)
-	struct cJSON *tree =
-		codec_tree("{metadata: {resourceVersion: '9', continue: abc}, items: [{metadata: "
-			   "{name: a}}, {metadata: {name: b}}]}");
-	AUTO(json_done) struct cJSON *empty = codec_tree("{metadata: {}, items: null}");
-	const char *names[2] = { NULL, NULL };
+	struct listed listed = { .arena = &arena };
 	struct list_page page;
 	struct err err;
-	size_t count = 0;
 
 	(void)state;
-	assert_int_equal(list_decode(tree, &arena, &page, &err), 0);
+	assert_int_equal(read_list("{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"abc\"},"
+				   "\"items\":[{\"metadata\":{\"name\":\"a\"}},"
+				   "{\"metadata\":{\"name\":\"b\"}}]}",
+				   &listed, &page, &err),
+			 0);
 	assert_string_equal(page.resource_version, "9");
 	assert_string_equal(page.continue_token, "abc");
-	assert_int_equal(page.count, 2);
-	for (const struct cJSON *item = list_first(&page); item; item = list_next(item)) {
-		struct pod pod;
-
-		assert_int_equal(pod_decode(item, "", &arena, &pod, &err), 0);
-		names[count++] = pod.name;
-	}
-	assert_int_equal(count, 2);
-	assert_string_equal(names[1], "b");
-	assert_int_equal(list_decode(empty, &arena, &page, &err), 0);
-	assert_null(list_first(&page));
+	assert_int_equal(listed.count, 2);
+	assert_string_equal(listed.names[1], "b");
+	listed.count = 0;
+	assert_int_equal(read_list("{\"metadata\":{},\"items\":null}", &listed, &page, &err), 0);
+	assert_int_equal(listed.count, 0);
 	assert_string_equal(page.continue_token, "");
 	codec_check_bad(table, SUPPORT_COUNT(table), decode_list);
 }

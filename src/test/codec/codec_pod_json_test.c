@@ -31,7 +31,7 @@ static void test_full(void **state)
 		"  - {name: x, state: {waiting: {reason: ImagePullBackOff, message: m}}}\n"
 		"  - {name: ray, state: {running: {startedAt: '1970-01-01T00:00:03Z'}},\n"
 		"     restartCount: 2}\n"
-		"  - {name: t, state: {terminated: {reason: Error, startedAt: "
+		"  - {name: t, state: {terminated: {reason: Error, exitCode: 137, startedAt: "
 		"'1970-01-01T00:00:04Z'}}}\n"
 		"  - {name: l, lastState: {terminated: {exitCode: 1}}}\n"
 		"  - {name: w, state: {waiting: {}}, restartCount: 1}\n";
@@ -57,6 +57,7 @@ static void test_full(void **state)
 	assert_true(pod.conditions[0].last_transition == 2000);
 	assert_int_equal(pod.container_status_count, 5);
 	status = pod.container_statuses;
+	assert_int_equal(status[2].exit_code, 137);
 	assert_int_equal(status[0].state, CONTAINER_WAITING);
 	assert_string_equal(status[0].reason, "ImagePullBackOff");
 	assert_false(status[0].started_before);

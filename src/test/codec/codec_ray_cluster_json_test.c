@@ -59,7 +59,7 @@ static const char full[] =
 	"  rayVersion: 2.60.0\n"
 	"  suspend: false\n"
 	"  autoscalerOptions: {idleTimeoutSeconds: 0, upscalingMode: Conservative, version: v2,\n"
-	"    env: {not: looked-at}}\n"
+	"    volumeMounts: {not: looked-at}}\n"
 	"  authOptions: {mode: token, secretName: s, enableK8sTokenAuth: true}\n"
 	"  tlsOptions: {}\n"
 	"  headGroupSpec:\n"
@@ -285,6 +285,10 @@ static const struct codec_bad wrong_types[] = {
 	{ S("autoscalerOptions: {idleTimeoutSeconds: '60'}"),
 	  "rayCluster.spec.autoscalerOptions.idleTimeoutSeconds: must be an integer, is a "
 	  "string" },
+	{ S("autoscalerOptions: {env: 5}"), "rayCluster.spec.autoscalerOptions.env: must be" },
+	{ S("autoscalerOptions: {resources: x}"),
+	  "rayCluster.spec.autoscalerOptions.resources: must be" },
+	{ S("gcsFaultToleranceOptions: 7"), "rayCluster.spec.gcsFaultToleranceOptions: must be" },
 	{ S("autoscalerOptions: {upscalingMode: 1}"),
 	  "rayCluster.spec.autoscalerOptions.upscalingMode: must be a string" },
 	{ S("authOptions: {mode: 1}"), "rayCluster.spec.authOptions.mode: must be" },
@@ -363,8 +367,8 @@ static void test_foreign_rubbish(void **state)
 
 	(void)state;
 	if (decode("{metadata: {name: d, finalizers: 5, ownerReferences: x}, status: {state: 5, "
-		   "head: [], desiredWorkerReplicas: x}, spec: {gcsFaultToleranceOptions: 7, "
-		   "headServiceAnnotations: [], autoscalerOptions: {env: 5, resources: x}, "
+		   "head: [], desiredWorkerReplicas: x}, spec: {gcsFaultToleranceOptions: {backend: "
+		   "7}, headServiceAnnotations: [], autoscalerOptions: {volumeMounts: 5}, "
 		   "headGroupSpec: {serviceType: 5, template: {spec: {volumes: 7, initContainers: "
 		   "x}}}, workerGroupSpecs: [{groupName: g, future: [], scaleStrategy: {f: 1}, "
 		   "template: {spec: {containers: [{livenessProbe: 5, resources: {c: 1}}]}}}]}}",

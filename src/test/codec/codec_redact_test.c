@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
 #include "core/decide.h"
 #include "test/support/support.h"
 
@@ -73,8 +72,8 @@ static const char secrets[] =
 	"  spec:\n"
 	"    containers:\n"
 	"    - {name: ray-head, env: [{name: REDIS_PASSWORD, value: " SECRET "}]}\n"
-	"    - {name: autoscaler, command: [/bin/sh, -c], args: ['export GCS_TOKEN=" SECRET
-	" && exec /usr/bin/rayscaler park --api-key " SECRET "'],\n"
+	"    - {name: autoscaler, command: [/bin/sh, -c], args: ['exec /usr/bin/rayscaler park --api-key " SECRET
+	"'],\n"
 	"       env: [{name: RAY_AUTH_TOKEN, value: " SECRET "}]}\n"
 	"  status: {phase: Running, podIP: 10.0.0.1}\n"
 	"rayState:\n"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "codec/objects/snapshot_write.h"
 #include "test/support/codec_support.h"
 
 #define HEAD                                                                                       \
@@ -87,9 +86,9 @@ static void check_full(const struct snapshot *snapshot)
 	assert_true(snapshot->cluster.groups[0].has_workers_to_delete);
 	assert_string_equal(snapshot->cluster.groups[0].scale_gate, "{\"a\":1}");
 	assert_int_equal(snapshot->pod_count, 2);
-	assert_true(snapshot->pods[0].deleting);
-	assert_string_equal(snapshot->pods[0].spec.containers[0].args.at[0], "park");
-	assert_true(snapshot->pods[1].container_statuses[0].started_before);
+	assert_true(snapshot->pods[0]->deleting);
+	assert_string_equal(snapshot->pods[0]->spec.containers[0].args.at[0], "park");
+	assert_true(snapshot->pods[1]->container_statuses[0].started_before);
 	assert_true(snapshot->ray_state->version == 3);
 	assert_string_equal(snapshot->ray_state->nodes[0].id, "0102");
 	assert_true(snapshot->ray_state_time == 1795168799500);
@@ -107,7 +106,8 @@ static void check_full(const struct snapshot *snapshot)
 	assert_string_equal(snapshot->gpu_budget_of, "max-gpus-total 9");
 	assert_int_equal(device_table_own(snapshot->device_table).count, 1);
 	assert_int_equal(device_find(snapshot->device_table, "example.com/card")->kind, DEVICE_NPU);
-	assert_int_equal(snapshot->memory->raylet_gone.count, 1);
+	assert_int_equal(snapshot->memory->marks.count, 1);
+	assert_int_equal(snapshot->memory->marks.at[0].kind, MARK_RAYLET_GONE);
 }
 
 static void test_full(void **state)
@@ -196,7 +196,8 @@ static const struct codec_bad bad_texts[] = {
 	{ LEAST "events: [1]", "events[0]: must be an object" },
 	{ LEAST "settings: []", "settings: must be an object" },
 	{ LEAST "settings: {idleTimeoutSeconds: 5}",
-	  "settings.idleTimeoutSeconds: is not a setting" },
+	  "settings.idleTimeoutSeconds: is not a setting; the settings are the long flags of \"rayscaler "
+	  "run\"; did you mean idle-timeout-seconds?" },
 	{ LEAST "settings: {idle-timeout-seconds: '5'}",
 	  "settings.idle-timeout-seconds: must be an integer, is a string" },
 	{ LEAST "settings: {idle-timeout-seconds: null}",
@@ -254,7 +255,7 @@ static void test_all_settings(void **state)
 			snprintf(value, sizeof(value), "false");
 			break;
 		case SETTINGS_CHOICE:
-			snprintf(value, sizeof(value), "%s", strchr(rows[i].unit, '|') + 1);
+			snprintf(value, sizeof(value), "%s", strrchr(rows[i].unit, '|') + 1);
 			break;
 		case SETTINGS_LIST:
 			snprintf(value, sizeof(value), "[a, b]");

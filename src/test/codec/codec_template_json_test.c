@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/autoscaler_status_write.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
+#include "core/report/autoscaler_status.h"
 #include "test/support/codec_support.h"
 
 #define LIMITS "{\"limits\": {\"cpu\": \"4\"}}"
@@ -92,11 +92,12 @@ static void test_the_next_program_reads_it_from_the_status(void **state)
 		.summary = summary_of(&snapshot, plan, &arena),
 		.object = &object,
 	};
-	const char *status = autoscaler_status_write(&input, &arena);
+	const struct autoscaler_status made = autoscaler_status_of(&input, &arena);
+	const char *status = autoscaler_status_text(&made, &arena);
 	expect_lack(plan->memory.templates.at, plan->memory.templates.count);
 	read_object(status, &arena, &again);
 	expect_lack(again.templates, again.template_count);
-	assert_false(autoscaler_status_write_needed(status, &again));
+	assert_string_equal(status, again.status_text);
 
 	/* The worker was removed; the new process knows it from the status, and keeps it. */
 	snapshot.pod_count = 0;
@@ -105,7 +106,7 @@ static void test_the_next_program_reads_it_from_the_status(void **state)
 	expect_lack(plan->memory.templates.at, plan->memory.templates.count);
 }
 
-static void test_what_does_not_parse_is_seen_anew(void **state)
+static void test_invalid_entries_are_observed_again(void **state)
 {
 	static const char *const bad[] = {
 		"{\"template\": \"short\"}",
@@ -136,7 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_next_program_reads_it_from_the_status),
-		cmocka_unit_test(test_what_does_not_parse_is_seen_anew),
+		cmocka_unit_test(test_invalid_entries_are_observed_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,21 @@ static void test_c4_stranded_memory(void **state)
 	arena_done(&s.arena);
 }
 
+/* More fits by device than is free in sum: nothing is stranded. */
+static void test_c4_overcommitted_device(void **state)
+{
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct inventory inventory;
+
+	(void)state;
+	scene_node(&s, "share", "cpu=8 " MEM "=32 aliyun.com/gpu-count=2", "");
+	scene_on(&s, scene_pod(&s, "a", "share", MEM "=30"), 0);
+	scene_pod(&s, "small", "", MEM "=4");
+	make(&s, &inventory);
+	expect_stranded(&inventory, 0, 0, "");
+	arena_done(&s.arena);
+}
+
 static void test_c4_stranded_gpus(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
@@ -244,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_c3_nodes_users_and_totals),
 		cmocka_unit_test(test_c4_stranded_memory),
+		cmocka_unit_test(test_c4_overcommitted_device),
 		cmocka_unit_test(test_c4_stranded_gpus),
 		cmocka_unit_test(test_c4_mig_of_another_profile),
 		cmocka_unit_test(test_odd_devices),

@@ -2,7 +2,7 @@
 
 #include "test/support/support.h"
 
-/* docs/SNAPSHOT.md: these words are read by users and scripts. */
+/* docs/internals/snapshot.md: these words are read by users and scripts. */
 static void test_names_are_those_of_the_contract(void **state)
 {
 	(void)state;

@@ -389,9 +389,25 @@ static bool serves_as_much(const struct schedule_problem *problem,
 	return of_each || (requests <= 0 && gpus <= 0);
 }
 
-static void fewest_gpus_never_launches_more(void **state)
+/* Costs are GPUs, as with fewest-gpus, or a price for each type. */
+static void draw_costs(int number)
 {
-	int64_t ray = 0, fewest = 0;
+	for (size_t i = 0; i < world.problem.type_count && number % 2; i++)
+		world.types[i].cost = world.types[i].gpu_amount * pick_below(&world, 5);
+}
+
+static int64_t cost_of(const struct schedule_problem *problem, const struct schedule_result *result)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		sum += result->launches[i] * problem->types[i].cost;
+	return sum;
+}
+
+static void cheapest_never_costs_more(void **state)
+{
+	int64_t ray = 0, cheapest = 0;
 
 	(void)state;
 	for (int i = 0; i < count / 30; i++) {
@@ -400,26 +416,27 @@ static void fewest_gpus_never_launches_more(void **state)
 		const struct schedule_result *a, *b;
 
 		random_make(&world, &arena, seed);
+		draw_costs(i);
 		a = schedule(&world.problem, &arena);
-		world.problem.fewest_gpus = true;
+		world.problem.cheapest = true;
 		b = schedule(&world.problem, &arena);
-		LAW(gpus_of(&world.problem, b) <= gpus_of(&world.problem, a), 0);
+		LAW(cost_of(&world.problem, b) <= cost_of(&world.problem, a), 0);
 		LAW(serves_as_much(&world.problem, b, a), 0);
 		for (size_t j = 0; j < world.problem.gang_count; j++)
 			LAW(b->gangs[j].count <= a->gangs[j].count, j);
 		for (size_t j = 0; j < b->node_count; j++)
 			check_node(seed, &world.problem, b, j);
 		check_bounds(seed, &world.problem, b);
-		ray += gpus_of(&world.problem, a);
-		fewest += gpus_of(&world.problem, b);
+		ray += cost_of(&world.problem, a);
+		cheapest += cost_of(&world.problem, b);
 		arena_done(&arena);
 	}
-	print_message("GPUs launched: ray %lld, fewest-gpus %lld\n",
-		      (long long)(ray / RESOURCE_UNIT), (long long)(fewest / RESOURCE_UNIT));
-	assert_true(fewest < ray);
+	print_message("cost of launches: ray %lld, cheapest %lld\n",
+		      (long long)(ray / RESOURCE_UNIT), (long long)(cheapest / RESOURCE_UNIT));
+	assert_true(cheapest < ray);
 }
 
-static void fewest_gpus_launches_nothing_more(void **state)
+static void cheapest_launches_nothing_more(void **state)
 {
 	(void)state;
 	for (int i = 0; i < count / 30; i++) {
@@ -428,8 +445,9 @@ static void fewest_gpus_launches_nothing_more(void **state)
 		const struct schedule_result *first, *second;
 
 		random_make(&world, &arena, seed);
+		draw_costs(i);
 		world.problem.terminate_over_max = false;
-		world.problem.fewest_gpus = true;
+		world.problem.cheapest = true;
 		first = schedule(&world.problem, &arena);
 		world.problem.gpu_budget -= gpus_of(&world.problem, first);
 		apply_launches(&world, first);
@@ -453,8 +471,8 @@ int main(void)
 		cmocka_unit_test(only_the_order_of_equal_gangs_matters),
 		cmocka_unit_test(equal_nodes_may_change_places),
 		cmocka_unit_test(a_second_run_launches_nothing),
-		cmocka_unit_test(fewest_gpus_never_launches_more),
-		cmocka_unit_test(fewest_gpus_launches_nothing_more),
+		cmocka_unit_test(cheapest_never_costs_more),
+		cmocka_unit_test(cheapest_launches_nothing_more),
 	};
 
 	first_seed = (uint64_t)number_of("SCHEDULE_LAWS_SEED", 1);

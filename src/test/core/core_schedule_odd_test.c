@@ -77,7 +77,7 @@ static void make(struct random_problem *r, struct arena *arena, uint64_t seed)
 	r->problem.accelerators = pick_below(r, 2) ? &accelerators : NULL;
 	r->problem.has_gpu_budget = !pick_below(r, 3);
 	r->problem.gpu_budget = budgets[pick_below(r, 4)] * RESOURCE_UNIT;
-	r->problem.fewest_gpus = pick_below(r, 2);
+	r->problem.cheapest = pick_below(r, 2);
 	r->problem.terminate_over_max = pick_below(r, 2);
 	r->problem.disruption_takes_nothing = pick_below(r, 2);
 }

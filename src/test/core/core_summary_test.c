@@ -18,6 +18,7 @@ struct scene {
 	struct ray_node nodes[6];
 	struct ray_request_count requests[4];
 	struct pod pods[6];
+	const struct pod *pod_list[6];
 	struct label pod_labels[6][3];
 	struct autoscaler_object object;
 };
@@ -66,7 +67,9 @@ static void scene_init(struct scene *s)
 	};
 	s->snapshot.ray_state = &s->state;
 	s->snapshot.ray_problem = "";
-	s->snapshot.pods = s->pods;
+	for (size_t i = 0; i < 6; i++)
+		s->pod_list[i] = &s->pods[i];
+	s->snapshot.pods = s->pod_list;
 	settings_init(&s->snapshot.settings);
 }
 
@@ -330,6 +333,8 @@ static void test_unserved_by_reason(void **state)
 	assert_false(summary->unserved[1].infeasible);
 	assert_string_equal(summary->unserved[1].reason, REASON_MAX_REPLICAS);
 	assert_int_equal(summary->unserved[1].gpus, UNITS(6));
+	assert_int_equal(summary->groups[0].waiting, 3);
+	assert_string_equal(summary->groups[0].unserved_reason, REASON_MAX_REPLICAS);
 	assert_string_equal(summary->reason, REASON_NO_GROUP_FITS);
 	assert_string_equal(summary->message, summary->unserved[0].message);
 	arena_done(&s.arena);

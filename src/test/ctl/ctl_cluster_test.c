@@ -9,6 +9,7 @@
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/events.h"
 #include "kube/kube_informer.h"
+#include "test/support/control_wait.h"
 #include "test/support/kube_script.h"
 
 #define PATCHES_MAX 16
@@ -92,20 +93,6 @@ static void answer(struct exchange *exchange, void *context)
 	memory_free(body);
 }
 
-static bool is_synced(void *context)
-{
-	(void)context;
-	return kube_informer_fresh(control.ray_clusters, NULL) &&
-	       kube_informer_fresh(control.pods, NULL);
-}
-
-static void on_news(void *context, const char *namespace_, const char *name)
-{
-	(void)context;
-	(void)namespace_;
-	(void)name;
-}
-
 static int start(const char *list)
 {
 	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
@@ -123,9 +110,9 @@ static int start(const char *list)
 	control.ray_clusters = kube_informer_new(script.client, &informer);
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
-	control.events = events_new(&control, on_news, NULL);
+	control.events = events_new(&control, control_no_news, NULL);
 	control.recorder = event_recorder_new(&control);
-	assert_true(loop_wait_until(script.loop, is_synced, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
 	return 0;
 }
 
@@ -150,9 +137,9 @@ static bool autoscaler_is_known(void *context)
 static int setup_restarted(void **state)
 {
 	(void)setup(state);
-	control.autoscalers =
-		autoscaler_objects_new(&control, &(struct autoscaler_objects_callbacks){
-							 .changed = on_news, .known = on_known });
+	control.autoscalers = autoscaler_objects_new(
+		&control, &(struct autoscaler_objects_callbacks){ .changed = control_no_news,
+								  .known = on_known });
 	assert_true(loop_wait_until(script.loop, autoscaler_is_known, NULL, WAIT_MS));
 	return 0;
 }

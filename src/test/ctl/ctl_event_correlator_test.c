@@ -322,7 +322,7 @@ static void test_too_many_new_ones_are_counted_in_the_last(void **state)
 	assert_int_equal(send(DECISION_EVENT_SENT, NULL), 2);
 }
 
-static void test_an_event_that_is_gone_is_made_anew(void **state)
+static void test_a_deleted_event_is_recreated(void **state)
 {
 	struct decision_event_order order;
 
@@ -393,7 +393,7 @@ int main(void)
 		TEST(test_an_action_is_reported_when_its_patch_was_accepted),
 		TEST(test_the_same_action_is_counted),
 		TEST(test_too_many_new_ones_are_counted_in_the_last),
-		TEST(test_an_event_that_is_gone_is_made_anew),
+		TEST(test_a_deleted_event_is_recreated),
 		TEST(test_what_failed_is_tried_later_and_what_is_lost_is_not),
 		TEST(test_many_keep_within_the_ceilings),
 	};

@@ -12,8 +12,9 @@ static struct options options;
 static struct control control;
 static struct event_recorder *recorder;
 static struct arena arena;
-static _Atomic int events;
-static _Atomic int refusals; /* so many of the next Events get 429 */
+static _Atomic int events, copies; /* copies: of these, on RayClusterAutoscalers */
+static const char *autoscaler_uid; /* NULL: there is no such object */
+static _Atomic int refusals;       /* so many of the next Events get 429 */
 
 static void answer(struct exchange *exchange, void *context)
 {
@@ -26,6 +27,9 @@ static void answer(struct exchange *exchange, void *context)
 		return;
 	}
 	events++;
+	if (strstr(exchange->body, "\"kind\": \"RayClusterAutoscaler\"") &&
+	    strstr(exchange->body, "\"uid\": \"u-2\""))
+		copies++;
 	if (refusals > 0) {
 		refusals--;
 		exchange_answer(exchange, 429, "Retry-After: 60\r\n", "{}");
@@ -39,7 +43,8 @@ static int setup(void **state)
 	(void)state;
 	script = (struct kube_script){ .loop = NULL };
 	arena = ARENA_INIT;
-	events = refusals = 0;
+	events = copies = refusals = 0;
+	autoscaler_uid = NULL;
 	script_start(&script, answer, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
 	control =
@@ -61,14 +66,20 @@ static int teardown(void **state)
 /* A pass over a RayCluster that launches a worker. */
 static void scale_up_named(const char *namespace_, const char *name)
 {
+	const char *autoscaler =
+		autoscaler_uid ? arena_printf(&arena,
+					      "autoscaler: {metadata: {namespace: %s, name: %s, "
+					      "uid: '%s'}},",
+					      namespace_, name, autoscaler_uid) :
+				 "";
 	const char *text = arena_printf(
 		&arena,
 		"{apiVersion: rayscaler.dev/v1alpha1, kind: Snapshot, now: '2026-11-20T10:00:00Z', "
-		"rayCluster: {metadata: {namespace: %s, name: %s}, spec: "
+		"%s rayCluster: {metadata: {namespace: %s, name: %s}, spec: "
 		"{enableInTreeAutoscaling: true, headGroupSpec: {template: {spec: {containers: "
 		"[{name: h}]}}}, workerGroupSpecs: [{groupName: g, replicas: 0, minReplicas: 1, "
 		"template: {spec: {containers: [{name: w, resources: {limits: {cpu: 1}}}]}}}]}}}",
-		namespace_, name);
+		autoscaler, namespace_, name);
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
 	struct pass_decision decision = { .snapshot = snapshot };
 	struct err err;
@@ -140,6 +151,34 @@ static void test_a_denial_counts_for_its_cluster(void **state)
 	assert_int_equal(kube_client_pending(script.client), 0);
 }
 
+/* kubectl describe finds the Event under both objects. */
+static void test_the_autoscaler_has_the_same_event(void **state)
+{
+	(void)state;
+	autoscaler_uid = "u-2";
+	scale_up("a");
+	expect_events(2);
+	assert_int_equal(copies, 1);
+	/* The other object of a cluster that has only one. */
+	autoscaler_uid = NULL;
+	scale_up("b");
+	expect_events(3);
+	assert_int_equal(copies, 1);
+}
+
+/* Of many at once the Events of RayClusters are sent first. */
+static void test_a_flood_drops_the_copies(void **state)
+{
+	const int copies_max = EVENT_RECORDER_UNDER_WAY / 4;
+
+	(void)state;
+	autoscaler_uid = "u-2";
+	for (int i = 0; i < EVENT_RECORDER_UNDER_WAY - copies_max; i++)
+		scale_up_named("a", arena_printf(&arena, "demo-%d", i));
+	expect_events(EVENT_RECORDER_UNDER_WAY);
+	assert_int_equal(copies, copies_max);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +186,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_retry_after_of_two_namespaces_counts_for_all,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_autoscaler_has_the_same_event, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_flood_drops_the_copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_denial_counts_for_its_cluster, setup,
 						teardown),
 	};

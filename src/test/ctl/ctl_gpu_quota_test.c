@@ -328,7 +328,7 @@ static void test_an_accepted_patch_is_held_until_it_shows(void **state)
 }
 
 /* The pass ended while its patch was under way: no answer will arrive. */
-static void test_a_patch_that_nobody_waits_for(void **state)
+static void test_a_patch_without_a_caller(void **state)
 {
 	(void)state;
 	begin(8, 0, 0, 300);
@@ -474,7 +474,7 @@ int main(void)
 		TEST(test_a_refusal_frees),
 		TEST(test_a_lost_patch_is_held_for_its_time),
 		TEST(test_an_accepted_patch_is_held_until_it_shows),
-		TEST(test_a_patch_that_nobody_waits_for),
+		TEST(test_a_patch_without_a_caller),
 		TEST(test_after_a_start_it_settles),
 		TEST(test_gone_clusters_count_nothing),
 		TEST(test_an_unreadable_cluster_keeps_its_count),

@@ -70,7 +70,7 @@ static struct leader *enter(void)
 
 static int setup_leader(void **state)
 {
-	setup(state);
+	pass_bench_setup(state);
 	memset(&lead, 0, sizeof(lead));
 	lease_server_reset();
 	api.leases = lease_server_answer;
@@ -86,7 +86,7 @@ static int teardown_leader(void **state)
 {
 	pass_free(steal(&seen.pass));
 	leader_free(lead.leader);
-	teardown(state);
+	pass_bench_teardown(state);
 	lease_server_reset();
 	return 0;
 }
@@ -139,7 +139,7 @@ static void test_a_standby_does_not(void **state)
 	(void)state;
 	lease_server_set("{'holderIdentity': 'other', 'leaseDurationSeconds': 60}");
 	lead.leader = control.leader = enter();
-	idle_worker();
+	pass_bench_idle_worker();
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 0);
 	assert_int_equal(api.patches, 0);
@@ -163,7 +163,7 @@ static void test_stopped_while_ray_is_read(void **state)
 {
 	(void)state;
 	take_the_lead();
-	idle_worker();
+	pass_bench_idle_worker();
 	lead.stop_at = "State";
 	ray.before = stop_a_while;
 	run_pass(NULL);
@@ -182,7 +182,7 @@ static void test_stopped_while_a_drain_is_asked(void **state)
 {
 	(void)state;
 	take_the_lead();
-	idle_worker();
+	pass_bench_idle_worker();
 	lead.stop_at = "/DrainNode";
 	ray.before = stop_a_while;
 	run_pass(NULL);
@@ -191,20 +191,19 @@ static void test_stopped_while_a_drain_is_asked(void **state)
 	assert_int_equal(seen.decisions, 0);
 }
 
-static void note_drain(void *context, bool accepted, const char *rejection, const struct err *err)
+static void note_drain(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	(void)context;
-	(void)accepted;
-	(void)rejection;
-	bench.ended++;
+	(void)reply;
+	gcs_bench.ended++;
 	if (err)
-		bench.err = *err;
+		gcs_bench.err = *err;
 }
 
 static bool drain_has_ended(void *context)
 {
 	(void)context;
-	return bench.ended > 0;
+	return gcs_bench.ended > 0;
 }
 
 /* Asked for in time, but there is no connection yet, and then we are stopped. */
@@ -223,7 +222,8 @@ static void test_stopped_before_a_drain_leaves(void **state)
 	(void)state;
 	take_the_lead();
 	cluster_json = script_text(CLUSTER("0"));
-	pod_json = script_text(arena_printf(&arena, LIST(LISTENING_HEAD), bench.gcs.server.port));
+	pod_json =
+		script_text(arena_printf(&arena, LIST(LISTENING_HEAD), gcs_bench.gcs.server.port));
 	assert_int_equal(
 		act_decode_cluster(cluster_json, strlen(cluster_json), &arena, &cluster, &err), 0);
 	assert_int_equal(act_decode_pods(pod_json, strlen(pod_json), &arena, &pods, &count, &err),
@@ -231,13 +231,13 @@ static void test_stopped_before_a_drain_leaves(void **state)
 	client = ray_access_client(access, &cluster, pods, count, &problem);
 	if (!client)
 		fail_msg("%s", problem);
-	bench.ended = 0;
+	gcs_bench.ended = 0;
 	lease_server.hold = true;
 	gcs_client_drain_node(client, 5000, "00ff10", "", note_drain, NULL);
 	while (leader_is_leading(lead.leader))
 		;
 	assert_true(loop_wait_until(script.loop, drain_has_ended, NULL, WAIT_MS));
-	assert_non_null(strstr(bench.err.text, "not sent, this replica does not lead"));
+	assert_non_null(strstr(gcs_bench.err.text, "not sent, this replica does not lead"));
 	assert_int_equal(ray.drains, 0);
 	ray_access_free(access);
 }

@@ -5,16 +5,18 @@
 
 #include "test/support/support.h"
 
-static struct ray_cluster cluster_of(const char *uid, int64_t generation, int64_t min_replicas,
+/* With a request of a GPU and no limit, which the API server refuses, or without. */
+static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool wrong,
 				     struct worker_group *group)
 {
-	static const struct container container = { .name = "ray" };
+	static const struct quantity gpu = { "nvidia.com/gpu", "1", true, 10000 };
+	static const struct container container = { .name = "ray" },
+				      requests = { .name = "ray", .requests = { &gpu, 1 } };
 	struct pod_template template = { .spec = { .containers = &container,
 						   .container_count = 1 } };
 
-	*group = (struct worker_group){
-		.name = "gpu", .min_replicas = min_replicas, .max_replicas = 2, .template = template
-	};
+	*group = (struct worker_group){ .name = "gpu", .max_replicas = 2, .template = template };
+	group->template.spec.containers = wrong ? &requests : &container;
 	return (struct ray_cluster){ .uid = uid,
 				     .generation = generation,
 				     .enable_in_tree_autoscaling = true,
@@ -34,23 +36,24 @@ static void test_once_for_a_generation(void **state)
 
 	(void)state;
 	settings_init(&settings);
-	cluster = cluster_of("a", 1, 3, &group);
+	cluster = cluster_of("a", 1, true, &group);
 	for (int pass = 0; pass < 10; pass++)
 		digest = linted_of(linted, &cluster, &settings, device_table_builtin());
 	assert_int_equal(linted_runs(linted), 1);
 	assert_int_equal(digest->counts[LINT_ERROR], 1);
 	assert_string_equal(
 		digest->declared,
-		"1 error (min-above-max), first min-above-max at "
-		"spec.workerGroupSpecs[0].maxReplicas: group gpu has minReplicas 3 above "
-		"maxReplicas 2; KubeRay refuses the RayCluster");
+		"1 error (gpu-request-without-limit), first gpu-request-without-limit at "
+		"spec.workerGroupSpecs[0].template.spec.containers[0].resources.requests"
+		"[\"nvidia.com/gpu\"]: nvidia.com/gpu is in requests of container ray and not in "
+		"its limits; the API server refuses the Pods of group gpu");
 	/* Mended: that is a new generation. */
-	cluster = cluster_of("a", 2, 1, &group);
+	cluster = cluster_of("a", 2, false, &group);
 	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
 	assert_string_equal(digest->declared, "");
 	assert_string_equal(digest->message, "");
 	/* Another RayCluster of that name starts with the same generation. */
-	cluster = cluster_of("b", 2, 3, &group);
+	cluster = cluster_of("b", 2, true, &group);
 	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
 	assert_int_equal(digest->counts[LINT_ERROR], 1);
 	assert_int_equal(linted_runs(linted), 3);

@@ -11,6 +11,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_cluster.h"
+#include "test/support/metrics_lines.h"
 #include "test/support/support.h"
 
 struct fixture {
@@ -21,6 +22,7 @@ struct fixture {
 	const struct plan *plan;
 	const struct summary *summary;
 	bool view_stale;
+	const struct price_table *prices;
 };
 
 #define HEAD                                                                                       \
@@ -94,7 +96,8 @@ static int teardown(void **state)
 
 static void decided(struct fixture *fixture, const char *text, int64_t monotonic_ms)
 {
-	struct pass_decision decision = { .snapshot = &fixture->snapshot };
+	struct pass_decision decision = { .snapshot = &fixture->snapshot,
+					  .prices = fixture->prices };
 	struct err err;
 
 	arena_done(&fixture->arena);
@@ -129,20 +132,6 @@ static void expose(struct fixture *fixture)
 	metrics_write(fixture->metrics, &now, &fixture->text);
 }
 
-static bool has_line(const struct fixture *fixture, const char *line)
-{
-	char wanted[512];
-
-	(void)snprintf(wanted, sizeof(wanted), "\n%s\n", line);
-	return strstr(buf_string(&fixture->text), wanted) != NULL;
-}
-
-static void expect_line(const struct fixture *fixture, const char *line)
-{
-	if (!has_line(fixture, line))
-		fail_msg("no line \"%s\" in\n%s", line, buf_string(&fixture->text));
-}
-
 #define DEMO "namespace=\"team\",raycluster=\"demo\""
 #define SESSION "SessionName=\"session_1\""
 
@@ -152,19 +141,22 @@ static void test_of_ray(void **state)
 
 	decided(fixture, working, 1000);
 	expose(fixture);
-	expect_line(fixture,
-		    "autoscaler_active_nodes{" DEMO ",NodeType=\"headgroup\"," SESSION "} 1");
-	expect_line(fixture, "autoscaler_active_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 2");
-	expect_line(fixture, "autoscaler_pending_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 1");
-	expect_line(fixture,
-		    "autoscaler_recently_failed_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 0");
-	expect_line(fixture, "autoscaler_running_workers_nodes{" DEMO "," SESSION "} 2");
-	expect_line(fixture,
-		    "autoscaler_cluster_resources{" DEMO ",resource=\"GPU\"," SESSION "} 4");
-	expect_line(fixture,
-		    "autoscaler_cluster_resources{" DEMO ",resource=\"memory\"," SESSION "} 3072");
-	expect_line(fixture,
-		    "autoscaler_pending_resources{" DEMO ",resource=\"GPU\"," SESSION "} 2");
+	metrics_expect_line(&fixture->text, "autoscaler_active_nodes{" DEMO
+					    ",NodeType=\"headgroup\"," SESSION "} 1");
+	metrics_expect_line(&fixture->text,
+			    "autoscaler_active_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 2");
+	metrics_expect_line(&fixture->text,
+			    "autoscaler_pending_nodes{" DEMO ",NodeType=\"gpu\"," SESSION "} 1");
+	metrics_expect_line(&fixture->text, "autoscaler_recently_failed_nodes{" DEMO
+					    ",NodeType=\"gpu\"," SESSION "} 0");
+	metrics_expect_line(&fixture->text,
+			    "autoscaler_running_workers_nodes{" DEMO "," SESSION "} 2");
+	metrics_expect_line(&fixture->text, "autoscaler_cluster_resources{" DEMO
+					    ",resource=\"GPU\"," SESSION "} 4");
+	metrics_expect_line(&fixture->text, "autoscaler_cluster_resources{" DEMO
+					    ",resource=\"memory\"," SESSION "} 3072");
+	metrics_expect_line(&fixture->text, "autoscaler_pending_resources{" DEMO
+					    ",resource=\"GPU\"," SESSION "} 2");
 	/* One series for each node or placement group would be without bounds. */
 	assert_null(strstr(buf_string(&fixture->text), "node:10"));
 	assert_null(strstr(buf_string(&fixture->text), "GPU_group_"));
@@ -176,23 +168,28 @@ static void test_of_the_cluster(void **state)
 
 	decided(fixture, working, 1000);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 1");
-	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
-	expect_line(fixture, "rayscaler_group_target_replicas{" DEMO ",group=\"gpu\"} 5");
-	expect_line(fixture, "rayscaler_group_min_replicas{" DEMO ",group=\"gpu\"} 1");
-	expect_line(fixture, "rayscaler_group_max_replicas{" DEMO ",group=\"gpu\"} 5");
-	expect_line(fixture, "rayscaler_gpus_wanted{" DEMO ",group=\"gpu\"} 10");
-	expect_line(fixture, "rayscaler_gpus_running{" DEMO ",group=\"gpu\"} 4");
-	expect_line(fixture, "rayscaler_gpus_idle{" DEMO ",group=\"gpu\"} 2");
-	expect_line(fixture, "rayscaler_gpus_wasted{" DEMO ",group=\"gpu\"} 2.5000");
-	expect_line(fixture, "rayscaler_gpus_pending{" DEMO "} 8");
-	expect_line(fixture, "rayscaler_unfulfillable_demand{" DEMO ",reason=\"NoGroupFits\"} 7");
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
-			     "reason=\"DemandRead\"} 1");
-	expect_line(fixture, "rayscaler_last_decision_timestamp_seconds{" DEMO "} 1795168800");
-	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"up\","
-			     "reason=\"NoGroupFits\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"managed\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_group_target_replicas{" DEMO ",group=\"gpu\"} 5");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_group_min_replicas{" DEMO ",group=\"gpu\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_group_max_replicas{" DEMO ",group=\"gpu\"} 5");
+	metrics_expect_line(&fixture->text, "rayscaler_gpus_wanted{" DEMO ",group=\"gpu\"} 10");
+	metrics_expect_line(&fixture->text, "rayscaler_gpus_running{" DEMO ",group=\"gpu\"} 4");
+	metrics_expect_line(&fixture->text, "rayscaler_gpus_idle{" DEMO ",group=\"gpu\"} 2");
+	metrics_expect_line(&fixture->text, "rayscaler_gpus_wasted{" DEMO ",group=\"gpu\"} 2.5000");
+	metrics_expect_line(&fixture->text, "rayscaler_gpus_pending{" DEMO "} 8");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_unfulfillable_demand{" DEMO ",reason=\"NoGroupFits\"} 7");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+					    "reason=\"DemandRead\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_last_decision_timestamp_seconds{" DEMO "} 1795168800");
+	metrics_expect_line(&fixture->text, "rayscaler_skipped_scale_events_total{direction=\"up\","
+					    "reason=\"NoGroupFits\"} 1");
 }
 
 /* Unknown facts have no values. */
@@ -205,15 +202,17 @@ static void test_unreachable(void **state)
 	decided(fixture, unreachable, 2000);
 	ended(fixture, false, 2050);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
-			     "reason=\"DemandUnavailable\"} 0");
-	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
-	expect_line(fixture, "autoscaler_update_loop_exceptions_total{" DEMO "," SESSION "} 1");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"none\",reason=\"DemandRead\"} 1");
-	expect_line(fixture, "rayscaler_decisions_total{direction=\"none\","
-			     "reason=\"DemandUnavailable\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+					    "reason=\"DemandUnavailable\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_group_replicas{" DEMO ",group=\"gpu\"} 3");
+	metrics_expect_line(&fixture->text,
+			    "autoscaler_update_loop_exceptions_total{" DEMO "," SESSION "} 1");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"none\",reason=\"DemandRead\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_decisions_total{direction=\"none\","
+					    "reason=\"DemandUnavailable\"} 1");
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_gpus_running"));
 	assert_null(strstr(buf_string(&fixture->text), "\nautoscaler_active_nodes"));
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_gpus_pending"));
@@ -226,20 +225,20 @@ static void test_stale_view(void **state)
 
 	decided(fixture, working, 1000);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 1");
 	decided(fixture, stale, 2000);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
-			     "reason=\"ViewStale\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+					    "reason=\"ViewStale\"} 0");
 	/* No pass has seen it yet. */
 	decided(fixture, working, 3000);
 	fixture->view_stale = true;
 	expose(fixture);
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 0");
 	fixture->view_stale = false;
 	expose(fixture);
-	expect_line(fixture, "rayscaler_safe_to_scale_down{" DEMO "} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_safe_to_scale_down{" DEMO "} 1");
 }
 
 static void test_hands_off(void **state)
@@ -249,10 +248,10 @@ static void test_hands_off(void **state)
 	decided(fixture, hands_off, 1000);
 	ended(fixture, false, 1050);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
-	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 1");
-	expect_line(fixture, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
-			     "reason=\"AutoscalingDisabled\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"managed\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"hands_off\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_condition{" DEMO ",type=\"ScalingActive\","
+					    "reason=\"AutoscalingDisabled\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "\nautoscaler_"));
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_group_"));
 }
@@ -276,18 +275,20 @@ static void test_times(void **state)
 	ended(fixture, true, 1250);
 	decided(fixture, raised, 2000);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_sum 0.25");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_count 1");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 1");
-	expect_line(fixture, "autoscaler_started_nodes_total{" DEMO "," SESSION "} 2");
-	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
+	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_sum 0.25");
+	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_count 1");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "autoscaler_started_nodes_total{" DEMO "," SESSION "} 2");
+	metrics_expect_line(&fixture->text, "rayscaler_patch_to_pod_seconds_count 0");
 	(void)snprintf(all, sizeof(all), "%s%s", raised, POD("e"));
 	decided(fixture, all, 3250);
 	decided(fixture, all, 4250);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_patch_to_pod_seconds_sum 2");
-	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 1");
+	metrics_expect_line(&fixture->text, "rayscaler_patch_to_pod_seconds_sum 2");
+	metrics_expect_line(&fixture->text, "rayscaler_patch_to_pod_seconds_count 1");
 }
 
 /* A refused patch is tried again: the time is measured from when the need was first seen. */
@@ -300,7 +301,46 @@ static void test_refused_patch(void **state)
 	decided(fixture, working, 2000);
 	ended(fixture, true, 2500);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_sum 1.5");
+	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_sum 1.5");
+}
+
+/* The series of a controller begin with 0 and show the sums of the object; those of a sidecar grow by
+ * themselves. */
+static void test_gpu_time(void **state)
+{
+#define SECONDS(kind) "rayscaler_gpu_seconds_total{" DEMO ",group=\"gpu\",state=\"" kind "\"} "
+	static const char object[] =
+		"autoscaler: {metadata: {namespace: team, name: demo}, status: "
+		"{metering: {rayClusterUID: '', currency: EUR, groups: [\n"
+		"  {name: gpu, usedGPUSeconds: 70, costMicros: 1500000}]}}}\n";
+	static const struct price_row row = { .gpu_model = "", .micros_per_gpu_hour = 3600000 };
+	static const struct price_table prices = { "EUR", &row, 1 };
+	struct fixture *fixture = *state;
+	AUTO(buf_done) struct buf text;
+
+	buf_init(&text, 1 << 20);
+	fixture->prices = &prices;
+	decided(fixture, working, 1000);
+	decided(fixture, working, 11000);
+	expose(fixture);
+	metrics_expect_line(&fixture->text, SECONDS("used") "0");
+	metrics_expect_line(&fixture->text, SECONDS("starting") "0");
+	buf_printf(&text, "%s%s", working, object);
+	decided(fixture, buf_string(&text), 21000);
+	expose(fixture);
+	metrics_expect_line(&fixture->text, SECONDS("used") "70");
+	metrics_expect_line(&fixture->text, SECONDS("idle") "0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_cost_total{" DEMO ",group=\"gpu\",currency=\"EUR\"} 1.5");
+	buf_clear(&text);
+	buf_printf(&text, "%ssettings: {mode: sidecar}\n", working);
+	metrics_forget(fixture->metrics, "team", "demo");
+	decided(fixture, buf_string(&text), 1000);
+	decided(fixture, buf_string(&text), 11000);
+	expose(fixture);
+	metrics_expect_line(&fixture->text, SECONDS("used") "15");
+	metrics_expect_line(&fixture->text, SECONDS("idle") "25");
+#undef SECONDS
 }
 
 static void test_series_end_with_the_cluster(void **state)
@@ -314,7 +354,7 @@ static void test_series_end_with_the_cluster(void **state)
 	metrics_forget(fixture->metrics, "team", "demo");
 	expose(fixture);
 	assert_null(strstr(buf_string(&fixture->text), "demo"));
-	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"managed\"} 0");
 }
 
 /* The memory of a cluster as in docs/METRICS.md. */
@@ -347,7 +387,7 @@ static void test_groups_are_bounded(void **state)
 				 i);
 	decided(fixture, buf_string(&text), 1000);
 	expose(fixture);
-	expect_line(fixture, "rayscaler_group_replicas{" DEMO ",group=\"g255\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_group_replicas{" DEMO ",group=\"g255\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "group=\"g256\""));
 }
 
@@ -362,6 +402,7 @@ int main(void)
 		TEST(test_hands_off),
 		TEST(test_times),
 		TEST(test_refused_patch),
+		TEST(test_gpu_time),
 		TEST(test_series_end_with_the_cluster),
 		TEST(test_bytes_of_a_cluster),
 		TEST(test_groups_are_bounded),

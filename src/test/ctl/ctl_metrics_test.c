@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "ctl/report/metrics_text.h"
+#include "test/support/metrics_lines.h"
 #include "test/support/metrics_markdown.h"
 #include "test/support/support.h"
 
@@ -42,25 +43,16 @@ static void expose(struct fixture *fixture)
 	metrics_write(fixture->metrics, &now, &fixture->text);
 }
 
-static void expect_line(const struct fixture *fixture, const char *line)
-{
-	char wanted[512];
-
-	(void)snprintf(wanted, sizeof(wanted), "\n%s\n", line);
-	if (!strstr(buf_string(&fixture->text), wanted))
-		fail_msg("no line \"%s\" in\n%s", line, buf_string(&fixture->text));
-}
-
 static void test_program(void **state)
 {
 	struct fixture *fixture = *state;
 
 	expose(fixture);
-	expect_line(fixture, "# TYPE rayscaler_leader gauge");
-	expect_line(fixture, "rayscaler_leader 1");
-	expect_line(fixture, "rayscaler_clusters{state=\"managed\"} 0");
-	expect_line(fixture, "rayscaler_clusters{state=\"hands_off\"} 0");
-	expect_line(fixture, "process_start_time_seconds 1700000000.5");
+	metrics_expect_line(&fixture->text, "# TYPE rayscaler_leader gauge");
+	metrics_expect_line(&fixture->text, "rayscaler_leader 1");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"managed\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"hands_off\"} 0");
+	metrics_expect_line(&fixture->text, "process_start_time_seconds 1700000000.5");
 	assert_non_null(strstr(buf_string(&fixture->text), "\nprocess_resident_memory_bytes "));
 	/* A family that was never used has no head either. */
 	assert_null(strstr(buf_string(&fixture->text), "rayscaler_gcs_errors_total"));
@@ -72,21 +64,27 @@ static void test_what_can_be_known_begins_with_0(void **state)
 	struct fixture *fixture = *state;
 
 	expose(fixture);
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 0");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"down\",reason=\"ScaleDownIdle\"} 0");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"up\",reason=\"ReplicasRepaired\"} 0");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 0");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"down\",reason=\"ScaleDownIdle\"} 0");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"up\",reason=\"ReplicasRepaired\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "{direction=\"up\",reason=\"ScaleDown"));
-	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"up\","
-			     "reason=\"MaxReplicas\"} 0");
-	expect_line(fixture, "rayscaler_skipped_scale_events_total{direction=\"down\","
-			     "reason=\"NeededByDemand\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_skipped_scale_events_total{direction=\"up\","
+					    "reason=\"MaxReplicas\"} 0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_skipped_scale_events_total{direction=\"down\","
+			    "reason=\"NeededByDemand\"} 0");
 	assert_null(strstr(buf_string(&fixture->text), "{direction=\"down\",reason=\"Busy"));
-	expect_line(fixture, "rayscaler_events_sent_total{reason=\"TriggeredScaleUp\"} 0");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 0");
-	expect_line(fixture, "rayscaler_patch_to_pod_seconds_count 0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_events_sent_total{reason=\"TriggeredScaleUp\"} 0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_patch_to_pod_seconds_count 0");
 }
 
 static void test_counters(void **state)
@@ -99,12 +97,14 @@ static void test_counters(void **state)
 	metrics_count(fixture->metrics, METRICS_GCS_ERRORS, "Timeout", "");
 	metrics_count(NULL, METRICS_GCS_ERRORS, "Timeout", "");
 	expose(fixture);
-	expect_line(fixture, "# TYPE rayscaler_decisions_total counter");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 2");
-	expect_line(fixture,
-		    "rayscaler_decisions_total{direction=\"down\",reason=\"ScaleDownIdle\"} 1");
-	expect_line(fixture, "rayscaler_gcs_errors_total{kind=\"Timeout\"} 1");
+	metrics_expect_line(&fixture->text, "# TYPE rayscaler_decisions_total counter");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"up\",reason=\"ScaleUpDemand\"} 2");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_decisions_total{direction=\"down\",reason=\"ScaleDownIdle\"} 1");
+	metrics_expect_line(&fixture->text, "rayscaler_gcs_errors_total{kind=\"Timeout\"} 1");
 }
 
 static void test_histogram(void **state)
@@ -116,16 +116,22 @@ static void test_histogram(void **state)
 	metrics_duration(fixture->metrics, METRICS_DEMAND_TO_PATCH, "", 1000);
 	metrics_duration(fixture->metrics, METRICS_RECONCILE_DURATION, "reading", 0.002);
 	expose(fixture);
-	expect_line(fixture, "# TYPE rayscaler_demand_to_patch_seconds histogram");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"0.1\"} 0");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"0.25\"} 1");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"0.5\"} 2");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"300\"} 2");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 3");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_sum 1000.55");
-	expect_line(fixture, "rayscaler_demand_to_patch_seconds_count 3");
-	expect_line(fixture, "rayscaler_reconcile_duration_seconds_bucket{phase=\"reading\","
-			     "le=\"0.005\"} 1");
+	metrics_expect_line(&fixture->text, "# TYPE rayscaler_demand_to_patch_seconds histogram");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"0.1\"} 0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"0.25\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"0.5\"} 2");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"300\"} 2");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_demand_to_patch_seconds_bucket{le=\"+Inf\"} 3");
+	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_sum 1000.55");
+	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_count 3");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_reconcile_duration_seconds_bucket{phase=\"reading\","
+			    "le=\"0.005\"} 1");
 }
 
 static void test_labels_are_escaped(void **state)
@@ -135,13 +141,15 @@ static void test_labels_are_escaped(void **state)
 
 	metrics_text_integer(&family, (const char *const[]){ "a\"b", "c\\d\ne", "\xC3\xA4\xFF" },
 			     -1);
-	expect_line(fixture,
-		    "rayscaler_group_replicas{namespace=\"a\\\"b\",raycluster=\"c\\\\d\\ne\","
-		    "group=\"\xC3\xA4\xEF\xBF\xBD\"} -1");
+	metrics_expect_line(
+		&fixture->text,
+		"rayscaler_group_replicas{namespace=\"a\\\"b\",raycluster=\"c\\\\d\\ne\","
+		"group=\"\xC3\xA4\xEF\xBF\xBD\"} -1");
 	metrics_text_integer(
 		&family, (const char *const[]){ "n", "a\x1b[2J\xC2\x9B", "\xE2\x80\xAEx\x7F" }, 1);
-	expect_line(fixture, "rayscaler_group_replicas{namespace=\"n\",raycluster=\"a\\\\u001b[2J"
-			     "\\\\u009b\",group=\"\\\\u202ex\\\\u007f\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_group_replicas{namespace=\"n\",raycluster=\"a\\\\u001b[2J"
+			    "\\\\u009b\",group=\"\\\\u202ex\\\\u007f\"} 1");
 }
 
 static void test_amounts(void **state)
@@ -153,9 +161,12 @@ static void test_amounts(void **state)
 	metrics_text_amount(&family, values, 80000);
 	metrics_text_amount(&family, values, 2500);
 	metrics_text_amount(&family, values, 10001);
-	expect_line(fixture, "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 8");
-	expect_line(fixture, "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 0.2500");
-	expect_line(fixture, "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 1.0001");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 8");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 0.2500");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_gpus_pending{namespace=\"n\",raycluster=\"c\"} 1.0001");
 }
 
 static void test_series_are_bounded(void **state)
@@ -170,7 +181,8 @@ static void test_series_are_bounded(void **state)
 	expose(fixture);
 	(void)snprintf(code, sizeof(code), "code=\"%d\"", METRICS_SERIES_MAX);
 	assert_null(strstr(buf_string(&fixture->text), code));
-	expect_line(fixture, "rayscaler_api_requests_total{code=\"other\",verb=\"other\"} 2304");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_api_requests_total{code=\"other\",verb=\"other\"} 2304");
 }
 
 static void test_document_is_current(void **state)

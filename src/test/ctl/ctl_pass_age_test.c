@@ -11,7 +11,7 @@
 static int setup_clocks(void **state)
 {
 	jump_reset();
-	return setup(state);
+	return pass_bench_setup(state);
 }
 
 static void grow_old(void)
@@ -91,7 +91,7 @@ static void test_a_conflict_in_time_does_not(void **state)
 static void test_an_accepted_drain_is_patched_however_late(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.before = grow_old_in_a_drain;
 	seen.on_decided = grow_old;
 	run_pass(NULL);
@@ -104,7 +104,7 @@ static void test_an_accepted_drain_is_patched_however_late(void **state)
 static void test_a_drain_that_was_late_and_refused(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.before = grow_old_in_a_drain;
 	ray.accept = false;
 	run_pass(NULL);
@@ -124,14 +124,14 @@ static bool state_has_come(void *context)
 /* The state of Ray has arrived, another answer has not, and the clocks jump meanwhile. */
 static void jump_between_two_answers(int64_t wall_s, int64_t boot_s)
 {
-	idle_worker();
+	pass_bench_idle_worker();
 	seen.kv = true;
 	ray.mute_kv = true;
 	start_pass(NULL);
 	assert_true(loop_wait_until(script.loop, state_has_come, NULL, WAIT_MS));
 	jump_wall_s += wall_s;
 	jump_boot_s += boot_s;
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 }
 
 static void test_old_state_is_not_young_by_a_clock_set_back(void **state)
@@ -151,7 +151,7 @@ static void test_young_state_is_not_old_by_a_clock_set_forward(void **state)
 	assert_int_equal(api.patches, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clocks, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clocks, pass_bench_teardown)
 
 int main(void)
 {

@@ -82,7 +82,7 @@ static void test_the_loop_work_queue_while_a_decision_is_made(void **state)
 	loop_timer_free(pool.timer);
 	assert_int_equal(seen.endings, 0);
 	open_pool();
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 	assert_true(seen.patched);
 	assert_int_equal(seen.decisions, 1);
 }
@@ -99,7 +99,7 @@ static void test_a_change_in_the_meantime_is_decided_on(void **state)
 		       " {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"
 		       " 'ray-head'}]}}}, 'workerGroupSpecs': []}}";
 	open_pool();
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 	assert_int_equal(api.patches, 0);
 	assert_int_equal(seen.decisions, 1);
 	assert_int_equal(seen.views, 2);
@@ -126,6 +126,7 @@ static bool a_job_waits(void *context)
 	return work_count(script.loop) > work_at_once();
 }
 
+#define LONG_MS (1000 * (int64_t)WAIT_MS)
 #define SHAPES 40
 #define MANY_SHAPES 1800 /* 0.6 MiB to read, 1.4 MiB to decide on */
 
@@ -206,21 +207,98 @@ static void test_a_long_decision_is_made_as_a_slow_job(void **state)
 	assert_int_equal(seen.views, 3);
 	assert_int_equal(seen.cost, PASS_SLOW);
 	seen.endings = 0;
-	seen.quick_ms = 1000 * (int64_t)WAIT_MS;
+	seen.quick_ms = LONG_MS;
 	run_pass("{'templates': []}");
 	assert_int_equal(seen.cost, PASS_QUICK);
+}
+
+static void test_a_small_decision_is_made_on_the_loop(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	seen.small_ms = LONG_MS;
+	seen.on_view = close_pool;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	assert_int_equal(work_count(script.loop), work_at_once());
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.cost, PASS_SMALL);
+	open_pool();
+}
+
+/* All places of slow jobs are taken until open_pool. */
+static void take_slow_places(void)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+
+	sem_init(&pool.gate, 0, 0);
+	for (size_t i = 0; i < work_slow_at_once(); i++)
+		(void)work_start_slow(script.loop, &functions, NULL, 0);
+}
+
+/* It is begun again as a quick job, and so is the next one of its cluster. */
+static void test_a_small_decision_that_takes_long_leaves_the_loop(void **state)
+{
+	(void)state;
+	demand_shapes(SHAPES);
+	take_slow_places();
+	seen.small_ms = -1; /* the first question for the budget ends it */
+	run_pass(NULL);
+	assert_false(seen.undecided);
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.views, 2);
+	assert_int_equal(seen.cost, PASS_QUICK);
+	seen.endings = 0;
+	run_pass("{'templates': []}");
+	assert_int_equal(seen.views, 3);
+	open_pool();
+}
+
+static void expect_a_thread(void)
+{
+	assert_true(loop_wait_until(script.loop, a_job_waits, NULL, WAIT_MS));
+	assert_true(is_deciding(NULL));
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+}
+
+/* Its decisions were small until its last one. */
+static void test_a_cluster_that_has_grown_is_decided_on_a_thread(void **state)
+{
+	(void)state;
+	demand_shapes(MANY_SHAPES);
+	seen.small_ms = LONG_MS;
+	seen.cost = PASS_SMALL;
+	seen.on_view = close_pool;
+	start_pass(NULL);
+	expect_a_thread();
+}
+
+static void close_pool_later(void)
+{
+	seen.on_view = close_pool;
+}
+
+/* After a drain. */
+static void test_the_second_decision_of_a_pass_takes_a_thread(void **state)
+{
+	(void)state;
+	pass_bench_idle_worker();
+	seen.small_ms = LONG_MS;
+	seen.on_view = close_pool_later;
+	start_pass(NULL);
+	expect_a_thread();
+	assert_int_equal(seen.views, 2);
 }
 
 /* All places of slow jobs are taken: quick decisions run, slow ones wait. */
 static void test_slow_decisions_do_not_delay_quick_ones(void **state)
 {
-	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
-
 	(void)state;
 	set_pending_gpus(2);
-	sem_init(&pool.gate, 0, 0);
-	for (size_t i = 0; i < work_slow_at_once(); i++)
-		(void)work_start_slow(script.loop, &functions, NULL, 0);
+	take_slow_places();
 	seen.cost = PASS_QUICK;
 	run_pass(NULL);
 	assert_true(seen.patched);
@@ -230,9 +308,8 @@ static void test_slow_decisions_do_not_delay_quick_ones(void **state)
 	assert_true(loop_wait_until(script.loop, is_deciding, NULL, WAIT_MS));
 	assert_int_equal(work_count(script.loop), work_slow_at_once() + 1);
 	assert_int_equal(seen.endings, 0);
-	for (size_t i = 0; i < work_slow_at_once(); i++)
-		sem_post(&pool.gate);
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 }
 
 /* A state that fits in the memory of a pass, and a decision that does not. */
@@ -261,9 +338,17 @@ static void test_a_decision_without_memory_changes_nothing(void **state)
 	budget_free(all);
 }
 
+/* A test that failed left the pool closed: the end of the loop would wait for its jobs. */
+static int teardown(void **state)
+{
+	seen.on_view = NULL;
+	open_pool();
+	return pass_bench_teardown(state);
+}
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_bench_setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_loop_work_queue_while_a_decision_is_made),
 		TEST(test_a_change_in_the_meantime_is_decided_on),
@@ -271,6 +356,10 @@ int main(void)
 		TEST(test_a_pass_is_freed_while_its_reply_is_decoded),
 		TEST(test_an_expensive_decision_changes_nothing),
 		TEST(test_a_long_decision_is_made_as_a_slow_job),
+		TEST(test_a_small_decision_is_made_on_the_loop),
+		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
+		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
+		TEST(test_the_second_decision_of_a_pass_takes_a_thread),
 		TEST(test_slow_decisions_do_not_delay_quick_ones),
 		TEST(test_a_decision_without_memory_changes_nothing),
 	};

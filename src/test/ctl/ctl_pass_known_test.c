@@ -19,21 +19,21 @@ static bool unchanged(void *context, uint64_t digest)
 static void decided_on(void *context, const struct pass_decision *decision)
 {
 	cache.decided_digest = decision->digest;
-	decided(context, decision);
+	pass_bench_decided(context, decision);
 }
 
 static void run_known(bool known)
 {
-	static const struct pass_callbacks callbacks = { .view = view,
-							 .current = current,
+	static const struct pass_callbacks callbacks = { .view = pass_bench_view,
+							 .current = pass_bench_current,
 							 .unchanged = unchanged,
 							 .decided = decided_on,
-							 .done = ended };
+							 .done = pass_bench_ended };
 	struct pass_config pass = { .control = &control,
 				    .namespace_ = "a",
 				    .name = "demo",
 				    .api_version = "ray.io/v1",
-				    .gcs = bench.client,
+				    .gcs = gcs_bench.client,
 				    .read_kv_requests = seen.kv };
 
 	memset(&cache, 0, sizeof(cache));
@@ -41,7 +41,7 @@ static void run_known(bool known)
 	seen.endings = seen.decisions = 0;
 	seen.memory[0] = '\0';
 	seen.pass = pass_new(&pass, &callbacks);
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 	assert_int_equal(seen.endings, 1);
 }
 
@@ -68,8 +68,8 @@ static void what_is_new_is_decided_with_its_digest(void **state)
 	first = cache.digest;
 	run_known(false);
 	assert_true(cache.digest == first);
-	idle_worker();
-	nodes[1].idle_duration_ms = 1;
+	pass_bench_idle_worker();
+	ray_nodes[1].idle_duration_ms = 1;
 	run_known(false);
 	assert_true(cache.digest != first);
 }
@@ -95,7 +95,7 @@ static void an_error_is_not_known(void **state)
 	assert_false(seen.ray_reached);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_bench_setup, pass_bench_teardown)
 
 int main(void)
 {

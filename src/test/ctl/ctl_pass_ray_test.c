@@ -12,7 +12,7 @@ static size_t huge_bytes = HUGE_BYTES;
 static void answer_huge(struct h2_server *server, struct h2_stream *stream)
 {
 	if (!strstr(stream->path, "State")) {
-		handle(server, stream);
+		fake_gcs_handle(server, stream);
 		return;
 	}
 	h2_stream_answer(stream, &(struct h2_answer){ .message = huge, .size = huge_bytes });
@@ -21,17 +21,17 @@ static void answer_huge(struct h2_server *server, struct h2_stream *stream)
 static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	options.gcs_timeout_seconds = 60; /* making so much may take its time */
 	huge = memory_alloc(HUGE_BYTES);
-	bench.gcs.server.handler = answer_huge;
+	gcs_bench.gcs.server.handler = answer_huge;
 	run_pass(NULL);
 	assert_false(seen.ray_reached);
 	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
 	assert_non_null(strstr(seen.active, "104857600 bytes, more than the ceiling of 67108864"));
 	assert_true(seen.reading.refused);
 	/* The next reply is as good as ever. */
-	bench.gcs.server.handler = on_call;
+	gcs_bench.gcs.server.handler = on_call;
 	seen.endings = 0;
 	run_pass(NULL);
 	assert_true(seen.ray_reached);
@@ -45,13 +45,13 @@ static void test_reply_above_the_memory_of_a_pass(void **state)
 	struct budget *all = budget_new("all clusters", (size_t)500 << 20, NULL);
 
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	options.gcs_timeout_seconds = 60;
 	options.max_pass_memory_mib = 4;
 	control.memory = all;
 	huge_bytes = (size_t)8 << 20;
 	huge = memory_alloc(huge_bytes);
-	bench.gcs.server.handler = answer_huge;
+	gcs_bench.gcs.server.handler = answer_huge;
 	run_pass(NULL);
 	assert_false(seen.ray_reached);
 	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
@@ -60,7 +60,7 @@ static void test_reply_above_the_memory_of_a_pass(void **state)
 	assert_true(seen.reading.refused);
 	assert_true(all->peak_bytes < (size_t)5 << 20);
 	huge_bytes = HUGE_BYTES;
-	bench.gcs.server.handler = on_call;
+	gcs_bench.gcs.server.handler = on_call;
 	seen.endings = 0;
 	run_pass(NULL);
 	assert_true(seen.ray_reached);
@@ -73,7 +73,7 @@ static void test_reply_above_the_memory_of_a_pass(void **state)
 static void test_state_without_nodes_is_no_empty_cluster(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	cluster_state.n_node_states = 0;
 	run_pass(NULL);
 	assert_non_null(strstr(seen.active, "no living head node"));
@@ -115,25 +115,25 @@ static int changes(void)
 /* Its Pod has run for longer than any start may take. */
 static void busy_worker(void)
 {
-	idle_worker();
-	nodes[1].status = RAY__NODE_STATUS__RUNNING;
-	nodes[1].idle_duration_ms = 0;
+	pass_bench_idle_worker();
+	ray_nodes[1].status = RAY__NODE_STATUS__RUNNING;
+	ray_nodes[1].idle_duration_ms = 0;
 	cluster_state.cluster_session_name = (char *)"session_a";
 }
 
 static void idle_again(void)
 {
 	cluster_state.n_node_states = 2;
-	nodes[1].status = RAY__NODE_STATUS__IDLE;
-	nodes[1].idle_duration_ms = 61000;
+	ray_nodes[1].status = RAY__NODE_STATUS__IDLE;
+	ray_nodes[1].idle_duration_ms = 61000;
 }
 
-static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
+static void test_a_restarted_gcs_costs_no_worker(void **state)
 {
 	(void)state;
 	busy_worker();
 	run_pass(NULL);
-	memset(bench.gcs.cluster_id, 0xb8, sizeof(bench.gcs.cluster_id));
+	memset(gcs_bench.gcs.cluster_id, 0xb8, sizeof(gcs_bench.gcs.cluster_id));
 	cluster_state.cluster_session_name = (char *)"session_b";
 	cluster_state.n_node_states = 1;
 	for (int i = 0; i < 3; i++) {
@@ -141,8 +141,8 @@ static void test_a_gcs_that_starts_anew_costs_no_worker(void **state)
 		assert_true(seen.ray_reached);
 		assert_int_equal(changes(), 0);
 	}
-	assert_int_equal(bench.gcs.refused, 1);
-	assert_int_equal(bench.gcs.id_calls, 2);
+	assert_int_equal(gcs_bench.gcs.refused, 1);
+	assert_int_equal(gcs_bench.gcs.id_calls, 2);
 	/* The worker is idle; while the head's container shows no restart it is kept, busy or
 	 * not. */
 	idle_again();
@@ -196,7 +196,7 @@ static void test_a_dead_raylet_in_a_pod_that_runs(void **state)
 {
 	(void)state;
 	busy_worker();
-	nodes[1].status = RAY__NODE_STATUS__DEAD;
+	ray_nodes[1].status = RAY__NODE_STATUS__DEAD;
 	run_pass(NULL);
 	assert_int_equal(changes(), 0);
 	assert_non_null(strstr(seen.memory, "rayletGone"));
@@ -324,29 +324,29 @@ static bool all_are_asked(void *context)
 	return hanging.server.connections == HANGING && hanging.path[0] != '\0';
 }
 
-static void test_heads_that_hang_delay_nobody(void **state)
+static void test_heads_that_hang_delay_no_other(void **state)
 {
 	struct gcs_client *clients[HANGING];
 	struct pass *passes[HANGING];
-	struct gcs_config gcs = config();
+	struct gcs_config gcs = gcs_bench_config();
 
 	(void)state;
 	memset(&hanging, 0, sizeof(hanging));
 	hung_decisions = hung_endings = 0;
-	hanging.server.handler = handle;
+	hanging.server.handler = fake_gcs_handle;
 	hanging.server.context = &hanging;
 	hanging.mute = true;
 	buf_init(&hanging.body, 1u << 20);
-	h2_server_start(&hanging.server, bench.loop, 0);
+	h2_server_start(&hanging.server, gcs_bench.loop, 0);
 	gcs.port = hanging.server.port;
 	for (size_t i = 0; i < HANGING; i++) {
 		struct pass_callbacks callbacks = { .context = &passes[i],
-						    .view = view,
-						    .current = current,
+						    .view = pass_bench_view,
+						    .current = pass_bench_current,
 						    .decided = hung_decided,
 						    .done = hung_ended };
 
-		clients[i] = gcs_client_new(bench.loop, &gcs);
+		clients[i] = gcs_client_new(gcs_bench.loop, &gcs);
 		passes[i] = pass_new(&(struct pass_config){ .control = &control,
 							    .namespace_ = "a",
 							    .name = "demo",
@@ -368,7 +368,7 @@ static void test_heads_that_hang_delay_nobody(void **state)
 	buf_done(&hanging.body);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_bench_setup, pass_bench_teardown)
 
 int main(void)
 {
@@ -377,7 +377,7 @@ int main(void)
 		TEST(test_reply_above_the_memory_of_a_pass),
 		TEST(test_state_without_nodes_is_no_empty_cluster),
 		TEST(test_what_a_reading_costs),
-		TEST(test_a_gcs_that_starts_anew_costs_no_worker),
+		TEST(test_a_restarted_gcs_costs_no_worker),
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
@@ -385,7 +385,7 @@ int main(void)
 		TEST(test_what_registers_before_the_patch_stays),
 		TEST(test_without_a_second_reply_it_stays),
 		TEST(test_no_endless_patching),
-		TEST(test_heads_that_hang_delay_nobody),
+		TEST(test_heads_that_hang_delay_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

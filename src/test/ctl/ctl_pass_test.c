@@ -34,7 +34,7 @@ static void test_nothing_to_do_sends_nothing(void **state)
 static void test_accepted_drain_is_patched_in_the_same_pass(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 1);
 	assert_int_equal(api.patches, 1);
@@ -46,7 +46,7 @@ static void test_accepted_drain_is_patched_in_the_same_pass(void **state)
 static void test_rejected_drain_keeps_the_worker(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.accept = false;
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 1);
@@ -56,7 +56,7 @@ static void test_rejected_drain_keeps_the_worker(void **state)
 static void test_failed_drain_keeps_the_worker(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.fail_drain = true;
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 1);
@@ -66,7 +66,7 @@ static void test_failed_drain_keeps_the_worker(void **state)
 static void test_drain_without_answer_keeps_the_worker(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.mute_drain = true;
 	run_pass(NULL);
 	assert_int_equal(api.patches, 0);
@@ -75,7 +75,7 @@ static void test_drain_without_answer_keeps_the_worker(void **state)
 static void test_silent_gcs_is_no_idle_cluster(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.mute_state = true;
 	run_pass(NULL);
 	assert_false(seen.ray_reached);
@@ -86,7 +86,7 @@ static void test_silent_gcs_is_no_idle_cluster(void **state)
 static void test_stale_caches_remove_nothing(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	seen.stale = "the watch is broken";
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 0);
@@ -96,7 +96,7 @@ static void test_stale_caches_remove_nothing(void **state)
 static void test_stale_caches_still_scale_up(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	set_pending_gpus(3);
 	seen.stale = "the watch is broken";
 	run_pass(NULL);
@@ -118,7 +118,7 @@ static void break_the_watch(const char *path)
 static void test_caches_stale_after_an_accepted_drain(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.before = break_the_watch;
 	run_pass(NULL);
 	assert_int_equal(ray.drains, 1);
@@ -131,7 +131,7 @@ static void test_caches_stale_after_an_accepted_drain(void **state)
 static void test_a_patch_after_an_accepted_drain_is_tried_again(void **state)
 {
 	(void)state;
-	idle_worker();
+	pass_bench_idle_worker();
 	api.statuses[0] = 503;
 	api.cluster = CLUSTER("1");
 	run_pass(NULL);
@@ -192,11 +192,11 @@ static int64_t counted(struct quota *quota)
  * them. */
 static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
 {
-	const struct gpu_quota_config config = { .look = look, .lost_patch_ms = 60000 };
+	const struct gpu_quota_config gcs_bench_config = { .look = look, .lost_patch_ms = 60000 };
 
 	(void)state;
 	options.max_gpus_total = 2;
-	control.quota = gpu_quota_new(&control, &config);
+	control.quota = gpu_quota_new(&control, &gcs_bench_config);
 	set_pending_gpus(5);
 	api.cluster = CLUSTER("2");
 	run_pass(NULL);
@@ -209,11 +209,11 @@ static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
 
 static void test_a_refused_patch_counts_nothing(void **state)
 {
-	const struct gpu_quota_config config = { .look = look, .lost_patch_ms = 60000 };
+	const struct gpu_quota_config gcs_bench_config = { .look = look, .lost_patch_ms = 60000 };
 
 	(void)state;
 	options.max_gpus_total = 2;
-	control.quota = gpu_quota_new(&control, &config);
+	control.quota = gpu_quota_new(&control, &gcs_bench_config);
 	set_pending_gpus(5);
 	api.statuses[0] = 403;
 	run_pass(NULL);
@@ -289,7 +289,7 @@ static bool patch_is_sent(void *context)
 static bool state_is_asked(void *context)
 {
 	(void)context;
-	return bench.gcs.path[0] != '\0';
+	return gcs_bench.gcs.path[0] != '\0';
 }
 
 /* The RayCluster is deleted during the pass: no callback, no leak (the sanitizer watches). */
@@ -299,7 +299,7 @@ static void test_free_in_every_step(void **state)
 	start_pass(NULL);
 	pass_free(steal(&seen.pass));
 
-	idle_worker();
+	pass_bench_idle_worker();
 	ray.mute_state = true;
 	start_pass(NULL);
 	assert_true(loop_wait_until(script.loop, state_is_asked, NULL, WAIT_MS));
@@ -322,7 +322,7 @@ static void test_free_in_every_step(void **state)
 	assert_int_equal(seen.endings, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_bench_setup, pass_bench_teardown)
 
 int main(void)
 {

@@ -60,10 +60,10 @@ static void test_changes_without_end(void **state)
 		passes++;
 		now_ms += poll_wake_ms(&poll, now_ms);
 	}
-	assert_in_range(passes, 60, 60 + PACE_WAKES);
+	assert_in_range(passes, 60, 60 + POLL_WAKES);
 	poll_woken(&poll, now_ms);
 	assert_int_equal(poll_wake_ms(&poll, now_ms), 1000);
-	assert_int_equal(poll_wake_ms(&poll, now_ms + 2000), PACE_WAKE_MS);
+	assert_int_equal(poll_wake_ms(&poll, now_ms + 2000), POLL_WAKE_MS);
 }
 
 static void test_it_is_bounded(void **state)
@@ -71,9 +71,9 @@ static void test_it_is_bounded(void **state)
 	struct poll_reading huge = { .took_ms = INT32_MAX, .bytes = (size_t)1 << 40 };
 
 	(void)state;
-	assert_int_equal(after(20, 63 * MIB), PACE_MAX_MS);
+	assert_int_equal(after(20, 63 * MIB), POLL_MAX_MS);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(after(INT32_MAX, 63 * MIB), PACE_MAX_MS);
+		assert_int_equal(after(INT32_MAX, 63 * MIB), POLL_MAX_MS);
 	/* A longer interval than the bound is kept when it is configured. */
 	poll = (struct poll){ .next = 0 };
 	assert_false(poll_update(&poll, 60000, &huge));
@@ -119,7 +119,7 @@ static void test_reply_above_the_ceiling(void **state)
 	err_set(&err, ERR_LIMIT, "too large");
 	reading = poll_reading_of(NULL, &err, 300000);
 	assert_true(poll_update(&poll, SCAN_MS, &reading));
-	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), PACE_MAX_MS);
+	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), POLL_MAX_MS);
 	assert_string_equal(poll.text,
 			    "it is read every 30 s, because its reply is above the ceiling");
 }
@@ -134,7 +134,7 @@ static void test_readings_that_fail(void **state)
 	err_set(&err, ERR_TIMEOUT, "no reply");
 	reading = poll_reading_of(NULL, &err, 2000000);
 	assert_int_equal(reading.took_ms, 2000);
-	for (int i = 0; i < PACE_READINGS; i++)
+	for (int i = 0; i < POLL_READINGS; i++)
 		(void)poll_update(&poll, SCAN_MS, &reading);
 	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), 8000);
 	err_set(&err, ERR_RETRY, "connection refused");
@@ -155,7 +155,7 @@ static void test_a_time_out_that_is_declared_again(void **state)
 	err_set(&err, ERR_TIMEOUT, "no reply");
 	waited = poll_reading_of(NULL, &err, 2000000);
 	declared = poll_reading_of(NULL, &err, 400);
-	for (int i = 0; i < PACE_READINGS; i++) {
+	for (int i = 0; i < POLL_READINGS; i++) {
 		assert_int_equal(poll_interval_ms(&poll, SCAN_MS), SCAN_MS);
 		(void)poll_update(&poll, SCAN_MS, &waited);
 		assert_false(poll_update(&poll, SCAN_MS, &declared));
@@ -179,7 +179,7 @@ static void test_decisions_that_are_too_expensive(void **state)
 	}
 	poll_decided(&poll, SCAN_MS, true);
 	poll_decided(&poll, SCAN_MS, true);
-	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), PACE_UNDECIDED_MAX_MS);
+	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), POLL_UNDECIDED_MAX_MS);
 	poll_decided(&poll, SCAN_MS, false);
 	assert_int_equal(poll_interval_ms(&poll, SCAN_MS), SCAN_MS);
 	assert_int_equal(poll_wake_ms(&poll, 0), 100);
@@ -193,9 +193,9 @@ static void test_an_earlier_process_is_resumed(void **state)
 	} cases[] = {
 		{ 0, 0 },
 		{ 1, 1000 },
-		{ 60, PACE_UNDECIDED_MAX_MS },
-		{ 61, PACE_UNDECIDED_MAX_MS },
-		{ INT64_MAX, PACE_UNDECIDED_MAX_MS },
+		{ 60, POLL_UNDECIDED_MAX_MS },
+		{ 61, POLL_UNDECIDED_MAX_MS },
+		{ INT64_MAX, POLL_UNDECIDED_MAX_MS },
 		{ -1, 0 },
 		{ INT64_MIN, 0 },
 	};

@@ -28,7 +28,7 @@ static void test_address(void **state)
 static bool has_request(void *context)
 {
 	(void)context;
-	return bench.gcs.body.size > 0;
+	return gcs_bench.gcs.body.size > 0;
 }
 
 /* One reading of a Ray with this session; returns the value put into its store, "" for none. */
@@ -39,17 +39,21 @@ static const char *decided(struct registration *registration, const char *sessio
 	const struct label labels[] = { { LABEL_NODE_TYPE, "head" } };
 	const struct pod head = { .labels = { labels, 1 }, .pod_ip = "10.0.0.7" };
 	const struct ray_state state = { .session_name = session };
-	const struct snapshot snapshot = { .pods = &head, .pod_count = 1 };
-	const struct pass_decision decision = { .snapshot = &snapshot, .ray_state = &state };
+	const struct pod *const pods[] = { &head };
+	const struct snapshot snapshot = { .pods = pods, .pod_count = 1 };
+	const struct pass_decision decision = { .snapshot = &snapshot,
+						.ray_state = &state,
+						.gcs = gcs_bench.client };
 	const Ray__InternalKVPutRequest *request;
 
-	buf_clear(&bench.gcs.body);
-	registration_decided(registration, bench.client, &decision);
-	if (!loop_wait_until(bench.loop, has_request, NULL, 300))
+	buf_clear(&gcs_bench.gcs.body);
+	registration_decided(registration, &decision);
+	if (!loop_wait_until(gcs_bench.loop, has_request, NULL, 300))
 		return "";
-	assert_string_equal(bench.gcs.path, "/ray.rpc.InternalKVGcsService/InternalKVPut");
-	request = gcs_message_unpack(&ray__internal_kvput_request__descriptor, bench.gcs.body.data,
-				     bench.gcs.body.size, &arena, NULL);
+	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.InternalKVGcsService/InternalKVPut");
+	request = gcs_message_unpack(&ray__internal_kvput_request__descriptor,
+				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
+				     NULL);
 	assert_non_null(request);
 	assert_memory_equal(request->key.data, "AutoscalerMetricsAddress", request->key.len);
 	assert_int_equal(request->namespace_.len, 0);
@@ -68,17 +72,17 @@ static void test_every_session_is_declared(void **state)
 	struct control control;
 
 	(void)state;
-	open_bench();
-	bench.gcs.reply = &reply.base;
-	control = (struct control){ .loop = bench.loop, .options = &options };
+	gcs_bench_open();
+	gcs_bench.gcs.reply = &reply.base;
+	control = (struct control){ .loop = gcs_bench.loop, .options = &options };
 	registration = registration_new(&control, ":44217", 44217);
 	assert_string_equal(decided(registration, "session_1"), "10.0.0.7:44217");
 	assert_string_equal(decided(registration, "session_1"), "");
 	assert_string_equal(decided(registration, "session_2"), "10.0.0.7:44217");
 	assert_string_equal(decided(registration, "session_2"), "");
-	gcs_client_free(steal(&bench.client));
+	gcs_client_free(steal(&gcs_bench.client));
 	registration_free(registration);
-	close_bench();
+	gcs_bench_close();
 }
 
 int main(void)

@@ -196,6 +196,16 @@ static void test_snapshot_has_no_secrets(void **state)
 	assert_null(strstr(bench->body, "hunter2"));
 }
 
+static void test_gpu_holders_without_ray(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask_decision(bench, "/gpu-holders/team/demo"), 200);
+	expect_in_body(bench, "\"kind\": \"GpuHolders\"");
+	expect_in_body(bench, "\"problem\": \"Ray was not read\"");
+	expect_in_body(bench, "\"workers\": []");
+}
+
 static void test_no_pass_in_time(void **state)
 {
 	struct bench *bench = *state;
@@ -233,7 +243,7 @@ static void expect_path(const char *path, enum status_page page, const char *nam
 	status_parse_path(path, &parsed);
 	if (parsed.page != page)
 		fail_msg("\"%s\" is page %d", path, parsed.page);
-	if (page != STATUS_CLUSTER && page != STATUS_SNAPSHOT)
+	if (page != STATUS_CLUSTER && page != STATUS_SNAPSHOT && page != STATUS_HOLDERS)
 		return;
 	assert_string_equal(parsed.namespace_, namespace_);
 	assert_string_equal(parsed.name, name);
@@ -266,6 +276,8 @@ static void test_paths(void **state)
 		"/statusx/a/b",
 		"/snapshot",
 		"/snapshot/a",
+		"/gpu-holders",
+		"/gpu-holders/a/b/c",
 	};
 	char longest[600], too_long[600];
 
@@ -275,6 +287,7 @@ static void test_paths(void **state)
 	expect_path("/status", STATUS_ALL, "", "");
 	expect_path("/status/team-1/a.b-c", STATUS_CLUSTER, "team-1", "a.b-c");
 	expect_path("/snapshot/t/1", STATUS_SNAPSHOT, "t", "1");
+	expect_path("/gpu-holders/t/1", STATUS_HOLDERS, "t", "1");
 	(void)snprintf(longest, sizeof(longest), "/status/a/%0*d", STATUS_NAME_MAX, 0);
 	expect_path(longest, STATUS_CLUSTER, "a", longest + 10);
 	(void)snprintf(too_long, sizeof(too_long), "/status/a/%0*d", STATUS_NAME_MAX + 1, 0);
@@ -290,6 +303,7 @@ int main(void)
 		TEST(test_all),
 		TEST(test_cluster),
 		TEST(test_snapshot_has_no_secrets),
+		TEST(test_gpu_holders_without_ray),
 		TEST(test_no_pass_in_time),
 		TEST(test_unknown),
 		TEST(test_end_while_waiting),

@@ -3,9 +3,13 @@
  * the items are those of its tree. */
 #include "fuzz.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
+#include "test/support/json_same.h"
+#include "test/support/list_tree.h"
 
 struct outcome {
 	uint64_t digest; /* of all items, in their order */
@@ -28,7 +32,7 @@ static void compare(struct outcome *outcome, const char *text, size_t size)
 
 	REQUIRE(json_parse(text, size, &fuzz_limits, &json, &err) == 0);
 	REQUIRE(json_same(json, outcome->expected));
-	outcome->expected = list_next(outcome->expected);
+	outcome->expected = outcome->expected->next;
 }
 
 static void on_item(void *context, const char *text, size_t size, const char *problem)
@@ -45,15 +49,14 @@ static void on_item(void *context, const char *text, size_t size, const char *pr
 	if (outcome->expected && !problem)
 		compare(outcome, text, size);
 	else if (outcome->expected)
-		outcome->expected = list_next(outcome->expected);
+		outcome->expected = outcome->expected->next;
 }
 
-static void run(const char *data, size_t size, size_t piece, size_t item_max, struct outcome *ret,
-		size_t *ret_rest_items)
+static void run(const char *data, size_t size, size_t piece, size_t item_max, struct outcome *ret)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(list_stream_done) struct list_stream stream;
-	struct list_page page = { .count = 0 };
+	struct list_page page = { .resource_version = NULL };
 	struct err err = { .kind = ERR_NONE };
 
 	list_stream_init(&stream, item_max, on_item, ret);
@@ -63,40 +66,51 @@ static void run(const char *data, size_t size, size_t piece, size_t item_max, st
 	}
 	ret->end = list_stream_end(&stream, &arena, &page, &err);
 	REQUIRE(ret->end == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
-	REQUIRE(ret->end != 0 || (page.items == NULL && page.resource_version));
-	*ret_rest_items = page.count;
+	REQUIRE(ret->end != 0 || (page.resource_version && page.continue_token));
 }
 
-/* Names with an escape are not looked for: such a list has its items in the rest. */
+static bool is_text(const struct cJSON *object, const char *name)
+{
+	const struct cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	return !member || cJSON_IsNull(member) || cJSON_IsString(member);
+}
+
+/* Names with an escape are not looked for: such a list is refused. */
 static void check_tree(const char *data, size_t size)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(json_done) struct cJSON *tree = NULL;
 	struct outcome outcome = { .digest = 1 };
-	struct list_page page;
-	size_t rest_items;
+	const struct cJSON *items, *metadata;
 	struct err err;
 
-	if (json_parse(data, size, &fuzz_limits, &tree, &err) ||
-	    list_decode(tree, &arena, &page, &err))
+	if (json_parse(data, size, &fuzz_limits, &tree, &err))
 		return;
-	outcome.expected = list_first(&page);
-	run(data, size, size, FOREIGN_OBJECT_MAX_BYTES, &outcome, &rest_items);
-	REQUIRE(outcome.end == 0 && outcome.too_large == 0);
-	REQUIRE(outcome.items == page.count || (outcome.items == 0 && rest_items == page.count));
+	items = list_tree_items(tree);
+	metadata = cJSON_GetObjectItemCaseSensitive(tree, "metadata");
+	if (!items || (metadata && !cJSON_IsNull(metadata) && !cJSON_IsObject(metadata)) ||
+	    !is_text(metadata, "resourceVersion") || !is_text(metadata, "continue"))
+		return;
+	outcome.expected = items->child;
+	run(data, size, size, FOREIGN_OBJECT_MAX_BYTES, &outcome);
+	REQUIRE(outcome.too_large == 0);
+	if (outcome.end == 0)
+		REQUIRE(outcome.items == (size_t)cJSON_GetArraySize(items));
+	else
+		REQUIRE(outcome.items == 0 && items->child && memchr(data, '\\', size));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct outcome whole = { .digest = 1 }, pieces = { .digest = 1 };
 	const char *text = (const char *)data + 2;
-	size_t item_max, rest_items;
+	size_t item_max;
 
 	if (size <= 2)
 		return 0;
 	item_max = 16 + 8 * (size_t)data[1];
-	run(text, size - 2, size - 2, item_max, &whole, &rest_items);
-	run(text, size - 2, 1 + data[0] % 64, item_max, &pieces, &rest_items);
+	run(text, size - 2, size - 2, item_max, &whole);
+	run(text, size - 2, 1 + data[0] % 64, item_max, &pieces);
 	REQUIRE(whole.items == pieces.items && whole.too_large == pieces.too_large);
 	REQUIRE(whole.digest == pieces.digest && whole.end == pieces.end);
 	check_tree(text, size - 2);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "codec/objects/object_skeleton.h"
+#include "test/support/json_same.h"
 
 static void take(struct object_skeleton *skeleton, const char *data, size_t size, size_t piece,
 		 bool watch)

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
 #include "codec/text/yaml.h"
 #include "core/decide.h"
 

@@ -25,7 +25,7 @@ static void check_state(const struct ray_state *state, struct arena *arena)
 
 	buf_init(&text, (size_t)64 << 20);
 	json_write_init(&writer, &text, JSON_STYLE_LINE);
-	ray_state_write(&writer, NULL, state);
+	field_write_object(&writer, NULL, ray_state_fields, state);
 	REQUIRE(!text.overflowed);
 	REQUIRE(json_parse(text.data, text.size, &limits, &tree, &err) == 0);
 	REQUIRE(ray_state_decode(tree, "", arena, &again, &err) == 0);
@@ -95,9 +95,9 @@ static void check_requests_with_budget(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const ProtobufCMessageDescriptor *const replies[] = {
-		&ray__get_cluster_id_reply__descriptor, &ray__check_alive_reply__descriptor,
-		&ray__internal_kvget_reply__descriptor, &ray__internal_kvput_reply__descriptor,
-		&ray__drain_node_reply__descriptor,
+		&ray__get_cluster_id_reply__descriptor, &ray__internal_kvget_reply__descriptor,
+		&ray__internal_kvput_reply__descriptor, &ray__drain_node_reply__descriptor,
+		&ray__gcs_publish_reply__descriptor,
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_state state;

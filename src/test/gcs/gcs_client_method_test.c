@@ -8,28 +8,30 @@ static void test_drain(void **state)
 	const Ray__DrainNodeRequest *request;
 
 	(void)state;
-	open_bench();
-	bench.gcs.reply = &reply.base;
+	gcs_bench_open();
+	gcs_bench.gcs.reply = &reply.base;
 	reply.rejection_reason_message =
 		(char *)"The node to be idle terminated is no longer idle.";
-	gcs_client_drain_node(bench.client, 1000, "00ff10", "idle for 61 s", on_drain, NULL);
-	run_good();
-	assert_false(bench.flag);
-	assert_string_equal(bench.text, "The node to be idle terminated is no longer idle.");
-	assert_string_equal(bench.gcs.path, "/ray.rpc.autoscaler.AutoscalerStateService/DrainNode");
-	request = gcs_message_unpack(&ray__drain_node_request__descriptor, bench.gcs.body.data,
-				     bench.gcs.body.size, &arena, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "idle for 61 s", gcs_bench_on_done,
+			      NULL);
+	gcs_bench_run_good();
+	assert_false(gcs_bench.flag);
+	assert_string_equal(gcs_bench.text, "The node to be idle terminated is no longer idle.");
+	assert_string_equal(gcs_bench.gcs.path,
+			    "/ray.rpc.autoscaler.AutoscalerStateService/DrainNode");
+	request = gcs_message_unpack(&ray__drain_node_request__descriptor, gcs_bench.gcs.body.data,
+				     gcs_bench.gcs.body.size, &arena, NULL);
 	assert_int_equal(request->node_id.len, 3);
 	assert_memory_equal(request->node_id.data, "\x00\xff\x10", 3);
 	assert_int_equal(request->reason, 1);
 	assert_string_equal(request->reason_message, "idle for 61 s");
 	assert_int_equal(request->deadline_timestamp_ms, 0);
 	reply.is_accepted = true;
-	gcs_client_drain_node(bench.client, 1000, "00ff10", "", on_drain, NULL);
-	run_good();
-	assert_true(bench.flag);
-	assert_string_equal(bench.text, "");
-	close_bench();
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
+	gcs_bench_run_good();
+	assert_true(gcs_bench.flag);
+	assert_string_equal(gcs_bench.text, "");
+	gcs_bench_close();
 }
 
 static void test_drain_of_a_bad_id(void **state)
@@ -38,18 +40,18 @@ static void test_drain_of_a_bad_id(void **state)
 	char longest[131];
 
 	(void)state;
-	open_bench();
+	gcs_bench_open();
 	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
-		gcs_client_drain_node(bench.client, 1000, bad[i], "", on_drain, NULL);
-		assert_int_equal(bench.ended, i > 0); /* not in the call */
-		run_error(ERR_INPUT, "not a Ray node id");
+		gcs_client_drain_node(gcs_bench.client, 1000, bad[i], "", gcs_bench_on_done, NULL);
+		assert_int_equal(gcs_bench.ended, i > 0); /* not in the call */
+		gcs_bench_run_error(ERR_INPUT, "not a Ray node id");
 	}
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	gcs_client_drain_node(bench.client, 1000, longest, "", on_drain, NULL);
-	run_error(ERR_INPUT, "not a Ray node id");
-	assert_int_equal(bench.gcs.server.requests, 0);
-	close_bench();
+	gcs_client_drain_node(gcs_bench.client, 1000, longest, "", gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_INPUT, "not a Ray node id");
+	assert_int_equal(gcs_bench.gcs.server.requests, 0);
+	gcs_bench_close();
 }
 
 static void test_report(void **state)
@@ -61,77 +63,62 @@ static void test_report(void **state)
 	static const int64_t versions[] = { 5001, 5002, 9000, 9001 };
 
 	(void)state;
-	open_bench();
+	gcs_bench_open();
 	for (size_t i = 0; i < SUPPORT_COUNT(times); i++) {
 		const Ray__ReportAutoscalingStateRequest *request;
 
-		gcs_client_report_state(bench.client, 1000, times[i], &seen, &plan, on_plain, NULL);
-		run_good();
+		gcs_client_report_state(gcs_bench.client, 1000, times[i], &seen, &plan,
+					gcs_bench_on_done, NULL);
+		gcs_bench_run_good();
 		request = gcs_message_unpack(&ray__report_autoscaling_state_request__descriptor,
-					     bench.gcs.body.data, bench.gcs.body.size, &arena,
-					     NULL);
+					     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size,
+					     &arena, NULL);
 		assert_int_equal(request->autoscaling_state->autoscaler_state_version, versions[i]);
 		assert_int_equal(
 			request->autoscaling_state->last_seen_cluster_resource_state_version, 9);
 	}
-	assert_string_equal(bench.gcs.path,
+	assert_string_equal(gcs_bench.gcs.path,
 			    "/ray.rpc.autoscaler.AutoscalerStateService/ReportAutoscalingState");
-	close_bench();
+	gcs_bench_close();
 }
 
-static void test_alive(void **state)
+static void test_put_refused(void **state)
 {
 	Ray__GcsStatus status = RAY__GCS_STATUS__INIT;
-	Ray__CheckAliveReply reply = RAY__CHECK_ALIVE_REPLY__INIT;
+	Ray__InternalKVPutReply reply = RAY__INTERNAL_KVPUT_REPLY__INIT;
 
 	(void)state;
-	open_bench();
+	gcs_bench_open();
 	reply.status = &status;
-	reply.ray_version = (char *)"2.60.0";
-	bench.gcs.reply = &reply.base;
-	gcs_client_check_alive(bench.client, 1000, on_alive, NULL);
-	run_good();
-	assert_string_equal(bench.text, "2.60.0");
+	gcs_bench.gcs.reply = &reply.base;
+	gcs_client_kv_put(gcs_bench.client, 1000, "", "key", "a", 1, gcs_bench_on_done, NULL);
+	gcs_bench_run_good();
 	status.code = 5;
 	status.message = (char *)"not the leader";
-	gcs_client_check_alive(bench.client, 1000, on_alive, NULL);
-	run_error(ERR_RETRY, "the GCS answered: not the leader (5)");
-	close_bench();
+	gcs_client_kv_put(gcs_bench.client, 1000, "", "key", "a", 1, gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_RETRY, "the GCS answered: not the leader (5)");
+	gcs_bench_close();
 }
 
-static void test_kv(void **state)
+static void test_put(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	Ray__GcsStatus status = RAY__GCS_STATUS__INIT;
-	Ray__InternalKVGetReply got = RAY__INTERNAL_KVGET_REPLY__INIT;
 	Ray__InternalKVPutReply put = RAY__INTERNAL_KVPUT_REPLY__INIT;
 	const Ray__InternalKVPutRequest *request;
 
 	(void)state;
-	open_bench();
-	got.status = &status;
-	got.value = (ProtobufCBinaryData){ .data = (uint8_t *)"abc", .len = 3 };
-	bench.gcs.reply = &got.base;
-	gcs_client_kv_get(bench.client, 1000, "session", "session_name", on_kv_get, NULL);
-	run_good();
-	assert_true(bench.has_value);
-	assert_string_equal(bench.text, "abc");
-	status.code = 17;
-	got.value.len = 0;
-	gcs_client_kv_get(bench.client, 1000, "", "nothing", on_kv_get, NULL);
-	run_good();
-	assert_false(bench.has_value);
-	put.added = true;
-	bench.gcs.reply = &put.base;
-	gcs_client_kv_put(bench.client, 1000, "space", "key", "a\0b", 3, on_kv_put, NULL);
-	run_good();
-	assert_true(bench.flag);
-	request = gcs_message_unpack(&ray__internal_kvput_request__descriptor, bench.gcs.body.data,
-				     bench.gcs.body.size, &arena, NULL);
+	gcs_bench_open();
+	gcs_bench.gcs.reply = &put.base;
+	gcs_client_kv_put(gcs_bench.client, 1000, "space", "key", "a\0b", 3, gcs_bench_on_done,
+			  NULL);
+	gcs_bench_run_good();
+	request = gcs_message_unpack(&ray__internal_kvput_request__descriptor,
+				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
+				     NULL);
 	assert_memory_equal(request->value.data, "a\0b", 3);
 	assert_memory_equal(request->namespace_.data, "space", 5);
 	assert_true(request->overwrite);
-	close_bench();
+	gcs_bench_close();
 }
 
 static bool leads;
@@ -144,7 +131,7 @@ static const char *may_write(void *context)
 static void stop_leading_and_handle(struct h2_server *server, struct h2_stream *stream)
 {
 	leads = leads && !strstr(stream->path, "DrainNode");
-	handle(server, stream);
+	fake_gcs_handle(server, stream);
 }
 
 /* The lead is lost while there is no connection yet, or while another id is asked for. */
@@ -155,34 +142,34 @@ static void test_writes_are_asked_again_when_they_would_leave(void **state)
 	struct gcs_config first;
 
 	(void)state;
-	open_bench();
-	first = config();
+	gcs_bench_open();
+	first = gcs_bench_config();
 	first.may_write = may_write;
 	first.may_write_context = &leads;
-	gcs_client_free(bench.client);
-	bench.client = gcs_client_new(bench.loop, &first);
-	bench.gcs.server.handler = stop_leading_and_handle;
-	bench.gcs.reply = small_state();
+	gcs_client_free(gcs_bench.client);
+	gcs_bench.client = gcs_client_new(gcs_bench.loop, &first);
+	gcs_bench.gcs.server.handler = stop_leading_and_handle;
+	gcs_bench.gcs.reply = fake_gcs_small_state();
 	leads = true;
-	gcs_client_drain_node(bench.client, 1000, "00ff10", "", on_drain, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
 	leads = false;
-	run_error(ERR_RETRY, "not sent, this replica does not lead");
-	assert_int_equal(bench.gcs.server.requests, 0);
-	get_state();
-	run_good();
+	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_int_equal(gcs_bench.gcs.server.requests, 0);
+	gcs_bench_get_state();
+	gcs_bench_run_good();
 
-	memset(bench.gcs.cluster_id, 0xb8, sizeof(bench.gcs.cluster_id));
+	memset(gcs_bench.gcs.cluster_id, 0xb8, sizeof(gcs_bench.gcs.cluster_id));
 	leads = true;
-	gcs_client_drain_node(bench.client, 1000, "00ff10", "", on_drain, NULL);
-	run_error(ERR_RETRY, "not sent, this replica does not lead");
-	assert_int_equal(bench.gcs.refused, 1);
-	gcs_client_kv_put(bench.client, 1000, "space", "key", "a", 1, on_kv_put, NULL);
-	run_error(ERR_RETRY, "not sent, this replica does not lead");
-	gcs_client_report_state(bench.client, 1000, 1, &seen, &plan, on_plain, NULL);
-	run_error(ERR_RETRY, "not sent, this replica does not lead");
-	assert_string_equal(bench.gcs.path, "/ray.rpc.autoscaler.AutoscalerStateService/"
-					    "GetClusterResourceState");
-	close_bench();
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_int_equal(gcs_bench.gcs.refused, 1);
+	gcs_client_kv_put(gcs_bench.client, 1000, "space", "key", "a", 1, gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
+	gcs_client_report_state(gcs_bench.client, 1000, 1, &seen, &plan, gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
+	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.autoscaler.AutoscalerStateService/"
+						"GetClusterResourceState");
+	gcs_bench_close();
 }
 
 /* The two replies of the store: the v2 mark, then the requests. */
@@ -199,7 +186,7 @@ static void handle_store(struct h2_server *server, struct h2_stream *stream)
 	const char *value;
 
 	if (!strstr(stream->path, "InternalKVGet")) {
-		handle(server, stream);
+		fake_gcs_handle(server, stream);
 		return;
 	}
 	request = gcs_message_unpack(&ray__internal_kvget_request__descriptor,
@@ -218,48 +205,49 @@ static void handle_store(struct h2_server *server, struct h2_stream *stream)
 	if (value)
 		reply.value =
 			(ProtobufCBinaryData){ .data = (uint8_t *)value, .len = strlen(value) };
-	answer_message(stream, &reply.base);
+	fake_gcs_answer(stream, &reply.base);
 }
 
 static void get_requests(void)
 {
-	bench.constraint = NULL;
-	gcs_client_get_kv_requests(bench.client, 1000, &bench.arena, on_requests, NULL);
+	gcs_bench.constraint = NULL;
+	gcs_client_get_kv_requests(gcs_bench.client, 1000, &gcs_bench.arena, gcs_bench_on_done,
+				   NULL);
 }
 
 static void test_kv_requests(void **state)
 {
 	(void)state;
-	open_bench();
-	bench.gcs.server.handler = handle_store;
+	gcs_bench_open();
+	gcs_bench.gcs.server.handler = handle_store;
 	store.mark = "1";
 	store.requests = "[{\"GPU\": 1}]";
 	get_requests();
-	run_good();
-	assert_null(bench.constraint);
+	gcs_bench_run_good();
+	assert_null(gcs_bench.constraint);
 	store.mark = NULL;
 	get_requests();
-	run_good();
-	assert_int_equal(bench.constraint->count, 1);
-	assert_string_equal(bench.constraint->requests[0].request.bundle[0].name, "GPU");
+	gcs_bench_run_good();
+	assert_int_equal(gcs_bench.constraint->count, 1);
+	assert_string_equal(gcs_bench.constraint->requests[0].request.bundle[0].name, "GPU");
 	store.mark = "0";
 	store.requests = "[{\"GPU\": 1}, {\"CPU\": 2}, {\"GPU\": 1.0}]";
 	get_requests();
-	run_good();
-	assert_int_equal(bench.constraint->count, 2);
-	assert_int_equal(bench.constraint->requests[0].count, 2);
+	gcs_bench_run_good();
+	assert_int_equal(gcs_bench.constraint->count, 2);
+	assert_int_equal(gcs_bench.constraint->requests[0].count, 2);
 	store.requests = "[]";
 	get_requests();
-	run_good();
-	assert_int_equal(bench.constraint->count, 0);
+	gcs_bench_run_good();
+	assert_int_equal(gcs_bench.constraint->count, 0);
 	store.requests = NULL;
 	get_requests();
-	run_good();
-	assert_null(bench.constraint);
+	gcs_bench_run_good();
+	assert_null(gcs_bench.constraint);
 	store.requests = "{\"GPU\"";
 	get_requests();
-	run_error(ERR_INPUT, "autoscaler_resource_request");
-	close_bench();
+	gcs_bench_run_error(ERR_INPUT, "autoscaler_resource_request");
+	gcs_bench_close();
 }
 
 int main(void)
@@ -268,8 +256,8 @@ int main(void)
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_drain_of_a_bad_id),
 		cmocka_unit_test(test_report),
-		cmocka_unit_test(test_alive),
-		cmocka_unit_test(test_kv),
+		cmocka_unit_test(test_put_refused),
+		cmocka_unit_test(test_put),
 		cmocka_unit_test(test_kv_requests),
 		cmocka_unit_test(test_writes_are_asked_again_when_they_would_leave),
 	};

@@ -71,12 +71,12 @@ static void test_a_cancelled_job_reads_no_further(void **state)
 	loop_free(loop);
 }
 
-static void state_came(void *context, const struct ray_state *state, const struct err *err)
+static void state_came(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	size_t *ret_requests = context;
 
 	assert_null(err);
-	*ret_requests = state->request_count;
+	*ret_requests = reply->state->request_count;
 }
 
 static bool came(void *context)
@@ -101,13 +101,12 @@ static void test_only_a_large_reply_takes_a_thread(void **state)
 		struct buf reply;
 		size_t requests = 0;
 		struct gcs_call *call = gcs_call_new(&client, WAIT_MS, "/service/method",
-						     gcs_decode, NULL, &requests);
+						     gcs_decode, state_came, &requests);
 
 		buf_init(&body, FORGED_CEILING_BYTES);
 		forged_shapes(&body, replies[i].shapes, 1);
 		forged_reply(&body, &reply);
 		call->arena = &arena;
-		call->done.state = state_came;
 		call->body = &reply;
 		gcs_decode(call, reply.data, reply.size);
 		assert_int_equal(work_count(loop), replies[i].threaded);

@@ -38,7 +38,7 @@ static void print_state(const struct ray_state *state, struct buf *ret_text)
 
 	buf_init(ret_text, (size_t)16 << 20);
 	json_write_init(&writer, ret_text, JSON_STYLE_PRETTY);
-	ray_state_write(&writer, NULL, state);
+	field_write_object(&writer, NULL, ray_state_fields, state);
 }
 
 static void decode_scene(const char *scene, struct arena *arena, struct ray_state *ret_state)

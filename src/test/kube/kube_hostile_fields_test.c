@@ -107,15 +107,15 @@ static void write_object(const struct kube_type *type, const void *object, struc
 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	if (type == &kube_type_ray_cluster)
-		ray_cluster_write(&writer, NULL, object);
+		field_write_object(&writer, NULL, ray_cluster_fields, object);
 	else if (type == &kube_type_pod)
-		pod_write(&writer, NULL, object);
+		field_write_object(&writer, NULL, pod_fields, object);
 	else if (type == &kube_type_autoscaler)
-		autoscaler_write(&writer, NULL, object);
+		field_write_object(&writer, NULL, autoscaler_fields, object);
 	else if (type == &kube_type_node)
-		node_write(&writer, NULL, object);
+		field_write_object(&writer, NULL, node_fields, object);
 	else
-		event_write(&writer, NULL, object);
+		field_write_object(&writer, NULL, event_fields, object);
 }
 
 /* Present and busy: it belongs to its cluster as far as its labels can be read, with the reason. */

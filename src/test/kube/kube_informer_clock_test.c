@@ -8,7 +8,7 @@
 static int setup_clocks(void **state)
 {
 	jump_reset();
-	return setup(state);
+	return informer_setup(state);
 }
 
 /* As SIGSTOP and SIGCONT, or a machine that slept: no timer has fired yet. */
@@ -19,7 +19,7 @@ static void test_a_process_that_stood_still(void **state)
 	(void)state;
 	START({ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;live;");
+	informer_wait_seen("synced;live;");
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 - 10;
 	assert_true(kube_informer_fresh(informer, NULL));
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
@@ -27,7 +27,7 @@ static void test_a_process_that_stood_still(void **state)
 	assert_true(since > 0);
 	assert_string_equal(kube_informer_problem(informer),
 			    "nothing was heard of it for too long");
-	stop();
+	informer_stop();
 }
 
 static void answer_pod(struct exchange *exchange, void *context)
@@ -52,17 +52,17 @@ static void test_fresh_again_with_the_next_answer(void **state)
 						       .namespace_ = "a",
 						       .name = "p1",
 						       .poll_ms = 20,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 
 	(void)state;
-	script_start(&script, answer_pod, &KUBE_CLIENT_OPTIONS_INIT);
-	informer = kube_informer_new(script.client, &options);
-	wait_seen("synced;live;");
+	script_start(&informer_script, answer_pod, &KUBE_CLIENT_OPTIONS_INIT);
+	informer = kube_informer_new(informer_script.client, &options);
+	informer_wait_seen("synced;live;");
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
 	assert_false(kube_informer_fresh(informer, NULL));
-	assert_true(loop_wait_until(script.loop, is_fresh, NULL, WAIT_MS));
+	assert_true(loop_wait_until(informer_script.loop, is_fresh, NULL, WAIT_MS));
 	assert_string_equal(kube_informer_problem(informer), "");
-	stop();
+	informer_stop();
 }
 
 static void test_a_poll_that_stood_still(void **state)
@@ -71,17 +71,17 @@ static void test_a_poll_that_stood_still(void **state)
 						       .namespace_ = "a",
 						       .name = "p1",
 						       .poll_ms = 60000,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 	static const struct step steps[] = { { "/namespaces/a/pods/p1", .text = POD("p1", "1") } };
 
 	(void)state;
-	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("synced;live;");
+	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen("synced;live;");
 	jump_boot_s = 60;
 	assert_true(kube_informer_fresh(informer, NULL));
 	jump_boot_s = 60 + KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
 	assert_false(kube_informer_fresh(informer, NULL));
-	stop();
+	informer_stop();
 }
 
 static void test_a_wall_clock_that_jumps(void **state)
@@ -89,12 +89,12 @@ static void test_a_wall_clock_that_jumps(void **state)
 	(void)state;
 	START({ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;live;");
+	informer_wait_seen("synced;live;");
 	jump_wall_s = DAY_S;
 	assert_true(kube_informer_fresh(informer, NULL));
 	jump_wall_s = -DAY_S;
 	assert_true(kube_informer_fresh(informer, NULL));
-	stop();
+	informer_stop();
 }
 
 #undef TEST

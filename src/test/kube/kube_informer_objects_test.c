@@ -10,14 +10,14 @@ static void test_bad_object_in_a_list(void **state)
 	(void)state;
 	START({ NULL, .text = LIST("10", "", BAD_POD("p1", "1") "," POD("p2", "2")) },
 	      { NULL, .kind = STEP_STREAM_HOLD });
-	wait_seen("BAD a/p1 - 1;ADDED a/p2 - 2;synced;live;");
+	informer_wait_seen("BAD a/p1 - 1;ADDED a/p2 - 2;synced;live;");
 	assert_int_equal(kube_informer_bad_count(informer), 1);
 	assert_int_equal(kube_informer_count(informer), 1);
 	pod = kube_informer_get(informer, "a", "p1");
 	assert_non_null(strstr(pod->unreadable, "spec.containers"));
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"), "spec.containers"));
 	assert_null(kube_informer_bad(informer, "a", "p2"));
-	stop();
+	informer_stop();
 }
 
 static void test_bad_objects_in_a_watch(void **state)
@@ -30,7 +30,7 @@ static void test_bad_objects_in_a_watch(void **state)
 				EVENT("ADDED", "{'metadata':{'resourceVersion':'15'}}")
 					EVENT("ADDED",
 					      "{'metadata':{'resourceVersion':'16','name':7}}") });
-	wait_seen(
+	informer_wait_seen(
 		"live;BAD a/p2 2 11;ADDED a/p3 - 12;MODIFIED a/p1 1 13;DELETED a/p2 11 -;error Input;"
 		"error Input;");
 	assert_non_null(strstr(last_error.text, "Pod: metadata.name"));
@@ -38,7 +38,7 @@ static void test_bad_objects_in_a_watch(void **state)
 	assert_null(kube_informer_bad(informer, "a", "p1"));
 	assert_int_equal(kube_informer_bad_count(informer), 0);
 	assert_int_equal(kube_informer_count(informer), 2);
-	stop();
+	informer_stop();
 }
 
 #define NUL_POD(name, rv, spec)                                                                    \
@@ -60,15 +60,15 @@ static void test_unreadable_strings_cost_their_own_object(void **state)
 		.text = EVENT("MODIFIED", NUL_POD("p1", "11", "{'nodeName':'\\u0000'}"))
 			EVENT("MODIFIED", POD("n1", "12")) EVENT("DELETED", POD("n2", "13"))
 				EVENT("ADDED", POD("p3", "14")) });
-	wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;BAD a/n2 - 3;ADDED a/p2 - 4;synced;live;"
-		  "BAD a/p1 1 11;MODIFIED a/n1 2 12;DELETED a/n2 3 -;ADDED a/p3 - 14;");
+	informer_wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;BAD a/n2 - 3;ADDED a/p2 - 4;synced;live;"
+			   "BAD a/p1 1 11;MODIFIED a/n1 2 12;DELETED a/n2 3 -;ADDED a/p3 - 14;");
 	/* It is there for its cluster. */
 	assert_non_null(kube_informer_indexed(informer, "a/c", &count));
 	assert_int_equal(count, 4);
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"),
 			       "spec.nodeName: must be a string, is unreadable: "));
 	assert_true(kube_informer_fresh(informer, NULL));
-	stop();
+	informer_stop();
 }
 
 #define RAY_CLUSTER(name, rv, members, spec)                                                       \
@@ -103,13 +103,14 @@ static void test_an_unreadable_ray_cluster_is_kept(void **state)
 									    "{'x':01}")) },
 		{ NULL, .kind = STEP_STREAM_HOLD },
 	};
-	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
-						       .callbacks = { .on_live = on_live } };
+	const struct kube_informer_options options = {
+		.type = &kube_type_ray_cluster, .callbacks = { .on_live = informer_on_live }
+	};
 	const struct ray_cluster *cluster;
 
 	(void)state;
-	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("live;");
+	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen("live;");
 	assert_int_equal(kube_informer_bad_count(informer), 4);
 	cluster = cluster_of("c1");
 	assert_string_equal(cluster->uid, "u-c1");
@@ -122,7 +123,7 @@ static void test_an_unreadable_ray_cluster_is_kept(void **state)
 			    "false");
 	assert_true(
 		cluster_of("c4")->enable_in_tree_autoscaling); /* nothing is known of its spec */
-	stop();
+	informer_stop();
 }
 
 /* A field that is not read does not matter. */
@@ -138,9 +139,9 @@ static void test_unreadable_strings_that_are_not_read(void **state)
 			      "{'metadata':{'namespace':'a','name':'p1','resourceVersion':'11',"
 			      "'annotations':{'note':'a\\u0000b','x\\udc00':'y'},"
 			      "'managedFields':[{'manager':'\\u0000'}]}}") });
-	wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;");
+	informer_wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;");
 	assert_int_equal(kube_informer_bad_count(informer), 0);
-	stop();
+	informer_stop();
 }
 
 /* Not JSON, or deeper than we read: the object is known by its metadata, wherever they are. */
@@ -157,12 +158,12 @@ static void test_objects_that_do_not_parse(void **state)
 		.text = EVENT("ADDED", "{'spec':{'x':01},'metadata':{'namespace':'a','name':'n2',"
 				       "'resourceVersion':'11'}}")
 			EVENT("ADDED", POD("p2", "12")) });
-	wait_seen(
+	informer_wait_seen(
 		"error Input;"); /* brackets that do not match: where the item ends is not known */
-	wait_seen("live;BAD a/n2 - 11;ADDED a/p2 - 12;");
+	informer_wait_seen("live;BAD a/n2 - 11;ADDED a/p2 - 12;");
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "n1"), "must not begin with 0"));
 	assert_non_null(kube_informer_get(informer, "a", "p1"));
-	stop();
+	informer_stop();
 }
 
 static const char *only_indexed(const char *key)
@@ -185,10 +186,10 @@ static void test_index_follows(void **state)
 				"MODIFIED",
 				"{'metadata':{'namespace':'a','name':'p4','resourceVersion':'15',"
 				"'labels':{'ray.io/cluster':'d'}}}") });
-	wait_seen("DELETED a/p3 3 -;ADDED a/p4 - 14;MODIFIED a/p4 14 15;");
+	informer_wait_seen("DELETED a/p3 3 -;ADDED a/p4 - 14;MODIFIED a/p4 14 15;");
 	assert_string_equal(only_indexed("a/c"), "p2");
 	assert_string_equal(only_indexed("a/d"), "p4");
-	stop();
+	informer_stop();
 }
 
 /* Nothing is kept, each version is reported; the server filters by fields. */
@@ -197,7 +198,7 @@ static void test_passing_informer(void **state)
 	const struct kube_informer_options options = { .type = &kube_type_pod,
 						       .field_selector = "spec.nodeName=,a!=b",
 						       .passing = true,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 	static const struct step steps[] = {
 		{ "GET /api/v1/pods?fieldSelector=spec.nodeName%3D%2Ca%21%3Db&limit=250",
 		  .text = LIST("10", "", POD("p1", "1") "," BAD_POD("p2", "2")) },
@@ -206,12 +207,13 @@ static void test_passing_informer(void **state)
 	};
 
 	(void)state;
-	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("ADDED a/p1 - 1;BAD a/p2 - 2;synced;live;ADDED a/p1 - 11;DELETED a/p1 12 -;");
+	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen(
+		"ADDED a/p1 - 1;BAD a/p2 - 2;synced;live;ADDED a/p1 - 11;DELETED a/p1 12 -;");
 	assert_int_equal(kube_informer_count(informer), 0);
 	assert_int_equal(kube_informer_bad_count(informer), 0);
 	assert_null(kube_informer_get(informer, "a", "p1"));
-	stop();
+	informer_stop();
 }
 
 /* An optional resource that is denied is requested again late, after another failure soon. */
@@ -219,7 +221,7 @@ static void test_denied_is_asked_for_seldom(void **state)
 {
 	const struct kube_informer_options options = { .type = &kube_type_pod,
 						       .denied_retry_ms = 2500,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 	static const struct step steps[] = { { NULL, .status = 500 },
 					     { NULL, .status = 403 },
 					     { NULL, .text = LIST("10", "", POD("p1", "1")) },
@@ -227,12 +229,12 @@ static void test_denied_is_asked_for_seldom(void **state)
 	int64_t denied_ms;
 
 	(void)state;
-	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("error Retry;error Denied;");
-	denied_ms = loop_monotonic_ms(script.loop);
-	wait_seen("ADDED a/p1 - 1;synced;live;");
-	assert_true(loop_monotonic_ms(script.loop) - denied_ms >= 2490);
-	stop();
+	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen("error Retry;error Denied;");
+	denied_ms = loop_monotonic_ms(informer_script.loop);
+	informer_wait_seen("ADDED a/p1 - 1;synced;live;");
+	assert_true(loop_monotonic_ms(informer_script.loop) - denied_ms >= 2490);
+	informer_stop();
 }
 
 static void test_one_mebibyte_in_single_bytes(void **state)
@@ -251,12 +253,12 @@ static void test_one_mebibyte_in_single_bytes(void **state)
 		       "'name':'p1','resourceVersion':'11','annotations':{'x':'");
 	memset(text + strlen(text), 'y', filler);
 	(void)snprintf(text + strlen(text), 256, "'}}}}\n" EVENT("ADDED", POD("p2", "12")));
-	start(steps, SUPPORT_COUNT(steps));
-	wait_seen("live;ADDED a/p1 - 11;ADDED a/p2 - 12;");
+	informer_start(steps, SUPPORT_COUNT(steps));
+	informer_wait_seen("live;ADDED a/p1 - 11;ADDED a/p2 - 12;");
 	pod = kube_informer_get(informer, "a", "p1");
 	assert_non_null(pod);
 	assert_int_equal(strlen(labels_value(&pod->annotations, "x")), filler);
-	stop();
+	informer_stop();
 	memory_free(text);
 }
 
@@ -300,9 +302,9 @@ static void test_object_too_large(void **state)
 	(void)buf_add_string(&line, "}\n" EVENT("DELETED", POD("p3", "14")));
 	steps[0].text = buf_string(&list);
 	steps[1].text = buf_string(&line);
-	start(steps, SUPPORT_COUNT(steps));
-	wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;ADDED a/p2 - 3;synced;live;BAD a/n2 - 11;"
-		  "ADDED a/p3 - 12;DELETED a/n1 2 -;DELETED a/p3 12 -;");
+	informer_start(steps, SUPPORT_COUNT(steps));
+	informer_wait_seen("ADDED a/p1 - 1;BAD a/n1 - 2;ADDED a/p2 - 3;synced;live;BAD a/n2 - 11;"
+			   "ADDED a/p3 - 12;DELETED a/n1 2 -;DELETED a/p3 12 -;");
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "n2"), "more than 2097152 bytes"));
 	pod = kube_informer_get(informer, "a", "n2");
 	assert_non_null(pod->unreadable);
@@ -311,7 +313,7 @@ static void test_object_too_large(void **state)
 	assert_non_null(kube_informer_indexed(informer, "a/c", &count));
 	assert_int_equal(count, 3);
 	assert_int_equal(kube_informer_counters(informer).errors, 0);
-	stop();
+	informer_stop();
 }
 
 /* ---- discovery and polls ---- */
@@ -333,23 +335,23 @@ static void test_older_version_is_found(void **state)
 	};
 	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
 						       .namespace_ = "a",
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 
 	(void)state;
-	script_steps(&script, steps, SUPPORT_COUNT(steps));
-	informer = kube_informer_new(script.client, &options);
-	wait_seen("ADDED a/c");
-	wait_seen("synced;live;");
+	script_steps(&informer_script, steps, SUPPORT_COUNT(steps));
+	informer = kube_informer_new(informer_script.client, &options);
+	informer_wait_seen("ADDED a/c");
+	informer_wait_seen("synced;live;");
 	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1alpha1");
-	stop();
+	informer_stop();
 }
 
 static void start_clusters(const struct step *steps, size_t count)
 {
 	const struct kube_informer_options options = { .type = &kube_type_ray_cluster,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 
-	start_with(steps, count, &options);
+	informer_start_with(steps, count, &options);
 }
 
 static void test_definition_comes(void **state)
@@ -365,12 +367,12 @@ static void test_definition_comes(void **state)
 
 	(void)state;
 	start_clusters(steps, SUPPORT_COUNT(steps));
-	wait_seen("error NotFound;");
+	informer_wait_seen("error NotFound;");
 	assert_non_null(strstr(kube_informer_problem(informer),
 			       "does not know rayclusters.ray.io (RayCluster): install KubeRay"));
-	wait_seen("error Input;synced;live;");
+	informer_wait_seen("error Input;synced;live;");
 	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1");
-	stop();
+	informer_stop();
 }
 
 /* A CRD that is removed, or no longer serves our version, is looked for again. */
@@ -390,9 +392,9 @@ static void test_definition_goes(void **state)
 
 	(void)state;
 	start_clusters(steps, SUPPORT_COUNT(steps));
-	wait_seen("error NotFound;synced;error NotFound;live;");
+	informer_wait_seen("error NotFound;synced;error NotFound;live;");
 	assert_string_equal(kube_informer_api_version(informer), "ray.io/v1");
-	stop();
+	informer_stop();
 }
 
 static void test_poll(void **state)
@@ -413,19 +415,19 @@ static void test_poll(void **state)
 						       .namespace_ = "a",
 						       .name = "c",
 						       .poll_ms = 20,
-						       .callbacks = callbacks };
+						       .callbacks = informer_callbacks };
 
 	(void)state;
-	start_with(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("ADDED a/c");
-	wait_seen("synced;live;MODIFIED a/c");
-	wait_seen("error Retry;error Input;MODIFIED a/c");
-	wait_seen("live;DELETED a/c");
+	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen("ADDED a/c");
+	informer_wait_seen("synced;live;MODIFIED a/c");
+	informer_wait_seen("error Retry;error Input;MODIFIED a/c");
+	informer_wait_seen("live;DELETED a/c");
 	assert_int_equal(kube_informer_count(informer), 0);
 	assert_true(kube_informer_fresh(informer, NULL)); /* known to be absent */
-	wait_seen("ADDED a/c");
+	informer_wait_seen("ADDED a/c");
 	assert_non_null(kube_informer_get(informer, "a", "c"));
-	stop();
+	informer_stop();
 }
 
 int main(void)

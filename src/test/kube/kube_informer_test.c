@@ -17,16 +17,17 @@ static void test_list_in_pages_then_watch(void **state)
 			EVENT("DELETED", POD("p2", "13")) });
 	assert_false(kube_informer_fresh(informer, &since));
 	assert_int_equal(since, TIME_NONE);
-	wait_seen("ADDED a/p1 - 1;ADDED a/p2 - 2;ADDED a/p3 - 3;synced;live;ADDED a/p4 - 11;"
-		  "MODIFIED a/p1 1 12;DELETED a/p2 2 -;");
+	informer_wait_seen(
+		"ADDED a/p1 - 1;ADDED a/p2 - 2;ADDED a/p3 - 3;synced;live;ADDED a/p4 - 11;"
+		"MODIFIED a/p1 1 12;DELETED a/p2 2 -;");
 	assert_true(kube_informer_synced(informer));
 	assert_true(kube_informer_fresh(informer, NULL));
 	assert_string_equal(kube_informer_problem(informer), "");
 	assert_string_equal(kube_informer_state(informer), "watch");
 	assert_string_equal(kube_informer_api_version(informer), "v1");
 	assert_int_equal(kube_informer_count(informer), 3);
-	assert_string_equal(version("p1"), "12");
-	assert_string_equal(version("p2"), "-");
+	assert_string_equal(informer_version("p1"), "12");
+	assert_string_equal(informer_version("p2"), "-");
 	while (kube_informer_next(informer, &at))
 		;
 	assert_int_equal(at, 3);
@@ -34,7 +35,7 @@ static void test_list_in_pages_then_watch(void **state)
 	assert_int_equal(count, 3);
 	assert_null(kube_informer_indexed(informer, "a/d", &count));
 	assert_int_equal(count, 0);
-	stop();
+	informer_stop();
 }
 
 /* The regular end of a watch is not an error, the cache stays fresh; events continue from the last
@@ -47,12 +48,12 @@ static void test_watch_again_after_its_end(void **state)
 	      { WATCH_FROM("11"), .kind = STEP_STREAM, .text = BOOKMARK("15") },
 	      { WATCH_FROM("15"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("MODIFIED", POD("p1", "16")) });
-	wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;MODIFIED a/p1 11 16;");
+	informer_wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;MODIFIED a/p1 11 16;");
 	assert_true(kube_informer_fresh(informer, NULL));
 	assert_int_equal(kube_informer_counters(informer).bookmarks, 1);
 	assert_int_equal(kube_informer_counters(informer).watches, 3);
 	assert_int_equal(kube_informer_counters(informer).errors, 0);
-	stop();
+	informer_stop();
 }
 
 /* A server with an older copy repeats events. The cache does not step back: a deleted Pod remains
@@ -66,10 +67,10 @@ static void test_an_older_event_is_a_repetition(void **state)
 			"DELETED", POD("p1", "12")) EVENT("ADDED", POD("p1", "1")) BOOKMARK("3") },
 	      { WATCH_FROM("12"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("ADDED", POD("p2", "100")) });
-	wait_seen("ADDED a/p2 - 100;");
-	assert_string_equal(version("p1"), "-");
+	informer_wait_seen("ADDED a/p2 - 100;");
+	assert_string_equal(informer_version("p1"), "-");
 	assert_int_equal(kube_informer_count(informer), 1);
-	stop();
+	informer_stop();
 }
 
 /* Versions need not be numbers: the order of other ones is unknown. */
@@ -79,8 +80,8 @@ static void test_versions_that_are_no_numbers(void **state)
 	START({ NULL, .text = LIST("b9", "", POD("p1", "b1")) },
 	      { WATCH_FROM("b9"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("MODIFIED", POD("p1", "b11")) EVENT("MODIFIED", POD("p1", "a")) });
-	wait_seen("MODIFIED a/p1 b1 b11;MODIFIED a/p1 b11 a;");
-	stop();
+	informer_wait_seen("MODIFIED a/p1 b1 b11;MODIFIED a/p1 b11 a;");
+	informer_stop();
 }
 
 /* ---- faults of the list ---- */
@@ -106,15 +107,15 @@ static void test_list_faults(void **state)
 					{ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
 					{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD } };
 
-		script = (struct kube_script){ .loop = NULL };
-		start(steps, SUPPORT_COUNT(steps));
-		wait_seen("error ");
+		informer_script = (struct kube_script){ .loop = NULL };
+		informer_start(steps, SUPPORT_COUNT(steps));
+		informer_wait_seen("error ");
 		assert_string_equal(err_kind_name(last_error.kind), err_kind_name(faults[i].kind));
 		assert_false(kube_informer_synced(informer));
 		assert_false(kube_informer_fresh(informer, NULL));
 		assert_string_equal(kube_informer_problem(informer), last_error.text);
-		wait_seen("ADDED a/p1 - 1;synced;live;");
-		stop();
+		informer_wait_seen("ADDED a/p1 - 1;synced;live;");
+		informer_stop();
 	}
 }
 
@@ -125,8 +126,9 @@ static void test_410_within_a_list(void **state)
 	      { "continue=t", .status = 410, .text = STATUS("410") },
 	      { LIST_PAGE, .text = LIST("12", "", POD("p2", "2")) },
 	      { WATCH_FROM("12"), .kind = STEP_STREAM_HOLD });
-	wait_seen("ADDED a/p1 - 1;error Gone;ADDED a/p2 - 2;DELETED a/p1 1 -;synced;live;");
-	stop();
+	informer_wait_seen(
+		"ADDED a/p1 - 1;error Gone;ADDED a/p2 - 2;DELETED a/p1 1 -;synced;live;");
+	informer_stop();
 }
 
 static void test_retry_after_is_obeyed(void **state)
@@ -136,11 +138,11 @@ static void test_retry_after_is_obeyed(void **state)
 	(void)state;
 	START({ NULL, .status = 429, .headers = "Retry-After: 2\r\n" },
 	      { NULL, .text = LIST("10", "", "") }, { NULL, .kind = STEP_STREAM_HOLD });
-	wait_seen("error Retry;");
-	begin_ms = loop_monotonic_ms(script.loop);
-	wait_seen("synced;");
-	assert_in_range(loop_monotonic_ms(script.loop) - begin_ms, 1990, 4000);
-	stop();
+	informer_wait_seen("error Retry;");
+	begin_ms = loop_monotonic_ms(informer_script.loop);
+	informer_wait_seen("synced;");
+	assert_in_range(loop_monotonic_ms(informer_script.loop) - begin_ms, 1990, 4000);
+	informer_stop();
 }
 
 static void test_rights_are_missing(void **state)
@@ -148,22 +150,23 @@ static void test_rights_are_missing(void **state)
 	(void)state;
 	START({ NULL, .status = 403 }, { NULL, .text = LIST("10", "", "") },
 	      { NULL, .kind = STEP_STREAM_HOLD });
-	wait_seen("error Denied;");
+	informer_wait_seen("error Denied;");
 	assert_non_null(strstr(last_error.text, "list pods: 403; fix: grant"));
 	assert_string_equal(kube_informer_state(informer), "wait");
-	wait_seen("synced;live;");
-	stop();
+	informer_wait_seen("synced;live;");
+	informer_stop();
 }
 
 static void start_pods(const struct step *steps, size_t count,
 		       const struct kube_client_options *options)
 {
-	struct kube_informer_options pods = { .type = &kube_type_pod, .callbacks = callbacks };
+	struct kube_informer_options pods = { .type = &kube_type_pod,
+					      .callbacks = informer_callbacks };
 
-	script.steps = steps;
-	script.step_count = count;
-	script_start(&script, script_request, options);
-	informer = kube_informer_new(script.client, &pods);
+	informer_script.steps = steps;
+	informer_script.step_count = count;
+	script_start(&informer_script, script_request, options);
+	informer = kube_informer_new(informer_script.client, &pods);
 }
 
 /* A page that is not received in time is requested again with half as many objects; a whole list
@@ -183,10 +186,11 @@ static void test_page_too_slow_is_halved(void **state)
 	(void)state;
 	options.timeout_ms = 500;
 	start_pods(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("ADDED a/p1 - 1;error Timeout;ADDED a/p2 - 2;synced;error Gone;DELETED a/p2 2 -;"
-		  "live;");
-	assert_false(script.surprised);
-	stop();
+	informer_wait_seen(
+		"ADDED a/p1 - 1;error Timeout;ADDED a/p2 - 2;synced;error Gone;DELETED a/p2 2 -;"
+		"live;");
+	assert_false(informer_script.surprised);
+	informer_stop();
 }
 
 /* The limit on the body of an answer is none on a list. */
@@ -201,8 +205,8 @@ static void test_list_has_no_limit(void **state)
 	(void)state;
 	options.body_max_bytes = 20;
 	start_pods(steps, SUPPORT_COUNT(steps), &options);
-	wait_seen("ADDED a/p1 - 1;ADDED a/p2 - 2;synced;live;");
-	stop();
+	informer_wait_seen("ADDED a/p1 - 1;ADDED a/p2 - 2;synced;live;");
+	informer_stop();
 }
 
 /* ---- faults of the watch ---- */
@@ -218,14 +222,14 @@ static void test_cut_resumes_without_a_list(void **state)
 	      { WATCH_FROM("11"), .status = 503 },
 	      { WATCH_FROM("11"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("DELETED", POD("p1", "12")) });
-	wait_seen("live;MODIFIED a/p1 1 11;error Retry;");
+	informer_wait_seen("live;MODIFIED a/p1 1 11;error Retry;");
 	assert_false(kube_informer_fresh(informer, &since));
 	assert_int_not_equal(since, TIME_NONE);
-	assert_string_equal(version("p1"), "11"); /* stale, and still there */
-	wait_seen("error Retry;live;DELETED a/p1 11 -;");
+	assert_string_equal(informer_version("p1"), "11"); /* stale, and still there */
+	informer_wait_seen("error Retry;live;DELETED a/p1 11 -;");
 	assert_true(kube_informer_fresh(informer, NULL));
 	assert_int_equal(kube_informer_counters(informer).lists, 1);
-	stop();
+	informer_stop();
 }
 
 static void test_reset(void **state)
@@ -235,9 +239,9 @@ static void test_reset(void **state)
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_RESET },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("DELETED", POD("p1", "12")) });
-	wait_seen("synced;");
-	wait_seen("error Retry;live;DELETED a/p1 1 -;");
-	stop();
+	informer_wait_seen("synced;");
+	informer_wait_seen("error Retry;live;DELETED a/p1 1 -;");
+	informer_stop();
 }
 
 /* Objects that were deleted and created meanwhile are reported as changes; unchanged ones are
@@ -251,10 +255,10 @@ static void test_410_lists_again(void **state)
 	      { WATCH_FROM("20"), .kind = STEP_STREAM, .text = EVENT("ERROR", STATUS("410")) },
 	      { LIST_PAGE, .text = LIST("30", "", POD("p2", "22") "," POD("p3", "3")) },
 	      { WATCH_FROM("30"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;error Gone;ADDED a/p3 - 3;DELETED a/p1 1 -;live;error Gone;"
-		  "MODIFIED a/p2 2 22;live;");
+	informer_wait_seen("synced;error Gone;ADDED a/p3 - 3;DELETED a/p1 1 -;live;error Gone;"
+			   "MODIFIED a/p2 2 22;live;");
 	assert_int_equal(kube_informer_count(informer), 2);
-	stop();
+	informer_stop();
 }
 
 static void test_error_event_that_passes(void **state)
@@ -263,9 +267,9 @@ static void test_error_event_that_passes(void **state)
 	START({ NULL, .text = LIST("10", "", "") },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM, .text = EVENT("ERROR", STATUS("500")) },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;live;error Retry;live;");
+	informer_wait_seen("synced;live;error Retry;live;");
 	assert_int_equal(kube_informer_counters(informer).lists, 1);
-	stop();
+	informer_stop();
 }
 
 static void test_unreadable_lines_list_again(void **state)
@@ -278,9 +282,9 @@ static void test_unreadable_lines_list_again(void **state)
 	      { LIST_PAGE, .text = LIST("30", "", "") },
 	      { WATCH_FROM("30"), .kind = STEP_STREAM, .text = "{'type':'ADDED'" },
 	      { WATCH_FROM("30"), .kind = STEP_STREAM_HOLD, .text = "\n\n" BOOKMARK("31") });
-	wait_seen("live;error Input;live;error Input;live;error Retry;live;");
+	informer_wait_seen("live;error Input;live;error Input;live;error Retry;live;");
 	assert_non_null(strstr(last_error.text, "ended within a line"));
-	stop();
+	informer_stop();
 }
 
 static void test_three_failures_list_again(void **state)
@@ -290,8 +294,8 @@ static void test_three_failures_list_again(void **state)
 	      { WATCH_FROM("10"), .status = 500 }, { WATCH_FROM("10"), .status = 500 },
 	      { LIST_PAGE, .text = LIST("20", "", "") },
 	      { WATCH_FROM("20"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;error Retry;error Retry;error Retry;live;");
-	stop();
+	informer_wait_seen("synced;error Retry;error Retry;error Retry;live;");
+	informer_stop();
 }
 
 /* A server that ends each watch at once must not be asked in a tight loop. */
@@ -302,9 +306,9 @@ static void test_watch_that_ends_at_once(void **state)
 	      { WATCH_FROM("10"), .kind = STEP_STREAM }, { WATCH_FROM("10"), .kind = STEP_STREAM },
 	      { LIST_PAGE, .text = LIST("20", "", "") },
 	      { WATCH_FROM("20"), .kind = STEP_STREAM_HOLD });
-	wait_seen("synced;live;error Retry;live;error Retry;live;error Retry;live;");
+	informer_wait_seen("synced;live;error Retry;live;error Retry;live;error Retry;live;");
 	assert_non_null(strstr(last_error.text, "the server ended it at once"));
-	stop();
+	informer_stop();
 }
 
 int main(void)

@@ -43,10 +43,10 @@ static int setup_clocks(void **state)
 	(void)state;
 	jump_reset();
 	memset((void *)&api, 0, sizeof(api));
-	script = (struct kube_script){ .loop = NULL };
+	lease_script = (struct kube_script){ .loop = NULL };
 	one = two = (struct elector){ .lease = NULL };
 	lease_server_reset();
-	script_start(&script, answer,
+	script_start(&lease_script, answer,
 		     &(struct kube_client_options){ .burst = 1,
 						    .timeout_ms = TIMEOUT_MS,
 						    .body_max_bytes = KUBE_LEASE_BODY_MAX });
@@ -71,14 +71,14 @@ static void enter_apart(struct elector *elector, const char *identity)
 		       "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d" APART "'}}]\n"
 		       "users: [{name: u, user: {token: t}}]\n"
 		       "contexts: [{name: x, context: {cluster: c, user: u}}]\n",
-		       script.server->port);
-	temp_write(script.directory, "apart", text);
-	path = temp_path(script.directory, "apart");
+		       lease_script.server->port);
+	temp_write(lease_script.directory, "apart", text);
+	path = temp_path(lease_script.directory, "apart");
 	apart.config = kube_config_load(&(struct kube_config_options){ .kubeconfig = path }, &err);
 	CHECK(apart.config);
 	memory_free(path);
 	apart.client = kube_client_new(
-		script.loop, script.https, apart.config,
+		lease_script.loop, lease_script.https, apart.config,
 		&(struct kube_client_options){ .burst = 1,
 					       .timeout_ms = TIMEOUT_MS,
 					       .body_max_bytes = KUBE_LEASE_BODY_MAX });
@@ -89,7 +89,7 @@ static int teardown_clocks(void **state)
 {
 	kube_lease_free(steal(&one.lease));
 	kube_client_free(steal(&apart.client));
-	teardown(state);
+	lease_bench_teardown(state);
 	kube_config_free(steal(&apart.config));
 	return 0;
 }

@@ -10,7 +10,7 @@ static void test_a_release_against_a_change_is_tried_again(void **state)
 	pthread_mutex_lock(&lease_server.lock);
 	lease_server.version++; /* another client labels it */
 	pthread_mutex_unlock(&lease_server.lock);
-	assert_true(kube_lease_release(one.lease, on_released, &one));
+	assert_true(kube_lease_release(one.lease, lease_bench_on_released, &one));
 	until(has_released, &one);
 	assert_true(one.released_well);
 	assert_string_equal(written(lease_server_accepted() - 1, "holderIdentity"), "\"\"");
@@ -30,7 +30,7 @@ static void test_a_takeover_on_its_way_is_given_back(void **state)
 	enter(&one, "x");
 	until(has_written, &one);
 	assert_string_equal(written(0, "holderIdentity"), "\"x\"");
-	assert_true(kube_lease_release(one.lease, on_released, &one));
+	assert_true(kube_lease_release(one.lease, lease_bench_on_released, &one));
 	until(has_released, &one);
 	assert_true(one.released_well);
 	assert_int_equal(one.leading, 0);
@@ -43,7 +43,7 @@ static void test_a_release_without_an_answer_ends(void **state)
 	enter(&one, "x");
 	until(leads, &one);
 	lease_server.hold = true;
-	assert_true(kube_lease_release(one.lease, on_released, &one));
+	assert_true(kube_lease_release(one.lease, lease_bench_on_released, &one));
 	until(has_released, &one);
 	assert_false(one.released_well);
 	assert_non_null(strstr(one.released_err.text, "leases"));
@@ -224,7 +224,7 @@ static void test_a_lease_that_is_deleted_again_and_again_has_one_leader(void **s
 	assert_string_equal(two.holder, "x");
 	deletions.two_led = false;
 	deletions.left = DELETIONS;
-	deletions.timer = loop_timer_new(script.loop, delete_lease, NULL);
+	deletions.timer = loop_timer_new(lease_script.loop, delete_lease, NULL);
 	loop_timer_start(deletions.timer, 0);
 	until(is_deleted_enough, NULL);
 	until(one_of_them_leads, NULL);
@@ -249,7 +249,7 @@ static void test_a_lease_that_is_deleted_with_its_holder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lease_bench_setup, lease_bench_teardown)
 		TEST(test_a_release_against_a_change_is_tried_again),
 		TEST(test_a_takeover_on_its_way_is_given_back),
 		TEST(test_a_release_without_an_answer_ends),

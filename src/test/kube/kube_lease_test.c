@@ -82,7 +82,7 @@ static void test_a_follower_looks_when_the_lease_runs_out(void **state)
 	options.renew_deadline_ms = 50000;
 	options.retry_period_ms = 40000;
 	lease_server_set("{'holderIdentity': 'gone', 'leaseDurationSeconds': 1}");
-	one.lease = kube_lease_new(script.client, &options);
+	one.lease = kube_lease_new(lease_script.client, &options);
 	until(leads, &one);
 	assert_in_range(one.leading_ms - started_ms, LEASE_MS, LEASE_MS + LATE_MS);
 }
@@ -106,7 +106,7 @@ static void test_a_renewed_lease_is_left_alone(void **state)
 	int64_t started_ms = loop_boot_ms();
 
 	(void)state;
-	timer = loop_timer_new(script.loop, renew_the_other, &timer);
+	timer = loop_timer_new(lease_script.loop, renew_the_other, &timer);
 	renew_the_other(&timer);
 	enter(&one, "x");
 	while (loop_boot_ms() - started_ms < 2 * LEASE_MS + LEASE_MS / 2) {
@@ -139,13 +139,13 @@ static void test_of_two_one_leads_and_the_other_follows_a_release(void **state)
 	(void)state;
 	enter(&one, "x");
 	enter(&two, "y");
-	assert_true(loop_wait_until(script.loop, never_both, &one, WAIT_MS));
-	assert_true(loop_wait_until(script.loop, never_both, &two, WAIT_MS));
+	assert_true(loop_wait_until(lease_script.loop, never_both, &one, WAIT_MS));
+	assert_true(loop_wait_until(lease_script.loop, never_both, &two, WAIT_MS));
 	assert_int_equal(one.leading + two.leading, 1);
 	leader = one.leading ? &one : &two;
 	follower = one.leading ? &two : &one;
 	assert_string_equal(kube_lease_holder(follower->lease), leader->identity);
-	assert_true(kube_lease_release(leader->lease, on_released, leader));
+	assert_true(kube_lease_release(leader->lease, lease_bench_on_released, leader));
 	assert_false(kube_lease_held(leader->lease));
 	until(has_released, leader);
 	released_ms = loop_boot_ms();
@@ -157,7 +157,7 @@ static void test_of_two_one_leads_and_the_other_follows_a_release(void **state)
 	until(leads, follower);
 	assert_in_range(follower->leading_ms - released_ms, 0, RETRY_MS + LATE_MS);
 	assert_string_equal(written(lease_server_accepted() - 1, "leaseTransitions"), "1");
-	assert_false(kube_lease_release(leader->lease, on_released, leader));
+	assert_false(kube_lease_release(leader->lease, lease_bench_on_released, leader));
 }
 
 static void test_a_follower_has_nothing_to_release(void **state)
@@ -166,7 +166,7 @@ static void test_a_follower_has_nothing_to_release(void **state)
 	lease_server_set("{'holderIdentity': 'other', 'leaseDurationSeconds': 60}");
 	enter(&one, "x");
 	until(is_settled, &one);
-	assert_false(kube_lease_release(one.lease, on_released, &one));
+	assert_false(kube_lease_release(one.lease, lease_bench_on_released, &one));
 	assert_int_equal(lease_server_accepted(), 0);
 }
 
@@ -236,7 +236,7 @@ static void test_a_process_that_stood_still_holds_nothing(void **state)
 		assert_int_equal(one.lost, 0);
 	assert_false(kube_lease_held(one.lease));
 	assert_int_equal(one.lost, 0);
-	assert_false(kube_lease_release(one.lease, on_released, &one));
+	assert_false(kube_lease_release(one.lease, lease_bench_on_released, &one));
 	assert_string_equal(written(lease_server_accepted() - 1, "holderIdentity"), "\"x\"");
 }
 
@@ -257,7 +257,7 @@ static void test_a_process_that_stood_still_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lease_bench_setup, lease_bench_teardown)
 		TEST(test_a_free_lease_is_taken),
 		TEST(test_it_is_renewed_without_reading),
 		TEST(test_a_silent_holder_loses_it_after_its_own_time),

@@ -157,7 +157,7 @@ static void test_disruption(void **state)
 
 /* A cluster with 1,000 writes, and 50 later ones with one each: each of the 50 is sent within two
  * rounds. */
-static void test_a_thousand_calls_delay_nobody(void **state)
+static void test_a_thousand_calls_delay_no_other(void **state)
 {
 	size_t honest = 0, sent = 0;
 	char name[32];
@@ -189,7 +189,7 @@ int main(void)
 		TEST(test_a_flow_that_comes_back_is_queued_last),
 		TEST(test_places),
 		TEST(test_disruption),
-		TEST(test_a_thousand_calls_delay_nobody),
+		TEST(test_a_thousand_calls_delay_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

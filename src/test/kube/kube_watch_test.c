@@ -1,7 +1,6 @@
 /* kube/kube_watch: stalls and cancels in callbacks between the lines, and the backoff. */
 #include "kube/kube_watch.h"
 
-#include "kube/kube_backoff.h"
 #include "test/support/kube_script.h"
 
 #define EVENT(rv) "{'type':'BOOKMARK','object':{'metadata':{'resourceVersion':'" rv "'}}}\n"
@@ -232,17 +231,16 @@ static void test_cancel(void **state)
 static void test_backoff_grows_and_spreads(void **state)
 {
 	static const int64_t steps[] = { 500, 1000, 2000, 4000, 8000, 15000, 15000, 15000 };
-	struct kube_backoff backoff;
+	struct backoff backoff = KUBE_BACKOFF;
 	bool differs = false;
 
 	(void)state;
-	kube_backoff_init(&backoff);
 	for (int round = 0; round < 100; round++) {
 		int64_t sixth = 0;
 
-		kube_backoff_reset(&backoff);
+		backoff.failures = 0;
 		for (size_t i = 0; i < SUPPORT_COUNT(steps); i++) {
-			int64_t wait_ms = kube_backoff_next_ms(&backoff, 0);
+			int64_t wait_ms = backoff_next_ms(&backoff, 0);
 
 			assert_in_range(wait_ms, steps[i] / 2, steps[i]);
 			sixth = i == 5 ? wait_ms : sixth;
@@ -251,18 +249,17 @@ static void test_backoff_grows_and_spreads(void **state)
 	}
 	assert_true(differs);
 	for (int i = 0; i < 1000; i++)
-		assert_in_range(kube_backoff_next_ms(&backoff, 0), 7500, 15000);
+		assert_in_range(backoff_next_ms(&backoff, 0), 7500, 15000);
 }
 
 static void test_backoff_obeys_the_server(void **state)
 {
-	struct kube_backoff backoff;
+	struct backoff backoff = KUBE_BACKOFF;
 
 	(void)state;
-	kube_backoff_init(&backoff);
-	assert_int_equal(kube_backoff_next_ms(&backoff, 3000), 3000);
-	assert_int_equal(kube_backoff_next_ms(&backoff, 3600000), 60000); /* not an hour */
-	assert_in_range(kube_backoff_next_ms(&backoff, 1), 1000, 2000);
+	assert_int_equal(backoff_next_ms(&backoff, 3000), 3000);
+	assert_int_equal(backoff_next_ms(&backoff, 3600000), 60000); /* not an hour */
+	assert_in_range(backoff_next_ms(&backoff, 1), 1000, 2000);
 }
 
 int main(void)

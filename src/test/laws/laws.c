@@ -20,9 +20,9 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = { "reads",   "bounds", "safety",  "requests", "places",
-				    "counts",  "gangs",  "bytes",   "order",    "second",
-				    "patched", "fewest", "identity" };
+static const char *const LAWS[] = { "reads",   "bounds", "safety", "requests", "places",
+				    "counts",  "gangs",  "bytes",  "order",    "second",
+				    "patched", "fewest", "price",  "identity" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 

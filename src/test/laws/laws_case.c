@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/objects/snapshot_write.h"
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
 #include "core/decide.h"
@@ -363,6 +362,13 @@ static void check_patched(const struct cJSON *snapshot, const struct decision *f
 
 /* ---- fewest GPUs ---- */
 
+static void set(struct cJSON *object, const char *name, struct cJSON *value)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+	cJSON_AddItemToObject(object, name, value);
+}
+
+/* The memory that a decision that long before would have left, made with the present memory. */
 static int64_t gpus_of(const struct cJSON *snapshot, const struct cJSON *plan)
 {
 	struct facts_amounts amounts;
@@ -389,6 +395,7 @@ static void check_fewest(const struct cJSON *snapshot, const struct decision *fe
 {
 	struct cJSON *other;
 	AUTO(decision_done) struct decision ray = { .text = NULL };
+	AUTO(decision_done) struct decision cheapest = { .text = NULL };
 
 	if (!facts_setting_is(snapshot, "packing", "fewest-gpus"))
 		return;
@@ -402,6 +409,13 @@ static void check_fewest(const struct cJSON *snapshot, const struct decision *fe
 		else if (unserved_gangs(fewest->plan) > unserved_gangs(ray.plan))
 			laws_break(verdict, "fewest", "serves fewer gangs than packing ray");
 	}
+	/* With one price for all GPUs cheapest decides as fewest-gpus. */
+	cJSON_SetValuestring(TREE_AT(other, "settings", "packing"), "cheapest");
+	set(other, "priceTable",
+	    cJSON_Parse("{\"currency\":\"EUR\",\"prices\":[{\"perGPUHour\":2.5}]}"));
+	if (decide_tree(other, &cheapest, counts, verdict) &&
+	    strcmp(fewest->text, cheapest.text) != 0)
+		laws_break(verdict, "price", "one price for all GPUs is not fewest-gpus");
 	cJSON_Delete(other);
 }
 
@@ -439,13 +453,6 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 
 /* ---- making it ---- */
 
-static void set(struct cJSON *object, const char *name, struct cJSON *value)
-{
-	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-	cJSON_AddItemToObject(object, name, value);
-}
-
-/* The memory that a decision that long before would have left, made with the present memory. */
 static void remember_from(struct cJSON *snapshot, int64_t ago_ms)
 {
 	struct cJSON *before = cJSON_Duplicate(snapshot, true);

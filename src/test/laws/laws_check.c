@@ -27,9 +27,9 @@ static const struct cJSON *condition(const struct cJSON *plan, const char *type)
 bool laws_is_gated(const struct cJSON *plan)
 {
 	static const char *const REASONS[] = {
-		"AutoscalingDisabled", "Unmanaged", "ManagedElsewhere",
-		"Suspended",           "Deleting",  "Paused",
-		"SecondAutoscaler"
+		"AutoscalingDisabled", "Unmanaged",     "ManagedElsewhere",
+		"Suspended",           "Deleting",      "Paused",
+		"SecondAutoscaler",    "InvalidRequest"
 	};
 	const char *reason = tree_text(condition(plan, "ScalingActive"), "reason");
 

@@ -12,18 +12,18 @@ static void handle_reset(struct h2_server *server, struct h2_stream *stream)
 							   NGHTTP2_ENHANCE_YOUR_CALM),
 				 0);
 	else
-		h2_stream_answer(stream, &next_answer);
+		h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 static void test_reset(void **state)
 {
 	(void)state;
-	open_bench(handle_reset);
-	answer("pong");
-	expect_error(1000, ERR_RETRY, "reset by the other side: ENHANCE_YOUR_CALM");
-	expect_good(1000, "pong");
+	h2_bench_open(handle_reset);
+	h2_bench_answer("pong");
+	h2_bench_expect_error(1000, ERR_RETRY, "reset by the other side: ENHANCE_YOUR_CALM");
+	h2_bench_expect_good(1000, "pong");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 }
 
 static void handle_goaway(struct h2_server *server, struct h2_stream *stream)
@@ -38,22 +38,22 @@ static void handle_goaway(struct h2_server *server, struct h2_stream *stream)
 		assert_int_equal(nghttp2_submit_goaway(stream->peer->session, 0, stream->id,
 						       NGHTTP2_NO_ERROR, NULL, 0),
 				 0);
-	h2_stream_answer(stream, &next_answer);
+	h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 static void test_goaway(void **state)
 {
 	(void)state;
-	open_bench(handle_goaway);
-	answer("pong");
-	expect_good(1000, "pong");
+	h2_bench_open(handle_goaway);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(1000, "pong");
 	/* Without our stream: it was not processed. The connection had been good: no backoff. */
-	expect_error(1000, ERR_RETRY, "");
-	expect_good(1000, "pong"); /* request 3, answered together with a GOAWAY */
+	h2_bench_expect_error(1000, ERR_RETRY, "");
+	h2_bench_expect_good(1000, "pong"); /* request 3, answered together with a GOAWAY */
 	RUN_UNTIL(h2_session_generation(bench.session) == 0);
-	expect_good(1000, "pong");
+	h2_bench_expect_good(1000, "pong");
 	assert_int_equal(bench.server.connections, 3);
-	close_bench();
+	h2_bench_close();
 }
 
 static struct h2_stream *held;
@@ -61,7 +61,7 @@ static struct h2_stream *held;
 static void handle_hold_first(struct h2_server *server, struct h2_stream *stream)
 {
 	if (server->requests == 1) {
-		h2_stream_answer(stream, &next_answer);
+		h2_stream_answer(stream, &h2_bench_next_answer);
 	} else if (server->requests == 2) {
 		held = stream;
 		assert_int_equal(nghttp2_submit_goaway(stream->peer->session, 0, stream->id,
@@ -69,7 +69,7 @@ static void handle_hold_first(struct h2_server *server, struct h2_stream *stream
 				 0);
 		h2_peer_flush(stream->peer);
 	} else {
-		h2_stream_answer(stream, &next_answer);
+		h2_stream_answer(stream, &h2_bench_next_answer);
 	}
 }
 
@@ -77,35 +77,35 @@ static void handle_hold_first(struct h2_server *server, struct h2_stream *stream
 static void test_goaway_with_a_call_under_way(void **state)
 {
 	(void)state;
-	open_bench(handle_hold_first);
-	answer("pong");
-	expect_good(1000, "pong");
+	h2_bench_open(handle_hold_first);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(1000, "pong");
 	held = NULL;
-	start(5000);
+	h2_bench_start(5000);
 	RUN_UNTIL(held);
-	run_for(20);
-	start(5000);
-	run_for(20);
+	h2_bench_run_for(20);
+	h2_bench_start(5000);
+	h2_bench_run_for(20);
 	assert_int_equal(bench.ended, 1);
-	h2_stream_answer(held, &next_answer);
-	run();
+	h2_stream_answer(held, &h2_bench_next_answer);
+	h2_bench_run();
 	assert_int_equal(bench.outcomes[1].kind, ERR_NONE);
 	assert_int_equal(bench.outcomes[2].kind, ERR_NONE);
 	assert_int_equal(bench.server.connections, 2);
-	close_bench();
+	h2_bench_close();
 }
 
 static void handle_close(struct h2_server *server, struct h2_stream *stream)
 {
 	if (server->requests == 2)
 		uv_close((uv_handle_t *)&server->listener, NULL);
-	h2_stream_answer(stream, &next_answer);
+	h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 static void on_refused(void *context, const struct h2_reply *reply, const struct err *err)
 {
-	on_done(context, reply, err);
-	start(1000); /* in the same iteration: the backoff cannot be over */
+	h2_bench_on_done(context, reply, err);
+	h2_bench_start(1000); /* in the same iteration: the backoff cannot be over */
 }
 
 /* The server closes between two calls: the next one is refused, and later ones wait. */
@@ -115,11 +115,11 @@ static void test_refused_and_back_off(void **state)
 	int port;
 
 	(void)state;
-	open_bench(handle_close);
-	answer("pong");
+	h2_bench_open(handle_close);
+	h2_bench_answer("pong");
 	port = bench.server.port;
-	expect_good(1000, "pong");
-	expect_good(1000, "pong");
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_expect_good(1000, "pong");
 	h2_peer_close(bench.server.peers);
 	RUN_UNTIL(h2_session_generation(bench.session) == 0);
 	h2_call_start(bench.session, &request, on_refused, &bench.outcomes[bench.started++]);
@@ -129,10 +129,10 @@ static void test_refused_and_back_off(void **state)
 	assert_int_equal(bench.outcomes[3].kind, ERR_RETRY);
 	assert_string_equal(bench.outcomes[3].text, bench.outcomes[2].text);
 	h2_server_start(&bench.server, bench.loop, port);
-	bench.server.handler = handle_next;
-	run_for(300);
-	expect_good(1000, "pong");
-	close_bench();
+	bench.server.handler = h2_bench_handle_next;
+	h2_bench_run_for(300);
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_close();
 }
 
 /* ---- bytes that are no HTTP/2 ---- */
@@ -140,10 +140,10 @@ static void test_refused_and_back_off(void **state)
 static void expect_raw_error(const void *raw, size_t size, bool close, enum err_kind kind,
 			     const char *why)
 {
-	open_raw(raw, size);
+	h2_bench_open_raw(raw, size);
 	bench.server.close_after_raw = close;
-	expect_error(kind == ERR_TIMEOUT ? 400 : 3000, kind, why);
-	close_bench();
+	h2_bench_expect_error(kind == ERR_TIMEOUT ? 400 : 3000, kind, why);
+	h2_bench_close();
 }
 
 static void test_garbage(void **state)
@@ -183,11 +183,11 @@ static void test_random_bytes(void **state)
 			bytes[b] = (char)support_random(&seed);
 		if (i % 2) /* a good start */
 			memcpy(bytes, "\0\0\0\4\0\0\0\0\0", size < 9 ? size : 9);
-		open_raw(bytes, size);
+		h2_bench_open_raw(bytes, size);
 		bench.server.close_after_raw = true;
-		call(200);
+		h2_bench_call(200);
 		assert_int_not_equal(bench.outcomes[0].kind, ERR_NONE);
-		close_bench();
+		h2_bench_close();
 	}
 }
 
@@ -196,29 +196,29 @@ static void test_random_bytes(void **state)
 static void handle_fifth(struct h2_server *server, struct h2_stream *stream)
 {
 	if (server->requests % 5 == 0)
-		h2_stream_answer(stream, &next_answer);
+		h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 static void handle_first(struct h2_server *server, struct h2_stream *stream)
 {
 	if (server->requests == 1)
-		h2_stream_answer(stream, &next_answer);
+		h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 /* The server lives (it answers the PING), but not these calls. */
 static void test_slow_replies(void **state)
 {
 	(void)state;
-	open_bench(handle_first);
-	answer("pong");
-	expect_good(1000, "pong");
-	run_for(10);
-	expect_error(600, ERR_TIMEOUT, "no reply within 600 ms");
+	h2_bench_open(handle_first);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_run_for(10);
+	h2_bench_expect_error(600, ERR_TIMEOUT, "no reply within 600 ms");
 	assert_int_equal(h2_session_generation(bench.session), 1);
 	/* Within the interval of the PINGs there is no second one: silence ends the connection. */
-	expect_error(600, ERR_TIMEOUT, "no reply within 600 ms");
+	h2_bench_expect_error(600, ERR_TIMEOUT, "no reply within 600 ms");
 	assert_int_equal(h2_session_generation(bench.session), 0);
-	close_bench();
+	h2_bench_close();
 }
 
 static void handle_trickle(struct h2_server *server, struct h2_stream *stream)
@@ -231,35 +231,35 @@ static void handle_trickle(struct h2_server *server, struct h2_stream *stream)
 static void test_replies_that_never_come(void **state)
 {
 	(void)state;
-	open_bench(handle_trickle);
+	h2_bench_open(handle_trickle);
 	for (int i = 0; i < 5; i++) /* calls that start together are late together */
-		start(300);
-	run();
+		h2_bench_start(300);
+	h2_bench_run();
 	assert_int_equal(h2_session_generation(bench.session), 1);
-	expect_error(300, ERR_TIMEOUT, "no reply");
+	h2_bench_expect_error(300, ERR_TIMEOUT, "no reply");
 	assert_int_equal(h2_session_generation(bench.session), 1);
-	expect_error(300, ERR_TIMEOUT, "no reply");
+	h2_bench_expect_error(300, ERR_TIMEOUT, "no reply");
 	assert_int_equal(h2_session_generation(bench.session), 0);
-	close_bench();
+	h2_bench_close();
 }
 
 /* Half-open: the other side takes the connection and is never heard of. */
 static void test_silent_peer(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
+	h2_bench_open(h2_bench_handle_next);
 	bench.server.deaf = true;
 	bench.server.handler = NULL;
-	expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
+	h2_bench_expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
 	assert_int_equal(h2_session_generation(bench.session), 0);
 	/* Until the next connection the error has the same text. */
-	expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
+	h2_bench_expect_error(200, ERR_TIMEOUT, "no reply within 200 ms");
 	bench.server.deaf = false;
-	bench.server.handler = handle_next;
-	answer("pong");
-	run_for(250);
-	expect_good(1000, "pong");
-	close_bench();
+	bench.server.handler = h2_bench_handle_next;
+	h2_bench_answer("pong");
+	h2_bench_run_for(250);
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_close();
 }
 
 /* The deadline counts from the call, also while there is no connection at all. */
@@ -279,12 +279,12 @@ static void test_no_connection(void **state)
 		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 		(void)!connect(fillers[i], (struct sockaddr *)&address, size);
 	}
-	open_bench(handle_next);
+	h2_bench_open(h2_bench_handle_next);
 	h2_session_free(bench.session);
-	open_session(ntohs(address.sin_port), 0);
-	expect_error(200, ERR_TIMEOUT, "no connection within 200 ms");
+	h2_bench_open_session(ntohs(address.sin_port), 0);
+	h2_bench_expect_error(200, ERR_TIMEOUT, "no connection within 200 ms");
 	assert_string_equal(h2_session_state_name(bench.session), "Connecting");
-	close_bench();
+	h2_bench_close();
 	for (size_t i = 0; i < SUPPORT_COUNT(fillers); i++)
 		close(fillers[i]);
 	close(listener);
@@ -295,11 +295,11 @@ static void test_bad_address(void **state)
 	struct h2_config config = { .host = "head.example", .port = 6379 };
 
 	(void)state;
-	open_bench(handle_next);
+	h2_bench_open(h2_bench_handle_next);
 	h2_session_free(bench.session);
 	bench.session = h2_session_new(bench.loop, &config);
-	expect_error(1000, ERR_INPUT, "\"head.example\" is not a numeric IP address");
-	close_bench();
+	h2_bench_expect_error(1000, ERR_INPUT, "\"head.example\" is not a numeric IP address");
+	h2_bench_close();
 }
 
 /* ---- cancel and free ---- */
@@ -309,20 +309,20 @@ static void test_cancel(void **state)
 	struct h2_call *one, *two;
 
 	(void)state;
-	open_bench(handle_fifth);
-	answer("pong");
-	one = start(1000); /* waits for its connection */
+	h2_bench_open(handle_fifth);
+	h2_bench_answer("pong");
+	one = h2_bench_start(1000); /* waits for its connection */
 	h2_call_cancel(one);
-	two = start(5000);
+	two = h2_bench_start(5000);
 	RUN_UNTIL(bench.server.requests == 1);
 	h2_call_cancel(two); /* has a stream */
 	bench.started = bench.ended = 0;
 	for (int i = 0; i < 4; i++)
-		start(5000);
+		h2_bench_start(5000);
 	RUN_UNTIL(bench.ended == 1); /* the fifth that the server received */
-	run_for(20);
+	h2_bench_run_for(20);
 	assert_int_equal(bench.ended, 1);
-	close_bench(); /* three calls end without a callback */
+	h2_bench_close(); /* three calls end without a callback */
 }
 
 static void on_done_free(void *context, const struct h2_reply *reply, const struct err *err)
@@ -341,18 +341,18 @@ static void test_free_inside_a_callback(void **state)
 	struct h2_request request = { .path = "/a/b", .timeout_ms = 1000 };
 
 	(void)state;
-	open_bench(handle_next);
-	answer("pong");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("pong");
 	h2_call_start(bench.session, &request, on_done_free, NULL);
 	h2_call_start(bench.session, &request, on_done_free, NULL);
 	RUN_UNTIL(bench.ended == 1);
 	assert_null(bench.session);
-	close_bench();
+	h2_bench_close();
 }
 
 static void on_done_again(void *context, const struct h2_reply *reply, const struct err *err)
 {
-	on_done(context, reply, err);
+	h2_bench_on_done(context, reply, err);
 	if (bench.started < 20) {
 		bench.ended--; /* the next one takes its place */
 		memset(context, 0, sizeof(struct outcome));
@@ -369,12 +369,12 @@ static void test_call_inside_a_callback(void **state)
 	struct h2_request request = { .path = "/a/b", .timeout_ms = 1000 };
 
 	(void)state;
-	open_bench(handle_next);
-	answer("pong");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("pong");
 	bench.started = 2; /* so that on_done does not stop the loop */
 	h2_call_start(bench.session, &request, on_done_again, &bench.outcomes[0]);
 	RUN_UNTIL(bench.server.requests == 19);
-	close_bench();
+	h2_bench_close();
 }
 
 int main(void)

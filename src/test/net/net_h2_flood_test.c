@@ -87,18 +87,18 @@ static void test_floods(void **state)
 		struct outcome *outcome = &bench.outcomes[1];
 
 		write_flood(&floods[i], (size_t)H2_WASTE_BURST_BYTES + MORE_BYTES, &bytes);
-		open_raw(bytes.data, bytes.size);
-		call(60000);
+		h2_bench_open_raw(bytes.data, bytes.size);
+		h2_bench_call(60000);
 		for (int n = 0; n < 2000 && h2_session_generation(bench.session) != 0; n++)
-			run_for(5);
+			h2_bench_run_for(5);
 		if (h2_session_generation(bench.session) != 0)
 			fail_msg("%s: the connection is still there, the call: %s", floods[i].name,
 				 bench.outcomes[0].text);
-		call(60000); /* during the backoff, with the text of the close */
+		h2_bench_call(60000); /* during the backoff, with the text of the close */
 		if (outcome->kind == ERR_NONE || bench.server.connections != 1)
 			fail_msg("%s: %u connections", floods[i].name, bench.server.connections);
 		printf("%-34s %s\n", floods[i].name, outcome->text);
-		close_bench();
+		h2_bench_close();
 	}
 }
 
@@ -120,18 +120,18 @@ static void test_the_next_connection_starts_where_the_last_one_ended(void **stat
 	(void)state;
 	write_flood(flood, (size_t)H2_WASTE_BURST_BYTES + MORE_BYTES, &first);
 	write_flood(flood, (size_t)H2_WASTE_BURST_BYTES - 1, &second);
-	open_raw(first.data, first.size);
-	expect_error(60000, ERR_LIMIT, FLOODED);
+	h2_bench_open_raw(first.data, first.size);
+	h2_bench_expect_error(60000, ERR_LIMIT, FLOODED);
 	bench.server.raw = second.data;
 	bench.server.raw_size = second.size;
 	for (int i = 0; i < 2000 && bench.server.connections < 2; i++) {
-		run_for(5);
-		expect_error(60000, ERR_LIMIT, FLOODED);
+		h2_bench_run_for(5);
+		h2_bench_expect_error(60000, ERR_LIMIT, FLOODED);
 		bench.started = bench.ended = 0;
 		memset(bench.outcomes, 0, sizeof(bench.outcomes));
 	}
 	assert_int_equal(bench.server.connections, 2);
-	close_bench();
+	h2_bench_close();
 }
 
 static const struct flood unknown = { .again = { FRAME(0, 0xaa, 0, 0) }, .again_size = 9 };
@@ -145,7 +145,7 @@ static void handle_with_extra(struct h2_server *server, struct h2_stream *stream
 	(void)server;
 	if (extra_first)
 		h2_peer_write(peer, extra.data, extra.size);
-	h2_stream_answer(stream, &next_answer);
+	h2_stream_answer(stream, &h2_bench_next_answer);
 	if (!extra_first)
 		h2_peer_write(peer, extra.data, extra.size);
 }
@@ -156,13 +156,13 @@ static void test_a_good_reply_does_not_pay_for_a_flood(void **state)
 	(void)state;
 	write_flood(&unknown, (size_t)H2_WASTE_BURST_BYTES + MORE_BYTES, &extra);
 	extra_first = false;
-	open_bench(handle_with_extra);
-	answer("pong");
-	expect_good(60000, "pong");
+	h2_bench_open(handle_with_extra);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(60000, "pong");
 	RUN_UNTIL(h2_session_generation(bench.session) == 0);
-	expect_error(60000, ERR_LIMIT, FLOODED);
+	h2_bench_expect_error(60000, ERR_LIMIT, FLOODED);
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 	buf_done(&extra);
 }
 
@@ -172,12 +172,12 @@ static void test_a_window_of_waste_is_no_flood(void **state)
 	(void)state;
 	write_flood(&unknown, (size_t)1 << 20, &extra);
 	extra_first = true;
-	open_bench(handle_with_extra);
-	answer("pong");
-	expect_good(60000, "pong");
-	expect_good(60000, "pong");
+	h2_bench_open(handle_with_extra);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(60000, "pong");
+	h2_bench_expect_good(60000, "pong");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 	buf_done(&extra);
 }
 
@@ -230,7 +230,7 @@ static void test_two_reads_in_a_turn(void **state)
 	memset(&watched, 0, sizeof(watched));
 	token_bucket_init(&unlimited, 0, 1, 0);
 	write_flood(flood_of("long unknown frames"), (size_t)32 << 20, &bytes);
-	open_raw(bytes.data, bytes.size);
+	h2_bench_open_raw(bytes.data, bytes.size);
 	bench.server.close_after_raw = true;
 	assert_int_equal(uv_prepare_init(loop_uv(bench.loop), &watched.turn), 0);
 	assert_int_equal(uv_prepare_start(&watched.turn, on_turn), 0);
@@ -241,7 +241,7 @@ static void test_two_reads_in_a_turn(void **state)
 	assert_in_range(watched.most, 1, 3);
 	(void)connection;
 	uv_close((uv_handle_t *)&watched.turn, NULL);
-	close_bench();
+	h2_bench_close();
 }
 
 int main(void)

@@ -4,30 +4,30 @@
 static void test_good(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
-	answer("pong");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("pong");
 	assert_int_equal(h2_session_generation(bench.session), 0);
 	assert_string_equal(h2_session_state_name(bench.session), "Closed");
-	expect_good(1000, "pong");
+	h2_bench_expect_good(1000, "pong");
 	assert_int_equal(h2_session_generation(bench.session), 1);
 	assert_string_equal(h2_session_state_name(bench.session), "Open");
-	expect_good(1000, "pong");
-	answer("");
-	expect_good(1000, "");
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_answer("");
+	h2_bench_expect_good(1000, "");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 }
 
 static void test_reply_in_single_bytes(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
-	answer("one byte in each frame");
-	next_answer.piece = 1;
-	expect_good(1000, "one byte in each frame");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("one byte in each frame");
+	h2_bench_next_answer.piece = 1;
+	h2_bench_expect_good(1000, "one byte in each frame");
 	bench.server.one_byte_writes = true;
-	expect_good(1000, "one byte in each frame");
-	close_bench();
+	h2_bench_expect_good(1000, "one byte in each frame");
+	h2_bench_close();
 }
 
 static void handle_request_check(struct h2_server *server, struct h2_stream *stream)
@@ -52,16 +52,16 @@ static void handle_request_check(struct h2_server *server, struct h2_stream *str
 	assert_non_null(strstr(headers, authority));
 	assert_int_equal(stream->body.size, 9);
 	assert_memory_equal(stream->body.data, "\0\0\0\0\4ping", 9);
-	h2_stream_answer(stream, &next_answer);
+	h2_stream_answer(stream, &h2_bench_next_answer);
 }
 
 static void test_request(void **state)
 {
 	(void)state;
-	open_bench(handle_request_check);
-	answer("pong");
-	expect_good(1000, "pong");
-	close_bench();
+	h2_bench_open(handle_request_check);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(1000, "pong");
+	h2_bench_close();
 }
 
 static size_t echoed;
@@ -84,31 +84,31 @@ static void test_large_messages(void **state)
 	char *message = memory_alloc(size);
 
 	(void)state;
-	open_bench(handle_echo);
+	h2_bench_open(handle_echo);
 	h2_session_free(bench.session);
-	open_session(bench.server.port, size);
-	start_message(message, size, 10000);
-	run();
+	h2_bench_open_session(bench.server.port, size);
+	h2_bench_start_message(message, size, 10000);
+	h2_bench_run();
 	assert_int_equal(bench.outcomes[0].kind, ERR_NONE);
 	assert_int_equal(bench.outcomes[0].size, size);
 	assert_int_equal(echoed, size + GRPC_PREFIX_SIZE);
-	close_bench();
+	h2_bench_close();
 	memory_free(message);
 }
 
 static void test_many_calls_at_once(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
-	answer("pong");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("pong");
 	for (unsigned i = 0; i < CALLS_MAX; i++)
-		start(5000);
-	run();
+		h2_bench_start(5000);
+	h2_bench_run();
 	for (unsigned i = 0; i < CALLS_MAX; i++)
 		assert_int_equal(bench.outcomes[i].kind, ERR_NONE);
 	assert_int_equal(bench.server.connections, 1);
 	assert_int_equal(bench.server.requests, CALLS_MAX);
-	close_bench();
+	h2_bench_close();
 }
 
 /* ---- replies that are wrong ---- */
@@ -116,57 +116,58 @@ static void test_many_calls_at_once(void **state)
 static void test_error_statuses(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
-	answer("");
-	next_answer.grpc_status = 14;
-	next_answer.grpc_message = "not%20now%2C%20%C3%A4h";
-	expect_error(1000, ERR_RETRY, "UNAVAILABLE (14): not now, \xc3\xa4h");
-	next_answer.trailers_only = true;
-	expect_error(1000, ERR_RETRY, "UNAVAILABLE (14): not now");
-	next_answer.grpc_status = 16;
-	expect_error(1000, ERR_DENIED, "UNAUTHENTICATED");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("");
+	h2_bench_next_answer.grpc_status = 14;
+	h2_bench_next_answer.grpc_message = "not%20now%2C%20%C3%A4h";
+	h2_bench_expect_error(1000, ERR_RETRY, "UNAVAILABLE (14): not now, \xc3\xa4h");
+	h2_bench_next_answer.trailers_only = true;
+	h2_bench_expect_error(1000, ERR_RETRY, "UNAVAILABLE (14): not now");
+	h2_bench_next_answer.grpc_status = 16;
+	h2_bench_expect_error(1000, ERR_DENIED, "UNAUTHENTICATED");
 	assert_int_equal(bench.outcomes[bench.started - 1].grpc_status, 16);
-	next_answer.grpc_status = 12;
-	expect_error(1000, ERR_NOT_FOUND, "UNIMPLEMENTED");
-	next_answer.grpc_status = 77;
-	expect_error(1000, ERR_RETRY, "77");
+	h2_bench_next_answer.grpc_status = 12;
+	h2_bench_expect_error(1000, ERR_NOT_FOUND, "UNIMPLEMENTED");
+	h2_bench_next_answer.grpc_status = 77;
+	h2_bench_expect_error(1000, ERR_RETRY, "77");
 	/* Status 0 without a message: a GCS always sends one, if only an empty one. */
-	next_answer.grpc_status = 0;
-	expect_error(1000, ERR_INPUT, "ended after 0 bytes");
+	h2_bench_next_answer.grpc_status = 0;
+	h2_bench_expect_error(1000, ERR_INPUT, "ended after 0 bytes");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 }
 
 static void test_broken_replies(void **state)
 {
 	(void)state;
-	open_bench(handle_next);
-	answer("pong");
-	next_answer.no_trailers = true;
-	expect_error(1000, ERR_INPUT, "without a grpc-status");
-	answer("pong");
-	next_answer.http_status = "404";
-	expect_error(1000, ERR_RETRY, "HTTP status 404");
-	next_answer.http_status = "401";
-	expect_error(1000, ERR_DENIED, "HTTP status 401");
-	next_answer =
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_answer("pong");
+	h2_bench_next_answer.no_trailers = true;
+	h2_bench_expect_error(1000, ERR_INPUT, "without a grpc-status");
+	h2_bench_answer("pong");
+	h2_bench_next_answer.http_status = "404";
+	h2_bench_expect_error(1000, ERR_RETRY, "HTTP status 404");
+	h2_bench_next_answer.http_status = "401";
+	h2_bench_expect_error(1000, ERR_DENIED, "HTTP status 401");
+	h2_bench_next_answer =
 		(struct h2_answer){ .message = "\0\0\0\0\x9pong", .size = 9, .unframed = true };
-	expect_error(1000, ERR_INPUT, "ended after 4 bytes");
-	next_answer =
+	h2_bench_expect_error(1000, ERR_INPUT, "ended after 4 bytes");
+	h2_bench_next_answer =
 		(struct h2_answer){ .message = "\0\0\0\0\3pong", .size = 9, .unframed = true };
-	expect_error(1000, ERR_INPUT, "continues after");
-	next_answer =
+	h2_bench_expect_error(1000, ERR_INPUT, "continues after");
+	h2_bench_next_answer =
 		(struct h2_answer){ .message = "\1\0\0\0\4pong", .size = 9, .unframed = true };
-	expect_error(1000, ERR_INPUT, "compressed");
-	next_answer = (struct h2_answer){ .message = "\0\xff\xff\xff\xffpong",
-					  .size = 9,
-					  .unframed = true };
-	expect_error(1000, ERR_LIMIT, "4294967295 bytes, more than the ceiling of 1048576");
+	h2_bench_expect_error(1000, ERR_INPUT, "compressed");
+	h2_bench_next_answer = (struct h2_answer){ .message = "\0\xff\xff\xff\xffpong",
+						   .size = 9,
+						   .unframed = true };
+	h2_bench_expect_error(1000, ERR_LIMIT,
+			      "4294967295 bytes, more than the ceiling of 1048576");
 	/* The connection is as good as before. */
-	answer("pong");
-	expect_good(1000, "pong");
+	h2_bench_answer("pong");
+	h2_bench_expect_good(1000, "pong");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 }
 
 /* Its first bytes refuse it, and the rest does not reach a call that has ended. */
@@ -176,13 +177,13 @@ static void test_large_reply_above_the_ceiling(void **state)
 	char *message = memory_alloc(size);
 
 	(void)state;
-	open_bench(handle_next);
-	next_answer = (struct h2_answer){ .message = message, .size = size };
-	expect_error(5000, ERR_LIMIT, "8388608 bytes, more than the ceiling of 1048576");
-	answer("pong");
-	expect_good(5000, "pong");
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_next_answer = (struct h2_answer){ .message = message, .size = size };
+	h2_bench_expect_error(5000, ERR_LIMIT, "8388608 bytes, more than the ceiling of 1048576");
+	h2_bench_answer("pong");
+	h2_bench_expect_good(5000, "pong");
 	assert_int_equal(bench.server.connections, 1);
-	close_bench();
+	h2_bench_close();
 	memory_free(message);
 }
 
@@ -192,13 +193,13 @@ static void test_request_above_the_ceiling(void **state)
 	char *message = memory_alloc(size);
 
 	(void)state;
-	open_bench(handle_next);
-	start_message(message, size, 1000);
+	h2_bench_open(h2_bench_handle_next);
+	h2_bench_start_message(message, size, 1000);
 	assert_int_equal(bench.ended, 0); /* never inside the call */
-	run();
+	h2_bench_run();
 	assert_int_equal(bench.outcomes[0].kind, ERR_LIMIT);
 	assert_int_equal(bench.server.connections, 0);
-	close_bench();
+	h2_bench_close();
 	memory_free(message);
 }
 

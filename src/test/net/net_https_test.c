@@ -81,13 +81,13 @@ static void test_request_arrives_whole(void **state)
 	struct seen seen;
 
 	fixture->server = server_start(script_echo, NULL);
-	run(&seen, fixture,
-	    &(struct https_call){ .method = "PATCH",
-				  .headers = headers,
-				  .header_count = 1,
-				  .bearer_token = "secret",
-				  .body = "[1]",
-				  .body_size = 3 });
+	client_run(&seen, fixture,
+		   &(struct https_call){ .method = "PATCH",
+					 .headers = headers,
+					 .header_count = 1,
+					 .bearer_token = "secret",
+					 .body = "[1]",
+					 .body_size = 3 });
 	assert_int_equal(seen.err.kind, ERR_NONE);
 	assert_int_equal(seen.status, 200);
 	assert_string_equal(buf_string(&seen.data), "PATCH /path?q=1|[1]|Bearer secret|yes|test/1");
@@ -102,7 +102,7 @@ static void test_connection_is_reused(void **state)
 	for (int i = 0; i < 5; i++) {
 		struct seen seen;
 
-		run(&seen, fixture, NULL);
+		client_run(&seen, fixture, NULL);
 		assert_int_equal(seen.status, 200);
 		buf_done(&seen.data);
 	}
@@ -119,7 +119,7 @@ static void test_status_is_no_error(void **state)
 		struct seen seen;
 
 		fixture->number = statuses[i];
-		run(&seen, fixture, NULL);
+		client_run(&seen, fixture, NULL);
 		assert_int_equal(seen.err.kind, ERR_NONE);
 		assert_int_equal(seen.status, statuses[i]); /* 302: not followed */
 		assert_int_equal(seen.retry_after_ms, 7000);
@@ -136,7 +136,7 @@ static void test_environment_is_ignored(void **state)
 	setenv("http_proxy", "http://127.0.0.1:1", 1);
 	setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
 	fixture->server = server_start(script_echo, NULL);
-	run(&seen, fixture, NULL);
+	client_run(&seen, fixture, NULL);
 	unsetenv("http_proxy");
 	unsetenv("ALL_PROXY");
 	assert_int_equal(seen.status, 200);
@@ -149,7 +149,7 @@ static void test_stream_in_single_bytes(void **state)
 	struct seen seen;
 
 	fixture->server = server_start(script_bytes, NULL);
-	run(&seen, fixture, &stream);
+	client_run(&seen, fixture, &client_stream);
 	assert_int_equal(seen.err.kind, ERR_NONE);
 	assert_int_equal(seen.opened, 1);
 	assert_true(seen.chunks >= 1);
@@ -165,7 +165,7 @@ static void test_stream_gathers_a_refusal(void **state)
 
 	fixture->number = 403;
 	fixture->server = server_start(script_status, &fixture->number);
-	run(&seen, fixture, &stream);
+	client_run(&seen, fixture, &client_stream);
 	assert_int_equal(seen.opened, 0);
 	assert_int_equal(seen.chunks, 0);
 	assert_int_equal(seen.status, 403);
@@ -180,9 +180,9 @@ static void test_too_large(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_bytes, NULL);
-	expect_error(fixture, &(struct https_call){ .ceiling_bytes = 1999 }, ERR_LIMIT,
-		     "larger than 1999 bytes");
-	expect_error(fixture, &(struct https_call){ .ceiling_bytes = 2000 }, ERR_NONE, "");
+	client_expect_error(fixture, &(struct https_call){ .ceiling_bytes = 1999 }, ERR_LIMIT,
+			    "larger than 1999 bytes");
+	client_expect_error(fixture, &(struct https_call){ .ceiling_bytes = 2000 }, ERR_NONE, "");
 }
 
 static void test_header_too_large(void **state)
@@ -190,7 +190,7 @@ static void test_header_too_large(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_long_header, NULL);
-	expect_error(fixture, NULL, ERR_LIMIT, "header of the answer is larger");
+	client_expect_error(fixture, NULL, ERR_LIMIT, "header of the answer is larger");
 }
 
 static void test_first_byte_deadline(void **state)
@@ -198,8 +198,8 @@ static void test_first_byte_deadline(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_hold, NULL);
-	expect_error(fixture, &(struct https_call){ .first_byte_ms = SHORT_MS }, ERR_TIMEOUT,
-		     "no answer began");
+	client_expect_error(fixture, &(struct https_call){ .first_byte_ms = SHORT_MS }, ERR_TIMEOUT,
+			    "no answer began");
 }
 
 static void test_total_deadline(void **state)
@@ -207,31 +207,32 @@ static void test_total_deadline(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture,
-		     &(struct https_call){ .first_byte_ms = SHORT_MS, .total_ms = 3 * SHORT_MS },
-		     ERR_TIMEOUT, "timed out after 60");
+	client_expect_error(fixture,
+			    &(struct https_call){ .first_byte_ms = SHORT_MS,
+						  .total_ms = 3 * SHORT_MS },
+			    ERR_TIMEOUT, "timed out after 60");
 }
 
 static void test_stall(void **state)
 {
 	struct fixture *fixture = *state;
-	struct https_call call = stream;
+	struct https_call call = client_stream;
 
 	call.stall_ms = SHORT_MS;
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 200 ms");
+	client_expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 200 ms");
 }
 
 /* The deadline of the first byte must not end a stream that has begun. */
 static void test_stream_outlives_first_byte_deadline(void **state)
 {
 	struct fixture *fixture = *state;
-	struct https_call call = stream;
+	struct https_call call = client_stream;
 
 	call.first_byte_ms = SHORT_MS;
 	call.stall_ms = SHORT_MS * 4;
 	fixture->server = server_start(script_open_and_hold, NULL);
-	expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 800 ms");
+	client_expect_error(fixture, &call, ERR_TIMEOUT, "nothing was received for 800 ms");
 }
 
 static void test_reset(void **state)
@@ -239,8 +240,8 @@ static void test_reset(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_reset, NULL);
-	expect_error(fixture, NULL, ERR_RETRY, "http://127.0.0.1:");
-	expect_error(fixture, &stream, ERR_RETRY, "http://127.0.0.1:");
+	client_expect_error(fixture, NULL, ERR_RETRY, "http://127.0.0.1:");
+	client_expect_error(fixture, &client_stream, ERR_RETRY, "http://127.0.0.1:");
 }
 
 static void test_no_http(void **state)
@@ -248,7 +249,7 @@ static void test_no_http(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_garbage, NULL);
-	expect_error(fixture, NULL, ERR_RETRY, "");
+	client_expect_error(fixture, NULL, ERR_RETRY, "");
 }
 
 static void test_refused(void **state)
@@ -256,8 +257,8 @@ static void test_refused(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_echo, NULL);
-	expect_error(fixture, &(struct https_call){ .url = "http://127.0.0.1:1/x" }, ERR_RETRY,
-		     "127.0.0.1");
+	client_expect_error(fixture, &(struct https_call){ .url = "http://127.0.0.1:1/x" },
+			    ERR_RETRY, "127.0.0.1");
 }
 
 static void test_unusable_calls(void **state)
@@ -268,26 +269,27 @@ static void test_unusable_calls(void **state)
 	struct https_call call = { .method = "GET" };
 
 	fixture->server = server_start(script_echo, NULL);
-	expect_error(fixture, &(struct https_call){ .url = "ftp://127.0.0.1/" }, ERR_FATAL, "");
-	expect_error(fixture, &(struct https_call){ .url = "http://127.0.0.1:99999/" }, ERR_FATAL,
-		     "");
-	expect_error(fixture, &(struct https_call){ .bearer_token = "two\nlines" }, ERR_FATAL,
-		     "control character");
-	expect_error(fixture, &(struct https_call){ .headers = smuggled, .header_count = 1 },
-		     ERR_FATAL, "control character");
+	client_expect_error(fixture, &(struct https_call){ .url = "ftp://127.0.0.1/" }, ERR_FATAL,
+			    "");
+	client_expect_error(fixture, &(struct https_call){ .url = "http://127.0.0.1:99999/" },
+			    ERR_FATAL, "");
+	client_expect_error(fixture, &(struct https_call){ .bearer_token = "two\nlines" },
+			    ERR_FATAL, "control character");
+	client_expect_error(fixture, &(struct https_call){ .headers = smuggled, .header_count = 1 },
+			    ERR_FATAL, "control character");
 	assert_int_equal(server_connections(fixture->server), 0);
 
 	/* http:// needs allow_plain */
-	seen_init(&seen, fixture);
+	client_seen_init(&seen, fixture);
 	call = (struct https_call){ .method = "GET",
 				    .url = "http://127.0.0.1:1/",
 				    .connect_ms = WAIT_MS,
 				    .first_byte_ms = WAIT_MS,
 				    .total_ms = WAIT_MS,
-				    .on_done = on_done,
+				    .on_done = client_on_done,
 				    .context = &seen };
 	seen.request = https_start(fixture->https, &call);
-	finish(&seen);
+	client_finish(&seen);
 	assert_int_equal(seen.err.kind, ERR_FATAL);
 	buf_done(&seen.data);
 }
@@ -301,7 +303,7 @@ static void settle(struct fixture *fixture)
 	struct seen seen;
 
 	fixture->server = server_start(script_echo, NULL);
-	run(&seen, fixture, NULL);
+	client_run(&seen, fixture, NULL);
 	buf_done(&seen.data);
 	server_stop(fixture->server);
 	fixture->server = server;
@@ -323,10 +325,10 @@ static void test_cancel_outside(void **state)
 	struct seen seen;
 
 	fixture->server = server_start(script_open_and_hold, NULL);
-	seen_init(&seen, fixture);
-	start(&seen, &stream);
+	client_seen_init(&seen, fixture);
+	client_start(&seen, &client_stream);
 	https_cancel(seen.request); /* before its first iteration */
-	start(&seen, &stream);
+	client_start(&seen, &client_stream);
 	assert_true(loop_wait_until(fixture->loop, has_chunks, &seen, WAIT_MS));
 	https_cancel(seen.request);
 	settle(fixture);
@@ -340,12 +342,12 @@ static void test_cancel_in_own_callbacks(void **state)
 	struct seen open, chunk;
 
 	fixture->server = server_start(script_bytes, NULL);
-	seen_init(&open, fixture);
-	seen_init(&chunk, fixture);
+	client_seen_init(&open, fixture);
+	client_seen_init(&chunk, fixture);
 	open.cancel_open = true;
 	chunk.cancel_chunk = true;
-	start(&open, &stream);
-	start(&chunk, &stream);
+	client_start(&open, &client_stream);
+	client_start(&chunk, &client_stream);
 	assert_true(loop_wait_until(fixture->loop, is_opened, &open, WAIT_MS));
 	assert_true(loop_wait_until(fixture->loop, has_chunks, &chunk, WAIT_MS));
 	settle(fixture);
@@ -365,15 +367,15 @@ static void test_cancel_another(void **state)
 		struct scripted_server *holding = server_start(script_open_and_hold, NULL);
 		struct seen *killer = in_done ? &done : &chunk;
 
-		seen_init(&held, fixture);
-		seen_init(killer, fixture);
+		client_seen_init(&held, fixture);
+		client_seen_init(killer, fixture);
 		fixture->server = holding;
-		start(&held, &stream);
+		client_start(&held, &client_stream);
 		assert_true(loop_wait_until(fixture->loop, has_chunks, &held, WAIT_MS));
 		fixture->server = server_start(script_bytes, NULL);
 		killer->victim = held.request;
-		start(killer, in_done ? NULL : &stream);
-		finish(killer);
+		client_start(killer, in_done ? NULL : &client_stream);
+		client_finish(killer);
 		settle(fixture);
 		assert_int_equal(held.done, 0);
 		buf_done(&held.data);
@@ -389,17 +391,17 @@ static void test_start_in_callbacks(void **state)
 	struct seen first, second, third;
 
 	fixture->server = server_start(script_bytes, NULL);
-	seen_init(&first, fixture);
-	seen_init(&second, fixture);
-	seen_init(&third, fixture);
+	client_seen_init(&first, fixture);
+	client_seen_init(&second, fixture);
+	client_seen_init(&third, fixture);
 	first.start_in_chunk = true;
 	first.next = &second;
 	second.start_in_done = true;
 	second.next = &third;
-	start(&first, &stream);
-	finish(&first);
-	finish(&second);
-	finish(&third);
+	client_start(&first, &client_stream);
+	client_finish(&first);
+	client_finish(&second);
+	client_finish(&third);
 	assert_int_equal(third.data.size, 2000);
 	buf_done(&first.data);
 	buf_done(&second.data);
@@ -412,10 +414,10 @@ static void test_receiver_refuses(void **state)
 	struct seen seen;
 
 	fixture->server = server_start(script_bytes, NULL);
-	seen_init(&seen, fixture);
+	client_seen_init(&seen, fixture);
 	seen.refuse_chunk = true;
-	start(&seen, &stream);
-	finish(&seen);
+	client_start(&seen, &client_stream);
+	client_finish(&seen);
 	assert_int_equal(seen.err.kind, ERR_INPUT);
 	assert_int_equal(seen.chunks, 1);
 	buf_done(&seen.data);
@@ -428,8 +430,8 @@ static void test_free_with_requests_under_way(void **state)
 
 	fixture->server = server_start(script_open_and_hold, NULL);
 	for (size_t i = 0; i < SUPPORT_COUNT(seen); i++) {
-		seen_init(&seen[i], fixture);
-		start(&seen[i], &stream);
+		client_seen_init(&seen[i], fixture);
+		client_start(&seen[i], &client_stream);
 	}
 	assert_true(loop_wait_until(fixture->loop, has_chunks, &seen[3], WAIT_MS));
 	https_free(fixture->https);

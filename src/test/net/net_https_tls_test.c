@@ -67,11 +67,12 @@ static void test_tls_verifies(void **state)
 
 	fixture->server =
 		server_start_tls(script_client_name, NULL, tls_context(&tls, SSL_VERIFY_NONE));
-	expect_error(fixture, &(struct https_call){ .tls = &good }, ERR_NONE, "");
-	expect_error(fixture, &(struct https_call){ .tls = &wrong }, ERR_RETRY, "not trusted");
-	expect_error(fixture, NULL, ERR_RETRY, "not trusted"); /* the system's CAs */
-	expect_error(fixture, &(struct https_call){ .tls = &insecure }, ERR_NONE, "");
-	expect_error(fixture, &(struct https_call){ .tls = &broken }, ERR_FATAL, "CA");
+	client_expect_error(fixture, &(struct https_call){ .tls = &good }, ERR_NONE, "");
+	client_expect_error(fixture, &(struct https_call){ .tls = &wrong }, ERR_RETRY,
+			    "not trusted");
+	client_expect_error(fixture, NULL, ERR_RETRY, "not trusted"); /* the system's CAs */
+	client_expect_error(fixture, &(struct https_call){ .tls = &insecure }, ERR_NONE, "");
+	client_expect_error(fixture, &(struct https_call){ .tls = &broken }, ERR_FATAL, "CA");
 	tls_done(&tls);
 }
 
@@ -86,11 +87,12 @@ static void test_tls_server_name(void **state)
 
 	fixture->server =
 		server_start_tls(script_client_name, NULL, tls_context(&tls, SSL_VERIFY_NONE));
-	run(&seen, fixture, &(struct https_call){ .tls = &right });
+	client_run(&seen, fixture, &(struct https_call){ .tls = &right });
 	(void)snprintf(host, sizeof(host), "nobody kube.test 127.0.0.1:%d", fixture->server->port);
 	assert_string_equal(buf_string(&seen.data), host);
 	buf_done(&seen.data);
-	expect_error(fixture, &(struct https_call){ .tls = &wrong }, ERR_RETRY, "not trusted");
+	client_expect_error(fixture, &(struct https_call){ .tls = &wrong }, ERR_RETRY,
+			    "not trusted");
 	tls_done(&tls);
 }
 
@@ -110,14 +112,14 @@ static void test_tls_client_certificate(void **state)
 	fixture->server = server_start_tls(
 		script_client_name, NULL,
 		tls_context(&tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT));
-	expect_error(fixture, &(struct https_call){ .tls = &mismatch }, ERR_FATAL,
-		     "client certificate");
-	run(&seen, fixture, &(struct https_call){ .tls = &with });
+	client_expect_error(fixture, &(struct https_call){ .tls = &mismatch }, ERR_FATAL,
+			    "client certificate");
+	client_run(&seen, fixture, &(struct https_call){ .tls = &with });
 	assert_int_equal(seen.status, 200);
 	assert_int_equal(strncmp(buf_string(&seen.data), "someone ", 8), 0);
 	buf_done(&seen.data);
 	/* Without the certificate it must not ride on the connection that has one. */
-	expect_error(fixture, &(struct https_call){ .tls = &without }, ERR_RETRY, "");
+	client_expect_error(fixture, &(struct https_call){ .tls = &without }, ERR_RETRY, "");
 	tls_done(&tls);
 }
 
@@ -132,7 +134,7 @@ static void test_tls_1_1_is_refused(void **state)
 	CHECK(SSL_CTX_set_min_proto_version(context, TLS1_VERSION) == 1);
 	CHECK(SSL_CTX_set_max_proto_version(context, TLS1_1_VERSION) == 1);
 	fixture->server = server_start_tls(script_client_name, NULL, context);
-	expect_error(fixture, &(struct https_call){ .tls = &good }, ERR_RETRY, "");
+	client_expect_error(fixture, &(struct https_call){ .tls = &good }, ERR_RETRY, "");
 	tls_done(&tls);
 }
 
@@ -144,8 +146,8 @@ static void test_tls_connect_deadline(void **state)
 
 	fixture->server = server_start(script_hold, NULL);
 	(void)snprintf(url, sizeof(url), "https://127.0.0.1:%d/", fixture->server->port);
-	expect_error(fixture, &(struct https_call){ .url = url, .connect_ms = SHORT_MS },
-		     ERR_TIMEOUT, "");
+	client_expect_error(fixture, &(struct https_call){ .url = url, .connect_ms = SHORT_MS },
+			    ERR_TIMEOUT, "");
 }
 
 int main(void)

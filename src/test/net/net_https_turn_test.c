@@ -54,7 +54,8 @@ static int count_chunk(void *context, const char *data, size_t size)
 /* Users decode what arrives on the loop, so a turn is as long as the bytes that it reads. */
 static void test_a_turn_reads_few_bytes(void **state)
 {
-	static const struct https_call counted = { .on_open = on_open, .on_chunk = count_chunk };
+	static const struct https_call counted = { .on_open = client_on_open,
+						   .on_chunk = count_chunk };
 	struct fixture *fixture = *state;
 	struct turn_bytes turn = { .bytes = 0 };
 	struct seen seen;
@@ -63,15 +64,15 @@ static void test_a_turn_reads_few_bytes(void **state)
 	assert_int_equal(uv_prepare_init(loop_uv(fixture->loop), &turn.prepare), 0);
 	turn.prepare.data = &turn;
 	assert_int_equal(uv_prepare_start(&turn.prepare, on_prepare), 0);
-	seen_init(&seen, fixture);
+	client_seen_init(&seen, fixture);
 	seen.turn = &turn;
-	start(&seen, &counted);
-	finish(&seen);
+	client_start(&seen, &counted);
+	client_finish(&seen);
 	assert_int_equal(seen.err.kind, ERR_NONE);
 	assert_int_equal(turn.whole, LONG_STREAM_BYTES);
 	uv_close((uv_handle_t *)&turn.prepare, NULL);
-	assert_true(
-		loop_wait_until(fixture->loop, is_done, &seen, WAIT_MS)); /* closes the handle */
+	assert_true(loop_wait_until(fixture->loop, client_is_done, &seen,
+				    WAIT_MS)); /* closes the handle */
 	assert_in_range(turn.most, 1, 96 << 10);
 	buf_done(&seen.data);
 }
@@ -79,7 +80,8 @@ static void test_a_turn_reads_few_bytes(void **state)
 /* Whether the piece arrives with others or is the first of a turn. */
 static void test_a_piece_of_a_later_turn_is_refused(void **state)
 {
-	static const struct https_call counted = { .on_open = on_open, .on_chunk = count_chunk };
+	static const struct https_call counted = { .on_open = client_on_open,
+						   .on_chunk = count_chunk };
 	struct fixture *fixture = *state;
 
 	fixture->server = server_start(script_some_and_hold, &fixture->number);
@@ -88,10 +90,10 @@ static void test_a_piece_of_a_later_turn_is_refused(void **state)
 		struct seen seen;
 
 		fixture->number = (int)bytes + 1;
-		seen_init(&seen, fixture);
+		client_seen_init(&seen, fixture);
 		seen.turn = &turn;
-		start(&seen, &counted);
-		finish(&seen);
+		client_start(&seen, &counted);
+		client_finish(&seen);
 		assert_int_equal(seen.err.kind, ERR_INPUT);
 		assert_non_null(strstr(seen.err.text, "the answer cannot be used"));
 		buf_done(&seen.data);

@@ -71,7 +71,7 @@ static void test_one_request_of_a_connection(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, serve_bench_setup, serve_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_framing_must_be_beyond_doubt),
 		TEST(test_one_request_of_a_connection),

@@ -140,7 +140,7 @@ static void test_waiting_is_bounded_and_may_be_given_up(void **state)
 
 /* ---- slow clients ---- */
 
-static void test_half_a_request_holds_up_nobody(void **state)
+static void test_half_a_request_delays_no_other(void **state)
 {
 	struct bench *bench = *state;
 	struct reader half = { .fd = connect_to(bench) };
@@ -213,7 +213,7 @@ static void test_header_without_end_is_refused(void **state)
 }
 
 /* More slow clients than connections: the oldest of them are closed. */
-static void test_slow_clients_lock_nobody_out(void **state)
+static void test_slow_clients_lock_no_other_out(void **state)
 {
 	struct bench *bench = *state;
 	struct reader slow[3 * CONNECTIONS];
@@ -233,30 +233,26 @@ static void test_slow_clients_lock_nobody_out(void **state)
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
 }
 
-static bool never(void *context)
-{
-	(void)context;
-	return false;
-}
-
-/* The same while the loop runs, in bursts: the listening socket must return each time. */
-static void test_bursts_of_slow_clients_lock_nobody_out(void **state)
+/* The same while the loop runs, in bursts: the listening socket must return each time. The queue of
+ * the listening socket is empty before the next burst, else connect() blocks the loop's thread. */
+static void test_bursts_of_slow_clients_lock_no_other_out(void **state)
 {
 	struct bench *bench = *state;
-	int slow[12 * CONNECTIONS];
+	struct reader slow[12 * CONNECTIONS];
 	const size_t count = sizeof(slow) / sizeof(slow[0]);
 
 	serve_free(bench->serve);
 	start_server(bench, 10 * WAIT_MS);
 	for (size_t i = 0; i < count; i++) {
-		slow[i] = connect_to(bench);
-		(void)send(slow[i], "GET /hea", 8, MSG_NOSIGNAL);
+		slow[i] = (struct reader){ .fd = connect_to(bench) };
+		(void)send(slow[i].fd, "GET /hea", 8, MSG_NOSIGNAL);
 		if (i % 24 == 23)
-			(void)loop_wait_until(bench->loop, never, NULL, 10);
+			assert_true(loop_wait_until(bench->loop, is_closed, &slow[i - CONNECTIONS],
+						    WAIT_MS));
 	}
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
 	for (size_t i = 0; i < count; i++)
-		close(slow[i]);
+		close(slow[i].fd);
 }
 
 /* The probe of a program whose loop is blocked: the connection is established, no answer
@@ -285,7 +281,7 @@ static void expect_refused(struct bench *bench, const char *address, enum err_ki
 	struct serve_limits limits = SERVE_LIMITS_INIT;
 	struct err err;
 
-	assert_null(serve_new(bench->loop, address, &limits, handle, bench, &err));
+	assert_null(serve_new(bench->loop, address, &limits, serve_bench_handle, bench, &err));
 	assert_string_equal(err_kind_name(err.kind), err_kind_name(kind));
 	if (!strstr(err.text, text))
 		fail_msg("\"%s\" is not in \"%s\"", text, err.text);
@@ -307,7 +303,7 @@ static void test_addresses(void **state)
 		expect_refused(bench, bad[i], ERR_INPUT, "is not an address to listen on");
 	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%d", serve_port(bench->serve));
 	expect_refused(bench, taken, ERR_FATAL, "Address already in use; choose another address");
-	any = serve_new(bench->loop, ":0", &limits, handle, bench, &err);
+	any = serve_new(bench->loop, ":0", &limits, serve_bench_handle, bench, &err);
 	assert_non_null(any);
 	assert_true(serve_port(any) > 0);
 	serve_free(any);
@@ -315,7 +311,7 @@ static void test_addresses(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, serve_bench_setup, serve_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_get),
 		TEST(test_head),
@@ -323,12 +319,12 @@ int main(void)
 		TEST(test_sizes),
 		TEST(test_later),
 		TEST(test_waiting_is_bounded_and_may_be_given_up),
-		TEST(test_half_a_request_holds_up_nobody),
+		TEST(test_half_a_request_delays_no_other),
 		TEST(test_an_exchange_has_a_deadline),
 		TEST(test_unread_answers_are_bounded),
 		TEST(test_header_without_end_is_refused),
-		TEST(test_slow_clients_lock_nobody_out),
-		TEST(test_bursts_of_slow_clients_lock_nobody_out),
+		TEST(test_slow_clients_lock_no_other_out),
+		TEST(test_bursts_of_slow_clients_lock_no_other_out),
 		TEST(test_a_loop_that_hangs_does_not_answer),
 		TEST(test_addresses),
 	};

@@ -1,8 +1,7 @@
 /* An API server that has the RayClusters "a/demo" and "b/demo", and at most one RayClusterAutoscaler,
  * "a/demo" (those of namespace b are only counted):
  * discovery, list, watch, create, merge patch of its status. For ctl_autoscaler_objects_test. The
- * members of `store` are shared between the server's threads and the test, under its lock. Header
- * only. */
+ * members of `store` are shared between the server's threads and the test, under its lock. */
 #ifndef TEST_SUPPORT_AUTOSCALER_SERVER_H
 #define TEST_SUPPORT_AUTOSCALER_SERVER_H
 
@@ -13,7 +12,7 @@
 
 #include "test/support/kube_script.h"
 
-static struct {
+extern struct autoscaler_store {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop;
@@ -23,13 +22,14 @@ static struct {
 	/* Deviations from a real server. */
 	bool undefined;              /* 404 for the whole resource */
 	bool prunes;                 /* keeps nothing of a status */
+	bool drops_time;             /* keeps no lastDecisionTime */
 	int create_code, patch_code; /* an error, for every one of them; 0: none */
 	int conflicts;               /* as many patches get 409 */
 	int retry_after_s;           /* with 429 */
 	/* Received requests. */
 	int creates, patches, others; /* others: creates in namespace b */
 	char created[2048], patched[16384], paths[2048];
-} store = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+} store;
 
 #define STORE(statement)                                                                           \
 	do {                                                                                       \
@@ -39,173 +39,12 @@ static struct {
 		pthread_mutex_unlock(&store.lock);                                                 \
 	} while (0)
 
-static inline void store_reset(void)
-{
-	STORE({
-		store.stop = store.exists = store.undefined = store.prunes = false;
-		store.version = 10;
-		store.generation = 1;
-		store.create_code = store.patch_code = store.conflicts = 0;
-		store.creates = store.patches = store.others = 0;
-		store.retry_after_s = 7;
-		(void)snprintf(store.spec, sizeof(store.spec), "{}");
-		(void)snprintf(store.status, sizeof(store.status), "{}");
-		store.created[0] = store.patched[0] = store.paths[0] = '\0';
-	});
-}
-
-/* With the lock held. */
-static inline char *store_object(void)
-{
-	char *text = memory_alloc(sizeof(store.status) + 2048);
-
-	(void)snprintf(text, sizeof(store.status) + 2048,
-		       "{\"apiVersion\": \"rayscaler.dev/v1alpha1\", \"kind\": "
-		       "\"RayClusterAutoscaler\", \"metadata\": {\"namespace\": \"a\", \"name\": "
-		       "\"demo\", \"resourceVersion\": \"%d\", \"generation\": %d}, \"spec\": %s, "
-		       "\"status\": %s}",
-		       store.version, store.generation, store.spec, store.status);
-	return text;
-}
-
-static inline void store_answer(struct exchange *exchange, int code)
-{
-	char *text = code < 300 ? store_object() :
-				  memory_strdup("{\"kind\": \"Status\", \"message\": \"no\"}");
-
-	char header[64] = "";
-
-	if (code == 429)
-		(void)snprintf(header, sizeof(header), "Retry-After: %d\r\n", store.retry_after_s);
-	pthread_mutex_unlock(&store.lock);
-	exchange_answer(exchange, code, header, text);
-	memory_free(text);
-}
-
-/* "status": {...}} of the body of a patch. */
-static inline void store_patch(struct exchange *exchange)
-{
-	const char *status = strstr(exchange->body, "\"status\": ");
-	int code = store.patch_code;
-
-	store.patches++;
-	(void)snprintf(store.patched, sizeof(store.patched), "%s", exchange->body);
-	if (code == 0 && store.conflicts > 0) {
-		store.conflicts--;
-		code = 409;
-	}
-	if (code == 0 && status) {
-		if (!store.prunes)
-			(void)snprintf(store.status, sizeof(store.status), "%.*s",
-				       (int)strlen(status + 10) - 1, status + 10);
-		store.version++;
-		pthread_cond_broadcast(&store.changed);
-	}
-	store_answer(exchange, code ? code : 200);
-}
-
-static inline void store_create(struct exchange *exchange)
-{
-	store.creates++;
-	(void)snprintf(store.created, sizeof(store.created), "%s", exchange->body);
-	if (store.create_code) {
-		store_answer(exchange, store.create_code);
-		return;
-	}
-	store.exists = true;
-	store.version++;
-	pthread_cond_broadcast(&store.changed);
-	store_answer(exchange, 201);
-}
-
-static inline void store_list(struct exchange *exchange)
-{
-	char *object = store_object();
-	char *text = memory_alloc(strlen(object) + 256);
-
-	(void)snprintf(text, strlen(object) + 256,
-		       "{\"metadata\": {\"resourceVersion\": \"%d\"}, \"items\": [%s]}",
-		       store.version, store.exists ? object : "");
-	pthread_mutex_unlock(&store.lock);
-	exchange_answer(exchange, 200, "", text);
-	memory_free(text);
-	memory_free(object);
-}
-
-/* Each version after the one that is asked for, until the test is over. */
-static inline void store_watch(struct exchange *exchange)
-{
-	const char *from = strstr(exchange->path, "resourceVersion=");
-	int sent = from ? (int)strtol(from + 16, NULL, 10) : 0;
-
-	exchange_open_stream(exchange);
-	while (!store.stop && !exchange->closed) {
-		struct timespec until;
-
-		if (store.version > sent && store.exists) {
-			char *object = store_object();
-			char *line = memory_alloc(strlen(object) + 64);
-
-			sent = store.version;
-			(void)snprintf(line, strlen(object) + 64,
-				       "{\"type\": \"MODIFIED\", \"object\": %s}\n", object);
-			exchange_chunk(exchange, line, strlen(line));
-			memory_free(line);
-			memory_free(object);
-		}
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		(void)pthread_cond_timedwait(&store.changed, &store.lock, &until);
-	}
-	pthread_mutex_unlock(&store.lock);
-	exchange->closed = true;
-}
+void store_reset(void);
 
 #define STORE_CLUSTER(namespace_)                                                                  \
 	"{\"metadata\": {\"namespace\": \"" namespace_ "\", \"name\": \"demo\", \"uid\": \"u-1\"," \
 	" \"resourceVersion\": \"1\", \"generation\": 1}, \"spec\": {\"headGroupSpec\": {}}}"
 
-static inline void store_request(struct exchange *exchange, void *context)
-{
-	const char *path = exchange->path;
-
-	(void)context;
-	pthread_mutex_lock(&store.lock);
-	if (strcmp(exchange->method, "GET") != 0) {
-		size_t size = strlen(store.paths);
-
-		(void)snprintf(store.paths + size, sizeof(store.paths) - size, "%s %s;",
-			       exchange->method, path);
-	}
-	if (strstr(path, "/ray.io/")) {
-		pthread_mutex_unlock(&store.lock);
-		if (strstr(path, "watch="))
-			exchange_hold(exchange);
-		else
-			exchange_answer(exchange, 200, "",
-					strstr(path, "rayclusters") ?
-						"{\"metadata\": {\"resourceVersion\": \"1\"}, "
-						"\"items\": [" STORE_CLUSTER(
-							"a") ", " STORE_CLUSTER("b") "]}" :
-						"{\"resources\": [{\"name\": \"rayclusters\"}]}");
-	} else if (store.undefined) {
-		store_answer(exchange, 404);
-	} else if (strcmp(exchange->method, "PATCH") == 0) {
-		store_patch(exchange);
-	} else if (strstr(path, "/namespaces/b/")) {
-		store.others++;
-		store_answer(exchange, 201);
-	} else if (strcmp(exchange->method, "POST") == 0) {
-		store_create(exchange);
-	} else if (strstr(path, "watch=")) {
-		store_watch(exchange);
-	} else if (strstr(path, "rayclusterautoscalers")) {
-		store_list(exchange);
-	} else {
-		pthread_mutex_unlock(&store.lock);
-		exchange_answer(exchange, 200, "",
-				"{\"resources\": [{\"name\": \"rayclusterautoscalers\"}]}");
-	}
-}
+void store_request(struct exchange *exchange, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs the loop until a predicate holds, with a deadline. Header only. */
+/* Runs the loop until a predicate holds, with a deadline. */
 #ifndef TEST_SUPPORT_LOOP_WAIT_H
 #define TEST_SUPPORT_LOOP_WAIT_H
 
@@ -15,29 +15,8 @@ struct loop_wait {
 	bool held;
 };
 
-static inline void loop_wait_look(void *context)
-{
-	struct loop_wait *wait = context;
-
-	wait->held = wait->holds(wait->context);
-	if (wait->held || loop_monotonic_ms(wait->loop) >= wait->deadline_ms)
-		loop_stop(wait->loop);
-	else
-		loop_timer_start(wait->timer, 2);
-}
-
 /* False when the deadline passed first. */
-static inline bool loop_wait_until(struct loop *loop, bool (*holds)(void *context), void *context,
-				   int64_t within_ms)
-{
-	struct loop_wait wait = { .loop = loop, .holds = holds, .context = context };
-
-	wait.deadline_ms = loop_monotonic_ms(loop) + within_ms;
-	wait.timer = loop_timer_new(loop, loop_wait_look, &wait);
-	loop_timer_start(wait.timer, 0);
-	loop_run(loop);
-	loop_timer_free(wait.timer);
-	return wait.held;
-}
+bool loop_wait_until(struct loop *loop, bool (*holds)(void *context), void *context,
+		     int64_t within_ms);
 
 #endif

@@ -37,7 +37,7 @@ static const char metrics_introduction[] =
 	"| --- | --- |\n"
 	"| `/status` | this replica and the conditions of every RayCluster |\n"
 	"| `/status/NAMESPACE/NAME` | the plan of the next pass |\n"
-	"| `/snapshot/NAMESPACE/NAME` | the inputs of that plan, without secrets ([SNAPSHOT.md](SNAPSHOT.md)) |\n"
+	"| `/snapshot/NAMESPACE/NAME` | the inputs of that plan, without secrets ([snapshot.md](internals/snapshot.md)) |\n"
 	"\n"
 	"`rayscaler status`, `explain` and `snapshot` read these paths. The last two wait for a pass, at most 5 s, else 504; a\n"
 	"follower answers 503 with the leader's name.\n"

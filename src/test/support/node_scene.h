@@ -74,23 +74,15 @@ __attribute__((unused)) static struct pod *scene_pod(struct node_scene *s, const
 	struct pod *pod = &s->pods[s->pod_count++];
 	struct container *container = ARENA_NEW(&s->arena, struct container);
 
-	*pod = (struct pod){ .namespace_ = "default",
-			     .name = name,
-			     .uid = "",
-			     .resource_version = "",
-			     .created = TIME_NONE,
-			     .deletion_time = TIME_NONE,
-			     .phase = *node != '\0' ? "Running" : "Pending",
-			     .pod_ip = "",
-			     .reason = "",
-			     .message = "" };
+	*pod = pod_empty;
+	pod->namespace_ = "default";
+	pod->name = name;
+	pod->phase = *node != '\0' ? "Running" : "Pending";
 	container->name = container->image = "";
 	container->limits = scene_quantities(&s->arena, limits);
-	pod->spec = (struct pod_spec){ .containers = container,
-				       .container_count = 1,
-				       .node_name = node,
-				       .restart_policy = "",
-				       .scheduler_name = "" };
+	pod->spec.containers = container;
+	pod->spec.container_count = 1;
+	pod->spec.node_name = node;
 	return pod;
 }
 

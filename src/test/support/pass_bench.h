@@ -1,13 +1,15 @@
 /* The bench of ctl_pass_test: a scripted GCS, a scripted API server, and the objects that the caches
- * of a controller would hold. Header only. */
+ * of a controller would hold. */
 #ifndef TEST_SUPPORT_PASS_BENCH_H
 #define TEST_SUPPORT_PASS_BENCH_H
 #include "ctl/pass/pass.h"
 
+#include "codec/objects/memory_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
 #include "ctl/pass/act.h"
 #include "ctl/shared/options.h"
+#include "net/work.h"
 #include "test/support/gcs_bench.h"
 #include "test/support/kube_script.h"
 
@@ -15,7 +17,7 @@
 
 /* --- the API server: its thread writes, the test reads after the pass has ended --- */
 
-static struct api {
+extern struct api {
 	_Atomic int gets, lists, patches;
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
 	char bodies[PATCHES_MAX][2048];
@@ -26,146 +28,22 @@ static struct api {
 	server_script *leases; /* answers requests for Leases; NULL: as a GET of the cluster */
 } api;
 
-static void api_answer(struct exchange *exchange, void *context)
-{
-	char *cluster = script_text(api.cluster), *pods = script_text(api.pods);
-
-	if (api.all) {
-		api.all(exchange, context);
-	} else if (api.leases && strstr(exchange->path, "/leases")) {
-		api.leases(exchange, context);
-	} else if (strcmp(exchange->method, "PATCH") == 0) {
-		int number = atomic_fetch_add(&api.patches, 1);
-		int status = number < PATCHES_MAX ? api.statuses[number] : 500;
-
-		if (number < PATCHES_MAX)
-			(void)snprintf(api.bodies[number], sizeof(api.bodies[number]), "%s",
-				       exchange->body);
-		if (status < 0)
-			exchange_hold(exchange);
-		else if (status == 0)
-			exchange_answer(exchange, 200, "", cluster);
-		else
-			exchange_answer(exchange, status, "",
-					"{\"kind\": \"Status\", \"message\": \"test failed\"}");
-	} else if (strstr(exchange->path, "/pods?")) {
-		api.lists++;
-		exchange_answer(exchange, 200, "", pods);
-	} else {
-		api.gets++;
-		if (api.on_get)
-			api.on_get();
-		exchange_answer(exchange, 200, "", cluster);
-	}
-	memory_free(cluster);
-	memory_free(pods);
-}
-
 /* --- Ray: a head, and workers as the test sets them --- */
 
-static Ray__NodeState__TotalResourcesEntry head_total, gpu_total[2];
-static Ray__NodeState__AvailableResourcesEntry head_available, gpu_available[2];
-static Ray__NodeState__TotalResourcesEntry *head_totals[] = { &head_total };
-static Ray__NodeState__TotalResourcesEntry *gpu_totals[] = { &gpu_total[0], &gpu_total[1] };
-static Ray__NodeState__AvailableResourcesEntry *head_availables[] = { &head_available };
-static Ray__NodeState__AvailableResourcesEntry *gpu_availables[] = { &gpu_available[0],
-								     &gpu_available[1] };
-static Ray__NodeState nodes[2];
-static Ray__NodeState *node_list[] = { &nodes[0], &nodes[1] };
-static Ray__ClusterResourceState cluster_state;
-static Ray__GetClusterResourceStateReply state_reply;
-static Ray__ResourceRequest__ResourcesBundleEntry gpu_entry;
-static Ray__ResourceRequest__ResourcesBundleEntry *gpu_bundle[] = { &gpu_entry };
-static Ray__ResourceRequest gpu_request;
-static Ray__ResourceRequestByCount gpu_pending;
-static Ray__ResourceRequestByCount *pending[] = { &gpu_pending };
+extern Ray__NodeState ray_nodes[2];
+extern Ray__ClusterResourceState cluster_state;
 
-static struct {
+extern struct fake_ray {
 	bool accept, fail_drain, mute_state, mute_drain, mute_kv;
 	unsigned drains, reads;
 	void (*before)(const char *path); /* it answers; may be NULL */
 } ray;
 
-static void on_call(struct h2_server *server, struct h2_stream *stream)
-{
-	Ray__DrainNodeReply drain = RAY__DRAIN_NODE_REPLY__INIT;
+void on_call(struct h2_server *server, struct h2_stream *stream);
 
-	(void)server;
-	if (ray.before)
-		ray.before(stream->path);
-	if (strstr(stream->path, "/DrainNode")) {
-		ray.drains++;
-		drain.is_accepted = ray.accept;
-		drain.rejection_reason_message = (char *)(ray.accept ? "" : "no longer idle");
-		bench.gcs.reply = &drain.base;
-		bench.gcs.mute = ray.mute_drain;
-		if (ray.fail_drain)
-			bench.gcs.fault = (struct h2_answer){ .grpc_status = GRPC_UNAVAILABLE,
-							      .grpc_message = "busy" };
-	} else {
-		bench.gcs.reply = &state_reply.base;
-		ray.reads += strstr(stream->path, "GetClusterResourceState") != NULL;
-		bench.gcs.mute = (ray.mute_state && strstr(stream->path, "State")) ||
-				 (ray.mute_kv && strstr(stream->path, "KV"));
-		bench.gcs.fault = (struct h2_answer){ 0 };
-	}
-	handle(server, stream);
-}
+void set_idle_worker(void);
 
-static void set_head(void)
-{
-	ray__node_state__init(&nodes[0]);
-	ray__node_state__total_resources_entry__init(&head_total);
-	ray__node_state__available_resources_entry__init(&head_available);
-	head_total.key = head_available.key = (char *)"node:__internal_head__";
-	head_total.value = head_available.value = 1;
-	nodes[0].node_id = (ProtobufCBinaryData){ 2, (uint8_t *)"hd" };
-	nodes[0].instance_id = (char *)"demo-head";
-	nodes[0].ray_node_type_name = (char *)"headgroup";
-	nodes[0].status = RAY__NODE_STATUS__RUNNING;
-	nodes[0].total_resources = head_totals;
-	nodes[0].n_total_resources = 1;
-	nodes[0].available_resources = head_availables;
-	nodes[0].n_available_resources = 1;
-}
-
-static void set_idle_worker(void)
-{
-	static const char *const names[] = { "CPU", "GPU" };
-
-	ray__node_state__init(&nodes[1]);
-	for (size_t i = 0; i < 2; i++) {
-		ray__node_state__total_resources_entry__init(&gpu_total[i]);
-		ray__node_state__available_resources_entry__init(&gpu_available[i]);
-		gpu_total[i].key = gpu_available[i].key = (char *)names[i];
-		gpu_total[i].value = gpu_available[i].value = 1;
-	}
-	nodes[1].node_id = (ProtobufCBinaryData){ 2, (uint8_t *)"wk" };
-	nodes[1].instance_id = (char *)"demo-worker";
-	nodes[1].ray_node_type_name = (char *)"gpu";
-	nodes[1].status = RAY__NODE_STATUS__IDLE;
-	nodes[1].idle_duration_ms = 61000;
-	nodes[1].total_resources = gpu_totals;
-	nodes[1].n_total_resources = 2;
-	nodes[1].available_resources = gpu_availables;
-	nodes[1].n_available_resources = 2;
-	cluster_state.n_node_states = 2;
-}
-
-__attribute__((unused)) static void set_pending_gpus(int64_t count)
-{
-	ray__resource_request__resources_bundle_entry__init(&gpu_entry);
-	ray__resource_request__init(&gpu_request);
-	ray__resource_request_by_count__init(&gpu_pending);
-	gpu_entry.key = (char *)"GPU";
-	gpu_entry.value = 1;
-	gpu_request.resources_bundle = gpu_bundle;
-	gpu_request.n_resources_bundle = 1;
-	gpu_pending.request = &gpu_request;
-	gpu_pending.count = count;
-	cluster_state.pending_resource_requests = pending;
-	cluster_state.n_pending_resource_requests = 1;
-}
+void set_pending_gpus(int64_t count);
 
 /* --- the API objects of the caches; ' means " --- */
 
@@ -196,12 +74,13 @@ __attribute__((unused)) static void set_pending_gpus(int64_t count)
 #define PENDING_POD POD("demo-worker", "worker", "gpu", "{'phase': 'Pending'}")
 #define LIST(pods) "{'kind': 'PodList', 'metadata': {'resourceVersion': '9'}, 'items': [" pods "]}"
 
-static struct kube_script script;
-static struct options options;
-static struct control control;
+extern struct kube_script script;
+extern struct options options;
+extern struct control control;
 
-static struct {
-	struct arena arena; /* of the result of current() */
+extern struct pass_seen {
+	struct arena arena;  /* of the result of current() */
+	struct arena *cache; /* of the objects of the last view; NULL: none */
 	const char *cluster, *pods, *stale;
 	struct pass *pass;
 	int decisions, endings, views;
@@ -210,6 +89,7 @@ static struct {
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
 	bool ray_reached, undecided;
 	enum pass_cost cost;  /* of the last pass, for the next one */
+	int64_t small_ms;     /* 0: no decision on the loop */
 	int64_t quick_ms;     /* 0: as usual */
 	int64_t undecided_ms; /* of the last decision */
 	char active[1024];    /* the message of ScalingActive */
@@ -220,161 +100,24 @@ static struct {
 	struct err err;
 } seen;
 
-static void view(void *context, struct arena *arena, struct pass_view *ret_view)
-{
-	char *cluster = script_text(seen.cluster), *pods = script_text(seen.pods);
-	struct ray_cluster *object = ARENA_NEW(arena, struct ray_cluster);
-	const struct pod **list = NULL;
-	struct err err;
+void pass_bench_view(void *context, struct arena *arena, struct pass_view *ret_view);
 
-	(void)context;
-	seen.views++;
-	if (seen.on_view)
-		seen.on_view();
-	if (act_decode_cluster(cluster, strlen(cluster), arena, object, &err) < 0 ||
-	    act_decode_pods(pods, strlen(pods), arena, &list, &ret_view->pod_count, &err) < 0)
-		fail_msg("%s", err.text);
-	ret_view->cluster = object;
-	ret_view->pods = list;
-	ret_view->stale = seen.stale;
-	memory_free(cluster);
-	memory_free(pods);
-}
+const struct ray_cluster *pass_bench_current(void *context);
 
-static const struct ray_cluster *current(void *context)
-{
-	char *cluster = script_text(seen.cluster);
-	struct ray_cluster *object;
-	struct err err;
+void pass_bench_decided(void *context, const struct pass_decision *decision);
 
-	(void)context;
-	arena_reset(&seen.arena);
-	object = ARENA_NEW(&seen.arena, struct ray_cluster);
-	if (act_decode_cluster(cluster, strlen(cluster), &seen.arena, object, &err) < 0)
-		fail_msg("%s", err.text);
-	memory_free(cluster);
-	return object;
-}
+void pass_bench_ended(void *context, const struct pass_result *result);
 
-static void decided(void *context, const struct pass_decision *decision)
-{
-	(void)context;
-	seen.decisions++;
-	seen.ray_reached = decision->ray_state != NULL;
-	seen.undecided_ms = decision->undecided_ms;
-	if (seen.on_decided)
-		seen.on_decided();
-	(void)snprintf(seen.active, sizeof(seen.active), "%s",
-		       decision->plan->conditions.at[0].message);
-}
+int pass_bench_setup(void **state);
 
-static void ended(void *context, const struct pass_result *result)
-{
-	(void)context;
-	seen.endings++;
-	seen.patched = result->patched_body != NULL;
-	seen.undecided = result->undecided;
-	seen.cost = result->cost;
-	seen.reading = result->reading;
-	if (result->err)
-		seen.err = *result->err;
-	if (result->memory_json)
-		(void)snprintf(seen.memory, sizeof(seen.memory), "%s", result->memory_json);
-	pass_free(seen.pass);
-	seen.pass = NULL;
-}
+int pass_bench_teardown(void **state);
 
-static int setup(void **state)
-{
-	struct gcs_config gcs;
+void start_pass(const char *memory);
 
-	(void)state;
-	memset(&bench, 0, sizeof(bench));
-	memset(&seen, 0, sizeof(seen));
-	memset(&ray, 0, sizeof(ray));
-	memset((void *)&api, 0, sizeof(api));
-	script = (struct kube_script){ .loop = NULL };
-	script_start(&script, api_answer, &KUBE_CLIENT_OPTIONS_INIT);
-	bench.loop = script.loop;
-	bench.gcs.server.handler = on_call;
-	bench.gcs.server.context = &bench.gcs;
-	memset(bench.gcs.cluster_id, 0xa7, sizeof(bench.gcs.cluster_id));
-	buf_init(&bench.gcs.body, 16u << 20);
-	h2_server_start(&bench.gcs.server, bench.loop, 0);
-	gcs = config();
-	bench.client = gcs_client_new(bench.loop, &gcs);
+bool pass_has_ended(void *context);
 
-	ray__cluster_resource_state__init(&cluster_state);
-	ray__get_cluster_resource_state_reply__init(&state_reply);
-	state_reply.cluster_resource_state = &cluster_state;
-	cluster_state.node_states = node_list;
-	cluster_state.n_node_states = 1;
-	set_head();
-	ray.accept = true;
+void run_pass(const char *memory);
 
-	options_init(&options);
-	options.gcs_timeout_seconds = 1;
-	control =
-		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	api.cluster = seen.cluster = CLUSTER("0");
-	api.pods = seen.pods = LIST(HEAD_POD);
-	seen.stale = "";
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	pass_free(seen.pass);
-	arena_done(&seen.arena);
-	gcs_client_free(bench.client);
-	h2_server_stop(&bench.gcs.server);
-	buf_done(&bench.gcs.body);
-	script_done(&script);
-	options_done(&options);
-	return 0;
-}
-
-__attribute__((unused)) static void start_pass(const char *memory)
-{
-	static const struct pass_callbacks callbacks = {
-		.view = view, .current = current, .decided = decided, .done = ended
-	};
-	char *text = memory ? script_text(memory) : NULL;
-	struct pass_config pass = { .control = &control,
-				    .namespace_ = "a",
-				    .name = "demo",
-				    .api_version = "ray.io/v1",
-				    .gcs = bench.client,
-				    .memory_json = text,
-				    .read_kv_requests = seen.kv,
-				    .ray_note = seen.ray_note,
-				    .cost = seen.cost,
-				    .undecided_ms = 8000,
-				    .quick_ms = seen.quick_ms ? seen.quick_ms : PASS_QUICK_MS };
-
-	seen.pass = pass_new(&pass, &callbacks);
-	memory_free(text);
-}
-
-static bool has_ended(void *context)
-{
-	(void)context;
-	return seen.endings > 0;
-}
-
-__attribute__((unused)) static void run_pass(const char *memory)
-{
-	start_pass(memory);
-	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
-	assert_int_equal(seen.endings, 1);
-}
-
-__attribute__((unused)) static void idle_worker(void)
-{
-	seen.cluster = api.cluster = CLUSTER("1");
-	seen.pods = api.pods = LIST(HEAD_POD "," WORKER_POD);
-	set_idle_worker();
-}
+void pass_bench_idle_worker(void);
 
 #endif

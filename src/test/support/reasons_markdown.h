@@ -71,12 +71,9 @@ static const char reasons_tail[] =
 	"* It is busy and its group is above `maxReplicas`.\n\n"
 	"There is one Event per group and kind; its message names the first worker and counts the others.\n\n"
 	"## How often Events are sent\n\n"
-	"A new fact is an Event of its own. A fact that persists is counted in the existing Event: after\n"
-	"30 seconds, then after twice as long each time, at most every 15 minutes, so that it outlives the\n"
-	"hour for which API servers keep Events. Per RayCluster at most 25 new Events are sent at once,\n"
-	"then one every 30 seconds; further ones are counted in the last Event with the same reason and\n"
-	"group. All RayClusters together send at most 50 at once and 10 a second. An Event that cannot be\n"
-	"sent is dropped.\n";
+	"A new fact is an Event of its own. A fact that persists is counted in the existing Event, after 30\n"
+	"seconds, later every 15 minutes. Per RayCluster at most 25 new Events are sent at once, then one\n"
+	"every 30 seconds; further ones are counted in the last one of the same reason and group.\n";
 
 /* By word, and by the order of the tables above within a word. */
 static int reasons_compare(const void *a, const void *b)

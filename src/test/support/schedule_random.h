@@ -46,7 +46,7 @@ static inline void random_type(struct random_problem *r, struct arena *arena, si
 	if (gpus)
 		type->resources =
 			resources_with(arena, &type->resources, "GPU", gpus * RESOURCE_UNIT);
-	type->gpu_amount = gpus * RESOURCE_UNIT;
+	type->cost = type->gpu_amount = gpus * RESOURCE_UNIT;
 	type->labels = random_labels(r, arena);
 	type->hosts = pick_below(r, 8) ? 1 : 2;
 	type->max_nodes = type->max_nodes / type->hosts * type->hosts;

@@ -75,6 +75,7 @@ static inline struct schedule_type type_of(const char *name, struct resources re
 		.recoverable_availability = 1,
 		.failure_recency = 1,
 		.gpu_amount = resources_amount(&resources, "GPU", 0),
+		.cost = resources_amount(&resources, "GPU", 0),
 	};
 }
 

@@ -1,4 +1,4 @@
-/* A directory of small files for one test. Header only. */
+/* A directory of small files for one test. */
 #ifndef TEST_SUPPORT_TEMP_FILES_H
 #define TEST_SUPPORT_TEMP_FILES_H
 
@@ -12,77 +12,19 @@
 #include "base/check.h"
 #include "base/memory.h"
 
-static inline char *temp_directory(void)
-{
-	char pattern[] = "/tmp/rayscaler-test-XXXXXX";
-
-	CHECK(mkdtemp(pattern));
-	return memory_strdup(pattern);
-}
+char *temp_directory(void);
 
 /* The path of a file in it; memory_free. */
-static inline char *temp_path(const char *directory, const char *name)
-{
-	size_t size = strlen(directory) + strlen(name) + 2;
-	char *path = memory_alloc(size);
+char *temp_path(const char *directory, const char *name);
 
-	(void)snprintf(path, size, "%s/%s", directory, name);
-	return path;
-}
-
-/* Writes the file under another name first and renames it, as a kubelet does. */
-static inline void temp_write_bytes(const char *directory, const char *name, const void *data,
-				    size_t size)
-{
-	char *path = temp_path(directory, name);
-	char *fresh = temp_path(directory, ".fresh");
-	FILE *file = fopen(fresh, "w");
-
-	CHECK(file);
-	CHECK(fwrite(data, 1, size, file) == size);
-	CHECK(fclose(file) == 0);
-	CHECK(rename(fresh, path) == 0);
-	memory_free(path);
-	memory_free(fresh);
-}
-
-static inline void temp_write(const char *directory, const char *name, const char *text)
-{
-	temp_write_bytes(directory, name, text, strlen(text));
-}
+void temp_write(const char *directory, const char *name, const char *text);
 
 /* ... that can be run. */
-static inline void temp_write_program(const char *directory, const char *name, const char *text)
-{
-	char *path = temp_path(directory, name);
+void temp_write_program(const char *directory, const char *name, const char *text);
 
-	temp_write(directory, name, text);
-	CHECK(chmod(path, 0700) == 0);
-	memory_free(path);
-}
-
-static inline void temp_remove(const char *directory, const char *name)
-{
-	char *path = temp_path(directory, name);
-
-	CHECK(unlink(path) == 0);
-	memory_free(path);
-}
+void temp_remove(const char *directory, const char *name);
 
 /* Removes the directory and its files, and frees the name. */
-static inline void temp_done(char *directory)
-{
-	DIR *stream = opendir(directory);
-	struct dirent *entry;
-
-	CHECK(stream);
-	while ((entry = readdir(stream))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			temp_remove(directory, entry->d_name);
-	}
-	closedir(stream);
-	CHECK(rmdir(directory) == 0);
-	memory_free(directory);
-}
+void temp_done(char *directory);
 
 #endif

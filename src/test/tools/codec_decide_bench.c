@@ -3,54 +3,18 @@
  * prints one JSON line: milliseconds of CPU to read the file, to decide and to write the plan (the
  * latter two the best of RUNS), the memory that deciding takes at its peak, and the peak of the
  * process while it reads, in MiB. */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
+#include "test/support/bench_usage.h"
 
 #define RUNS 5
 #define FILE_BYTES_MAX ((size_t)1 << 30)
-
-static double now_ms(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
-/* "VmHWM" (peak) or "VmRSS" (now) of this process. */
-static double memory_mib(const char *name)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[256];
-	double kib = 0;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			kib = strtod(line + strlen(name) + 1, NULL);
-	if (file)
-		(void)fclose(file);
-	return kib / 1024;
-}
-
-/* Returns freed memory to the system and resets the peak. */
-static void forget_peak(void)
-{
-	FILE *file = fopen("/proc/self/clear_refs", "w");
-
-	malloc_trim(0);
-	if (file) {
-		fputs("5", file);
-		(void)fclose(file);
-	}
-}
 
 static int read_file(const char *path, struct buf *buf, struct err *err)
 {
@@ -86,26 +50,26 @@ static int measure(const char *path, struct err *err)
 	buf_init(&output, FILE_BYTES_MAX);
 	if (read_file(path, &text, err))
 		return -1;
-	began = now_ms();
+	began = bench_usage_ms();
 	if (snapshot_read(buf_string(&text), text.size, &input, &snapshot, err))
 		return -1;
-	read = now_ms() - began;
-	reading = memory_mib("VmHWM");
-	forget_peak();
-	before = peak = memory_mib("VmRSS");
+	read = bench_usage_ms() - began;
+	reading = bench_usage_mib("VmHWM");
+	bench_usage_forget_peak();
+	before = peak = bench_usage_mib("VmRSS");
 	for (int i = 0; i < RUNS; i++) {
 		const struct plan *plan;
 
 		arena_reset(&arena);
 		buf_clear(&output);
-		began = now_ms();
+		began = bench_usage_ms();
 		plan = decide(&snapshot, &arena);
-		decided = least(decided, now_ms() - began);
-		peak = i ? peak : memory_mib("VmHWM");
-		began = now_ms();
+		decided = least(decided, bench_usage_ms() - began);
+		peak = i ? peak : bench_usage_mib("VmHWM");
+		began = bench_usage_ms();
 		if (plan_write(plan, false, &output, err))
 			return -1;
-		written = least(written, now_ms() - began);
+		written = least(written, bench_usage_ms() - began);
 	}
 	printf("{\"read\": %.2f, \"decide\": %.2f, \"write\": %.2f, \"decideMiB\": %.1f, "
 	       "\"readMiB\": %.1f}\n",

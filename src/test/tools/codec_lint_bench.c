@@ -3,17 +3,16 @@
  * The texts are read first, then each step processes COUNT of them, the given ones again and again;
  * the best of RUNS counts. Prints CPU time, files per second, the ratio to reading alone, and the
  * memory that the step takes at its peak. */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/memory.h"
 #include "codec/objects/lint_document.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml.h"
+#include "test/support/bench_usage.h"
 
 #define RUNS 5
 #define FILE_BYTES_MAX ((size_t)16 << 20)
@@ -22,41 +21,6 @@ struct texts {
 	struct buf *at;
 	size_t count, wanted;
 };
-
-static double now_ms(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
-/* "VmHWM" (peak) or "VmRSS" (now) of this process. */
-static double memory_mib(const char *name)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[256];
-	double kib = 0;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			kib = strtod(line + strlen(name) + 1, NULL);
-	if (file)
-		(void)fclose(file);
-	return kib / 1024;
-}
-
-/* Returns freed memory to the system and resets the peak. */
-static void forget_peak(void)
-{
-	FILE *file = fopen("/proc/self/clear_refs", "w");
-
-	malloc_trim(0);
-	if (file) {
-		fputs("5", file);
-		(void)fclose(file);
-	}
-}
 
 static int read_file(const char *path, struct buf *buf)
 {
@@ -135,17 +99,17 @@ static void measure(const char *name, size_t step(const struct texts *), const s
 	double best_ms = 0, before, peak;
 	size_t result = 0;
 
-	forget_peak();
-	before = memory_mib("VmRSS");
+	bench_usage_forget_peak();
+	before = bench_usage_mib("VmRSS");
 	for (int i = 0; i < RUNS; i++) {
-		double start = now_ms(), ms;
+		double start = bench_usage_ms(), ms;
 
 		result = step(texts);
-		ms = now_ms() - start;
+		ms = bench_usage_ms() - start;
 		if (i == 0 || ms < best_ms)
 			best_ms = ms;
 	}
-	peak = memory_mib("VmHWM") - before;
+	peak = bench_usage_mib("VmHWM") - before;
 	if (*base_ms <= 0)
 		*base_ms = best_ms;
 	printf("%-28s %9.1f ms %9.0f files/s %6.2f x %6.1f MiB   %zu %s\n", name, best_ms,

@@ -3,14 +3,14 @@
  * (rayState), types, nodes and limits in the members of core/schedule/schedule.h. Made for the conformance
  * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
  * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */
-#include <time.h>
 
-#include "codec/objects/object_json.h"
+#include "codec/objects/field.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"
 #include "core/schedule/schedule.h"
+#include "test/support/bench_usage.h"
 #include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 20)
@@ -72,7 +72,7 @@ static int read_type(const struct json_at *at, struct schedule_type *type)
 	    json_number(at, "recency", NULL, &type->failure_recency) ||
 	    json_boolean(at, "held", &type->launch_held))
 		return -1;
-	type->gpu_amount = resources_amount(&type->resources, "GPU", 0);
+	type->cost = type->gpu_amount = resources_amount(&type->resources, "GPU", 0);
 	return 0;
 }
 
@@ -168,16 +168,18 @@ static int read_requests(struct input *input, const struct json_at *root)
 static int read_problem(struct input *input, const struct json_at *root)
 {
 	struct schedule_problem *problem = &input->problem;
+	static const struct field accelerators =
+		FIELD_TEXTS(struct input, accelerators, "accelerators");
 	double budget = 0;
 	const char *wrong;
 
 	problem->accelerators = &input->accelerators;
 	if (read_types_and_nodes(input, root) || read_requests(input, root) ||
-	    object_strings_decode(root, "accelerators", &input->accelerators) ||
+	    field_decode(root, &accelerators, input) ||
 	    json_integer(root, "maxNodes", &problem->has_max_nodes, &problem->max_nodes) ||
 	    json_number(root, "gpuBudget", &problem->has_gpu_budget, &budget) ||
 	    json_boolean(root, "conserveAccelerators", &problem->conserve_accelerators) ||
-	    json_boolean(root, "fewestGpus", &problem->fewest_gpus) ||
+	    json_boolean(root, "fewestGpus", &problem->cheapest) ||
 	    json_boolean(root, "terminateOverMax", &problem->terminate_over_max))
 		return -1;
 	problem->gpu_budget = amount_from_double(budget, &wrong);
@@ -238,25 +240,17 @@ static void write_result(struct json_writer *writer, const struct schedule_probl
 	json_write_array_end(writer);
 }
 
-static double cpu_milliseconds(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
 static void write_times(struct json_writer *writer, const struct schedule_problem *problem,
 			int64_t runs)
 {
 	json_write_array(writer, "milliseconds");
 	for (int64_t i = 0; i < runs; i++) {
 		struct arena arena = ARENA_INIT;
-		double began = cpu_milliseconds();
+		double began = bench_usage_ms();
 
 		schedule(problem, &arena);
 		arena_done(&arena);
-		json_write_double(writer, NULL, cpu_milliseconds() - began);
+		json_write_double(writer, NULL, bench_usage_ms() - began);
 	}
 	json_write_array_end(writer);
 }

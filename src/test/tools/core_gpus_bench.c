@@ -1,12 +1,13 @@
 /* How many GPUs --packing=ray and --packing=fewest-gpus launch on random problems, beside a lower
- * bound of any packing.
+ * bound of any packing; then the same for the price of --packing=cheapest.
  *   core_gpus_bench [PROBLEMS [SEED]]
  * GPUS_BENCH_SHOW=1 in the environment names the problems that are above the bound. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "test/support/bench_usage.h"
 #include "test/support/gpu_bound.h"
+#include "test/support/schedule_random.h"
 
 /* ---- the problems ---- */
 
@@ -23,7 +24,7 @@ static void gpu_type(struct random_problem *r, struct arena *arena, size_t index
 	if (gpus)
 		type->resources =
 			resources_with(arena, &type->resources, "GPU", gpus * RESOURCE_UNIT);
-	type->gpu_amount = gpus * RESOURCE_UNIT;
+	type->cost = type->gpu_amount = gpus * RESOURCE_UNIT;
 	type->accelerator = gpus > 0;
 	type->labels = random_labels(r, arena);
 }
@@ -57,6 +58,13 @@ static struct ray_request *gpu_request(struct random_problem *r, struct arena *a
 	return request;
 }
 
+/* A GPU costs 1 to 4 in each type. */
+static void draw_prices(struct random_problem *r)
+{
+	for (size_t i = 1; i < r->problem.type_count; i++)
+		r->types[i].cost = r->types[i].gpu_amount * (1 + pick_below(r, 4));
+}
+
 static void gpu_problem(struct random_problem *r, struct arena *arena, uint64_t seed)
 {
 	static const char STRATEGIES[] = { 0, 'P', 'S' };
@@ -83,27 +91,19 @@ static void gpu_problem(struct random_problem *r, struct arena *arena, uint64_t 
 /* ---- the table ---- */
 
 struct sums {
-	int64_t ray, fewest, bound, served_ray, served_fewest;
-	double gap_ray, gap_fewest, worst_ray, worst_fewest;
-	int64_t again_ray, again_fewest;
-	int64_t with_launches, exact, at_bound_ray, at_bound_fewest;
-	double milliseconds_ray, milliseconds_fewest, worst_milliseconds;
+	int64_t ray, cheapest, bound, served_ray, served_cheapest;
+	double gap_ray, gap_cheapest, worst_ray, worst_cheapest;
+	int64_t again_ray, again_cheapest;
+	int64_t with_launches, exact, at_bound_ray, at_bound_cheapest;
+	double milliseconds_ray, milliseconds_cheapest, worst_milliseconds;
 };
 
-static double now_ms(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
-static int64_t gpus_of(const struct schedule_problem *problem, const struct schedule_result *result)
+static int64_t cost_of(const struct schedule_problem *problem, const struct schedule_result *result)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < problem->type_count; i++)
-		sum += result->launches[i] * problem->types[i].gpu_amount;
+		sum += result->launches[i] * problem->types[i].cost;
 	return sum;
 }
 
@@ -145,88 +145,97 @@ static bool launches_again(struct random_problem *world, const struct schedule_r
 /* Packs the problem of the seed with both packings, and adds to the sums: GPUs, served demand and
  * CPU time of each, the lower bound, the gap of each to it, and whether the next decision launches
  * again. */
-static void solve(uint64_t seed, struct sums *sums)
+static void solve(uint64_t seed, bool priced, struct sums *sums)
 {
 	static struct random_problem world;
-	static struct bound bound;
 	struct arena arena = ARENA_INIT;
-	const struct schedule_result *ray, *fewest;
-	double began = now_ms(), between, ended;
-	int64_t ray_gpus, fewest_gpus, bound_gpus;
+	const struct schedule_result *ray, *cheapest;
+	double began = bench_usage_ms(), between, ended;
+	int64_t ray_cost, cheapest_cost, bound_cost;
 	bool exact = false, again, show = getenv("GPUS_BENCH_SHOW") != NULL;
 
 	gpu_problem(&world, &arena, seed);
+	if (priced)
+		draw_prices(&world);
 	ray = schedule(&world.problem, &arena);
-	between = now_ms();
-	world.problem.fewest_gpus = true;
-	fewest = schedule(&world.problem, &arena);
-	ended = now_ms();
-	again = launches_again(&world, fewest, &arena);
-	sums->again_fewest += again;
+	between = bench_usage_ms();
+	world.problem.cheapest = true;
+	cheapest = schedule(&world.problem, &arena);
+	ended = bench_usage_ms();
+	again = launches_again(&world, cheapest, &arena);
+	sums->again_cheapest += again;
 	if (again && show)
-		printf("seed %llu: fewest-gpus launches again\n", (unsigned long long)seed);
-	world.problem.fewest_gpus = false;
+		printf("seed %llu: launches again\n", (unsigned long long)seed);
+	world.problem.cheapest = false;
 	sums->again_ray += launches_again(&world, ray, &arena);
-	ray_gpus = gpus_of(&world.problem, ray);
-	fewest_gpus = gpus_of(&world.problem, fewest);
-	bound_start(&bound, &world.problem, ray);
-	bound_gpus = lower_bound(&bound, fewest_gpus, &exact);
-	sums->ray += ray_gpus;
-	sums->fewest += fewest_gpus;
-	sums->bound += bound_gpus;
+	ray_cost = cost_of(&world.problem, ray);
+	cheapest_cost = cost_of(&world.problem, cheapest);
+	bound_cost = gpu_bound(&world.problem, ray, cheapest_cost, &exact);
+	sums->ray += ray_cost;
+	sums->cheapest += cheapest_cost;
+	sums->bound += bound_cost;
 	sums->served_ray += served(&world.problem, ray);
-	sums->served_fewest += served(&world.problem, fewest);
+	sums->served_cheapest += served(&world.problem, cheapest);
 	sums->milliseconds_ray += between - began;
-	sums->milliseconds_fewest += ended - between;
+	sums->milliseconds_cheapest += ended - between;
 	if (ended - between > sums->worst_milliseconds)
 		sums->worst_milliseconds = ended - between;
-	if (show && fewest_gpus != bound_gpus)
-		printf("seed %llu: ray %lld, fewest-gpus %lld, bound %lld%s\n",
-		       (unsigned long long)seed, (long long)(ray_gpus / RESOURCE_UNIT),
-		       (long long)(fewest_gpus / RESOURCE_UNIT),
-		       (long long)(bound_gpus / RESOURCE_UNIT), exact ? "" : " or more");
-	if (ray_gpus) {
+	if (show && cheapest_cost != bound_cost)
+		printf("seed %llu: ray %lld, search %lld, bound %lld%s\n", (unsigned long long)seed,
+		       (long long)(ray_cost / RESOURCE_UNIT),
+		       (long long)(cheapest_cost / RESOURCE_UNIT),
+		       (long long)(bound_cost / RESOURCE_UNIT), exact ? "" : " or more");
+	if (ray_cost) {
 		sums->with_launches++;
 		sums->exact += exact;
-		add_gap(ray_gpus, bound_gpus, &sums->gap_ray, &sums->worst_ray,
+		add_gap(ray_cost, bound_cost, &sums->gap_ray, &sums->worst_ray,
 			&sums->at_bound_ray);
-		add_gap(fewest_gpus, bound_gpus, &sums->gap_fewest, &sums->worst_fewest,
-			&sums->at_bound_fewest);
+		add_gap(cheapest_cost, bound_cost, &sums->gap_cheapest, &sums->worst_cheapest,
+			&sums->at_bound_cheapest);
 	}
 	arena_done(&arena);
+}
+
+static void compare(long count, uint64_t seed, bool priced)
+{
+	struct sums sums = { 0 };
+	double n;
+
+	for (long i = 0; i < count; i++)
+		solve(seed + (uint64_t)i, priced, &sums);
+	n = sums.with_launches ? (double)sums.with_launches : 1;
+	printf("%ld random problems from seed %llu, %lld of them launch GPUs\n", count,
+	       (unsigned long long)seed, (long long)sums.with_launches);
+	printf("%-28s %12s %12s %12s\n", "", "ray", priced ? "cheapest" : "fewest-gpus",
+	       "lower bound");
+	printf("%-28s %12lld %12lld %12lld\n", priced ? "price of the launches" : "GPUs launched",
+	       (long long)(sums.ray / RESOURCE_UNIT), (long long)(sums.cheapest / RESOURCE_UNIT),
+	       (long long)(sums.bound / RESOURCE_UNIT));
+	printf("%-28s %12lld %12lld\n", "bundles served", (long long)sums.served_ray,
+	       (long long)sums.served_cheapest);
+	printf("%-28s %11.1f%% %11.1f%%\n", "mean gap to the bound", 100 * sums.gap_ray / n,
+	       100 * sums.gap_cheapest / n);
+	printf("%-28s %11.0f%% %11.0f%%\n", "largest gap", 100 * sums.worst_ray,
+	       100 * sums.worst_cheapest);
+	printf("%-28s %12lld %12lld %12lld\n", "problems at the bound",
+	       (long long)sums.at_bound_ray, (long long)sums.at_bound_cheapest,
+	       (long long)sums.with_launches);
+	printf("%-28s %12lld %12lld\n", "launch again right after", (long long)sums.again_ray,
+	       (long long)sums.again_cheapest);
+	printf("%-28s %12s %12s %12lld\n", "bound reached by a packing", "", "",
+	       (long long)sums.exact);
+	printf("%-28s %12.3f %12.3f\n", "milliseconds, mean", sums.milliseconds_ray / (double)count,
+	       sums.milliseconds_cheapest / (double)count);
+	printf("%-28s %12s %12.1f\n", "milliseconds, most", "", sums.worst_milliseconds);
 }
 
 int main(int argc, char **argv)
 {
 	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-	struct sums sums = { 0 };
-	double n;
 
-	for (long i = 0; i < count; i++)
-		solve(seed + (uint64_t)i, &sums);
-	n = sums.with_launches ? (double)sums.with_launches : 1;
-	printf("%ld random problems from seed %llu, %lld of them launch GPUs\n", count,
-	       (unsigned long long)seed, (long long)sums.with_launches);
-	printf("%-28s %12s %12s %12s\n", "", "ray", "fewest-gpus", "lower bound");
-	printf("%-28s %12lld %12lld %12lld\n", "GPUs launched",
-	       (long long)(sums.ray / RESOURCE_UNIT), (long long)(sums.fewest / RESOURCE_UNIT),
-	       (long long)(sums.bound / RESOURCE_UNIT));
-	printf("%-28s %12lld %12lld\n", "bundles served", (long long)sums.served_ray,
-	       (long long)sums.served_fewest);
-	printf("%-28s %11.1f%% %11.1f%%\n", "mean gap to the bound", 100 * sums.gap_ray / n,
-	       100 * sums.gap_fewest / n);
-	printf("%-28s %11.0f%% %11.0f%%\n", "largest gap", 100 * sums.worst_ray,
-	       100 * sums.worst_fewest);
-	printf("%-28s %12lld %12lld %12lld\n", "problems at the bound",
-	       (long long)sums.at_bound_ray, (long long)sums.at_bound_fewest,
-	       (long long)sums.with_launches);
-	printf("%-28s %12lld %12lld\n", "launch again right after", (long long)sums.again_ray,
-	       (long long)sums.again_fewest);
-	printf("%-28s %12s %12s %12lld\n", "bound reached by a packing", "", "",
-	       (long long)sums.exact);
-	printf("%-28s %12.3f %12.3f\n", "milliseconds, mean", sums.milliseconds_ray / (double)count,
-	       sums.milliseconds_fewest / (double)count);
-	printf("%-28s %12s %12.1f\n", "milliseconds, most", "", sums.worst_milliseconds);
+	compare(count, seed, false);
+	printf("\n");
+	compare(count, seed, true);
 	return 0;
 }

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "test/support/bench_usage.h"
 #include "test/support/schedule_families.h"
 
 #define RUNS 7
@@ -97,14 +97,6 @@ static void make_demands(struct arena *arena, struct schedule_problem *problem,
 	problem->demand_count = size->shapes;
 }
 
-static double now_ms(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
 static long peak_kib(void)
 {
 	struct rusage usage;
@@ -137,10 +129,10 @@ static double best_of(const struct schedule_problem *problem, int runs, long *re
 	long before = peak_kib();
 
 	for (int i = 0; i < runs; i++) {
-		double began = now_ms(), took;
+		double began = bench_usage_ms(), took;
 
 		schedule(problem, &result);
-		took = now_ms() - began;
+		took = bench_usage_ms() - began;
 		if (took < best)
 			best = took;
 		arena_reset(&result);
@@ -153,7 +145,7 @@ static void measure(const struct size *size, const struct family *family)
 {
 	struct arena arena = ARENA_INIT;
 	struct schedule_problem problem = { .conserve_accelerators = true,
-					    .fewest_gpus = size->fewest_gpus };
+					    .cheapest = size->fewest_gpus };
 	long kib;
 
 	seed = 42;

@@ -75,21 +75,21 @@ static void probe_begin(struct json_writer *writer, struct buf *output)
 
 /* ---- commands ---- */
 
-static void probe_state_done(void *context, const struct ray_state *state, const struct err *err)
+static void probe_state_done(void *context, const struct gcs_reply *reply, const struct err *err)
 {
-	struct probe *probe = context;
+	const struct ray_state *state = reply->state;
 	AUTO(buf_done) struct buf output;
 	struct json_writer writer;
 
 	probe_begin(&writer, &output);
 	if (state) {
-		ray_state_write(&writer, "state", state);
+		field_write_object(&writer, "state", ray_state_fields, state);
 		json_write_array(&writer, "problems");
 		for (size_t i = 0; i < state->problems.count; i++)
 			json_write_text(&writer, NULL, state->problems.at[i]);
 		json_write_array_end(&writer);
 	}
-	probe_end(probe, &writer, err);
+	probe_end(context, &writer, err);
 }
 
 static void probe_state(struct probe *probe, struct gcs_client *client)
@@ -97,16 +97,15 @@ static void probe_state(struct probe *probe, struct gcs_client *client)
 	gcs_client_get_state(client, probe->timeout_ms, &probe->arena, probe_state_done, probe);
 }
 
-static void probe_drain_done(void *context, bool accepted, const char *rejection,
-			     const struct err *err)
+static void probe_drain_done(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	AUTO(buf_done) struct buf output;
 	struct json_writer writer;
 
 	probe_begin(&writer, &output);
 	if (!err) {
-		json_write_boolean(&writer, "accepted", accepted);
-		json_write_text(&writer, "rejection", rejection);
+		json_write_boolean(&writer, "accepted", reply->accepted);
+		json_write_text(&writer, "rejection", reply->rejection);
 	}
 	probe_end(context, &writer, err);
 }
@@ -117,63 +116,76 @@ static void probe_drain(struct probe *probe, struct gcs_client *client)
 			      probe_drain_done, probe);
 }
 
-static void probe_alive_done(void *context, const char *ray_version, const struct err *err)
+static void probe_done(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	AUTO(buf_done) struct buf output;
 	struct json_writer writer;
 
+	(void)reply;
 	probe_begin(&writer, &output);
-	if (!err)
-		json_write_text(&writer, "rayVersion", ray_version);
-	probe_end(context, &writer, err);
-}
-
-static void probe_alive(struct probe *probe, struct gcs_client *client)
-{
-	gcs_client_check_alive(client, probe->timeout_ms, probe_alive_done, probe);
-}
-
-static void probe_kv_get_done(void *context, const char *value, size_t size, const struct err *err)
-{
-	struct probe *probe = context;
-	AUTO(buf_done) struct buf output;
-	struct json_writer writer;
-
-	probe_begin(&writer, &output);
-	if (!err && value)
-		json_write_text(&writer, "value", arena_strndup(&probe->arena, value, size));
-	else if (!err)
-		json_write_null(&writer, "value");
-	probe_end(probe, &writer, err);
-}
-
-static void probe_kv_get(struct probe *probe, struct gcs_client *client)
-{
-	gcs_client_kv_get(client, probe->timeout_ms, probe->arguments[0], probe->arguments[1],
-			  probe_kv_get_done, probe);
-}
-
-static void probe_kv_put_done(void *context, bool added, const struct err *err)
-{
-	AUTO(buf_done) struct buf output;
-	struct json_writer writer;
-
-	probe_begin(&writer, &output);
-	if (!err)
-		json_write_boolean(&writer, "added", added);
 	probe_end(context, &writer, err);
 }
 
 static void probe_kv_put(struct probe *probe, struct gcs_client *client)
 {
 	gcs_client_kv_put(client, probe->timeout_ms, probe->arguments[0], probe->arguments[1],
-			  probe->arguments[2], strlen(probe->arguments[2]), probe_kv_put_done,
-			  probe);
+			  probe->arguments[2], strlen(probe->arguments[2]), probe_done, probe);
 }
 
-static void probe_requests_done(void *context, const struct ray_constraint *constraint,
-				const struct err *err)
+static void probe_lines(struct probe *probe, struct gcs_client *client)
 {
+	gcs_client_publish_lines(client, probe->timeout_ms, (const char *const *)probe->arguments,
+				 2, probe_done, probe);
+}
+
+static void probe_gpu_use_done(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	const struct gpu_use *use = reply->gpu_use;
+	AUTO(buf_done) struct buf output;
+	struct json_writer writer;
+
+	probe_begin(&writer, &output);
+	json_write_array(&writer, "rows");
+	for (size_t i = 0; use && i < use->row_count; i++) {
+		json_write_object(&writer, NULL);
+		json_write_text(&writer, "kind", gpu_holder_kind_name(use->rows[i].kind));
+		json_write_text(&writer, "name", use->rows[i].name);
+		json_write_text(&writer, "job", use->rows[i].job);
+		json_write_text(&writer, "node", use->rows[i].node);
+		json_write_text(&writer, "group", use->rows[i].group);
+		json_write_amount(&writer, "gpus", use->rows[i].gpus);
+		json_write_time(&writer, "since", use->rows[i].since);
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	json_write_array(&writer, "jobs");
+	for (size_t i = 0; use && i < use->job_count; i++) {
+		json_write_object(&writer, NULL);
+		json_write_text(&writer, "id", use->jobs[i].id);
+		json_write_text(&writer, "entrypoint", use->jobs[i].entrypoint);
+		json_write_text(&writer, "submission", use->jobs[i].submission);
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	json_write_integer(&writer, "missing", use ? use->missing : 0);
+	json_write_integer(&writer, "dropped", use ? use->dropped : 0);
+	probe_end(context, &writer, err);
+}
+
+static void probe_gpu_use(struct probe *probe, struct gcs_client *client)
+{
+	int64_t list = 0;
+
+	if (number_parse_integer(probe->arguments[0], &list) < 0 || list < 0 ||
+	    list >= GPU_USE_LISTS)
+		list = 0;
+	gcs_client_get_gpu_use(client, probe->timeout_ms, (enum gpu_use_list)list, &probe->arena,
+			       probe_gpu_use_done, probe);
+}
+
+static void probe_requests_done(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	const struct ray_constraint *constraint = reply->constraint;
 	AUTO(buf_done) struct buf output;
 	struct json_writer writer;
 
@@ -199,24 +211,16 @@ static void probe_requests(struct probe *probe, struct gcs_client *client)
 				   probe);
 }
 
-static void probe_report_done(void *context, const struct err *err)
-{
-	AUTO(buf_done) struct buf output;
-	struct json_writer writer;
-
-	probe_begin(&writer, &output);
-	probe_end(context, &writer, err);
-}
-
 /* A plan that calls everything infeasible that Ray waits for, and launches for one group. */
-static void probe_report_state(void *context, const struct ray_state *state, const struct err *err)
+static void probe_report_state(void *context, const struct gcs_reply *reply, const struct err *err)
 {
+	const struct ray_state *state = reply->state;
 	struct probe *probe = context;
 	struct arena *arena = &probe->arena;
 	struct plan plan = { .cluster_name = "" };
 
 	if (err) {
-		probe_report_done(context, err);
+		probe_done(context, reply, err);
 		return;
 	}
 	VEC_PUSH(arena, &plan.groups, ((struct plan_group){ .name = "gpu-group", .to_launch = 2 }));
@@ -242,7 +246,7 @@ static void probe_report_state(void *context, const struct ray_state *state, con
 					 .request = &state->constraints[i].requests[j].request,
 					 .count = state->constraints[i].requests[j].count }));
 	gcs_client_report_state(probe->clients[0], probe->timeout_ms, loop_wall(probe->loop), state,
-				&plan, probe_report_done, probe);
+				&plan, probe_done, probe);
 }
 
 static void probe_report(struct probe *probe, struct gcs_client *client)
@@ -250,7 +254,7 @@ static void probe_report(struct probe *probe, struct gcs_client *client)
 	gcs_client_get_state(client, probe->timeout_ms, &probe->arena, probe_report_state, probe);
 }
 
-static void probe_memory_done(void *context, const struct ray_state *state, const struct err *err)
+static void probe_memory_done(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	struct probe *probe = context;
 	AUTO(buf_done) struct buf output;
@@ -258,7 +262,7 @@ static void probe_memory_done(void *context, const struct ray_state *state, cons
 	long pages = 0, all = 0;
 	FILE *file;
 
-	(void)state;
+	(void)reply;
 	arena_reset(&probe->arena);
 	probe_begin(&writer, &output);
 	file = fopen("/proc/self/statm", "r");
@@ -278,10 +282,10 @@ static void probe_memory(struct probe *probe, struct gcs_client *client)
 static const struct probe_command probe_commands[] = {
 	{ "state", 0, probe_state },          /* GetClusterResourceState */
 	{ "drain", 2, probe_drain },          /* node id in hex, message */
-	{ "alive", 0, probe_alive },          /* CheckAlive */
-	{ "kv-get", 2, probe_kv_get },        /* namespace, key */
 	{ "kv-put", 3, probe_kv_put },        /* namespace, key, value */
 	{ "kv-requests", 0, probe_requests }, /* request_resources() under autoscaler v1 */
+	{ "gpu-use", 1, probe_gpu_use },      /* the number of enum gpu_use_list */
+	{ "lines", 2, probe_lines },          /* that drivers print */
 	{ "report", 0, probe_report },        /* all that is pending as infeasible */
 	{ "memory", 0, probe_memory },
 };

@@ -1,0 +1,207 @@
+"""`make bench-simulate`: workloads on a real Ray cluster, beside `rayscaler simulate` of the same files.
+
+A real kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray head and real raylets
+with logical GPUs. Each workload runs with rayscaler and with Ray's own autoscaler. The simulation gets the
+start times of Pods that the run had (medians), and nothing else of it. Compared are GPU-seconds (of
+workers from their creation to their end), the waiting time, and the sequence of replicas of each group.
+
+    bench_simulate.py [WORKLOAD...]
+"""
+
+import json
+import math
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+from bench_reaction import start_ray_autoscaler, start_rayscaler
+from measure_timeline import RayHead
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.processes import Process
+from rayscaler_e2e.scenario import Scenario
+from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.wait import wait_until
+
+Object = Dict[str, Any]
+LIMIT_SECONDS = 400.0
+IDLE_SECONDS = 10
+
+
+def task(submit: float, duration: float, count: int = 1, gpus: float = 1, **fields: Any) -> Object:
+    return {"submit": submit, "duration": duration, "count": count, "resources": {"CPU": 0, "GPU": gpus}, **fields}
+
+
+def labelled(name: str, model: str) -> Object:
+    return rm.gpu_group(name, maxReplicas=3, labels={"model": model}, params={"labels": f"model={model}"})
+
+
+def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
+    """By name: worker groups, items."""
+    gang = {"kind": "placement_group", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4}, {"GPU": 4}]}
+    day = [task(10 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
+    return {
+        "inference": (
+            [rm.gpu_group(maxReplicas=5)],
+            [task(6 * i, 25, gpus=0.5, kind="actor", job=f"model-{i}") for i in range(6)],
+        ),
+        "gangs": (
+            [rm.group("gpu-group", gpus=8, maxReplicas=3)],
+            [{"submit": at, "duration": 20, "count": 1, **gang} for at in (0, 5, 12, 45)],
+        ),
+        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 10), task(45, 6, 8), task(100, 6, 4)]),
+        "models": (
+            [labelled("a-group", "a"), labelled("b-group", "b")],
+            [task(5 * i, 10, labelSelector={"model": "ab"[i % 2]}) for i in range(10)],
+        ),
+        "day": ([rm.gpu_group(maxReplicas=6)], day),
+    }
+
+
+# -- the real run --------------------------------------------------------------------------------
+
+
+def gpus_of(group: Object) -> int:
+    return int(group["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"])
+
+
+def of_pods(scenario: Scenario, kind: str, value: Any = None) -> Dict[str, float]:
+    """When the event was first seen, by Pod."""
+    found: Dict[str, float] = {}
+    for event in scenario.recorder.of(kind):
+        if value is None or event.value == value:
+            found.setdefault(event.subject, event.at)
+    return found
+
+
+def measured(scenario: Scenario, groups: List[Object], waits: List[float]) -> Object:
+    created = {e.subject: e for e in scenario.recorder.of("created") if e.value != "headgroup"}
+    running, ready = of_pods(scenario, "phase", "Running"), of_pods(scenario, "ready", True)
+    deleted, gone = of_pods(scenario, "deleted"), of_pods(scenario, "gone")
+    gpus = {group["groupName"]: gpus_of(group) for group in groups}
+    steps = {name: [e.value for e in scenario.recorder.of("replicas", subject=name)] for name in gpus}
+
+    def median(later: Dict[str, float], earlier: Dict[str, float]) -> float:
+        return statistics.median(later[pod] - earlier[pod] for pod in created if pod in later and pod in earlier)
+
+    return {
+        "gpuSeconds": sum((gone[pod] - event.at) * gpus[event.value] for pod, event in created.items()),
+        "waits": waits,
+        "targets": steps,
+        "start": median(running, {pod: event.at for pod, event in created.items()}),
+        "register": median(ready, running),
+        "terminate": median(gone, deleted),
+    }
+
+
+def play(scenario: Scenario, groups: List[Object], file: Path, process: Process) -> Object:
+    out = scenario.work_dir / "waits.json"
+    script = Path(__file__).parent / "rayscaler_e2e" / "workload_player.py"
+    words = [sys.executable, str(script), str(file), scenario.address(), scenario.head_ip(), str(out)]
+    player = Process("player", words, scenario.work_dir / "player.log", scenario._environment())
+
+    def done() -> bool:
+        process.check_running()
+        return not player.running()
+
+    wait_until(done, LIMIT_SECONDS, f"the workload {file}", 0.2)
+    assert out.exists(), player.log_tail()
+    for group in groups:
+        scenario.wait_empty(120, group["groupName"])
+    return measured(scenario, groups, json.loads(out.read_text()))
+
+
+def run(server: ApiServer, policy: str, name: str, cluster: Object, file: Path, work_dir: Path) -> Object:
+    namespace = server.create_namespace(f"{policy}-{name}")
+    made = json.loads(json.dumps(cluster))
+    if policy == "ray":
+        made["metadata"]["annotations"]["rayscaler.dev/managed"] = "false"
+    scenario = Scenario(server, namespace, made, work_dir).wait_head()
+    try:
+        if policy == "ray":
+            process = start_ray_autoscaler(server, namespace, name, RayHead(scenario), scenario.work_dir)
+        else:
+            process = start_rayscaler(server, namespace, scenario.work_dir)
+        try:
+            return play(scenario, cluster["spec"]["workerGroupSpecs"], file, process)
+        finally:
+            process.stop(5)
+    finally:
+        scenario.close()
+
+
+# -- the simulation ------------------------------------------------------------------------------
+
+
+def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
+    words = [str(paths.program()), "simulate", "-f", str(cluster_file), "-w", str(file), "-o", "json"]
+    for model, member in (("pod-start", "start"), ("pod-register", "register"), ("pod-terminate", "terminate")):
+        words += ["--set", f"{model}={max(1, round(1000 * real[member]))}ms"]
+    words += ["--set", f"policy={policy}"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def quantile(values: List[float], share: float) -> float:
+    """By nearest rank, as simulate prints it."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else 0.0
+
+
+def without_repeats(values: List[int]) -> List[int]:
+    return [value for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+
+
+def targets(real: Object, variant: Object) -> bool:
+    """Whether every group had the same sequence of replicas, without its start."""
+    simulated = {group["name"]: [step["to"] for step in group["targets"]] for group in variant["groups"]}
+    return all(without_repeats([0, *simulated[name]]) == without_repeats([0, *steps]) for name, steps in real["targets"].items())
+
+
+def row(policy: str, name: str, real: Object, simulated: Object) -> str:
+    variant = simulated["variants"][0]
+    gpu_seconds = 3600 * variant["gpuHours"]["provisioned"]
+    p95, waiting = quantile(real["waits"], 0.95), variant["waitingSeconds"]["p95"]
+    error = 100 * (gpu_seconds / real["gpuSeconds"] - 1)
+    return (
+        f"{name:10} {policy:10} {real['gpuSeconds']:8.0f} {gpu_seconds:8.0f} {error:+6.1f} %"
+        f" {p95:8.1f} {waiting:8.1f} {waiting - p95:+7.1f} s  {'same' if targets(real, variant) else 'differs'}"
+    )
+
+
+HEADER = (
+    f"{'WORKLOAD':10} {'POLICY':10} {'GPU-s':>8} {'SIMUL.':>8} {'':>8} {'WAIT p95':>8} {'SIMUL.':>8} {'':>9}  REPLICAS"
+)
+
+
+def main() -> None:
+    work_dir = paths.work_root() / "simulate"
+    shutil.rmtree(work_dir, ignore_errors=True)
+    work_dir.mkdir(parents=True)
+    known = workloads()
+    print(HEADER, flush=True)
+    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+        server.install_bench()
+        with StandIns(server, work_dir / "standins"):
+            for name in sys.argv[1:] or known:
+                groups, items = known[name]
+                cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
+                file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"
+                file.write_text("".join(json.dumps(item) + "\n" for item in items))
+                cluster_file.write_text(json.dumps(cluster))
+                for policy in ("rayscaler", "ray"):
+                    real = run(server, policy, name, cluster, file, work_dir / policy)
+                    simulated = simulate(policy, cluster_file, file, real)
+                    (work_dir / f"{policy}-{name}.json").write_text(json.dumps([real, simulated], indent=1))
+                    print(row(policy, name, real, simulated), flush=True)
+
+
+if __name__ == "__main__":
+    main()

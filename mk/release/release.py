@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Makes what people download, without a network and a container engine:  release.py --help
+
+One run makes the files of one architecture, or with --finish those that are the same for all. The same sources,
+libraries and --time give the same bytes, whatever the folder.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Dict, List
+
+import completion
+import debian
+import man
+import oci
+import sbom
+from archive import Entries, File, Link, below, compress, tar, tree
+from help_text import read
+
+TOP = Path(__file__).resolve().parents[2]
+LOADERS = {"amd64": "ld-linux-x86-64.so.2", "arm64": "ld-linux-aarch64.so.1"}
+SHORT = "Status and reasons of the GPU autoscaler for Ray"
+COPYRIGHT = b"rayscaler: the authors of rayscaler. No licence is published with this version.\n"
+
+# In the tarball: its own libraries and loader, so that any Linux with /bin/sh runs it.
+WRAPPER = """#!/bin/sh
+# Runs rayscaler with the libraries of this folder.
+here=$(dirname "$(dirname "$(readlink -f "$0")")")
+exec "$here/lib/{loader}" --argv0 "$0" --library-path "$here/lib" "$here/libexec/rayscaler" "$@"
+"""
+# kubectl runs it for the completion of `kubectl rayscaler`.
+KUBECTL_COMPLETE = b"""#!/bin/bash
+. "$(dirname "$(readlink -f "$0")")/../share/bash-completion/completions/rayscaler" 2>/dev/null
+COMP_WORDS=(rayscaler "$@") COMP_CWORD=$#
+_rayscaler
+printf '%s\\n' "${COMPREPLY[@]}" :4
+"""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--to", type=Path, required=True, help="the directory of the results")
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--commit", required=True)
+    parser.add_argument("--time", type=int, required=True, help="SOURCE_DATE_EPOCH")
+    parser.add_argument("--program", type=Path, help="the program of the architecture")
+    parser.add_argument("--help-of", type=Path, help="a program that runs here, for the man pages")
+    parser.add_argument("--architecture", choices=sorted(LOADERS))
+    parser.add_argument("--sysroot", type=Path, help="the libraries of another architecture")
+    parser.add_argument("--image", default="rayscaler", help="the name of the image, without a tag")
+    parser.add_argument("--maintainer", default="rayscaler <rayscaler@localhost>")
+    parser.add_argument("--url", default="", help="where the files will be, for the krew manifest")
+    parser.add_argument("--finish", action="store_true", help="chart, krew manifest and SHA256SUMS")
+    return parser.parse_args()
+
+
+def rootfs(given: argparse.Namespace) -> Path:
+    to = given.to / f".rootfs-{given.architecture}"
+    env = {**os.environ, "SOURCE_DATE_EPOCH": str(given.time), "SYSROOT": str(given.sysroot or "")}
+    words = [TOP / "charts/image/rootfs.sh", given.program, to, f"{to}.tar.gz"]
+    subprocess.run(words, env=env, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    return to
+
+
+def documents(given: argparse.Namespace) -> Entries:
+    """Below share/: man pages and completion."""
+    commands = read(given.help_of or given.program)
+    made: Entries = {}
+    for name, text in man.pages(commands, given.version, given.time).items():
+        made[f"man/man1/{name}.gz"] = File(compress(text.encode()))
+    made.update({name: File(text.encode()) for name, text in completion.files(commands).items()})
+    made["man/man1/kubectl-rayscaler.1.gz"] = Link("rayscaler.1.gz")
+    made["bash-completion/completions/kubectl-rayscaler"] = Link("rayscaler")
+    return made
+
+
+def tarball(given: argparse.Namespace, root: Path, share: Entries, name: str) -> bytes:
+    loader = LOADERS[given.architecture]
+    files: Entries = {
+        "bin/rayscaler": File(WRAPPER.format(loader=loader).encode(), 0o755),
+        "bin/kubectl-rayscaler": Link("rayscaler"),
+        "bin/kubectl_complete-rayscaler": File(KUBECTL_COMPLETE, 0o755),
+        "libexec/rayscaler": File((root / "usr/bin/rayscaler").read_bytes(), 0o755),
+        **below("share", share),
+    }
+    for path in root.rglob("*.so*"):
+        if path.is_file() and not path.is_symlink():
+            files[f"lib/{path.name}"] = File(path.read_bytes(), 0o755)
+    for document in ("CHANGELOG.md", "SECURITY.md"):
+        files[document] = File((TOP / document).read_bytes())
+    return compress(tar(below(name, files), given.time))
+
+
+def package(given: argparse.Namespace, root: Path, share: Entries, owners: Dict[str, debian.Package]) -> bytes:
+    program = root / "usr/bin/rayscaler"
+    places = "usr/share/doc/rayscaler"
+    files: Entries = {
+        "usr/bin/rayscaler": File(program.read_bytes(), 0o755),
+        "usr/bin/kubectl-rayscaler": Link("rayscaler"),
+        "usr/bin/kubectl_complete-rayscaler": File(KUBECTL_COMPLETE, 0o755),
+        f"{places}/copyright": File(COPYRIGHT),
+        f"{places}/changelog.gz": File(compress(debian.changelog(given.version, given.maintainer, given.time))),
+        f"{places}/CHANGELOG.md.gz": File(compress((TOP / "CHANGELOG.md").read_bytes())),
+        **below("usr/share", share),
+    }
+    fields = {
+        "Package": "rayscaler",
+        "Version": given.version,
+        "Architecture": given.architecture,
+        "Maintainer": given.maintainer,
+        "Depends": debian.depends(program, owners),
+        "Section": "admin",
+        "Priority": "optional",
+        "Description": "autoscaler of Ray clusters on Kubernetes\n"
+        " Scales the worker groups of RayClusters by Ray's demand. The package has the\n"
+        " controller, its commands and the kubectl plugin.",
+    }
+    return debian.deb(files, fields, given.time)
+
+
+def make_architecture(given: argparse.Namespace) -> None:
+    root = rootfs(given)
+    name = f"rayscaler-{given.version}-linux-{given.architecture}"
+    libraries = [f"/{path.relative_to(root)}" for path in sorted(root.rglob("*.so*"))]
+    owners = debian.packages_of(given.sysroot, libraries) if given.sysroot else debian.packages_here(libraries)
+    lost = [one for one in libraries if Path(one).name not in owners]
+    if lost:
+        raise SystemExit(f"release: {lost} belong to no Debian package")
+    share = documents(given)
+    labels = {"org.opencontainers.image.version": given.version, "org.opencontainers.image.revision": given.commit}
+    layer = Path(f"{root}.tar.gz").read_bytes()
+    tag = f"{given.image}:{given.version}"
+    image = oci.image(layer, TOP / "charts/image/Dockerfile", tag, given.architecture, labels, given.time)
+    certificates = debian.packages_here(["/usr/sbin/update-ca-certificates"])
+    parts = [*owners.values(), *certificates.values()]
+    made = {
+        f"{name}.oci.tar": image,
+        f"{name}.tar.gz": tarball(given, root, share, name),
+        f"rayscaler_{given.version}_{given.architecture}.deb": package(given, root, share, owners),
+        f"{name}.spdx.json": sbom.document(f"{name}.oci.tar", image, given.version, given.commit, parts, given.time),
+    }
+    write(given.to, made)
+
+
+def chart(given: argparse.Namespace) -> Dict[str, bytes]:
+    """As `helm package` makes it, which writes the time of its run."""
+    files = tree(TOP / "charts/rayscaler")
+    described = (TOP / "charts/rayscaler/Chart.yaml").read_text()
+    version = re.search(r"^version: (.*)$", described, re.MULTILINE).group(1)
+    application = re.search(r"^appVersion: (.*)$", described, re.MULTILINE).group(1)
+    if application.strip('"') != given.version:
+        raise SystemExit(f"release: appVersion of Chart.yaml is {application}, the program's {given.version}: change one")
+    return {f"rayscaler-{version}.tgz": compress(tar(below("rayscaler", files), given.time))}
+
+
+def krew(given: argparse.Namespace, archives: List[Path]) -> bytes:
+    lines = ["apiVersion: krew.googlecontainertools.github.com/v1alpha2", "kind: Plugin", "metadata:", "  name: rayscaler"]
+    lines += ["spec:", f"  version: v{given.version}", f"  shortDescription: {SHORT}", "  description: |"]
+    lines += ["    Shows the worker groups of RayClusters, their GPUs, and the reason of each change,", "    as the running controller decides."]
+    lines += ["  platforms:"]
+    for path in archives:
+        name = path.name[: -len(".tar.gz")]
+        lines += ["    - selector:", "        matchLabels:", "          os: linux", f"          arch: {name.rpartition('-')[2]}"]
+        lines += [f"      uri: {given.url}/{path.name}", f"      sha256: {hashlib.sha256(path.read_bytes()).hexdigest()}"]
+        lines += ["      files:", f'        - from: "{name}/*"', '          to: "."', "      bin: bin/rayscaler"]
+    return "\n".join(lines + [""]).encode()
+
+
+def finish(given: argparse.Namespace) -> None:
+    made = chart(given)
+    made["rayscaler-krew.yaml"] = krew(given, sorted(given.to.glob("rayscaler-*-linux-*.tar.gz")))
+    write(given.to, made)
+    paths = sorted(path for path in given.to.iterdir() if path.is_file() and path.name[0] != "." and path.name != "SHA256SUMS")
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+    (given.to / "SHA256SUMS").write_text(sums)
+    for path in paths:
+        print(f"release: {path} {path.stat().st_size} bytes")
+
+
+def write(to: Path, files: Dict[str, bytes]) -> None:
+    for name, data in files.items():
+        (to / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    chosen = arguments()
+    chosen.to.mkdir(parents=True, exist_ok=True)
+    finish(chosen) if chosen.finish else make_architecture(chosen)

@@ -1,0 +1,327 @@
+#include "cli/commands.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/memory.h"
+#include "cli/device_file.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/parallel.h"
+#include "cli/simulate_report.h"
+#include "cli/simulate_text.h"
+#include "cli/simulate_variant.h"
+#include "cli/table.h"
+#include "codec/objects/workload_file.h"
+#include "codec/text/duration.h"
+
+#define OUTPUT_BYTES_MAX ((size_t)1 << 30)
+/* Of a file on the page. */
+#define SOURCE_BYTES_MAX ((size_t)1 << 18)
+
+enum simulate_output { SIMULATE_TABLE, SIMULATE_JSON, SIMULATE_CSV };
+static const char *const output_words[] = { "table", "json", "csv", NULL };
+static const char *const by_words[] = { "variant", "job", NULL };
+
+struct simulate_arguments {
+	struct flag_values files, set, vary, baselines;
+	const char *workload, *columns, *pod_start, *seed, *end, *devices, *report,
+		*prices; /* NULL: not given */
+	int output, by, colour;
+	int argc;
+	char **argv; /* with the command */
+};
+
+static const char help[] =
+	"usage: @ simulate -f CLUSTER.yaml -w WORKLOAD [--vary PATH=A,B]...\n"
+	"Simulates RayClusters while the work of a file arrives: GPU-hours, waiting times\n"
+	"and what never ran, by settings. docs/SIMULATE.md describes files and paths.\n"
+	"  -f, --file FILE      RayClusters, RayClusterAutoscalers; may be repeated\n"
+	"  -w, --workload FILE  YAML or JSON lines; with --columns CSV\n"
+	"  --columns LIST       submit=COLUMN,duration=COLUMN:min,gpus=COLUMN\n"
+	"  --set PATH=VALUE     changes the input; may be repeated\n"
+	"  --vary PATH=A,B      a row for each value, and for each combination of several\n"
+	"  --baseline POLICY    a row with \"ray\" (Ray's autoscaler) or \"always-on\"\n"
+	"  --pod-start TIMES    of a Pod (default 20s); of several one is drawn\n"
+	"  --seed NUMBER        of all draws (default 0)\n"
+	"  --end DURATION       of the count; default: the last end of all rows\n"
+	"  --by WORD            variant (default), or job: also waiting times by job\n"
+	"  --report FILE        also write a page with charts, of at most 50 rows\n"
+	"  -o, --output FORMAT  table (default), json or csv\n"
+	"  --price-table FILE   adds a cost (docs/COST.md)\n" DEVICE_FILE_HELP
+	"  --color WHEN         auto (default), always or never\n"
+	"exit status: 0 simulated, 1 the input is wrong, 2 wrong usage\n";
+
+/* ---- files ---- */
+
+static const char *shown_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static int read_clusters(const struct simulate_arguments *arguments, struct cluster_set *set,
+			 struct err *err)
+{
+	for (size_t i = 0; i < arguments->files.count; i++) {
+		AUTO(buf_done) struct buf text;
+		const char *path = arguments->files.at[i];
+
+		buf_init(&text, CLUSTER_SET_FILE_BYTES_MAX);
+		if (file_read(path, &text, err) ||
+		    cluster_set_add(set, buf_string(&text), text.size, err))
+			return err_prefix(err, "%s", shown_name(path));
+	}
+	return 0;
+}
+
+static int read_workload(const struct simulate_arguments *arguments, struct arena *arena,
+			 struct workload *ret_workload, struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+	const char *path = arguments->workload, *ending = strrchr(path, '.');
+
+	buf_init(&text, WORKLOAD_BYTES_MAX);
+	if (ending && strcmp(ending, ".csv") == 0 && !arguments->columns)
+		return err_set(err, ERR_INPUT,
+			       "%s: a CSV file needs --columns, as "
+			       "submit=COLUMN,duration=COLUMN,gpus=COLUMN",
+			       path);
+	if (file_read(path, &text, err))
+		return err_prefix(err, "%s", shown_name(path));
+	if (workload_read(buf_string(&text), text.size, arguments->columns, arena, ret_workload,
+			  err))
+		return err_prefix(err, "%s", shown_name(path));
+	return 0;
+}
+
+/* ---- the input of all variants ---- */
+
+/* --set PATH=VALUE, of which a value may hold commas. */
+static int apply_set(const struct simulate_arguments *arguments, struct simulate_plan *plan,
+		     struct cluster_set *set, struct err *err)
+{
+	for (size_t i = 0; i < arguments->set.count; i++) {
+		const char *text = arguments->set.at[i], *equals = strchr(text, '=');
+		const char *path;
+
+		if (!equals || equals == text)
+			return err_set(err, ERR_INPUT, "--set takes PATH=VALUE, not %.80s", text);
+		path = arena_strndup(plan->arena, text, (size_t)(equals - text));
+		if (simulate_change(&plan->input, set, plan->arena, path, equals + 1, err))
+			return err_prefix(err, "--set");
+	}
+	return 0;
+}
+
+static int apply_flags(const struct simulate_arguments *arguments, struct simulate_plan *plan,
+		       struct cluster_set *set, struct err *err)
+{
+	const char *problem;
+
+	sim_models_init(&plan->input.models);
+	if (arguments->pod_start &&
+	    simulate_change(&plan->input, set, plan->arena, "pod-start", arguments->pod_start, err))
+		return -1;
+	if (arguments->seed &&
+	    simulate_change(&plan->input, set, plan->arena, "seed", arguments->seed, err))
+		return -1;
+	if (arguments->end && duration_parse(arguments->end, &plan->input.end_ms, &problem))
+		return err_set(err, ERR_INPUT, "--end: \"%.40s\" %s", arguments->end, problem);
+	return apply_set(arguments, plan, set, err);
+}
+
+/* ---- simulations ---- */
+
+static void simulate_one(void *context, size_t index)
+{
+	struct simulate_plan *plan = context;
+	struct simulate_variant *variant = &plan->variants.at[index];
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct sim_result *result;
+
+	arena_done(&variant->arena);
+	variant->err.kind = ERR_NONE;
+	result = simulate(&variant->input, plan->keep_results ? &variant->arena : &arena,
+			  &variant->err);
+	if (result)
+		simulate_row_make(result, &variant->arena, &variant->row);
+	if (result && plan->prices)
+		simulate_row_price(result, &variant->input, plan->prices, &variant->row);
+	variant->result = plan->keep_results ? result : NULL;
+}
+
+static int run_variants(struct simulate_plan *plan, struct err *err)
+{
+	parallel_run(plan->variants.count, simulate_one, plan, "simulating");
+	for (size_t i = 0; i < plan->variants.count; i++) {
+		const struct simulate_variant *variant = &plan->variants.at[i];
+
+		if (variant->err.kind == ERR_NONE)
+			continue;
+		*err = variant->err;
+		return plan->variants.count > 1 ? err_prefix(err, "%.200s", variant->name) : -1;
+	}
+	return 0;
+}
+
+/* Rows are comparable only if all count GPU-hours up to the same time: the last end of all. */
+static int run_all(struct simulate_plan *plan, struct err *err)
+{
+	int64_t first_ms = INT64_MAX, last_ms = 0;
+
+	if (run_variants(plan, err))
+		return -1;
+	for (size_t i = 0; i < plan->variants.count; i++) {
+		int64_t end_ms = plan->variants.at[i].row.end_ms;
+
+		first_ms = end_ms < first_ms ? end_ms : first_ms;
+		last_ms = end_ms > last_ms ? end_ms : last_ms;
+	}
+	if (first_ms == last_ms || plan->input.end_ms > 0)
+		return 0;
+	for (size_t i = 0; i < plan->variants.count; i++)
+		plan->variants.at[i].input.end_ms = last_ms;
+	return run_variants(plan, err);
+}
+
+static int print(const struct simulate_arguments *arguments, const struct simulate_plan *plan,
+		 struct err *err)
+{
+	AUTO(buf_done) struct buf output;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	if (arguments->output == SIMULATE_JSON)
+		simulate_json_write(plan, &output);
+	else if (arguments->output == SIMULATE_CSV)
+		simulate_csv_write(plan, arguments->by, &output);
+	else
+		simulate_text_write(plan, arguments->by, table_colours(arguments->colour), &output);
+	return file_print(&output, err);
+}
+
+/* The command line as it was given, for the reader of the page. */
+static const char *command_text(const struct simulate_arguments *arguments, struct arena *arena)
+{
+	const char *text = help_program();
+
+	for (int i = 0; i < arguments->argc; i++)
+		text = arena_printf(arena, "%s %s", text, arguments->argv[i]);
+	return text;
+}
+
+static struct simulate_source read_source(const char *path, struct arena *arena)
+{
+	AUTO(buf_done) struct buf text;
+	struct err err;
+
+	buf_init(&text, SOURCE_BYTES_MAX);
+	if (strcmp(path, "-") == 0)
+		return (struct simulate_source){ shown_name(path), "(was read once)" };
+	if (file_read(path, &text, &err))
+		return (struct simulate_source){ path,
+						 arena_printf(arena, "(not shown: %s)", err.text) };
+	return (struct simulate_source){ path, arena_strdup(arena, buf_string(&text)) };
+}
+
+static int write_report(const struct simulate_arguments *arguments,
+			const struct simulate_plan *plan, struct err *err)
+{
+	AUTO(buf_done) struct buf page;
+	size_t count = 0, most = arguments->files.count + 3;
+	struct simulate_source *sources = arena_array(plan->arena, most, sizeof(*sources));
+	const char *others[] = { arguments->workload, arguments->prices, arguments->devices };
+
+	for (size_t i = 0; i < arguments->files.count; i++)
+		sources[count++] = read_source(arguments->files.at[i], plan->arena);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i])
+			sources[count++] = read_source(others[i], plan->arena);
+	buf_init(&page, OUTPUT_BYTES_MAX);
+	simulate_report_write(plan, command_text(arguments, plan->arena), sources, count, &page);
+	return file_write(arguments->report, &page, err);
+}
+
+static int run(const struct simulate_arguments *arguments, struct simulate_plan *plan,
+	       struct cluster_set *set, struct err *err)
+{
+	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
+
+	if (read_clusters(arguments, set, err) || apply_flags(arguments, plan, set, err) ||
+	    simulate_axes_parse(plan, &arguments->vary, err) ||
+	    simulate_variants_make(plan, &arguments->baselines, err) ||
+	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
+	    price_file_read(arguments->prices, plan->arena, &plan->prices, err) ||
+	    read_workload(arguments, plan->arena, workload, err))
+		return -1;
+	for (size_t i = 0; i < plan->variants.count; i++) {
+		plan->variants.at[i].input.workload = workload;
+		plan->variants.at[i].input.devices = plan->input.devices;
+		plan->variants.at[i].input.prices = plan->prices;
+	}
+	plan->keep_results = arguments->report != NULL;
+	if (arguments->report && plan->variants.count > SIMULATE_REPORT_ROWS_MAX)
+		return err_set(err, ERR_INPUT, "--report shows at most %d rows, not %zu",
+			       SIMULATE_REPORT_ROWS_MAX, plan->variants.count);
+	if (run_all(plan, err) || print(arguments, plan, err))
+		return -1;
+	return arguments->report ? write_report(arguments, plan, err) : 0;
+}
+
+static int run_command(const struct simulate_arguments *arguments)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct cluster_set *set = cluster_set_new();
+	struct simulate_plan plan = { .arena = &arena, .set = set };
+	struct err err;
+	int failed = run(arguments, &plan, set, &err);
+
+	for (size_t i = 0; i < plan.variants.count; i++)
+		arena_done(&plan.variants.at[i].arena);
+	cluster_set_free(set);
+	return failed ? help_failed("simulate", &err) : EXIT_DONE;
+}
+
+int cli_simulate(int argc, char **argv)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	size_t room = (size_t)argc;
+	struct simulate_arguments arguments = {
+		.argc = argc,
+		.argv = argv,
+		.files.at = arena_array(&arena, room, sizeof(char *)),
+		.set.at = arena_array(&arena, room, sizeof(char *)),
+		.vary.at = arena_array(&arena, room, sizeof(char *)),
+		.baselines.at = arena_array(&arena, room, sizeof(char *)),
+	};
+	const struct flag table[] = {
+		{ "-f", "--file", .values = &arguments.files },
+		{ "-w", "--workload", .value = &arguments.workload },
+		{ NULL, "--columns", .value = &arguments.columns },
+		{ NULL, "--set", .values = &arguments.set },
+		{ NULL, "--vary", .values = &arguments.vary },
+		{ NULL, "--baseline", .values = &arguments.baselines },
+		{ NULL, "--pod-start", .value = &arguments.pod_start },
+		{ NULL, "--seed", .value = &arguments.seed },
+		{ NULL, "--end", .value = &arguments.end },
+		{ NULL, "--by", .words = by_words, .word = &arguments.by },
+		{ NULL, "--price-table", .value = &arguments.prices },
+		{ NULL, "--report", .value = &arguments.report },
+		{ "-o", "--output", .words = output_words, .word = &arguments.output },
+		{ NULL, "--device-table", .value = &arguments.devices },
+		COLOUR_FLAG(arguments.colour),
+	};
+	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
+	int status;
+
+	if (!help_begin(&flags, help, argc, argv, &status))
+		return status;
+	if (arguments.files.count == 0)
+		return help_usage("simulate", "-f FILE with a RayCluster is required");
+	if (!arguments.workload)
+		return help_usage("simulate", "-w FILE with a workload is required");
+	return run_command(&arguments);
+}

@@ -1,0 +1,277 @@
+#include "cli/html.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/text/text.h"
+
+#define WIDTH 900.0
+#define LEFT 46.0
+#define TOP 14.0
+#define STEPS_HEIGHT 150.0
+#define DOTS_HEIGHT 260.0
+#define BOTTOM 22.0
+#define TICKS_MAX 7
+/* Columns with their values on hover. */
+#define HOVERS 90
+#define BAR_ROW 20.0
+#define BAR_LEFT 110.0
+#define CLEAN_BYTES_MAX ((size_t)1 << 20)
+
+void html_add(struct buf *buf, const char *text)
+{
+	AUTO(buf_done) struct buf clean;
+
+	buf_init(&clean, CLEAN_BYTES_MAX);
+	text_add_clean(&clean, text);
+	for (const char *c = buf_string(&clean); *c; c++) {
+		if (*c == '&')
+			buf_add_string(buf, "&amp;");
+		else if (*c == '<')
+			buf_add_string(buf, "&lt;");
+		else if (*c == '>')
+			buf_add_string(buf, "&gt;");
+		else if (*c == '"')
+			buf_add_string(buf, "&quot;");
+		else
+			buf_add_char(buf, *c);
+	}
+}
+
+void html_add_lines(struct buf *buf, const char *text)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	char *rest = arena_strdup(&arena, text), *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		html_add(buf, line);
+		if (rest)
+			buf_add_char(buf, '\n');
+	}
+}
+
+/* ---- axes ---- */
+
+/* The least of 1, 2, 4, 6, 8, 10, 20, ... that is not below the value. */
+static double round_up(double value)
+{
+	static const double steps[] = { 1, 2, 4, 6, 8, 10 };
+	double limit = 1;
+	size_t i = 0;
+
+	while (limit / 10 > value && limit > 1e-6)
+		limit /= 10;
+	while (limit * 10 < value && limit < 1e18)
+		limit *= 10;
+	while (limit * steps[i] < value && i + 1 < sizeof(steps) / sizeof(steps[0]))
+		i++;
+	return limit * steps[i];
+}
+
+/* In ms; of a duration up to TICKS_MAX of them. */
+static double time_step(double end_ms)
+{
+	static const double seconds[] = { 1,      2,      5,       10,      15,      30,
+					  60,     120,    300,     600,     900,     1800,
+					  3600,   7200,   10800,   21600,   43200,   86400,
+					  172800, 604800, 1209600, 2592000, 7776000, 31536000 };
+	size_t i = 0;
+
+	while (i + 1 < sizeof(seconds) / sizeof(seconds[0]) &&
+	       end_ms > TICKS_MAX * seconds[i] * 1000)
+		i++;
+	return seconds[i] * 1000;
+}
+
+static void open_svg(double height, struct buf *buf)
+{
+	buf_printf(buf, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", WIDTH, height);
+}
+
+static void add_label(double x, double y, const char *anchor, const char *text, struct buf *buf)
+{
+	buf_printf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+	html_add(buf, text);
+	buf_add_string(buf, "</text>\n");
+}
+
+/* Lines at 0, a half and all of `most`. */
+static void add_grid(double most, double height, struct arena *arena, struct buf *buf)
+{
+	for (int i = 0; i <= 2; i++) {
+		double y = TOP + height * (2 - i) / 2;
+
+		buf_printf(buf, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", LEFT, y, WIDTH);
+		add_label(LEFT - 6, y + 4, "end", arena_printf(arena, "%.4g", most * i / 2), buf);
+	}
+}
+
+/* ---- steps ---- */
+
+struct scale {
+	double end, most;
+};
+
+static double x_of(const struct scale *scale, double at)
+{
+	return LEFT + (scale->end > 0 ? at / scale->end : 0) * (WIDTH - LEFT);
+}
+
+static double y_of(const struct scale *scale, double value)
+{
+	return TOP + STEPS_HEIGHT * (1 - value / scale->most);
+}
+
+/* The greatest value of the points whose x is within a pixel of the first one. *ret_next: the point
+ * behind them. */
+static double pixel_value(const struct html_steps *chart, const struct scale *scale, size_t first,
+			  size_t value, size_t *ret_next)
+{
+	double x = x_of(scale, chart->points[first].at), most = 0;
+	size_t i = first;
+
+	for (; i < chart->point_count && x_of(scale, chart->points[i].at) < x + 1; i++)
+		most = chart->points[i].values[value] > most ? chart->points[i].values[value] :
+							       most;
+	*ret_next = i;
+	return most;
+}
+
+static void add_series(const struct html_steps *chart, const struct scale *scale, size_t value,
+		       struct buf *buf)
+{
+	static const char *const classes[] = { "demand", "provisioned", "used" };
+	bool area = value > 0;
+	size_t next;
+
+	buf_printf(buf, "<path class=\"%s\" d=\"M%.1f %.1f", classes[value], LEFT, y_of(scale, 0));
+	for (size_t i = 0; i < chart->point_count; i = next) {
+		double shown = pixel_value(chart, scale, i, value, &next);
+
+		buf_printf(buf, "H%.1fV%.1f", x_of(scale, chart->points[i].at), y_of(scale, shown));
+	}
+	buf_printf(buf, "H%.1f", WIDTH);
+	if (area)
+		buf_printf(buf, "V%.1fZ", y_of(scale, 0));
+	buf_add_string(buf, "\"/>\n");
+}
+
+static void add_hovers(const struct html_steps *chart, const struct scale *scale,
+		       struct arena *arena, struct buf *buf)
+{
+	double width = (WIDTH - LEFT) / HOVERS;
+	size_t point = 0;
+
+	for (size_t i = 0; i < HOVERS && chart->point_count > 0; i++) {
+		double at = scale->end * ((double)i + 0.5) / HOVERS;
+		const double *values;
+
+		while (point + 1 < chart->point_count && chart->points[point + 1].at <= at)
+			point++;
+		values = chart->points[point].values;
+		buf_printf(buf,
+			   "<rect class=\"hover\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			   "height=\"%.1f\"><title>%s: ",
+			   LEFT + (double)i * width, TOP, width, STEPS_HEIGHT,
+			   chart->time_text(arena, at));
+		for (size_t k = 0; k < 3; k++)
+			buf_printf(buf, "%s%s %.4g", k > 0 ? ", " : "", chart->names[k], values[k]);
+		buf_add_string(buf, "</title></rect>\n");
+	}
+}
+
+static void add_marks(const struct html_steps *chart, const struct scale *scale, struct buf *buf)
+{
+	for (size_t i = 0; i < chart->mark_count; i++) {
+		const struct html_mark *mark = &chart->marks[i];
+
+		buf_printf(buf, "<path class=\"mark\" d=\"M%.1f %.1fl4 %dh-8Z\"><title>",
+			   x_of(scale, mark->at), mark->up ? 2.0 : 11.0, mark->up ? 9 : -9);
+		html_add(buf, mark->title);
+		buf_add_string(buf, "</title></path>\n");
+	}
+}
+
+void html_steps_write(const struct html_steps *chart, struct arena *arena, struct buf *buf)
+{
+	struct scale scale = { .end = chart->end, .most = 0 };
+
+	for (size_t i = 0; i < chart->point_count; i++) {
+		for (size_t k = 0; k < 3; k++)
+			if (chart->points[i].values[k] > scale.most)
+				scale.most = chart->points[i].values[k];
+	}
+	scale.most = round_up(scale.most);
+	open_svg(TOP + STEPS_HEIGHT + BOTTOM, buf);
+	add_series(chart, &scale, 1, buf);
+	add_series(chart, &scale, 2, buf);
+	add_grid(scale.most, STEPS_HEIGHT, arena, buf);
+	add_series(chart, &scale, 0, buf);
+	for (int i = 0; i <= TICKS_MAX && i * time_step(scale.end) <= scale.end; i++)
+		add_label(x_of(&scale, i * time_step(scale.end)), TOP + STEPS_HEIGHT + 16,
+			  i == 0 ? "start" : "middle",
+			  chart->time_text(arena, i * time_step(scale.end)), buf);
+	add_hovers(chart, &scale, arena, buf);
+	add_marks(chart, &scale, buf);
+	buf_add_string(buf, "</svg>\n");
+}
+
+/* ---- bars and dots ---- */
+
+void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf)
+{
+	double most = 0, room = WIDTH - BAR_LEFT - 160;
+
+	for (size_t i = 0; i < count; i++)
+		most = bars[i].value > most ? bars[i].value : most;
+	open_svg((double)count * BAR_ROW, buf);
+	for (size_t i = 0; i < count; i++) {
+		double y = (double)i * BAR_ROW;
+		double width = most > 0 ? bars[i].value / most * room : 0;
+
+		add_label(BAR_LEFT - 8, y + 14, "end", bars[i].name, buf);
+		buf_printf(buf,
+			   "<rect class=\"used\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			   "height=\"%.1f\"/>\n",
+			   BAR_LEFT, y + 3, width, BAR_ROW - 6);
+		add_label(BAR_LEFT + width + 6, y + 14, "start", bars[i].text, buf);
+	}
+	buf_add_string(buf, "</svg>\n");
+}
+
+void html_dots_write(const struct html_dot *dots, size_t count, const char *x_name,
+		     const char *y_name, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	double most_x = 0, most_y = 0, height = DOTS_HEIGHT;
+
+	for (size_t i = 0; i < count; i++) {
+		most_x = dots[i].x > most_x ? dots[i].x : most_x;
+		most_y = dots[i].y > most_y ? dots[i].y : most_y;
+	}
+	most_x = round_up(most_x * 1.02);
+	most_y = round_up(most_y * 1.02);
+	open_svg(TOP + height + BOTTOM + 14, buf);
+	add_grid(most_y, height, &arena, buf);
+	for (int i = 0; i <= 4; i++)
+		add_label(LEFT + (WIDTH - LEFT) * i / 4, TOP + height + 16,
+			  i == 0 ? "start" :
+			  i == 4 ? "end" :
+				   "middle",
+			  arena_printf(&arena, "%.4g", most_x * i / 4), buf);
+	add_label(WIDTH, TOP + height + 32, "end", x_name, buf);
+	add_label(LEFT + 4, TOP + 12, "start", y_name, buf);
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(buf, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
+			   dots[i].best ? "best" : "other",
+			   LEFT + dots[i].x / most_x * (WIDTH - LEFT),
+			   TOP + height * (1 - dots[i].y / most_y));
+		html_add(buf, dots[i].title);
+		buf_add_string(buf, "</title></circle>\n");
+		add_label(LEFT + dots[i].x / most_x * (WIDTH - LEFT) + 11,
+			  TOP + height * (1 - dots[i].y / most_y) + 4, "start",
+			  arena_printf(&arena, "%zu", i + 1), buf);
+	}
+	buf_add_string(buf, "</svg>\n");
+}

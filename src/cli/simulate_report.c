@@ -1,0 +1,246 @@
+#include "cli/simulate_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/html.h"
+#include "cli/simulate_text.h"
+#include "core/model/resources.h"
+
+static const char head[] =
+	"<!DOCTYPE html>\n"
+	"<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
+	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+	"<title>rayscaler simulate</title>\n"
+	"<style>\n"
+	":root { --page: #fcfcfb; --text: #1d2127; --faint: #6a717c; --line: #d9dce1;\n"
+	"  --provisioned: #a9c8ef; --used: #2d6cc0; --demand: #c4541c; --best: #1a7f4e; }\n"
+	"@media (prefers-color-scheme: dark) { :root { --page: #15181d; --text: #e4e7eb;\n"
+	"  --faint: #9aa2ae; --line: #363c46; --provisioned: #2f4a6d; --used: #6aa5f2;\n"
+	"  --demand: #f0925a; --best: #4cc78a; } }\n"
+	"@media print { section { break-inside: avoid; } }\n"
+	"body { background: var(--page); color: var(--text); max-width: 70rem;\n"
+	"  margin: 2rem auto; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; }\n"
+	"h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; }\n"
+	"h3 { font-size: .95rem; margin: 1rem 0 .2rem; } p { margin: .4rem 0; }\n"
+	".scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }\n"
+	"table { font-size: .9rem; } th, td { padding: .25rem .4rem; text-align: right; white-space: nowrap;\n"
+	"  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }\n"
+	"th:first-child, td:first-child { text-align: left; white-space: normal; }\n"
+	"tbody, body { counter-reset: row; } tr td:first-child::before, section h2::before {\n"
+	"  counter-increment: row; content: counter(row) \"\\a0\\a0\"; color: var(--faint); }\n"
+	"th { color: var(--faint); font-weight: 600; font-size: .75rem; white-space: normal; }\n"
+	"tr.best td:first-child { color: var(--best); font-weight: 600; }\n"
+	".faint { color: var(--faint); } pre { white-space: pre-wrap; font-size: .85rem; }\n"
+	"svg { width: 100%; height: auto; display: block; overflow: visible; }\n"
+	"svg text { fill: var(--faint); font-size: 12px; }\n"
+	".grid { stroke: var(--line); fill: none; } .provisioned { fill: var(--provisioned); }\n"
+	".used { fill: var(--used); } .hover { fill: transparent; }\n"
+	".demand { fill: none; stroke: var(--demand); stroke-width: 1.5; }\n"
+	".mark { fill: var(--demand); } .best { fill: var(--best); } .other { fill: var(--faint); }\n"
+	".key span { display: inline-block; width: .8em; height: .8em; margin: 0 .35em 0 1em; }\n"
+	"</style></head><body>\n";
+
+static const char key[] =
+	"<p class=\"faint key\"><span style=\"background:var(--used)\"></span>used"
+	"<span style=\"background:var(--provisioned)\"></span>provisioned"
+	"<span style=\"background:var(--demand);height:.2em\"></span>demand; triangles are changes of "
+	"replicas; values and reasons are shown on hover</p>\n";
+
+static const char *ms_text(struct arena *arena, double at)
+{
+	return simulate_time_text(arena, (int64_t)at);
+}
+
+/* ---- the table ---- */
+
+static void add_cell(struct buf *buf, const char *text)
+{
+	buf_add_string(buf, "<td>");
+	html_add(buf, text);
+	buf_add_string(buf, "</td>");
+}
+
+static void add_table(const struct simulate_plan *plan, const struct simulate_cells *cells,
+		      struct buf *buf)
+{
+	buf_add_string(buf, "<div class=\"scroll\"><table><thead><tr>");
+	for (size_t i = 0; i < simulate_column_count(plan); i++)
+		buf_printf(buf, "<th>%s</th>", simulate_column_names[i]);
+	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < plan->variants.count; i++) {
+		buf_printf(buf, "<tr%s>", cells[i].best ? " class=\"best\"" : "");
+		for (size_t k = 0; k < simulate_column_count(plan); k++)
+			add_cell(buf, cells[i].texts[k]);
+		buf_add_string(buf, "</tr>\n");
+	}
+	buf_add_string(buf, "</tbody></table></div>\n");
+}
+
+static void add_dots(const struct simulate_plan *plan, const struct simulate_cells *cells,
+		     struct buf *buf)
+{
+	size_t count = plan->variants.count;
+	struct html_dot *dots = arena_array(plan->arena, count, sizeof(*dots));
+
+	for (size_t i = 0; i < count; i++) {
+		const struct simulate_variant *variant = &plan->variants.at[i];
+
+		dots[i].x = simulate_row_spent(&variant->row);
+		dots[i].y = (double)variant->row.waits.p95_ms / 1000;
+		dots[i].best = cells[i].best;
+		dots[i].title = arena_printf(
+			plan->arena, "%s: %s GPU-hours, %s", variant->name, cells[i].texts[1],
+			simulate_time_text(plan->arena, variant->row.waits.p95_ms));
+	}
+	html_dots_write(dots, count, plan->prices ? plan->prices->currency : "GPU-hours",
+			"waiting time, p95, in seconds", buf);
+}
+
+/* ---- one row ---- */
+
+static double gpus(int64_t amount)
+{
+	return (double)amount / (double)RESOURCE_UNIT;
+}
+
+static const struct html_mark *marks_of(const struct sim_group *group, struct arena *arena)
+{
+	struct html_mark *marks = arena_array(arena, group->mark_count, sizeof(*marks));
+
+	for (size_t i = 0; i < group->mark_count; i++) {
+		const struct sim_mark *mark = &group->marks[i];
+
+		marks[i].at = (double)mark->at_ms;
+		marks[i].up = mark->to > mark->from;
+		marks[i].title = arena_printf(arena, "%s: %" PRId64 " to %" PRId64 " replicas%s%s",
+					      simulate_time_text(arena, mark->at_ms), mark->from,
+					      mark->to, *mark->reason ? ": " : "", mark->reason);
+	}
+	return marks;
+}
+
+static void add_group(const struct sim_group *group, int64_t end_ms, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct html_point *points = arena_array(&arena, group->point_count, sizeof(*points));
+	const struct html_steps chart = { .names = { "demand", "provisioned", "used" },
+					  .points = points,
+					  .point_count = group->point_count,
+					  .marks = marks_of(group, &arena),
+					  .mark_count = group->mark_count,
+					  .end = (double)end_ms,
+					  .time_text = ms_text };
+
+	for (size_t i = 0; i < group->point_count; i++) {
+		const struct sim_point *point = &group->points[i];
+
+		points[i] = (struct html_point){ .at = (double)point->at_ms,
+						 .values = { gpus(point->demand),
+							     gpus(point->provisioned),
+							     gpus(point->used) } };
+	}
+	buf_add_string(buf, "<h3>GPUs of ");
+	html_add(buf, group->cluster);
+	buf_add_string(buf, " / ");
+	html_add(buf, group->name);
+	buf_add_string(buf, "</h3>\n");
+	html_steps_write(&chart, &arena, buf);
+}
+
+static void add_waits(const struct sim_result *result, struct buf *buf)
+{
+	static const struct {
+		const char *name;
+		int64_t below_ms;
+	} spans[] = {
+		{ "below 1 s", 1000 },        { "1 to 10 s", 10000 },   { "10 to 30 s", 30000 },
+		{ "30 to 60 s", 60000 },      { "1 to 5 min", 300000 }, { "5 to 30 min", 1800000 },
+		{ "over 30 min", INT64_MAX },
+	};
+	enum { SPANS = sizeof(spans) / sizeof(spans[0]) };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct html_bar bars[SPANS] = { { .value = 0 } };
+
+	for (size_t i = 0; i < result->wait_count; i++) {
+		size_t span = 0;
+
+		while (span + 1 < SPANS && result->waits[i].wait_ms >= spans[span].below_ms)
+			span++;
+		bars[span].value += (double)result->waits[i].count;
+	}
+	for (size_t i = 0; i < SPANS; i++) {
+		bars[i].name = spans[i].name;
+		bars[i].text = arena_printf(&arena, "%.0f", bars[i].value);
+	}
+	buf_add_string(buf, "<h3>Waiting time: tasks, actors and placement groups</h3>\n");
+	html_bars_write(bars, SPANS, buf);
+}
+
+static void add_hours(const struct sim_result *result, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct html_bar *bars = arena_array(&arena, result->group_count, sizeof(*bars));
+
+	for (size_t i = 0; i < result->group_count; i++) {
+		bars[i].name = result->groups[i].name;
+		bars[i].value = simulate_gpu_hours(result->groups[i].provisioned);
+		bars[i].text = arena_printf(&arena, "%.2f", bars[i].value);
+	}
+	buf_add_string(buf, "<h3>GPU-hours by group</h3>\n");
+	html_bars_write(bars, result->group_count, buf);
+}
+
+static void add_variant(const struct simulate_variant *variant, struct buf *buf)
+{
+	const struct sim_result *result = variant->result;
+
+	buf_add_string(buf, "<section><h2>");
+	html_add(buf, variant->name);
+	buf_add_string(buf, "</h2>\n");
+	buf_add_string(buf, key);
+	for (size_t i = 0; i < result->group_count; i++)
+		add_group(&result->groups[i], result->end_ms, buf);
+	add_hours(result, buf);
+	add_waits(result, buf);
+	buf_add_string(buf, "</section>\n");
+}
+
+static void add_sources(const struct simulate_source *sources, size_t count, struct buf *buf)
+{
+	buf_add_string(buf, "<h2>Inputs</h2>\n");
+	for (size_t i = 0; i < count; i++) {
+		buf_add_string(buf, "<details><summary>");
+		html_add(buf, sources[i].name);
+		buf_add_string(buf, "</summary><pre>");
+		html_add_lines(buf, sources[i].text);
+		buf_add_string(buf, "</pre></details>\n");
+	}
+}
+
+void simulate_report_write(const struct simulate_plan *plan, const char *command,
+			   const struct simulate_source *sources, size_t count, struct buf *buf)
+{
+	const struct simulate_cells *cells = simulate_cells_make(plan);
+	AUTO(buf_done) struct buf trade;
+
+	buf_init(&trade, (size_t)1 << 20);
+	simulate_trade_write(plan, &trade);
+	buf_add_string(buf, head);
+	buf_add_string(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">");
+	html_add(buf, command);
+	buf_add_string(buf, "</pre>\n");
+	add_table(plan, cells, buf);
+	if (plan->variants.count > 1) {
+		buf_add_string(buf, "<h2>Cost and waiting</h2>\n<pre>");
+		html_add_lines(buf, buf_string(&trade));
+		buf_add_string(buf, "</pre>\n");
+		add_dots(plan, cells, buf);
+	}
+	for (size_t i = 0; i < plan->variants.count; i++)
+		add_variant(&plan->variants.at[i], buf);
+	add_sources(sources, count, buf);
+	buf_add_string(buf, "</body></html>\n");
+}

@@ -1,0 +1,37 @@
+/* The rows of `simulate` as a table for people, JSON and CSV. */
+#ifndef CLI_SIMULATE_TEXT_H
+#define CLI_SIMULATE_TEXT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "cli/simulate_variant.h"
+
+/* The last one, COST, is shown only with prices. */
+#define SIMULATE_COLUMNS 13
+size_t simulate_column_count(const struct simulate_plan *plan);
+
+/* One row of the table as text; `best`: none is better, and there are several. */
+struct simulate_cells {
+	const char *texts[SIMULATE_COLUMNS];
+	bool best;
+};
+
+extern const char *const simulate_column_names[SIMULATE_COLUMNS];
+/* For each variant, in the arena of the plan. */
+const struct simulate_cells *simulate_cells_make(const struct simulate_plan *plan);
+/* Up to three lines: the best trade, and the best rows with the fewest GPU-hours and the shortest
+ * waiting where they differ from it. Nothing for one row. */
+void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf);
+/* "25.4s", "3m05s", "2h10m" */
+const char *simulate_time_text(struct arena *arena, int64_t ms);
+
+/* `by_job`: a second table with the waiting times of each job. */
+void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
+			 struct buf *buf);
+void simulate_json_write(const struct simulate_plan *plan, struct buf *buf);
+/* `by_job`: a row for each variant and job instead of each variant. */
+void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct buf *buf);
+
+#endif

@@ -1,0 +1,268 @@
+#include "cli/status_cost.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "cli/table.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/text/json_write.h"
+#include "codec/text/number.h"
+#include "codec/text/rfc3339.h"
+#include "core/model/price.h"
+
+#define MS_PER_DAY INT64_C(86400000)
+#define BY_LABEL "label="
+#define DATE_SIZE 10
+
+/* A cluster, or several with the same key and currency. */
+struct row {
+	const char *namespace_, *name; /* "" of several */
+	const char *key;               /* of --by */
+	const char *currency;          /* "" without prices */
+	bool known;
+	int64_t gpus;                                  /* 1/10000 */
+	int64_t today_seconds, seconds;                /* of GPUs */
+	int64_t hour_micros, today_micros, all_micros; /* of the currency */
+	time_ms since, until;
+};
+
+struct rows {
+	VEC(struct row) at;
+};
+
+/* ---- sums ---- */
+
+static struct row row_of(const struct ray_cluster *cluster,
+			 const struct autoscaler_metering *metering, const char *by, time_ms now)
+{
+	struct row row = { cluster->namespace_, cluster->name, "", "", .since = TIME_NONE };
+	const char *problem, *label;
+	double gpus;
+
+	if (by && strcmp(by, "namespace") == 0)
+		row.key = cluster->namespace_;
+	else if (by && (label = labels_value(&cluster->labels, by + strlen(BY_LABEL))))
+		row.key = label;
+	if (!metering || strcmp(metering->cluster_uid, cluster->uid) != 0)
+		return row;
+	row.known = true;
+	row.currency = metering->currency;
+	row.since = metering->since;
+	row.until = metering->until;
+	row.hour_micros = metering->cost_per_hour_micros;
+	if (number_parse(metering->gpus, &gpus) == 0)
+		row.gpus = amount_from_double(gpus, &problem);
+	if (metering->until != TIME_NONE && metering->until / MS_PER_DAY == now / MS_PER_DAY) {
+		row.today_seconds = metering->today_gpu_seconds;
+		row.today_micros = metering->today_cost_micros;
+	}
+	for (size_t i = 0; i < metering->group_count; i++) {
+		row.all_micros = resource_sum(row.all_micros, metering->groups[i].cost_micros);
+		for (size_t s = 0; s < METERING_STATE_COUNT; s++)
+			row.seconds = resource_sum(row.seconds, metering->groups[i].gpu_seconds[s]);
+	}
+	return row;
+}
+
+static void add(struct row *sum, const struct row *row)
+{
+	sum->known = true;
+	sum->gpus = resource_sum(sum->gpus, row->gpus);
+	sum->hour_micros = resource_sum(sum->hour_micros, row->hour_micros);
+	sum->today_seconds = resource_sum(sum->today_seconds, row->today_seconds);
+	sum->today_micros = resource_sum(sum->today_micros, row->today_micros);
+	sum->seconds = resource_sum(sum->seconds, row->seconds);
+	sum->all_micros = resource_sum(sum->all_micros, row->all_micros);
+	if (sum->since == TIME_NONE || (row->since != TIME_NONE && row->since < sum->since))
+		sum->since = row->since;
+}
+
+/* Adds the rows that are known to the sum of their currency and, if not `all`, of their key. */
+static void sum_rows(const struct rows *rows, bool all, struct arena *arena, struct rows *ret_sums)
+{
+	for (size_t i = 0; i < rows->at.count; i++) {
+		const struct row *row = &rows->at.at[i];
+		const char *key = all ? "" : row->key;
+		struct row *sum = NULL;
+
+		for (size_t s = 0; s < ret_sums->at.count && !sum; s++)
+			if (strcmp(ret_sums->at.at[s].currency, row->currency) == 0 &&
+			    strcmp(ret_sums->at.at[s].key, key) == 0)
+				sum = &ret_sums->at.at[s];
+		if (!row->known)
+			continue;
+		if (!sum) {
+			sum = VEC_ADD(arena, &ret_sums->at);
+			*sum = (struct row){ "", "", key, row->currency, .since = TIME_NONE };
+		}
+		add(sum, row);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+	int order = strcmp(left->key, right->key);
+
+	if (order == 0)
+		order = strcmp(left->namespace_, right->namespace_);
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+static void list_clusters(struct view *view, const char *by, time_ms now, struct arena *arena,
+			  struct rows *ret_rows)
+{
+	const struct autoscaler_object *autoscaler;
+	const struct ray_cluster *cluster;
+	size_t at = 0;
+
+	while ((cluster = view_next(view, &at, &autoscaler)))
+		VEC_PUSH(arena, &ret_rows->at,
+			 row_of(cluster, autoscaler ? autoscaler->status.metering : NULL, by, now));
+	if (ret_rows->at.count > 0)
+		sort_stable(ret_rows->at.at, ret_rows->at.count, sizeof(*ret_rows->at.at), compare);
+}
+
+/* ---- text ---- */
+
+/* "12.34 EUR", or without a currency the GPU time: "3.50 GPU-h". */
+static const char *value_text(struct arena *arena, const struct row *row, int64_t micros,
+			      double gpu_hours)
+{
+	if (!row->known)
+		return "?";
+	return *row->currency != '\0' ?
+		       arena_printf(arena, "%.2f %s", (double)micros / (double)PRICE_MICROS,
+				    row->currency) :
+		       arena_printf(arena, "%.2f GPU-h", gpu_hours);
+}
+
+static double hours(int64_t seconds)
+{
+	return (double)seconds / 3600;
+}
+
+static void add_row(struct table *table, const struct row *row, const char *first,
+		    const char *second)
+{
+	struct arena *arena = table->arena;
+	char since[RFC3339_SIZE] = "";
+
+	rfc3339_print(row->since, since);
+	since[DATE_SIZE] = '\0';
+	table_add(table, TABLE_PLAIN, first);
+	if (second)
+		table_add(table, TABLE_PLAIN, second);
+	table_add(table, TABLE_PLAIN, row->known ? resource_amount_text(arena, row->gpus) : "?");
+	table_add(table, TABLE_PLAIN,
+		  value_text(arena, row, row->hour_micros,
+			     (double)row->gpus / (double)RESOURCE_UNIT));
+	table_add(table, TABLE_PLAIN,
+		  value_text(arena, row, row->today_micros, hours(row->today_seconds)));
+	table_add(table, TABLE_PLAIN, value_text(arena, row, row->all_micros, hours(row->seconds)));
+	table_add(table, TABLE_FAINT, arena_strdup(arena, since));
+}
+
+void status_cost_text(struct view *view, const char *by, time_ms now, bool colours,
+		      struct arena *arena, struct buf *buf)
+{
+	const struct table_column columns[] = {
+		{ "NAMESPACE", false }, { "CLUSTER", false }, { "GPUS", true },
+		{ "PER HOUR", true },   { "TODAY", true },    { "TOTAL", true },
+		{ "SINCE", false },
+	};
+	struct table_column by_columns[] = {
+		{ "NAMESPACE", false }, columns[2], columns[3], columns[4], columns[5], columns[6],
+	};
+	struct rows rows = { .at = { .at = NULL } }, sums = rows, all = rows;
+	const struct rows *shown = by ? &sums : &rows;
+	struct table table;
+
+	list_clusters(view, by, now, arena, &rows);
+	sum_rows(&rows, false, arena, &sums);
+	sum_rows(&rows, true, arena, &all);
+	if (by && strcmp(by, "namespace") != 0)
+		by_columns[0].title = by + strlen(BY_LABEL);
+	if (by)
+		table_init(&table, arena, by_columns, sizeof(by_columns) / sizeof(by_columns[0]));
+	else
+		table_init(&table, arena, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < shown->at.count; i++)
+		add_row(&table, &shown->at.at[i],
+			by ? shown->at.at[i].key : shown->at.at[i].namespace_,
+			by ? NULL : shown->at.at[i].name);
+	for (size_t i = 0; i < all.at.count; i++)
+		add_row(&table, &all.at.at[i], "all", by ? NULL : "");
+	table_write(&table, colours, buf);
+}
+
+/* ---- JSON ---- */
+
+/* Saturated amounts in 1/10000. */
+static void write_figures(struct json_writer *writer, const struct row *row)
+{
+	json_write_text(writer, "currency", row->currency);
+	json_write_amount(writer, "gpus", row->gpus);
+	json_write_double(writer, "gpuHoursToday", hours(row->today_seconds));
+	json_write_double(writer, "gpuHours", hours(row->seconds));
+	json_write_double(writer, "costPerHour", (double)row->hour_micros / (double)PRICE_MICROS);
+	json_write_double(writer, "costToday", (double)row->today_micros / (double)PRICE_MICROS);
+	json_write_double(writer, "cost", (double)row->all_micros / (double)PRICE_MICROS);
+	json_write_time(writer, "since", row->since);
+}
+
+static void write_sums(struct json_writer *writer, const char *name, const struct rows *sums,
+		       bool keys)
+{
+	json_write_array(writer, name);
+	for (size_t i = 0; i < sums->at.count; i++) {
+		json_write_object_line(writer, NULL);
+		if (keys)
+			json_write_text(writer, "key", sums->at.at[i].key);
+		write_figures(writer, &sums->at.at[i]);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+void status_cost_json(struct view *view, const char *by, time_ms now, struct arena *arena,
+		      struct buf *buf)
+{
+	struct rows rows = { .at = { .at = NULL } }, sums = rows, all = rows;
+	struct json_writer writer;
+
+	list_clusters(view, by, now, arena, &rows);
+	sum_rows(&rows, false, arena, &sums);
+	sum_rows(&rows, true, arena, &all);
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
+	json_write_text(&writer, "kind", "CostList");
+	json_write_array(&writer, "clusters");
+	for (size_t i = 0; i < rows.at.count; i++) {
+		const struct row *row = &rows.at.at[i];
+
+		json_write_object_line(&writer, NULL);
+		json_write_text(&writer, "namespace", row->namespace_);
+		json_write_text(&writer, "name", row->name);
+		json_write_boolean(&writer, "known", row->known);
+		if (row->known) {
+			write_figures(&writer, row);
+			json_write_time(&writer, "until", row->until);
+		}
+		json_write_object_end(&writer);
+	}
+	json_write_array_end(&writer);
+	json_write_text(&writer, "by", by ? by : "");
+	write_sums(&writer, "sums", by ? &sums : &(struct rows){ .at = { .at = NULL } }, true);
+	write_sums(&writer, "totals", &all, false);
+	json_write_object_end(&writer);
+	buf_add_char(buf, '\n');
+}
+
+bool status_cost_by_valid(const char *by)
+{
+	return strcmp(by, "namespace") == 0 ||
+	       (strncmp(by, BY_LABEL, strlen(BY_LABEL)) == 0 && by[strlen(BY_LABEL)] != '\0');
+}

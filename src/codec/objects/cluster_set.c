@@ -1,0 +1,388 @@
+#include "codec/objects/cluster_set.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/snapshot_json.h"
+#include "codec/text/json_edit.h"
+#include "codec/text/json_write.h"
+#include "codec/text/yaml.h"
+
+#define TEXT_BYTES_MAX ((size_t)1 << 20)
+
+static const struct json_limits limits = {
+	.bytes = CLUSTER_SET_FILE_BYTES_MAX,
+	.depth = 100,
+	.elements = 2000000,
+	.unique_names = true,
+};
+
+struct cluster_set {
+	struct arena arena;
+	VEC(struct cJSON *) clusters;    /* RayClusters */
+	VEC(struct cJSON *) autoscalers; /* RayClusterAutoscalers */
+	struct cJSON *settings;          /* an object */
+};
+
+/* Our own JSON text as a tree. */
+static struct cJSON *tree_of(const char *text)
+{
+	struct cJSON *tree = NULL;
+	struct err err;
+
+	CHECK(json_parse(text, strlen(text), &limits, &tree, &err) == 0);
+	return tree;
+}
+
+struct cluster_set *cluster_set_new(void)
+{
+	struct cluster_set *set = memory_alloc(sizeof(*set));
+
+	set->settings = tree_of("{}");
+	return set;
+}
+
+void cluster_set_free(struct cluster_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->clusters.count; i++)
+		json_free(set->clusters.at[i]);
+	for (size_t i = 0; i < set->autoscalers.count; i++)
+		json_free(set->autoscalers.at[i]);
+	json_free(set->settings);
+	arena_done(&set->arena);
+	memory_free(set);
+}
+
+struct cluster_set *cluster_set_copy(const struct cluster_set *set)
+{
+	struct cluster_set *copy = memory_alloc(sizeof(*copy));
+
+	for (size_t i = 0; i < set->clusters.count; i++)
+		VEC_PUSH(&copy->arena, &copy->clusters, json_copy(set->clusters.at[i]));
+	for (size_t i = 0; i < set->autoscalers.count; i++)
+		VEC_PUSH(&copy->arena, &copy->autoscalers, json_copy(set->autoscalers.at[i]));
+	copy->settings = json_copy(set->settings);
+	return copy;
+}
+
+/* ---- files ---- */
+
+/* Of a RayJob or RayService: a RayCluster with its name. */
+static struct cJSON *cluster_within(const struct json_at *root, const struct json_at *spec)
+{
+	AUTO(buf_done) struct buf text;
+	struct json_at metadata = json_member(root, "metadata");
+	struct json_writer writer;
+
+	buf_init(&text, CLUSTER_SET_FILE_BYTES_MAX * 2);
+	json_write_init(&writer, &text, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", "ray.io/v1");
+	json_write_text(&writer, "kind", "RayCluster");
+	if (json_type(&metadata) == JSON_OBJECT)
+		json_write_tree(&writer, "metadata", &metadata);
+	json_write_tree(&writer, "spec", spec);
+	json_write_object_end(&writer);
+	return tree_of(buf_string(&text));
+}
+
+static int add_object(struct cluster_set *set, const struct json_at *at, struct err *err)
+{
+	static const struct {
+		const char *kind, *member;
+	} parents[] = { { "RayJob", "rayClusterSpec" }, { "RayService", "rayClusterConfig" } };
+	struct json_at kind = json_member(at, "kind"), spec = json_member(at, "spec");
+	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
+
+	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
+	if (strcmp(text, "RayCluster") == 0)
+		VEC_PUSH(&set->arena, &set->clusters, json_copy(at->json));
+	if (strcmp(text, AUTOSCALER_KIND) == 0)
+		VEC_PUSH(&set->arena, &set->autoscalers, json_copy(at->json));
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		struct json_at inner = json_member(&spec, parents[i].member);
+
+		if (strcmp(text, parents[i].kind) == 0 && json_type(&inner) == JSON_OBJECT)
+			VEC_PUSH(&set->arena, &set->clusters, cluster_within(at, &inner));
+	}
+	return 0;
+}
+
+static int add_document(struct cluster_set *set, const struct cJSON *tree, struct err *err)
+{
+	struct json_reader reader = { .arena = &set->arena, .err = err };
+	struct json_at root = json_root(tree, "", &reader), items = json_member(&root, "items");
+
+	if (json_type(&items) != JSON_ARRAY)
+		return add_object(set, &root, err);
+	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
+		if (add_object(set, &e, err))
+			return -1;
+	}
+	return 0;
+}
+
+int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err)
+{
+	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
+	int is, failed;
+
+	do {
+		AUTO(json_done) struct cJSON *tree = NULL;
+
+		is = yaml_stream_next(stream, NULL, &tree, err);
+		failed = is < 0 || (is > 0 && add_document(set, tree, err));
+	} while (is > 0 && !failed);
+	yaml_stream_free(stream);
+	return failed ? -1 : 0;
+}
+
+/* ---- changes ---- */
+
+static const struct field *find_row(const struct field *fields, const char *name)
+{
+	for (; fields && fields->name; fields++) {
+		if (strcmp(fields->name, name) == 0)
+			return fields;
+	}
+	return NULL;
+}
+
+static const struct field *spec_of(const struct field *fields)
+{
+	const struct field *spec = find_row(fields, "spec");
+
+	CHECK(spec != NULL);
+	return spec->members;
+}
+
+/* Fails for a member that no decision reads: it would change nothing. The tables end at maps and at
+ * members with a reader of their own. */
+static int check_steps(const struct field *fields, const struct json_steps *steps, const char *path,
+		       struct err *err)
+{
+	for (size_t i = 0; i < steps->count && fields; i++) {
+		struct nearest nearest = nearest_start(steps->at[i].name);
+		char hint[NEAREST_HINT_SIZE];
+		const struct field *row = find_row(fields, steps->at[i].name);
+
+		if (steps->at[i].bracket)
+			continue;
+		for (const struct field *f = fields; f->name; f++)
+			nearest_offer(&nearest, f->name);
+		if (!row)
+			return err_set(err, ERR_INPUT,
+				       "%.80s: %.80s is not a member that a decision reads%s", path,
+				       steps->at[i].name, nearest_hint(&nearest, hint));
+		fields = row->members;
+	}
+	return 0;
+}
+
+/* The tree's member `spec`, made where it is missing. */
+static int set_in_spec(struct cJSON *tree, const struct json_steps *steps, const char *value,
+		       bool create, struct err *err)
+{
+	struct json_steps all = { .at = { { "spec", false } }, .count = 1 };
+
+	for (size_t i = 0; i < steps->count && all.count < JSON_STEPS_MAX; i++)
+		all.at[all.count++] = steps->at[i];
+	return json_edit_set(tree, &all, value, create, err);
+}
+
+static const char *text_at(const struct json_at *metadata, const char *name)
+{
+	return object_text_or_none(metadata, name);
+}
+
+struct name {
+	const char *namespace_, *name;
+};
+
+static struct name name_of(const struct cJSON *tree, struct arena *arena)
+{
+	struct json_reader reader = { .arena = arena };
+	struct json_at root = json_root(tree, "", &reader);
+	struct json_at metadata = json_member(&root, "metadata");
+
+	return (struct name){ text_at(&metadata, "namespace"), text_at(&metadata, "name") };
+}
+
+static bool same_name(struct name a, struct name b)
+{
+	return strcmp(a.name, b.name) == 0 && strcmp(a.namespace_, b.namespace_) == 0;
+}
+
+static struct cJSON *find_autoscaler(const struct cluster_set *set, struct name name,
+				     struct arena *arena)
+{
+	for (size_t i = 0; i < set->autoscalers.count; i++) {
+		if (same_name(name_of(set->autoscalers.at[i], arena), name))
+			return set->autoscalers.at[i];
+	}
+	return NULL;
+}
+
+/* Adds the objects of the RayClusters that have none. */
+static void add_autoscalers(struct cluster_set *set)
+{
+	for (size_t i = 0; i < set->clusters.count; i++) {
+		AUTO(buf_done) struct buf text;
+		struct name name = name_of(set->clusters.at[i], &set->arena);
+		struct json_writer writer;
+
+		buf_init(&text, TEXT_BYTES_MAX);
+		if (find_autoscaler(set, name, &set->arena))
+			continue;
+		json_write_init(&writer, &text, JSON_STYLE_LINE);
+		json_write_object(&writer, NULL);
+		json_write_object(&writer, "metadata");
+		json_write_text(&writer, "name", name.name);
+		json_write_text(&writer, "namespace", name.namespace_);
+		json_write_object_end(&writer);
+		json_write_object(&writer, "spec");
+		json_write_object_end(&writer);
+		json_write_object_end(&writer);
+		VEC_PUSH(&set->arena, &set->autoscalers, tree_of(buf_string(&text)));
+	}
+}
+
+static int change_clusters(struct cluster_set *set, const struct json_steps *steps,
+			   const char *path, const char *value, struct err *err)
+{
+	size_t changed = 0;
+
+	if (check_steps(spec_of(ray_cluster_fields), steps, path, err))
+		return -1;
+	for (size_t i = 0; i < set->clusters.count; i++) {
+		struct err own = { .kind = ERR_NONE };
+
+		if (set_in_spec(set->clusters.at[i], steps, value, false, &own) == 0)
+			changed++;
+		else if (own.kind != ERR_NOT_FOUND || changed == 0)
+			*err = own;
+		if (own.kind == ERR_INPUT)
+			return err_prefix(err, "%.80s", path);
+	}
+	return changed > 0 ? 0 : err_prefix(err, "%.80s", path);
+}
+
+static int change_autoscalers(struct cluster_set *set, const struct json_steps *steps,
+			      const char *path, const char *value, struct err *err)
+{
+	if (check_steps(spec_of(autoscaler_fields), steps, path, err))
+		return -1;
+	add_autoscalers(set);
+	for (size_t i = 0; i < set->autoscalers.count; i++) {
+		if (set_in_spec(set->autoscalers.at[i], steps, value, true, err))
+			return err_prefix(err, "%.80s", path);
+	}
+	return 0;
+}
+
+int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
+		       struct err *err)
+{
+	struct json_steps steps;
+	const char *first;
+
+	if (json_steps_parse(path, &set->arena, &steps, err))
+		return -1;
+	first = steps.at[0].name;
+	if (find_row(spec_of(autoscaler_fields), first))
+		return change_autoscalers(set, &steps, path, value, err);
+	if (find_row(spec_of(ray_cluster_fields), first))
+		return change_clusters(set, &steps, path, value, err);
+	if (steps.count == 1 && settings_row_find(first))
+		return json_edit_set(set->settings, &steps, value, false, err);
+	return err_set(err, ERR_NOT_FOUND,
+		       "%.80s is not known; give a member of spec of a RayCluster, as "
+		       "workerGroupSpecs[gpu].maxReplicas, or of a RayClusterAutoscaler, as "
+		       "idleTimeoutSeconds, or a flag of \"rayscaler run\", as packing",
+		       path);
+}
+
+/* ---- structs ---- */
+
+static int fail_problems(const char *kind, const char *name, const struct strings *problems,
+			 struct err *err)
+{
+	return err_set(err, ERR_INPUT, "%s %s: %s", kind, name, problems->at[0]);
+}
+
+static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,
+			  struct cluster_setup *setups, struct err *err)
+{
+	struct cluster_setup *setup = &setups[i];
+	struct ray_cluster *cluster = &setup->cluster;
+	struct cJSON *tree;
+
+	if (ray_cluster_decode(set->clusters.at[i], "", arena, cluster, err))
+		return err_prefix(err, "RayCluster");
+	if (cluster->problems.count > 0)
+		return fail_problems("RayCluster", cluster->name, &cluster->problems, err);
+	for (size_t k = 0; k < i; k++) {
+		if (strcmp(setups[k].cluster.name, cluster->name) == 0)
+			return err_set(err, ERR_INPUT,
+				       "RayCluster %s is there twice; rename or remove one",
+				       cluster->name);
+	}
+	tree = find_autoscaler(set, (struct name){ cluster->namespace_, cluster->name }, arena);
+	setup->has_autoscaler = tree != NULL;
+	if (!tree)
+		return 0;
+	if (autoscaler_decode(tree, "", arena, &setup->autoscaler, err))
+		return err_prefix(err, AUTOSCALER_KIND);
+	if (setup->autoscaler.problems.count > 0)
+		return fail_problems(AUTOSCALER_KIND, cluster->name, &setup->autoscaler.problems,
+				     err);
+	return 0;
+}
+
+static int check_autoscalers(const struct cluster_set *set, struct arena *arena, struct err *err)
+{
+	for (size_t i = 0; i < set->autoscalers.count; i++) {
+		struct name name = name_of(set->autoscalers.at[i], arena);
+		bool found = false;
+
+		for (size_t k = 0; k < set->clusters.count; k++)
+			found = found || same_name(name_of(set->clusters.at[k], arena), name);
+		if (!found)
+			return err_set(err, ERR_INPUT,
+				       "RayClusterAutoscaler %s: the files have no RayCluster of "
+				       "this name and namespace",
+				       name.name);
+	}
+	return 0;
+}
+
+int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
+		       const struct cluster_setup **ret_setups, size_t *ret_count,
+		       struct settings *ret_settings, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at settings = json_root(set->settings, "", &reader);
+	struct cluster_setup *setups = arena_array(arena, set->clusters.count, sizeof(*setups));
+
+	if (set->clusters.count == 0)
+		return err_set(err, ERR_INPUT, "there is no RayCluster in the files");
+	settings_init(ret_settings);
+	if (settings_json_decode(&settings, ret_settings))
+		return -1;
+	for (size_t i = 0; i < set->clusters.count; i++) {
+		if (decode_cluster(set, i, arena, setups, err))
+			return -1;
+	}
+	if (check_autoscalers(set, arena, err))
+		return -1;
+	*ret_setups = setups;
+	*ret_count = set->clusters.count;
+	return 0;
+}

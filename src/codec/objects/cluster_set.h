@@ -1,0 +1,46 @@
+/* RayClusters with their RayClusterAutoscalers and settings from files, and variants of them: the
+ * objects are kept as trees, changed by a path, and then decoded. For `simulate`. The caller owns a
+ * set. */
+#ifndef CODEC_OBJECTS_CLUSTER_SET_H
+#define CODEC_OBJECTS_CLUSTER_SET_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/kubernetes.h"
+#include "core/model/settings.h"
+
+#define CLUSTER_SET_FILE_BYTES_MAX ((size_t)16 << 20)
+#define CLUSTER_SET_MAX 1000
+
+struct cluster_set;
+
+struct cluster_setup {
+	struct ray_cluster cluster;
+	struct autoscaler_object autoscaler; /* if has_autoscaler */
+	bool has_autoscaler;
+};
+
+struct cluster_set *cluster_set_new(void);
+void cluster_set_free(struct cluster_set *set); /* NULL is fine */
+struct cluster_set *cluster_set_copy(const struct cluster_set *set);
+
+/* Adds the RayClusters, also those in a RayJob or a RayService, and RayClusterAutoscalers of a text
+ * with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
+int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
+
+/* Sets `path` to `value` in each RayCluster (a member of its spec), in each RayClusterAutoscaler (a
+ * member of its spec, as idleTimeoutSeconds or groups[gpu].idleTimeoutSeconds; made where it is
+ * missing), or in the settings (a flag of `run`, as packing). ERR_NOT_FOUND: no object has this name
+ * or element; ERR_INPUT. */
+int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
+		       struct err *err);
+
+/* The objects as structs in the arena. ERR_INPUT: there is no RayCluster, two have the same name, one
+ * or a RayClusterAutoscaler is invalid, or the latter has no RayCluster. */
+int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
+		       const struct cluster_setup **ret_setups, size_t *ret_count,
+		       struct settings *ret_settings, struct err *err);
+
+#endif

@@ -1,0 +1,182 @@
+#include "codec/objects/explain_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "codec/objects/plan_text.h"
+#include "codec/text/text.h"
+#include "core/decide/gate.h"
+
+#define WORKERS_SHOWN 6
+#define ENTRIES_SHOWN 200
+
+/* The placement of bundles of one received entry. */
+struct place {
+	const char *worker;
+	int64_t count;
+};
+
+struct places {
+	VEC(struct place) at;
+	int64_t count;
+};
+
+/* The received lists: their entries by index. */
+struct received {
+	struct places *requests, *gangs;
+	struct places *constraints, *annotation; /* of Ray; of the annotation */
+	size_t request_count, gang_count, constraint_count, annotation_count;
+};
+
+static struct places *find_places(struct received *received, const struct plan_placed *placed)
+{
+	switch (placed->kind) {
+	case DEMAND_REQUEST:
+		return placed->index < received->request_count ?
+			       &received->requests[placed->index] :
+			       NULL;
+	case DEMAND_GANG:
+		return placed->index < received->gang_count ? &received->gangs[placed->index] :
+							      NULL;
+	case DEMAND_CONSTRAINT:
+		break;
+	}
+	if (placed->source == SOURCE_ANNOTATION)
+		return placed->index < received->annotation_count ?
+			       &received->annotation[placed->index] :
+			       NULL;
+	return placed->index < received->constraint_count ? &received->constraints[placed->index] :
+							    NULL;
+}
+
+/* Inverts the placements of the plan: they list the bundles of each worker, the output lists the
+ * workers of each received entry. Makes one array for each received list and appends each placed
+ * bundle to the entry that it came from. Linear in received entries and placements. */
+static void gather(struct received *received, const struct snapshot *snapshot,
+		   const struct plan *plan, struct arena *arena)
+{
+	const struct ray_state *state = snapshot->ray_state;
+
+	*received = (struct received){
+		.request_count = state ? state->request_count : 0,
+		.gang_count = state ? state->gang_count : 0,
+		.constraint_count =
+			state && state->constraint_count > 0 ? state->constraints[0].count : 0,
+		.annotation_count =
+			snapshot->annotation_request ? snapshot->annotation_request->count : 0,
+	};
+	received->requests = arena_array(arena, received->request_count, sizeof(struct places));
+	received->gangs = arena_array(arena, received->gang_count, sizeof(struct places));
+	received->constraints =
+		arena_array(arena, received->constraint_count, sizeof(struct places));
+	received->annotation =
+		arena_array(arena, received->annotation_count, sizeof(struct places));
+	for (size_t i = 0; i < plan->placements.count; i++) {
+		const struct plan_placement *placement = &plan->placements.at[i];
+
+		for (size_t k = 0; k < placement->placed.count; k++) {
+			const struct plan_placed *placed = &placement->placed.at[k];
+			struct places *places = find_places(received, placed);
+
+			if (!places)
+				continue;
+			VEC_PUSH(arena, &places->at,
+				 ((struct place){ placement->worker, placed->count }));
+			places->count += placed->count;
+		}
+	}
+}
+
+/* ": 2 on w1, 1 on new-gpu-group-1; 1 without a place" */
+static void add_places(struct buf *buf, const struct places *places, int64_t wanted)
+{
+	size_t shown = places->at.count < WORKERS_SHOWN ? places->at.count : WORKERS_SHOWN;
+
+	buf_add_string(buf, ": ");
+	for (size_t i = 0; i < shown; i++) {
+		buf_printf(buf, "%s%" PRId64 " on ", i > 0 ? ", " : "", places->at.at[i].count);
+		text_add_clean(buf, places->at.at[i].worker);
+	}
+	if (places->at.count > shown)
+		buf_printf(buf, " and %zu more workers", places->at.count - shown);
+	if (places->count < wanted)
+		buf_printf(buf, "%s%" PRId64 " without a place, see below", shown > 0 ? "; " : "",
+			   wanted - places->count);
+	buf_add_char(buf, '\n');
+}
+
+static void add_requests(struct buf *buf, const struct ray_request_count *requests, size_t count,
+			 const struct places *places)
+{
+	for (size_t i = 0; i < count && i < ENTRIES_SHOWN; i++) {
+		buf_printf(buf, "  %" PRId64 " x ", requests[i].count);
+		plan_text_bundle(buf, &requests[i].request);
+		add_places(buf, &places[i], requests[i].count);
+	}
+	if (count > ENTRIES_SHOWN)
+		buf_printf(buf, "  and %zu more; -o json has all\n", count - ENTRIES_SHOWN);
+}
+
+static void add_gangs(struct buf *buf, const struct ray_state *state, const struct places *places)
+{
+	for (size_t i = 0; i < state->gang_count && i < ENTRIES_SHOWN; i++) {
+		const struct ray_gang *gang = &state->gangs[i];
+		size_t wanted = gang->selector_count > 0 ? gang->selectors[0].count :
+							   gang->request_count;
+
+		buf_add_string(buf, "  placement group of ");
+		plan_text_gang(buf, gang);
+		add_places(buf, &places[i], (int64_t)wanted);
+	}
+	if (state->gang_count > ENTRIES_SHOWN)
+		buf_printf(buf, "  and %zu more placement groups; -o json has all\n",
+			   state->gang_count - ENTRIES_SHOWN);
+}
+
+static void add_pending(struct buf *buf, const struct snapshot *snapshot,
+			const struct received *received)
+{
+	const struct ray_state *state = snapshot->ray_state;
+	const struct gate gate = gate_check(snapshot);
+
+	if (gate.reason) {
+		buf_add_string(buf, "\nPENDING  not read: ");
+		text_add_reason(buf, gate.reason, gate.message);
+	} else if (!state) {
+		buf_add_string(buf, "\nPENDING  not known: ");
+		text_add_clean(buf, *snapshot->ray_problem ? snapshot->ray_problem :
+							     "Ray was not reached");
+		buf_add_char(buf, '\n');
+	} else if (received->request_count + received->gang_count == 0) {
+		buf_add_string(buf, "\nPENDING  nothing waits in Ray\n");
+	} else {
+		buf_add_string(buf, "\nPENDING  what waits in Ray, and which worker it is for\n");
+		add_requests(buf, state->requests, state->request_count, received->requests);
+		add_gangs(buf, state, received->gangs);
+	}
+	if (received->constraint_count + received->annotation_count == 0)
+		return;
+	buf_add_string(buf, "\nREQUESTED  ahead of demand, and which worker is kept for it\n");
+	if (state && received->constraint_count > 0)
+		add_requests(buf, state->constraints[0].requests, received->constraint_count,
+			     received->constraints);
+	if (received->annotation_count > 0)
+		add_requests(buf, snapshot->annotation_request->requests,
+			     received->annotation_count, received->annotation);
+}
+
+void explain_text_write(const struct snapshot *snapshot, const struct plan *plan,
+			struct arena *arena, struct buf *buf)
+{
+	struct received received;
+
+	gather(&received, snapshot, plan, arena);
+	plan_text_conditions(buf, plan);
+	add_pending(buf, snapshot, &received);
+	plan_text_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,
+			  plan->infeasible.count);
+	plan_text_demands(buf, "UNSERVED  could be served, but not now", plan->unserved.at,
+			  plan->unserved.count);
+	plan_text_groups(buf, plan);
+	plan_text_workers(buf, plan);
+}

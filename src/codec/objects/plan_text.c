@@ -1,0 +1,248 @@
+#include "codec/objects/plan_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/text/number.h"
+#include "codec/text/rfc3339.h"
+#include "codec/text/text.h"
+
+#define WIDTH_MAX 60
+
+static size_t wider(size_t width, const char *text)
+{
+	size_t size = text_columns(text);
+
+	if (size > WIDTH_MAX)
+		size = WIDTH_MAX;
+	return size > width ? size : width;
+}
+
+void plan_text_cluster(struct buf *buf, const char *namespace_, const char *name)
+{
+	buf_add_string(buf, "RayCluster ");
+	text_add_clean(buf, namespace_);
+	buf_add_char(buf, '/');
+	text_add_clean(buf, name);
+	buf_add_char(buf, '\n');
+}
+
+/* ---- groups ---- */
+
+static void add_group_details(struct buf *buf, const struct plan_group *group)
+{
+	char until[RFC3339_SIZE];
+
+	for (size_t i = 0; i < group->terminate.count; i++) {
+		const struct plan_termination *entry = &group->terminate.at[i];
+
+		buf_printf(buf, "  %s ", terminate_action_name(entry->action));
+		text_add_clean(buf, entry->pod);
+		buf_add_string(buf, ": ");
+		text_add_reason(buf, entry->reason, entry->message);
+	}
+	if (group->backoff) {
+		rfc3339_print(group->backoff->until, until);
+		buf_printf(buf, "  back-off of %" PRId64 " s until %s: ", group->backoff->seconds,
+			   until);
+		text_add_reason(buf, group->backoff->cause, group->backoff->message);
+	}
+}
+
+void plan_text_groups(struct buf *buf, const struct plan *plan)
+{
+	size_t width = strlen("GROUP");
+
+	for (size_t i = 0; i < plan->groups.count; i++)
+		width = wider(width, plan->groups.at[i].name);
+	buf_add_char(buf, '\n');
+	text_add_padded(buf, "GROUP", width);
+	buf_add_string(buf, "  REPLICAS    TARGET    LAUNCH  WHY\n");
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		text_add_padded(buf, group->name, width);
+		buf_printf(buf, "  %8" PRId64 "  %8" PRId64 "  %8" PRId64 "  ", group->replicas,
+			   group->target_replicas, group->to_launch);
+		if (*group->reason == '\0' && *group->message == '\0')
+			buf_add_string(buf, "no change\n");
+		else
+			text_add_reason(buf, group->reason, group->message);
+		add_group_details(buf, group);
+	}
+}
+
+/* ---- workers ---- */
+
+void plan_text_workers(struct buf *buf, const struct plan *plan)
+{
+	size_t pod_width = strlen("WORKER"), group_width = strlen("GROUP");
+
+	if (plan->workers.count == 0)
+		return;
+	for (size_t i = 0; i < plan->workers.count; i++) {
+		pod_width = wider(pod_width, plan->workers.at[i].pod);
+		group_width = wider(group_width, plan->workers.at[i].group);
+	}
+	buf_add_char(buf, '\n');
+	text_add_padded(buf, "WORKER", pod_width + 2);
+	text_add_padded(buf, "GROUP", group_width + 2);
+	buf_add_string(buf, "STATE     WHY\n");
+	for (size_t i = 0; i < plan->workers.count; i++) {
+		const struct plan_worker *worker = &plan->workers.at[i];
+
+		text_add_padded(buf, worker->pod, pod_width + 2);
+		text_add_padded(buf, worker->group, group_width + 2);
+		text_add_padded(buf, worker_state_name(worker->state), strlen("STATE     "));
+		text_add_reason(buf, worker->reason, worker->message);
+	}
+}
+
+/* ---- demand ---- */
+
+void plan_text_bundle(struct buf *buf, const struct ray_request *request)
+{
+	buf_add_char(buf, '{');
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		char number[NUMBER_TEXT_SIZE];
+
+		number_print(request->bundle[i].received, number);
+		buf_add_string(buf, i > 0 ? ", " : "");
+		text_add_clean(buf, request->bundle[i].name);
+		buf_printf(buf, ": %s", number);
+	}
+	buf_add_char(buf, '}');
+}
+
+void plan_text_gang(struct buf *buf, const struct ray_gang *gang)
+{
+	const struct ray_request *requests = gang->requests;
+	size_t count = gang->request_count;
+
+	if (gang->selector_count > 0) {
+		requests = gang->selectors[0].requests;
+		count = gang->selectors[0].count;
+	}
+	buf_printf(buf, "%zu bundle%s", count, count == 1 ? "" : "s");
+	for (size_t i = 0; i < count && i < 4; i++) {
+		buf_add_char(buf, ' ');
+		plan_text_bundle(buf, &requests[i]);
+	}
+	if (count > 4)
+		buf_add_string(buf, " ...");
+}
+
+void plan_text_demands(struct buf *buf, const char *title, const struct plan_demand *demands,
+		       size_t count)
+{
+	if (count == 0)
+		return;
+	buf_printf(buf, "\n%s\n", title);
+	for (size_t i = 0; i < count; i++) {
+		const struct plan_demand *demand = &demands[i];
+
+		buf_printf(buf, "  %" PRId64 " x %s (%s) ", demand->count,
+			   demand_kind_name(demand->kind), demand_source_name(demand->source));
+		if (demand->gang)
+			plan_text_gang(buf, demand->gang);
+		else
+			plan_text_bundle(buf, demand->request);
+		buf_add_string(buf, ": ");
+		text_add_reason(buf, demand->reason, demand->message);
+	}
+}
+
+/* ---- patch, conditions, placements ---- */
+
+static void add_patch_value(struct buf *buf, const struct patch_op *op)
+{
+	switch (op->kind) {
+	case PATCH_VALUE_INTEGER:
+		buf_printf(buf, "%" PRId64, op->integer);
+		break;
+	case PATCH_VALUE_STRING:
+		text_add_clean(buf, op->string);
+		break;
+	case PATCH_VALUE_STRINGS:
+		buf_add_char(buf, '[');
+		for (size_t i = 0; i < op->strings.count; i++) {
+			buf_add_string(buf, i > 0 ? ", " : "");
+			text_add_clean(buf, op->strings.at[i]);
+		}
+		buf_add_char(buf, ']');
+		break;
+	case PATCH_VALUE_EMPTY_OBJECT:
+		buf_add_string(buf, "{}");
+		break;
+	}
+}
+
+static void add_patch(struct buf *buf, const struct plan *plan)
+{
+	buf_add_string(buf, plan->patch.count > 0 ? "\nPATCH\n" : "\nPATCH  nothing to send\n");
+	for (size_t i = 0; i < plan->patch.count; i++) {
+		const struct patch_op *op = &plan->patch.at[i];
+
+		buf_printf(buf, "  %-5s", op->op);
+		text_add_clean(buf, op->path);
+		buf_add_string(buf, " = ");
+		add_patch_value(buf, op);
+		buf_add_char(buf, '\n');
+	}
+}
+
+void plan_text_conditions(struct buf *buf, const struct plan *plan)
+{
+	buf_add_string(buf, "\nCONDITIONS\n");
+	for (size_t i = 0; i < plan->conditions.count; i++) {
+		const struct plan_condition *condition = &plan->conditions.at[i];
+
+		buf_add_string(buf, "  ");
+		text_add_clean(buf, condition->type);
+		buf_add_char(buf, '=');
+		text_add_clean(buf, condition->status);
+		buf_add_char(buf, ' ');
+		text_add_reason(buf, condition->reason, condition->message);
+	}
+}
+
+static void add_placements(struct buf *buf, const struct plan *plan)
+{
+	buf_add_string(buf, "\nPLACEMENTS\n");
+	for (size_t i = 0; i < plan->placements.count; i++) {
+		const struct plan_placement *placement = &plan->placements.at[i];
+
+		buf_add_string(buf, "  ");
+		text_add_clean(buf, placement->worker);
+		buf_printf(buf, " (%s):", placement->constraint_phase ? "constraint" : "demand");
+		for (size_t k = 0; k < placement->placed.count; k++) {
+			const struct plan_placed *placed = &placement->placed.at[k];
+
+			buf_printf(buf, "%s %" PRId64 " x %s[%zu] ", k > 0 ? "," : "",
+				   placed->count, demand_kind_name(placed->kind), placed->index);
+			plan_text_bundle(buf, placed->bundle);
+		}
+		buf_add_char(buf, '\n');
+	}
+}
+
+int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err)
+{
+	plan_text_cluster(buf, plan->cluster_namespace, plan->cluster_name);
+	plan_text_groups(buf, plan);
+	plan_text_workers(buf, plan);
+	plan_text_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,
+			  plan->infeasible.count);
+	plan_text_demands(buf, "UNSERVED  could be served, but not now", plan->unserved.at,
+			  plan->unserved.count);
+	add_patch(buf, plan);
+	plan_text_conditions(buf, plan);
+	if (debug)
+		add_placements(buf, plan);
+	buf_printf(buf, "\nnext look in %" PRId64 " s\n", plan->requeue_after_seconds);
+	if (buf->overflowed)
+		return err_set(err, ERR_LIMIT, "the plan has more than %zu bytes of text",
+			       buf->ceiling_bytes);
+	return 0;
+}

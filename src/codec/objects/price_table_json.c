@@ -1,0 +1,119 @@
+#include "codec/objects/price_table_json.h"
+
+#include <string.h>
+
+#include "codec/objects/one_document.h"
+
+#define PRICE_MAX 1000000 /* of the currency */
+#define ROW struct price_row
+
+static const struct json_limits limits = {
+	.bytes = PRICE_TABLE_BYTES_MAX,
+	.depth = 8,
+	.elements = 20000,
+	.unique_names = true,
+};
+
+/* "any" is the word of no market. */
+static const char *market_word(unsigned value)
+{
+	return value == PRICE_ANY ? "any" : price_market_name((enum price_market)value);
+}
+
+/* A label value in metrics: letters, digits and signs such as "$" are fine, spaces are not. */
+static int currency_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const struct price_table *table = object;
+	size_t size;
+
+	if (json_expect(&member, JSON_STRING) || field_decode(at, field, object))
+		return -1;
+	size = strlen(table->currency);
+	if (size == 0 || size > PRICE_CURRENCY_SIZE_MAX || strpbrk(table->currency, " \t\r\n"))
+		return json_fail(&member, "must be a word of at most %d bytes, such as EUR",
+				 PRICE_CURRENCY_SIZE_MAX);
+	return 0;
+}
+
+static int price_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	struct price_row *row = object;
+	double value;
+	bool has;
+
+	if (json_expect(&member, JSON_NUMBER) || json_number(at, field->name, &has, &value))
+		return -1;
+	if (!(value >= 0 && value <= PRICE_MAX))
+		return json_fail(&member, "must be 0 to %d, the price of one GPU for one hour",
+				 PRICE_MAX);
+	row->micros_per_gpu_hour = (int64_t)(value * (double)PRICE_MICROS + 0.5);
+	return 0;
+}
+
+static void write_price(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct price_row *row = object;
+
+	json_write_double(writer, field->name,
+			  (double)row->micros_per_gpu_hour / (double)PRICE_MICROS);
+}
+
+static const struct field row_fields[] = {
+	FIELD_LABELS(ROW, group_labels, "groupLabels"),
+	FIELD_LABELS(ROW, node_labels, "nodeLabels"),
+	FIELD_NAME(ROW, gpu_model, "gpuModel"),
+	FIELD_WORD(ROW, market, enum price_market, market_word, "market",
+		   .limit = PRICE_RESERVED + 1),
+	FIELD_INTEGER(ROW, micros_per_gpu_hour, "perGPUHour", .read = price_decode,
+		      .write = write_price),
+	FIELD_END,
+};
+
+static int rows_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at array = json_member(at, field->name);
+
+	if (json_expect(&array, JSON_ARRAY))
+		return -1;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e))
+		if (field_check_names(&e, row_fields, "a price"))
+			return -1;
+	return field_decode(at, field, object);
+}
+
+const struct field price_table_fields[] = {
+	FIELD_TEXT(struct price_table, currency, "currency", .read = currency_decode),
+	FIELD_LIST(struct price_table, rows, count, row_fields, "prices", .read = rows_decode,
+		   .limit = PRICE_TABLE_ROWS_MAX),
+	FIELD_END,
+};
+
+static const struct field file_fields[] = {
+	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", "PriceTable", .flags = FIELD_REQUIRED),
+	FIELD_HOOK("currency"),
+	FIELD_HOOK("prices"),
+	FIELD_END,
+};
+
+static int decode(const struct json_at *root, void *ret_table)
+{
+	return field_check_names(root, file_fields, "a PriceTable") ||
+			       field_decode_all(root, file_fields, ret_table) ||
+			       field_decode_all(root, price_table_fields, ret_table) ?
+		       -1 :
+		       0;
+}
+
+int price_table_read(const char *text, size_t size, struct arena *arena,
+		     struct price_table *ret_table, struct err *err)
+{
+	struct price_table table = { .currency = "" };
+
+	if (one_document_read(text, size, &limits, arena, decode, &table, err))
+		return -1;
+	*ret_table = table;
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* A price table (docs/COST.md), YAML or JSON, to struct price_table. Results live in the arena. Must
+ * not match rows: that is core/capacity/price. */
+#ifndef CODEC_OBJECTS_PRICE_TABLE_JSON_H
+#define CODEC_OBJECTS_PRICE_TABLE_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/objects/field.h"
+#include "core/model/price.h"
+
+#define PRICE_TABLE_BYTES_MAX ((size_t)1 << 20)
+#define PRICE_TABLE_ROWS_MAX 1000
+#define PRICE_CURRENCY_SIZE_MAX 16
+
+/* ERR_INPUT or ERR_LIMIT names line, column and member. */
+int price_table_read(const char *text, size_t size, struct arena *arena,
+		     struct price_table *ret_table, struct err *err);
+
+/* Currency and prices: the member priceTable of a Snapshot. */
+extern const struct field price_table_fields[];
+
+#endif

@@ -1,0 +1,202 @@
+#include "codec/objects/workload_file.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/field.h"
+#include "codec/objects/workload_csv.h"
+#include "codec/objects/workload_item.h"
+#include "codec/text/position.h"
+#include "codec/text/yaml.h"
+
+static const struct json_limits yaml_limits = {
+	.bytes = WORKLOAD_YAML_BYTES_MAX,
+	.depth = 64,
+	.elements = 20000000,
+	.unique_names = true,
+};
+
+static const struct json_limits line_limits = {
+	.bytes = 1 << 20,
+	.depth = 6,
+	.elements = 100000,
+	.unique_names = true,
+};
+
+/* ---- YAML ---- */
+
+static const struct field file_fields[] = {
+	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", "Workload", .flags = FIELD_REQUIRED),
+	FIELD_HOOK("items"),
+	FIELD_END,
+};
+
+static int read_document(struct workload_builder *builder, struct json_reader *reader,
+			 const struct cJSON *tree)
+{
+	struct json_at root = json_root(tree, "", reader), items;
+	char none = '\0';
+
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, file_fields, &none) ||
+	    field_check_names(&root, file_fields, "a Workload") ||
+	    json_array(&root, "items", &items))
+		return -1;
+	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
+		if (workload_builder_add(builder, &e))
+			return -1;
+	}
+	return 0;
+}
+
+/* Puts the position of the failed path before the error. */
+static int fail_at(struct positions *positions, const struct cJSON *tree,
+		   const struct json_reader *reader, size_t line)
+{
+	struct position at = position_find(positions, place_root(tree), reader->failed_path);
+
+	if (at.line > 0)
+		err_prefix(reader->err, "line %zu, column %u", at.line + line, at.column);
+	return -1;
+}
+
+static int read_yaml(struct workload_builder *builder, const char *text, size_t size,
+		     struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL, *second = NULL;
+	struct json_reader reader = { .arena = &builder->scratch, .err = err };
+	struct positions positions = { .arena = &arena };
+	struct yaml_stream *stream;
+	int found, result = -1;
+
+	if (size > WORKLOAD_YAML_BYTES_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "has %zu bytes, more than %zu; write JSON lines instead, one item a "
+			       "line",
+			       size, WORKLOAD_YAML_BYTES_MAX);
+	stream = yaml_stream_new(text, size, &yaml_limits);
+	found = yaml_stream_next(stream, &positions, &tree, err);
+	if (found == 0)
+		err_set(err, ERR_INPUT, "the file is empty; write a Workload with items");
+	if (found == 1 && read_document(builder, &reader, tree)) {
+		fail_at(&positions, tree, &reader, 0);
+	} else if (found == 1) {
+		found = yaml_stream_next(stream, NULL, &second, err);
+		if (found == 1)
+			err_set(err, ERR_INPUT, "there is a second document; a file has one");
+		result = found == 0 ? 0 : -1;
+	}
+	yaml_stream_free(stream);
+	return result;
+}
+
+/* ---- JSON lines ---- */
+
+/* The error of a line, read once more with positions: `err` of it and its line in the file. */
+static int fail_line(struct workload_builder *builder, const char *line, size_t size, size_t number,
+		     struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct positions positions = { .arena = &arena };
+	struct json_reader reader = { .arena = &builder->scratch, .err = err };
+	struct json_at root;
+	struct err own = *err;
+	const char *text = own.text, *end;
+
+	if (json_parse_positions(line, size, &line_limits, &positions, &tree, &own)) {
+		/* "line 1, column 5: ..." of the line itself */
+		end = strstr(text, ": ");
+		if (positions.failure.line > 0 && end)
+			text = end + 2;
+		return err_set(err, own.kind, "line %zu, column %u: %s", number,
+			       positions.failure.column > 0 ? positions.failure.column : 1, text);
+	}
+	root = json_root(tree, "", &reader);
+	return workload_builder_add(builder, &root) ?
+		       fail_at(&positions, tree, &reader, number - 1) :
+		       -1;
+}
+
+static int read_line(struct workload_builder *builder, const char *line, size_t size,
+		     struct err *err)
+{
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct json_reader reader = { .arena = &builder->scratch, .err = err };
+	struct json_at root;
+
+	if (json_parse(line, size, &line_limits, &tree, err))
+		return -1;
+	root = json_root(tree, "", &reader);
+	return workload_builder_add(builder, &root);
+}
+
+static bool is_blank(const char *line, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (!strchr(" \t\r", line[i]) || line[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
+/* The bytes of the line at `text`, without its end. */
+static size_t line_size(const char *text, size_t left)
+{
+	const char *end = memchr(text, '\n', left);
+
+	return end ? (size_t)(end - text) : left;
+}
+
+static int read_lines(struct workload_builder *builder, const char *text, size_t size,
+		      struct err *err)
+{
+	size_t number = 1;
+
+	for (size_t start = 0; start < size; number++) {
+		size_t line = line_size(text + start, size - start);
+
+		if (!is_blank(text + start, line) && read_line(builder, text + start, line, err))
+			return fail_line(builder, text + start, line, number, err);
+		start += line + 1;
+	}
+	return 0;
+}
+
+/* JSON lines: the first line that is not blank is in braces, and is not a whole Workload. */
+static bool is_lines(const char *text, size_t size)
+{
+	size_t line;
+
+	for (; size > 0 && strchr(" \t\r\n", *text) && *text != '\0'; size--)
+		text++;
+	line = line_size(text, size);
+	while (line > 0 && is_blank(text + line - 1, 1))
+		line--;
+	return line > 1 && text[0] == '{' && text[line - 1] == '}' &&
+	       !memmem(text, line, "\"apiVersion\"", strlen("\"apiVersion\""));
+}
+
+/* ---- any ---- */
+
+int workload_read(const char *text, size_t size, const char *columns, struct arena *arena,
+		  struct workload *ret_workload, struct err *err)
+{
+	AUTO(workload_builder_done) struct workload_builder builder;
+	int failed;
+
+	workload_builder_init(&builder, arena);
+	if (size > WORKLOAD_BYTES_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "has %zu bytes, more than %zu; split it, or join equal items with "
+			       "count",
+			       size, WORKLOAD_BYTES_MAX);
+	if (columns)
+		failed = workload_csv_add(&builder, text, size, columns, err);
+	else if (is_lines(text, size))
+		failed = read_lines(&builder, text, size, err);
+	else
+		failed = read_yaml(&builder, text, size, err);
+	return failed ? -1 : workload_builder_finish(&builder, ret_workload, err);
+}

@@ -1,0 +1,70 @@
+#include "core/decide/mark.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const struct memory_mark *mark, enum mark_kind kind, const char *key)
+{
+	return mark->kind != kind ? (mark->kind > kind) - (mark->kind < kind) :
+				    strcmp(mark->key, key);
+}
+
+static int compare_marks(const void *left, const void *right)
+{
+	const struct memory_mark *a = *(const struct memory_mark *const *)left;
+	const struct memory_mark *b = *(const struct memory_mark *const *)right;
+	int order = compare(a, b->kind, b->key);
+
+	return order != 0 ? order : (a > b) - (a < b);
+}
+
+void mark_index(struct facts *facts)
+{
+	const struct memory_state *memory = facts->snapshot->memory;
+
+	if (memory == NULL)
+		return;
+	facts->old_marks =
+		arena_array(facts->arena, memory->marks.count, sizeof(*facts->old_marks));
+	facts->old_mark_count = memory->marks.count;
+	for (size_t i = 0; i < memory->marks.count; i++)
+		facts->old_marks[i] = &memory->marks.at[i];
+	qsort(facts->old_marks, facts->old_mark_count, sizeof(*facts->old_marks), compare_marks);
+}
+
+const struct memory_mark *mark_find(const struct facts *facts, enum mark_kind kind, const char *key)
+{
+	size_t low = 0, high = facts->old_mark_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(facts->old_marks[middle], kind, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < facts->old_mark_count && compare(facts->old_marks[low], kind, key) == 0 ?
+		       facts->old_marks[low] :
+		       NULL;
+}
+
+time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *key)
+{
+	const struct memory_mark *old = mark_find(facts, kind, key);
+	time_ms now = facts->snapshot->now;
+
+	return old != NULL && old->since <= now ? old->since : now;
+}
+
+void mark_keep_unjudged(const struct facts *facts, struct memory_state *memory)
+{
+	for (size_t i = 0; i < facts->old_mark_count; i++) {
+		const struct memory_mark *mark = &facts->snapshot->memory->marks.at[i];
+		enum mark_kept kept = mark_rules[mark->kind].kept;
+
+		if ((kept == MARK_KEPT_WITHOUT_RAY && !facts->ray_reachable) ||
+		    (kept == MARK_KEPT_WITHOUT_TERMINATION && facts->termination_forbidden))
+			VEC_PUSH(facts->arena, &memory->marks, *mark);
+	}
+}

@@ -1,0 +1,126 @@
+#include "core/decide/raylet.h"
+
+#include "core/decide/mark.h"
+#include "core/decide/progress.h"
+#include "core/decide/ray_session.h"
+
+/* ---- not registered ---- */
+
+static int64_t gone_after_ms(const struct settings *settings)
+{
+	int64_t seconds = settings->raylet_gone_seconds;
+
+	if (seconds > settings->start_timeout_seconds)
+		seconds = settings->start_timeout_seconds;
+	return seconds * MS_PER_SECOND;
+}
+
+/* `since`: of the first reply without it. */
+static bool is_unregistered(const struct health *health, const struct worker *worker, time_ms since)
+{
+	time_ms start = progress_ray_start(health->facts, worker->pod), now = health->snapshot->now;
+	int64_t wait_ms = health->snapshot->settings.unregistered_seconds * MS_PER_SECOND;
+
+	return now - since >= wait_ms && (start == TIME_NONE || now - start >= wait_ms);
+}
+
+static void update_not_registered(struct health *health)
+{
+	int64_t sure_ms = gone_after_ms(&health->snapshot->settings);
+
+	for (size_t i = 0; i < health->facts->worker_count; i++) {
+		const struct worker *worker = &health->facts->workers[i];
+		struct worker_health *own = &health->workers[worker->index];
+
+		if (worker->pod == NULL || worker->node != NULL || worker->never_started ||
+		    worker->finished || worker->deleting)
+			continue;
+		struct memory_mark mark = {
+			.kind = MARK_NOT_REGISTERED,
+			.key = worker->pod_name,
+			.since = mark_since(health->facts, MARK_NOT_REGISTERED, worker->pod_name),
+		};
+
+		own->unsure = health->snapshot->now - mark.since < sure_ms;
+		own->unregistered = is_unregistered(health, worker, mark.since);
+		VEC_PUSH(health->arena, &health->memory.marks, mark);
+	}
+}
+
+/* ---- start grace ---- */
+
+static enum raylet_stage stage_of(const struct worker *worker)
+{
+	if (!worker->registered)
+		return RAYLET_STARTING;
+	return ray_node_is_unused(worker->node) ? RAYLET_UNUSED : RAYLET_IN_USE;
+}
+
+static bool is_start_over(enum raylet_stage stage, int64_t lasted_ms)
+{
+	return (stage == RAYLET_UNUSED && lasted_ms >= RAYLET_UNUSED_MS) ||
+	       (stage == RAYLET_IN_USE && lasted_ms >= RAYLET_IN_USE_MS);
+}
+
+static void follow_start(struct health *health, const struct worker *worker)
+{
+	const struct memory_mark *old =
+		mark_find(health->facts, MARK_START_GRACE, worker->pod_name);
+	enum raylet_stage stage = stage_of(worker);
+	time_ms now = health->snapshot->now;
+	struct memory_mark mark = { MARK_START_GRACE, worker->pod_name, now, stage, NULL };
+
+	/* A worker that was never seen without work is not a new one. */
+	if (stage != RAYLET_STARTING && (old == NULL || old->count > (int64_t)stage))
+		return;
+	if (old != NULL && old->count == (int64_t)stage && old->since < now)
+		mark.since = old->since;
+	if (is_start_over(stage, now - mark.since))
+		return;
+	health->workers[worker->index].start_grace = stage == RAYLET_IN_USE;
+	VEC_PUSH(health->arena, &health->memory.marks, mark);
+}
+
+static void update_start_grace(struct health *health)
+{
+	for (size_t i = 0; i < health->facts->worker_count; i++) {
+		const struct worker *worker = &health->facts->workers[i];
+
+		if (worker->pod != NULL && !worker->finished && !worker->deleting &&
+		    !worker->raylet_gone)
+			follow_start(health, worker);
+	}
+}
+
+/* ---- dead ---- */
+
+static void update_dead(struct health *health)
+{
+	int64_t limit = health->snapshot->settings.raylet_gone_seconds * MS_PER_SECOND;
+
+	for (size_t i = 0; i < health->facts->worker_count; i++) {
+		const struct worker *worker = &health->facts->workers[i];
+		if (!worker->raylet_gone || worker->finished || worker->deleting)
+			continue;
+		time_ms first = mark_since(health->facts, MARK_RAYLET_GONE, worker->pod_name);
+		time_ms started = progress_ray_start(health->facts, worker->pod);
+		/* A raylet may restart: a container or a head that started since then gets the
+		 * whole time. */
+		health->workers[i].raylet_expired =
+			health->snapshot->now - (started > first ? started : first) >= limit;
+		VEC_PUSH(health->arena, &health->memory.marks,
+			 ((struct memory_mark){ MARK_RAYLET_GONE, worker->pod_name, first, 0,
+						NULL }));
+	}
+}
+
+void raylet_update(struct health *health)
+{
+	/* Without an earlier reply, it is unknown whether a worker had registered, and which work is
+	 * its first. */
+	if (health->facts->ray_reachable && ray_session_remembered(health->facts) != NULL) {
+		update_not_registered(health);
+		update_start_grace(health);
+	}
+	update_dead(health);
+}

@@ -1,0 +1,46 @@
+/* A workload: work that arrives over time, for the simulator. Made only by codec/objects/workload;
+ * owned by the arena of the reader. Never changed once made. docs/SIMULATE.md describes the files. */
+#ifndef CORE_MODEL_WORKLOAD_H
+#define CORE_MODEL_WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/model/ray_state.h"
+
+enum work_kind {
+	WORK_TASK = 0,
+	WORK_ACTOR,
+	WORK_PLACEMENT_GROUP,
+	WORK_REQUEST_RESOURCES, /* takes no resources: asks for room until it ends */
+};
+
+/* Numbers of ray.rpc.PlacementStrategy. */
+enum placement_strategy {
+	PLACEMENT_PACK = 0,
+	PLACEMENT_SPREAD = 1,
+	PLACEMENT_STRICT_PACK = 2,
+	PLACEMENT_STRICT_SPREAD = 3,
+};
+
+/* `count` tasks, actors, placement groups or requests, submitted at once. */
+struct work_item {
+	enum work_kind kind;
+	int64_t submit_ms; /* since the start of the workload, 0 and above */
+	int64_t duration_ms; /* of each one once it runs; of a request since its submission. At least 1 */
+	int64_t count;       /* 1 and above */
+	/* One for a task or an actor. Items with equal bundles share them. Amounts are valid: no
+	 * request has a problem. */
+	const struct ray_request *bundles;
+	size_t bundle_count;
+	enum placement_strategy strategy; /* of a placement group */
+	const char *job;                  /* "": none */
+	const char *cluster;              /* name of its RayCluster; "": the only one */
+};
+
+struct workload {
+	const struct work_item *items; /* by submit_ms, equal ones in the order of the file */
+	size_t count;
+};
+
+#endif

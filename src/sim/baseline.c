@@ -1,0 +1,33 @@
+#include "sim/baseline.h"
+
+#define RAY_INTERVAL_MS 5000
+#define NEVER_SECONDS 31536000 /* the largest value of the settings */
+
+struct settings baseline_settings(const struct sim_input *input, const struct settings *own)
+{
+	struct settings settings = *own;
+
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER)
+		return settings;
+	settings.packing = PACKING_RAY;
+	settings.node_provision_timeout_seconds = NEVER_SECONDS;
+	settings.start_timeout_seconds = NEVER_SECONDS;
+	settings.raylet_gone_seconds = NEVER_SECONDS;
+	settings.unregistered_seconds = NEVER_SECONDS;
+	settings.cancel_launch_seconds = NEVER_SECONDS;
+	settings.stuck_demand_seconds = 86400;
+	settings.max_starting_workers = 0;
+	settings.max_gpus_per_cluster = 0;
+	return settings;
+}
+
+int64_t baseline_interval_ms(const struct sim_input *input)
+{
+	return input->policy == SIM_POLICY_RAY_AUTOSCALER ? RAY_INTERVAL_MS :
+							    input->models.scan_interval_ms;
+}
+
+bool baseline_wakes(const struct sim_input *input)
+{
+	return input->policy == SIM_POLICY_RAYSCALER;
+}

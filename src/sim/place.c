@@ -1,0 +1,367 @@
+#include "sim/place.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "sim/controller.h"
+#include "sim/idle.h"
+#include "sim/place_policy.h"
+#include "sim/record.h"
+
+/* ---- resources of a worker ---- */
+
+void place_reset(struct sim_worker *worker)
+{
+	const struct sim_type *type = &worker->ray->types[worker->type];
+
+	for (size_t i = 0; i < type->total.count; i++)
+		worker->available[i] = type->total.at[i];
+	for (size_t d = 0; d < type->devices; d++)
+		worker->device_free[d] = RESOURCE_UNIT;
+	worker->holds = NULL;
+}
+
+/* Takes the devices of a request: whole free ones, or the part of the fullest one with room. */
+static uint64_t take_devices(struct sim_worker *worker, int64_t amount)
+{
+	size_t count = worker->ray->types[worker->type].devices, best = SIZE_MAX;
+	uint64_t taken = 0;
+
+	for (size_t d = 0; d < count && amount > 0; d++) {
+		int64_t room = worker->device_free[d];
+
+		if (amount >= RESOURCE_UNIT && room == RESOURCE_UNIT) {
+			worker->device_free[d] = 0;
+			taken |= UINT64_C(1) << d;
+			amount -= RESOURCE_UNIT;
+		} else if (amount < RESOURCE_UNIT && room >= amount &&
+			   (best == SIZE_MAX || room < worker->device_free[best])) {
+			best = d;
+		}
+	}
+	if (best != SIZE_MAX && amount > 0) {
+		worker->device_free[best] -= amount;
+		taken |= UINT64_C(1) << best;
+		amount = 0;
+	}
+	CHECK(amount == 0);
+	return taken;
+}
+
+static void give_devices(struct sim_hold *hold, int64_t amount)
+{
+	for (size_t d = 0; d < SIM_DEVICES_MAX; d++)
+		if (hold->devices & UINT64_C(1) << d)
+			hold->worker->device_free[d] += amount < RESOURCE_UNIT ? amount :
+										 RESOURCE_UNIT;
+}
+
+static void hold_take(struct sim_hold *hold, struct sim_worker *worker,
+		      const struct sim_bundle *bundle)
+{
+	const struct sim_fit *fit = &bundle->fits[worker->type];
+
+	hold->worker = worker;
+	hold->bundle = bundle;
+	for (size_t i = 0; i < fit->need_count; i++) {
+		worker->available[fit->needs[i].index].amount -= fit->needs[i].amount;
+		CHECK(worker->available[fit->needs[i].index].amount >= 0);
+	}
+	hold->devices = take_devices(worker, fit->device_amount);
+	hold->next = worker->holds;
+	hold->link = &worker->holds;
+	if (hold->next != NULL)
+		hold->next->link = &hold->next;
+	worker->holds = hold;
+}
+
+static void hold_give(struct sim_hold *hold)
+{
+	struct sim_worker *worker = hold->worker;
+	const struct sim_fit *fit = &hold->bundle->fits[worker->type];
+
+	for (size_t i = 0; i < fit->need_count; i++)
+		worker->available[fit->needs[i].index].amount += fit->needs[i].amount;
+	give_devices(hold, fit->device_amount);
+	*hold->link = hold->next;
+	if (hold->next != NULL)
+		hold->next->link = hold->link;
+}
+
+/* ---- the queue ---- */
+
+static void queue_push(struct sim_class *class_, size_t item, int64_t count, bool restarted)
+{
+	struct sim_ray *ray = class_->ray;
+
+	if (class_->queue.count == class_->queue.capacity && class_->queue.first > 0) {
+		class_->queue.count -= class_->queue.first;
+		memmove(class_->queue.at, class_->queue.at + class_->queue.first,
+			class_->queue.count * sizeof(*class_->queue.at));
+		class_->queue.first = 0;
+	}
+	if (class_->queue.count == class_->queue.capacity) {
+		class_->queue.capacity = class_->queue.capacity > 0 ? class_->queue.capacity * 2 :
+								      4;
+		class_->queue.at = memory_resize(class_->queue.at, class_->queue.capacity,
+						 sizeof(*class_->queue.at));
+	}
+	class_->queue.at[class_->queue.count++] =
+		(struct sim_waiting){ .item = item, .count = count, .restarted = restarted };
+	if (class_->waiting == 0) {
+		class_->active = ray->active_count;
+		ray->active[ray->active_count++] = class_;
+	}
+	class_->waiting += count;
+	record_waiting(class_, count);
+}
+
+static struct sim_waiting queue_pop(struct sim_class *class_)
+{
+	struct sim_ray *ray = class_->ray;
+	struct sim_waiting *front = &class_->queue.at[class_->queue.first];
+	struct sim_waiting one = *front;
+
+	one.count = 1;
+	if (--front->count == 0)
+		class_->queue.first++;
+	if (--class_->waiting == 0) {
+		ray->active[class_->active] = ray->active[--ray->active_count];
+		ray->active[class_->active]->active = class_->active;
+		class_->queue.first = class_->queue.count = 0;
+	}
+	record_waiting(class_, -1);
+	return one;
+}
+
+/* ---- runs ---- */
+
+static struct sim_run *new_run(struct sim_class *class_)
+{
+	struct sim_world *world = class_->ray->world;
+	struct sim_run *run = class_->free_runs;
+
+	if (run != NULL)
+		class_->free_runs = run->next_free;
+	else
+		run = arena_alloc(world->arena,
+				  sizeof(*run) + class_->bundle_count * sizeof(run->holds[0]));
+	run->id = ++world->next_id;
+	run->class_ = class_;
+	for (size_t b = 0; b < class_->bundle_count; b++)
+		run->holds[b].run = run;
+	return run;
+}
+
+static void take(struct sim_run *run, size_t bundle, struct sim_worker *worker)
+{
+	hold_take(&run->holds[bundle], worker, &run->class_->bundles[bundle]);
+	worker->mark = run->id;
+}
+
+/* One node for all bundles. */
+static size_t take_strict_pack(struct sim_run *run)
+{
+	const struct sim_class *class_ = run->class_;
+	struct sim_worker *worker =
+		policy_node_of_bundle(class_->ray, class_->whole, run->id, false);
+	size_t taken = 0;
+
+	for (; worker != NULL && taken < class_->bundle_count; taken++) {
+		if (!policy_fits(&class_->bundles[taken], worker))
+			break;
+		take(run, taken, worker);
+	}
+	return taken;
+}
+
+/* The bundles in the order of their size; a node that this group has is marked with its id. */
+static size_t take_bundles(struct sim_run *run)
+{
+	const struct sim_class *class_ = run->class_;
+	size_t taken = 0;
+
+	for (; taken < class_->bundle_count; taken++) {
+		const struct sim_bundle *bundle = &class_->bundles[taken];
+		struct sim_worker *last = taken > 0 ? run->holds[taken - 1].worker : NULL;
+		struct sim_worker *worker;
+
+		if (class_->strategy == PLACEMENT_PACK && last != NULL && policy_fits(bundle, last))
+			worker = last;
+		else
+			worker = policy_node_of_bundle(class_->ray, bundle, run->id, false);
+		if (worker == NULL && class_->strategy == PLACEMENT_SPREAD)
+			worker = policy_node_of_bundle(class_->ray, bundle, run->id, true);
+		if (worker == NULL)
+			break;
+		take(run, taken, worker);
+	}
+	return taken;
+}
+
+static void free_run(struct sim_run *run)
+{
+	run->id = 0;
+	run->next_free = run->class_->free_runs;
+	run->class_->free_runs = run;
+}
+
+/* Takes what the bundles of one instance need; NULL: they do not fit now. */
+static struct sim_run *take_all(struct sim_class *class_, struct sim_worker *only)
+{
+	bool gang = class_->kind == WORK_PLACEMENT_GROUP;
+	struct sim_worker *worker = only != NULL || gang ? only : policy_node_of_task(class_);
+	struct sim_run *run;
+	size_t taken;
+
+	if (!gang && worker == NULL)
+		return NULL;
+	run = new_run(class_);
+	if (!gang) {
+		controller_work_changes(worker, class_);
+		take(run, 0, worker);
+		return run;
+	}
+	taken = class_->strategy == PLACEMENT_STRICT_PACK ? take_strict_pack(run) :
+							    take_bundles(run);
+	if (taken == class_->bundle_count)
+		return run;
+	while (taken > 0)
+		hold_give(&run->holds[--taken]);
+	free_run(run);
+	return NULL;
+}
+
+/* Until the work of a run begins. A task takes the process of an earlier task of its worker or starts
+ * one, an actor keeps its process (ray: worker_pool.cc). */
+static int64_t process_ms(const struct sim_run *run)
+{
+	struct sim_worker *worker = run->holds[0].worker;
+
+	if (run->class_->kind == WORK_PLACEMENT_GROUP)
+		return 0;
+	if (worker->idle_processes == 0)
+		return worker->ray->world->input->models.process_start_ms;
+	worker->idle_processes--;
+	return 0;
+}
+
+/* Starts the oldest instance of the class if its bundles fit. `only`: for a task, the only worker
+ * with room; NULL: any. */
+static bool start(struct sim_class *class_, struct sim_worker *only)
+{
+	struct sim_world *world = class_->ray->world;
+	struct sim_run *run = take_all(class_, only);
+	struct sim_waiting one;
+	int64_t duration_ms, before_ms;
+
+	if (run == NULL)
+		return false;
+	one = queue_pop(class_);
+	run->item = one.item;
+	for (size_t b = 0; b < class_->bundle_count; b++)
+		record_used(run->holds[b].worker, class_->bundles[b].gpus);
+	if (class_->kind == WORK_PLACEMENT_GROUP)
+		controller_demand_changed(class_->ray);
+	duration_ms = world->input->workload->items[one.item].duration_ms;
+	if (duration_ms > SIM_TIME_MAX_MS)
+		duration_ms = SIM_TIME_MAX_MS;
+	before_ms = process_ms(run);
+	world->running++;
+	world->last_work_ms = world->now_ms;
+	event_queue_push(&world->events, world->now_ms + before_ms + duration_ms, SIM_EVENT_END,
+			 run, run->id);
+	record_start(world, &one, before_ms);
+	return true;
+}
+
+static void submit(struct sim_class *class_, size_t item, int64_t count, bool restarted)
+{
+	bool waited = class_->waiting > 0;
+
+	queue_push(class_, item, count, restarted);
+	while (!waited && class_->waiting > 0 && start(class_, NULL))
+		continue;
+	if (class_->waiting > 0)
+		controller_waiting_changed(class_);
+}
+
+void place_submit(struct sim_class *class_, size_t item, int64_t count)
+{
+	submit(class_, item, count, false);
+}
+
+static struct sim_class *oldest_that_fits(struct sim_worker *worker, uint64_t attempt)
+{
+	struct sim_ray *ray = worker->ray;
+	struct sim_class *best = NULL;
+
+	for (size_t i = 0; i < ray->active_count; i++) {
+		struct sim_class *class_ = ray->active[i];
+		size_t item = class_->queue.at[class_->queue.first].item;
+
+		if (best != NULL && best->queue.at[best->queue.first].item <= item)
+			continue;
+		if (class_->attempt != attempt && policy_can_use(class_, worker))
+			best = class_;
+	}
+	return best;
+}
+
+/* A group that could use the worker may still not fit as a whole: it is tried once. */
+void place_on(struct sim_worker *worker)
+{
+	uint64_t attempt = ++worker->ray->world->next_id;
+	struct sim_class *class_;
+
+	if (worker->state != SIM_WORKER_REGISTERED || worker->draining)
+		return;
+	while ((class_ = oldest_that_fits(worker, attempt)) != NULL)
+		if (start(class_, worker))
+			controller_waiting_changed(class_);
+		else
+			class_->attempt = attempt;
+}
+
+static void release(struct sim_run *run)
+{
+	for (size_t b = 0; b < run->class_->bundle_count; b++) {
+		struct sim_hold *hold = &run->holds[b];
+
+		hold_give(hold);
+		idle_work_ended(hold->worker);
+		record_used(hold->worker, -hold->bundle->gpus);
+		controller_work_changes(hold->worker, NULL);
+	}
+	run->class_->ray->world->running--;
+}
+
+void place_end(struct sim_run *run)
+{
+	struct sim_class *class_ = run->class_;
+
+	release(run);
+	record_end(class_->ray->world);
+	if (class_->kind == WORK_TASK)
+		run->holds[0].worker->idle_processes++;
+	for (size_t b = 0; b < class_->bundle_count; b++)
+		place_on(run->holds[b].worker);
+	free_run(run);
+}
+
+void place_interrupt(struct sim_worker *worker)
+{
+	while (worker->holds != NULL) {
+		struct sim_run *run = worker->holds->run;
+		struct sim_class *class_ = run->class_;
+		size_t item = run->item;
+
+		release(run);
+		class_->ray->world->result->restarted++;
+		for (size_t b = 0; b < class_->bundle_count; b++)
+			place_on(run->holds[b].worker);
+		free_run(run);
+		submit(class_, item, 1, true);
+	}
+}

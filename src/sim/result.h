@@ -1,0 +1,75 @@
+/* The result of a simulation as numbers. Made only by simulate(); owned by the arena passed to it.
+ * GPU times are 1/10000 GPU times milliseconds; provisioned is the sum of the four others. */
+#ifndef SIM_RESULT_H
+#define SIM_RESULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Limits of the lists of one group; above them, times are rounded and marks are dropped. */
+#define SIM_POINTS_MAX 2048
+#define SIM_MARKS_MAX 1024
+
+/* In 1/10000 GPU, from at_ms until the next point. */
+struct sim_point {
+	int64_t at_ms;
+	int64_t demand; /* used, and pending work that this group would be the first to serve */
+	int64_t provisioned; /* of workers that have a Node */
+	int64_t used;
+};
+
+/* A change of `replicas`. */
+struct sim_mark {
+	int64_t at_ms;
+	int64_t from, to;
+	const char *reason; /* of core/model/reason.h; "" of a baseline */
+};
+
+struct sim_group {
+	const char *cluster; /* name of the RayCluster */
+	const char *name;
+	int64_t worker_gpus; /* 1/10000 GPU of one worker in Ray */
+	__int128 provisioned, used, idle, starting, terminating;
+	__int128 worker_ms; /* workers that have a Node, times ms: the base of a price per worker */
+	int64_t peak_workers;
+	int64_t scale_ups, scale_downs;         /* patches that raised or lowered replicas */
+	int64_t workers_added, workers_removed; /* by them, in replicas */
+	int64_t interruptions;                  /* of spot workers */
+	const struct sim_point *points;
+	size_t point_count;
+	const struct sim_mark *marks;
+	size_t mark_count, marks_dropped;
+};
+
+/* `count` instances of one item that started after the same time. */
+struct sim_wait {
+	const struct work_item *item;
+	int64_t wait_ms;
+	int64_t count;
+};
+
+/* Instances that had not started at the end. */
+struct sim_unstarted {
+	const struct work_item *item;
+	int64_t count;
+	const char *reason;  /* of core/model/reason.h */
+	const char *message; /* of the last plan; never NULL */
+};
+
+struct sim_result {
+	const struct sim_group *groups; /* by RayCluster, in its order, without heads */
+	size_t group_count;
+	const struct sim_wait
+		*waits; /* tasks, actors and placement groups, in order of their start */
+	size_t wait_count;
+	const struct sim_unstarted *unstarted;
+	size_t unstarted_count;
+	int64_t started, finished,
+		restarted;   /* instances; restarted: their worker was interrupted */
+	int64_t makespan_ms; /* the end of the last instance that finished */
+	int64_t end_ms;      /* up to which GPU times are counted */
+	int64_t peak_gpus;   /* 1/10000, provisioned, of all groups at one time */
+	int64_t decisions;   /* calls of decide() */
+};
+
+#endif

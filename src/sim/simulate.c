@@ -1,0 +1,213 @@
+#include "sim/simulate.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "sim/controller.h"
+#include "sim/kuberay.h"
+#include "sim/place.h"
+#include "sim/record.h"
+#include "sim/spot.h"
+#include "sim/stock.h"
+#include "sim/world.h"
+
+#define REST_MS (INT64_C(3600) * 1000)
+
+void sim_models_init(struct sim_models *models)
+{
+	*models = (struct sim_models){
+		.scan_interval_ms = 1000,
+		.operator_ms = 200,
+		.pod_start_ms = 20000,
+		.register_ms = 5000,
+		.process_start_ms = 1000,
+		.terminate_ms = 2000,
+	};
+}
+
+const char *sim_policy_name(enum sim_policy policy)
+{
+	static const char *const names[] = { "rayscaler", "ray", "always-on" };
+
+	return names[policy];
+}
+
+/* ---- events ---- */
+
+static void submit_request(struct sim_world *world, struct sim_ray *ray, size_t item)
+{
+	int64_t duration_ms = world->input->workload->items[item].duration_ms;
+
+	if (duration_ms > SIM_TIME_MAX_MS)
+		duration_ms = SIM_TIME_MAX_MS;
+	VEC_PUSH(world->arena, &ray->requests, item);
+	event_queue_push(&world->events, world->now_ms + duration_ms, SIM_EVENT_REQUEST, ray, item);
+	controller_demand_changed(ray);
+}
+
+static void end_request(struct sim_ray *ray, size_t item)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ray->requests.count; i++)
+		if (ray->requests.at[i] != item)
+			ray->requests.at[kept++] = ray->requests.at[i];
+	ray->requests.count = kept;
+	ray->world->last_work_ms = ray->world->now_ms;
+	controller_demand_changed(ray);
+}
+
+static void plan_submit(struct sim_world *world)
+{
+	const struct workload *workload = world->input->workload;
+
+	if (world->next_item < workload->count)
+		event_queue_push(&world->events, workload->items[world->next_item].submit_ms,
+				 SIM_EVENT_SUBMIT, NULL, 0);
+}
+
+/* All items of this time, and then an event for the next one. */
+static void submit(struct sim_world *world)
+{
+	const struct workload *workload = world->input->workload;
+
+	for (; world->next_item < workload->count &&
+	       workload->items[world->next_item].submit_ms <= world->now_ms;
+	     world->next_item++) {
+		const struct work_item *item = &workload->items[world->next_item];
+		struct sim_class *class_ = world->class_of[world->next_item];
+
+		if (item->kind == WORK_REQUEST_RESOURCES)
+			submit_request(world, class_->ray, world->next_item);
+		else
+			place_submit(class_, world->next_item, item->count);
+	}
+	world->last_work_ms = world->now_ms;
+	plan_submit(world);
+}
+
+static void handle_worker(enum sim_event_kind kind, struct sim_worker *worker)
+{
+	bool starting = worker->state == SIM_WORKER_STARTING;
+
+	if (kind == SIM_EVENT_RUNNING && starting && worker->status.state == CONTAINER_WAITING)
+		kuberay_running(worker);
+	else if (kind == SIM_EVENT_REGISTER && starting)
+		kuberay_registered(worker);
+	else if (kind == SIM_EVENT_SPOT)
+		spot_interrupt(worker);
+	else if (kind == SIM_EVENT_GONE)
+		kuberay_gone(worker);
+}
+
+static void handle(struct sim_world *world, const struct sim_event *event)
+{
+	struct sim_run *run = event->object;
+	struct sim_worker *worker = event->object;
+
+	switch (event->kind) {
+	case SIM_EVENT_SUBMIT:
+		submit(world);
+		break;
+	case SIM_EVENT_END:
+		if (run->id == event->id)
+			place_end(run);
+		break;
+	case SIM_EVENT_REQUEST:
+		end_request(event->object, event->id);
+		break;
+	case SIM_EVENT_OPERATOR:
+		kuberay_reconcile(event->object);
+		break;
+	case SIM_EVENT_NODE:
+		stock_node_ready(world, event->id);
+		break;
+	case SIM_EVENT_RUNNING:
+	case SIM_EVENT_REGISTER:
+	case SIM_EVENT_SPOT:
+	case SIM_EVENT_GONE:
+		if (worker->id == event->id)
+			handle_worker(event->kind, worker);
+		break;
+	case SIM_EVENT_PASS:
+		controller_pass(event->object, event->id);
+		break;
+	}
+}
+
+/* ---- the end ---- */
+
+static bool is_at_rest(const struct sim_world *world)
+{
+	if (world->events.count > world->events.passes)
+		return false;
+	for (size_t r = 0; r < world->ray_count; r++)
+		if (!controller_is_done(&world->rays[r]))
+			return false;
+	return true;
+}
+
+static bool has_work(const struct sim_world *world)
+{
+	bool requests = false;
+
+	for (size_t r = 0; r < world->ray_count; r++)
+		requests |= world->rays[r].requests.count > 0;
+	return requests || world->running > 0 || world->next_item < world->input->workload->count;
+}
+
+/* True when the simulation ends before this event, at world->now_ms. */
+static bool ends_before(struct sim_world *world, const struct sim_event *event)
+{
+	int64_t end_ms = world->input->end_ms;
+
+	if (end_ms == 0 && !has_work(world))
+		end_ms = world->last_work_ms + REST_MS;
+	if (end_ms == 0 || event->at_ms <= end_ms)
+		return false;
+	world->now_ms = end_ms;
+	return true;
+}
+
+static void run(struct sim_world *world)
+{
+	struct sim_event event;
+	int64_t last_ms = 0; /* of the last event that is not a pass: passes may be skipped */
+	bool ended = false;
+
+	while (!world->failed && !ended && event_queue_pop(&world->events, &event)) {
+		ended = ends_before(world, &event);
+		if (ended)
+			break;
+		CHECK(event.at_ms >= world->now_ms);
+		world->now_ms = event.at_ms;
+		if (event.kind != SIM_EVENT_PASS)
+			last_ms = event.at_ms;
+		handle(world, &event);
+		if (world->input->end_ms == 0 && is_at_rest(world))
+			break;
+	}
+	if (!ended)
+		world->now_ms = world->input->end_ms > 0 ? world->input->end_ms : last_ms;
+}
+
+struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err)
+{
+	AUTO(arena_done) struct arena own = ARENA_INIT;
+	AUTO(world_done) struct sim_world world;
+
+	if (world_init(&world, input, &own, arena, err) != 0)
+		return NULL;
+	stock_init(&world);
+	for (size_t r = 0; r < world.ray_count && !world.failed; r++) {
+		kuberay_start(&world.rays[r]);
+		controller_start(&world.rays[r]);
+	}
+	plan_submit(&world);
+	run(&world);
+	if (world.failed)
+		return NULL;
+	for (size_t r = 0; r < world.ray_count; r++)
+		controller_explain(&world.rays[r]);
+	record_finish(&world);
+	return world.result;
+}

@@ -1,0 +1,108 @@
+/* A simulation of RayClusters over time: the work of a workload arrives, Ray places it, decide()
+ * scales the worker groups, the operator creates and deletes Pods, Pods start on Nodes. Pure: no
+ * I/O, no clock, no random device, no threads; the same input gives the same result, byte by byte.
+ * Several simulations may run at once on threads of their own.
+ *
+ * Times are milliseconds since the start of the workload, amounts 1/10000 units, as in Ray. */
+#ifndef SIM_SIMULATE_H
+#define SIM_SIMULATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+#include "core/model/settings.h"
+#include "core/model/workload.h"
+#include "sim/result.h"
+
+#define SIM_WORK_MAX INT64_C(10000000)                     /* instances: the sum of `count` */
+#define SIM_PODS_MAX 100000                                /* at one time */
+#define SIM_TIME_MAX_MS (INT64_C(10) * 366 * 86400 * 1000) /* of submissions and of the end */
+
+enum sim_policy {
+	SIM_POLICY_RAYSCALER = 0,
+	SIM_POLICY_RAY_AUTOSCALER, /* sim/baseline.h */
+	SIM_POLICY_ALWAYS_ON,      /* maxReplicas of every group from the start to the end */
+};
+
+struct sim_cluster {
+	/* As decoded from YAML; `replicas` (within its bounds) exist and are idle at the start. */
+	const struct ray_cluster *cluster;
+	const struct autoscaler_object *autoscaler; /* its RayClusterAutoscaler; NULL: none */
+	const struct settings *settings;
+};
+
+struct sim_period {
+	int64_t from_ms, until_ms;
+};
+
+/* Equal Nodes that all RayClusters of a simulation share; sim/stock.h has the rules. */
+struct sim_pool {
+	const char *name;
+	const struct node *node; /* labels, taints and allocatable of each */
+	int64_t ready;           /* Nodes that always exist */
+	int64_t max;             /* with those that the node autoscaler adds; at least `ready` */
+	int64_t provision_ms;    /* from an unschedulable Pod to the Node that was added for it */
+	const struct sim_period *refusals; /* the provider has no capacity; in any order */
+	size_t refusal_count;
+};
+
+/* Interruptions of the workers of one group; sim/spot.h has the rules. */
+struct sim_spot {
+	const char *cluster; /* name; "": of any RayCluster */
+	const char *group;   /* "": of any group */
+	int64_t mean_ms;     /* of the life of a worker; above 0 */
+};
+
+/* The parameters of the models; sim_models_init sets the defaults that are named here. */
+struct sim_models {
+	int64_t scan_interval_ms; /* 1,000: --scan-interval-seconds */
+	int64_t operator_ms;      /* 200: from a patch to the operator's Pods */
+	/* From a Pod's Node to its running Ray container: pod_start_ms (20,000), or one of the
+	 * recorded times, drawn with the seed. */
+	int64_t pod_start_ms;
+	const int64_t *recorded_start_ms;
+	size_t recorded_start_count;
+	int64_t register_ms;  /* 5,000: from the running container to the registered raylet */
+	int64_t terminate_ms; /* 2,000: from the deletion of a Pod to its end */
+	/* 1,000: of the Python process of a task or an actor, from its placement to its work, where
+	 * no process of an earlier task is left on the worker. */
+	int64_t process_start_ms;
+	/* No pools: every Pod has a Node at once. */
+	const struct sim_pool *pools;
+	size_t pool_count;
+	const struct sim_spot
+		*spots; /* the first that matches a group counts; none: no interruption */
+	size_t spot_count;
+};
+
+struct sim_input {
+	const struct sim_cluster *clusters; /* at least one; names are unique */
+	size_t cluster_count;
+	const struct workload *workload;
+	const struct device_table *devices;
+	const struct price_table *prices; /* for packing cheapest; NULL: none */
+	struct sim_models models;
+	uint64_t seed;
+	enum sim_policy policy;
+	/* 0: the simulation ends when nothing happens any more, at the latest one hour after the last
+	 * work was submitted, started or ended. Variants that are compared should have one end. */
+	int64_t end_ms;
+	/* A pass at each interval, also where it cannot change anything: slow, for tests. */
+	bool every_pass;
+};
+
+void sim_models_init(struct sim_models *models);
+
+/* The result lives in `arena` and points into the input. NULL: the input is bad; *err names
+ * object, field and fix. Takes O(n log n) for n instances of work, and one decision for each time
+ * at which a decision can differ from the one before. */
+struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err);
+
+const char *sim_policy_name(enum sim_policy policy); /* "rayscaler", "ray", "always-on" */
+
+#endif

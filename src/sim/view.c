@@ -1,0 +1,186 @@
+#include "sim/view.h"
+
+#include <stdlib.h>
+
+#include "sim/idle.h"
+
+static void add_node(const struct sim_worker *worker, struct ray_node *node)
+{
+	const struct sim_type *type = &worker->ray->types[worker->type];
+
+	*node = (struct ray_node){
+		.id = worker->ray_id,
+		.instance_id = worker->name,
+		.type_name = worker->type == 0 ? HEAD_GROUP_NAME :
+						 worker->ray->groups[worker->type - 1].name,
+		.total = type->total,
+		.available = { worker->available, type->total.count },
+		.labels = type->labels,
+		.status = idle_status(worker),
+		.idle_duration_ms = idle_duration_ms(worker),
+		.ip_address = "",
+	};
+}
+
+static void add_nodes(const struct sim_ray *ray, struct arena *arena, struct ray_state *state)
+{
+	struct ray_node *nodes = arena_array(arena, ray->registered + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED)
+			add_node(ray->workers.at[i], &nodes[state->node_count++]);
+	state->nodes = nodes;
+}
+
+/* The bundles of one group, with the constraint of its strategy, whose label is its own. */
+static const struct ray_request *constrain(const struct sim_class *class_, size_t number,
+					   const struct ray_request *bundles, struct arena *arena)
+{
+	bool apart = class_->strategy == PLACEMENT_STRICT_SPREAD;
+	bool together = class_->strategy == PLACEMENT_STRICT_PACK;
+	struct placement_constraint *constraint;
+	struct ray_request *requests;
+	struct label label;
+
+	if (!apart && !together)
+		return bundles;
+	label = (struct label){ arena_printf(arena, "_PG_%zu_%zu", class_->index, number), "" };
+	constraint = ARENA_NEW(arena, struct placement_constraint);
+	constraint->has_anti_affinity = apart;
+	constraint->has_affinity = together;
+	constraint->anti_affinity = constraint->affinity = label;
+	requests = arena_array(arena, class_->bundle_count, sizeof(*requests));
+	for (size_t b = 0; b < class_->bundle_count; b++) {
+		requests[b] = bundles[b];
+		requests[b].placements = constraint;
+		requests[b].placement_count = 1;
+	}
+	return requests;
+}
+
+static const struct ray_request *bundles_of(const struct sim_class *class_, struct arena *arena)
+{
+	struct ray_request *bundles = arena_array(arena, class_->bundle_count, sizeof(*bundles));
+
+	for (size_t b = 0; b < class_->bundle_count; b++)
+		bundles[b] = *class_->bundles[b].request;
+	return bundles;
+}
+
+static void add_gangs(struct sim_class *class_, struct arena *arena, struct ray_state *state,
+		      struct sim_view *view)
+{
+	const struct ray_request *bundles = bundles_of(class_, arena);
+	struct ray_gang *gangs = (struct ray_gang *)state->gangs;
+
+	for (int64_t n = 0; n < class_->waiting && state->gang_count < VIEW_GANGS_MAX; n++) {
+		struct bundle_selector *selector = ARENA_NEW(arena, struct bundle_selector);
+
+		selector->requests = constrain(class_, (size_t)n, bundles, arena);
+		selector->count = class_->bundle_count;
+		view->gangs[state->gang_count] = class_;
+		gangs[state->gang_count++] = (struct ray_gang){
+			.requests = selector->requests,
+			.request_count = selector->count,
+			.details = "",
+			.selectors = selector,
+			.selector_count = 1,
+		};
+	}
+}
+
+/* The oldest first: as the queue of the GCS. */
+static int compare_classes(const void *left, const void *right)
+{
+	const struct sim_class *a = *(struct sim_class *const *)left;
+	const struct sim_class *b = *(struct sim_class *const *)right;
+	size_t of_a = a->queue.at[a->queue.first].item, of_b = b->queue.at[b->queue.first].item;
+
+	if (of_a != of_b)
+		return of_a < of_b ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void add_demand(struct sim_ray *ray, struct arena *arena, struct ray_state *state,
+		       struct sim_view *view)
+{
+	struct ray_request_count *requests =
+		arena_array(arena, ray->active_count, sizeof(*requests));
+	struct sim_class **sorted =
+		arena_array(arena, ray->active_count, sizeof(struct sim_class *));
+	int64_t gangs = 0;
+
+	for (size_t i = 0; i < ray->active_count; i++) {
+		sorted[i] = ray->active[i];
+		if (sorted[i]->kind == WORK_PLACEMENT_GROUP)
+			gangs += sorted[i]->waiting;
+	}
+	gangs = gangs < VIEW_GANGS_MAX ? gangs : VIEW_GANGS_MAX;
+	qsort(sorted, ray->active_count, sizeof(struct sim_class *), compare_classes);
+	state->requests = requests;
+	state->gangs = arena_array(arena, (size_t)gangs, sizeof(*state->gangs));
+	view->requests = arena_array(arena, ray->active_count, sizeof(struct sim_class *));
+	view->gangs = arena_array(arena, (size_t)gangs, sizeof(struct sim_class *));
+	for (size_t i = 0; i < ray->active_count; i++) {
+		if (sorted[i]->kind == WORK_PLACEMENT_GROUP) {
+			add_gangs(sorted[i], arena, state, view);
+		} else if (state->request_count < VIEW_SHAPES_MAX) {
+			view->requests[state->request_count] = sorted[i];
+			requests[state->request_count++] =
+				(struct ray_request_count){ *sorted[i]->bundles[0].request,
+							    sorted[i]->waiting };
+		}
+	}
+}
+
+/* Ray keeps one list of requested resources: the requests that have not ended, together. */
+static void add_constraint(const struct sim_ray *ray, struct arena *arena, struct ray_state *state)
+{
+	const struct work_item *items = ray->world->input->workload->items;
+	struct ray_constraint *constraint = ARENA_NEW(arena, struct ray_constraint);
+	struct ray_request_count *requests;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ray->requests.count; i++)
+		count += items[ray->requests.at[i]].bundle_count;
+	requests = arena_array(arena, count, sizeof(*requests));
+	for (size_t i = 0; i < ray->requests.count; i++) {
+		const struct work_item *item = &items[ray->requests.at[i]];
+
+		for (size_t b = 0; b < item->bundle_count; b++)
+			requests[constraint->count++] =
+				(struct ray_request_count){ item->bundles[b], item->count };
+	}
+	constraint->requests = requests;
+	state->constraints = constraint;
+	state->constraint_count = count > 0 ? 1 : 0;
+}
+
+void view_make(struct sim_ray *ray, struct arena *arena, struct sim_view *view)
+{
+	struct sim_world *world = ray->world;
+	struct ray_state *state = ARENA_NEW(arena, struct ray_state);
+	const struct pod **pods = arena_array(arena, ray->workers.count, sizeof(*pods));
+
+	for (size_t i = 0; i < ray->workers.count; i++)
+		pods[i] = &ray->workers.at[i]->pod;
+	state->session_name = "session_simulated";
+	add_nodes(ray, arena, state);
+	add_demand(ray, arena, state, view);
+	add_constraint(ray, arena, state);
+	view->snapshot = (struct snapshot){
+		.now = SIM_EPOCH_MS + world->now_ms,
+		.cluster = ray->cluster,
+		.pods = pods,
+		.pod_count = ray->workers.count,
+		.ray_state = state,
+		.ray_problem = "",
+		.ray_state_time = SIM_EPOCH_MS + world->now_ms,
+		.settings = ray->settings,
+		.device_table = world->input->devices,
+		.price_table = world->input->prices,
+		.autoscaler = ray->input->autoscaler,
+		.annotation_problem = "",
+		.memory = ray->memory,
+	};
+}

@@ -1,0 +1,316 @@
+#include "sim/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/capacity/capacity.h"
+#include "sim/shape.h"
+
+#define CLUSTERS_MAX 1000
+#define BUNDLES_MAX 10000                  /* of one placement group */
+#define GPUS_MAX (1000000 * RESOURCE_UNIT) /* of one worker: sums over all of them fit int64 */
+#define KEY_SIZE 128
+
+uint64_t world_random(struct sim_world *world)
+{
+	world->random ^= world->random >> 12;
+	world->random ^= world->random << 25;
+	world->random ^= world->random >> 27;
+	return world->random * UINT64_C(2685821657736338717);
+}
+
+void world_fail(struct sim_world *world, const char *text)
+{
+	if (!world->failed)
+		err_set(world->err, ERR_LIMIT, "%s", text);
+	world->failed = true;
+}
+
+/* ---- the input ---- */
+
+static int check_pool(const struct sim_pool *pool, struct err *err)
+{
+	if (pool->ready < 0 || pool->max < pool->ready || pool->max > SIM_PODS_MAX ||
+	    pool->provision_ms < 0 || pool->provision_ms > SIM_TIME_MAX_MS)
+		return err_set(
+			err, ERR_INPUT,
+			"pool %s: needs 0 <= ready <= max <= %d and a provisioning time of 0 "
+			"ms and above",
+			pool->name, SIM_PODS_MAX);
+	for (size_t r = 0; r < pool->refusal_count; r++)
+		if (pool->refusals[r].from_ms < 0 ||
+		    pool->refusals[r].until_ms < pool->refusals[r].from_ms ||
+		    pool->refusals[r].until_ms > SIM_TIME_MAX_MS)
+			return err_set(err, ERR_INPUT,
+				       "pool %s: refusal %zu must not end before it starts",
+				       pool->name, r);
+	return 0;
+}
+
+static int check_models(const struct sim_models *models, struct err *err)
+{
+	const struct {
+		const char *name;
+		int64_t value, minimum;
+	} times[] = {
+		{ "scan_interval_ms", models->scan_interval_ms, 1 },
+		{ "operator_ms", models->operator_ms, 0 },
+		{ "pod_start_ms", models->pod_start_ms, 0 },
+		{ "register_ms", models->register_ms, 0 },
+		{ "terminate_ms", models->terminate_ms, 0 },
+		{ "process_start_ms", models->process_start_ms, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (times[i].value < times[i].minimum || times[i].value > SIM_TIME_MAX_MS)
+			return err_set(err, ERR_INPUT,
+				       "models.%s: must be %lld to %lld ms, got %lld",
+				       times[i].name, (long long)times[i].minimum,
+				       (long long)SIM_TIME_MAX_MS, (long long)times[i].value);
+	for (size_t i = 0; i < models->recorded_start_count; i++)
+		if (models->recorded_start_ms[i] < 0 ||
+		    models->recorded_start_ms[i] > SIM_TIME_MAX_MS)
+			return err_set(err, ERR_INPUT,
+				       "models: recorded start time %zu is %lld ms; remove it", i,
+				       (long long)models->recorded_start_ms[i]);
+	for (size_t i = 0; i < models->pool_count; i++)
+		if (check_pool(&models->pools[i], err) != 0)
+			return -1;
+	for (size_t i = 0; i < models->spot_count; i++)
+		if (models->spots[i].mean_ms < 1)
+			return err_set(err, ERR_INPUT,
+				       "spot: mean_ms must be 1 and above, got %lld",
+				       (long long)models->spots[i].mean_ms);
+	return 0;
+}
+
+static int check_item(const struct work_item *item, size_t index, int64_t *total, struct err *err)
+{
+	if (item->submit_ms < 0 || item->submit_ms > SIM_TIME_MAX_MS)
+		return err_set(err, ERR_INPUT,
+			       "item %zu: its submission must be 0 to %lld ms, got %lld", index,
+			       (long long)SIM_TIME_MAX_MS, (long long)item->submit_ms);
+	if (item->duration_ms < 1)
+		return err_set(err, ERR_INPUT,
+			       "item %zu: its duration must be above 0, got %lld ms", index,
+			       (long long)item->duration_ms);
+	if (item->count < 1 || item->count > SIM_WORK_MAX || (*total += item->count) > SIM_WORK_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "item %zu: counts must be above 0 and sum up to at most %lld, got "
+			       "%lld; use a shorter part of the workload",
+			       index, (long long)SIM_WORK_MAX, (long long)item->count);
+	if (item->bundle_count < 1 || item->bundle_count > BUNDLES_MAX ||
+	    (item->bundle_count > 1 && item->kind != WORK_PLACEMENT_GROUP &&
+	     item->kind != WORK_REQUEST_RESOURCES))
+		return err_set(err, ERR_INPUT, "item %zu: cannot have %zu bundles", index,
+			       item->bundle_count);
+	return 0;
+}
+
+static int check_input(const struct sim_input *input, struct err *err)
+{
+	const struct workload *workload = input->workload;
+	int64_t total = 0;
+
+	if (input->cluster_count < 1 || input->cluster_count > CLUSTERS_MAX)
+		return err_set(err, ERR_INPUT, "1 to %d RayClusters can be simulated, got %zu",
+			       CLUSTERS_MAX, input->cluster_count);
+	if (input->end_ms < 0 || input->end_ms > SIM_TIME_MAX_MS)
+		return err_set(err, ERR_INPUT, "the end must be 0 to %lld ms, got %lld",
+			       (long long)SIM_TIME_MAX_MS, (long long)input->end_ms);
+	for (size_t i = 0; i < workload->count; i++)
+		if (check_item(&workload->items[i], i, &total, err) != 0)
+			return -1;
+	return check_models(&input->models, err);
+}
+
+/* ---- RayClusters ---- */
+
+static void make_type(struct sim_ray *ray, size_t index, struct sim_type *type)
+{
+	struct sim_world *world = ray->world;
+	const struct settings *settings = ray->input->settings;
+	struct capacity capacity;
+
+	if (index == 0)
+		capacity_of_head(&ray->cluster, settings, world->input->devices, world->arena,
+				 &capacity);
+	else
+		capacity_of_group(&ray->cluster, index - 1, settings, world->input->devices,
+				  world->arena, &capacity);
+	if (index == 0)
+		capacity.resources = resources_with(world->arena, &capacity.resources,
+						    RAY_HEAD_RESOURCE, RESOURCE_UNIT);
+	type->total = capacity.resources;
+	type->labels = capacity.labels;
+	type->gpus = capacity.gpu_amount;
+	type->has_gpu = capacity.gpu_amount > 0;
+	shape_find_devices(type);
+}
+
+static int check_groups(const struct sim_ray *ray, struct err *err)
+{
+	for (size_t g = 0; g < ray->cluster.group_count; g++)
+		if (ray->types[g + 1].gpus > GPUS_MAX)
+			return err_set(err, ERR_INPUT,
+				       "RayCluster %s, group %s: more than %lld GPUs per worker; "
+				       "correct its resources",
+				       ray->cluster.name, ray->groups[g].name,
+				       (long long)(GPUS_MAX / RESOURCE_UNIT));
+	return 0;
+}
+
+static void make_cluster(struct sim_ray *ray)
+{
+	struct arena *arena = ray->world->arena;
+	struct ray_cluster *cluster = &ray->cluster;
+
+	*cluster = *ray->input->cluster;
+	ray->groups = arena_array(arena, cluster->group_count, sizeof(*ray->groups));
+	for (size_t g = 0; g < cluster->group_count; g++)
+		ray->groups[g] = cluster->groups[g];
+	cluster->groups = ray->groups;
+	if (cluster->uid[0] == '\0')
+		cluster->uid = arena_printf(arena, "simulated-%zu", ray->number);
+	cluster->head_pod_name = arena_printf(arena, "%s-head", cluster->name);
+	ray->to_delete = arena_array(arena, cluster->group_count, sizeof(*ray->to_delete));
+	ray->accounts = arena_array(arena, cluster->group_count, sizeof(*ray->accounts));
+	ray->types = arena_array(arena, cluster->group_count + 1, sizeof(*ray->types));
+	for (size_t t = 0; t <= cluster->group_count; t++)
+		make_type(ray, t, &ray->types[t]);
+	ray->next_pass_ms = ray->due_ms = SIM_NEVER_MS;
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		struct sim_account *account = &ray->accounts[g];
+
+		account->result.cluster = cluster->name;
+		account->result.name = ray->groups[g].name;
+		account->result.worker_gpus = ray->types[g + 1].gpus;
+	}
+}
+
+/* ---- classes ---- */
+
+static struct sim_ray *ray_of(const struct sim_world *world, struct map *names,
+			      const struct work_item *item)
+{
+	if (item->cluster[0] == '\0')
+		return world->ray_count == 1 ? &world->rays[0] : NULL;
+	return map_get(names, item->cluster);
+}
+
+static void class_key(const struct sim_ray *ray, const struct work_item *item, char *key)
+{
+	bool gang = item->kind == WORK_PLACEMENT_GROUP;
+
+	snprintf(key, KEY_SIZE, "%zu %d %d %zu %p", ray->number, gang,
+		 gang ? (int)item->strategy : 0, item->bundle_count, (const void *)item->bundles);
+}
+
+static struct sim_class *make_class(struct sim_ray *ray, const struct work_item *item)
+{
+	struct arena *arena = ray->world->arena;
+	struct sim_class *class_ = ARENA_NEW(arena, struct sim_class);
+	struct sim_bundle *bundles = arena_array(arena, item->bundle_count, sizeof(*bundles));
+	bool gang = item->kind == WORK_PLACEMENT_GROUP;
+
+	class_->index = ray->classes.count;
+	class_->ray = ray;
+	class_->kind = item->kind;
+	class_->strategy = item->strategy;
+	class_->bundles = bundles;
+	class_->bundle_count = item->bundle_count;
+	for (size_t b = 0; b < item->bundle_count; b++) {
+		shape_make_bundle(ray, &item->bundles[b], true, &bundles[b]);
+		class_->gpus = resource_sum(class_->gpus, bundles[b].gpus);
+	}
+	if (class_->gpus > GPUS_MAX)
+		class_->gpus = GPUS_MAX;
+	if (gang && item->strategy != PLACEMENT_STRICT_PACK)
+		shape_sort_bundles(bundles, item->bundle_count);
+	if (gang && item->strategy == PLACEMENT_STRICT_PACK)
+		class_->whole = shape_whole(ray, item);
+	class_->first_group = shape_first_group(ray, class_);
+	VEC_PUSH(arena, &ray->classes, class_);
+	return class_;
+}
+
+static int make_classes(struct sim_world *world, struct map *names, struct err *err)
+{
+	AUTO(map_done) struct map known = MAP_INIT;
+	const struct workload *workload = world->input->workload;
+
+	world->class_of = arena_array(world->arena, workload->count, sizeof(*world->class_of));
+	for (size_t i = 0; i < workload->count; i++) {
+		const struct work_item *item = &workload->items[i];
+		struct sim_ray *ray = ray_of(world, names, item);
+		struct sim_class *class_;
+		char key[KEY_SIZE];
+
+		if (ray == NULL)
+			return err_set(
+				err, ERR_INPUT,
+				"item %zu: its cluster \"%.64s\" is not simulated; name one of "
+				"the given RayClusters",
+				i, item->cluster);
+		class_key(ray, item, key);
+		class_ = map_get(&known, key);
+		if (class_ == NULL)
+			map_set(&known, key, class_ = make_class(ray, item));
+		world->class_of[i] = class_;
+	}
+	for (size_t r = 0; r < world->ray_count; r++)
+		world->rays[r].active = arena_array(world->arena, world->rays[r].classes.count,
+						    sizeof(*world->rays[r].active));
+	return 0;
+}
+
+int world_init(struct sim_world *world, const struct sim_input *input, struct arena *arena,
+	       struct arena *result_arena, struct err *err)
+{
+	AUTO(map_done) struct map names = MAP_INIT;
+
+	*world = (struct sim_world){ .input = input,
+				     .arena = arena,
+				     .result_arena = result_arena,
+				     .err = err,
+				     .random = input->seed * 2 + UINT64_C(0x9e3779b97f4a7c15) };
+	if (check_input(input, err) != 0)
+		return -1;
+	world->random |= 1;
+	world->ray_count = input->cluster_count;
+	world->rays = arena_array(arena, world->ray_count, sizeof(*world->rays));
+	for (size_t i = 0; i < world->ray_count; i++) {
+		struct sim_ray *ray = &world->rays[i];
+
+		ray->input = &input->clusters[i];
+		ray->world = world;
+		ray->number = i;
+		if (map_get(&names, ray->input->cluster->name) != NULL)
+			return err_set(err, ERR_INPUT, "RayCluster %s: given twice",
+				       ray->input->cluster->name);
+		map_set(&names, ray->input->cluster->name, ray);
+		make_cluster(ray);
+		if (check_groups(ray, err) != 0)
+			return -1;
+	}
+	world->result = ARENA_NEW(result_arena, struct sim_result);
+	return make_classes(world, &names, err);
+}
+
+void world_done(struct sim_world *world)
+{
+	for (size_t r = 0; r < world->ray_count; r++) {
+		struct sim_ray *ray = &world->rays[r];
+
+		for (size_t c = 0; c < ray->classes.count; c++)
+			memory_free(ray->classes.at[c]->queue.at);
+		for (size_t g = 0; ray->to_delete != NULL && g < ray->cluster.group_count; g++)
+			arena_done(&ray->to_delete[g]);
+		arena_done(&ray->memory_arenas[0]);
+		arena_done(&ray->memory_arenas[1]);
+	}
+	event_queue_done(&world->events);
+	arena_done(&world->pass_arena);
+}

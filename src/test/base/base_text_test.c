@@ -1,0 +1,47 @@
+/* base/text: cuts never leave half a character. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "test/support/support.h"
+
+static void test_fit(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t max, size;
+	} cases[] = {
+		{ "", 0, 0 },
+		{ "", 3, 0 },
+		{ "abc", 3, 3 },
+		{ "abcd", 3, 3 },
+		{ "a\xc3\xa9", 2, 1 },
+		{ "a\xc3\xa9", 3, 3 },
+		{ "\xf0\x9f\x98\x80", 3, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++)
+		assert_int_equal(text_fit(cases[i].text, cases[i].max), cases[i].size);
+}
+
+static void test_cut(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *text = "abc\xc3\xa9"
+			   "f";
+
+	(void)state;
+	assert_ptr_equal(text_cut(&arena, text, 6), text);
+	assert_string_equal(text_cut(&arena, text, 5), "ab...");
+	assert_string_equal(text_cut(&arena, "\xc3\xa9\xc3\xa9\xc3\xa9", 5), "\xc3\xa9...");
+	assert_string_equal(text_cut(&arena, "abcd", 3), "...");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* The rows of `status` for several RayClusters: their order, the reason of demand that waits, and
+ * the lines below; without a controller, the status of the RayClusterAutoscaler. */
+#include "cli/commands.h"
+#include "test/support/cli_server.h"
+
+#define CLUSTER(name)                                                                               \
+	"{'apiVersion':'ray.io/v1','kind':'RayCluster','metadata':{'namespace':'ray','name':'" name \
+	"','uid':'u-" name "','resourceVersion':'5'},'spec':{"                                      \
+	"'enableInTreeAutoscaling':true,'headGroupSpec':{}}}"
+#define STATUS(pods, rest, unserved)                                                               \
+	"{'status':{'decidedAt':'2026-11-21T10:00:00Z','rayReachable':true,'reason':'r',"          \
+	"'groups':[{'name':'gpu','maxReplicas':5,'hostsPerReplica':1,'pods':{" pods "}," rest      \
+	"}],'unserved':[" unserved "]}}"
+#define AT_MAXIMUM "{'reason':'MaxReplicas','count':3,'message':'group gpu is at maxReplicas 5'}"
+#define PAGE "GET " PROXY "/status/ray/"
+
+static const struct route four_clusters[] = {
+	{ "GET " NS "/rayclusters", 0,
+	  LIST(CLUSTER("a") "," CLUSTER("b") "," CLUSTER("c") "," CLUSTER("d")) },
+	{ "GET /api/v1/namespaces/ray/pods", 0, LIST("") },
+	CLUSTERS,
+	{ "GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}" },
+	LEASE,
+	LEADER,
+	{ PAGE "a", 0, STATUS("'Running':1", "'targetReplicas':1", "") },
+	{ PAGE "b", 0,
+	  STATUS("'Running':1,'Starting':2,'Missing':1",
+		 "'targetReplicas':5,'reason':'ScaleUpDemand'", "") },
+	{ PAGE "c", 0,
+	  STATUS("'Running':5", "'targetReplicas':5,'waiting':3,'unservedReason':'MaxReplicas'",
+		 AT_MAXIMUM) },
+	{ PAGE "d", 0,
+	  STATUS("'Idle':5", "'targetReplicas':5,'waiting':3,'unservedReason':'MaxReplicas'",
+		 AT_MAXIMUM) },
+	{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },
+	{ NULL, 0, NULL },
+};
+
+static void test_trouble_comes_first(void **state)
+{
+	(void)state;
+	cli_server_start(four_clusters);
+	CLI_RUN(&result, cli_status, "status");
+	assert_string_equal(result.errors, "");
+	assert_string_equal(
+		result.output,
+		"CLUSTER  GROUP  MIN  MAX  READY  STARTING  WAITING  GPUS  IDLE SINCE  REASON\n"
+		"c        gpu      0    5    5/5         0        3     -  -           MaxReplicas\n"
+		"d        gpu      0    5    5/5         0        3     -  -           MaxReplicas\n"
+		"b        gpu      0    5    1/5         3        0     -  -           ScaleUpDemand\n"
+		"a        gpu      0    5    1/1         0        0     -  -           -\n"
+		"ray/c, ray/d: not served now: 3 x MaxReplicas: group gpu is at maxReplicas 5\n"
+		"controller: Pod rayscaler-system/rayscaler-0, version 0.1.0\n");
+	CLI_RUN(&result, cli_status, "status", "--color=always");
+	EXPECT(result.output, "\033[31mMaxReplicas\033[0m");
+	EXPECT(result.output, "\033[33m1/5\033[0m");
+	cli_server_stop();
+}
+
+#define AUTOSCALER_STATUS                                                                          \
+	"{'metadata':{'namespace':'ray','name':'demo','resourceVersion':'7'},'spec':{'paused':"    \
+	"true},'status':{'reason':'NoGroupFits','message':'no group could serve {GPU: 16}',"       \
+	"'lastDecisionTime':'2026-11-21T10:00:00Z','summary':{'gpus':'4/8/8'},'gpus':{"            \
+	"'running':'4','starting':'2','target':'8'},'groups':[{'name':'removed'},{'name':'gpu',"   \
+	"'targetReplicas':4,'gpusPerWorker':'2','pods':{'running':1,'idle':1,'pending':1,"         \
+	"'missing':1,'gone':-1},'backoff':{'until':'2026-11-21T10:01:00Z','cause':"                \
+	"'NotScheduled','message':'no Node'}}],'pendingBundles':3,'demand':[{'name':'GPU',"        \
+	"'amount':'48'}],'requested':[{'source':'annotation','count':2,'bundle':{'GPU':'1'}}],"    \
+	"'infeasible':[{'reason':'NoGroupFits','count':3,'gpus':'48','message':"                   \
+	"'no group could serve {GPU: 16}'}],'unserved':[{'reason':'MaxReplicas','count':1,"        \
+	"'gpus':'x','message':'at maxReplicas'}],'conditions':[{'type':'PodUnreadable','status':"  \
+	"'True','reason':'ObjectLimit','message':'too many'}]}}"
+
+/* Without a controller the last status of the RayClusterAutoscaler is printed: nothing is decided. */
+static void test_status_of_the_object(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers/demo", 0,
+		  AUTOSCALER_STATUS },
+		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0,
+		  LIST(AUTOSCALER_STATUS) },
+		{ "GET /apis/rayscaler.dev/v1alpha1", 0,
+		  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
+		OBJECTS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	cli_server_start(routes);
+	CLI_RUN(&result, cli_status, "status");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output,
+	       "demo     gpu      1    4    2/4         2        ?   ?/6  ?           "
+	       "BackOff:NotScheduled\n"
+	       "ray/demo: status of its RayClusterAutoscaler at 2026-11-21T10:00:00Z: "
+	       "NoGroupFits: no group could\n  serve {GPU: 16}; GPUs now/target/max 4/8/8\n"
+	       "ray/demo: cannot be read: too many\n"
+	       "ray/demo: pending in Ray: 3 bundles: 48 GPU\n"
+	       "ray/demo: requested ahead of demand: 2 bundles\n"
+	       "ray/demo: infeasible: 3 x NoGroupFits: no group could serve {GPU: 16}\n"
+	       "ray/demo: not served now: 1 x MaxReplicas: at maxReplicas\n"
+	       "ray/demo: group gpu is in back-off until 2026-11-21T10:01:00Z (60s more), "
+	       "NotScheduled: no Node\n");
+	CLI_RUN(&result, cli_status, "status", "-o", "json");
+	EXPECT(result.output, "\"source\": \"objects\"");
+	EXPECT(result.output, "\"decidedAt\": \"2026-11-21T10:00:00Z\"");
+	EXPECT(result.output, "{\"running\": null, \"inUse\": null, \"idle\": null, "
+			      "\"starting\": 2, \"wanted\": 8, \"maximum\": null}");
+	EXPECT(result.output,
+	       "\"requested\": [\n        {\"source\": \"annotation\", \"count\": 2, ");
+	CLI_RUN(&result, cli_explain, "explain", "demo");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "infeasible: 3 x NoGroupFits");
+	CLI_RUN(&result, cli_explain, "explain", "demo", "-o", "json");
+	assert_int_equal(result.status, 1);
+	assert_string_equal(result.output, "");
+	EXPECT(result.errors, "no plan: from the API objects");
+	cli_server_stop();
+}
+
+/* The object of a cluster that is paused has no figures, and any number may be in it. */
+static void test_a_status_without_figures(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'demo','resourceVersion':'7'},"
+		       "'status':{'reason':'Paused','message':'spec.paused is set',"
+		       "'summary':{'gpus':'?/0/2'},'gpus':{},'groups':[{'name':'gpu',"
+		       "'gpusPerWorker':'90000000000000','pods':{'running':9007199254740991},"
+		       "'backoff':{'cause':'x'}}]}}") },
+		{ "GET /apis/rayscaler.dev/v1alpha1", 0,
+		  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
+		OBJECTS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	cli_server_start(routes);
+	CLI_RUN(&result, cli_status, "status");
+	EXPECT(result.output, "status of its RayClusterAutoscaler at an unknown time: Paused: "
+			      "spec.paused is set; GPUs\n  now/target/max ?/0/2\n");
+	EXPECT(result.output, "?/0         0        ?     ?  ?           -\n");
+	cli_server_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_trouble_comes_first),
+		cmocka_unit_test(test_status_of_the_object),
+		cmocka_unit_test(test_a_status_without_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

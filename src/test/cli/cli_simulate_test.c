@@ -1,0 +1,380 @@
+/* `simulate`: the table, JSON and CSV of variants, the best rows, and every wrong input. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/file.h"
+#include "cli/html.h"
+#include "cli/simulate_row.h"
+#include "codec/text/json.h"
+#include "core/model/workload.h"
+#include "test/support/cli_run.h"
+#include "test/support/support.h"
+#include "test/support/temp_files.h"
+
+static const char cluster[] =
+	"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: demo}\n"
+	"spec:\n"
+	"  enableInTreeAutoscaling: true\n"
+	"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
+	"  workerGroupSpecs:\n"
+	"  - groupName: gpu\n"
+	"    minReplicas: 0\n"
+	"    maxReplicas: 4\n"
+	"    template: {spec: {containers: [{name: w, resources: {limits: {cpu: 4,\n"
+	"      nvidia.com/gpu: 1}}}]}}\n";
+
+static const char workload[] =
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: Workload\nitems:\n"
+	"- {submit: 0, duration: 5m, resources: {GPU: 1}, count: 2, job: train}\n"
+	"- {submit: 8m, duration: 5m, resources: {GPU: 1}, job: eval}\n"
+	"- {submit: 9m, duration: 5m, resources: {GPU: 8}, job: large}\n";
+
+static const char trace[] = "at,minutes,gpu\n0,5,1\n480,5,1\n";
+
+struct files {
+	char *directory, *cluster, *workload, *trace;
+};
+
+static int setup(void **state)
+{
+	struct files *files = memory_alloc(sizeof(*files));
+
+	files->directory = temp_directory();
+	temp_write(files->directory, "cluster.yaml", cluster);
+	temp_write(files->directory, "workload.yaml", workload);
+	temp_write(files->directory, "trace.csv", trace);
+	files->cluster = temp_path(files->directory, "cluster.yaml");
+	files->workload = temp_path(files->directory, "workload.yaml");
+	files->trace = temp_path(files->directory, "trace.csv");
+	*state = files;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct files *files = *state;
+
+	memory_free(files->cluster);
+	memory_free(files->workload);
+	memory_free(files->trace);
+	temp_done(files->directory);
+	memory_free(files);
+	return 0;
+}
+
+#define SIMULATE(result, files, ...)                                                               \
+	CLI_RUN(result, cli_simulate, "simulate", "-f", (files)->cluster, "-w", (files)->workload, \
+		__VA_ARGS__)
+
+static void a_table_has_a_row_for_each_variant(void **state)
+{
+	static struct cli_result result, again;
+	struct files *files = *state;
+
+	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--vary",
+		 "packing=ray,fewest-gpus", "--baseline", "ray", "--baseline", "always-on", "--by",
+		 "job", "--set", "process-start=0s");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_string_equal(result.errors, "");
+	assert_non_null(strstr(result.output, "* idleTimeoutSeconds=60, packing=ray  "));
+	assert_non_null(strstr(result.output, "\n  idleTimeoutSeconds=600, packing=fewest-gpus"));
+	assert_non_null(strstr(result.output, "\n* baseline: always on "));
+	assert_non_null(strstr(result.output, "baseline: Ray's autoscaler "));
+	assert_non_null(strstr(result.output, "never ran:\n  1 of job large: "));
+	assert_non_null(
+		strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, packing=ray, "));
+	assert_non_null(strstr(result.output,
+			       "\nshortest waiting: idleTimeoutSeconds=600, packing=ray, with "));
+	/* On several threads the same bytes come again. */
+	SIMULATE(&again, files, "--vary", "idleTimeoutSeconds=60,600", "--vary",
+		 "packing=ray,fewest-gpus", "--baseline", "ray", "--baseline", "always-on", "--by",
+		 "job", "--set", "process-start=0s");
+	assert_string_equal(again.output, result.output);
+}
+
+/* Two workers for 5 minutes each, one of them again at 8 minutes. */
+static void gpu_hours_are_those_of_the_work(void **state)
+{
+	static struct cli_result result;
+	struct files *files = *state;
+
+	SIMULATE(&result, files, "-o", "csv", "--set", "idleTimeoutSeconds=0", "--set",
+		 "process-start=0s");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, "\n\"as given\",rayscaler,true,0."));
+	/* used: 15 minutes of one GPU */
+	assert_non_null(strstr(result.output, ",0.250000,"));
+	assert_non_null(strstr(result.output, ",3,1,"));
+}
+
+static void json_has_all_variants(void **state)
+{
+	static struct cli_result result;
+	const struct json_limits limits = { 1 << 20, 20, 10000, true };
+	struct files *files = *state;
+	struct cJSON *json = NULL;
+
+	SIMULATE(&result, files, "-o", "json", "--vary", "pod-start=10s,40s", "--seed", "3");
+	assert_int_equal(json_parse(result.output, strlen(result.output), &limits, &json, NULL), 0);
+	json_free(json);
+	assert_non_null(strstr(result.output, "\"vary\": {\"pod-start\": \"40s\"}"));
+	assert_non_null(strstr(result.output, "\"reason\": \"NoGroupFits\""));
+	assert_non_null(strstr(result.output, "\"bestTrade\": \"pod-start=10s\""));
+}
+
+static void the_end_is_common_to_all_rows(void **state)
+{
+	static struct cli_result result;
+	struct files *files = *state;
+	const char *first, *second;
+
+	/* Workers that stay for an hour end later; the row beside them counts up to then as well. */
+	SIMULATE(&result, files, "-o", "json", "--vary", "idleTimeoutSeconds=1,1800");
+	first = strstr(result.output, "\"endSeconds\": ");
+	assert_non_null(first);
+	second = strstr(first + 1, "\"endSeconds\": ");
+	assert_non_null(second);
+	assert_memory_equal(first, second, strcspn(first, ","));
+}
+
+static void csv_traces_are_read(void **state)
+{
+	static struct cli_result result;
+	struct files *files = *state;
+
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", files->cluster, "-w", files->trace,
+		"--columns", "submit=at,duration=minutes:min,gpus=gpu", "--pod-start",
+		"5s,10s,20s");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, "  as given "));
+	assert_null(strstr(result.output, "never ran:"));
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", files->cluster, "-w", files->trace);
+	assert_int_equal(result.status, EXIT_INPUT);
+	assert_non_null(strstr(result.errors, "a CSV file needs --columns, as submit=COLUMN"));
+}
+
+static void wrong_input_has_an_answer(void **state)
+{
+	static const struct {
+		const char *flag, *value, *error;
+	} bad[] = {
+		{ "--vary", "packing", "--vary takes PATH=VALUE,VALUE, not packing" },
+		{ "--vary", "packing=best",
+		  "packing=best: packing: must be one of ray|fewest-gpus" },
+		{ "--vary", "workerGroupSpecs[cpu].maxReplicas=2",
+		  "--vary: workerGroupSpecs[cpu].maxReplicas: workerGroupSpecs has no element cpu" },
+		{ "--vary", "policy=ray,rays",
+		  "--vary: policy: must be rayscaler, ray or always-on" },
+		{ "--vary", "seed=1,-1",
+		  "--vary: seed: must be an integer of at least 0, is \"-1\"" },
+		{ "--set", "packing", "--set takes PATH=VALUE, not packing" },
+		{ "--set", "scan-interval=soon",
+		  "--set: scan-interval: \"soon\" is not a duration" },
+		{ "--set", "nothing=1", "--set: nothing is not known; give a member of spec" },
+		{ "--baseline", "none", "--baseline takes ray or always-on, not none" },
+		{ "--baseline", "rayscaler", "--baseline takes ray or always-on, not rayscaler" },
+		{ "--pod-start", "5s,", "pod-start: \"\" is not a duration" },
+		{ "--seed", "x", "seed: must be an integer of at least 0, is \"x\"" },
+		{ "--end", "5", "--end: \"5\" is not a duration like 90s, 1h30m or 2d" },
+		{ "--file", "/nope", "/nope: cannot be opened: No such file" },
+		{ "--workload", "/nope", "/nope: cannot be opened: No such file" },
+	};
+	static struct cli_result result;
+	struct files *files = *state;
+
+	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
+		SIMULATE(&result, files, bad[i].flag, bad[i].value);
+		assert_int_equal(result.status, EXIT_INPUT);
+		if (!strstr(result.errors, bad[i].error))
+			fail_msg("%s %s: %s", bad[i].flag, bad[i].value, result.errors);
+	}
+	CLI_RUN(&result, cli_simulate, "simulate", "-w", files->workload);
+	assert_int_equal(result.status, EXIT_USAGE);
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", files->cluster);
+	assert_int_equal(result.status, EXIT_USAGE);
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", files->workload, "-w", files->workload);
+	assert_non_null(strstr(result.errors, "there is no RayCluster in the files"));
+}
+
+static void too_many_combinations_are_refused(void **state)
+{
+	static struct cli_result result;
+	const char *values = "seed=1,2,3,4,5,6,7,8,9,10";
+	struct files *files = *state;
+
+	SIMULATE(&result, files, "--vary", values, "--vary", values, "--vary", values, "--vary",
+		 "seed=1,2");
+	assert_int_equal(result.status, EXIT_INPUT);
+	assert_non_null(
+		strstr(result.errors, "--vary makes more than 1000 combinations; give fewer"));
+}
+
+/* One price for all, so the cost is that of all GPU-hours of the row. */
+static void prices_make_a_cost(void **state)
+{
+	static const char prices[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
+		"prices:\n- {perGPUHour: 3.50}\n";
+	static struct cli_result result;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "prices.yaml");
+	const char *hours, *cost;
+
+	temp_write(files->directory, "prices.yaml", prices);
+	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--price-table", path);
+	assert_non_null(strstr(result.output, "  NEVER RAN      COST\n"));
+	assert_non_null(strstr(result.output, " EUR\n"));
+	assert_non_null(strstr(result.output, "* no other row has a lower cost without"));
+	SIMULATE(&result, files, "--price-table", path, "-o", "json");
+	assert_non_null(strstr(result.output, "\"currency\": \"EUR\""));
+	hours = strstr(result.output, "\"provisioned\": ");
+	cost = strstr(result.output, "\"cost\": ");
+	assert_true(hours && cost);
+	assert_true(fabs(strtod(cost + strlen("\"cost\": "), NULL) -
+			 3.5 * strtod(hours + strlen("\"provisioned\": "), NULL)) < 1e-6);
+	memory_free(path);
+}
+
+/* One task of one GPU: an on-demand worker for 6 an hour, or a spot worker of 8 GPUs for 4. */
+static void cheapest_knows_the_prices(void **state)
+{
+	static const char groups[] =
+		"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: demo}\n"
+		"spec:\n"
+		"  enableInTreeAutoscaling: true\n"
+		"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
+		"  workerGroupSpecs:\n"
+		"  - {groupName: one, minReplicas: 0, maxReplicas: 4, template: {spec: {containers:\n"
+		"      [{name: w, resources: {limits: {cpu: 4, nvidia.com/gpu: 1}}}]}}}\n"
+		"  - {groupName: spot, minReplicas: 0, maxReplicas: 4, template: {spec: {\n"
+		"      nodeSelector: {cloud.google.com/gke-spot: 'true'}, containers:\n"
+		"      [{name: w, resources: {limits: {cpu: 32, nvidia.com/gpu: 8}}}]}}}\n";
+	static const char prices[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
+		"prices:\n- {market: spot, perGPUHour: 0.50}\n- {perGPUHour: 6}\n";
+	static struct cli_result result;
+	struct files *files = *state;
+	char *cluster_path = temp_path(files->directory, "groups.yaml");
+	char *path = temp_path(files->directory, "spot.yaml");
+
+	temp_write(files->directory, "groups.yaml", groups);
+	temp_write(files->directory, "spot.yaml", prices);
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", cluster_path, "-w", files->trace,
+		"--columns", "submit=at,duration=minutes:min,gpus=gpu", "--price-table", path,
+		"--set", "packing=cheapest", "-o", "json");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, "\"peakGPUs\": 8"));
+	memory_free(cluster_path);
+	memory_free(path);
+}
+
+/* ---- the page ---- */
+
+static void a_page_loads_nothing(void **state)
+{
+	static struct cli_result result;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "page.html");
+	struct buf page;
+	struct err err;
+
+	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--report", path);
+	assert_int_equal(result.status, EXIT_DONE);
+	buf_init(&page, (size_t)16 << 20);
+	assert_int_equal(file_read(path, &page, &err), 0);
+	assert_non_null(strstr(page.data, "<h2>idleTimeoutSeconds=600</h2>"));
+	assert_non_null(strstr(page.data, "<h3>GPUs of demo / gpu</h3>"));
+	assert_non_null(strstr(page.data, " 0 to 2 replicas: "));
+	assert_non_null(strstr(page.data, "demand 2, provisioned 2, used 2</title>"));
+	assert_null(strstr(page.data, "<script"));
+	assert_null(strstr(page.data, "http"));
+	buf_done(&page);
+	memory_free(path);
+	SIMULATE(&result, files, "--vary", "seed=1,2,3,4,5,6,7,8", "--vary",
+		 "idleTimeoutSeconds=1,2,3,4,5,6,7", "--report", "/nope/page.html");
+	assert_non_null(strstr(result.errors, "--report shows at most 50 rows, not 56"));
+	SIMULATE(&result, files, "--report", "/nope/page.html");
+	assert_non_null(strstr(result.errors, "/nope/page.html: cannot be written: "));
+}
+
+static void text_of_a_page_is_escaped(void **state)
+{
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, 1000);
+	html_add(&buf, "<a href=\"x\">&\033[0m");
+	assert_string_equal(buf_string(&buf), "&lt;a href=&quot;x&quot;&gt;&amp;?[0m");
+	buf_done(&buf);
+}
+
+/* ---- the best rows ---- */
+
+static void best_rows_and_the_trade(void **state)
+{
+	const struct simulate_row list[] = {
+		{ .provisioned = 10, .waits = { .p95_ms = 90 } },
+		{ .provisioned = 11, .waits = { .p95_ms = 20 } },
+		{ .provisioned = 12, .waits = { .p95_ms = 20 } },
+		{ .provisioned = 30, .waits = { .p95_ms = 0 } },
+		{ .provisioned = 1, .waits = { .p95_ms = 0, .unstarted = 1 } },
+	};
+	const struct simulate_row *rows[] = { &list[0], &list[1], &list[2], &list[3], &list[4] };
+	const bool best[] = { true, true, false, true, true };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++)
+		assert_int_equal(simulate_row_is_best(rows, SUPPORT_COUNT(rows), i), best[i]);
+	assert_int_equal(simulate_row_trade(rows, SUPPORT_COUNT(rows)), 1);
+}
+
+static void percentiles_count_instances(void **state)
+{
+	const struct work_item a = { .job = "a" }, b = { .job = "b" };
+	const struct sim_wait waits[] = { { &b, 9000, 1 }, { &a, 1000, 94 }, { &a, 5000, 5 } };
+	const struct sim_unstarted unstarted[] = { { &b, 2, "X", "full" } };
+	const struct sim_result result = { .waits = waits,
+					   .wait_count = SUPPORT_COUNT(waits),
+					   .unstarted = unstarted,
+					   .unstarted_count = 1 };
+	struct arena arena = ARENA_INIT;
+	struct simulate_row row;
+
+	(void)state;
+	simulate_row_make(&result, &arena, &row);
+	assert_int_equal(row.waits.started, 100);
+	assert_int_equal(row.waits.unstarted, 2);
+	assert_int_equal(row.waits.p50_ms, 1000);
+	assert_int_equal(row.waits.p95_ms, 5000);
+	assert_int_equal(row.waits.max_ms, 9000);
+	assert_int_equal(row.job_count, 2);
+	assert_string_equal(row.jobs[1].job, "b");
+	assert_int_equal(row.jobs[1].waits.p50_ms, 9000);
+	assert_int_equal(row.jobs[1].waits.unstarted, 2);
+	assert_int_equal(row.never_count, 1);
+	arena_done(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_has_a_row_for_each_variant),
+		cmocka_unit_test(gpu_hours_are_those_of_the_work),
+		cmocka_unit_test(json_has_all_variants),
+		cmocka_unit_test(the_end_is_common_to_all_rows),
+		cmocka_unit_test(csv_traces_are_read),
+		cmocka_unit_test(wrong_input_has_an_answer),
+		cmocka_unit_test(too_many_combinations_are_refused),
+		cmocka_unit_test(prices_make_a_cost),
+		cmocka_unit_test(cheapest_knows_the_prices),
+		cmocka_unit_test(a_page_loads_nothing),
+		cmocka_unit_test(text_of_a_page_is_escaped),
+		cmocka_unit_test(best_rows_and_the_trade),
+		cmocka_unit_test(percentiles_count_instances),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

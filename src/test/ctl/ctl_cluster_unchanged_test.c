@@ -1,0 +1,224 @@
+/* ctl/cluster while its cluster rests: Ray is read each second and nothing is decided, until something
+ * changes or a worker has been idle for too long. */
+#include "ctl/cluster.h"
+
+#include "ctl/queue/work_queue.h"
+#include "ctl/report/metrics.h"
+#include "ctl/watch/events.h"
+#include "kube/kube_informer.h"
+#include "test/support/control_wait.h"
+#include "test/support/pass_bench.h"
+
+#define REPORT_MS 5000
+#define LIST_OF(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
+
+#define IDLE_TIMEOUT_S 3
+#define HEAD_POD_AT(port)                                                                          \
+	"{'metadata': {'name': 'demo-head', 'namespace': 'a', 'labels': {'ray.io/cluster':"        \
+	" 'demo', 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup'}}, 'spec':"              \
+	" {'containers': [{'name': 'ray-head', 'ports': [{'name': 'gcs-server',"                   \
+	" 'containerPort': " #port "}]}]}, 'status': " RUNNING "}"
+
+static struct cluster *cluster;
+static const char *pod_list;
+static char *activity[] = { (char *)"Busy workers on node." };
+static struct {
+	_Atomic int patches;
+	int64_t idle_since_ms; /* of the worker: Ray counts from there; 0: it is not idle */
+	int64_t drained_ms;    /* when its drain was asked for */
+	unsigned reports;
+} at;
+
+static void answer_api(struct exchange *exchange, void *context)
+{
+	char *body = NULL;
+
+	(void)context;
+	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
+		body = script_text("{'resources': [{'name': 'rayclusters'}]}");
+	else if (strstr(exchange->path, "/rayclusters?limit"))
+		body = script_text(LIST_OF(CLUSTER("1")));
+	else if (strstr(exchange->path, "/pods?limit"))
+		body = script_text(pod_list);
+	else if (strcmp(exchange->method, "PATCH") == 0 && ++at.patches)
+		body = script_text(CLUSTER("0"));
+	if (!body && strstr(exchange->path, "watch=true"))
+		exchange_open_stream(exchange);
+	if (body)
+		exchange_answer(exchange, 200, "", body);
+	else
+		exchange_hold(exchange);
+	memory_free(body);
+}
+
+static void before_answer(const char *path)
+{
+	at.reports += strstr(path, "ReportAutoscalingState") != NULL;
+	if (strstr(path, "DrainNode") && at.drained_ms == 0)
+		at.drained_ms = loop_boot_ms();
+	cluster_state.cluster_resource_state_version++;
+	if (at.idle_since_ms > 0)
+		ray_nodes[1].idle_duration_ms = loop_boot_ms() - at.idle_since_ms;
+}
+
+static unsigned decisions(void)
+{
+	static const char line[] =
+		"\nrayscaler_reconcile_duration_seconds_count{phase=\"deciding\"} ";
+	const struct metrics_now now = { .leader = true };
+	AUTO(buf_done) struct buf text;
+	const char *found;
+
+	buf_init(&text, 1 << 20);
+	metrics_write(control.metrics, &now, &text);
+	found = strstr(buf_string(&text), line);
+	return found ? (unsigned)strtoul(found + strlen(line), NULL, 10) : 0;
+}
+
+static bool has_read(void *context)
+{
+	return ray.reads >= *(const unsigned *)context;
+}
+
+static bool has_decided(void *context)
+{
+	return decisions() >= *(const unsigned *)context;
+}
+
+static bool has_reported(void *context)
+{
+	return at.reports >= *(const unsigned *)context;
+}
+
+static bool has_patched(void *context)
+{
+	(void)context;
+	return at.patches > 0;
+}
+
+static void make_informers(void)
+{
+	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
+
+	control.ray_clusters = kube_informer_new(script.client, &informer);
+	informer.type = &kube_type_pod;
+	control.pods = kube_informer_new(script.client, &informer);
+	control.events = events_new(&control, control_no_news, NULL);
+	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
+}
+
+/* The worker has its GPU in use. */
+static int setup_cluster(void **state)
+{
+	static char pods[1024];
+
+	memset((void *)&at, 0, sizeof(at));
+	pass_bench_setup(state);
+	(void)snprintf(pods, sizeof(pods), LIST_OF(HEAD_POD_AT(% d) "," WORKER_POD),
+		       gcs_bench.gcs.server.port);
+	pod_list = pods;
+	api.all = answer_api;
+	ray.before = before_answer;
+	set_idle_worker();
+	ray_nodes[1].idle_duration_ms = 0;
+	ray_nodes[1].status = RAY__NODE_STATUS__RUNNING;
+	ray_nodes[1].n_available_resources = 1;
+	options.settings.idle_timeout_seconds = IDLE_TIMEOUT_S;
+	options.scan_interval_seconds = 1;
+	control.queue = work_queue_new(script.loop);
+	control.metrics = metrics_new(0);
+	make_informers();
+	cluster = cluster_new(&control, "a", "demo");
+	return 0;
+}
+
+static int teardown_cluster(void **state)
+{
+	cluster_free(cluster);
+	work_queue_free(control.queue);
+	metrics_free(control.metrics);
+	events_free(control.events);
+	kube_informer_free(control.ray_clusters);
+	kube_informer_free(control.pods);
+	return pass_bench_teardown(state);
+}
+
+static void until(bool (*predicate)(void *context), unsigned count)
+{
+	assert_true(loop_wait_until(script.loop, predicate, &count, WAIT_MS));
+}
+
+/* The second report is sooner, at a time of the cluster's own; then each follows after
+ * REPORT_MS. */
+static void at_rest_only_the_report_wants_a_decision(void **state)
+{
+	unsigned reads;
+
+	(void)state;
+	until(has_reported, 1);
+	assert_int_equal(decisions(), 1);
+	until(has_reported, 2);
+	assert_int_equal(decisions(), 2);
+	assert_in_range(ray.reads, 2, 7);
+	reads = ray.reads;
+	until(has_reported, 3);
+	assert_int_equal(decisions(), 3);
+	assert_in_range(ray.reads - reads, 5, 6);
+}
+
+static void what_ray_says_anew_is_decided_at_once(void **state)
+{
+	unsigned reads;
+
+	(void)state;
+	until(has_read, 2);
+	assert_int_equal(decisions(), 1);
+	ray_nodes[1].n_node_activity = 1;
+	ray_nodes[1].node_activity = activity;
+	reads = ray.reads + 1;
+	until(has_decided, 2);
+	assert_int_equal(ray.reads, reads);
+}
+
+static void what_wakes_the_cluster_is_decided_at_once(void **state)
+{
+	unsigned reads;
+
+	(void)state;
+	until(has_read, 2);
+	assert_int_equal(decisions(), 1);
+	reads = ray.reads + 1;
+	cluster_wake(cluster);
+	until(has_decided, 2);
+	assert_int_equal(ray.reads, reads);
+}
+
+/* Ray's replies differ only in the idle duration, which still ends at the timeout. */
+static void an_idle_worker_goes_in_time(void **state)
+{
+	int64_t idle_ms;
+
+	(void)state;
+	at.idle_since_ms = loop_boot_ms();
+	ray_nodes[1].status = RAY__NODE_STATUS__IDLE;
+	ray_nodes[1].n_available_resources = 2;
+	until(has_patched, 0);
+	idle_ms = at.drained_ms - at.idle_since_ms;
+	assert_in_range(idle_ms, IDLE_TIMEOUT_S * 1000, REPORT_MS - 1);
+	assert_in_range(decisions(), 2,
+			4); /* the first, the one that drained, the one that patched */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_cluster, teardown_cluster)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(at_rest_only_the_report_wants_a_decision),
+		TEST(what_ray_says_anew_is_decided_at_once),
+		TEST(what_wakes_the_cluster_is_decided_at_once),
+		TEST(an_idle_worker_goes_in_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

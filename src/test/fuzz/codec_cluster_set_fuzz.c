@@ -1,0 +1,48 @@
+/* Objects of a file changed by a path: PATH=VALUE up to the first NUL, then the file. Laws: a refusal
+ * has a reason; what is decoded has a RayCluster without problems. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/cluster_set.h"
+
+static void check(const struct cluster_set *set)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct cluster_setup *setups;
+	struct err err = { .kind = ERR_NONE };
+	struct settings settings;
+	size_t count;
+
+	if (cluster_set_decode(set, &arena, &setups, &count, &settings, &err)) {
+		REQUIRE(err.text[0] != '\0');
+		return;
+	}
+	REQUIRE(count > 0);
+	for (size_t i = 0; i < count; i++)
+		REQUIRE(setups[i].cluster.problems.count == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	const char *end = size > 0 ? memchr(text, '\0', size) : NULL;
+	size_t path = end ? (size_t)(end - text) : 0;
+	AUTO(memory_free_string) char *copy = memory_strndup(text, path);
+	struct cluster_set *set = cluster_set_new();
+	char *equals = strchr(copy, '=');
+	struct err err = { .kind = ERR_NONE };
+
+	if (end && cluster_set_add(set, end + 1, size - path - 1, &err) == 0) {
+		if (equals)
+			*equals = '\0';
+		if (cluster_set_change(set, copy, equals ? equals + 1 : "1", &err))
+			REQUIRE(err.text[0] != '\0');
+		check(set);
+	} else if (end) {
+		REQUIRE(err.text[0] != '\0');
+	}
+	cluster_set_free(set);
+	return 0;
+}

@@ -1,0 +1,406 @@
+/* The models one by one: placement, Pod start, stock of Nodes, spot, requests, baselines. */
+#include "sim/simulate.h"
+
+#include "test/support/support.h"
+
+#include "test/support/sim_case.h"
+
+#define GPU RESOURCE_UNIT
+#define SECOND INT64_C(1000)
+
+/* One group of GPU workers, of which `replicas` exist. */
+static void init_group(struct sim_case *c, int64_t gpus, int64_t replicas, int64_t max)
+{
+	struct worker_group group;
+
+	sim_case_init(c);
+	group = sim_case_group(c, "gpu", 16, gpus, max);
+	group.replicas = replicas;
+	sim_case_cluster(c, "demo", &group, 1);
+}
+
+static struct sim_result *run(struct sim_case *c)
+{
+	struct sim_result *result = sim_case_run(c);
+
+	if (result == NULL)
+		fail_msg("%s", c->err.text);
+	return result;
+}
+
+static void add_gang(struct sim_case *c, enum placement_strategy strategy, int64_t gpus,
+		     size_t bundles)
+{
+	sim_case_add(c, 0, 100 * SECOND, 1, sim_case_bundles(c, GPU, gpus, bundles), bundles)
+		->strategy = strategy;
+}
+
+/* ---- placement ---- */
+
+/* 3 x 0.6 are less than 2 GPUs, but each GPU has room for one of them. */
+static void fractions_share_single_devices(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 2, 1, 1);
+	sim_case_add(&c, 0, 100 * SECOND, 3, sim_case_bundles(&c, GPU, 6000, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->wait_count, 2);
+	assert_int_equal(result->waits[0].count, 2);
+	assert_int_equal(result->waits[0].wait_ms, 0);
+	assert_int_equal(result->waits[1].wait_ms, 100 * SECOND);
+	sim_case_done(&c);
+}
+
+static void strict_spread_needs_a_worker_each(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 3);
+	add_gang(&c, PLACEMENT_STRICT_SPREAD, GPU, 3);
+	result = run(&c);
+	assert_int_equal(result->finished, 1);
+	assert_int_equal(result->groups[0].peak_workers, 3);
+	sim_case_done(&c);
+
+	init_group(&c, 8, 2, 2);
+	add_gang(&c, PLACEMENT_STRICT_SPREAD, GPU, 3);
+	result = run(&c);
+	assert_int_equal(result->unstarted_count, 1);
+	assert_string_not_equal(result->unstarted[0].message, "");
+	sim_case_done(&c);
+}
+
+static void strict_pack_needs_one_worker(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 3);
+	add_gang(&c, PLACEMENT_STRICT_PACK, 4 * GPU, 2);
+	result = run(&c);
+	assert_int_equal(result->finished, 1);
+	assert_int_equal(result->groups[0].peak_workers, 1);
+	sim_case_done(&c);
+
+	init_group(&c, 4, 0, 3);
+	add_gang(&c, PLACEMENT_STRICT_PACK, 4 * GPU, 2);
+	assert_int_equal(run(&c)->started, 0);
+	sim_case_done(&c);
+}
+
+/* On two empty workers PACK uses one and SPREAD both: the other one is terminated for idleness while
+ * the group runs. */
+static void pack_and_spread(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	for (int spread = 0; spread < 2; spread++) {
+		init_group(&c, 8, 2, 2);
+		add_gang(&c, spread ? PLACEMENT_SPREAD : PLACEMENT_PACK, GPU, 2);
+		result = run(&c);
+		assert_int_equal(result->waits[0].wait_ms, 0);
+		assert_int_equal(result->groups[0].scale_downs, spread ? 1 : 2);
+		sim_case_done(&c);
+	}
+}
+
+/* The GPU worker stays idle, and is terminated, while tasks without GPUs run on the other one. */
+static void work_without_gpus_avoids_gpu_workers(void **state)
+{
+	struct sim_case c;
+	struct worker_group groups[2];
+	struct sim_result *result;
+
+	(void)state;
+	sim_case_init(&c);
+	groups[0] = sim_case_group(&c, "gpu", 16, 8, 1);
+	groups[1] = sim_case_group(&c, "cpu", 16, 0, 1);
+	groups[0].replicas = groups[1].replicas = 1;
+	sim_case_cluster(&c, "demo", groups, 2);
+	sim_case_add(&c, 0, 1000 * SECOND, 16, sim_case_bundles(&c, GPU, 0, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->waits[0].wait_ms, 0);
+	assert_in_range(result->groups[0].worker_ms, 60 * SECOND, 70 * SECOND);
+	assert_in_range(result->groups[1].worker_ms, 1060 * SECOND, 1070 * SECOND);
+	sim_case_done(&c);
+}
+
+/* ---- start, stock, spot ---- */
+
+static void recorded_start_times(void **state)
+{
+	static const int64_t recorded[] = { 1 * SECOND, 100 * SECOND };
+	struct sim_case c;
+	struct sim_result *result;
+	int64_t slow = 0;
+
+	(void)state;
+	init_group(&c, 1, 0, 200);
+	c.input.models.recorded_start_ms = recorded;
+	c.input.models.recorded_start_count = 2;
+	sim_case_add(&c, 0, 1000 * SECOND, 100, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	result = run(&c);
+	for (size_t i = 0; i < result->wait_count; i++) {
+		bool is_slow = result->waits[i].wait_ms > 100 * SECOND;
+
+		assert_true(is_slow || result->waits[i].wait_ms < 10 * SECOND);
+		slow += is_slow ? result->waits[i].count : 0;
+	}
+	assert_in_range(slow, 30, 70);
+	sim_case_done(&c);
+}
+
+static struct node *gpu_node(struct sim_case *c)
+{
+	struct node *node = ARENA_NEW(&c->arena, struct node);
+
+	*node = (struct node){ .name = "gpu-node",
+			       .allocatable = sim_case_limits(&c->arena, 64, 8) };
+	return node;
+}
+
+/* Two RayClusters and one Node: the second one waits for the Node, then for the first one. */
+/* A task starts a process, the next one takes it, an actor beside it starts its own. */
+static void processes_start_once(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 1, 1, 1);
+	c.input.models.process_start_ms = 3 * SECOND;
+	sim_case_add(&c, 0, 10 * SECOND, 2, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	sim_case_add(&c, 1 * SECOND, 10 * SECOND, 1, sim_case_bundles(&c, GPU, 0, 1), 1)->kind =
+		WORK_ACTOR;
+	result = run(&c);
+	assert_int_equal(result->wait_count, 3);
+	assert_int_equal(result->waits[0].wait_ms, 3 * SECOND);
+	assert_int_equal(result->waits[1].wait_ms, 3 * SECOND);
+	assert_int_equal(result->waits[2].wait_ms, 13 * SECOND);
+	sim_case_done(&c);
+}
+
+static void clusters_share_a_stock(void **state)
+{
+	struct sim_case c;
+	struct worker_group group;
+	struct sim_pool pool = { .name = "a100", .max = 1, .provision_ms = 120 * SECOND };
+	const struct ray_request *bundles;
+	struct sim_result *result;
+
+	(void)state;
+	sim_case_init(&c);
+	group = sim_case_group(&c, "gpu", 16, 8, 1);
+	sim_case_cluster(&c, "one", &group, 1);
+	sim_case_cluster(&c, "two", &group, 1);
+	pool.node = gpu_node(&c);
+	c.input.models.pools = &pool;
+	c.input.models.pool_count = 1;
+	bundles = sim_case_bundles(&c, GPU, GPU, 1);
+	sim_case_add(&c, 0, 100 * SECOND, 1, bundles, 1)->cluster = "one";
+	sim_case_add(&c, 1, 100 * SECOND, 1, bundles, 1)->cluster = "two";
+	result = run(&c);
+	assert_int_equal(result->finished, 2);
+	assert_in_range(result->waits[0].wait_ms, 145 * SECOND, 147 * SECOND);
+	/* The first one has the Node for its 100 s and its idle timeout of 60 s. */
+	assert_in_range(result->waits[1].wait_ms, 330 * SECOND, 340 * SECOND);
+	assert_int_equal(result->peak_gpus, 8 * GPU);
+	sim_case_done(&c);
+}
+
+static void refusals_delay_nodes(void **state)
+{
+	static const struct sim_period refusal = { 0, 300 * SECOND };
+	struct sim_case c;
+	struct sim_pool pool = { .name = "a100", .max = 4, .provision_ms = 60 * SECOND };
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	pool.node = gpu_node(&c);
+	pool.refusals = &refusal;
+	pool.refusal_count = 1;
+	c.input.models.pools = &pool;
+	c.input.models.pool_count = 1;
+	sim_case_add(&c, 0, SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->finished, 1);
+	assert_in_range(result->waits[0].wait_ms, 384 * SECOND, 390 * SECOND);
+	sim_case_done(&c);
+}
+
+static void interrupted_work_runs_again(void **state)
+{
+	static const struct sim_spot spot = { "", "gpu", 200 * SECOND };
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 1, 0, 50);
+	c.input.models.spots = &spot;
+	c.input.models.spot_count = 1;
+	sim_case_add(&c, 0, 100 * SECOND, 50, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->started, 50);
+	assert_int_equal(result->finished, 50);
+	assert_in_range(result->restarted, 10, 100);
+	assert_true(result->groups[0].interruptions >= result->restarted);
+	sim_case_done(&c);
+}
+
+/* ---- requests ---- */
+
+static void requested_resources_keep_workers(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	sim_case_add(&c, 0, 1000 * SECOND, 16, sim_case_bundles(&c, 0, GPU, 1), 1)->kind =
+		WORK_REQUEST_RESOURCES;
+	result = run(&c);
+	assert_int_equal(result->wait_count, 0);
+	assert_int_equal(result->groups[0].peak_workers, 2);
+	assert_in_range(result->groups[0].worker_ms, 2 * 990 * SECOND, 2 * 1070 * SECOND);
+	sim_case_done(&c);
+}
+
+/* ---- baselines ---- */
+
+static void always_on_waits_for_nothing(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	c.input.policy = SIM_POLICY_ALWAYS_ON;
+	sim_case_add(&c, 5 * SECOND, 100 * SECOND, 32, sim_case_bundles(&c, 0, GPU, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->waits[0].wait_ms, 0);
+	assert_int_equal(result->waits[0].count, 32);
+	assert_int_equal(result->decisions, 0);
+	assert_true(result->groups[0].provisioned == (__int128)32 * GPU * 105 * SECOND);
+	assert_true(result->groups[0].idle == (__int128)32 * GPU * 5 * SECOND);
+	sim_case_done(&c);
+}
+
+/* It scales every 5 s only: for work of any time it waits 2.5 s on average, not 0.5 s. */
+static void rays_autoscaler_scales_every_five_seconds(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	for (int64_t at = 1; at < 5; at++) {
+		init_group(&c, 8, 0, 4);
+		c.input.policy = SIM_POLICY_RAY_AUTOSCALER;
+		sim_case_add(&c, at * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+		result = run(&c);
+		assert_int_equal(result->waits[0].wait_ms, (5 - at) * SECOND + 25200);
+		sim_case_done(&c);
+	}
+}
+
+/* ---- bad input ---- */
+
+static void expect_error(struct sim_case *c, const char *text)
+{
+	assert_null(sim_case_run(c));
+	if (strstr(c->err.text, text) == NULL)
+		fail_msg("\"%s\" is not in: %s", text, c->err.text);
+	sim_case_done(c);
+}
+
+static void bad_input_gives_errors(void **state)
+{
+	struct sim_case c;
+	struct sim_pool pool = { .name = "a100", .ready = 2, .max = 1 };
+	static const struct sim_period period = { 2, 1 };
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	sim_case_add(&c, 0, 0, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	expect_error(&c, "item 0: its duration must be above 0");
+
+	init_group(&c, 8, 0, 4);
+	sim_case_add(&c, 0, 1, 1, sim_case_bundles(&c, 0, GPU, 1), 1)->cluster = "other";
+	expect_error(&c, "\"other\" is not simulated");
+
+	init_group(&c, 8, 0, 4);
+	sim_case_add(&c, 0, 1, SIM_WORK_MAX + 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	expect_error(&c, "use a shorter part of the workload");
+
+	init_group(&c, 8, 0, 2147483647);
+	c.input.policy = SIM_POLICY_ALWAYS_ON;
+	expect_error(&c, "more than 100000 Pods");
+
+	init_group(&c, 8, 0, 4);
+	pool.node = gpu_node(&c);
+	c.input.models.pools = &pool;
+	c.input.models.pool_count = 1;
+	expect_error(&c, "pool a100");
+
+	init_group(&c, 1000001, 0, 4);
+	expect_error(&c, "group gpu: more than 1000000 GPUs");
+
+	init_group(&c, 8, 0, 4);
+	pool = (struct sim_pool){ .name = "a100", .max = 1, .refusals = &period };
+	pool.node = gpu_node(&c);
+	pool.refusal_count = 1;
+	c.input.models.pools = &pool;
+	c.input.models.pool_count = 1;
+	expect_error(&c, "pool a100: refusal 0");
+
+	init_group(&c, 8, 0, 4);
+	c.input.models.scan_interval_ms = 0;
+	expect_error(&c, "scan_interval_ms");
+}
+
+/* Odd but valid: maxReplicas below minReplicas, and work of nothing. */
+static void odd_input_is_simulated(void **state)
+{
+	struct sim_case c;
+
+	(void)state;
+	init_group(&c, 8, 0, 0);
+	sim_case_add(&c, 0, SECOND, 3, sim_case_bundles(&c, 0, GPU, 1), 1);
+	sim_case_add(&c, 0, INT64_MAX, 2, sim_case_bundles(&c, 0, 0, 1), 1);
+	sim_case_add(&c, 0, SECOND, SIM_WORK_MAX - 5,
+		     sim_case_bundles(&c, RESOURCE_AMOUNT_MAX, RESOURCE_AMOUNT_MAX, 1), 1);
+	c.input.end_ms = 1000 * SECOND;
+	assert_int_equal(run(&c)->started, 2);
+	sim_case_done(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fractions_share_single_devices),
+		cmocka_unit_test(strict_spread_needs_a_worker_each),
+		cmocka_unit_test(strict_pack_needs_one_worker),
+		cmocka_unit_test(pack_and_spread),
+		cmocka_unit_test(work_without_gpus_avoids_gpu_workers),
+		cmocka_unit_test(recorded_start_times),
+		cmocka_unit_test(processes_start_once),
+		cmocka_unit_test(clusters_share_a_stock),
+		cmocka_unit_test(refusals_delay_nodes),
+		cmocka_unit_test(interrupted_work_runs_again),
+		cmocka_unit_test(requested_resources_keep_workers),
+		cmocka_unit_test(always_on_waits_for_nothing),
+		cmocka_unit_test(rays_autoscaler_scales_every_five_seconds),
+		cmocka_unit_test(bad_input_gives_errors),
+		cmocka_unit_test(odd_input_is_simulated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

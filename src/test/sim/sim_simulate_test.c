@@ -1,0 +1,86 @@
+#include "sim/simulate.h"
+
+#include "test/support/support.h"
+
+#include "test/support/sim_case.h"
+
+#define GPU RESOURCE_UNIT
+#define SECOND INT64_C(1000)
+
+static void init_one_group(struct sim_case *c, int64_t gpus, int64_t max)
+{
+	struct worker_group group;
+
+	sim_case_init(c);
+	group = sim_case_group(c, "gpu", 16, gpus, max);
+	sim_case_cluster(c, "demo", &group, 1);
+}
+
+/* One task on an empty cluster: a worker starts for it, and is terminated after the idle timeout. */
+static void one_task(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_one_group(&c, 8, 4);
+	sim_case_add(&c, 10 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->started, 1);
+	assert_int_equal(result->finished, 1);
+	assert_int_equal(result->unstarted_count, 0);
+	assert_int_equal(result->wait_count, 1);
+	/* 0 to 1 s until the pass, operator 0.2 s, start 20 s, registration 5 s. */
+	assert_in_range(result->waits[0].wait_ms, 25200, 26200);
+	assert_int_equal(result->makespan_ms, 10000 + result->waits[0].wait_ms + 100000);
+	assert_int_equal(result->peak_gpus, 8 * GPU);
+	const struct sim_group *group = &result->groups[0];
+
+	assert_true(group->used == (__int128)GPU * 100000);
+	assert_true(group->starting == (__int128)8 * GPU * 25000);
+	assert_true(group->terminating == (__int128)8 * GPU * 2000);
+	/* While it works, 7 of its GPUs are idle; then all, for 60 s and up to a pass more. */
+	assert_true(group->idle >= (__int128)GPU * (7 * 100000 + 8 * 60000));
+	assert_true(group->idle <= (__int128)GPU * (7 * 100000 + 8 * 62500));
+	assert_int_equal(group->scale_ups, 1);
+	assert_int_equal(group->scale_downs, 1);
+	sim_case_done(&c);
+}
+
+/* A task that needs more than any worker never runs, and the last plan says why. */
+static void task_that_fits_nowhere(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_one_group(&c, 8, 4);
+	sim_case_add(&c, 0, SECOND, 2, sim_case_bundles(&c, GPU, 16 * GPU, 1), 1);
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->started, 0);
+	assert_int_equal(result->unstarted_count, 1);
+	assert_int_equal(result->unstarted[0].count, 2);
+	assert_string_equal(result->unstarted[0].reason, "NoGroupFits");
+	assert_true(result->groups[0].provisioned == 0);
+	sim_case_done(&c);
+}
+
+static void names_of_policies(void **state)
+{
+	(void)state;
+	assert_string_equal(sim_policy_name(SIM_POLICY_RAYSCALER), "rayscaler");
+	assert_string_equal(sim_policy_name(SIM_POLICY_ALWAYS_ON), "always-on");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_task),
+		cmocka_unit_test(task_that_fits_nowhere),
+		cmocka_unit_test(names_of_policies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

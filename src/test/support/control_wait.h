@@ -1,0 +1,11 @@
+/* For tests of ctl/cluster: the states that they wait for, and an empty listener of events. */
+#ifndef TEST_SUPPORT_CONTROL_WAIT_H
+#define TEST_SUPPORT_CONTROL_WAIT_H
+
+#include <stdbool.h>
+
+/* context: a struct control. Its RayClusters and Pods are listed. */
+bool control_is_synced(void *context);
+void control_no_news(void *context, const char *namespace_, const char *name);
+
+#endif
