@@ -86,7 +86,7 @@ static int rows_decode(const struct json_at *at, const struct field *field, void
 const struct field price_table_fields[] = {
 	FIELD_TEXT(struct price_table, currency, "currency", .read = currency_decode),
 	FIELD_LIST(struct price_table, rows, count, row_fields, "prices", .read = rows_decode,
-		   .limit = PRICE_TABLE_ROWS_MAX),
+		   .flags = FIELD_ALWAYS, .limit = PRICE_TABLE_ROWS_MAX),
 	FIELD_END,
 };
 
