@@ -10,6 +10,7 @@ from typing import List
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from rayscaler_e2e import paths
 
@@ -38,7 +39,9 @@ def simulate(words: List[str], directory: Path) -> subprocess.CompletedProcess:
 def directory(tmp_path):
     """With the files that the commands of the document name."""
     text = DOCUMENT.read_text()
-    (tmp_path / "workload.yaml").write_text(re.search(r"```yaml\n(.*?)```", text, re.DOTALL).group(1))
+    workload, pools = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "workload.yaml").write_text(workload)
+    (tmp_path / "pools.yaml").write_text(pools)
     (tmp_path / "examples").symlink_to(paths.ROOT / "examples")
     (tmp_path / "cluster.yaml").write_text((paths.ROOT / "examples" / "gpu.yaml").read_text())
     for name, rows in TRACES.items():
@@ -81,6 +84,43 @@ def test_the_page_is_whole_and_loads_nothing(directory):
     cells = [cell.text for cell in page.iter("td")]
     for row in json.loads(simulate([*words, "-o", "json"], directory).stdout)["variants"]:
         assert row["name"] in cells and f"{row['gpuHours']['provisioned']:.2f}" in cells
+
+
+def test_raycluster_files_share_the_nodes_of_pools(directory):
+    """Two files, one pool: the second RayCluster waits until the first has released its Nodes."""
+    cluster = yaml.safe_load((directory / "cluster.yaml").read_text())
+    for name in ("train", "serve"):
+        cluster["metadata"]["name"] = name
+        cluster["spec"]["workerGroupSpecs"][0]["template"]["spec"]["nodeSelector"] = {"market": "spot"}
+        (directory / f"{name}.yaml").write_text(yaml.safe_dump(cluster))
+    items = [{"submit": 0, "duration": "20m", "resources": {"GPU": 1}, "count": 4, "cluster": "train", "job": "train"},
+             {"submit": 60, "duration": "5m", "resources": {"GPU": 1}, "count": 4, "cluster": "serve", "job": "serve"}]  # fmt: skip
+    (directory / "both.yaml").write_text(yaml.safe_dump({"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Workload", "items": items}))
+    words = ["simulate", "-f", "train.yaml", "-f", "serve.yaml", "-w", "both.yaml", "-o", "json"]
+    changes = ["--set", "pools[spot].allocatable={\"cpu\": 96, \"memory\": \"1Ti\", \"nvidia.com/gpu\": 4}",
+               "--set", "pools[0].refusals=[]", "--set", "pools[0].interruptionsPerHour=0", "--vary", "pools[spot].maxNodes=1,2"]  # fmt: skip
+    made = simulate([*words, "--node-pools", "pools.yaml", *changes], directory)
+    assert made.returncode == 0, made.stderr
+    one, two = json.loads(made.stdout)["variants"]
+    waits = [{job["job"]: job["waitingSeconds"]["max"] for job in row["jobs"]} for row in (one, two)]
+    # train's 20 minutes and its idle timeout of a minute; then only the delay of a Node
+    assert waits[0]["train"] < 30 and 1200 < waits[0]["serve"] < 1300 and one["peakGPUs"] == 4
+    assert waits[1]["train"] < 30 and 200 < waits[1]["serve"] < 220 and two["peakGPUs"] == 8
+    (free,) = json.loads(simulate(words, directory).stdout)["variants"]
+    assert max(job["waitingSeconds"]["max"] for job in free["jobs"]) < 30
+
+
+def test_spot_nodes_are_interrupted_and_bad_pools_name_their_place(directory):
+    words = ["simulate", "-f", "cluster.yaml", "-w", "workload.yaml", "--node-pools", "pools.yaml", "-o", "json"]
+    made = simulate([*words, "--set", "pools[spot].nodeLabels={}", "--vary", "pools[spot].interruptionsPerHour=0,2"], directory)
+    assert made.returncode == 0, made.stderr
+    calm, spot = json.loads(made.stdout)["variants"]
+    assert calm["restarted"] == 0 and spot["restarted"] > 0
+    assert spot["groups"][0]["interruptions"] >= spot["restarted"] and spot["gpuHours"]["used"] > calm["gpuHours"]["used"]
+    (directory / "pools.yaml").write_text((directory / "pools.yaml").read_text().replace("maxNodes: 4", "maxNodes: 0"))
+    made = simulate(words, directory)
+    assert made.returncode == 1
+    assert made.stderr == "rayscaler simulate: pools.yaml: line 8, column 3: pools[0].maxNodes: must be at least minNodes (1), is 0\n"
 
 
 def test_commands_with_csv_read_the_traces(directory):

@@ -16,6 +16,7 @@
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
 #include "cli/table.h"
+#include "codec/objects/node_pools_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/duration.h"
 
@@ -29,8 +30,8 @@ static const char *const by_words[] = { "variant", "job", NULL };
 
 struct simulate_arguments {
 	struct flag_values files, set, vary, baselines;
-	const char *workload, *columns, *pod_start, *seed, *end, *devices, *report,
-		*prices; /* NULL: not given */
+	const char *workload, *columns, *pod_start, *seed, *end, *devices, *report, *prices,
+		*pools; /* NULL: not given */
 	int output, by, colour;
 	int argc;
 	char **argv; /* with the command */
@@ -46,6 +47,7 @@ static const char help[] =
 	"  --set PATH=VALUE     changes the input; may be repeated\n"
 	"  --vary PATH=A,B      a row for each value, and for each combination of several\n"
 	"  --baseline POLICY    a row with \"ray\" (Ray's autoscaler) or \"always-on\"\n"
+	"  --node-pools FILE    the Nodes that all RayClusters share; default: no limit\n"
 	"  --pod-start TIMES    of a Pod (default 20s); of several one is drawn\n"
 	"  --seed NUMBER        of all draws (default 0)\n"
 	"  --end DURATION       of the count; default: the last end of all rows\n"
@@ -75,6 +77,19 @@ static int read_clusters(const struct simulate_arguments *arguments, struct clus
 		    cluster_set_add(set, buf_string(&text), text.size, err))
 			return err_prefix(err, "%s", shown_name(path));
 	}
+	return 0;
+}
+
+static int read_pools(const struct simulate_arguments *arguments, struct cluster_set *set,
+		      struct err *err)
+{
+	AUTO(buf_done) struct buf text;
+	const char *path = arguments->pools;
+
+	buf_init(&text, NODE_POOLS_BYTES_MAX);
+	if (path && (file_read(path, &text, err) ||
+		     cluster_set_add_pools(set, buf_string(&text), text.size, err)))
+		return err_prefix(err, "%s", shown_name(path));
 	return 0;
 }
 
@@ -231,9 +246,10 @@ static int write_report(const struct simulate_arguments *arguments,
 			const struct simulate_plan *plan, struct err *err)
 {
 	AUTO(buf_done) struct buf page;
-	size_t count = 0, most = arguments->files.count + 3;
+	size_t count = 0, most = arguments->files.count + 4;
 	struct simulate_source *sources = arena_array(plan->arena, most, sizeof(*sources));
-	const char *others[] = { arguments->workload, arguments->prices, arguments->devices };
+	const char *others[] = { arguments->workload, arguments->pools, arguments->prices,
+				 arguments->devices };
 
 	for (size_t i = 0; i < arguments->files.count; i++)
 		sources[count++] = read_source(arguments->files.at[i], plan->arena);
@@ -250,7 +266,8 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 {
 	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
 
-	if (read_clusters(arguments, set, err) || apply_flags(arguments, plan, set, err) ||
+	if (read_clusters(arguments, set, err) || read_pools(arguments, set, err) ||
+	    apply_flags(arguments, plan, set, err) ||
 	    simulate_axes_parse(plan, &arguments->vary, err) ||
 	    simulate_variants_make(plan, &arguments->baselines, err) ||
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
@@ -304,6 +321,7 @@ int cli_simulate(int argc, char **argv)
 		{ NULL, "--set", .values = &arguments.set },
 		{ NULL, "--vary", .values = &arguments.vary },
 		{ NULL, "--baseline", .values = &arguments.baselines },
+		{ NULL, "--node-pools", .value = &arguments.pools },
 		{ NULL, "--pod-start", .value = &arguments.pod_start },
 		{ NULL, "--seed", .value = &arguments.seed },
 		{ NULL, "--end", .value = &arguments.end },

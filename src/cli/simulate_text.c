@@ -345,6 +345,7 @@ static void write_groups(struct json_writer *writer, const struct simulate_row *
 		json_write_text(writer, "cluster", group->cluster);
 		json_write_text(writer, "name", group->name);
 		json_write_integer(writer, "peakWorkers", group->peak_workers);
+		json_write_integer(writer, "interruptions", group->interruptions);
 		json_write_array(writer, "targets");
 		for (size_t j = 0; j < group->mark_count; j++) {
 			const struct sim_mark *mark = &group->marks[j];

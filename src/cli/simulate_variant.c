@@ -145,7 +145,7 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 	}
 	input->clusters = clusters;
 	input->cluster_count = count;
-	return 0;
+	return cluster_set_decode_pools(set, plan->arena, &input->models.pools, err);
 }
 
 /* "[gpu].maxReplicas" of a worker group: rows are wide. */

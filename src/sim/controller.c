@@ -418,15 +418,22 @@ static void explain_demand(const struct sim_view *view, const struct plan_demand
 			explain(view->gangs[i], demand);
 }
 
+static const char *message_without_plan(const struct sim_class *class_)
+{
+	if (class_->first_group == SIZE_MAX)
+		return "no worker group fits it";
+	return class_->ray->world->unplaced > 0 ? "its workers got no Node of the pools" :
+						  "its workers were starting at the end";
+}
+
 void controller_explain(struct sim_ray *ray)
 {
 	struct sim_view view;
 	const struct plan *plan;
 
 	for (size_t c = 0; c < ray->classes.count; c++) {
-		ray->classes.at[c]->reason = ray->classes.at[c]->message = "";
-		if (ray->classes.at[c]->first_group == SIZE_MAX)
-			ray->classes.at[c]->message = "no worker group fits it";
+		ray->classes.at[c]->reason = "";
+		ray->classes.at[c]->message = message_without_plan(ray->classes.at[c]);
 	}
 	if (!is_scaled(ray) || ray->active_count == 0)
 		return;

@@ -35,6 +35,7 @@ void event_queue_push(struct event_queue *queue, int64_t at_ms, enum sim_event_k
 		queue->heap[i] = queue->heap[(i - 1) / 2];
 	queue->heap[i] = event;
 	queue->passes += kind == SIM_EVENT_PASS;
+	queue->interruptions += kind == SIM_EVENT_SPOT;
 }
 
 bool event_queue_pop(struct event_queue *queue, struct sim_event *ret_event)
@@ -46,6 +47,7 @@ bool event_queue_pop(struct event_queue *queue, struct sim_event *ret_event)
 		return false;
 	*ret_event = queue->heap[0];
 	queue->passes -= ret_event->kind == SIM_EVENT_PASS;
+	queue->interruptions -= ret_event->kind == SIM_EVENT_SPOT;
 	last = queue->heap[--queue->count];
 	for (size_t child = 1; child < queue->count; child = 2 * i + 1) {
 		if (child + 1 < queue->count &&

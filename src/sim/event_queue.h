@@ -15,9 +15,9 @@ enum sim_event_kind {
 	SIM_EVENT_REQUEST,  /* the end of a request_resources item */
 	SIM_EVENT_OPERATOR, /* the operator reads a struct sim_ray */
 	SIM_EVENT_NODE,     /* a Node of the stock was added */
+	SIM_EVENT_SPOT,     /* a Node of the stock is interrupted */
 	SIM_EVENT_RUNNING,  /* the Ray container of a struct sim_worker runs */
 	SIM_EVENT_REGISTER, /* its raylet has registered */
-	SIM_EVENT_SPOT,     /* it is interrupted */
 	SIM_EVENT_GONE,     /* its deleted Pod has ended */
 	SIM_EVENT_PASS,     /* of the controller of a struct sim_ray */
 };
@@ -33,7 +33,7 @@ struct sim_event {
 struct event_queue {
 	struct sim_event *heap; /* on the heap of the process */
 	size_t count, capacity;
-	size_t passes; /* among them */
+	size_t passes, interruptions; /* among them */
 	uint64_t sequence;
 };
 

@@ -9,7 +9,6 @@
 #include "sim/place.h"
 #include "sim/pod_start.h"
 #include "sim/record.h"
-#include "sim/spot.h"
 #include "sim/stock.h"
 
 #define NO_POOL SIZE_MAX
@@ -146,7 +145,6 @@ void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node)
 	record_worker(worker, RECORD_STARTING);
 	event_queue_push(&world->events, world->now_ms + pod_start_ms(world), SIM_EVENT_RUNNING,
 			 worker, worker->id);
-	spot_plan(worker);
 	controller_pod_changed(worker->ray, true);
 }
 

@@ -93,8 +93,6 @@ static void handle_worker(enum sim_event_kind kind, struct sim_worker *worker)
 		kuberay_running(worker);
 	else if (kind == SIM_EVENT_REGISTER && starting)
 		kuberay_registered(worker);
-	else if (kind == SIM_EVENT_SPOT)
-		spot_interrupt(worker);
 	else if (kind == SIM_EVENT_GONE)
 		kuberay_gone(worker);
 }
@@ -121,9 +119,11 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 	case SIM_EVENT_NODE:
 		stock_node_ready(world, event->id);
 		break;
+	case SIM_EVENT_SPOT:
+		spot_interrupt(world, event->id);
+		break;
 	case SIM_EVENT_RUNNING:
 	case SIM_EVENT_REGISTER:
-	case SIM_EVENT_SPOT:
 	case SIM_EVENT_GONE:
 		if (worker->id == event->id)
 			handle_worker(event->kind, worker);
@@ -138,7 +138,12 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 
 static bool is_at_rest(const struct sim_world *world)
 {
-	if (world->events.count > world->events.passes)
+	size_t later = world->events.passes;
+
+	/* An interruption changes something only where Pods wait for its Node. */
+	if (world->unplaced == 0)
+		later += world->events.interruptions;
+	if (world->events.count > later)
 		return false;
 	for (size_t r = 0; r < world->ray_count; r++)
 		if (!controller_is_done(&world->rays[r]))
@@ -180,7 +185,7 @@ static void run(struct sim_world *world)
 			break;
 		CHECK(event.at_ms >= world->now_ms);
 		world->now_ms = event.at_ms;
-		if (event.kind != SIM_EVENT_PASS)
+		if (event.kind != SIM_EVENT_PASS && event.kind != SIM_EVENT_SPOT)
 			last_ms = event.at_ms;
 		handle(world, &event);
 		if (world->input->end_ms == 0 && is_at_rest(world))

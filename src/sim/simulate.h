@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
+#include "core/model/node_pool.h"
 #include "core/model/settings.h"
 #include "core/model/workload.h"
 #include "sim/result.h"
@@ -36,28 +37,6 @@ struct sim_cluster {
 	const struct settings *settings;
 };
 
-struct sim_period {
-	int64_t from_ms, until_ms;
-};
-
-/* Equal Nodes that all RayClusters of a simulation share; sim/stock.h has the rules. */
-struct sim_pool {
-	const char *name;
-	const struct node *node; /* labels, taints and allocatable of each */
-	int64_t ready;           /* Nodes that always exist */
-	int64_t max;             /* with those that the node autoscaler adds; at least `ready` */
-	int64_t provision_ms;    /* from an unschedulable Pod to the Node that was added for it */
-	const struct sim_period *refusals; /* the provider has no capacity; in any order */
-	size_t refusal_count;
-};
-
-/* Interruptions of the workers of one group; sim/spot.h has the rules. */
-struct sim_spot {
-	const char *cluster; /* name; "": of any RayCluster */
-	const char *group;   /* "": of any group */
-	int64_t mean_ms;     /* of the life of a worker; above 0 */
-};
-
 /* The parameters of the models; sim_models_init sets the defaults that are named here. */
 struct sim_models {
 	int64_t scan_interval_ms; /* 1,000: --scan-interval-seconds */
@@ -72,12 +51,7 @@ struct sim_models {
 	/* 1,000: of the Python process of a task or an actor, from its placement to its work, where
 	 * no process of an earlier task is left on the worker. */
 	int64_t process_start_ms;
-	/* No pools: every Pod has a Node at once. */
-	const struct sim_pool *pools;
-	size_t pool_count;
-	const struct sim_spot
-		*spots; /* the first that matches a group counts; none: no interruption */
-	size_t spot_count;
+	struct node_pools pools; /* none: every Pod has a Node at once */
 };
 
 struct sim_input {

@@ -1,24 +1,12 @@
 #include "sim/spot.h"
 
-#include <string.h>
-
 #include "sim/kuberay.h"
+#include "sim/stock.h"
 
-static const struct sim_spot *spot_of(const struct sim_worker *worker)
-{
-	const struct sim_models *models = &worker->ray->world->input->models;
-	const char *group = worker->ray->groups[worker->type - 1].name;
-
-	for (size_t i = 0; i < models->spot_count; i++) {
-		const struct sim_spot *spot = &models->spots[i];
-
-		if ((spot->cluster[0] == '\0' ||
-		     strcmp(spot->cluster, worker->ray->cluster.name) == 0) &&
-		    (spot->group[0] == '\0' || strcmp(spot->group, group) == 0))
-			return spot;
-	}
-	return NULL;
-}
+/* Above these the work would never be done. */
+#define RESTARTS_MIN 1000
+#define RESTARTS_PER_START 10
+#define INTERRUPTIONS_MAX 1000000
 
 /* Exponential with mean 1, without a logarithm (von Neumann 1951): of a falling sequence of random
  * numbers, an odd length accepts its first one; each even length adds 1. */
@@ -35,25 +23,52 @@ static double draw_exponential(struct sim_world *world)
 	}
 }
 
-void spot_plan(struct sim_worker *worker)
+void spot_plan(struct sim_world *world, size_t pool, size_t node)
 {
-	struct sim_world *world = worker->ray->world;
-	const struct sim_spot *spot = worker->type > 0 ? spot_of(worker) : NULL;
+	struct stock_node *spot = &world->pools[pool].nodes[node];
+	int64_t mean_ms = world->pools[pool].input->life_ms;
 	double life_ms;
 
-	if (spot == NULL)
+	spot->ends_ms = SIM_NEVER_MS;
+	if (mean_ms == 0)
 		return;
-	life_ms = draw_exponential(world) * (double)spot->mean_ms;
-	if (life_ms < (double)SIM_TIME_MAX_MS)
-		event_queue_push(&world->events, world->now_ms + (int64_t)life_ms, SIM_EVENT_SPOT,
-				 worker, worker->id);
+	life_ms = draw_exponential(world) * (double)mean_ms;
+	if (life_ms >= (double)SIM_TIME_MAX_MS)
+		return;
+	spot->ends_ms = world->now_ms + (int64_t)life_ms;
+	event_queue_push(&world->events, spot->ends_ms, SIM_EVENT_SPOT, NULL,
+			 stock_node_id(pool, node));
 }
 
-void spot_interrupt(struct sim_worker *worker)
+static void interrupt_worker(struct sim_worker *worker)
 {
 	if (worker->state == SIM_WORKER_DELETING)
 		return;
 	worker->ray->accounts[worker->type - 1].result.interruptions++;
+	worker->ray->world->interruptions++;
 	kuberay_delete_replica(worker, false);
 	kuberay_wake(worker->ray);
+}
+
+void spot_interrupt(struct sim_world *world, uint64_t id)
+{
+	size_t pool = stock_pool_of(id), n = stock_node_of(id);
+	struct stock_node *node = &world->pools[pool].nodes[n];
+
+	/* Stale: the Node has no Pods any more, or others with another end. */
+	if (node->state != STOCK_READY || node->pods == 0 || node->ends_ms != world->now_ms)
+		return;
+	node->state = STOCK_LOST;
+	for (size_t r = 0; r < world->ray_count; r++)
+		for (size_t i = 0; i < world->rays[r].workers.count; i++) {
+			struct sim_worker *worker = world->rays[r].workers.at[i];
+
+			if (worker->type > 0 && worker->pool == pool && worker->pool_node == n)
+				interrupt_worker(worker);
+		}
+	if (world->interruptions > INTERRUPTIONS_MAX ||
+	    (world->input->end_ms == 0 &&
+	     world->result->restarted > RESTARTS_MIN + RESTARTS_PER_START * world->result->started))
+		world_fail(world, "interruptions of Nodes end work again and again before it is "
+				  "done: lower interruptionsPerHour, or give an early end");
 }

@@ -5,45 +5,69 @@
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 #include "sim/kuberay.h"
+#include "sim/spot.h"
 
 #define RETRY UINT64_MAX /* the id of an event that ends a refusal */
 
+static void make_node(struct sim_world *world, struct stock_pool *pool, size_t n,
+		      enum stock_state state)
+{
+	struct stock_node *node = &pool->nodes[n];
+
+	if (node->free == NULL)
+		node->free =
+			arena_array(world->arena, pool->allocatable.count, sizeof(*node->free));
+	for (size_t i = 0; i < pool->allocatable.count; i++)
+		node->free[i] = pool->allocatable.at[i];
+	node->pods = 0;
+	node->state = state;
+	if (n >= pool->end)
+		pool->end = n + 1;
+}
+
+static void init_pool(struct sim_world *world, struct stock_pool *pool,
+		      const struct node_pool *input)
+{
+	const struct quantities *allocatable = &input->node.allocatable;
+	struct resource *items = arena_array(world->arena, allocatable->count, sizeof(*items));
+
+	for (size_t i = 0; i < allocatable->count; i++)
+		items[i] = (struct resource){ allocatable->at[i].name, allocatable->at[i].amount };
+	pool->input = input;
+	pool->allocatable = resources_sort(items, allocatable->count);
+	pool->nodes = arena_array(world->arena, (size_t)input->max_nodes, sizeof(*pool->nodes));
+	for (size_t n = 0; n < (size_t)input->min_nodes; n++)
+		make_node(world, pool, n, STOCK_READY);
+	for (size_t r = 0; r < input->refusal_count; r++)
+		event_queue_push(&world->events, input->refusals[r].until_ms, SIM_EVENT_NODE, NULL,
+				 RETRY);
+}
+
 void stock_init(struct sim_world *world)
 {
-	const struct sim_models *models = &world->input->models;
+	const struct node_pools *pools = &world->input->models.pools;
 
-	world->pools = arena_array(world->arena, models->pool_count, sizeof(*world->pools));
-	for (size_t p = 0; p < models->pool_count; p++) {
-		const struct sim_pool *input = &models->pools[p];
-		const struct quantities *allocatable = &input->node->allocatable;
-		struct resource *items =
-			arena_array(world->arena, allocatable->count, sizeof(*items));
-		struct stock_pool *pool = &world->pools[p];
-
-		for (size_t i = 0; i < allocatable->count; i++)
-			items[i] = (struct resource){ allocatable->at[i].name,
-						      allocatable->at[i].amount };
-		pool->input = input;
-		pool->allocatable = resources_sort(items, allocatable->count);
-		pool->nodes = arena_array(world->arena, (size_t)input->max, sizeof(*pool->nodes));
-		for (size_t r = 0; r < input->refusal_count; r++)
-			event_queue_push(&world->events, input->refusals[r].until_ms,
-					 SIM_EVENT_NODE, NULL, RETRY);
-	}
+	world->pools = arena_array(world->arena, pools->count, sizeof(*world->pools));
+	for (size_t p = 0; p < pools->count; p++)
+		init_pool(world, &world->pools[p], &pools->at[p]);
 }
 
 /* ---- room ---- */
 
-static bool has_room(const struct resource *free, size_t count, const struct resources *request)
+/* `free` of a Node, or the allocatable of one to be added. */
+static bool has_room(const struct stock_pool *pool, const struct resource *free, int64_t pods,
+		     const struct resources *request)
 {
-	const struct resources room = { free, count };
+	const struct resources room = { free, pool->allocatable.count };
 
+	if (room.count == 0)
+		return pods == 0;
 	for (size_t i = 0; i < request->count; i++) {
 		const struct resource *need = &request->at[i];
-		bool pods = strcmp(need->name, POD_REQUEST_PODS) == 0;
+		bool is_pods = strcmp(need->name, POD_REQUEST_PODS) == 0;
 
 		if (need->amount > 0 &&
-		    resources_amount(&room, need->name, pods ? RESOURCE_AMOUNT_MAX : 0) <
+		    resources_amount(&room, need->name, is_pods ? RESOURCE_AMOUNT_MAX : 0) <
 			    need->amount)
 			return false;
 	}
@@ -60,12 +84,14 @@ static void change(struct sim_worker *worker, const struct resources *request, i
 		node->free[i].amount -= pods * resources_amount(request, node->free[i].name, 0);
 	node->pods += pods;
 	node->empty_since_ms = worker->ray->world->now_ms;
+	if (node->pods == 0 && node->state == STOCK_LOST)
+		node->state = STOCK_ABSENT;
 }
 
 static bool matches(const struct stock_pool *pool, const struct pod_spec *spec)
 {
-	return node_match_selects(spec, pool->input->node) &&
-	       node_match_taint(spec, pool->input->node) == NULL;
+	return node_match_selects(spec, &pool->input->node) &&
+	       node_match_taint(spec, &pool->input->node) == NULL;
 }
 
 static bool is_refused(const struct stock_pool *pool, int64_t now_ms)
@@ -77,55 +103,57 @@ static bool is_refused(const struct stock_pool *pool, int64_t now_ms)
 	return false;
 }
 
-static void make_node(struct sim_world *world, struct stock_pool *pool, size_t n)
-{
-	struct stock_node *node = &pool->nodes[n];
-
-	if (node->free == NULL)
-		node->free =
-			arena_array(world->arena, pool->allocatable.count, sizeof(*node->free));
-	for (size_t i = 0; i < pool->allocatable.count; i++)
-		node->free[i] = pool->allocatable.at[i];
-	node->pods = 0;
-	node->state = (int64_t)n < pool->input->ready ? STOCK_READY : STOCK_COMING;
-}
-
 /* An added Node that has been empty for long is removed; seen when the stock is read. */
-static void refresh(struct sim_world *world, struct stock_pool *pool, size_t n)
+static void refresh(const struct sim_world *world, struct stock_pool *pool, size_t n)
 {
 	struct stock_node *node = &pool->nodes[n];
 
-	if (node->state == STOCK_ABSENT && (int64_t)n < pool->input->ready)
-		make_node(world, pool, n);
-	else if (node->state == STOCK_READY && (int64_t)n >= pool->input->ready &&
-		 node->pods == 0 && world->now_ms - node->empty_since_ms >= STOCK_EMPTY_MS)
+	if (node->state == STOCK_READY && (int64_t)n >= pool->input->min_nodes && node->pods == 0 &&
+	    world->now_ms - node->empty_since_ms >= STOCK_EMPTY_MS)
 		node->state = STOCK_ABSENT;
 }
 
-/* A Node of the pool with room: an existing one, or (add) one that is added. SIZE_MAX: none. */
-static size_t find_node(struct sim_world *world, size_t p, const struct resources *request,
-			bool add)
+/* The first Node with room; SIZE_MAX: none. */
+static size_t find_node(const struct sim_world *world, size_t p, const struct resources *request)
 {
 	struct stock_pool *pool = &world->pools[p];
-	size_t count = pool->allocatable.count;
 
-	if (add &&
-	    (is_refused(pool, world->now_ms) || !has_room(pool->allocatable.at, count, request)))
-		return SIZE_MAX;
-	for (size_t n = 0; n < (size_t)pool->input->max; n++) {
+	for (size_t n = 0; n < pool->end; n++) {
 		struct stock_node *node = &pool->nodes[n];
 
 		refresh(world, pool, n);
-		if (!add && node->state != STOCK_ABSENT && has_room(node->free, count, request))
+		if ((node->state == STOCK_READY || node->state == STOCK_COMING) &&
+		    has_room(pool, node->free, node->pods, request))
 			return n;
-		if (!add || node->state != STOCK_ABSENT)
-			continue;
-		make_node(world, pool, n);
-		event_queue_push(&world->events, world->now_ms + pool->input->provision_ms,
-				 SIM_EVENT_NODE, NULL, (uint64_t)p << 32 | n);
-		return n;
 	}
 	return SIZE_MAX;
+}
+
+/* A new Node, ready after its provisioning time; SIZE_MAX: the pool may not add one. */
+static size_t add_node(struct sim_world *world, size_t p, const struct resources *request)
+{
+	struct stock_pool *pool = &world->pools[p];
+	size_t n = 0;
+
+	if (is_refused(pool, world->now_ms) || !has_room(pool, pool->allocatable.at, 0, request))
+		return SIZE_MAX;
+	while (n < pool->end && pool->nodes[n].state != STOCK_ABSENT)
+		n++;
+	if (n >= (size_t)pool->input->max_nodes)
+		return SIZE_MAX;
+	make_node(world, pool, n, STOCK_COMING);
+	event_queue_push(&world->events, world->now_ms + pool->input->provision_ms, SIM_EVENT_NODE,
+			 NULL, stock_node_id(p, n));
+	return n;
+}
+
+static void start_worker(struct sim_worker *worker)
+{
+	struct sim_world *world = worker->ray->world;
+
+	kuberay_scheduled(worker, worker->pool, worker->pool_node);
+	if (world->pools[worker->pool].nodes[worker->pool_node].pods == 1)
+		spot_plan(world, worker->pool, worker->pool_node);
 }
 
 static bool place(struct sim_worker *worker)
@@ -134,18 +162,19 @@ static bool place(struct sim_worker *worker)
 	const struct resources request = pod_request(&worker->pod.spec, &world->pass_arena);
 
 	for (int add = 0; add < 2; add++)
-		for (size_t p = 0; p < world->input->models.pool_count; p++) {
-			size_t n = matches(&world->pools[p], &worker->pod.spec) ?
-					   find_node(world, p, &request, add == 1) :
-					   SIZE_MAX;
+		for (size_t p = 0; p < world->input->models.pools.count; p++) {
+			size_t n;
 
+			if (!matches(&world->pools[p], &worker->pod.spec))
+				continue;
+			n = add ? add_node(world, p, &request) : find_node(world, p, &request);
 			if (n == SIZE_MAX)
 				continue;
 			worker->pool = p;
 			worker->pool_node = n;
 			change(worker, &request, 1);
 			if (world->pools[p].nodes[n].state == STOCK_READY)
-				kuberay_scheduled(worker, p, n);
+				start_worker(worker);
 			return true;
 		}
 	return false;
@@ -155,7 +184,7 @@ static bool place(struct sim_worker *worker)
 
 void stock_request(struct sim_worker *worker)
 {
-	if (worker->ray->world->input->models.pool_count == 0)
+	if (worker->ray->world->input->models.pools.count == 0)
 		kuberay_scheduled(worker, SIZE_MAX, 0);
 	else if (!place(worker))
 		worker->ray->world->unplaced++;
@@ -178,7 +207,7 @@ void stock_release(struct sim_worker *worker)
 	struct sim_world *world = worker->ray->world;
 	struct resources request;
 
-	if (world->input->models.pool_count == 0)
+	if (world->input->models.pools.count == 0)
 		return;
 	if (worker->pool == SIZE_MAX) {
 		world->unplaced--;
@@ -191,7 +220,7 @@ void stock_release(struct sim_worker *worker)
 
 void stock_node_ready(struct sim_world *world, uint64_t id)
 {
-	size_t p = id >> 32, n = id & UINT32_MAX;
+	size_t p = stock_pool_of(id), n = stock_node_of(id);
 
 	if (id == RETRY) {
 		retry(world);
@@ -207,4 +236,6 @@ void stock_node_ready(struct sim_world *world, uint64_t id)
 			    worker->pool_node == n)
 				kuberay_scheduled(worker, p, n);
 		}
+	if (world->pools[p].nodes[n].pods > 0)
+		spot_plan(world, p, n);
 }

@@ -1,8 +1,9 @@
 /* Nodes for Pods, shared by all RayClusters. A Pod gets the first Node with room, in the order of
  * the pools, then of the Nodes (nodeSelector, required affinity, taints and requests count, as in
- * core/nodes). Without one, the node autoscaler adds a Node of the first pool that may have more
- * and where the Pod fits; it is there after provision_ms, and an added Node is removed
- * STOCK_EMPTY_MS after its last Pod. During a refusal of its pool no Node is added, and the Pod waits.
+ * core/nodes; of a pool without allocatable, a Node has room for one worker). Without one, the node
+ * autoscaler adds a Node of the first pool that may have more and where the Pod fits; it is there after
+ * provision_ms, and an added Node is removed STOCK_EMPTY_MS after its last Pod. During a refusal of its
+ * pool no Node is added, and the Pod waits.
  * Source: kubernetes/autoscaler, cluster-autoscaler/FAQ.md (scale-down-unneeded-time 10 minutes). */
 #ifndef SIM_STOCK_H
 #define SIM_STOCK_H
@@ -10,6 +11,22 @@
 #include "sim/world.h"
 
 #define STOCK_EMPTY_MS INT64_C(600000)
+
+/* The id of a Node in events. */
+static inline uint64_t stock_node_id(size_t pool, size_t node)
+{
+	return (uint64_t)pool << 32 | node;
+}
+
+static inline size_t stock_pool_of(uint64_t id)
+{
+	return id >> 32;
+}
+
+static inline size_t stock_node_of(uint64_t id)
+{
+	return id & UINT32_MAX;
+}
 
 void stock_init(struct sim_world *world);
 /* A Node for a new Pod: at once, later, or after a change of the stock. */

@@ -30,22 +30,26 @@ void world_fail(struct sim_world *world, const char *text)
 
 /* ---- the input ---- */
 
-static int check_pool(const struct sim_pool *pool, struct err *err)
+static int check_pool(const struct node_pool *pool, int64_t *total, struct err *err)
 {
-	if (pool->ready < 0 || pool->max < pool->ready || pool->max > SIM_PODS_MAX ||
-	    pool->provision_ms < 0 || pool->provision_ms > SIM_TIME_MAX_MS)
-		return err_set(
-			err, ERR_INPUT,
-			"pool %s: needs 0 <= ready <= max <= %d and a provisioning time of 0 "
-			"ms and above",
-			pool->name, SIM_PODS_MAX);
+	const char *name = pool->node.name;
+
+	if (pool->min_nodes < 0 || pool->max_nodes < pool->min_nodes || pool->provision_ms < 0 ||
+	    pool->provision_ms > SIM_TIME_MAX_MS || pool->life_ms < 0)
+		return err_set(err, ERR_INPUT,
+			       "pool %s: needs 0 <= minNodes <= maxNodes, and times of 0 and above",
+			       name);
+	if (pool->max_nodes > SIM_PODS_MAX || (*total += pool->max_nodes) > SIM_PODS_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "pool %s: maxNodes of all pools are above %d together; lower them",
+			       name, SIM_PODS_MAX);
 	for (size_t r = 0; r < pool->refusal_count; r++)
 		if (pool->refusals[r].from_ms < 0 ||
 		    pool->refusals[r].until_ms < pool->refusals[r].from_ms ||
 		    pool->refusals[r].until_ms > SIM_TIME_MAX_MS)
 			return err_set(err, ERR_INPUT,
-				       "pool %s: refusal %zu must not end before it starts",
-				       pool->name, r);
+				       "pool %s: refusal %zu must not end before it starts", name,
+				       r);
 	return 0;
 }
 
@@ -62,6 +66,7 @@ static int check_models(const struct sim_models *models, struct err *err)
 		{ "terminate_ms", models->terminate_ms, 0 },
 		{ "process_start_ms", models->process_start_ms, 0 },
 	};
+	int64_t nodes = 0;
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (times[i].value < times[i].minimum || times[i].value > SIM_TIME_MAX_MS)
@@ -75,14 +80,9 @@ static int check_models(const struct sim_models *models, struct err *err)
 			return err_set(err, ERR_INPUT,
 				       "models: recorded start time %zu is %lld ms; remove it", i,
 				       (long long)models->recorded_start_ms[i]);
-	for (size_t i = 0; i < models->pool_count; i++)
-		if (check_pool(&models->pools[i], err) != 0)
+	for (size_t i = 0; i < models->pools.count; i++)
+		if (check_pool(&models->pools.at[i], &nodes, err) != 0)
 			return -1;
-	for (size_t i = 0; i < models->spot_count; i++)
-		if (models->spots[i].mean_ms < 1)
-			return err_set(err, ERR_INPUT,
-				       "spot: mean_ms must be 1 and above, got %lld",
-				       (long long)models->spots[i].mean_ms);
 	return 0;
 }
 

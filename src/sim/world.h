@@ -159,19 +159,26 @@ struct sim_account {
 
 /* ---- the stock of Nodes: sim/stock.h ---- */
 
-enum stock_state { STOCK_ABSENT = 0, STOCK_COMING, STOCK_READY };
+enum stock_state {
+	STOCK_ABSENT = 0,
+	STOCK_COMING,
+	STOCK_READY,
+	STOCK_LOST, /* interrupted, while its last Pods end */
+};
 
 struct stock_node {
 	enum stock_state state;
 	struct resource *free;
 	int64_t pods; /* on it, or waiting for it */
 	int64_t empty_since_ms;
+	int64_t ends_ms; /* of a spot Node with Pods: its interruption */
 };
 
 struct stock_pool {
-	const struct sim_pool *input;
+	const struct node_pool *input;
 	struct resources allocatable;
-	struct stock_node *nodes; /* input->max */
+	struct stock_node *nodes; /* input->max_nodes */
+	size_t end;               /* no Node from here on has ever existed */
 };
 
 /* ---- a RayCluster ---- */
@@ -229,6 +236,7 @@ struct sim_world {
 	int64_t pods, running;
 	struct stock_pool *pools; /* as in the input */
 	int64_t unplaced;         /* Pods for which the stock has no Node */
+	int64_t interruptions;    /* of workers */
 	struct sim_result *result;
 	VEC(struct sim_wait) waits;
 	int64_t provisioned_gpus;

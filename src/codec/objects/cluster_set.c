@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/node_pools_json.h"
+#include "codec/objects/one_document.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_edit.h"
@@ -21,11 +23,23 @@ static const struct json_limits limits = {
 	.unique_names = true,
 };
 
+/* Documents beside the objects, each with one list that paths begin with. */
+enum document { DOCUMENT_POOLS = 0, DOCUMENTS };
+
+static const struct document_kind {
+	const char *list, *flag;
+	const struct json_limits *limits;
+	int (*decode)(const struct json_at *root, void *ret);
+} document_kinds[DOCUMENTS] = {
+	{ "pools", "--node-pools", &node_pools_limits, node_pools_decode },
+};
+
 struct cluster_set {
 	struct arena arena;
-	VEC(struct cJSON *) clusters;    /* RayClusters */
-	VEC(struct cJSON *) autoscalers; /* RayClusterAutoscalers */
-	struct cJSON *settings;          /* an object */
+	VEC(struct cJSON *) clusters;       /* RayClusters */
+	VEC(struct cJSON *) autoscalers;    /* RayClusterAutoscalers */
+	struct cJSON *settings;             /* an object */
+	struct cJSON *documents[DOCUMENTS]; /* NULL: not given */
 };
 
 /* Our own JSON text as a tree. */
@@ -55,6 +69,8 @@ void cluster_set_free(struct cluster_set *set)
 	for (size_t i = 0; i < set->autoscalers.count; i++)
 		json_free(set->autoscalers.at[i]);
 	json_free(set->settings);
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		json_free(set->documents[i]);
 	arena_done(&set->arena);
 	memory_free(set);
 }
@@ -68,6 +84,8 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set)
 	for (size_t i = 0; i < set->autoscalers.count; i++)
 		VEC_PUSH(&copy->arena, &copy->autoscalers, json_copy(set->autoscalers.at[i]));
 	copy->settings = json_copy(set->settings);
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		copy->documents[i] = set->documents[i] ? json_copy(set->documents[i]) : NULL;
 	return copy;
 }
 
@@ -142,6 +160,67 @@ int cluster_set_add(struct cluster_set *set, const char *text, size_t size, stru
 	} while (is > 0 && !failed);
 	yaml_stream_free(stream);
 	return failed ? -1 : 0;
+}
+
+/* ---- documents beside the objects ---- */
+
+struct document_reading {
+	const struct document_kind *kind;
+	void *ret;
+	struct cJSON *tree; /* a copy */
+};
+
+static int keep_document(const struct json_at *root, void *context)
+{
+	struct document_reading *reading = context;
+
+	if (reading->kind->decode(root, reading->ret))
+		return -1;
+	reading->tree = json_copy(root->json);
+	return 0;
+}
+
+/* `ret`: what the document is decoded to, to check it. */
+static int add_file(struct cluster_set *set, enum document document, void *ret, const char *text,
+		    size_t size, struct err *err)
+{
+	struct document_reading reading = { .kind = &document_kinds[document], .ret = ret };
+
+	if (one_document_read(text, size, reading.kind->limits, &set->arena, keep_document,
+			      &reading, err)) {
+		json_free(reading.tree);
+		return -1;
+	}
+	json_free(set->documents[document]);
+	set->documents[document] = reading.tree;
+	return 0;
+}
+
+int cluster_set_add_pools(struct cluster_set *set, const char *text, size_t size, struct err *err)
+{
+	struct node_pools pools = { .at = NULL };
+
+	return add_file(set, DOCUMENT_POOLS, &pools, text, size, err);
+}
+
+static int decode_document(const struct cluster_set *set, enum document document,
+			   struct arena *arena, void *ret, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(set->documents[document], "", &reader);
+
+	return set->documents[document] ? document_kinds[document].decode(&root, ret) : 0;
+}
+
+int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
+			     struct node_pools *ret_pools, struct err *err)
+{
+	struct node_pools pools = { .at = NULL };
+
+	if (decode_document(set, DOCUMENT_POOLS, arena, &pools, err))
+		return -1;
+	*ret_pools = pools;
+	return 0;
 }
 
 /* ---- changes ---- */
@@ -287,6 +366,17 @@ static int change_autoscalers(struct cluster_set *set, const struct json_steps *
 	return 0;
 }
 
+static int change_document(struct cluster_set *set, size_t i, const struct json_steps *steps,
+			   const char *path, const char *value, struct err *err)
+{
+	if (!set->documents[i])
+		return err_set(err, ERR_NOT_FOUND, "%.80s: there is no document with %s; give %s",
+			       path, document_kinds[i].list, document_kinds[i].flag);
+	return json_edit_set(set->documents[i], steps, value, false, err) ?
+		       err_prefix(err, "%.80s", path) :
+		       0;
+}
+
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
 		       struct err *err)
 {
@@ -296,6 +386,9 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	if (json_steps_parse(path, &set->arena, &steps, err))
 		return -1;
 	first = steps.at[0].name;
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		if (strcmp(first, document_kinds[i].list) == 0)
+			return change_document(set, i, &steps, path, value, err);
 	if (find_row(spec_of(autoscaler_fields), first))
 		return change_autoscalers(set, &steps, path, value, err);
 	if (find_row(spec_of(ray_cluster_fields), first))

@@ -1,6 +1,6 @@
-/* RayClusters with their RayClusterAutoscalers and settings from files, and variants of them: the
- * objects are kept as trees, changed by a path, and then decoded. For `simulate`. The caller owns a
- * set. */
+/* RayClusters with their RayClusterAutoscalers and settings from files, pools of Nodes, and variants of
+ * them: the objects are kept as trees, changed by a path, and then decoded. For `simulate`. The caller
+ * owns a set. */
 #ifndef CODEC_OBJECTS_CLUSTER_SET_H
 #define CODEC_OBJECTS_CLUSTER_SET_H
 
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "core/model/kubernetes.h"
+#include "core/model/node_pool.h"
 #include "core/model/settings.h"
 
 #define CLUSTER_SET_FILE_BYTES_MAX ((size_t)16 << 20)
@@ -30,10 +31,13 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set);
  * with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
+/* A document with pools of Nodes (codec/objects/node_pools_json); a second one replaces the first. */
+int cluster_set_add_pools(struct cluster_set *set, const char *text, size_t size, struct err *err);
+
 /* Sets `path` to `value` in each RayCluster (a member of its spec), in each RayClusterAutoscaler (a
  * member of its spec, as idleTimeoutSeconds or groups[gpu].idleTimeoutSeconds; made where it is
- * missing), or in the settings (a flag of `run`, as packing). ERR_NOT_FOUND: no object has this name
- * or element; ERR_INPUT. */
+ * missing), in the pools (pools[NAME].maxNodes), or in the settings (a flag of `run`, as packing).
+ * ERR_NOT_FOUND: no object has this name or element; ERR_INPUT. */
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
 		       struct err *err);
 
@@ -42,5 +46,8 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 		       const struct cluster_setup **ret_setups, size_t *ret_count,
 		       struct settings *ret_settings, struct err *err);
+/* The pools in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
+int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
+			     struct node_pools *ret_pools, struct err *err);
 
 #endif

@@ -238,6 +238,31 @@ static void prices_make_a_cost(void **state)
 	memory_free(path);
 }
 
+/* No worker gets a Node: the pool has another label. */
+static void pools_give_nodes(void **state)
+{
+	static const char pools[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"
+		"pools:\n- {name: a, maxNodes: 1, taints: [{key: t, effect: NoSchedule}]}\n";
+	static struct cli_result result;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "pools.yaml");
+
+	temp_write(files->directory, "pools.yaml", pools);
+	SIMULATE(&result, files, "--node-pools", path, "--vary", "pools[a].taints=[],null");
+	assert_int_equal(result.status, EXIT_DONE);
+	SIMULATE(&result, files, "--node-pools", path);
+	assert_non_null(strstr(result.output, "2 of job train: its workers got no Node of the "
+					      "pools\n"));
+	SIMULATE(&result, files, "--node-pools", files->workload);
+	assert_int_equal(result.status, EXIT_INPUT);
+	assert_non_null(strstr(result.errors, "items: is not a member of a NodePools document"));
+	SIMULATE(&result, files, "--vary", "pools[a].maxNodes=1,2");
+	assert_non_null(
+		strstr(result.errors, "there is no document with pools; give --node-pools"));
+	memory_free(path);
+}
+
 /* One task of one GPU: an on-demand worker for 6 an hour, or a spot worker of 8 GPUs for 4. */
 static void cheapest_knows_the_prices(void **state)
 {
@@ -370,6 +395,7 @@ int main(void)
 		cmocka_unit_test(too_many_combinations_are_refused),
 		cmocka_unit_test(prices_make_a_cost),
 		cmocka_unit_test(cheapest_knows_the_prices),
+		cmocka_unit_test(pools_give_nodes),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(text_of_a_page_is_escaped),
 		cmocka_unit_test(best_rows_and_the_trade),

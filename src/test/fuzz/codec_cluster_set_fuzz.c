@@ -1,11 +1,13 @@
-/* Objects of a file changed by a path: PATH=VALUE up to the first NUL, then the file. Laws: a refusal
- * has a reason; what is decoded has a RayCluster without problems. */
+/* Objects of a file changed by a path: PATH=VALUE up to the first NUL, then the file, which is also
+ * read as pools of Nodes. Laws: a refusal has a reason; what is decoded has a RayCluster without
+ * problems, and pools within their limits. */
 #include "fuzz.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "codec/objects/cluster_set.h"
+#include "codec/objects/node_pools_json.h"
 
 static void check(const struct cluster_set *set)
 {
@@ -24,6 +26,31 @@ static void check(const struct cluster_set *set)
 		REQUIRE(setups[i].cluster.problems.count == 0);
 }
 
+static void check_pools(const struct cluster_set *set)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct err err = { .kind = ERR_NONE };
+	struct node_pools pools;
+
+	if (cluster_set_decode_pools(set, &arena, &pools, &err)) {
+		REQUIRE(err.text[0] != '\0');
+		return;
+	}
+	REQUIRE(pools.count <= NODE_POOLS_MAX);
+	for (size_t i = 0; i < pools.count; i++) {
+		const struct node_pool *pool = &pools.at[i];
+
+		REQUIRE(*pool->node.name && pool->min_nodes >= 0 && pool->life_ms >= 0);
+		REQUIRE(pool->max_nodes >= pool->min_nodes &&
+			pool->max_nodes <= NODE_POOL_NODES_MAX);
+		for (size_t k = 0; k < pool->refusal_count; k++)
+			REQUIRE(pool->refusals[k].from_ms >= 0 &&
+				pool->refusals[k].until_ms >= pool->refusals[k].from_ms);
+		for (size_t k = 0; k < pool->node.allocatable.count; k++)
+			REQUIRE(pool->node.allocatable.at[k].valid);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
@@ -34,12 +61,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *equals = strchr(copy, '=');
 	struct err err = { .kind = ERR_NONE };
 
+	if (end && cluster_set_add_pools(set, end + 1, size - path - 1, &err))
+		REQUIRE(err.text[0] != '\0');
 	if (end && cluster_set_add(set, end + 1, size - path - 1, &err) == 0) {
 		if (equals)
 			*equals = '\0';
 		if (cluster_set_change(set, copy, equals ? equals + 1 : "1", &err))
 			REQUIRE(err.text[0] != '\0');
 		check(set);
+		check_pools(set);
 	} else if (end) {
 		REQUIRE(err.text[0] != '\0');
 	}

@@ -70,7 +70,10 @@ static void add_items(struct sim_case *c, uint64_t *random)
 	}
 }
 
-static const struct sim_spot SPOT = { "", "group-0", 300 * SECOND };
+/* A Node for each worker, interrupted now and then. */
+static const struct node_pool SPOT = {
+	.node = { .name = "spot" }, .min_nodes = 1000, .max_nodes = 1000, .life_ms = 300 * SECOND
+};
 
 static void init_random(struct sim_case *c, size_t number)
 {
@@ -80,8 +83,7 @@ static void init_random(struct sim_case *c, size_t number)
 	add_clusters(c, &random);
 	add_items(c, &random);
 	c->input.seed = number;
-	c->input.models.spots = &SPOT;
-	c->input.models.spot_count = number % 3 == 0;
+	c->input.models.pools = (struct node_pools){ &SPOT, number % 3 == 0 };
 	c->input.policy = number % 5 == 0 ? SIM_POLICY_RAY_AUTOSCALER : SIM_POLICY_RAYSCALER;
 }
 

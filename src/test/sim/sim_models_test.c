@@ -158,16 +158,19 @@ static void recorded_start_times(void **state)
 	sim_case_done(&c);
 }
 
-static struct node *gpu_node(struct sim_case *c)
+/* Nodes of 8 GPUs. */
+static struct node_pool gpu_pool(struct sim_case *c, int64_t max)
 {
-	struct node *node = ARENA_NEW(&c->arena, struct node);
-
-	*node = (struct node){ .name = "gpu-node",
-			       .allocatable = sim_case_limits(&c->arena, 64, 8) };
-	return node;
+	return (struct node_pool){ .node = { .name = "a100",
+					     .allocatable = sim_case_limits(&c->arena, 64, 8) },
+				   .max_nodes = max };
 }
 
-/* Two RayClusters and one Node: the second one waits for the Node, then for the first one. */
+static void set_pool(struct sim_case *c, const struct node_pool *pool)
+{
+	c->input.models.pools = (struct node_pools){ pool, 1 };
+}
+
 /* A task starts a process, the next one takes it, an actor beside it starts its own. */
 static void processes_start_once(void **state)
 {
@@ -188,11 +191,12 @@ static void processes_start_once(void **state)
 	sim_case_done(&c);
 }
 
+/* Two RayClusters and one Node: the second one waits for the Node, then for the first one. */
 static void clusters_share_a_stock(void **state)
 {
 	struct sim_case c;
 	struct worker_group group;
-	struct sim_pool pool = { .name = "a100", .max = 1, .provision_ms = 120 * SECOND };
+	struct node_pool pool;
 	const struct ray_request *bundles;
 	struct sim_result *result;
 
@@ -201,9 +205,9 @@ static void clusters_share_a_stock(void **state)
 	group = sim_case_group(&c, "gpu", 16, 8, 1);
 	sim_case_cluster(&c, "one", &group, 1);
 	sim_case_cluster(&c, "two", &group, 1);
-	pool.node = gpu_node(&c);
-	c.input.models.pools = &pool;
-	c.input.models.pool_count = 1;
+	pool = gpu_pool(&c, 1);
+	pool.provision_ms = 120 * SECOND;
+	set_pool(&c, &pool);
 	bundles = sim_case_bundles(&c, GPU, GPU, 1);
 	sim_case_add(&c, 0, 100 * SECOND, 1, bundles, 1)->cluster = "one";
 	sim_case_add(&c, 1, 100 * SECOND, 1, bundles, 1)->cluster = "two";
@@ -218,18 +222,18 @@ static void clusters_share_a_stock(void **state)
 
 static void refusals_delay_nodes(void **state)
 {
-	static const struct sim_period refusal = { 0, 300 * SECOND };
+	static const struct node_pool_refusal refusal = { 0, 300 * SECOND };
 	struct sim_case c;
-	struct sim_pool pool = { .name = "a100", .max = 4, .provision_ms = 60 * SECOND };
+	struct node_pool pool;
 	struct sim_result *result;
 
 	(void)state;
 	init_group(&c, 8, 0, 4);
-	pool.node = gpu_node(&c);
+	pool = gpu_pool(&c, 4);
+	pool.provision_ms = 60 * SECOND;
 	pool.refusals = &refusal;
 	pool.refusal_count = 1;
-	c.input.models.pools = &pool;
-	c.input.models.pool_count = 1;
+	set_pool(&c, &pool);
 	sim_case_add(&c, 0, SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
 	result = run(&c);
 	assert_int_equal(result->finished, 1);
@@ -237,22 +241,54 @@ static void refusals_delay_nodes(void **state)
 	sim_case_done(&c);
 }
 
+/* A pool without allocatable: each worker has a Node of its own. */
 static void interrupted_work_runs_again(void **state)
 {
-	static const struct sim_spot spot = { "", "gpu", 200 * SECOND };
+	static const struct node_pool pool = { .node = { .name = "spot" },
+					       .min_nodes = 20,
+					       .max_nodes = 20,
+					       .life_ms = 200 * SECOND };
 	struct sim_case c;
 	struct sim_result *result;
 
 	(void)state;
 	init_group(&c, 1, 0, 50);
-	c.input.models.spots = &spot;
-	c.input.models.spot_count = 1;
+	set_pool(&c, &pool);
 	sim_case_add(&c, 0, 100 * SECOND, 50, sim_case_bundles(&c, GPU, GPU, 1), 1);
 	result = run(&c);
 	assert_int_equal(result->started, 50);
 	assert_int_equal(result->finished, 50);
+	assert_int_equal(result->groups[0].peak_workers, 20);
 	assert_in_range(result->restarted, 10, 100);
 	assert_true(result->groups[0].interruptions >= result->restarted);
+	/* The end is that of the work, not of the last Node that could be interrupted. */
+	assert_true(result->end_ms < result->makespan_ms + 600 * SECOND);
+	sim_case_done(&c);
+}
+
+/* Eight workers on one Node: all are interrupted at once, and the next Node needs its time. */
+static void an_interruption_takes_a_whole_node(void **state)
+{
+	struct sim_case c;
+	struct node_pool pool;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 1, 0, 8);
+	pool = gpu_pool(&c, 1);
+	pool.life_ms = 400 * SECOND;
+	pool.provision_ms = 50 * SECOND;
+	set_pool(&c, &pool);
+	sim_case_add(&c, 0, 200 * SECOND, 8, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	for (c.input.seed = 1;; c.input.seed++) {
+		result = run(&c);
+		if (result->restarted > 0)
+			break;
+	}
+	assert_true(result->groups[0].interruptions >= 8);
+	assert_int_equal(result->restarted % 8, 0);
+	assert_int_equal(result->finished, 8);
+	assert_true(result->makespan_ms > 330 * SECOND);
 	sim_case_done(&c);
 }
 
@@ -324,8 +360,8 @@ static void expect_error(struct sim_case *c, const char *text)
 static void bad_input_gives_errors(void **state)
 {
 	struct sim_case c;
-	struct sim_pool pool = { .name = "a100", .ready = 2, .max = 1 };
-	static const struct sim_period period = { 2, 1 };
+	struct node_pool pools[2];
+	static const struct node_pool_refusal period = { 2, 1 };
 
 	(void)state;
 	init_group(&c, 8, 0, 4);
@@ -345,20 +381,24 @@ static void bad_input_gives_errors(void **state)
 	expect_error(&c, "more than 100000 Pods");
 
 	init_group(&c, 8, 0, 4);
-	pool.node = gpu_node(&c);
-	c.input.models.pools = &pool;
-	c.input.models.pool_count = 1;
-	expect_error(&c, "pool a100");
+	pools[0] = gpu_pool(&c, 1);
+	pools[0].min_nodes = 2;
+	set_pool(&c, pools);
+	expect_error(&c, "pool a100: needs 0 <= minNodes <= maxNodes");
+
+	init_group(&c, 8, 0, 4);
+	pools[0] = pools[1] = gpu_pool(&c, 60000);
+	c.input.models.pools = (struct node_pools){ pools, 2 };
+	expect_error(&c, "pool a100: maxNodes of all pools are above 100000");
 
 	init_group(&c, 1000001, 0, 4);
 	expect_error(&c, "group gpu: more than 1000000 GPUs");
 
 	init_group(&c, 8, 0, 4);
-	pool = (struct sim_pool){ .name = "a100", .max = 1, .refusals = &period };
-	pool.node = gpu_node(&c);
-	pool.refusal_count = 1;
-	c.input.models.pools = &pool;
-	c.input.models.pool_count = 1;
+	pools[0] = gpu_pool(&c, 1);
+	pools[0].refusals = &period;
+	pools[0].refusal_count = 1;
+	set_pool(&c, pools);
 	expect_error(&c, "pool a100: refusal 0");
 
 	init_group(&c, 8, 0, 4);
@@ -395,6 +435,7 @@ int main(void)
 		cmocka_unit_test(clusters_share_a_stock),
 		cmocka_unit_test(refusals_delay_nodes),
 		cmocka_unit_test(interrupted_work_runs_again),
+		cmocka_unit_test(an_interruption_takes_a_whole_node),
 		cmocka_unit_test(requested_resources_keep_workers),
 		cmocka_unit_test(always_on_waits_for_nothing),
 		cmocka_unit_test(rays_autoscaler_scales_every_five_seconds),

@@ -1,0 +1,222 @@
+#include "codec/objects/node_pools_json.h"
+
+#include <string.h>
+
+#include "codec/objects/field.h"
+#include "codec/text/duration.h"
+
+#define POOL struct node_pool
+#define PROVISION_MS INT64_C(120000)
+#define HOUR_MS 3600000.0
+#define INTERRUPTIONS_MAX 1000 /* of one Node in an hour */
+#define TIME_MAX_MS (INT64_C(10) * 365 * 86400 * 1000)
+#define LIFE_MS_MAX 1e15
+
+const struct json_limits node_pools_limits = {
+	.bytes = NODE_POOLS_BYTES_MAX,
+	.depth = 8,
+	.elements = 20000,
+	.unique_names = true,
+};
+
+static int check_elements(const struct json_at *at, const struct field *field, const char *what)
+{
+	struct json_at array;
+
+	if (json_array(at, field->name, &array))
+		return -1;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e))
+		if (field_check_names(&e, field->members, what))
+			return -1;
+	return 0;
+}
+
+/* ---- members ---- */
+
+/* A time such as "90s"; FIELD_REQUIRED, or it keeps its value. */
+static int duration_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	void *value = (char *)object + field->offset;
+	int64_t *ret_ms = value;
+	const char *problem;
+
+	if (!(field->flags & FIELD_REQUIRED) && json_type(&member) == JSON_MISSING)
+		return 0;
+	if (json_expect(&member, JSON_STRING))
+		return -1;
+	if (duration_parse(json_text_value(&member), ret_ms, &problem))
+		return json_fail(&member, "\"%.40s\" %s", json_text_value(&member), problem);
+	if (*ret_ms > TIME_MAX_MS)
+		return json_fail(&member, "must be at most 10 years");
+	return 0;
+}
+
+static int until_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const struct node_pool_refusal *refusal = object;
+
+	if (duration_decode(at, field, object))
+		return -1;
+	return refusal->until_ms < refusal->from_ms ? json_fail(&member, "must be after from") : 0;
+}
+
+static int life_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	struct node_pool *pool = object;
+	double rate = 0;
+	bool has;
+
+	if (json_number(at, field->name, &has, &rate))
+		return -1;
+	if (!(rate >= 0 && rate <= INTERRUPTIONS_MAX))
+		return json_fail(&member, "must be 0 to %d, is %g", INTERRUPTIONS_MAX, rate);
+	if (rate > 0)
+		pool->life_ms = HOUR_MS / rate < LIFE_MS_MAX ? (int64_t)(HOUR_MS / rate) :
+							       (int64_t)LIFE_MS_MAX;
+	return 0;
+}
+
+/* The first of the two numbers that is read is minNodes. */
+static int nodes_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const struct node_pool *pool = object;
+	const void *value = (const char *)object + field->offset;
+	int64_t nodes;
+
+	if ((field->flags & FIELD_REQUIRED) && json_expect(&member, JSON_NUMBER))
+		return -1;
+	if (field_decode(at, field, object))
+		return -1;
+	nodes = *(const int64_t *)value;
+	if (nodes < 0 || nodes > NODE_POOL_NODES_MAX)
+		return json_fail(&member, "must be 0 to %d, is %lld", NODE_POOL_NODES_MAX,
+				 (long long)nodes);
+	if ((field->flags & FIELD_REQUIRED) && nodes < pool->min_nodes)
+		return json_fail(&member, "must be at least minNodes (%lld), is %lld",
+				 (long long)pool->min_nodes, (long long)nodes);
+	return 0;
+}
+
+static int allocatable_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const struct node_pool *pool = object;
+	const struct quantities *amounts = &pool->node.allocatable;
+
+	if (field_decode(at, field, object))
+		return -1;
+	for (size_t i = 0; i < amounts->count; i++) {
+		struct json_at amount = json_member(&member, amounts->at[i].name);
+
+		if (!amounts->at[i].valid)
+			return json_fail(&amount, "\"%.40s\" is not an amount such as 8 or 64Gi",
+					 amounts->at[i].text);
+	}
+	return 0;
+}
+
+static int effect_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute" };
+	struct json_at member = json_member(at, field->name);
+	const struct taint *taint = object;
+
+	if (field_decode(at, field, object))
+		return -1;
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
+		if (strcmp(taint->effect, effects[i]) == 0)
+			return 0;
+	return json_fail(&member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
+			 taint->effect);
+}
+
+static int taints_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	return check_elements(at, field, "a taint") || field_decode(at, field, object) ? -1 : 0;
+}
+
+static int refusals_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	return check_elements(at, field, "a refusal") || field_decode(at, field, object) ? -1 : 0;
+}
+
+static int name_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const struct node_pool *pool = object;
+
+	if (field_decode(at, field, object))
+		return -1;
+	for (size_t i = 1; i <= at->index; i++)
+		if (strcmp(pool[-(ptrdiff_t)i].node.name, pool->node.name) == 0)
+			return json_fail(&member, "%.80s is in the list twice; rename one",
+					 pool->node.name);
+	return 0;
+}
+
+/* ---- the document ---- */
+
+static const struct field taint_fields[] = {
+	FIELD_NAME(struct taint, key, "key", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct taint, value, "value"),
+	FIELD_NAME(struct taint, effect, "effect", .flags = FIELD_REQUIRED, .read = effect_decode),
+	FIELD_END,
+};
+
+static const struct field refusal_fields[] = {
+	FIELD_INTEGER(struct node_pool_refusal, from_ms, "from", .flags = FIELD_REQUIRED,
+		      .read = duration_decode),
+	FIELD_INTEGER(struct node_pool_refusal, until_ms, "until", .flags = FIELD_REQUIRED,
+		      .read = until_decode),
+	FIELD_END,
+};
+
+static const struct field pool_fields[] = {
+	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .read = name_decode),
+	FIELD_LABELS(POOL, node.labels, "nodeLabels"),
+	FIELD_LIST(POOL, node.taints, node.taint_count, taint_fields, "taints",
+		   .read = taints_decode),
+	FIELD_QUANTITIES(POOL, node.allocatable, "allocatable", .read = allocatable_decode),
+	FIELD_INTEGER(POOL, min_nodes, "minNodes", .read = nodes_decode),
+	FIELD_INTEGER(POOL, max_nodes, "maxNodes", .flags = FIELD_REQUIRED, .read = nodes_decode),
+	FIELD_INTEGER(POOL, provision_ms, "provisioningDelay", .read = duration_decode),
+	FIELD_LIST(POOL, refusals, refusal_count, refusal_fields, "refusals",
+		   .read = refusals_decode, .limit = NODE_POOL_REFUSALS_MAX),
+	FIELD_INTEGER(POOL, life_ms, "interruptionsPerHour", .read = life_decode),
+	FIELD_END,
+};
+
+static int pools_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+
+	if (json_expect(&member, JSON_ARRAY) || check_elements(at, field, "a pool") ||
+	    field_decode(at, field, object))
+		return -1;
+	return json_count(&member) == 0 ? json_fail(&member, "must have at least one pool") : 0;
+}
+
+static const struct node_pool pool_initial = {
+	.node = { .name = "", .resource_version = "", .address = "" },
+	.provision_ms = PROVISION_MS,
+};
+
+static const struct field file_fields[] = {
+	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", "NodePools", .flags = FIELD_REQUIRED),
+	FIELD_LIST(struct node_pools, at, count, pool_fields, "pools", .read = pools_decode,
+		   .initial = &pool_initial, .limit = NODE_POOLS_MAX),
+	FIELD_END,
+};
+
+int node_pools_decode(const struct json_at *root, void *ret_pools)
+{
+	return field_check_names(root, file_fields, "a NodePools document") ||
+			       field_decode_all(root, file_fields, ret_pools) ?
+		       -1 :
+		       0;
+}
