@@ -12,17 +12,23 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/parallel.h"
+#include "cli/simulate_json.h"
 #include "cli/simulate_report.h"
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
 #include "cli/table.h"
 #include "codec/objects/node_pools_json.h"
+#include "codec/objects/price_table_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/duration.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* Of a file on the page. */
 #define SOURCE_BYTES_MAX ((size_t)1 << 18)
+/* Of pools of Nodes or prices. */
+#define DOCUMENT_BYTES_MAX                                                                         \
+	(NODE_POOLS_BYTES_MAX > PRICE_TABLE_BYTES_MAX ? NODE_POOLS_BYTES_MAX :                     \
+							PRICE_TABLE_BYTES_MAX)
 
 enum simulate_output { SIMULATE_TABLE, SIMULATE_JSON, SIMULATE_CSV };
 static const char *const output_words[] = { "table", "json", "csv", NULL };
@@ -80,15 +86,16 @@ static int read_clusters(const struct simulate_arguments *arguments, struct clus
 	return 0;
 }
 
-static int read_pools(const struct simulate_arguments *arguments, struct cluster_set *set,
-		      struct err *err)
+/* `path` NULL: not given. */
+static int read_document(const char *path, struct cluster_set *set,
+			 int (*add)(struct cluster_set *set, const char *text, size_t size,
+				    struct err *err),
+			 struct err *err)
 {
 	AUTO(buf_done) struct buf text;
-	const char *path = arguments->pools;
 
-	buf_init(&text, NODE_POOLS_BYTES_MAX);
-	if (path && (file_read(path, &text, err) ||
-		     cluster_set_add_pools(set, buf_string(&text), text.size, err)))
+	buf_init(&text, DOCUMENT_BYTES_MAX);
+	if (path && (file_read(path, &text, err) || add(set, buf_string(&text), text.size, err)))
 		return err_prefix(err, "%s", shown_name(path));
 	return 0;
 }
@@ -164,8 +171,8 @@ static void simulate_one(void *context, size_t index)
 			  &variant->err);
 	if (result)
 		simulate_row_make(result, &variant->arena, &variant->row);
-	if (result && plan->prices)
-		simulate_row_price(result, &variant->input, plan->prices, &variant->row);
+	if (result)
+		simulate_row_price(&variant->input, &variant->arena, &variant->row);
 	variant->result = plan->keep_results ? result : NULL;
 }
 
@@ -201,6 +208,14 @@ static int run_all(struct simulate_plan *plan, struct err *err)
 	for (size_t i = 0; i < plan->variants.count; i++)
 		plan->variants.at[i].input.end_ms = last_ms;
 	return run_variants(plan, err);
+}
+
+/* A cost that leaves out GPU-hours would make the rows that have the most of them look best. */
+static void weigh_rows(struct simulate_plan *plan)
+{
+	plan->by_cost = plan->prices != NULL && !simulate_unpriced_text(plan);
+	for (size_t i = 0; i < plan->variants.count; i++)
+		plan->variants.at[i].row.by_cost = plan->by_cost;
 }
 
 static int print(const struct simulate_arguments *arguments, const struct simulate_plan *plan,
@@ -266,24 +281,28 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 {
 	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
 
-	if (read_clusters(arguments, set, err) || read_pools(arguments, set, err) ||
+	if (read_clusters(arguments, set, err) ||
+	    read_document(arguments->pools, set, cluster_set_add_pools, err) ||
+	    read_document(arguments->prices, set, cluster_set_add_prices, err) ||
 	    apply_flags(arguments, plan, set, err) ||
+	    cluster_set_decode_prices(set, plan->arena, &plan->prices, err) ||
 	    simulate_axes_parse(plan, &arguments->vary, err) ||
 	    simulate_variants_make(plan, &arguments->baselines, err) ||
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
-	    price_file_read(arguments->prices, plan->arena, &plan->prices, err) ||
 	    read_workload(arguments, plan->arena, workload, err))
 		return -1;
 	for (size_t i = 0; i < plan->variants.count; i++) {
 		plan->variants.at[i].input.workload = workload;
 		plan->variants.at[i].input.devices = plan->input.devices;
-		plan->variants.at[i].input.prices = plan->prices;
 	}
 	plan->keep_results = arguments->report != NULL;
 	if (arguments->report && plan->variants.count > SIMULATE_REPORT_ROWS_MAX)
 		return err_set(err, ERR_INPUT, "--report shows at most %d rows, not %zu",
 			       SIMULATE_REPORT_ROWS_MAX, plan->variants.count);
-	if (run_all(plan, err) || print(arguments, plan, err))
+	if (run_all(plan, err))
+		return -1;
+	weigh_rows(plan);
+	if (print(arguments, plan, err))
 		return -1;
 	return arguments->report ? write_report(arguments, plan, err) : 0;
 }

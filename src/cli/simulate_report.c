@@ -33,6 +33,7 @@ static const char head[] =
 	"  counter-increment: row; content: counter(row) \"\\a0\\a0\"; color: var(--faint); }\n"
 	"th { color: var(--faint); font-weight: 600; font-size: .75rem; white-space: normal; }\n"
 	"tr.best td:first-child { color: var(--best); font-weight: 600; }\n"
+	".warning { color: var(--demand); font-weight: 600; }\n"
 	".faint { color: var(--faint); } pre { white-space: pre-wrap; font-size: .85rem; }\n"
 	"svg { width: 100%; height: auto; display: block; overflow: visible; }\n"
 	"svg text { fill: var(--faint); font-size: 12px; }\n"
@@ -79,6 +80,17 @@ static void add_table(const struct simulate_plan *plan, const struct simulate_ce
 	buf_add_string(buf, "</tbody></table></div>\n");
 }
 
+static void add_unpriced(const struct simulate_plan *plan, struct buf *buf)
+{
+	const char *text = simulate_unpriced_text(plan);
+
+	if (!text)
+		return;
+	buf_add_string(buf, "<p class=\"warning\">");
+	html_add(buf, text);
+	buf_add_string(buf, "</p>\n");
+}
+
 static void add_dots(const struct simulate_plan *plan, const struct simulate_cells *cells,
 		     struct buf *buf)
 {
@@ -95,7 +107,7 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 			plan->arena, "%s: %s GPU-hours, %s", variant->name, cells[i].texts[1],
 			simulate_time_text(plan->arena, variant->row.waits.p95_ms));
 	}
-	html_dots_write(dots, count, plan->prices ? plan->prices->currency : "GPU-hours",
+	html_dots_write(dots, count, plan->by_cost ? plan->prices->currency : "GPU-hours",
 			"waiting time, p95, in seconds", buf);
 }
 
@@ -233,6 +245,7 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	html_add(buf, command);
 	buf_add_string(buf, "</pre>\n");
 	add_table(plan, cells, buf);
+	add_unpriced(plan, buf);
 	if (plan->variants.count > 1) {
 		buf_add_string(buf, "<h2>Cost and waiting</h2>\n<pre>");
 		html_add_lines(buf, buf_string(&trade));

@@ -191,45 +191,69 @@ void simulate_row_make(const struct sim_result *result, struct arena *arena,
 
 /* ---- the cost ---- */
 
-static const struct price_row *price_of(const struct sim_group *group,
-					const struct sim_input *input,
-					const struct price_table *prices, struct arena *arena)
+static const struct worker_group *find_group(const struct sim_input *input,
+					     const struct sim_group *group,
+					     const struct ray_cluster **ret_cluster)
 {
 	for (size_t i = 0; i < input->cluster_count; i++) {
 		const struct ray_cluster *cluster = input->clusters[i].cluster;
 
 		if (strcmp(cluster->name, group->cluster) != 0)
 			continue;
+		*ret_cluster = cluster;
 		for (size_t k = 0; k < cluster->group_count; k++) {
 			if (strcmp(cluster->groups[k].name, group->name) == 0)
-				return price_find(prices, cluster, &cluster->groups[k], NULL,
-						  arena);
+				return &cluster->groups[k];
 		}
 	}
 	return NULL;
 }
 
-void simulate_row_price(const struct sim_result *result, const struct sim_input *input,
-			const struct price_table *prices, struct simulate_row *row)
+static struct simulate_group_cost cost_of(const struct sim_group *group,
+					  const struct sim_input *input, struct arena *arena)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct ray_cluster *cluster;
+	const struct worker_group *spec = find_group(input, group, &cluster);
+	struct simulate_group_cost cost = { .market = PRICE_ON_DEMAND };
+	const struct price_row *price;
 
-	row->has_cost = true;
-	for (size_t i = 0; i < result->group_count; i++) {
-		const struct sim_group *group = &result->groups[i];
-		const struct price_row *price = price_of(group, input, prices, &arena);
+	if (!spec)
+		return cost;
+	cost.market = price_market_of(cluster, spec);
+	if (!input->prices)
+		return cost;
+	price = price_find(input->prices, cluster, spec, NULL, arena);
+	cost.has_price = price != NULL;
+	if (price)
+		cost.cost = simulate_gpu_hours(group->provisioned) *
+			    (double)price->micros_per_gpu_hour / PRICE_MICROS;
+	return cost;
+}
 
-		if (price)
-			row->cost += simulate_gpu_hours(group->provisioned) *
-				     (double)price->micros_per_gpu_hour / PRICE_MICROS;
+void simulate_row_price(const struct sim_input *input, struct arena *arena,
+			struct simulate_row *row)
+{
+	AUTO(arena_done) struct arena own = ARENA_INIT;
+	struct simulate_group_cost *costs = arena_array(arena, row->group_count, sizeof(*costs));
+
+	for (size_t i = 0; i < row->group_count; i++) {
+		costs[i] = cost_of(&row->groups[i], input, &own);
+		row->cost += costs[i].cost;
 	}
+	row->costs = costs;
+	row->has_cost = row->by_cost = input->prices != NULL;
+}
+
+bool simulate_row_lacks_price(const struct simulate_row *row, size_t group)
+{
+	return row->has_cost && !row->costs[group].has_price && row->groups[group].provisioned > 0;
 }
 
 /* ---- the best rows ---- */
 
 double simulate_row_spent(const struct simulate_row *row)
 {
-	return row->has_cost ? row->cost : row->provisioned;
+	return row->by_cost ? row->cost : row->provisioned;
 }
 
 /* `a` is nowhere worse than `b`, and somewhere better. */

@@ -27,14 +27,24 @@ struct simulate_never {
 	int64_t count;
 };
 
+/* Of one group. */
+struct simulate_group_cost {
+	enum price_market market;
+	bool has_price;
+	double cost; /* of its provisioned GPU-hours; 0 without a price */
+};
+
 struct simulate_row {
 	double provisioned, used, idle, starting, terminating; /* GPU-hours */
 	bool has_cost;
-	double cost; /* of the provisioned GPU-hours, in the currency of the price table */
+	double cost; /* of the groups that have a price, in the currency of the price table */
+	/* Rows are weighed by their cost: no row has GPU-hours without a price. */
+	bool by_cost;
 	struct simulate_waits waits;
 	int64_t finished, restarted, scale_ups, makespan_ms, end_ms, decisions;
-	int64_t peak_gpus;              /* 1/10000 */
-	const struct sim_group *groups; /* with their marks, without points */
+	int64_t peak_gpus;                       /* 1/10000 */
+	const struct sim_group *groups;          /* with their marks, without points */
+	const struct simulate_group_cost *costs; /* of each group */
 	size_t group_count;
 	const struct simulate_job *jobs; /* by name */
 	size_t job_count;
@@ -48,10 +58,13 @@ double simulate_gpu_hours(__int128 gpu_ms); /* of 1/10000 GPU times ms */
 void simulate_row_make(const struct sim_result *result, struct arena *arena,
 		       struct simulate_row *ret_row);
 
-/* Sets the cost of the row of this result. A group without a price costs nothing. */
-void simulate_row_price(const struct sim_result *result, const struct sim_input *input,
-			const struct price_table *prices, struct simulate_row *row);
-/* The cost, GPU-hours where there is none: this much is weighed against the waiting. */
+/* Sets the markets and, with a price table in the input, the costs of the row, which was made in this
+ * arena. */
+void simulate_row_price(const struct sim_input *input, struct arena *arena,
+			struct simulate_row *row);
+/* Whether GPU-hours of this group are not in the cost. */
+bool simulate_row_lacks_price(const struct simulate_row *row, size_t group);
+/* The cost if rows are weighed by it, else GPU-hours: this much is weighed against the waiting. */
 double simulate_row_spent(const struct simulate_row *row);
 
 /* True when no other row has no more cost (or GPU-hours), waiting (p95) and work that never ran, and less of

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "cli/table.h"
-#include "codec/text/json_write.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"
 
@@ -13,7 +13,7 @@
 #define NEVER_LINES_MAX 10
 #define NEVER_BYTES_MAX ((size_t)1 << 20)
 
-static const struct simulate_row *const *rows_of(const struct simulate_plan *plan)
+const struct simulate_row *const *simulate_rows(const struct simulate_plan *plan)
 {
 	const struct simulate_row **rows =
 		arena_array(plan->arena, plan->variants.count, sizeof(struct simulate_row *));
@@ -104,7 +104,7 @@ static void set_cells(const struct simulate_plan *plan, const struct simulate_va
 
 const struct simulate_cells *simulate_cells_make(const struct simulate_plan *plan)
 {
-	const struct simulate_row *const *rows = rows_of(plan);
+	const struct simulate_row *const *rows = simulate_rows(plan);
 	size_t count = plan->variants.count;
 	struct simulate_cells *cells = arena_array(plan->arena, count, sizeof(*cells));
 
@@ -227,6 +227,48 @@ static void write_never(const struct simulate_plan *plan, struct buf *buf)
 		buf_add_string(buf, "  perhaps more; -o json has all\n");
 }
 
+/* ---- the cost ---- */
+
+const char *simulate_unpriced_text(const struct simulate_plan *plan)
+{
+	AUTO(map_done) struct map known = MAP_INIT;
+	const char *names = "";
+
+	for (size_t i = 0; i < plan->variants.count; i++) {
+		struct simulate_row *row = &plan->variants.at[i].row;
+
+		for (size_t k = 0; k < row->group_count; k++) {
+			const struct sim_group *group = &row->groups[k];
+			const char *name;
+
+			if (!simulate_row_lacks_price(row, k))
+				continue;
+			name = arena_printf(plan->arena, "%s/%s", group->cluster, group->name);
+			if (map_get(&known, name))
+				continue;
+			map_set(&known, name, row);
+			names = arena_printf(plan->arena, "%s%s%s", names, *names ? ", " : "",
+					     name);
+		}
+	}
+	return *names ? arena_printf(plan->arena,
+				     "no price: %s; the cost leaves their GPU-hours out, so rows "
+				     "are compared by GPU-hours",
+				     names) :
+			NULL;
+}
+
+static void write_unpriced(const struct simulate_plan *plan, struct buf *buf)
+{
+	const char *text = simulate_unpriced_text(plan);
+
+	if (text) {
+		buf_add_char(buf, '\n');
+		text_add_clean(buf, text);
+		buf_add_char(buf, '\n');
+	}
+}
+
 /* The row with the fewest GPU-hours (`waits` false) or the shortest waiting among the best rows. */
 static size_t extreme(const struct simulate_row *const *rows, size_t count, bool waits)
 {
@@ -255,9 +297,9 @@ static const char *figures_text(const struct simulate_plan *plan, size_t index)
 
 void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf)
 {
-	const struct simulate_row *const *rows = rows_of(plan);
+	const struct simulate_row *const *rows = simulate_rows(plan);
 	size_t count = choice_count(plan), best, other[2];
-	const char *const names[] = { plan->prices ? "lowest cost" : "fewest GPU-hours",
+	const char *const names[] = { plan->by_cost ? "lowest cost" : "fewest GPU-hours",
 				      "shortest waiting" };
 
 	if (count < 2)
@@ -285,144 +327,21 @@ void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool col
 	if (by_job)
 		write_jobs(plan, colours, buf);
 	write_never(plan, buf);
+	write_unpriced(plan, buf);
 	if (plan->variants.count < 2)
 		return;
 	buf_printf(buf,
 		   "\n* no other row has %s without a longer waiting time (p95), or the reverse\n",
-		   plan->prices ? "a lower cost" : "fewer GPU-hours");
+		   plan->by_cost ? "a lower cost" : "fewer GPU-hours");
 	simulate_trade_write(plan, buf);
 }
 
-/* ---- JSON ---- */
+/* ---- CSV ---- */
 
 static double seconds(int64_t ms)
 {
 	return (double)ms / 1000;
 }
-
-static void write_waits(struct json_writer *writer, const struct simulate_waits *waits)
-{
-	json_write_integer(writer, "started", waits->started);
-	json_write_integer(writer, "neverRan", waits->unstarted);
-	json_write_object_line(writer, "waitingSeconds");
-	if (waits->started > 0) {
-		json_write_double(writer, "p50", seconds(waits->p50_ms));
-		json_write_double(writer, "p95", seconds(waits->p95_ms));
-		json_write_double(writer, "max", seconds(waits->max_ms));
-	}
-	json_write_object_end(writer);
-}
-
-static void write_lists(struct json_writer *writer, const struct simulate_row *row)
-{
-	json_write_array(writer, "jobs");
-	for (size_t i = 0; i < row->job_count; i++) {
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "job", row->jobs[i].job);
-		write_waits(writer, &row->jobs[i].waits);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-	json_write_array(writer, "reasons");
-	for (size_t i = 0; i < row->never_count; i++) {
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "job", row->never[i].job);
-		json_write_integer(writer, "count", row->never[i].count);
-		json_write_text(writer, "reason", row->never[i].reason);
-		json_write_text(writer, "message", row->never[i].message);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-}
-
-static void write_groups(struct json_writer *writer, const struct simulate_row *row)
-{
-	json_write_array(writer, "groups");
-	for (size_t i = 0; i < row->group_count; i++) {
-		const struct sim_group *group = &row->groups[i];
-
-		json_write_object(writer, NULL);
-		json_write_text(writer, "cluster", group->cluster);
-		json_write_text(writer, "name", group->name);
-		json_write_integer(writer, "peakWorkers", group->peak_workers);
-		json_write_integer(writer, "interruptions", group->interruptions);
-		json_write_array(writer, "targets");
-		for (size_t j = 0; j < group->mark_count; j++) {
-			const struct sim_mark *mark = &group->marks[j];
-
-			json_write_object_line(writer, NULL);
-			json_write_double(writer, "at", seconds(mark->at_ms));
-			json_write_integer(writer, "from", mark->from);
-			json_write_integer(writer, "to", mark->to);
-			json_write_text(writer, "reason", mark->reason);
-			json_write_object_end(writer);
-		}
-		json_write_array_end(writer);
-		json_write_integer(writer, "targetsOmitted", (int64_t)group->marks_dropped);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-}
-
-static void write_variant(struct json_writer *writer, const struct simulate_plan *plan,
-			  const struct simulate_variant *variant, bool best)
-{
-	const struct simulate_row *row = &variant->row;
-
-	json_write_object(writer, NULL);
-	json_write_text(writer, "name", variant->name);
-	json_write_object_line(writer, "vary");
-	for (size_t i = 0; variant->values && i < plan->axis_count; i++)
-		json_write_text(writer, plan->axes[i].path, variant->values[i]);
-	json_write_object_end(writer);
-	json_write_text(writer, "policy", sim_policy_name(variant->input.policy));
-	json_write_boolean(writer, "best", best);
-	if (row->has_cost)
-		json_write_double(writer, "cost", row->cost);
-	json_write_object_line(writer, "gpuHours");
-	json_write_double(writer, "provisioned", row->provisioned);
-	json_write_double(writer, "used", row->used);
-	json_write_double(writer, "idle", row->idle);
-	json_write_double(writer, "starting", row->starting);
-	json_write_double(writer, "terminating", row->terminating);
-	json_write_object_end(writer);
-	write_waits(writer, &row->waits);
-	json_write_integer(writer, "finished", row->finished);
-	json_write_integer(writer, "restarted", row->restarted);
-	json_write_double(writer, "makespanSeconds", seconds(row->makespan_ms));
-	json_write_double(writer, "endSeconds", seconds(row->end_ms));
-	json_write_amount(writer, "peakGPUs", row->peak_gpus);
-	json_write_integer(writer, "scaleUps", row->scale_ups);
-	json_write_integer(writer, "decisions", row->decisions);
-	write_groups(writer, row);
-	write_lists(writer, row);
-	json_write_object_end(writer);
-}
-
-void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
-{
-	const struct simulate_row *const *rows = rows_of(plan);
-	size_t count = plan->variants.count;
-	struct json_writer writer;
-
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", "rayscaler.dev/v1alpha1");
-	json_write_text(&writer, "kind", "SimulationResult");
-	if (plan->prices)
-		json_write_text(&writer, "currency", plan->prices->currency);
-	json_write_array(&writer, "variants");
-	for (size_t i = 0; i < count; i++)
-		write_variant(&writer, plan, &plan->variants.at[i],
-			      simulate_row_is_best(rows, count, i));
-	json_write_array_end(&writer);
-	json_write_text(&writer, "bestTrade",
-			plan->variants.at[simulate_row_trade(rows, count)].name);
-	json_write_object_end(&writer);
-	buf_add_char(buf, '\n');
-}
-
-/* ---- CSV ---- */
 
 static void add_quoted(struct buf *buf, const char *text)
 {
@@ -445,6 +364,16 @@ static void add_wait_cells(struct buf *buf, const struct simulate_waits *waits)
 		buf_add_string(buf, ",,,\n");
 }
 
+static double unpriced_hours(const struct simulate_row *row)
+{
+	double hours = 0;
+
+	for (size_t i = 0; i < row->group_count; i++)
+		if (simulate_row_lacks_price(row, i))
+			hours += simulate_gpu_hours(row->groups[i].provisioned);
+	return hours;
+}
+
 static void add_csv_row(const struct simulate_variant *variant, bool best, struct buf *buf)
 {
 	const struct simulate_row *row = &variant->row;
@@ -456,9 +385,9 @@ static void add_csv_row(const struct simulate_variant *variant, bool best, struc
 	for (size_t i = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
 		buf_printf(buf, ",%.6f", hours[i]);
 	if (row->has_cost)
-		buf_printf(buf, ",%.4f", row->cost);
+		buf_printf(buf, ",%.4f,%.6f", row->cost, unpriced_hours(row));
 	else
-		buf_add_char(buf, ',');
+		buf_add_string(buf, ",,");
 	buf_printf(buf, ",%.3f,%.4f,%" PRId64, seconds(row->makespan_ms),
 		   (double)row->peak_gpus / RESOURCE_UNIT, row->scale_ups);
 	add_wait_cells(buf, &row->waits);
@@ -478,11 +407,12 @@ void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct bu
 {
 	static const char waits[] =
 		"started,never_ran,wait_p50_seconds,wait_p95_seconds,wait_max_seconds\n";
-	const struct simulate_row *const *rows = rows_of(plan);
+	const struct simulate_row *const *rows = simulate_rows(plan);
 
 	buf_add_string(buf,
 		       by_job ? "variant,job," :
 				"variant,policy,best,gpu_hours,used,idle,starting,terminating,cost,"
+				"unpriced_gpu_hours,"
 				"makespan_seconds,peak_gpus,scale_ups,");
 	buf_add_string(buf, waits);
 	for (size_t i = 0; i < plan->variants.count; i++) {

@@ -24,13 +24,16 @@ const struct simulate_cells *simulate_cells_make(const struct simulate_plan *pla
 /* Up to three lines: the best trade, and the best rows with the fewest GPU-hours and the shortest
  * waiting where they differ from it. Nothing for one row. */
 void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf);
+/* The rows of all variants, in the arena of the plan. */
+const struct simulate_row *const *simulate_rows(const struct simulate_plan *plan);
+/* A sentence with the groups of which GPU-hours are not in the cost; NULL: there are none. */
+const char *simulate_unpriced_text(const struct simulate_plan *plan);
 /* "25.4s", "3m05s", "2h10m" */
 const char *simulate_time_text(struct arena *arena, int64_t ms);
 
 /* `by_job`: a second table with the waiting times of each job. */
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
 			 struct buf *buf);
-void simulate_json_write(const struct simulate_plan *plan, struct buf *buf);
 /* `by_job`: a row for each variant and job instead of each variant. */
 void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct buf *buf);
 

@@ -145,7 +145,10 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 	}
 	input->clusters = clusters;
 	input->cluster_count = count;
-	return cluster_set_decode_pools(set, plan->arena, &input->models.pools, err);
+	return cluster_set_decode_pools(set, plan->arena, &input->models.pools, err) ||
+			       cluster_set_decode_prices(set, plan->arena, &input->prices, err) ?
+		       -1 :
+		       0;
 }
 
 /* "[gpu].maxReplicas" of a worker group: rows are wide. */

@@ -41,7 +41,8 @@ struct simulate_plan {
 	struct sim_input input; /* of the files and flags; its clusters are set for each variant */
 	struct simulate_axis axes[SIMULATE_AXES_MAX];
 	size_t axis_count;
-	const struct price_table *prices; /* NULL: none */
+	const struct price_table *prices; /* of the set; NULL: none */
+	bool by_cost;                     /* rows are weighed by their cost */
 	bool keep_results;
 	VEC(struct simulate_variant) variants;
 };

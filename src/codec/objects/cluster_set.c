@@ -8,6 +8,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/node_pools_json.h"
 #include "codec/objects/one_document.h"
+#include "codec/objects/price_table_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_edit.h"
@@ -24,7 +25,7 @@ static const struct json_limits limits = {
 };
 
 /* Documents beside the objects, each with one list that paths begin with. */
-enum document { DOCUMENT_POOLS = 0, DOCUMENTS };
+enum document { DOCUMENT_POOLS = 0, DOCUMENT_PRICES, DOCUMENTS };
 
 static const struct document_kind {
 	const char *list, *flag;
@@ -32,6 +33,7 @@ static const struct document_kind {
 	int (*decode)(const struct json_at *root, void *ret);
 } document_kinds[DOCUMENTS] = {
 	{ "pools", "--node-pools", &node_pools_limits, node_pools_decode },
+	{ "prices", "--price-table", &price_table_limits, price_table_decode },
 };
 
 struct cluster_set {
@@ -166,25 +168,29 @@ int cluster_set_add(struct cluster_set *set, const char *text, size_t size, stru
 
 struct document_reading {
 	const struct document_kind *kind;
-	void *ret;
 	struct cJSON *tree; /* a copy */
 };
 
+/* Decodes it only to check it. */
 static int keep_document(const struct json_at *root, void *context)
 {
+	union {
+		struct node_pools pools;
+		struct price_table prices;
+	} checked;
 	struct document_reading *reading = context;
 
-	if (reading->kind->decode(root, reading->ret))
+	memset(&checked, 0, sizeof(checked));
+	if (reading->kind->decode(root, &checked))
 		return -1;
 	reading->tree = json_copy(root->json);
 	return 0;
 }
 
-/* `ret`: what the document is decoded to, to check it. */
-static int add_file(struct cluster_set *set, enum document document, void *ret, const char *text,
-		    size_t size, struct err *err)
+static int add_file(struct cluster_set *set, enum document document, const char *text, size_t size,
+		    struct err *err)
 {
-	struct document_reading reading = { .kind = &document_kinds[document], .ret = ret };
+	struct document_reading reading = { .kind = &document_kinds[document] };
 
 	if (one_document_read(text, size, reading.kind->limits, &set->arena, keep_document,
 			      &reading, err)) {
@@ -198,9 +204,12 @@ static int add_file(struct cluster_set *set, enum document document, void *ret, 
 
 int cluster_set_add_pools(struct cluster_set *set, const char *text, size_t size, struct err *err)
 {
-	struct node_pools pools = { .at = NULL };
+	return add_file(set, DOCUMENT_POOLS, text, size, err);
+}
 
-	return add_file(set, DOCUMENT_POOLS, &pools, text, size, err);
+int cluster_set_add_prices(struct cluster_set *set, const char *text, size_t size, struct err *err)
+{
+	return add_file(set, DOCUMENT_PRICES, text, size, err);
 }
 
 static int decode_document(const struct cluster_set *set, enum document document,
@@ -220,6 +229,19 @@ int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
 	if (decode_document(set, DOCUMENT_POOLS, arena, &pools, err))
 		return -1;
 	*ret_pools = pools;
+	return 0;
+}
+
+int cluster_set_decode_prices(const struct cluster_set *set, struct arena *arena,
+			      const struct price_table **ret_table, struct err *err)
+{
+	struct price_table *table = NULL;
+
+	if (set->documents[DOCUMENT_PRICES])
+		table = ARENA_NEW(arena, struct price_table);
+	if (decode_document(set, DOCUMENT_PRICES, arena, table, err))
+		return -1;
+	*ret_table = table;
 	return 0;
 }
 
@@ -276,11 +298,6 @@ static int set_in_spec(struct cJSON *tree, const struct json_steps *steps, const
 	return json_edit_set(tree, &all, value, create, err);
 }
 
-static const char *text_at(const struct json_at *metadata, const char *name)
-{
-	return object_text_or_none(metadata, name);
-}
-
 struct name {
 	const char *namespace_, *name;
 };
@@ -291,7 +308,8 @@ static struct name name_of(const struct cJSON *tree, struct arena *arena)
 	struct json_at root = json_root(tree, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
 
-	return (struct name){ text_at(&metadata, "namespace"), text_at(&metadata, "name") };
+	return (struct name){ object_text_or_none(&metadata, "namespace"),
+			      object_text_or_none(&metadata, "name") };
 }
 
 static bool same_name(struct name a, struct name b)

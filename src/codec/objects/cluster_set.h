@@ -1,6 +1,6 @@
-/* RayClusters with their RayClusterAutoscalers and settings from files, pools of Nodes, and variants of
- * them: the objects are kept as trees, changed by a path, and then decoded. For `simulate`. The caller
- * owns a set. */
+/* RayClusters with their RayClusterAutoscalers and settings from files, pools of Nodes, prices, and
+ * variants of them: the objects are kept as trees, changed by a path, and then decoded. For `simulate`.
+ * The caller owns a set. */
 #ifndef CODEC_OBJECTS_CLUSTER_SET_H
 #define CODEC_OBJECTS_CLUSTER_SET_H
 
@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/model/kubernetes.h"
 #include "core/model/node_pool.h"
+#include "core/model/price.h"
 #include "core/model/settings.h"
 
 #define CLUSTER_SET_FILE_BYTES_MAX ((size_t)16 << 20)
@@ -31,12 +32,15 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set);
  * with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
-/* A document with pools of Nodes (codec/objects/node_pools_json); a second one replaces the first. */
+/* A document with pools of Nodes (codec/objects/node_pools_json), and one with prices
+ * (codec/objects/price_table_json); a second one replaces the first. */
 int cluster_set_add_pools(struct cluster_set *set, const char *text, size_t size, struct err *err);
+int cluster_set_add_prices(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
 /* Sets `path` to `value` in each RayCluster (a member of its spec), in each RayClusterAutoscaler (a
  * member of its spec, as idleTimeoutSeconds or groups[gpu].idleTimeoutSeconds; made where it is
- * missing), in the pools (pools[NAME].maxNodes), or in the settings (a flag of `run`, as packing).
+ * missing), in the pools (pools[NAME].maxNodes), in the prices (prices[0].perGPUHour), or in the
+ * settings (a flag of `run`, as packing).
  * ERR_NOT_FOUND: no object has this name or element; ERR_INPUT. */
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
 		       struct err *err);
@@ -49,5 +53,8 @@ int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 /* The pools in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
 int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
 			     struct node_pools *ret_pools, struct err *err);
+/* The prices, likewise; *ret_table is NULL without a document. */
+int cluster_set_decode_prices(const struct cluster_set *set, struct arena *arena,
+			      const struct price_table **ret_table, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #define PRICE_MAX 1000000 /* of the currency */
 #define ROW struct price_row
 
-static const struct json_limits limits = {
+const struct json_limits price_table_limits = {
 	.bytes = PRICE_TABLE_BYTES_MAX,
 	.depth = 8,
 	.elements = 20000,
@@ -98,7 +98,7 @@ static const struct field file_fields[] = {
 	FIELD_END,
 };
 
-static int decode(const struct json_at *root, void *ret_table)
+int price_table_decode(const struct json_at *root, void *ret_table)
 {
 	return field_check_names(root, file_fields, "a PriceTable") ||
 			       field_decode_all(root, file_fields, ret_table) ||
@@ -112,7 +112,8 @@ int price_table_read(const char *text, size_t size, struct arena *arena,
 {
 	struct price_table table = { .currency = "" };
 
-	if (one_document_read(text, size, &limits, arena, decode, &table, err))
+	if (one_document_read(text, size, &price_table_limits, arena, price_table_decode, &table,
+			      err))
 		return -1;
 	*ret_table = table;
 	return 0;

@@ -12,6 +12,10 @@
 #define PRICE_TABLE_ROWS_MAX 1000
 #define PRICE_CURRENCY_SIZE_MAX 16
 
+extern const struct json_limits price_table_limits;
+
+/* A whole document: a struct price_table. -1 with the reader's error. */
+int price_table_decode(const struct json_at *root, void *ret_table);
 /* ERR_INPUT or ERR_LIMIT names line, column and member. */
 int price_table_read(const char *text, size_t size, struct arena *arena,
 		     struct price_table *ret_table, struct err *err);

@@ -120,19 +120,34 @@ static const char *model_of(const struct subject *subject, struct arena *arena)
 	return label != NULL ? label : "";
 }
 
-const struct price_row *price_find(const struct price_table *table,
-				   const struct ray_cluster *cluster,
-				   const struct worker_group *group, const struct labels *node,
-				   struct arena *arena)
+static struct subject subject_of(const struct ray_cluster *cluster,
+				 const struct worker_group *group, const struct labels *node)
 {
 	const struct pod_template *template = group != NULL ? &group->template :
 							      &cluster->head_template;
-	struct subject subject = {
+
+	return (struct subject){
 		.own = group != NULL ? &group->labels : &cluster->head_labels,
 		.template = &template->labels,
 		.spec = &template->spec,
 		.node = node,
 	};
+}
+
+enum price_market price_market_of(const struct ray_cluster *cluster,
+				  const struct worker_group *group)
+{
+	struct subject subject = subject_of(cluster, group, NULL);
+
+	return market_of(&subject);
+}
+
+const struct price_row *price_find(const struct price_table *table,
+				   const struct ray_cluster *cluster,
+				   const struct worker_group *group, const struct labels *node,
+				   struct arena *arena)
+{
+	struct subject subject = subject_of(cluster, group, node);
 	enum price_market market = market_of(&subject);
 
 	subject.model = model_of(&subject, arena);

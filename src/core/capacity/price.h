@@ -15,6 +15,9 @@ const struct price_row *price_find(const struct price_table *table,
 				   const struct ray_cluster *cluster,
 				   const struct worker_group *group, const struct labels *node,
 				   struct arena *arena);
+/* The market of a group by its labels and the Node labels that it requires; never PRICE_ANY. */
+enum price_market price_market_of(const struct ray_cluster *cluster,
+				  const struct worker_group *group);
 /* Millionths of the currency for one hour of `gpus` (1/10000 GPU), rounded down, at most INT64_MAX;
  * 0 for a row that is NULL. Of one worker: with its GPUs. */
 int64_t price_per_hour(const struct price_row *row, int64_t gpus);

@@ -263,6 +263,70 @@ static void pools_give_nodes(void **state)
 	memory_free(path);
 }
 
+/* The price of the second row decides which of two variants is the cheap one. */
+static void prices_are_varied(void **state)
+{
+	static const char prices[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
+		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n- {perGPUHour: 1}\n";
+	static struct cli_result result;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "prices.yaml");
+
+	temp_write(files->directory, "prices.yaml", prices);
+	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[1].perGPUHour=4,2");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, "\n  prices[1].perGPUHour=4 "));
+	assert_non_null(strstr(result.output, "\n* prices[1].perGPUHour=2 "));
+	assert_null(strstr(result.output, "no price"));
+	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[1].perGPUHour=4,-1");
+	assert_non_null(strstr(result.errors, "prices[1].perGPUHour=-1: prices[1].perGPUHour: must "
+					      "be 0 to 1000000"));
+	SIMULATE(&result, files, "--price-table", path, "--set", "prices[2].perGPUHour=4");
+	assert_non_null(strstr(result.errors, "--set: prices[2].perGPUHour: prices has no element "
+					      "2"));
+	SIMULATE(&result, files, "--set", "prices[0].perGPUHour=4");
+	assert_non_null(strstr(result.errors, "there is no document with prices; give "
+					      "--price-table"));
+	memory_free(path);
+}
+
+/* A cost without the GPU-hours of a group is not one to choose by. */
+static void groups_without_a_price_are_named(void **state)
+{
+	static const char line[] =
+		"no price: demo/gpu; the cost leaves their GPU-hours out, so rows "
+		"are compared by GPU-hours";
+	static const char prices[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
+		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n";
+	static struct cli_result result;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "prices.yaml");
+	char *page = temp_path(files->directory, "page.html");
+	struct buf text;
+	struct err err;
+
+	temp_write(files->directory, "prices.yaml", prices);
+	SIMULATE(&result, files, "--price-table", path, "--vary", "idleTimeoutSeconds=60,600",
+		 "--report", page);
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, line));
+	assert_non_null(strstr(result.output, "* no other row has fewer GPU-hours without"));
+	assert_non_null(strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, with "));
+	buf_init(&text, (size_t)16 << 20);
+	assert_int_equal(file_read(page, &text, &err), 0);
+	assert_non_null(strstr(buf_string(&text), line));
+	buf_done(&text);
+	SIMULATE(&result, files, "--price-table", path, "-o", "json");
+	assert_non_null(strstr(result.output, "\"warnings\": [\"no price: demo/gpu; "));
+	assert_non_null(strstr(result.output, "\"unpriced\": true"));
+	SIMULATE(&result, files, "--price-table", path, "-o", "csv");
+	assert_non_null(strstr(result.output, ",cost,unpriced_gpu_hours,makespan_seconds,"));
+	memory_free(path);
+	memory_free(page);
+}
+
 /* One task of one GPU: an on-demand worker for 6 an hour, or a spot worker of 8 GPUs for 4. */
 static void cheapest_knows_the_prices(void **state)
 {
@@ -395,6 +459,8 @@ int main(void)
 		cmocka_unit_test(too_many_combinations_are_refused),
 		cmocka_unit_test(prices_make_a_cost),
 		cmocka_unit_test(cheapest_knows_the_prices),
+		cmocka_unit_test(prices_are_varied),
+		cmocka_unit_test(groups_without_a_price_are_named),
 		cmocka_unit_test(pools_give_nodes),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(text_of_a_page_is_escaped),

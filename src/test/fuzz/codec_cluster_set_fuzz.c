@@ -1,5 +1,5 @@
 /* Objects of a file changed by a path: PATH=VALUE up to the first NUL, then the file, which is also
- * read as pools of Nodes. Laws: a refusal has a reason; what is decoded has a RayCluster without
+ * read as pools of Nodes and as prices. Laws: a refusal has a reason; what is decoded has a RayCluster without
  * problems, and pools within their limits. */
 #include "fuzz.h"
 
@@ -30,9 +30,11 @@ static void check_pools(const struct cluster_set *set)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct err err = { .kind = ERR_NONE };
+	const struct price_table *prices;
 	struct node_pools pools;
 
-	if (cluster_set_decode_pools(set, &arena, &pools, &err)) {
+	if (cluster_set_decode_prices(set, &arena, &prices, &err) ||
+	    cluster_set_decode_pools(set, &arena, &pools, &err)) {
 		REQUIRE(err.text[0] != '\0');
 		return;
 	}
@@ -62,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { .kind = ERR_NONE };
 
 	if (end && cluster_set_add_pools(set, end + 1, size - path - 1, &err))
+		REQUIRE(err.text[0] != '\0');
+	if (end && cluster_set_add_prices(set, end + 1, size - path - 1, &err))
 		REQUIRE(err.text[0] != '\0');
 	if (end && cluster_set_add(set, end + 1, size - path - 1, &err) == 0) {
 		if (equals)

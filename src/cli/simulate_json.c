@@ -1,0 +1,145 @@
+#include "cli/simulate_json.h"
+
+#include "cli/simulate_text.h"
+#include "codec/text/json_write.h"
+
+static double seconds(int64_t ms)
+{
+	return (double)ms / 1000;
+}
+
+static void write_waits(struct json_writer *writer, const struct simulate_waits *waits)
+{
+	json_write_integer(writer, "started", waits->started);
+	json_write_integer(writer, "neverRan", waits->unstarted);
+	json_write_object_line(writer, "waitingSeconds");
+	if (waits->started > 0) {
+		json_write_double(writer, "p50", seconds(waits->p50_ms));
+		json_write_double(writer, "p95", seconds(waits->p95_ms));
+		json_write_double(writer, "max", seconds(waits->max_ms));
+	}
+	json_write_object_end(writer);
+}
+
+static void write_lists(struct json_writer *writer, const struct simulate_row *row)
+{
+	json_write_array(writer, "jobs");
+	for (size_t i = 0; i < row->job_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "job", row->jobs[i].job);
+		write_waits(writer, &row->jobs[i].waits);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+	json_write_array(writer, "reasons");
+	for (size_t i = 0; i < row->never_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "job", row->never[i].job);
+		json_write_integer(writer, "count", row->never[i].count);
+		json_write_text(writer, "reason", row->never[i].reason);
+		json_write_text(writer, "message", row->never[i].message);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_cost(struct json_writer *writer, const struct simulate_row *row, size_t i)
+{
+	json_write_text(writer, "market", price_market_name(row->costs[i].market));
+	if (row->costs[i].has_price)
+		json_write_double(writer, "cost", row->costs[i].cost);
+	json_write_boolean(writer, "unpriced", simulate_row_lacks_price(row, i));
+	json_write_double(writer, "gpuHours", simulate_gpu_hours(row->groups[i].provisioned));
+}
+
+static void write_groups(struct json_writer *writer, const struct simulate_row *row)
+{
+	json_write_array(writer, "groups");
+	for (size_t i = 0; i < row->group_count; i++) {
+		const struct sim_group *group = &row->groups[i];
+
+		json_write_object(writer, NULL);
+		json_write_text(writer, "cluster", group->cluster);
+		json_write_text(writer, "name", group->name);
+		write_cost(writer, row, i);
+		json_write_integer(writer, "peakWorkers", group->peak_workers);
+		json_write_integer(writer, "interruptions", group->interruptions);
+		json_write_array(writer, "targets");
+		for (size_t j = 0; j < group->mark_count; j++) {
+			const struct sim_mark *mark = &group->marks[j];
+
+			json_write_object_line(writer, NULL);
+			json_write_double(writer, "at", seconds(mark->at_ms));
+			json_write_integer(writer, "from", mark->from);
+			json_write_integer(writer, "to", mark->to);
+			json_write_text(writer, "reason", mark->reason);
+			json_write_object_end(writer);
+		}
+		json_write_array_end(writer);
+		json_write_integer(writer, "targetsOmitted", (int64_t)group->marks_dropped);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_variant(struct json_writer *writer, const struct simulate_plan *plan,
+			  const struct simulate_variant *variant, bool best)
+{
+	const struct simulate_row *row = &variant->row;
+
+	json_write_object(writer, NULL);
+	json_write_text(writer, "name", variant->name);
+	json_write_object_line(writer, "vary");
+	for (size_t i = 0; variant->values && i < plan->axis_count; i++)
+		json_write_text(writer, plan->axes[i].path, variant->values[i]);
+	json_write_object_end(writer);
+	json_write_text(writer, "policy", sim_policy_name(variant->input.policy));
+	json_write_boolean(writer, "best", best);
+	if (row->has_cost)
+		json_write_double(writer, "cost", row->cost);
+	json_write_object_line(writer, "gpuHours");
+	json_write_double(writer, "provisioned", row->provisioned);
+	json_write_double(writer, "used", row->used);
+	json_write_double(writer, "idle", row->idle);
+	json_write_double(writer, "starting", row->starting);
+	json_write_double(writer, "terminating", row->terminating);
+	json_write_object_end(writer);
+	write_waits(writer, &row->waits);
+	json_write_integer(writer, "finished", row->finished);
+	json_write_integer(writer, "restarted", row->restarted);
+	json_write_double(writer, "makespanSeconds", seconds(row->makespan_ms));
+	json_write_double(writer, "endSeconds", seconds(row->end_ms));
+	json_write_amount(writer, "peakGPUs", row->peak_gpus);
+	json_write_integer(writer, "scaleUps", row->scale_ups);
+	json_write_integer(writer, "decisions", row->decisions);
+	write_groups(writer, row);
+	write_lists(writer, row);
+	json_write_object_end(writer);
+}
+
+void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
+{
+	const struct simulate_row *const *rows = simulate_rows(plan);
+	size_t count = plan->variants.count;
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", "rayscaler.dev/v1alpha1");
+	json_write_text(&writer, "kind", "SimulationResult");
+	if (plan->prices)
+		json_write_text(&writer, "currency", plan->prices->currency);
+	json_write_array_line(&writer, "warnings");
+	if (simulate_unpriced_text(plan))
+		json_write_text(&writer, NULL, simulate_unpriced_text(plan));
+	json_write_array_end(&writer);
+	json_write_array(&writer, "variants");
+	for (size_t i = 0; i < count; i++)
+		write_variant(&writer, plan, &plan->variants.at[i],
+			      simulate_row_is_best(rows, count, i));
+	json_write_array_end(&writer);
+	json_write_text(&writer, "bestTrade",
+			plan->variants.at[simulate_row_trade(rows, count)].name);
+	json_write_object_end(&writer);
+	buf_add_char(buf, '\n');
+}
