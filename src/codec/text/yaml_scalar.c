@@ -71,6 +71,8 @@ struct yaml_scalar yaml_scalar_resolve(const char *text)
 	const char *unsigned_text = text + (*text == '-' || *text == '+');
 	bool integer;
 
+	if (*text != '\0' && !strchr("~nNtTfF.+-0123456789", *text))
+		return scalar;
 	if (*text == '\0' || strcmp(text, "~") == 0 || is_any(text, "null", "Null", "NULL")) {
 		scalar.kind = YAML_SCALAR_NULL;
 	} else if (is_any(text, "true", "True", "TRUE") ||
