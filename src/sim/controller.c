@@ -176,10 +176,10 @@ static void add_dues_of_mark(struct sim_ray *ray, const struct memory_mark *mark
 		break;
 	case MARK_START_GRACE:
 		/* The grace of a worker in use matters to work that waits; once it is over, an old
-		 * mark counts as none. */
-		if (mark->count != RAYLET_IN_USE)
+		 * mark counts as none. RAYLET_STARTING has no span. */
+		if (mark->count == RAYLET_UNUSED)
 			add_due(ray, mark->since, RAYLET_UNUSED_MS);
-		else if (ray->active_count > 0)
+		else if (mark->count == RAYLET_IN_USE && ray->active_count > 0)
 			add_due(ray, mark->since, RAYLET_IN_USE_MS);
 		break;
 	case MARK_STARVED_DEMAND:
