@@ -36,6 +36,7 @@
  * they return to the system with the arena regardless of later allocations. */
 #define LARGE_ARENA_BYTES ((size_t)1 << 20)
 #define LARGE_ARENA_BLOCK_BYTES ((size_t)512 << 10)
+#define PRINTF_BYTES 256 /* longer texts are formatted twice */
 #define FIRST_ARRAY_ELEMENTS ((size_t)4)
 
 struct arena_block {
@@ -237,15 +238,17 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+	char first[PRINTF_BYTES], *text;
 	va_list arguments;
-	char *text;
 	int size;
 
 	va_start(arguments, format);
-	size = vsnprintf(NULL, 0, format, arguments);
+	size = vsnprintf(first, sizeof(first), format, arguments);
 	va_end(arguments);
 	CHECK(size >= 0);
 	text = alloc_text(arena, (size_t)size + 1);
+	if ((size_t)size < sizeof(first))
+		return memcpy(text, first, (size_t)size + 1);
 	va_start(arguments, format);
 	size = vsnprintf(text, (size_t)size + 1, format, arguments);
 	va_end(arguments);

@@ -1,6 +1,7 @@
 /* A stable sort: equal elements keep their order, which qsort does not guarantee. The caller owns
- * the array; the sort allocates heap memory of the same size while it runs. Not needed where no two
- * elements compare equal: qsort does it without the memory. */
+ * the array; the sort allocates heap memory of the same size while it runs. Linear where
+ * the array is sorted already. Not needed where it rarely is and no two elements compare equal: qsort
+ * does it without the memory. */
 #ifndef BASE_SORT_H
 #define BASE_SORT_H
 

@@ -8,6 +8,7 @@
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/utf8.h"
+#include "core/model/resources.h"
 
 void json_write_init(struct json_writer *writer, struct buf *buf, enum json_style style)
 {
@@ -171,9 +172,9 @@ void json_write_double(struct json_writer *writer, const char *name, double valu
 
 void json_write_amount(struct json_writer *writer, const char *name, int64_t amount)
 {
-	char text[NUMBER_TEXT_SIZE];
+	char text[RESOURCE_AMOUNT_TEXT_SIZE];
 
-	number_print_amount(amount, text);
+	resource_amount_print(amount, text);
 	begin(writer, name);
 	buf_add_string(writer->buf, text);
 }

@@ -33,25 +33,6 @@ void number_print(double value, char ret_text[static NUMBER_TEXT_SIZE])
 	}
 }
 
-void number_print_amount(int64_t amount, char ret_text[static NUMBER_TEXT_SIZE])
-{
-	uint64_t size = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
-	uint64_t fraction = size % (uint64_t)RESOURCE_UNIT;
-	int digits = 4;
-
-	size /= (uint64_t)RESOURCE_UNIT;
-	if (fraction == 0) {
-		snprintf(ret_text, NUMBER_TEXT_SIZE, "%s%" PRIu64, amount < 0 ? "-" : "", size);
-		return;
-	}
-	while (fraction % 10 == 0) {
-		fraction /= 10;
-		digits--;
-	}
-	snprintf(ret_text, NUMBER_TEXT_SIZE, "%s%" PRIu64 ".%0*" PRIu64, amount < 0 ? "-" : "",
-		 size, digits, fraction);
-}
-
 int number_parse(const char *text, double *ret_value)
 {
 	const char *p = text + (*text == '-' || *text == '+');

@@ -10,8 +10,6 @@
 
 /* "1", "0.5", "1e+21", "NaN", "Infinity", "-Infinity"; independent of the locale. */
 void number_print(double value, char ret_text[static NUMBER_TEXT_SIZE]);
-/* 1/10000 units as decimal text without trailing zeros: 15000 is "1.5". */
-void number_print_amount(int64_t amount, char ret_text[static NUMBER_TEXT_SIZE]);
 /* The whole of text as a finite or infinite decimal number ("1e3"); -1 for anything else. */
 int number_parse(const char *text, double *ret_value);
 /* The whole of text as a decimal int64 ("-12"); -1 for anything else, also overflow. */

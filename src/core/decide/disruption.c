@@ -109,7 +109,7 @@ static bool is_in_use(const struct worker *worker)
 /* Disrupted Pods of the group that are in use, counted in whole replicas. */
 static int64_t count_in_use(const struct packing *packing, const struct group *group)
 {
-	size_t count;
+	const struct group_offer *own = &packing->offer->groups[group->index];
 	int64_t pods = 0;
 	if (group->hosts == 1) {
 		for (size_t i = 0; i < group->worker_count; i++) {
@@ -119,11 +119,11 @@ static int64_t count_in_use(const struct packing *packing, const struct group *g
 		}
 		return pods;
 	}
-	const struct replica *replicas = replica_list(packing->offer, group, &count);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < own->replica_count; i++) {
+		const struct replica *replica = &own->replicas[i];
 		bool used = false;
-		for (size_t m = 0; replicas[i].disrupted && m < replicas[i].count; m++)
-			used = used || is_in_use(&packing->facts->workers[replicas[i].members[m]]);
+		for (size_t m = 0; replica->disrupted && m < replica->count; m++)
+			used = used || is_in_use(&packing->facts->workers[replica->members[m]]);
 		pods += used ? group->hosts : 0;
 	}
 	return pods;

@@ -31,11 +31,10 @@ static int64_t not_negative(int64_t value)
  * ones. */
 static int64_t not_registered_replicas(const struct offer *offer, const struct group *group)
 {
-	size_t count;
+	const struct group_offer *own = &offer->groups[group->index];
 	int64_t not_registered = 0;
-	struct replica *replicas = replica_list(offer, group, &count);
-	for (size_t i = 0; i < count; i++)
-		if (replicas[i].not_registered && !replicas[i].disrupted)
+	for (size_t i = 0; i < own->replica_count; i++)
+		if (own->replicas[i].not_registered && !own->replicas[i].disrupted)
 			not_registered++;
 	return not_registered + group->missing / group->hosts;
 }
@@ -135,9 +134,9 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
 static void cancel_starved(struct choice *choice, const struct group *group)
 {
 	struct group_choice *own = &choice->groups[group->index];
-	size_t count;
+	const struct replica *replicas = choice->offer->groups[group->index].replicas;
+	size_t count = choice->offer->groups[group->index].replica_count;
 	int64_t starved = 0;
-	struct replica *replicas = replica_list(choice->offer, group, &count);
 	int64_t missing = smaller(group->missing / group->hosts, above_minimum(own));
 	own->missing_taken += missing;
 	own->backed_off_taken += missing;
@@ -171,11 +170,10 @@ static enum stage stage_of(const struct choice *choice, const struct replica *re
 static int64_t take_pods(struct choice *choice, const struct group *group, int64_t wanted,
 			 enum stage stage)
 {
-	size_t count;
-	struct replica *replicas = replica_list(choice->offer, group, &count);
+	const struct group_offer *own = &choice->offer->groups[group->index];
 	int64_t taken = 0;
-	for (size_t i = count; i > 0 && taken < wanted; i--) {
-		const struct replica *replica = &replicas[i - 1];
+	for (size_t i = own->replica_count; i > 0 && taken < wanted; i--) {
+		const struct replica *replica = &own->replicas[i - 1];
 		if (!replica->not_registered || !replica->cancellable || !replica->deletable ||
 		    replica_is_needed(choice->packing, replica) || replica->disrupted ||
 		    !is_free(choice, replica) || stage_of(choice, replica) != stage)
@@ -189,10 +187,9 @@ static int64_t take_pods(struct choice *choice, const struct group *group, int64
 
 static int64_t count_unneeded(const struct choice *choice, const struct group *group)
 {
-	size_t count;
+	const struct replica *replicas = choice->offer->groups[group->index].replicas;
 	int64_t unneeded = unneeded_missing(choice->packing, group);
-	struct replica *replicas = replica_list(choice->offer, group, &count);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < choice->offer->groups[group->index].replica_count; i++)
 		if (replicas[i].not_registered && replicas[i].cancellable &&
 		    !replica_is_needed(choice->packing, &replicas[i]) && !replicas[i].disrupted &&
 		    is_free(choice, &replicas[i]))

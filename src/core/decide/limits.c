@@ -191,17 +191,16 @@ static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amou
 static struct ceiling smallest_ceiling(const struct offer *offer)
 {
 	const struct snapshot *snapshot = offer->snapshot;
-	int64_t present = present_gpus(offer);
 	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
 	bool named = snapshot->gpu_budget_of != NULL && snapshot->gpu_budget_of[0] != '\0';
 	struct ceiling ceiling = { .name = NULL };
 
 	if (own > 0)
-		take_smaller(&ceiling, "max-gpus-per-cluster", own, own - present);
+		take_smaller(&ceiling, "max-gpus-per-cluster", own, own - present_gpus(offer));
 	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
 		take_smaller(&ceiling, "maxGPUs of the RayClusterAutoscaler",
 			     snapshot->autoscaler->max_gpus,
-			     snapshot->autoscaler->max_gpus - present);
+			     snapshot->autoscaler->max_gpus - present_gpus(offer));
 	if (snapshot->has_gpu_budget && named)
 		take_smaller(&ceiling, snapshot->gpu_budget_of, -1, snapshot->gpu_budget);
 	else if (snapshot->has_gpu_budget)

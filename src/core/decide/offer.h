@@ -13,6 +13,8 @@ enum removal {
 	REMOVAL_DELETE,        /* cannot be busy: drained, dead or never started */
 };
 
+struct replica; /* replica.h */
+
 /* Set by terminate_classify(). */
 struct worker_offer {
 	enum removal removal;
@@ -29,6 +31,10 @@ struct template_lack {
 };
 
 struct group_offer {
+	/* Of its Pods that are not being deleted, in canonical order (of their first member): the
+	 * hosts that are removed or kept together. Set by terminate_classify(). */
+	const struct replica *replicas;
+	size_t replica_count;
 	int64_t ours,
 		others; /* launch: replicas not registered, requested by this program, by others */
 	/* Set by template_seen. */

@@ -328,7 +328,28 @@ static int compare_amounts(const void *left, const void *right)
 	return order != 0 ? order : (a->amount > b->amount) - (a->amount < b->amount);
 }
 
-/* The most that any living node has of each resource. */
+static bool is_left(const struct schedule_leftover *leftovers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (leftovers[i].count > 0)
+			return true;
+	return false;
+}
+
+/* Some demand, which the report explains, has no place. */
+static bool is_anything_left(const struct packing *packing)
+{
+	const struct schedule_result *result = packing->result;
+	bool left = is_left(result->demands, packing->problem.demand_count) ||
+		    is_left(result->gangs, packing->problem.gang_count);
+
+	for (size_t c = 0; c < packing->problem.constraint_count; c++)
+		left = left ||
+		       is_left(result->constraints[c], packing->problem.constraints[c].count);
+	return left;
+}
+
+/* The most that any living node has of each resource; needed where demand is left. */
 static void measure_living(struct packing *packing)
 {
 	VEC(struct resource) all = { .at = NULL };
@@ -336,6 +357,8 @@ static void measure_living(struct packing *packing)
 	for (size_t i = 0; i < packing->problem.node_count; i++) {
 		const struct schedule_node *node = &packing->problem.nodes[i];
 
+		if (i > 0 && node->total.at == node[-1].total.at && node[-1].running)
+			continue; /* simulated nodes share them */
 		for (size_t r = 0; node->running && r < node->total.count; r++)
 			VEC_PUSH(packing->arena, &all, node->total.at[r]);
 	}
@@ -355,7 +378,8 @@ void packing_run(struct packing *packing)
 	packing->problem.cheapest = packing->snapshot->settings.packing != PACKING_RAY;
 	if (starved_split(packing) || packing->problem.cheapest)
 		packing->result = schedule(&packing->problem, packing->arena);
-	measure_living(packing);
+	if (is_anything_left(packing))
+		measure_living(packing);
 	note_launches(packing);
 	disruption_replace(packing);
 	note_workers(packing);

@@ -1,6 +1,6 @@
 #include "core/decide/replica.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 struct member {
 	size_t replica, worker;
@@ -59,8 +59,7 @@ static void describe(const struct offer *offer, struct replica *replica)
 		add_member(offer, replica, &offer->facts->workers[replica->members[i]]);
 }
 
-struct replica *replica_list(const struct offer *offer, const struct group *group,
-			     size_t *ret_count)
+void replica_list(struct offer *offer, const struct group *group)
 {
 	struct member *members = arena_array(offer->arena, group->worker_count, sizeof(*members));
 	size_t *indices = arena_array(offer->arena, group->worker_count, sizeof(*indices));
@@ -73,7 +72,7 @@ struct replica *replica_list(const struct offer *offer, const struct group *grou
 		if (worker->pod != NULL && !worker->deleting)
 			members[used++] = (struct member){ worker->replica, index };
 	}
-	qsort(members, used, sizeof(*members), compare_members);
+	sort_stable(members, used, sizeof(*members), compare_members);
 	for (size_t i = 0; i < used; i++) {
 		bool alone = members[i].replica == FACTS_NO_INDEX;
 		indices[i] = members[i].worker;
@@ -83,9 +82,9 @@ struct replica *replica_list(const struct offer *offer, const struct group *grou
 	}
 	for (size_t i = 0; i < count; i++)
 		describe(offer, &replicas[i]);
-	qsort(replicas, count, sizeof(*replicas), compare_replicas);
-	*ret_count = count;
-	return replicas;
+	sort_stable(replicas, count, sizeof(*replicas), compare_replicas);
+	offer->groups[group->index].replicas = replicas;
+	offer->groups[group->index].replica_count = count;
 }
 
 bool replica_is_needed(const struct packing *packing, const struct replica *replica)

@@ -19,10 +19,8 @@ struct replica {
 	bool not_registered; /* no member is or was registered */
 };
 
-/* The replicas of the group's Pods that are not being deleted, in canonical order (of their first
- * member). */
-struct replica *replica_list(const struct offer *offer, const struct group *group,
-			     size_t *ret_count);
+/* Sets the replicas of the group in the offer, whose workers are classified. */
+void replica_list(struct offer *offer, const struct group *group);
 /* Demand was placed on a member, or it replaces a disrupted worker. */
 bool replica_is_needed(const struct packing *packing, const struct replica *replica);
 

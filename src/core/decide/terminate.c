@@ -36,10 +36,10 @@ static enum removal removal_of(const struct offer *offer, const struct worker *w
  * back-off a replica is cancelled with all of its hosts when one cannot start. */
 static void mark_going(struct offer *offer, const struct group *group)
 {
-	size_t count;
-	struct replica *replicas = replica_list(offer, group, &count);
+	const struct group_offer *listed = &offer->groups[group->index];
+	const struct replica *replicas = listed->replicas;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < listed->replica_count; i++)
 		for (size_t m = 0; m < replicas[i].count; m++) {
 			const struct worker *worker =
 				&offer->facts->workers[replicas[i].members[m]];
@@ -57,8 +57,10 @@ void terminate_classify(struct offer *offer)
 {
 	for (size_t i = 0; i < offer->facts->worker_count; i++)
 		offer->workers[i].removal = removal_of(offer, &offer->facts->workers[i]);
-	for (size_t g = 0; g < offer->facts->group_count; g++)
+	for (size_t g = 0; g < offer->facts->group_count; g++) {
+		replica_list(offer, &offer->facts->groups[g]);
 		mark_going(offer, &offer->facts->groups[g]);
+	}
 }
 
 void terminate_delete(struct worker_choice *worker, const char *reason, const char *message)
@@ -256,8 +258,8 @@ static void choose_above_max(struct choice *choice, const struct group *group,
 
 static void choose_of_group(struct choice *choice, const struct group *group)
 {
-	size_t count;
-	struct replica *replicas = replica_list(choice->offer, group, &count);
+	const struct replica *replicas = choice->offer->groups[group->index].replicas;
+	size_t count = choice->offer->groups[group->index].replica_count;
 	for (size_t i = 0; i < count; i++)
 		if (replicas[i].broken)
 			choose_broken(choice, group, &replicas[i]);

@@ -1,7 +1,5 @@
 #include "core/model/resources.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +7,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Enough for any int64 with its point and sign. */
-#define AMOUNT_TEXT_SIZE 32
+#define FRACTION_DIGITS 4 /* of RESOURCE_UNIT */
 
 int64_t resource_sum(int64_t a, int64_t b)
 {
@@ -97,28 +94,35 @@ bool resources_equal(const struct resources *a, const struct resources *b)
 	return true;
 }
 
-/* Writes the amount and returns its length. */
-static size_t format_amount(char text[AMOUNT_TEXT_SIZE], int64_t amount)
+/* Without printf: a decision writes several amounts for each busy worker. */
+size_t resource_amount_print(int64_t amount, char ret_text[static RESOURCE_AMOUNT_TEXT_SIZE])
 {
-	int64_t fraction = llabs(amount % RESOURCE_UNIT);
-	int size = snprintf(text, AMOUNT_TEXT_SIZE, "%s%" PRId64 ".%04" PRId64,
-			    amount < 0 ? "-" : "", (int64_t)llabs(amount / RESOURCE_UNIT),
-			    fraction);
+	uint64_t rest = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+	uint64_t fraction = rest % RESOURCE_UNIT, units = rest / RESOURCE_UNIT;
+	char digits[RESOURCE_AMOUNT_TEXT_SIZE];
+	size_t start = sizeof(digits), size = 0;
 
-	CHECK(size > 0 && size < AMOUNT_TEXT_SIZE);
-	while (text[size - 1] == '0')
-		size--;
-	if (text[size - 1] == '.')
-		size--;
-	text[size] = '\0';
-	return (size_t)size;
+	for (int place = 0; place < FRACTION_DIGITS; place++, fraction /= 10)
+		if (fraction % 10 != 0 || start < sizeof(digits))
+			digits[--start] = (char)('0' + fraction % 10);
+	if (start < sizeof(digits))
+		digits[--start] = '.';
+	do
+		digits[--start] = (char)('0' + units % 10);
+	while ((units /= 10) > 0);
+	if (amount < 0)
+		ret_text[size++] = '-';
+	memcpy(ret_text + size, digits + start, sizeof(digits) - start);
+	size += sizeof(digits) - start;
+	ret_text[size] = '\0';
+	return size;
 }
 
 const char *resource_amount_text(struct arena *arena, int64_t amount)
 {
-	char text[AMOUNT_TEXT_SIZE];
+	char text[RESOURCE_AMOUNT_TEXT_SIZE];
 
-	format_amount(text, amount);
+	resource_amount_print(amount, text);
 	return arena_strdup(arena, text);
 }
 
@@ -138,12 +142,12 @@ const char *resource_name_text(struct arena *arena, const char *name)
 const char *resources_text(struct arena *arena, const struct resources *resources)
 {
 	size_t bytes = sizeof("{}");
-	char amount[AMOUNT_TEXT_SIZE];
+	char amount[RESOURCE_AMOUNT_TEXT_SIZE];
 	char *text, *end;
 
 	for (size_t i = 0; i < resources->count; i++)
 		bytes += text_fit(resources->at[i].name, RESOURCE_NAME_SHOWN_MAX) +
-			 sizeof(", ...: ") + AMOUNT_TEXT_SIZE;
+			 sizeof(", ...: ") + RESOURCE_AMOUNT_TEXT_SIZE;
 	text = arena_alloc(arena, bytes);
 	end = append(text, "{", 1);
 	for (size_t i = 0; i < resources->count; i++) {
@@ -156,7 +160,7 @@ const char *resources_text(struct arena *arena, const struct resources *resource
 		if (item->name[size] != '\0')
 			end = append(end, "...", 3);
 		end = append(end, ": ", 2);
-		end = append(end, amount, format_amount(amount, item->amount));
+		end = append(end, amount, resource_amount_print(item->amount, amount));
 	}
 	end = append(end, "}", 1);
 	CHECK(end < text + bytes);

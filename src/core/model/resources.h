@@ -56,7 +56,10 @@ bool resources_equal(const struct resources *a, const struct resources *b);
 const char *resource_name_text(struct arena *arena, const char *name);
 /* "{CPU: 1, GPU: 0.5}": for messages; amounts without trailing zeros, names cut. */
 const char *resources_text(struct arena *arena, const struct resources *resources);
-/* "0.5": one amount as text. */
+/* Enough for any int64 with its sign and point. */
+#define RESOURCE_AMOUNT_TEXT_SIZE 32
+/* "1.5": one amount, without trailing zeros; returns its length. */
+size_t resource_amount_print(int64_t amount, char ret_text[static RESOURCE_AMOUNT_TEXT_SIZE]);
 const char *resource_amount_text(struct arena *arena, int64_t amount);
 
 /* NULL when absent. */

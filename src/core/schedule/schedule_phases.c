@@ -410,7 +410,8 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
 	place_constraints(&run, &lists, result);
-	schedule_run_set_source(&run, false);
+	if (lists.demands.count > 0 || problem->gang_count > 0)
+		schedule_run_set_source(&run, false);
 	if (run.policy.demands_first)
 		place_demands(&run, &lists, result);
 	place_gangs(&run, &lists, result);

@@ -121,8 +121,6 @@ bool schedule_state_has(const struct schedule_states *states, const struct sched
 
 struct reading {
 	struct schedule_states *states;
-	VEC(struct schedule_amount) amounts;
-	VEC(struct schedule_rest_term) terms;
 	struct schedule_rest rest;
 	bool accelerator;
 };
@@ -139,7 +137,7 @@ static void read_resource(struct reading *reading, const char *name, int64_t tot
 				      states->words->is_accelerator[id]))
 		reading->accelerator = true;
 	if (id != SCHEDULE_ID_NONE) {
-		VEC_PUSH(states->arena, &reading->amounts,
+		VEC_PUSH(states->arena, &states->amounts,
 			 ((struct schedule_amount){ id, total, available }));
 		return;
 	}
@@ -151,7 +149,7 @@ static void read_resource(struct reading *reading, const char *name, int64_t tot
 	if (term < reading->rest.minimum)
 		reading->rest.minimum = term;
 	if (term > 0)
-		VEC_PUSH(states->arena, &reading->terms,
+		VEC_PUSH(states->arena, &states->terms,
 			 ((struct schedule_rest_term){
 				 schedule_words_before(&states->words->names, name, strlen(name)),
 				 term }));
@@ -193,15 +191,16 @@ static uint32_t rest_add(struct reading *reading)
 	states->key.count = 0;
 	key_add(states, rest->count);
 	key_add_double(states, rest->minimum);
-	for (size_t i = 0; i < reading->terms.count; i++) {
-		key_add(states, reading->terms.at[i].before);
-		key_add_double(states, reading->terms.at[i].term);
+	for (size_t i = 0; i < states->terms.count; i++) {
+		key_add(states, states->terms.at[i].before);
+		key_add_double(states, states->terms.at[i].term);
 	}
 	id = schedule_intern_add(&states->rest_keys, states->key.at,
 				 states->key.count * sizeof(*states->key.at));
 	if (id == states->rests.count) {
-		rest->terms = reading->terms.at;
-		rest->term_count = (uint32_t)reading->terms.count;
+		rest->term_count = (uint32_t)states->terms.count;
+		rest->terms = copy_array(states->arena, states->terms.at, rest->term_count,
+					 sizeof(*rest->terms));
 		VEC_PUSH(states->arena, &states->rests, *rest);
 	}
 	return id;
@@ -234,13 +233,14 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	struct reading reading = { .states = states, .rest = { .minimum = INFINITY } };
 	struct schedule_open_gpus open = { 0 };
 
+	states->amounts.count = states->terms.count = 0;
 	read_resources(&reading, total, available);
 	state.registered = state.registered && states->words->new_only;
 	state.accelerator = reading.accelerator ||
 			    (state.type != SCHEDULE_ID_NONE &&
 			     states->words->problem->types[state.type].accelerator);
-	state.amounts = reading.amounts.at;
-	state.amount_count = (uint32_t)reading.amounts.count;
+	state.amounts = states->amounts.at;
+	state.amount_count = (uint32_t)states->amounts.count;
 	set_gpus(states, &state, &open);
 	if (state.running) {
 		state.rest_count = reading.rest.count;

@@ -69,7 +69,10 @@ struct schedule_states {
 	VEC(struct schedule_state) states; /* by id */
 	VEC(struct schedule_rest) rests;
 	VEC(struct schedule_placed) placed; /* 0: none */
-	VEC(uint64_t) key;                  /* scratch */
+	/* Scratch of one node: */
+	VEC(uint64_t) key;
+	VEC(struct schedule_amount) amounts;
+	VEC(struct schedule_rest_term) terms;
 };
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);

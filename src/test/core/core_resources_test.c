@@ -212,9 +212,35 @@ static void test_many_names_are_sorted_quickly(void **state)
 	assert_int_equal(resources_amount(&sorted, "00000001", -1), COUNT - 1);
 }
 
+static void test_print_amount(void **state)
+{
+	static const struct {
+		int64_t amount;
+		const char *text;
+	} table[] = {
+		{ 0, "0" },
+		{ 10000, "1" },
+		{ 15000, "1.5" },
+		{ 1, "0.0001" },
+		{ 1010, "0.101" },
+		{ -15000, "-1.5" },
+		{ INT64_MIN, "-922337203685477.5808" },
+		{ RESOURCE_AMOUNT_MAX, "90000000000000" },
+	};
+	char text[RESOURCE_AMOUNT_TEXT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
+		assert_int_equal(resource_amount_print(table[i].amount, text),
+				 strlen(table[i].text));
+		assert_string_equal(text, table[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_print_amount),
 		cmocka_unit_test_teardown(test_nothing_is_found_in_nothing, forget),
 		cmocka_unit_test_teardown(test_zero_differs_from_absent, forget),
 		cmocka_unit_test_teardown(test_equal_compares_names_and_amounts, forget),
