@@ -31,3 +31,24 @@ bool baseline_wakes(const struct sim_input *input)
 {
 	return input->policy == SIM_POLICY_RAYSCALER;
 }
+
+bool baseline_deletes_drained(const struct sim_input *input)
+{
+	return input->policy == SIM_POLICY_RAYSCALER;
+}
+
+/* Without the marks of the start grace there is none. */
+const struct memory_state *baseline_memory(const struct sim_input *input,
+					   const struct memory_state *memory, struct arena *arena)
+{
+	struct memory_state kept = *memory;
+
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER)
+		return memory_state_copy(memory, arena);
+	kept.marks.at = NULL;
+	kept.marks.count = kept.marks.capacity = 0;
+	for (size_t i = 0; i < memory->marks.count; i++)
+		if (memory->marks.at[i].kind != MARK_START_GRACE)
+			VEC_PUSH(arena, &kept.marks, memory->marks.at[i]);
+	return memory_state_copy(&kept, arena);
+}

@@ -297,7 +297,7 @@ static bool remember(struct sim_ray *ray, const struct plan *plan)
 	ray->memory_arenas[0] = ray->memory_arenas[1];
 	ray->memory_arenas[1] = last;
 	arena_reset(&ray->memory_arenas[0]);
-	ray->memory = memory_state_copy(&plan->memory, &ray->memory_arenas[0]);
+	ray->memory = baseline_memory(ray->world->input, &plan->memory, &ray->memory_arenas[0]);
 	return !is_same_memory(ray->memory, old);
 }
 
@@ -364,9 +364,9 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	ray->last_pass_ms = world->now_ms;
 	plan = decide_now(ray, &view);
 	drained = drain(ray, plan);
-	if (drained)
+	if (drained && baseline_deletes_drained(world->input))
 		plan = decide_now(ray, &view);
-	ray->changed = remember(ray, plan);
+	ray->changed = remember(ray, plan) || (drained && !baseline_deletes_drained(world->input));
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray);
 	kuberay_patch(ray, plan);

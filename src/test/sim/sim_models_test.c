@@ -347,6 +347,38 @@ static void rays_autoscaler_scales_every_five_seconds(void **state)
 	}
 }
 
+/* Two passes for an idle worker: the first, at 195 s, drains it, the second names its Pod. */
+static void rays_autoscaler_deletes_in_the_pass_after_the_drain(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	c.input.policy = SIM_POLICY_RAY_AUTOSCALER;
+	sim_case_add(&c, 4 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->groups[0].worker_ms, (202 - 5) * SECOND);
+	sim_case_done(&c);
+}
+
+/* Work that waits while a worker has just begun its first work gets a worker in the next pass. */
+static void rays_autoscaler_has_no_start_grace(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_group(&c, 1, 0, 4);
+	c.input.policy = SIM_POLICY_RAY_AUTOSCALER;
+	sim_case_add(&c, 0, 100 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	sim_case_add(&c, 27 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->wait_count, 2);
+	assert_int_equal(result->waits[1].wait_ms, 3 * SECOND + 25200);
+	sim_case_done(&c);
+}
+
 /* ---- bad input ---- */
 
 static void expect_error(struct sim_case *c, const char *text)
@@ -439,6 +471,8 @@ int main(void)
 		cmocka_unit_test(requested_resources_keep_workers),
 		cmocka_unit_test(always_on_waits_for_nothing),
 		cmocka_unit_test(rays_autoscaler_scales_every_five_seconds),
+		cmocka_unit_test(rays_autoscaler_deletes_in_the_pass_after_the_drain),
+		cmocka_unit_test(rays_autoscaler_has_no_start_grace),
 		cmocka_unit_test(bad_input_gives_errors),
 		cmocka_unit_test(odd_input_is_simulated),
 	};
