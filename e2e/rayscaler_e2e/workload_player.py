@@ -1,29 +1,58 @@
-"""Plays a workload file on a real Ray cluster: `python workload_player.py FILE ADDRESS NODE_IP OUT`.
+"""Plays a workload file on a real Ray cluster: `python workload_player.py FILE ADDRESS NODE_IP OUT [--pass]`.
 
 FILE has JSON lines as docs/SIMULATE.md describes them, with numbers of seconds as times. OUT is written
-at the end: the waiting time in seconds of every task, actor and placement group, by item.
+at the end: when the first item was submitted, the waiting time in seconds of every task, actor and
+placement group, and when the first task or actor began on each Pod. --pass: the first item comes shortly
+before a pass of Ray's autoscaler, as in a simulation.
 """
 
 import json
+import os
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
+
+
+PASS_SECONDS = 5.0  # AUTOSCALER_UPDATE_INTERVAL_S
+# A demand is in the GCS after at most one period of gcs_pull_resource_loads_period_milliseconds.
+BEFORE_PASS_SECONDS = 1.5
+
+
+def wait_before_pass(address: str) -> None:
+    """Until BEFORE_PASS_SECONDS before the next pass: each pass reports the state that it has seen."""
+    from ray._raylet import GcsClient
+    from ray.core.generated import autoscaler_pb2
+
+    client = GcsClient(address=address)
+
+    def seen() -> int:
+        reply = autoscaler_pb2.GetClusterStatusReply()
+        reply.ParseFromString(client.get_cluster_status(timeout_s=5))
+        return reply.autoscaling_state.last_seen_cluster_resource_state_version
+
+    first = seen()
+    while seen() == first:
+        time.sleep(0.05)
+    time.sleep(PASS_SECONDS - BEFORE_PASS_SECONDS)
 
 
 def main() -> None:
-    path, address, node_ip, out = sys.argv[1:]
+    path, address, node_ip, out = sys.argv[1:5]
     import ray
 
     items = [json.loads(line) for line in Path(path).read_text().splitlines()]
     ray.init(address=address, _node_ip_address=node_ip, log_to_driver=False, logging_level="warning")
     player = Player(ray)
-    start = time.monotonic()
+    if "--pass" in sys.argv[5:]:
+        wait_before_pass(address)
+    start, began = time.monotonic(), time.time()
     for item in sorted(items, key=lambda each: each["submit"]):
         time.sleep(max(0.0, start + item["submit"] - time.monotonic()))
         player.submit(item)
-    Path(out).write_text(json.dumps(player.waits()))
+    waits = player.waits()
+    Path(out).write_text(json.dumps({"began": began, "waits": waits, "firstWork": player.first_work}))
     ray.shutdown()
 
 
@@ -32,19 +61,21 @@ class Player:
         self._ray = ray
         self._threads: List[threading.Thread] = []
         self._waits: List[float] = []
+        self.first_work: Dict[str, float] = {}
 
-        @ray.remote
-        def work(seconds: float) -> float:
+        def run(seconds: float) -> Tuple[float, str]:
             started = time.time()
             time.sleep(seconds)
-            return started
+            return started, os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+
+        @ray.remote
+        def work(seconds: float) -> Tuple[float, str]:
+            return run(seconds)
 
         @ray.remote
         class Worker:
-            def work(self, seconds: float) -> float:
-                started = time.time()
-                time.sleep(seconds)
-                return started
+            def work(self, seconds: float) -> Tuple[float, str]:
+                return run(seconds)
 
         self._task, self._actor = work, Worker
 
@@ -60,13 +91,18 @@ class Player:
             thread.join()
         return sorted(self._waits)
 
+    def _note(self, work: Tuple[float, str], submitted: float) -> None:
+        started, pod = work
+        self._waits.append(started - submitted)
+        self.first_work[pod] = min(started, self.first_work.get(pod, started))
+
     def task(self, item: Dict[str, Any], submitted: float) -> None:
         work = self._task.options(max_retries=0, **options(item))
-        self._waits.append(self._ray.get(work.remote(item["duration"])) - submitted)
+        self._note(self._ray.get(work.remote(item["duration"])), submitted)
 
     def actor(self, item: Dict[str, Any], submitted: float) -> None:
         actor = self._actor.options(**options(item)).remote()
-        self._waits.append(self._ray.get(actor.work.remote(item["duration"])) - submitted)
+        self._note(self._ray.get(actor.work.remote(item["duration"])), submitted)
         self._ray.kill(actor)
 
     def placement_group(self, item: Dict[str, Any], submitted: float) -> None:
