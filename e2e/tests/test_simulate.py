@@ -79,7 +79,7 @@ def test_the_page_is_whole_and_loads_nothing(directory):
     page = ElementTree.fromstring(text.split("\n", 1)[1])
     names = [element.tag for element in page.iter()]
     assert not {"script", "link", "img", "iframe"} & set(names)
-    # one of GPU-hours and waiting, and three of each row
+    # one of GPU-hours and waiting, and three of each row (without prices)
     assert names.count("svg") == 1 + 3 * 3 and names.count("section") == 3
     cells = [cell.text for cell in page.iter("td")]
     for row in json.loads(simulate([*words, "-o", "json"], directory).stdout)["variants"]:

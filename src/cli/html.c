@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "codec/text/text.h"
 
 #define WIDTH 900.0
@@ -16,7 +17,9 @@
 /* Columns with their values on hover. */
 #define HOVERS 90
 #define BAR_ROW 20.0
-#define BAR_LEFT 110.0
+#define BAR_LEFT 230.0
+#define BAR_NAME_MAX 34 /* characters that fit beside the bar */
+#define DOT_RADIUS 7.0
 #define CLEAN_BYTES_MAX ((size_t)1 << 20)
 
 void html_add(struct buf *buf, const char *text)
@@ -53,10 +56,14 @@ void html_add_lines(struct buf *buf, const char *text)
 
 /* ---- axes ---- */
 
-/* The least of 1, 2, 4, 6, 8, 10, 20, ... that is not below the value. */
+/* The least round number that is not below the value: its half and its quarters are short. */
 static double round_up(double value)
 {
-	static const double steps[] = { 1, 2, 4, 6, 8, 10 };
+	static const double units[] = { 1, 2, 4, 6, 8, 10 };
+	static const double tens[] = { 1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10 };
+	const double *steps = value < 10 ? units : tens;
+	size_t count = value < 10 ? sizeof(units) / sizeof(units[0]) :
+				    sizeof(tens) / sizeof(tens[0]);
 	double limit = 1;
 	size_t i = 0;
 
@@ -64,7 +71,7 @@ static double round_up(double value)
 		limit /= 10;
 	while (limit * 10 < value && limit < 1e18)
 		limit *= 10;
-	while (limit * steps[i] < value && i + 1 < sizeof(steps) / sizeof(steps[0]))
+	while (limit * steps[i] < value && i + 1 < count)
 		i++;
 	return limit * steps[i];
 }
@@ -82,6 +89,25 @@ static double time_step(double end_ms)
 	       end_ms > TICKS_MAX * seconds[i] * 1000)
 		i++;
 	return seconds[i] * 1000;
+}
+
+/* Of a multiple of time_step: "0", "30s", "15m", "1h30m", "2d". */
+static const char *tick_text(struct arena *arena, double at_ms)
+{
+	long seconds = (long)(at_ms / 1000 + 0.5), minutes = seconds / 60, hours = minutes / 60;
+
+	if (seconds == 0)
+		return "0";
+	if (seconds < 60)
+		return arena_printf(arena, "%lds", seconds);
+	if (seconds % 60 != 0)
+		return arena_printf(arena, "%ldm%02lds", minutes, seconds % 60);
+	if (minutes < 60)
+		return arena_printf(arena, "%ldm", minutes);
+	if (minutes % 60 != 0)
+		return arena_printf(arena, "%ldh%02ldm", hours, minutes % 60);
+	return hours % 24 == 0 ? arena_printf(arena, "%ldd", hours / 24) :
+				 arena_printf(arena, "%ldh", hours);
 }
 
 static void open_svg(double height, struct buf *buf)
@@ -148,8 +174,13 @@ static void add_series(const struct html_steps *chart, const struct scale *scale
 	buf_printf(buf, "<path class=\"%s\" d=\"M%.1f %.1f", classes[value], LEFT, y_of(scale, 0));
 	for (size_t i = 0; i < chart->point_count; i = next) {
 		double shown = pixel_value(chart, scale, i, value, &next);
+		double last = chart->points[next - 1].values[value];
+		double x = x_of(scale, chart->points[i].at);
 
-		buf_printf(buf, "H%.1fV%.1f", x_of(scale, chart->points[i].at), y_of(scale, shown));
+		buf_printf(buf, "H%.1fV%.1f", x, y_of(scale, shown));
+		/* The greatest value is that of one pixel. */
+		if (last != shown)
+			buf_printf(buf, "H%.1fV%.1f", x + 1, y_of(scale, last));
 	}
 	buf_printf(buf, "H%.1f", WIDTH);
 	if (area)
@@ -210,8 +241,8 @@ void html_steps_write(const struct html_steps *chart, struct arena *arena, struc
 	add_series(chart, &scale, 0, buf);
 	for (int i = 0; i <= TICKS_MAX && i * time_step(scale.end) <= scale.end; i++)
 		add_label(x_of(&scale, i * time_step(scale.end)), TOP + STEPS_HEIGHT + 16,
-			  i == 0 ? "start" : "middle",
-			  chart->time_text(arena, i * time_step(scale.end)), buf);
+			  i == 0 ? "start" : "middle", tick_text(arena, i * time_step(scale.end)),
+			  buf);
 	add_hovers(chart, &scale, arena, buf);
 	add_marks(chart, &scale, buf);
 	buf_add_string(buf, "</svg>\n");
@@ -219,8 +250,19 @@ void html_steps_write(const struct html_steps *chart, struct arena *arena, struc
 
 /* ---- bars and dots ---- */
 
+/* A name that is too long is cut, and whole on hover. */
+static void add_bar_name(const char *name, double y, struct arena *arena, struct buf *buf)
+{
+	buf_printf(buf, "<g><title>");
+	html_add(buf, name);
+	buf_add_string(buf, "</title>");
+	add_label(BAR_LEFT - 8, y + 14, "end", text_cut(arena, name, BAR_NAME_MAX), buf);
+	buf_add_string(buf, "</g>");
+}
+
 void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	double most = 0, room = WIDTH - BAR_LEFT - 160;
 
 	for (size_t i = 0; i < count; i++)
@@ -230,7 +272,7 @@ void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf)
 		double y = (double)i * BAR_ROW;
 		double width = most > 0 ? bars[i].value / most * room : 0;
 
-		add_label(BAR_LEFT - 8, y + 14, "end", bars[i].name, buf);
+		add_bar_name(bars[i].name, y, &arena, buf);
 		buf_printf(buf,
 			   "<rect class=\"used\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 			   "height=\"%.1f\"/>\n",
@@ -240,38 +282,86 @@ void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf)
 	buf_add_string(buf, "</svg>\n");
 }
 
+/* ---- dots ---- */
+
+struct field_scale {
+	double most_x, most_y;
+};
+
+static double dot_x(const struct field_scale *scale, const struct html_dot *dot)
+{
+	return LEFT + dot->x / scale->most_x * (WIDTH - LEFT);
+}
+
+static double dot_y(const struct field_scale *scale, const struct html_dot *dot)
+{
+	return TOP + DOTS_HEIGHT * (1 - dot->y / scale->most_y);
+}
+
+/* Dots so close share the label of the first. */
+static bool is_near(const struct field_scale *scale, const struct html_dot *a,
+		    const struct html_dot *b)
+{
+	double x = dot_x(scale, a) - dot_x(scale, b), y = dot_y(scale, a) - dot_y(scale, b);
+
+	return x > -2 * DOT_RADIUS && x < 2 * DOT_RADIUS && y > -2 * DOT_RADIUS &&
+	       y < 2 * DOT_RADIUS;
+}
+
+static void add_dot(const struct field_scale *scale, const struct html_dot *dot, struct buf *buf)
+{
+	buf_printf(buf, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\"><title>",
+		   dot->best ? "best" : "other", dot_x(scale, dot), dot_y(scale, dot), DOT_RADIUS);
+	html_add(buf, dot->title);
+	buf_add_string(buf, "</title></circle>\n");
+}
+
+static void add_dot_labels(const struct field_scale *scale, const struct html_dot *dots,
+			   size_t count, struct arena *arena, struct buf *buf)
+{
+	const char **texts = arena_array(arena, count, sizeof(*texts));
+
+	for (size_t i = 0; i < count; i++) {
+		size_t first = 0;
+
+		while (first < i && (!texts[first] || !is_near(scale, &dots[first], &dots[i])))
+			first++;
+		texts[first] = first < i ? arena_printf(arena, "%s, %zu", texts[first], i + 1) :
+					   arena_printf(arena, "%zu", i + 1);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (texts[i])
+			add_label(dot_x(scale, &dots[i]), dot_y(scale, &dots[i]) - DOT_RADIUS - 4,
+				  "middle", texts[i], buf);
+}
+
 void html_dots_write(const struct html_dot *dots, size_t count, const char *x_name,
 		     const char *y_name, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	double most_x = 0, most_y = 0, height = DOTS_HEIGHT;
+	struct field_scale scale = { 0, 0 };
+	double height = DOTS_HEIGHT;
 
 	for (size_t i = 0; i < count; i++) {
-		most_x = dots[i].x > most_x ? dots[i].x : most_x;
-		most_y = dots[i].y > most_y ? dots[i].y : most_y;
+		scale.most_x = dots[i].x > scale.most_x ? dots[i].x : scale.most_x;
+		scale.most_y = dots[i].y > scale.most_y ? dots[i].y : scale.most_y;
 	}
-	most_x = round_up(most_x * 1.02);
-	most_y = round_up(most_y * 1.02);
+	scale.most_x = round_up(scale.most_x * 1.02);
+	scale.most_y = round_up(scale.most_y * 1.1);
 	open_svg(TOP + height + BOTTOM + 14, buf);
-	add_grid(most_y, height, &arena, buf);
+	add_grid(scale.most_y, height, &arena, buf);
 	for (int i = 0; i <= 4; i++)
 		add_label(LEFT + (WIDTH - LEFT) * i / 4, TOP + height + 16,
 			  i == 0 ? "start" :
 			  i == 4 ? "end" :
 				   "middle",
-			  arena_printf(&arena, "%.4g", most_x * i / 4), buf);
+			  arena_printf(&arena, "%.4g", scale.most_x * i / 4), buf);
 	add_label(WIDTH, TOP + height + 32, "end", x_name, buf);
-	add_label(LEFT + 4, TOP + 12, "start", y_name, buf);
-	for (size_t i = 0; i < count; i++) {
-		buf_printf(buf, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
-			   dots[i].best ? "best" : "other",
-			   LEFT + dots[i].x / most_x * (WIDTH - LEFT),
-			   TOP + height * (1 - dots[i].y / most_y));
-		html_add(buf, dots[i].title);
-		buf_add_string(buf, "</title></circle>\n");
-		add_label(LEFT + dots[i].x / most_x * (WIDTH - LEFT) + 11,
-			  TOP + height * (1 - dots[i].y / most_y) + 4, "start",
-			  arena_printf(&arena, "%zu", i + 1), buf);
-	}
+	add_label(LEFT + 4, TOP - 4, "start", y_name, buf);
+	for (int best = 0; best < 2; best++)
+		for (size_t i = 0; i < count; i++)
+			if (dots[i].best == (best == 1))
+				add_dot(&scale, &dots[i], buf);
+	add_dot_labels(&scale, dots, count, &arena, buf);
 	buf_add_string(buf, "</svg>\n");
 }

@@ -20,7 +20,6 @@ static const char head[] =
 	"@media (prefers-color-scheme: dark) { :root { --page: #15181d; --text: #e4e7eb;\n"
 	"  --faint: #9aa2ae; --line: #363c46; --provisioned: #2f4a6d; --used: #6aa5f2;\n"
 	"  --demand: #f0925a; --best: #4cc78a; } }\n"
-	"@media print { section { break-inside: avoid; } }\n"
 	"body { background: var(--page); color: var(--text); max-width: 70rem;\n"
 	"  margin: 2rem auto; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; }\n"
 	"h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; }\n"
@@ -41,7 +40,10 @@ static const char head[] =
 	".used { fill: var(--used); } .hover { fill: transparent; }\n"
 	".demand { fill: none; stroke: var(--demand); stroke-width: 1.5; }\n"
 	".mark { fill: var(--demand); } .best { fill: var(--best); } .other { fill: var(--faint); }\n"
-	".key span { display: inline-block; width: .8em; height: .8em; margin: 0 .35em 0 1em; }\n"
+	"@media print { section, svg, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }\n"
+	"  body { margin: 0; padding: 0; max-width: none; } .scroll { overflow: visible; }\n"
+	"  table { font-size: .62rem; } th { font-size: .55rem; } th, td { padding: .15rem .2rem; } }\n"
+	".key span { print-color-adjust: exact; -webkit-print-color-adjust: exact; display: inline-block; width: .8em; height: .8em; margin: 0 .35em 0 1em; }\n"
 	"</style></head><body>\n";
 
 static const char key[] =
@@ -103,11 +105,16 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 		dots[i].x = simulate_row_spent(&variant->row);
 		dots[i].y = (double)variant->row.waits.p95_ms / 1000;
 		dots[i].best = cells[i].best;
-		dots[i].title = arena_printf(
-			plan->arena, "%s: %s GPU-hours, %s", variant->name, cells[i].texts[1],
-			simulate_time_text(plan->arena, variant->row.waits.p95_ms));
+		dots[i].title =
+			arena_printf(plan->arena, "%s: %s GPU-hours%s%s, %s waiting", variant->name,
+				     cells[i].texts[1], plan->prices ? ", " : "",
+				     plan->prices ? cells[i].texts[SIMULATE_COLUMNS - 1] : "",
+				     simulate_time_text(plan->arena, variant->row.waits.p95_ms));
 	}
-	html_dots_write(dots, count, plan->by_cost ? plan->prices->currency : "GPU-hours",
+	html_dots_write(dots, count,
+			plan->prices && plan->by_cost ?
+				arena_printf(plan->arena, "cost in %s", plan->prices->currency) :
+				"GPU-hours",
 			"waiting time, p95, in seconds", buf);
 }
 
@@ -134,16 +141,28 @@ static const struct html_mark *marks_of(const struct sim_group *group, struct ar
 	return marks;
 }
 
-static void add_group(const struct sim_group *group, int64_t end_ms, struct buf *buf)
+/* "demo / gpu (spot)" */
+static const char *group_text(const struct simulate_row *row, size_t i, struct arena *arena)
+{
+	enum price_market market = row->costs[i].market;
+	bool shown = market == PRICE_SPOT || market == PRICE_RESERVED;
+
+	return arena_printf(arena, "%s / %s%s%s%s", row->groups[i].cluster, row->groups[i].name,
+			    shown ? " (" : "", shown ? price_market_name(market) : "",
+			    shown ? ")" : "");
+}
+
+static void add_group(const struct simulate_variant *variant, size_t index, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct sim_group *group = &variant->result->groups[index];
 	struct html_point *points = arena_array(&arena, group->point_count, sizeof(*points));
 	const struct html_steps chart = { .names = { "demand", "provisioned", "used" },
 					  .points = points,
 					  .point_count = group->point_count,
 					  .marks = marks_of(group, &arena),
 					  .mark_count = group->mark_count,
-					  .end = (double)end_ms,
+					  .end = (double)variant->result->end_ms,
 					  .time_text = ms_text };
 
 	for (size_t i = 0; i < group->point_count; i++) {
@@ -155,9 +174,9 @@ static void add_group(const struct sim_group *group, int64_t end_ms, struct buf 
 							     gpus(point->used) } };
 	}
 	buf_add_string(buf, "<h3>GPUs of ");
-	html_add(buf, group->cluster);
-	buf_add_string(buf, " / ");
-	html_add(buf, group->name);
+	html_add(buf, group_text(&variant->row, index, &arena));
+	if (group->interruptions > 0)
+		buf_printf(buf, ", %" PRId64 " interruptions of workers", group->interruptions);
 	buf_add_string(buf, "</h3>\n");
 	html_steps_write(&chart, &arena, buf);
 }
@@ -191,21 +210,38 @@ static void add_waits(const struct sim_result *result, struct buf *buf)
 	html_bars_write(bars, SPANS, buf);
 }
 
-static void add_hours(const struct sim_result *result, struct buf *buf)
+static void add_hours(const struct simulate_row *row, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct html_bar *bars = arena_array(&arena, result->group_count, sizeof(*bars));
+	struct html_bar *bars = arena_array(&arena, row->group_count, sizeof(*bars));
 
-	for (size_t i = 0; i < result->group_count; i++) {
-		bars[i].name = result->groups[i].name;
-		bars[i].value = simulate_gpu_hours(result->groups[i].provisioned);
+	for (size_t i = 0; i < row->group_count; i++) {
+		bars[i].name = group_text(row, i, &arena);
+		bars[i].value = simulate_gpu_hours(row->groups[i].provisioned);
 		bars[i].text = arena_printf(&arena, "%.2f", bars[i].value);
 	}
 	buf_add_string(buf, "<h3>GPU-hours by group</h3>\n");
-	html_bars_write(bars, result->group_count, buf);
+	html_bars_write(bars, row->group_count, buf);
 }
 
-static void add_variant(const struct simulate_variant *variant, struct buf *buf)
+static void add_costs(const struct simulate_row *row, const char *currency, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct html_bar *bars = arena_array(&arena, row->group_count, sizeof(*bars));
+
+	for (size_t i = 0; i < row->group_count; i++) {
+		bars[i].name = group_text(row, i, &arena);
+		bars[i].value = row->costs[i].cost;
+		bars[i].text = simulate_row_lacks_price(row, i) ?
+				       "no price" :
+				       arena_printf(&arena, "%.2f %s", bars[i].value, currency);
+	}
+	buf_add_string(buf, "<h3>Cost by group</h3>\n");
+	html_bars_write(bars, row->group_count, buf);
+}
+
+static void add_variant(const struct simulate_plan *plan, const struct simulate_variant *variant,
+			struct buf *buf)
 {
 	const struct sim_result *result = variant->result;
 
@@ -214,8 +250,10 @@ static void add_variant(const struct simulate_variant *variant, struct buf *buf)
 	buf_add_string(buf, "</h2>\n");
 	buf_add_string(buf, key);
 	for (size_t i = 0; i < result->group_count; i++)
-		add_group(&result->groups[i], result->end_ms, buf);
-	add_hours(result, buf);
+		add_group(variant, i, buf);
+	add_hours(&variant->row, buf);
+	if (plan->prices)
+		add_costs(&variant->row, plan->prices->currency, buf);
 	add_waits(result, buf);
 	buf_add_string(buf, "</section>\n");
 }
@@ -253,7 +291,7 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 		add_dots(plan, cells, buf);
 	}
 	for (size_t i = 0; i < plan->variants.count; i++)
-		add_variant(&plan->variants.at[i], buf);
+		add_variant(plan, &plan->variants.at[i], buf);
 	add_sources(sources, count, buf);
 	buf_add_string(buf, "</body></html>\n");
 }
