@@ -51,4 +51,7 @@ docs/AUTOSCALER_OBJECT.md: $(BUILD)/tools/codec_autoscaler_schema
 dashboard-picture: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/plot_dashboard.py
-.PHONY: manifests docs dashboard-picture
+## report-picture: docs/pictures/report.png, the page of docs/QUICKSTART.md
+report-picture: $(BUILD)/rayscaler
+	@cd e2e && PYTHONPATH=. BUILD=$(BUILD) $$(./setup-python.sh) plot_report.py
+.PHONY: manifests docs dashboard-picture report-picture

@@ -66,6 +66,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make bench(-\w+)*", "dry"),
     (r"make dev-cluster", "dry"),
     (r"make dashboard-picture", "dry"),
+    (r"make report-picture", "dry"),
     (r"make timeline", "dry"),
     (r"promtool (check metrics|test rules)", "test_prometheus.py::test_"),
     (r"kubectl (-n rayscaler-system get (pods|lease rayscaler( -o yaml)?)|describe (pod|rca CLUSTER))", "test_operations.py::test_"),

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+import plot_report
 from rayscaler_e2e import paths
 
 DOCUMENT = paths.ROOT / "docs" / "SIMULATE.md"
@@ -121,6 +122,12 @@ def test_spot_nodes_are_interrupted_and_bad_pools_name_their_place(directory):
     made = simulate(words, directory)
     assert made.returncode == 1
     assert made.stderr == "rayscaler simulate: pools.yaml: line 8, column 3: pools[0].maxNodes: must be at least minNodes (1), is 0\n"
+
+
+def test_the_quickstart_makes_a_report(tmp_path):
+    page = plot_report.make_page(tmp_path).read_text()
+    for name in ("idleTimeoutSeconds=60", "idleTimeoutSeconds=600", "Cost and waiting", "GPUs of gpu / gpu-group"):
+        assert name in page
 
 
 def test_commands_with_csv_read_the_traces(directory):
