@@ -205,7 +205,7 @@ endef
 # too long.
 TSAN_BUILD ?= $(BUILD)/tsan
 TSAN_TESTS := $(filter-out ctl_pass_ray_test,$(filter net_work_test net_loop_test net_loop_thread_test \
-	cli_simulate_test ctl_gpu_use_page_test ctl_pass_% ctl_cluster_% ctl_leader_test kube_informer_% kube_lease_%,$(TESTS)))
+	cli_simulate_test ctl_list_page_test ctl_pass_% ctl_cluster_% ctl_leader_test kube_informer_% kube_lease_%,$(TESTS)))
 TSAN_MAKE = $(MAKE) --no-print-directory BUILD='$(TSAN_BUILD)' SANITIZE=-fsanitize=thread
 tsan-programs:
 	@$(TSAN_MAKE) -k -j$(JOBS) $(TSAN_TESTS:%=$(TSAN_BUILD)/test/%)

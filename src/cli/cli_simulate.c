@@ -145,6 +145,7 @@ static int apply_flags(const struct simulate_arguments *arguments, struct simula
 	const char *problem;
 
 	sim_models_init(&plan->input.models);
+	plan->input.models.group_starts = cluster_set_starts(set);
 	if (arguments->pod_start &&
 	    simulate_change(&plan->input, set, plan->arena, "pod-start", arguments->pod_start, err))
 		return -1;

@@ -27,6 +27,7 @@ int cli_request(int argc, char **argv);
 int cli_adopt(int argc, char **argv);
 int cli_release(int argc, char **argv);
 int cli_lint(int argc, char **argv);
+int cli_record(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 

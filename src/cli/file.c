@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
 
 static int read_stream(FILE *file, struct buf *buf, struct err *err)
 {
@@ -69,4 +73,19 @@ int file_write(const char *path, const struct buf *buf, struct err *err)
 	if (fclose(file) != 0 || !good)
 		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
 	return 0;
+}
+
+int file_replace(const char *path, const struct buf *buf, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *part = arena_printf(&arena, "%s.part", path);
+
+	(void)unlink(part);
+	if (file_write(part, buf, err))
+		return -1;
+	if (rename(part, path) == 0)
+		return 0;
+	err_set(err, ERR_INPUT, "%s: cannot be replaced: %s", path, strerror(errno));
+	(void)unlink(part);
+	return -1;
 }

@@ -57,6 +57,7 @@ static int set_pod_start(struct sim_input *input, struct arena *arena, const cha
 	}
 	if (times.count == 1)
 		input->models.pod_start_ms = *times.at;
+	input->models.group_starts = (struct pod_starts_list){ .count = 0 };
 	input->models.recorded_start_ms = times.at;
 	input->models.recorded_start_count = times.count > 1 ? times.count : 0;
 	return 0;

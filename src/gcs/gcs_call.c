@@ -90,7 +90,6 @@ struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, con
 	call->path = path;
 	buf_init(&call->request, GCS_REQUEST_BUFFER_BYTES);
 	buf_init(&call->lines, (size_t)GCS_LINES_MAX * GCS_LINE_MAX_BYTES);
-	call->gpu_use = GCS_NO_GPU_USE;
 	call->read = read;
 	call->done = done;
 	call->context = context;

@@ -11,9 +11,11 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "core/model/ray_list.h"
 #include "gcs/gcs_client.h"
 #include "ray.pb-c.h"
 
+struct gcs_list_use;
 struct h2_call;
 struct h2_session;
 struct loop_timer;
@@ -22,7 +24,6 @@ struct work_job;
 #define GCS_CLUSTER_ID_MAX_BYTES 64
 /* Limit of the small replies: an id, a refusal, a key's value that is not a list of bundles. */
 #define GCS_SMALL_REPLY_BYTES ((size_t)1 << 20)
-#define GCS_NO_GPU_USE (-1)
 #define GCS_REQUEST_BUFFER_BYTES (2 * (size_t)GCS_REPORT_MAX_BYTES)
 
 struct gcs_client {
@@ -58,11 +59,12 @@ struct gcs_call {
 	bool writes;            /* it changes something: may_write is called */
 	gcs_call_read *read;
 	gcs_done *done;
-	struct arena *arena;        /* the caller's, NULL where none is needed */
-	struct buf *body;           /* of the reply, while it is read */
-	struct work_job *job;       /* a reply is decoded on another thread; NULL: none */
-	gcs_state_known *known;     /* of GetClusterResourceState; NULL: not used */
-	int gpu_use;                /* the enum gpu_use_list that is read; GCS_NO_GPU_USE: none */
+	struct arena *arena;                 /* the caller's, NULL where none is needed */
+	struct buf *body;                    /* of the reply, while it is read */
+	struct work_job *job;                /* a reply is decoded on another thread; NULL: none */
+	gcs_state_known *known;              /* of GetClusterResourceState; NULL: not used */
+	const struct gcs_list_use *list_use; /* NULL: no list is read */
+	enum ray_list list;
 	size_t reply_ceiling_bytes; /* with an arena; 0: the session's */
 	void *context;
 };
@@ -82,7 +84,7 @@ void gcs_call_fail(struct gcs_call *call, const struct err *err);
 /* The same on a later turn of the loop. */
 void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
 
-/* The gcs_call_read of GetClusterResourceState and of the lists of gcs_gpu_use: takes the reply's bytes and decodes them, and ends
+/* The gcs_call_read of GetClusterResourceState and of the lists of gcs_list: takes the reply's bytes and decodes them, and ends
  * the call then: now for a small reply, else on a later turn of the loop, after a thread of the pool
  * has decoded it. */
 void gcs_decode(struct gcs_call *call, const void *message, size_t size);

@@ -32,6 +32,7 @@
 #include "core/model/gpu_holder.h"
 #include "core/model/plan.h"
 #include "core/model/ray_state.h"
+#include "core/model/ray_work.h"
 
 struct gcs_client;
 struct gcs_call;
@@ -72,6 +73,7 @@ struct gcs_reply {
 	const struct ray_state *state;
 	const struct ray_constraint *constraint;
 	const struct gpu_use *gpu_use;
+	const struct ray_work *work;
 	bool accepted;
 	const char *rejection;
 };
@@ -131,8 +133,13 @@ struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t t
  * (gcs_gpu_use.h). gpu_use is in `arena`, as the state of gcs_client_get_state. Not for a pass: a GCS
  * copies all of its rows for it. */
 struct gcs_call *gcs_client_get_gpu_use(struct gcs_client *client, int64_t timeout_ms,
-					enum gpu_use_list list, struct arena *arena, gcs_done *done,
+					enum ray_list list, struct arena *arena, gcs_done *done,
 					void *context);
+
+/* The same lists for a recording of the work, also of work that has ended (gcs_work.h): `work`. */
+struct gcs_call *gcs_client_get_work(struct gcs_client *client, int64_t timeout_ms,
+				     enum ray_list list, struct arena *arena, gcs_done *done,
+				     void *context);
 
 /* GcsPublish of lines that every driver prints as those of Ray's autoscaler, "(autoscaler +12s)
  * LINE". Two calls: the v2 mark, which selects the form of a line, then the lines. At

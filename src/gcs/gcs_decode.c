@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "gcs/gcs_call.h"
 #include "gcs/gcs_digest.h"
-#include "gcs/gcs_gpu_use.h"
+#include "gcs/gcs_list.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"
 #include "net/work.h"
@@ -24,10 +24,10 @@ struct gcs_decode {
 	bool digested; /* the digest is known */
 	uint64_t digest;
 	struct arena arena;
-	int list;     /* of gcs_call.gpu_use */
+	const struct gcs_list_use *list_use;
+	enum ray_list list;
 	bool decoded; /* false: invalid, and err says why */
-	struct ray_state *state;
-	struct gpu_use *gpu_use;
+	struct gcs_reply reply;
 	struct err err;
 };
 
@@ -49,26 +49,27 @@ static void gcs_digest_run(void *context, const struct work_job *job)
 	decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
 }
 
-static void gcs_decode_list(struct gcs_decode *decode, const struct work_job *job)
+static void gcs_decode_state(struct gcs_decode *decode, const struct work_job *job)
 {
-	decode->gpu_use = ARENA_NEW(&decode->arena, struct gpu_use);
-	decode->decoded = gcs_gpu_use_decode((enum gpu_use_list)decode->list,
-					     buf_string(&decode->body), decode->body.size, job,
-					     &decode->arena, decode->gpu_use, &decode->err) == 0;
+	struct ray_state *state = ARENA_NEW(&decode->arena, struct ray_state);
+
+	decode->decoded = gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job,
+					       &decode->arena, state, &decode->err) == 0;
+	state->received_ms = decode->received_ms;
+	decode->reply.state = state;
 }
 
 static void gcs_decode_run(void *context, const struct work_job *job)
 {
 	struct gcs_decode *decode = context;
 
-	if (decode->list != GCS_NO_GPU_USE) {
-		gcs_decode_list(decode, job);
+	if (!decode->list_use) {
+		gcs_decode_state(decode, job);
 		return;
 	}
-	decode->state = ARENA_NEW(&decode->arena, struct ray_state);
-	decode->decoded = gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job,
-					       &decode->arena, decode->state, &decode->err) == 0;
-	decode->state->received_ms = decode->received_ms;
+	decode->decoded = decode->list_use->decode(decode->list, buf_string(&decode->body),
+						   decode->body.size, job, &decode->arena,
+						   &decode->reply, &decode->err) == 0;
 }
 
 static void gcs_decode_done(void *context)
@@ -76,9 +77,7 @@ static void gcs_decode_done(void *context)
 	struct gcs_decode *decode = context;
 	struct gcs_call *call = decode->call;
 	struct arena arena = decode->arena;
-	const struct gcs_reply reply = { .state = decode->state,
-					 .gpu_use = decode->gpu_use,
-					 .rejection = "" };
+	const struct gcs_reply reply = decode->reply;
 	bool decoded = decode->decoded;
 	struct err err = decode->err;
 
@@ -153,7 +152,9 @@ void gcs_decode(struct gcs_call *call, const void *message, size_t size)
 	(void)message;
 	(void)size;
 	decode->call = call;
-	decode->list = call->gpu_use;
+	decode->list_use = call->list_use;
+	decode->list = call->list;
+	decode->reply.rejection = "";
 	decode->body = *call->body;
 	decode->budget = decode->body.budget; /* with the reference of the reply */
 	decode->arena.budget = decode->budget;

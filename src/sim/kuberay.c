@@ -134,8 +134,10 @@ static struct sim_worker *new_worker(struct sim_ray *ray, size_t type, int64_t r
 void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node)
 {
 	struct sim_world *world = worker->ray->world;
+	struct pod_start start = pod_start_draw(worker);
 
 	worker->state = SIM_WORKER_STARTING;
+	worker->register_ms = start.register_ms;
 	worker->pool = pool;
 	worker->pool_node = node;
 	snprintf(worker->node_name, sizeof(worker->node_name), "node-%llu",
@@ -143,8 +145,8 @@ void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node)
 	worker->pod.spec.node_name = worker->node_name;
 	set_scheduled(worker, "True", "", "");
 	record_worker(worker, RECORD_STARTING);
-	event_queue_push(&world->events, world->now_ms + pod_start_ms(world), SIM_EVENT_RUNNING,
-			 worker, worker->id);
+	event_queue_push(&world->events, world->now_ms + start.start_ms, SIM_EVENT_RUNNING, worker,
+			 worker->id);
 	controller_pod_changed(worker->ray, true);
 }
 
@@ -152,7 +154,7 @@ void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node)
 static bool registers_soon(const struct sim_worker *worker)
 {
 	const struct settings *settings = &worker->ray->settings;
-	int64_t register_ms = worker->ray->world->input->models.register_ms;
+	int64_t register_ms = worker->register_ms;
 
 	return register_ms < settings->unregistered_seconds * MS_PER_SECOND &&
 	       register_ms < settings->raylet_gone_seconds * MS_PER_SECOND &&
@@ -168,8 +170,8 @@ void kuberay_running(struct sim_worker *worker)
 	worker->status.reason = "";
 	worker->status.started_at = now_of(worker->ray);
 	worker->status.started_before = true;
-	event_queue_push(&world->events, world->now_ms + world->input->models.register_ms,
-			 SIM_EVENT_REGISTER, worker, worker->id);
+	event_queue_push(&world->events, world->now_ms + worker->register_ms, SIM_EVENT_REGISTER,
+			 worker, worker->id);
 	controller_pod_changed(worker->ray, !registers_soon(worker));
 }
 

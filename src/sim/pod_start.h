@@ -1,11 +1,17 @@
-/* How long a Pod takes from its Node to its running Ray container: a fixed time, or one of the times
- * that were recorded for real Pods, each as likely as the others. The recorded times contain image
- * pulls and volumes as they happened; the simulation does not know whether a Node has an image. */
+/* How long a Pod takes from its Node to its running Ray container, and from there to the registered
+ * raylet: fixed times, or one of the times that were recorded for real Pods, each as likely as the
+ * others. Recorded times of a group are of both together. The recorded times contain image pulls and
+ * volumes as they happened; the simulation does not know whether a Node has an image. */
 #ifndef SIM_POD_START_H
 #define SIM_POD_START_H
 
 #include "sim/world.h"
 
-int64_t pod_start_ms(struct sim_world *world);
+struct pod_start {
+	int64_t start_ms, register_ms;
+};
+
+/* Called once for each Pod. */
+struct pod_start pod_start_draw(const struct sim_worker *worker);
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
 #include "core/model/node_pool.h"
+#include "core/model/pod_starts.h"
 #include "core/model/settings.h"
 #include "core/model/workload.h"
 #include "sim/result.h"
@@ -46,6 +47,9 @@ struct sim_models {
 	int64_t pod_start_ms;
 	const int64_t *recorded_start_ms;
 	size_t recorded_start_count;
+	/* Times of Pods of single groups from their creation until Ray is ready, drawn with the seed:
+	 * for these groups instead of pod_start_ms and register_ms. */
+	struct pod_starts_list group_starts;
 	int64_t register_ms;  /* 5,000: from the running container to the registered raylet */
 	int64_t terminate_ms; /* 2,000: from the deletion of a Pod to its end */
 	/* 1,000: of the Python process of a task or an actor, from its placement to its work, where

@@ -53,6 +53,19 @@ static int check_pool(const struct node_pool *pool, int64_t *total, struct err *
 	return 0;
 }
 
+static int check_starts(const struct pod_starts *starts, struct err *err)
+{
+	if (starts->count == 0)
+		return err_set(err, ERR_INPUT, "PodStarts of %.80s: there is no time; remove it",
+			       starts->group);
+	for (size_t i = 0; i < starts->count; i++)
+		if (starts->ms[i] < 0 || starts->ms[i] > SIM_TIME_MAX_MS)
+			return err_set(err, ERR_INPUT,
+				       "PodStarts of %.80s: time %zu is %lld ms; remove it",
+				       starts->group, i, (long long)starts->ms[i]);
+	return 0;
+}
+
 static int check_models(const struct sim_models *models, struct err *err)
 {
 	const struct {
@@ -80,6 +93,9 @@ static int check_models(const struct sim_models *models, struct err *err)
 			return err_set(err, ERR_INPUT,
 				       "models: recorded start time %zu is %lld ms; remove it", i,
 				       (long long)models->recorded_start_ms[i]);
+	for (size_t i = 0; i < models->group_starts.count; i++)
+		if (check_starts(&models->group_starts.at[i], err) != 0)
+			return -1;
 	for (size_t i = 0; i < models->pools.count; i++)
 		if (check_pool(&models->pools.at[i], &nodes, err) != 0)
 			return -1;

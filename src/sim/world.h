@@ -114,6 +114,7 @@ struct sim_worker {
 	/* The Ray node: */
 	struct resource *available;
 	int64_t device_free[SIM_DEVICES_MAX];
+	int64_t register_ms;                  /* from its running container */
 	int64_t registered_ms, idle_since_ms; /* idle_since_ms: while holds is NULL */
 	bool draining;
 	int counted;            /* enum record_state */

@@ -10,6 +10,7 @@
 #include "codec/objects/one_document.h"
 #include "codec/objects/price_table_json.h"
 #include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/recording.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_edit.h"
 #include "codec/text/json_write.h"
@@ -20,7 +21,7 @@
 static const struct json_limits limits = {
 	.bytes = CLUSTER_SET_FILE_BYTES_MAX,
 	.depth = 100,
-	.elements = 2000000,
+	.elements = 20000000,
 	.unique_names = true,
 };
 
@@ -42,6 +43,7 @@ struct cluster_set {
 	VEC(struct cJSON *) autoscalers;    /* RayClusterAutoscalers */
 	struct cJSON *settings;             /* an object */
 	struct cJSON *documents[DOCUMENTS]; /* NULL: not given */
+	struct pod_starts_reading starts;
 };
 
 /* Our own JSON text as a tree. */
@@ -122,6 +124,8 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 
 	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
+	if (strcmp(text, RECORDING_POD_STARTS) == 0)
+		return recording_read_starts(at, &set->starts);
 	if (strcmp(text, "RayCluster") == 0)
 		VEC_PUSH(&set->arena, &set->clusters, json_copy(at->json));
 	if (strcmp(text, AUTOSCALER_KIND) == 0)
@@ -421,6 +425,11 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 }
 
 /* ---- structs ---- */
+
+struct pod_starts_list cluster_set_starts(const struct cluster_set *set)
+{
+	return (struct pod_starts_list){ set->starts.list.at, set->starts.list.count };
+}
 
 static int fail_problems(const char *kind, const char *name, const struct strings *problems,
 			 struct err *err)

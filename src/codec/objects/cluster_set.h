@@ -8,12 +8,15 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/objects/workload_file.h"
 #include "core/model/kubernetes.h"
 #include "core/model/node_pool.h"
+#include "core/model/pod_starts.h"
 #include "core/model/price.h"
 #include "core/model/settings.h"
 
-#define CLUSTER_SET_FILE_BYTES_MAX ((size_t)16 << 20)
+/* A recording holds a workload too. */
+#define CLUSTER_SET_FILE_BYTES_MAX WORKLOAD_YAML_BYTES_MAX
 #define CLUSTER_SET_MAX 1000
 
 struct cluster_set;
@@ -28,8 +31,8 @@ struct cluster_set *cluster_set_new(void);
 void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
-/* Adds the RayClusters, also those in a RayJob or a RayService, and RayClusterAutoscalers of a text
- * with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
+/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers and PodStarts of
+ * a text with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
 /* A document with pools of Nodes (codec/objects/node_pools_json), and one with prices
@@ -44,6 +47,9 @@ int cluster_set_add_prices(struct cluster_set *set, const char *text, size_t siz
  * ERR_NOT_FOUND: no object has this name or element; ERR_INPUT. */
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
 		       struct err *err);
+
+/* Of PodStarts, in the set: not of a copy. */
+struct pod_starts_list cluster_set_starts(const struct cluster_set *set);
 
 /* The objects as structs in the arena. ERR_INPUT: there is no RayCluster, two have the same name, one
  * or a RayClusterAutoscaler is invalid, or the latter has no RayCluster. */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/objects/field.h"
+#include "codec/objects/recording.h"
 #include "codec/objects/workload_csv.h"
 #include "codec/objects/workload_item.h"
 #include "codec/text/position.h"
@@ -60,6 +61,23 @@ static int fail_at(struct positions *positions, const struct cJSON *tree,
 	return -1;
 }
 
+/* The next document that is not another part of a recording; as yaml_stream_next. */
+static int next_document(struct yaml_stream *stream, struct positions *positions,
+			 struct cJSON **ret_tree, struct err *err)
+{
+	int found;
+
+	while ((found = yaml_stream_next(stream, positions, ret_tree, err)) == 1) {
+		struct json_at root = json_root(*ret_tree, "", NULL);
+
+		if (!recording_is_other(&root))
+			break;
+		json_free(*ret_tree);
+		*ret_tree = NULL;
+	}
+	return found;
+}
+
 static int read_yaml(struct workload_builder *builder, const char *text, size_t size,
 		     struct err *err)
 {
@@ -76,13 +94,13 @@ static int read_yaml(struct workload_builder *builder, const char *text, size_t 
 			       "line",
 			       size, WORKLOAD_YAML_BYTES_MAX);
 	stream = yaml_stream_new(text, size, &yaml_limits);
-	found = yaml_stream_next(stream, &positions, &tree, err);
+	found = next_document(stream, &positions, &tree, err);
 	if (found == 0)
-		err_set(err, ERR_INPUT, "the file is empty; write a Workload with items");
+		err_set(err, ERR_INPUT, "there is no Workload; write one with items");
 	if (found == 1 && read_document(builder, &reader, tree)) {
 		fail_at(&positions, tree, &reader, 0);
 	} else if (found == 1) {
-		found = yaml_stream_next(stream, NULL, &second, err);
+		found = next_document(stream, NULL, &second, err);
 		if (found == 1)
 			err_set(err, ERR_INPUT, "there is a second document; a file has one");
 		result = found == 0 ? 0 : -1;

@@ -38,18 +38,8 @@ struct item_form {
 	struct workload_builder *builder;
 };
 
-static const char *const kinds[] = { "task", "actor", "placement_group", "request_resources" };
-static const char *const strategies[] = { "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD" };
-
-static const char *kind_word(unsigned value)
-{
-	return kinds[value];
-}
-
-static const char *strategy_word(unsigned value)
-{
-	return strategies[value];
-}
+FIELD_WORDS(work_kind, enum work_kind)
+FIELD_WORDS(placement_strategy, enum placement_strategy)
 
 /* ---- times ---- */
 
@@ -250,7 +240,7 @@ static int check_kind(const struct json_at *at, const struct item_form *form)
 	struct json_at bundles = json_member(at, "bundles");
 	struct json_at resources = json_member(at, "resources");
 	struct json_at strategy = json_member(at, "strategy");
-	const char *kind = kinds[form->item.kind];
+	const char *kind = work_kind_name(form->item.kind);
 	bool list = is_given(at, "bundles"), single = is_given(at, "resources");
 
 	if (list && single)
@@ -316,12 +306,14 @@ static int share_bundles(struct workload_builder *builder, const struct json_at 
 /* ---- items ---- */
 
 static const struct field item_fields[] = {
-	FIELD_WORD(struct item_form, item.kind, enum work_kind, kind_word, "kind", .limit = 4),
+	FIELD_WORD(struct item_form, item.kind, enum work_kind, work_kind_word, "kind",
+		   .limit = WORK_KINDS),
 	FIELD_HOOK("submit", .read = submit_decode),
 	FIELD_HOOK("duration", .read = duration_decode),
 	FIELD_HOOK("until", .read = until_decode),
-	FIELD_WORD(struct item_form, item.strategy, enum placement_strategy, strategy_word,
-		   "strategy", .limit = 4, .has = FIELD_HAS(struct item_form, has_strategy)),
+	FIELD_WORD(struct item_form, item.strategy, enum placement_strategy,
+		   placement_strategy_word, "strategy", .limit = PLACEMENT_STRATEGIES,
+		   .has = FIELD_HAS(struct item_form, has_strategy)),
 	FIELD_INTEGER(struct item_form, item.count, "count"),
 	FIELD_NAME(struct item_form, item.job, "job"),
 	FIELD_NAME(struct item_form, item.cluster, "cluster"),

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "core/model/kubernetes.h"
+#include "core/model/ray_list.h"
 
 enum gpu_holder_kind {
 	GPU_HOLDER_NONE = 0,
@@ -16,15 +17,6 @@ enum gpu_holder_kind {
 	GPU_HOLDER_TASK,
 	GPU_HOLDER_GROUP, /* GPUs that a placement group reserves and no actor or task of it uses */
 	GPU_HOLDER_KINDS
-};
-
-/* The lists of a GCS, one request each. */
-enum gpu_use_list {
-	GPU_USE_ACTORS,
-	GPU_USE_TASKS,
-	GPU_USE_GROUPS, /* placement groups: a row for each bundle */
-	GPU_USE_JOBS,
-	GPU_USE_LISTS
 };
 
 struct gpu_use_row {

@@ -14,6 +14,8 @@ enum work_kind {
 	WORK_PLACEMENT_GROUP,
 	WORK_REQUEST_RESOURCES, /* takes no resources: asks for room until it ends */
 };
+#define WORK_KINDS 4
+const char *work_kind_name(enum work_kind kind); /* of the files: "task", "placement_group" */
 
 /* Numbers of ray.rpc.PlacementStrategy. */
 enum placement_strategy {
@@ -22,6 +24,8 @@ enum placement_strategy {
 	PLACEMENT_STRICT_PACK = 2,
 	PLACEMENT_STRICT_SPREAD = 3,
 };
+#define PLACEMENT_STRATEGIES 4
+const char *placement_strategy_name(enum placement_strategy strategy); /* "STRICT_PACK" */
 
 /* `count` tasks, actors, placement groups or requests, submitted at once. */
 struct work_item {

@@ -9,13 +9,6 @@
 
 #define GPU "GPU"
 
-static const char *const list_names[] = {
-	[GPU_USE_ACTORS] = "actors",
-	[GPU_USE_TASKS] = "tasks",
-	[GPU_USE_GROUPS] = "placement groups",
-	[GPU_USE_JOBS] = "jobs",
-};
-
 const char *gpu_holder_kind_name(enum gpu_holder_kind kind)
 {
 	static const char *const names[GPU_HOLDER_KINDS] = { "", "actor", "task",
@@ -131,10 +124,10 @@ static struct rows all_rows(const struct gpu_use *const *lists, struct arena *ar
 	struct rows rows = { .count = 0 };
 	size_t count = 0;
 
-	for (size_t i = 0; i < GPU_USE_LISTS; i++)
+	for (size_t i = 0; i < RAY_LISTS; i++)
 		count += lists[i] ? lists[i]->row_count : 0;
 	rows.at = arena_array(arena, count, sizeof(*rows.at));
-	for (size_t i = 0; i < GPU_USE_LISTS; i++)
+	for (size_t i = 0; i < RAY_LISTS; i++)
 		for (size_t k = 0; lists[i] && k < lists[i]->row_count; k++)
 			rows.at[rows.count++] = lists[i]->rows[k];
 	subtract_groups(&rows);
@@ -220,17 +213,18 @@ static void add_notes(struct gpu_holders *holders, const struct gpu_use *const *
 {
 	VEC(const char *) notes = { .at = NULL };
 
-	for (size_t i = 0; i < GPU_USE_LISTS; i++) {
+	for (size_t i = 0; i < RAY_LISTS; i++) {
 		if (!lists[i]) {
 			VEC_PUSH(arena, &notes,
-				 arena_printf(arena, "%s are unknown: %s", list_names[i],
-					      problems[i]));
+				 arena_printf(arena, "%s are unknown: %s",
+					      ray_list_name((enum ray_list)i), problems[i]));
 			continue;
 		}
 		if (lists[i]->missing > 0)
 			VEC_PUSH(arena, &notes,
 				 arena_printf(arena, "%lld more %s are not listed",
-					      (long long)lists[i]->missing, list_names[i]));
+					      (long long)lists[i]->missing,
+					      ray_list_name((enum ray_list)i)));
 		if (lists[i]->dropped > 0)
 			VEC_PUSH(arena, &notes,
 				 arena_printf(arena,
@@ -249,7 +243,7 @@ static int compare_nodes(const void *a, const void *b)
 void gpu_holders_join(struct gpu_holders *holders, const struct gpu_use *const *lists,
 		      const char *const *problems, struct arena *arena)
 {
-	const struct gpu_use *jobs = lists[GPU_USE_JOBS];
+	const struct gpu_use *jobs = lists[RAY_LIST_JOBS];
 	struct gpu_worker *workers = arena_array(arena, holders->worker_count, sizeof(*workers));
 	struct joining joining = { .arena = arena };
 	struct rows rows = all_rows(lists, arena);

@@ -12,7 +12,7 @@
  * copied into the arena. */
 void gpu_holders_begin(const struct plan *plan, struct arena *arena, struct gpu_holders *ret);
 
-/* Adds holders and notes. lists: GPU_USE_LISTS of them, NULL where none was read; problems: why, ""
+/* Adds holders and notes. lists: RAY_LISTS of them, NULL where none was read; problems: why, ""
  * for the others. Results point into the lists. */
 void gpu_holders_join(struct gpu_holders *holders, const struct gpu_use *const *lists,
 		      const char *const *problems, struct arena *arena);

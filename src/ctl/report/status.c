@@ -17,6 +17,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/gpu_use_page.h"
 #include "ctl/report/metrics.h"
+#include "ctl/report/work_page.h"
 #include "ctl/shared/leader.h"
 #include "kube/kube_informer.h"
 #include "net/loop.h"
@@ -34,7 +35,7 @@ struct status {
 	const struct control *control;
 	bool (*wake)(void *context, const char *namespace_, const char *name);
 	void *context;
-	struct gpu_use_pages *gpu_use;
+	struct list_pages *gpu_use, *work;
 	struct list waits;        /* the oldest first */
 	struct loop_timer *timer; /* the deadline of the oldest */
 };
@@ -62,7 +63,8 @@ void status_parse_path(const char *path, struct status_path *ret_path)
 		enum status_page page;
 	} pages[] = { { "/status/", STATUS_CLUSTER },
 		      { "/snapshot/", STATUS_SNAPSHOT },
-		      { "/gpu-holders/", STATUS_HOLDERS } };
+		      { "/gpu-holders/", STATUS_HOLDERS },
+		      { "/work/", STATUS_WORK } };
 	enum status_page page = STATUS_NONE;
 	const char *rest = NULL;
 
@@ -154,8 +156,9 @@ static void answer_decision(const struct status *status, const struct status_wai
 	AUTO(buf_done) struct buf body;
 
 	buf_init(&body, SNAPSHOT_BYTES_MAX);
-	if (wait->path.page == STATUS_HOLDERS) {
-		gpu_use_page_start(status->gpu_use, decision, wait->request);
+	if (wait->path.page == STATUS_HOLDERS || wait->path.page == STATUS_WORK) {
+		list_page_start(wait->path.page == STATUS_WORK ? status->work : status->gpu_use,
+				decision, wait->request);
 		return;
 	}
 	if (wait->path.page == STATUS_CLUSTER)
@@ -228,8 +231,10 @@ void status_forget(void *listener, const char *namespace_, const char *name)
 {
 	const struct status *status = listener;
 
-	if (status)
-		gpu_use_page_forget(status->gpu_use, namespace_, name);
+	if (!status)
+		return;
+	list_pages_forget(status->gpu_use, namespace_, name);
+	list_pages_forget(status->work, namespace_, name);
 }
 
 /* ---- requests ---- */
@@ -269,8 +274,8 @@ void status_ask(struct status *status, const char *path, struct serve_request *r
 	if (parsed.page == STATUS_NONE) {
 		serve_answer_text(request, 404,
 				  "here are /metrics, /status, and /status/NAMESPACE/NAME, "
-				  "/snapshot/NAMESPACE/NAME and /gpu-holders/NAMESPACE/NAME of "
-				  "RayClusters");
+				  "/snapshot/NAMESPACE/NAME, /gpu-holders/NAMESPACE/NAME and "
+				  "/work/NAMESPACE/NAME of RayClusters");
 	} else if (parsed.page == STATUS_ALL) {
 		write_all(status, &body);
 		serve_answer(request, 200, SERVE_JSON, &body);
@@ -289,7 +294,8 @@ struct status *status_new(const struct control *control,
 	status->wake = wake;
 	status->context = context;
 	status->timer = loop_timer_new(control->loop, deadline_passed, status);
-	status->gpu_use = gpu_use_pages_new(control);
+	status->gpu_use = list_pages_new(&gpu_use_page, control);
+	status->work = list_pages_new(&work_page, control);
 	return status;
 }
 
@@ -299,7 +305,8 @@ void status_free(struct status *status)
 		return;
 	LIST_EACH(struct status_wait, wait, &status->waits, item)
 		memory_free(wait);
-	gpu_use_pages_free(status->gpu_use);
+	list_pages_free(status->gpu_use);
+	list_pages_free(status->work);
 	loop_timer_free(status->timer);
 	memory_free(status);
 }

@@ -1,6 +1,6 @@
-/* GET /status, /status/NAMESPACE/NAME, /snapshot/NAMESPACE/NAME and /gpu-holders/NAMESPACE/NAME. The
- * last three are answered by the next pass over the cluster, which is started for them, so no answers
- * are stored; /gpu-holders is answered after further requests to Ray (ctl/report/gpu_use_page.h). Values that
+/* GET /status, and of a RayCluster /status, /snapshot, /gpu-holders and /work, each with
+ * /NAMESPACE/NAME. These are answered by the next pass over the cluster, which is started for them,
+ * so no answers are stored; the last two after further requests to Ray (ctl/report/list_page.h). Values that
  * may be secret are left out of a snapshot: codec/objects/snapshot_json. Owned by ctl/controller;
  * requests belong to net/serve. Decisions must not use it. */
 #ifndef CTL_REPORT_STATUS_H
@@ -22,6 +22,7 @@ enum status_page {
 	STATUS_CLUSTER,
 	STATUS_SNAPSHOT,
 	STATUS_HOLDERS,
+	STATUS_WORK,
 };
 
 #define STATUS_NAME_MAX 253 /* of an object in Kubernetes */

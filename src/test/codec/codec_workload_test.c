@@ -121,7 +121,7 @@ static void lines_share_equal_bundles_and_names(void **state)
 static void errors_have_line_and_column(void **state)
 {
 	static const struct codec_bad bad[] = {
-		{ "", "the file is empty; write a Workload" },
+		{ "", "there is no Workload" },
 		{ "a: 1", "line 1, column 1: apiVersion: is missing" },
 		{ HEAD, "there is no item; a workload has at least one" },
 		{ "apiVersion: v1\nkind: Workload\n",

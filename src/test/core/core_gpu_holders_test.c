@@ -8,22 +8,22 @@
 
 static struct arena arena;
 static struct gpu_holders holders;
-static struct gpu_use lists[GPU_USE_LISTS];
-static const struct gpu_use *given[GPU_USE_LISTS];
-static const char *problems[GPU_USE_LISTS];
-static struct gpu_use_row rows[GPU_USE_LISTS][100];
+static struct gpu_use lists[RAY_LISTS];
+static const struct gpu_use *given[RAY_LISTS];
+static const char *problems[RAY_LISTS];
+static struct gpu_use_row rows[RAY_LISTS][100];
 static struct gpu_use_job jobs[3];
 
 static int setup(void **state)
 {
 	(void)state;
 	memset(lists, 0, sizeof(lists));
-	for (size_t i = 0; i < GPU_USE_LISTS; i++) {
+	for (size_t i = 0; i < RAY_LISTS; i++) {
 		lists[i].rows = rows[i];
 		given[i] = &lists[i];
 		problems[i] = "";
 	}
-	lists[GPU_USE_JOBS].jobs = jobs;
+	lists[RAY_LIST_JOBS].jobs = jobs;
 	return 0;
 }
 
@@ -34,13 +34,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void add_row(enum gpu_use_list list, const char *name, const char *node, int64_t gpus,
+static void add_row(enum ray_list list, const char *name, const char *node, int64_t gpus,
 		    const char *group, time_ms since)
 {
 	rows[list][lists[list].row_count++] = (struct gpu_use_row){
-		.kind = list == GPU_USE_ACTORS ? GPU_HOLDER_ACTOR :
-			list == GPU_USE_TASKS  ? GPU_HOLDER_TASK :
-						 GPU_HOLDER_GROUP,
+		.kind = list == RAY_LIST_ACTORS ? GPU_HOLDER_ACTOR :
+			list == RAY_LIST_TASKS  ? GPU_HOLDER_TASK :
+						  GPU_HOLDER_GROUP,
 		.name = name,
 		.job = "01",
 		.node = node,
@@ -94,15 +94,15 @@ static void expect_holder(size_t index, enum gpu_holder_kind kind, const char *n
 static void test_by_class_and_job(void **state)
 {
 	(void)state;
-	add_row(GPU_USE_ACTORS, "Trainer", "b", 1, "", 500);
-	add_row(GPU_USE_ACTORS, "Loader", "b", 1, "", TIME_NONE);
-	add_row(GPU_USE_ACTORS, "Trainer", "b", 2, "", TIME_NONE);
-	add_row(GPU_USE_ACTORS, "Trainer", "b", 1, "", 300);
-	add_row(GPU_USE_ACTORS, "Trainer", "other", 1, "", 100);
-	add_row(GPU_USE_TASKS, "Trainer", "b", 2, "", 700);
+	add_row(RAY_LIST_ACTORS, "Trainer", "b", 1, "", 500);
+	add_row(RAY_LIST_ACTORS, "Loader", "b", 1, "", TIME_NONE);
+	add_row(RAY_LIST_ACTORS, "Trainer", "b", 2, "", TIME_NONE);
+	add_row(RAY_LIST_ACTORS, "Trainer", "b", 1, "", 300);
+	add_row(RAY_LIST_ACTORS, "Trainer", "other", 1, "", 100);
+	add_row(RAY_LIST_TASKS, "Trainer", "b", 2, "", 700);
 	jobs[0] = (struct gpu_use_job){ "02", "wrong", "" };
 	jobs[1] = (struct gpu_use_job){ "01", "python a.py", "raysubmit_1" };
-	lists[GPU_USE_JOBS].job_count = 2;
+	lists[RAY_LIST_JOBS].job_count = 2;
 	join(0);
 	assert_int_equal(holders.workers[0].holder_count, 3);
 	expect_holder(0, GPU_HOLDER_ACTOR, "Trainer", 3, 4, 300);
@@ -121,12 +121,12 @@ static void test_by_class_and_job(void **state)
 static void test_placement_group(void **state)
 {
 	(void)state;
-	add_row(GPU_USE_GROUPS, "pg", "b", 1, "99", 50);
-	add_row(GPU_USE_GROUPS, "pg", "b", 2, "99", 50);
-	add_row(GPU_USE_GROUPS, "pg", "other", 5, "99", 50);
-	add_row(GPU_USE_ACTORS, "A", "b", 1, "99", 60);
-	add_row(GPU_USE_TASKS, "t", "b", 1, "99", 60);
-	add_row(GPU_USE_ACTORS, "B", "b", 1, "", 60);
+	add_row(RAY_LIST_GROUPS, "pg", "b", 1, "99", 50);
+	add_row(RAY_LIST_GROUPS, "pg", "b", 2, "99", 50);
+	add_row(RAY_LIST_GROUPS, "pg", "other", 5, "99", 50);
+	add_row(RAY_LIST_ACTORS, "A", "b", 1, "99", 60);
+	add_row(RAY_LIST_TASKS, "t", "b", 1, "99", 60);
+	add_row(RAY_LIST_ACTORS, "B", "b", 1, "", 60);
 	join(4);
 	assert_int_equal(holders.workers[0].holder_count, 4);
 	expect_holder(0, GPU_HOLDER_ACTOR, "A", 1, 1, 60);
@@ -139,11 +139,11 @@ static void test_placement_group(void **state)
 static void test_notes(void **state)
 {
 	(void)state;
-	given[GPU_USE_JOBS] = given[GPU_USE_GROUPS] = NULL;
-	problems[GPU_USE_GROUPS] = "no answer";
-	lists[GPU_USE_ACTORS].missing = 5;
-	lists[GPU_USE_TASKS].dropped = 2;
-	add_row(GPU_USE_ACTORS, "Trainer", "b", 1, "", 500);
+	given[RAY_LIST_JOBS] = given[RAY_LIST_GROUPS] = NULL;
+	problems[RAY_LIST_GROUPS] = "no answer";
+	lists[RAY_LIST_ACTORS].missing = 5;
+	lists[RAY_LIST_TASKS].dropped = 2;
+	add_row(RAY_LIST_ACTORS, "Trainer", "b", 1, "", 500);
 	join(8);
 	assert_int_equal(holders.notes.count, 4);
 	assert_string_equal(holders.notes.at[0], "5 more actors are not listed");
@@ -158,7 +158,7 @@ static void test_many(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < GPU_HOLDERS_MAX + 10; i++)
-		add_row(GPU_USE_ACTORS, arena_printf(&arena, "A%zu", i), "b", 1, "", 500);
+		add_row(RAY_LIST_ACTORS, arena_printf(&arena, "A%zu", i), "b", 1, "", 500);
 	join(0);
 	assert_int_equal(holders.workers[0].holder_count, GPU_HOLDERS_MAX);
 	assert_int_equal(holders.workers[0].unnamed, 0);

@@ -11,6 +11,7 @@
 #include "codec/text/json_write.h"
 #include "core/report/gpu_holders.h"
 #include "gcs/gcs_gpu_use.h"
+#include "gcs/gcs_list.h"
 
 static void check_rows(const struct gpu_use *use)
 {
@@ -21,7 +22,7 @@ static void check_rows(const struct gpu_use *use)
 		const struct gpu_use_row *row = &use->rows[i];
 
 		REQUIRE(row->gpus > 0 && row->node[0] != '\0' && row->kind != GPU_HOLDER_NONE);
-		REQUIRE(strlen(row->name) <= GCS_GPU_USE_NAME_MAX_BYTES);
+		REQUIRE(strlen(row->name) <= GCS_LIST_NAME_MAX_BYTES);
 		REQUIRE(row->since == TIME_NONE || row->since > 0);
 	}
 	for (size_t i = 0; i < use->job_count; i++)
@@ -47,7 +48,7 @@ static void check_json(const struct gpu_holders *holders, struct arena *arena)
 }
 
 /* The list is each of the lists, so that rows of one kind meet those of others. */
-static void check_join(const struct gpu_use *use, enum gpu_use_list list, struct arena *arena)
+static void check_join(const struct gpu_use *use, enum ray_list list, struct arena *arena)
 {
 	struct gpu_worker workers[] = {
 		{ .pod = "w2", .group = "g", .node = "01", .gpus = 80000, .in_use = 80000 },
@@ -58,11 +59,11 @@ static void check_join(const struct gpu_use *use, enum gpu_use_list list, struct
 		  .in_use = 40000 },
 	};
 	struct gpu_holders holders = { .problem = "", .workers = workers, .worker_count = 2 };
-	const struct gpu_use *lists[GPU_USE_LISTS] = { NULL };
-	const char *const problems[GPU_USE_LISTS] = { "a", "b", "c", "d" };
+	const struct gpu_use *lists[RAY_LISTS] = { NULL };
+	const char *const problems[RAY_LISTS] = { "a", "b", "c", "d" };
 
 	lists[list] = use;
-	lists[GPU_USE_GROUPS] = use;
+	lists[RAY_LIST_GROUPS] = use;
 	gpu_holders_join(&holders, lists, problems, arena);
 	for (size_t i = 0; i < holders.worker_count; i++) {
 		const struct gpu_worker *worker = &holders.workers[i];
@@ -82,12 +83,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(arena_done) struct arena small = { .budget = &budget };
 	struct err err = { .kind = ERR_NONE };
 	struct gpu_use use, again;
-	enum gpu_use_list list;
+	enum ray_list list;
 	int status;
 
 	if (size == 0)
 		return 0;
-	list = (enum gpu_use_list)(data[0] % GPU_USE_LISTS);
+	list = (enum ray_list)(data[0] % RAY_LISTS);
 	status = gcs_gpu_use_decode(list, data + 1, size - 1, NULL, &arena, &use, &err);
 	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
 	if (gcs_gpu_use_decode(list, data + 1, size - 1, NULL, &small, &again, &err) == 0)

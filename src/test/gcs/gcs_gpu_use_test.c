@@ -6,6 +6,7 @@
 
 #include "base/budget.h"
 #include "gcs/gcs_gpu_use.h"
+#include "gcs/gcs_list.h"
 
 #define BYTES(text) ((ProtobufCBinaryData){ .data = (uint8_t *)(text), .len = sizeof(text) - 1 })
 #define GROUP "GPU_group_c29b"
@@ -22,7 +23,7 @@ static void on_use(void *context, const struct gcs_reply *reply, const struct er
 	gcs_bench_note(err);
 }
 
-static void ask(enum gpu_use_list list, const ProtobufCMessage *reply)
+static void ask(enum ray_list list, const ProtobufCMessage *reply)
 {
 	gcs_bench.gcs.reply = reply;
 	use = (struct gpu_use){ .rows = NULL };
@@ -110,7 +111,7 @@ static void test_actors(void **state)
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = SUPPORT_COUNT(list);
 	reply.total = 11;
-	ask(GPU_USE_ACTORS, &reply.base);
+	ask(RAY_LIST_ACTORS, &reply.base);
 	gcs_bench_run_good();
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.ActorInfoGcsService/GetAllActorInfo");
 	request = gcs_message_unpack(&ray__get_all_actor_info_request__descriptor,
@@ -137,7 +138,7 @@ static void test_many_actors(void **state)
 		list[i] = actor_of(arena_printf(&kept, "Trainer%zu", i), 1);
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = SUPPORT_COUNT(list);
-	ask(GPU_USE_ACTORS, &reply.base);
+	ask(RAY_LIST_ACTORS, &reply.base);
 	gcs_bench_run_good();
 	assert_true(protobuf_c_message_get_packed_size(&reply.base) > ((size_t)64 << 10));
 	assert_int_equal(use.row_count, SUPPORT_COUNT(list));
@@ -188,7 +189,7 @@ static void test_tasks(void **state)
 	reply.n_events_by_task = 5;
 	reply.num_truncated = 7;
 	reply.num_status_task_events_dropped = 2;
-	ask(GPU_USE_TASKS, &reply.base);
+	ask(RAY_LIST_TASKS, &reply.base);
 	gcs_bench_run_good();
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.TaskInfoGcsService/GetTaskEvents");
 	request = gcs_message_unpack(&ray__get_task_events_request__descriptor,
@@ -231,7 +232,7 @@ static void test_groups(void **state)
 	removed.state = RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED;
 	reply.placement_group_table_data = list;
 	reply.n_placement_group_table_data = 2;
-	ask(GPU_USE_GROUPS, &reply.base);
+	ask(RAY_LIST_GROUPS, &reply.base);
 	gcs_bench_run_good();
 	assert_string_equal(gcs_bench.gcs.path,
 			    "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup");
@@ -264,7 +265,7 @@ static void test_jobs(void **state)
 	job.entrypoint = entrypoint;
 	reply.job_info_list = list;
 	reply.n_job_info_list = 1;
-	ask(GPU_USE_JOBS, &reply.base);
+	ask(RAY_LIST_JOBS, &reply.base);
 	gcs_bench_run_good();
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.JobInfoGcsService/GetAllJobInfo");
 	request = gcs_message_unpack(&ray__get_all_job_info_request__descriptor,
@@ -283,19 +284,19 @@ static void test_refused(void **state)
 	Ray__GetAllActorInfoReply reply = RAY__GET_ALL_ACTOR_INFO_REPLY__INIT;
 	Ray__ActorTableData *actor = actor_of("Trainer", 2);
 	Ray__GcsStatus status = RAY__GCS_STATUS__INIT;
-	char id[GCS_GPU_USE_ID_MAX_BYTES + 1] = { 1 };
+	char id[GCS_LIST_ID_MAX_BYTES + 1] = { 1 };
 
 	(void)state;
 	actor->node_id = (ProtobufCBinaryData){ .data = (uint8_t *)id, .len = sizeof(id) };
 	reply.actor_table_data = &actor;
 	reply.n_actor_table_data = 1;
-	ask(GPU_USE_ACTORS, &reply.base);
+	ask(RAY_LIST_ACTORS, &reply.base);
 	gcs_bench_run_error(ERR_LIMIT, "row 1: nodeId has 65 bytes, above the limit of 64");
 	reply.n_actor_table_data = 0;
 	reply.status = &status;
 	status.code = 5;
 	status.message = (char *)"not now";
-	ask(GPU_USE_ACTORS, &reply.base);
+	ask(RAY_LIST_ACTORS, &reply.base);
 	gcs_bench_run_error(ERR_RETRY,
 			    "default/demo: GetAllActorInfo: the GCS answered: not now (5)");
 }
@@ -304,7 +305,7 @@ static int decode(const void *data, size_t size, struct arena *arena, struct err
 {
 	struct gpu_use read;
 
-	return gcs_gpu_use_decode(GPU_USE_ACTORS, data, size, NULL, arena, &read, err);
+	return gcs_gpu_use_decode(RAY_LIST_ACTORS, data, size, NULL, arena, &read, err);
 }
 
 /* 8 million empty rows have 16 MiB. */

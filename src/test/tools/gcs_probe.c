@@ -176,10 +176,9 @@ static void probe_gpu_use(struct probe *probe, struct gcs_client *client)
 {
 	int64_t list = 0;
 
-	if (number_parse_integer(probe->arguments[0], &list) < 0 || list < 0 ||
-	    list >= GPU_USE_LISTS)
+	if (number_parse_integer(probe->arguments[0], &list) < 0 || list < 0 || list >= RAY_LISTS)
 		list = 0;
-	gcs_client_get_gpu_use(client, probe->timeout_ms, (enum gpu_use_list)list, &probe->arena,
+	gcs_client_get_gpu_use(client, probe->timeout_ms, (enum ray_list)list, &probe->arena,
 			       probe_gpu_use_done, probe);
 }
 
@@ -284,7 +283,7 @@ static const struct probe_command probe_commands[] = {
 	{ "drain", 2, probe_drain },          /* node id in hex, message */
 	{ "kv-put", 3, probe_kv_put },        /* namespace, key, value */
 	{ "kv-requests", 0, probe_requests }, /* request_resources() under autoscaler v1 */
-	{ "gpu-use", 1, probe_gpu_use },      /* the number of enum gpu_use_list */
+	{ "gpu-use", 1, probe_gpu_use },      /* the number of enum ray_list */
 	{ "lines", 2, probe_lines },          /* that drivers print */
 	{ "report", 0, probe_report },        /* all that is pending as infeasible */
 	{ "memory", 0, probe_memory },

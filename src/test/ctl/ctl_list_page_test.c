@@ -1,9 +1,12 @@
-/* The answer of /gpu-holders, over HTTP, against a scripted GCS. */
-#include "ctl/report/gpu_use_page.h"
+/* The answers of /gpu-holders and /work, over HTTP, against a scripted GCS. */
+#include "ctl/report/list_page.h"
 
+#include "codec/objects/ray_work_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/gpu_use_page.h"
+#include "ctl/report/work_page.h"
 #include "ctl/shared/options.h"
 #include "net/https.h"
 #include "net/serve.h"
@@ -34,7 +37,7 @@ static struct control control;
 static struct {
 	struct https *https;
 	struct serve *serve;
-	struct gpu_use_pages *pages;
+	struct list_pages *pages;
 	struct serve_request *request;
 	int asked; /* calls of the GCS for lists */
 	bool mute, done;
@@ -119,32 +122,43 @@ static bool is_done(void *context)
 static bool is_asked(void *context)
 {
 	(void)context;
-	return bench.asked == GPU_USE_LISTS;
+	return bench.asked == RAY_LISTS;
 }
 
-static int setup(void **state)
+static int setup_kind(const struct list_page_kind *kind)
 {
 	const struct serve_limits limits = SERVE_LIMITS_INIT;
 	struct err err;
 
-	(void)state;
 	memset(&bench, 0, sizeof(bench));
 	gcs_bench_open();
 	gcs_bench.gcs.server.handler = on_call;
 	options = (struct options){ .gcs_timeout_seconds = 5 };
 	control = (struct control){ .loop = gcs_bench.loop, .options = &options };
-	bench.pages = gpu_use_pages_new(&control);
+	bench.pages = list_pages_new(kind, &control);
 	bench.https = https_new(control.loop, "test/1");
 	bench.serve = serve_new(control.loop, "127.0.0.1:0", &limits, handle, NULL, &err);
 	assert_non_null(bench.serve);
 	return 0;
 }
 
+static int setup(void **state)
+{
+	(void)state;
+	return setup_kind(&gpu_use_page);
+}
+
+static int setup_work(void **state)
+{
+	(void)state;
+	return setup_kind(&work_page);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
 	assert_true(work_stop(control.loop, 10000));
-	gpu_use_pages_free(bench.pages);
+	list_pages_free(bench.pages);
 	https_free(bench.https);
 	serve_free(bench.serve);
 	gcs_bench_close();
@@ -177,7 +191,7 @@ static void start(bool reached)
 	decision.now = snapshot.now;
 	decision.ray_state = reached ? snapshot.ray_state : NULL;
 	snapshot.ray_problem = "10.0.0.1:6379 refuses";
-	gpu_use_page_start(bench.pages, &decision, bench.request);
+	list_page_start(bench.pages, &decision, bench.request);
 }
 
 static void expect_body(const char *text)
@@ -202,7 +216,7 @@ static void test_answer(void **state)
 	expect_body("{\"kind\": \"actor\", \"name\": \"Tr\\\"\\nainer\\u001b\", \"job\": "
 		    "\"03000000\", \"entrypoint\": \"python a.py\", \"count\": 1, \"gpus\": 2, "
 		    "\"since\": \"2026-11-20T");
-	assert_int_equal(bench.asked, GPU_USE_LISTS);
+	assert_int_equal(bench.asked, RAY_LISTS);
 }
 
 static void test_ray_was_not_read(void **state)
@@ -222,12 +236,43 @@ static void test_forgotten(void **state)
 	bench.mute = true;
 	start(true);
 	assert_true(loop_wait_until(control.loop, is_asked, NULL, 10000));
-	gpu_use_page_forget(bench.pages, "ray", "other");
-	gpu_use_page_forget(bench.pages, "ray", "demo");
+	list_pages_forget(bench.pages, "ray", "other");
+	list_pages_forget(bench.pages, "ray", "demo");
 	gcs_client_free(steal(&gcs_bench.client));
 	assert_true(loop_wait_until(control.loop, is_done, NULL, 20000));
 	assert_int_equal(bench.code, 503);
 	expect_body("not watched here any more");
+}
+
+static void test_work(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_work_page page;
+	struct err err;
+
+	(void)state;
+	start(true);
+	assert_true(loop_wait_until(control.loop, is_done, NULL, 20000));
+	assert_int_equal(bench.code, 200);
+	expect_body("\"kind\": \"Work\"");
+	expect_body("{\"list\": \"tasks\", \"problem\": \"default/demo: GetTaskEvents: ");
+	expect_body("{\"kind\": \"actor\", \"job\": \"03000000\", \"started\": \"2026-11-20T");
+	expect_body("\"bundles\": [{\"resources\": {\"GPU\": 2}}]");
+	assert_null(strstr(bench.body, "python"));
+	if (ray_work_read(bench.body, strlen(bench.body), &arena, &page, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(page.row_count, 1);
+	assert_int_equal(page.job_count, 1);
+	assert_int_equal(page.source_count, RAY_LISTS);
+}
+
+static void test_work_without_ray(void **state)
+{
+	(void)state;
+	start(false);
+	assert_true(loop_wait_until(control.loop, is_done, NULL, 20000));
+	assert_int_equal(bench.code, 200);
+	expect_body("\"problem\": \"10.0.0.1:6379 refuses\"");
 }
 
 /* The end of the program while the GCS is silent. */
@@ -247,6 +292,8 @@ int main(void)
 		TEST(test_ray_was_not_read),
 		TEST(test_forgotten),
 		TEST(test_end_while_waiting),
+		cmocka_unit_test_setup_teardown(test_work, setup_work, teardown),
+		cmocka_unit_test_setup_teardown(test_work_without_ray, setup_work, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

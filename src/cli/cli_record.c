@@ -1,0 +1,178 @@
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/recorder.h"
+#include "cli/view.h"
+#include "codec/objects/ray_work_json.h"
+#include "codec/objects/recording.h"
+#include "codec/text/duration.h"
+
+#define POLL_MS 10000
+#define SINCE_MAX_MS (INT64_C(366) * 86400 * 1000)
+#define SUMMARY_BYTES_MAX ((size_t)1 << 20)
+
+static const char help[] =
+	"usage: @ record CLUSTER [-n NS] [--since 24h] [--follow] -o FILE [flags]\n"
+	"Records the tasks, actors and placement groups that Ray lists with their times\n"
+	"and resources, the RayCluster, and how long its Pods took to start, for\n"
+	"\"simulate\". The controller provides them. Names of functions, commands and\n"
+	"environments are left out.\n"
+	"  --since DURATION              how far back; default 24h\n"
+	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
+	"  -o, --output FILE             is replaced\n" SESSION_HELP
+	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
+
+struct arguments {
+	struct api_connection_flags connection;
+	const char *name, *since, *path;
+	bool follow;
+	int64_t since_ms;
+};
+
+/* ---- one answer ---- */
+
+static int ask_work(struct connection *connection, const struct view_cluster *cluster,
+		    struct arena *arena, struct ray_work_page *ret_page, struct err *err)
+{
+	struct fetch fetch = { .path = NULL };
+	int failed;
+
+	if (!cluster->answer)
+		return err_set(err, ERR_RETRY, "the work is unknown: %s", cluster->problem);
+	controller_client_address(cluster->from, arena, "work", cluster->namespace_, cluster->name,
+				  &fetch);
+	failed = api_connection_fetch_one(connection, &fetch, err);
+	if (!failed)
+		failed = ray_work_read(fetch.text, fetch.size, arena, ret_page, err);
+	fetch_done(&fetch);
+	if (!failed && *ret_page->problem != '\0')
+		return err_set(err, ERR_RETRY, "the work is unknown: %s", ret_page->problem);
+	return failed;
+}
+
+/* Adds an answer and writes the file. */
+static int record_once(const struct arguments *arguments, struct connection *connection,
+		       const struct view_cluster *cluster, struct recorder *recorder,
+		       struct buf *summary, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf file;
+	struct ray_work_page page;
+
+	buf_init(&file, RECORDING_BYTES_MAX);
+	if (ask_work(connection, cluster, &arena, &page, err))
+		return -1;
+	recorder_add(recorder, &cluster->snapshot, &page);
+	buf_clear(summary);
+	return recorder_write(recorder, &cluster->snapshot, &file, summary, err) ||
+			       file_replace(arguments->path, &file, err) ?
+		       -1 :
+		       0;
+}
+
+/* ---- again ---- */
+
+static bool never(void *context)
+{
+	(void)context;
+	return false;
+}
+
+static int look_again(const struct arguments *arguments, struct view_one *one,
+		      struct recorder *recorder, struct buf *summary, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct controller controller;
+	struct view_clusters clusters;
+
+	if (controller_client_open(one->connection, &arena, &controller, err))
+		return -1;
+	view_look(one->view, &controller, &arena, &clusters);
+	if (clusters.count == 0)
+		return err_set(err, ERR_NOT_FOUND, "RayCluster %s is deleted", arguments->name);
+	return record_once(arguments, one->connection, &clusters.at[0], recorder, summary, err);
+}
+
+/* A failure is printed, and the next answer may succeed; but what cannot be written ends it. */
+static int follow(const struct arguments *arguments, struct view_one *one,
+		  struct recorder *recorder, struct buf *summary, struct err *err)
+{
+	bool failed = false;
+
+	while (!api_connection_wait(one->connection, never, NULL, POLL_MS) &&
+	       !api_connection_interrupted(one->connection)) {
+		if (look_again(arguments, one, recorder, summary, err) == 0) {
+			failed = false;
+			continue;
+		}
+		if (api_connection_interrupted(one->connection))
+			break;
+		if (err->kind == ERR_NOT_FOUND || err->kind == ERR_LIMIT || err->kind == ERR_FATAL)
+			return -1;
+		if (!failed)
+			help_warn("record", err->text);
+		failed = true;
+	}
+	return 0;
+}
+
+static void done_recorder(struct recorder **recorder)
+{
+	recorder_free(*recorder);
+}
+
+static int record(const struct arguments *arguments, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(view_one_done) struct view_one one = { .connection = NULL };
+	AUTO(done_recorder) struct recorder *recorder = recorder_new(arguments->since_ms);
+	AUTO(buf_done) struct buf summary;
+
+	buf_init(&summary, SUMMARY_BYTES_MAX);
+	if (view_one_open(&arguments->connection, arguments->name, VIEW_SNAPSHOT, &arena, &one,
+			  err) ||
+	    record_once(arguments, one.connection, one.cluster, recorder, &summary, err))
+		return -1;
+	if (arguments->follow) {
+		api_connection_catch_signals(one.connection);
+		if (follow(arguments, &one, recorder, &summary, err))
+			return -1;
+	}
+	return file_print(&summary, err);
+}
+
+int cli_record(int argc, char **argv)
+{
+	struct arguments arguments = { .since = "24h" };
+	const struct flag table[] = {
+		{ NULL, "--since", .value = &arguments.since },
+		{ NULL, "--follow", .on = &arguments.follow },
+		{ "-o", "--output", .value = &arguments.path },
+		SESSION_FLAGS(arguments.connection),
+	};
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand_required = true,
+			       .operand = &arguments.name };
+	const char *problem = NULL;
+	struct err err;
+	int status;
+
+	if (!help_begin(&flags, help, argc, argv, &status))
+		return status;
+	if (!arguments.path)
+		return help_usage("record", "-o FILE is required");
+	if (duration_parse(arguments.since, &arguments.since_ms, &problem) ||
+	    arguments.since_ms > SINCE_MAX_MS) {
+		err_set(&err, ERR_INPUT, "--since: \"%.40s\" %s", arguments.since,
+			problem ? problem : "is more than 366d");
+		return help_usage("record", err.text);
+	}
+	return record(&arguments, &err) ? help_failed("record", &err) : EXIT_DONE;
+}

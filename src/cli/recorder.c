@@ -1,0 +1,202 @@
+#include "cli/recorder.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "codec/objects/recording.h"
+#include "codec/text/rfc3339.h"
+#include "codec/text/text.h"
+#include "core/report/pod_start_time.h"
+
+/* A Pod that was ready. */
+struct ready_pod {
+	const char *group;
+	int64_t ms;
+};
+
+struct recorder {
+	struct arena arena;
+	struct recorded_work *work;
+	struct map pods; /* uid: struct ready_pod */
+	int64_t since_ms;
+	time_ms since, until;                 /* TIME_NONE: no answer yet */
+	int64_t missing[RAY_LISTS], unusable; /* of the first answer, which goes back */
+	int64_t dropped;                      /* of the last: a GCS counts them all */
+	const char *problems[RAY_LISTS];      /* of the last */
+};
+
+struct recorder *recorder_new(int64_t since_ms)
+{
+	struct recorder *recorder = memory_alloc(sizeof(*recorder));
+
+	recorder->work = recorded_work_new();
+	recorder->pods = MAP_INIT;
+	recorder->since_ms = since_ms;
+	recorder->since = recorder->until = TIME_NONE;
+	return recorder;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	recorded_work_free(recorder->work);
+	map_done(&recorder->pods);
+	arena_done(&recorder->arena);
+	memory_free(recorder);
+}
+
+/* ---- answers ---- */
+
+static void add_pod(struct recorder *recorder, const struct pod *pod)
+{
+	const char *group = labels_value(&pod->labels, LABEL_GROUP);
+	int64_t ms = pod_start_time_ms(pod);
+	struct ready_pod *ready;
+
+	if (ms < 0 || !group || *pod->uid == '\0' || map_get(&recorder->pods, pod->uid) ||
+	    recorder->pods.count >= POD_STARTS_MAX)
+		return;
+	ready = ARENA_NEW(&recorder->arena, struct ready_pod);
+	ready->group = arena_strdup(&recorder->arena, group);
+	ready->ms = ms;
+	map_set(&recorder->pods, pod->uid, ready);
+}
+
+static void add_source(struct recorder *recorder, const struct ray_work_source *source, bool first)
+{
+	const char **problem = &recorder->problems[source->list];
+
+	if (first)
+		recorder->missing[source->list] = source->missing;
+	if (source->list == RAY_LIST_TASKS && *source->problem == '\0')
+		recorder->dropped = source->dropped;
+	if (!*problem || strcmp(*problem, source->problem) != 0)
+		*problem = arena_strdup(&recorder->arena, source->problem);
+}
+
+void recorder_add(struct recorder *recorder, const struct snapshot *snapshot,
+		  const struct ray_work_page *page)
+{
+	bool first = recorder->until == TIME_NONE;
+
+	if (first) {
+		recorder->since = page->at - recorder->since_ms;
+		recorder->unusable = page->unusable;
+	}
+	recorder->until = page->at;
+	recorded_work_add(recorder->work, page);
+	for (size_t i = 0; i < page->source_count; i++)
+		add_source(recorder, &page->sources[i], first);
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		add_pod(recorder, snapshot->pods[i]);
+}
+
+/* ---- starts ---- */
+
+static int compare_pods(const void *a, const void *b)
+{
+	const struct ready_pod *left = a, *right = b;
+	int order = strcmp(left->group, right->group);
+
+	return order != 0 ? order : (left->ms > right->ms) - (left->ms < right->ms);
+}
+
+static struct pod_starts_list starts_of(const struct recorder *recorder, const char *cluster,
+					struct arena *arena)
+{
+	size_t count = recorder->pods.count;
+	struct ready_pod *pods = arena_array(arena, count, sizeof(*pods));
+	int64_t *ms = arena_array(arena, count, sizeof(*ms));
+	VEC(struct pod_starts) list = { .at = NULL };
+
+	for (size_t i = 0; i < count; i++)
+		pods[i] = *(const struct ready_pod *)recorder->pods.entries[i].value;
+	sort_stable(pods, count, sizeof(*pods), compare_pods);
+	for (size_t i = 0; i < count; i++) {
+		ms[i] = pods[i].ms;
+		if (i == 0 || strcmp(pods[i].group, pods[i - 1].group) != 0)
+			VEC_PUSH(arena, &list,
+				 ((struct pod_starts){ cluster, pods[i].group, &ms[i], 0 }));
+		list.at[list.count - 1].count++;
+	}
+	return (struct pod_starts_list){ list.at, list.count };
+}
+
+/* ---- notes ---- */
+
+struct notes {
+	struct arena *arena;
+	VEC(const char *) list;
+};
+
+static void add_count(struct notes *notes, int64_t count, const char *text)
+{
+	if (count > 0)
+		VEC_PUSH(notes->arena, &notes->list,
+			 arena_printf(notes->arena, "%lld %s", (long long)count, text));
+}
+
+static struct strings notes_of(const struct recorder *recorder, const struct recorded_items *items,
+			       struct arena *arena)
+{
+	struct notes notes = { .arena = arena };
+
+	for (size_t i = 0; i < RAY_LISTS; i++) {
+		const char *name = ray_list_name((enum ray_list)i);
+
+		if (recorder->problems[i] && *recorder->problems[i] != '\0')
+			VEC_PUSH(arena, &notes.list,
+				 arena_printf(arena, "%s are unknown: %s", name,
+					      recorder->problems[i]));
+		add_count(&notes, recorder->missing[i],
+			  arena_printf(arena, "%s are missing: Ray did not list them", name));
+	}
+	add_count(&notes, recorder->dropped, "tasks are missing: Ray dropped their events");
+	add_count(&notes, recorder->unusable, "are missing: no workload can have them");
+	add_count(&notes, items->endless, "are missing: they ended at an unknown time");
+	add_count(&notes, items->full, "are missing: the recording is full");
+	add_count(&notes, items->open, "have not ended: they get the time until now");
+	return (struct strings){ notes.list.at, notes.list.count };
+}
+
+/* ---- the file ---- */
+
+static void write_summary(const struct recording *recording, size_t pods, struct buf *summary)
+{
+	char since[RFC3339_SIZE], until[RFC3339_SIZE];
+	const int64_t *kinds = recording->items.by_kind;
+
+	rfc3339_print(recording->since, since);
+	rfc3339_print(recording->until, until);
+	buf_printf(summary,
+		   "%lld tasks, %lld actors and %lld placement groups from %s to %s; starts of %zu "
+		   "Pods\n",
+		   (long long)kinds[WORK_TASK], (long long)kinds[WORK_ACTOR],
+		   (long long)kinds[WORK_PLACEMENT_GROUP], since, until, pods);
+	for (size_t i = 0; i < recording->notes.count; i++) {
+		text_add_clean(summary, recording->notes.at[i]);
+		buf_add_char(summary, '\n');
+	}
+}
+
+int recorder_write(const struct recorder *recorder, const struct snapshot *snapshot,
+		   struct buf *file, struct buf *summary, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct recording recording = {
+		.cluster = &snapshot->cluster,
+		.autoscaler = snapshot->autoscaler,
+		.starts = starts_of(recorder, snapshot->cluster.name, &arena),
+		.since = recorder->since,
+		.until = recorder->until,
+	};
+
+	recorded_work_items(recorder->work, recorder->since, recorder->until, &arena,
+			    &recording.items);
+	recording.notes = notes_of(recorder, &recording.items, &arena);
+	write_summary(&recording, recorder->pods.count, summary);
+	return recording_write(&recording, &arena, file, err);
+}

@@ -1,0 +1,165 @@
+#include "codec/objects/ray_work_json.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "codec/objects/request_resources.h"
+#include "codec/objects/workload_item.h"
+
+#define NAME_BYTES_MAX 253
+
+FIELD_WORDS(work_kind, enum work_kind)
+FIELD_WORDS(placement_strategy, enum placement_strategy)
+FIELD_WORDS(ray_list, enum ray_list)
+
+static const struct field bundle_fields[] = {
+	FIELD_RESOURCES(struct work_bundle, resources, "resources"),
+	FIELD_LABELS(struct work_bundle, selector, "labelSelector"),
+	FIELD_END,
+};
+
+static const struct field row_fields[] = {
+	FIELD_WORD(struct ray_work_row, kind, enum work_kind, work_kind_word, "kind",
+		   .flags = FIELD_ALWAYS | FIELD_REQUIRED, .limit = WORK_REQUEST_RESOURCES),
+	FIELD_NAME(struct ray_work_row, id, "id"),
+	FIELD_NAME(struct ray_work_row, job, "job"),
+	FIELD_NAME(struct ray_work_row, group, "placementGroup"),
+	FIELD_TIME(struct ray_work_row, submitted, "submitted"),
+	FIELD_TIME(struct ray_work_row, started, "started"),
+	FIELD_TIME(struct ray_work_row, ended, "ended"),
+	FIELD_BOOLEAN(struct ray_work_row, over, "over"),
+	FIELD_WORD(struct ray_work_row, strategy, enum placement_strategy, placement_strategy_word,
+		   "strategy", .limit = PLACEMENT_STRATEGIES),
+	FIELD_LIST(struct ray_work_row, bundles, bundle_count, bundle_fields, "bundles",
+		   .limit = WORKLOAD_BUNDLES_MAX),
+	FIELD_END,
+};
+
+static const struct field job_fields[] = {
+	FIELD_NAME(struct ray_work_job, id, "id", .flags = FIELD_ALWAYS),
+	FIELD_NAME(struct ray_work_job, name, "submissionId"),
+	FIELD_TIME(struct ray_work_job, ended, "ended"),
+	FIELD_END,
+};
+
+static int count_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const int64_t *count = (const int64_t *)((char *)object + field->offset);
+
+	if (field_decode(at, field, object))
+		return -1;
+	return *count < 0 ? json_fail(&member, "must not be negative") : 0;
+}
+
+static const struct field source_fields[] = {
+	FIELD_WORD(struct ray_work_source, list, enum ray_list, ray_list_word, "list",
+		   .flags = FIELD_ALWAYS | FIELD_REQUIRED, .limit = RAY_LISTS),
+	FIELD_SHOWN(struct ray_work_source, problem, "problem"),
+	FIELD_INTEGER(struct ray_work_source, missing, "missing", .read = count_decode),
+	FIELD_INTEGER(struct ray_work_source, dropped, "dropped", .read = count_decode),
+	FIELD_END,
+};
+
+/* ---- rows ---- */
+
+static bool is_usable_name(const char *name)
+{
+	if (*name == '\0' || (strcasecmp(name, "GPU") == 0 && strcmp(name, "GPU") != 0) ||
+	    (strcasecmp(name, "CPU") == 0 && strcmp(name, "CPU") != 0))
+		return false;
+	for (const char *c = name; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == '\177')
+			return false;
+	return strlen(name) <= NAME_BYTES_MAX;
+}
+
+/* As codec/objects/workload_item accepts them. */
+static bool is_usable(const struct json_at *at, const struct work_bundle *bundle)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct err err;
+	struct json_reader reader = { .arena = &scratch, .err = &err };
+	struct json_at own = *at;
+	struct ray_request request = { .bundle = NULL };
+	bool any = false;
+
+	own.reader = &reader;
+	for (size_t i = 0; i < bundle->resources.count; i++) {
+		any = any || bundle->resources.at[i].amount > 0;
+		if (!is_usable_name(bundle->resources.at[i].name))
+			return false;
+	}
+	return any && (bundle->selector.count == 0 ||
+		       request_selector_decode(&own, "labelSelector", &request) == 0);
+}
+
+static bool is_usable_row(const struct json_at *at, const struct ray_work_row *row)
+{
+	struct json_at bundles = json_member(at, "bundles");
+	size_t i = 0;
+
+	if (row->bundle_count == 0)
+		return row->kind != WORK_PLACEMENT_GROUP;
+	if (row->kind != WORK_PLACEMENT_GROUP && row->bundle_count > 1)
+		return false;
+	for (struct json_at e = json_first(&bundles); e.json; json_next(&e))
+		if (!is_usable(&e, &row->bundles[i++]))
+			return false;
+	return true;
+}
+
+static int rows_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_work_page *page = object;
+	VEC(struct ray_work_row) rows = { .at = NULL };
+	struct json_at array;
+
+	if (json_array(at, field->name, &array))
+		return -1;
+	VEC_RESERVE(at->reader->arena, &rows, json_count(&array));
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		struct ray_work_row row = { .kind = WORK_TASK };
+
+		if (json_expect(&e, JSON_OBJECT) || field_decode_all(&e, row_fields, &row))
+			return -1;
+		if (is_usable_row(&e, &row))
+			VEC_PUSH(at->reader->arena, &rows, row);
+		else
+			page->unusable++;
+	}
+	page->rows = rows.at;
+	page->row_count = rows.count;
+	return 0;
+}
+
+const struct field ray_work_fields[] = {
+	FIELD_TIME(struct ray_work_page, at, "at", .flags = FIELD_ALWAYS),
+	FIELD_SHOWN(struct ray_work_page, problem, "problem"),
+	FIELD_LIST(struct ray_work_page, sources, source_count, source_fields, "lists",
+		   .flags = FIELD_LINE),
+	FIELD_LIST(struct ray_work_page, jobs, job_count, job_fields, "jobs",
+		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_LIST(struct ray_work_page, rows, row_count, row_fields, "work",
+		   .flags = FIELD_ALWAYS | FIELD_LINE, .read = rows_decode),
+	FIELD_END,
+};
+
+int ray_work_read(const char *text, size_t size, struct arena *arena, struct ray_work_page *ret,
+		  struct err *err)
+{
+	static const struct json_limits limits = { .bytes = RAY_WORK_BYTES_MAX,
+						   .depth = 16,
+						   .elements = 4000000 };
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct strings problems = { .count = 0 };
+
+	*ret = (struct ray_work_page){ .problem = "" };
+	if (json_parse(text, size, &limits, &json, err) ||
+	    field_decode_object(json, "", ray_work_fields, arena, ret, &problems, err))
+		return -1;
+	if (problems.count > 0)
+		return err_set(err, ERR_INPUT, "%s", problems.at[0]);
+	return ret->at != TIME_NONE ? 0 : err_set(err, ERR_INPUT, "at: is missing");
+}

@@ -1,0 +1,275 @@
+#include "codec/objects/recording.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/text/duration.h"
+#include "codec/text/json_write.h"
+#include "codec/text/rfc3339.h"
+#include "codec/text/text.h"
+#include "codec/text/yaml_write.h"
+#include "core/report/pod_start_time.h"
+
+#define API_VERSION "rayscaler.dev/v1alpha1"
+#define SECONDS 1000.0
+
+/* ---- objects ---- */
+
+static struct ray_cluster plain_cluster(const struct ray_cluster *from, struct arena *arena)
+{
+	struct worker_group *groups = arena_array(arena, from->group_count, sizeof(*groups));
+	struct ray_cluster cluster = *from;
+
+	for (size_t i = 0; i < from->group_count; i++) {
+		groups[i] = from->groups[i];
+		groups[i].replicas = groups[i].min_replicas;
+		groups[i].workers_to_delete = (struct strings){ .count = 0 };
+	}
+	cluster.groups = groups;
+	cluster.uid = cluster.resource_version = cluster.groups_manager = "";
+	cluster.generation = 0;
+	cluster.deleting = false;
+	cluster.conditions = NULL;
+	cluster.condition_count = 0;
+	cluster.head_pod_name = cluster.head_pod_ip = "";
+	return cluster;
+}
+
+static int add_yaml(struct buf *json, struct buf *buf, struct err *err)
+{
+	buf_add_string(buf, "---\n");
+	return yaml_write(buf_string(json), json->size, buf, err);
+}
+
+static int write_cluster(const struct recording *recording, struct arena *arena, struct buf *buf,
+			 struct err *err)
+{
+	AUTO(buf_done) struct buf json;
+	struct ray_cluster cluster = plain_cluster(recording->cluster, arena);
+	struct json_writer writer;
+
+	buf_init(&json, RECORDING_BYTES_MAX);
+	json_write_init(&writer, &json, JSON_STYLE_LINE);
+	field_write_object(&writer, NULL, ray_cluster_fields, &cluster);
+	return add_yaml(&json, buf, err);
+}
+
+static int write_autoscaler(const struct autoscaler_object *autoscaler, struct buf *buf,
+			    struct err *err)
+{
+	AUTO(buf_done) struct buf json;
+	struct autoscaler_object object = *autoscaler;
+	struct json_writer writer;
+
+	buf_init(&json, RECORDING_BYTES_MAX);
+	object.uid = object.resource_version = "";
+	object.generation = 0;
+	object.template_count = 0;
+	json_write_init(&writer, &json, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_text(&writer, "apiVersion", AUTOSCALER_API_VERSION);
+	json_write_text(&writer, "kind", AUTOSCALER_KIND);
+	field_write_all(&writer, autoscaler_fields, &object);
+	json_write_object_end(&writer);
+	return add_yaml(&json, buf, err);
+}
+
+/* ---- Pods ---- */
+
+static void write_starts(const struct recording *recording, struct buf *buf)
+{
+	struct json_writer writer;
+
+	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " RECORDING_POD_STARTS
+			    "\ngroups:\n");
+	for (size_t i = 0; i < recording->starts.count; i++) {
+		const struct pod_starts *starts = &recording->starts.at[i];
+
+		buf_add_string(buf, "- ");
+		json_write_init(&writer, buf, JSON_STYLE_LINE);
+		json_write_object(&writer, NULL);
+		json_write_text(&writer, "cluster", starts->cluster);
+		json_write_text(&writer, "group", starts->group);
+		json_write_array(&writer, "seconds");
+		for (size_t k = 0; k < starts->count; k++)
+			json_write_double(&writer, NULL, (double)starts->ms[k] / SECONDS);
+		json_write_array_end(&writer);
+		json_write_object_end(&writer);
+		buf_add_char(buf, '\n');
+	}
+}
+
+static int seconds_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at array = json_member(at, field->name);
+	struct pod_starts *starts = object;
+	const char *problem;
+	int64_t *ms;
+
+	if (json_expect(&array, JSON_ARRAY))
+		return -1;
+	starts->count = json_count(&array);
+	if (starts->count == 0 || starts->count > POD_STARTS_MAX)
+		return json_fail(&array, "has %zu elements; must have 1 to %d", starts->count,
+				 POD_STARTS_MAX);
+	ms = arena_array(at->reader->arena, starts->count, sizeof(*ms));
+	starts->ms = ms;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_NUMBER))
+			return -1;
+		if (duration_from_seconds(json_number_value(&e), &ms[e.index], &problem))
+			return json_fail(&e, "%g %s", json_number_value(&e), problem);
+		if (ms[e.index] > POD_START_TIME_MAX_MS)
+			return json_fail(&e, "%g is more than a day, in seconds",
+					 json_number_value(&e));
+	}
+	return 0;
+}
+
+static const struct field start_fields[] = {
+	FIELD_NAME(struct pod_starts, cluster, "cluster", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct pod_starts, group, "group", .flags = FIELD_REQUIRED),
+	FIELD_HOOK("seconds", .read = seconds_decode),
+	FIELD_END,
+};
+
+static const struct field starts_fields[] = {
+	FIELD_FIXED("apiVersion", API_VERSION, .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", RECORDING_POD_STARTS, .flags = FIELD_REQUIRED),
+	FIELD_HOOK("groups"),
+	FIELD_END,
+};
+
+int recording_read_starts(const struct json_at *root, struct pod_starts_reading *reading)
+{
+	struct json_at groups;
+	char none = '\0';
+
+	if (field_decode_all(root, starts_fields, &none) ||
+	    field_check_names(root, starts_fields, "PodStarts") ||
+	    json_array(root, "groups", &groups))
+		return -1;
+	for (struct json_at e = json_first(&groups); e.json; json_next(&e)) {
+		struct pod_starts starts = { .count = 0 };
+
+		if (field_check_names(&e, start_fields, "a group of PodStarts") ||
+		    field_decode_all(&e, start_fields, &starts))
+			return -1;
+		VEC_PUSH(root->reader->arena, &reading->list, starts);
+	}
+	return 0;
+}
+
+/* ---- work ---- */
+
+static void write_resources(struct json_writer *writer, const char *name,
+			    const struct work_bundle *bundle)
+{
+	json_write_object(writer, name);
+	for (size_t i = 0; i < bundle->resources.count; i++)
+		json_write_amount(writer, bundle->resources.at[i].name,
+				  bundle->resources.at[i].amount);
+	json_write_object_end(writer);
+}
+
+static void write_selector(struct json_writer *writer, const char *name,
+			   const struct work_bundle *bundle)
+{
+	if (bundle->selector.count == 0)
+		return;
+	json_write_object(writer, name);
+	for (size_t i = 0; i < bundle->selector.count; i++)
+		json_write_text(writer, bundle->selector.at[i].key, bundle->selector.at[i].value);
+	json_write_object_end(writer);
+}
+
+static void write_bundles(struct json_writer *writer, const struct recorded_item *item)
+{
+	json_write_array(writer, "bundles");
+	for (size_t i = 0; i < item->bundle_count; i++) {
+		const struct work_bundle *bundle = &item->bundles[i];
+
+		if (bundle->selector.count == 0) {
+			write_resources(writer, NULL, bundle);
+			continue;
+		}
+		json_write_object(writer, NULL);
+		write_resources(writer, "resources", bundle);
+		write_selector(writer, "label_selector", bundle);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_item(const struct recorded_item *item, struct buf *buf)
+{
+	struct json_writer writer;
+
+	buf_add_string(buf, "- ");
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_time(&writer, "submit", item->submitted);
+	json_write_double(&writer, "duration", (double)item->duration_ms / SECONDS);
+	if (item->kind != WORK_TASK)
+		json_write_text(&writer, "kind", work_kind_name(item->kind));
+	if (item->kind == WORK_PLACEMENT_GROUP) {
+		json_write_text(&writer, "strategy", placement_strategy_name(item->strategy));
+		write_bundles(&writer, item);
+	} else {
+		write_resources(&writer, "resources", item->bundles);
+		write_selector(&writer, "labelSelector", item->bundles);
+	}
+	if (item->count > 1)
+		json_write_integer(&writer, "count", item->count);
+	if (*item->job != '\0')
+		json_write_text(&writer, "job", item->job);
+	json_write_object_end(&writer);
+	buf_add_char(buf, '\n');
+}
+
+static void write_workload(const struct recording *recording, struct buf *buf)
+{
+	char since[RFC3339_SIZE], until[RFC3339_SIZE];
+
+	rfc3339_print(recording->since, since);
+	rfc3339_print(recording->until, until);
+	buf_printf(buf, "---\n# from %s to %s\n", since, until);
+	for (size_t i = 0; i < recording->notes.count; i++) {
+		buf_add_string(buf, "# ");
+		text_add_clean(buf, recording->notes.at[i]);
+		buf_add_char(buf, '\n');
+	}
+	buf_add_string(buf, "apiVersion: " API_VERSION "\nkind: Workload\nitems:\n");
+	for (size_t i = 0; i < recording->items.count && !buf->overflowed; i++)
+		write_item(&recording->items.at[i], buf);
+}
+
+int recording_write(const struct recording *recording, struct arena *arena, struct buf *buf,
+		    struct err *err)
+{
+	if (write_cluster(recording, arena, buf, err) ||
+	    (recording->autoscaler && write_autoscaler(recording->autoscaler, buf, err)))
+		return -1;
+	if (recording->starts.count > 0)
+		write_starts(recording, buf);
+	write_workload(recording, buf);
+	if (buf->overflowed)
+		return err_set(err, ERR_LIMIT,
+			       "the recording has more than %zu bytes; use a shorter --since",
+			       buf->ceiling_bytes);
+	return 0;
+}
+
+bool recording_is_other(const struct json_at *root)
+{
+	static const char *const kinds[] = { "RayCluster", AUTOSCALER_KIND, RECORDING_POD_STARTS };
+	struct json_at kind = json_member(root, "kind");
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (json_type(&kind) == JSON_STRING &&
+		    strcmp(json_text_value(&kind), kinds[i]) == 0)
+			return true;
+	return false;
+}

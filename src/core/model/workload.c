@@ -1,0 +1,17 @@
+#include "core/model/workload.h"
+
+const char *work_kind_name(enum work_kind kind)
+{
+	static const char *const names[WORK_KINDS] = { "task", "actor", "placement_group",
+						       "request_resources" };
+
+	return names[kind];
+}
+
+const char *placement_strategy_name(enum placement_strategy strategy)
+{
+	static const char *const names[PLACEMENT_STRATEGIES] = { "PACK", "SPREAD", "STRICT_PACK",
+								 "STRICT_SPREAD" };
+
+	return names[strategy];
+}

@@ -1,0 +1,378 @@
+#include "core/report/recorded_work.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/sort.h"
+
+#define SUBMIT_STEP_MS 100
+
+/* A row with what is known of it so far. */
+struct entry {
+	struct ray_work_row row;
+	time_ms seen_open; /* the last answer in which it had not ended; TIME_NONE: none */
+	time_ms seen_over; /* the first one after it in which it had */
+};
+
+struct recorded_work {
+	struct arena arena;
+	struct map entries; /* "KIND ID": struct entry */
+	struct map jobs;    /* id: struct ray_work_job */
+	int64_t full;
+};
+
+struct recorded_work *recorded_work_new(void)
+{
+	struct recorded_work *work = memory_alloc(sizeof(*work));
+
+	work->entries = MAP_INIT;
+	work->jobs = MAP_INIT;
+	return work;
+}
+
+void recorded_work_free(struct recorded_work *work)
+{
+	if (!work)
+		return;
+	map_done(&work->entries);
+	map_done(&work->jobs);
+	arena_done(&work->arena);
+	memory_free(work);
+}
+
+/* ---- answers ---- */
+
+static struct resources copy_resources(const struct resources *from, struct arena *arena)
+{
+	struct resource *copy = arena_array(arena, from->count, sizeof(*copy));
+
+	for (size_t i = 0; i < from->count; i++)
+		copy[i] = (struct resource){ arena_strdup(arena, from->at[i].name),
+					     from->at[i].amount };
+	return (struct resources){ copy, from->count };
+}
+
+static struct labels copy_labels(const struct labels *from, struct arena *arena)
+{
+	struct label *copy = arena_array(arena, from->count, sizeof(*copy));
+
+	for (size_t i = 0; i < from->count; i++)
+		copy[i] = (struct label){ arena_strdup(arena, from->at[i].key),
+					  arena_strdup(arena, from->at[i].value) };
+	return (struct labels){ copy, from->count };
+}
+
+static void take_bundles(struct ray_work_row *row, const struct ray_work_row *from,
+			 struct arena *arena)
+{
+	struct work_bundle *bundles = arena_array(arena, from->bundle_count, sizeof(*bundles));
+
+	for (size_t i = 0; i < from->bundle_count; i++) {
+		bundles[i].resources = copy_resources(&from->bundles[i].resources, arena);
+		bundles[i].selector = copy_labels(&from->bundles[i].selector, arena);
+	}
+	row->bundles = bundles;
+	row->bundle_count = from->bundle_count;
+}
+
+static void take_time(time_ms *known, time_ms time)
+{
+	if (time != TIME_NONE)
+		*known = time;
+}
+
+static struct entry *new_entry(struct recorded_work *work, const char *key,
+			       const struct ray_work_row *row)
+{
+	struct entry *entry = ARENA_NEW(&work->arena, struct entry);
+
+	entry->row = (struct ray_work_row){
+		.kind = row->kind,
+		.id = arena_strdup(&work->arena, row->id),
+		.job = arena_strdup(&work->arena, row->job),
+		.group = "",
+		.submitted = TIME_NONE,
+		.started = TIME_NONE,
+		.ended = TIME_NONE,
+	};
+	entry->seen_open = entry->seen_over = TIME_NONE;
+	map_set(&work->entries, key, entry);
+	return entry;
+}
+
+static void add_row(struct recorded_work *work, const struct ray_work_row *row, time_ms at,
+		    struct arena *scratch)
+{
+	const char *key = arena_printf(scratch, "%d %s", (int)row->kind, row->id);
+	struct entry *entry = map_get(&work->entries, key);
+
+	if (!entry && work->entries.count >= RECORDED_WORK_ROWS_MAX) {
+		work->full++;
+		return;
+	}
+	if (!entry)
+		entry = new_entry(work, key, row);
+	take_time(&entry->row.submitted, row->submitted);
+	take_time(&entry->row.started, row->started);
+	take_time(&entry->row.ended, row->ended);
+	if (*row->group != '\0' && *entry->row.group == '\0')
+		entry->row.group = arena_strdup(&work->arena, row->group);
+	if (row->bundle_count > 0 && entry->row.bundle_count == 0) {
+		take_bundles(&entry->row, row, &work->arena);
+		entry->row.strategy = row->strategy;
+	}
+	if (!row->over)
+		entry->seen_open = at;
+	else if (!entry->row.over)
+		entry->seen_over = at;
+	entry->row.over = entry->row.over || row->over;
+}
+
+static void add_job(struct recorded_work *work, const struct ray_work_job *from)
+{
+	struct ray_work_job *job = map_get(&work->jobs, from->id);
+
+	if (!job) {
+		if (work->jobs.count >= RECORDED_WORK_ROWS_MAX)
+			return;
+		job = ARENA_NEW(&work->arena, struct ray_work_job);
+		job->id = arena_strdup(&work->arena, from->id);
+		job->name = arena_strdup(&work->arena, from->name);
+		map_set(&work->jobs, from->id, job);
+	}
+	job->ended = from->ended;
+}
+
+void recorded_work_add(struct recorded_work *work, const struct ray_work_page *page)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	work->full = 0;
+	for (size_t i = 0; i < page->row_count; i++) {
+		add_row(work, &page->rows[i], page->at, &scratch);
+		arena_reset(&scratch);
+	}
+	for (size_t i = 0; i < page->job_count; i++)
+		add_job(work, &page->jobs[i]);
+}
+
+/* ---- the end of each ---- */
+
+/* Of the work in one placement group. */
+struct group_use {
+	time_ms ended; /* of the last; TIME_NONE: none has */
+};
+
+struct making {
+	const struct recorded_work *work;
+	struct arena *arena;
+	time_ms since, until;
+	struct map groups; /* id of each placement group that is known: struct group_use */
+	VEC(struct recorded_item) items;
+	struct recorded_items *result;
+};
+
+static const struct entry *entry_at(const struct making *making, size_t index)
+{
+	return making->work->entries.entries[index].value;
+}
+
+static void find_groups(struct making *making)
+{
+	for (size_t i = 0; i < making->work->entries.count; i++) {
+		const struct entry *entry = entry_at(making, i);
+		struct group_use *use;
+
+		if (entry->row.kind != WORK_PLACEMENT_GROUP)
+			continue;
+		use = ARENA_NEW(making->arena, struct group_use);
+		use->ended = TIME_NONE;
+		map_set(&making->groups, entry->row.id, use);
+	}
+	for (size_t i = 0; i < making->work->entries.count; i++) {
+		const struct entry *entry = entry_at(making, i);
+		struct group_use *use = *entry->row.group != '\0' ?
+						map_get(&making->groups, entry->row.group) :
+						NULL;
+
+		if (use && entry->row.ended > use->ended)
+			use->ended = entry->row.ended;
+	}
+}
+
+/* A GCS does not say when a placement group was removed: between two answers, else after the work in
+ * it, else with its job. TIME_NONE: unknown. */
+static time_ms end_of(const struct making *making, const struct entry *entry)
+{
+	const struct group_use *use = map_get(&making->groups, entry->row.id);
+	const struct ray_work_job *job = map_get(&making->work->jobs, entry->row.job);
+
+	if (entry->row.ended != TIME_NONE)
+		return entry->row.ended;
+	if (entry->seen_open != TIME_NONE && entry->seen_over != TIME_NONE)
+		return use && use->ended > entry->seen_open ? use->ended : entry->seen_over;
+	if (entry->row.kind == WORK_PLACEMENT_GROUP && use && use->ended != TIME_NONE)
+		return use->ended;
+	return job ? job->ended : TIME_NONE;
+}
+
+/* ---- items ---- */
+
+/* Three digits of it: 61234 ms are 61200 ms. */
+static int64_t round_duration(int64_t ms)
+{
+	int64_t step = 1;
+
+	while (ms / step >= 1000)
+		step *= 10;
+	ms = (ms + step / 2) / step * step;
+	return ms > 0 ? ms : 1;
+}
+
+static const char *job_name(const struct making *making, const char *id)
+{
+	const struct ray_work_job *job = map_get(&making->work->jobs, id);
+
+	return job && *job->name != '\0' ? job->name : id;
+}
+
+/* Adds the work between the two times, cut at the limits of the recording. */
+static void add_item(struct making *making, const struct entry *entry, time_ms started,
+		     time_ms ended)
+{
+	time_ms submitted = entry->row.submitted;
+
+	if (submitted == TIME_NONE || submitted > started)
+		submitted = started;
+	if (submitted < making->since)
+		submitted = making->since;
+	if (started < making->since)
+		started = making->since;
+	if (ended > making->until)
+		ended = making->until;
+	if (ended <= making->since || submitted > making->until)
+		return;
+	VEC_PUSH(making->arena, &making->items,
+		 ((struct recorded_item){
+			 .kind = entry->row.kind,
+			 .strategy = entry->row.strategy,
+			 .job = job_name(making, entry->row.job),
+			 .submitted = submitted / SUBMIT_STEP_MS * SUBMIT_STEP_MS,
+			 .duration_ms = round_duration(ended > started ? ended - started : 1),
+			 .count = 1,
+			 .bundles = entry->row.bundles,
+			 .bundle_count = entry->row.bundle_count,
+		 }));
+	making->result->by_kind[entry->row.kind]++;
+	making->result->open += !entry->row.over;
+}
+
+static void add_entry(struct making *making, const struct entry *entry)
+{
+	time_ms started = entry->row.started;
+
+	if (entry->row.bundle_count == 0 ||
+	    (*entry->row.group != '\0' && map_get(&making->groups, entry->row.group)))
+		return;
+	if (entry->row.over && started == TIME_NONE)
+		return; /* it never ran */
+	if (entry->row.over && end_of(making, entry) == TIME_NONE) {
+		making->result->endless++;
+		return;
+	}
+	if (started == TIME_NONE)
+		started = entry->row.submitted;
+	if (started != TIME_NONE)
+		add_item(making, entry, started,
+			 entry->row.over ? end_of(making, entry) : making->until);
+}
+
+/* ---- equal items ---- */
+
+static int compare_int(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_resources(const struct resources *a, const struct resources *b)
+{
+	int order = compare_int((int64_t)a->count, (int64_t)b->count);
+
+	for (size_t i = 0; i < a->count && order == 0; i++) {
+		order = strcmp(a->at[i].name, b->at[i].name);
+		if (order == 0)
+			order = compare_int(a->at[i].amount, b->at[i].amount);
+	}
+	return order;
+}
+
+static int compare_labels(const struct labels *a, const struct labels *b)
+{
+	int order = compare_int((int64_t)a->count, (int64_t)b->count);
+
+	for (size_t i = 0; i < a->count && order == 0; i++) {
+		order = strcmp(a->at[i].key, b->at[i].key);
+		if (order == 0)
+			order = strcmp(a->at[i].value, b->at[i].value);
+	}
+	return order;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct recorded_item *left = a, *right = b;
+	int order = compare_int(left->submitted, right->submitted);
+
+	if (order == 0)
+		order = (int)left->kind - (int)right->kind;
+	if (order == 0)
+		order = (int)left->strategy - (int)right->strategy;
+	if (order == 0)
+		order = strcmp(left->job, right->job);
+	if (order == 0)
+		order = compare_int(left->duration_ms, right->duration_ms);
+	if (order == 0)
+		order = compare_int((int64_t)left->bundle_count, (int64_t)right->bundle_count);
+	for (size_t i = 0; i < left->bundle_count && order == 0; i++) {
+		order = compare_resources(&left->bundles[i].resources,
+					  &right->bundles[i].resources);
+		if (order == 0)
+			order = compare_labels(&left->bundles[i].selector,
+					       &right->bundles[i].selector);
+	}
+	return order;
+}
+
+static size_t fold(struct recorded_item *items, size_t count)
+{
+	size_t kept = 0;
+
+	sort_stable(items, count, sizeof(*items), compare_items);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && compare_items(&items[kept - 1], &items[i]) == 0)
+			items[kept - 1].count++;
+		else
+			items[kept++] = items[i];
+	}
+	return kept;
+}
+
+void recorded_work_items(const struct recorded_work *work, time_ms since, time_ms until,
+			 struct arena *arena, struct recorded_items *ret)
+{
+	struct making making = { .work = work,
+				 .arena = arena,
+				 .since = since,
+				 .until = until,
+				 .groups = MAP_INIT,
+				 .result = ret };
+
+	*ret = (struct recorded_items){ .full = work->full };
+	find_groups(&making);
+	for (size_t i = 0; i < work->entries.count; i++)
+		add_entry(&making, entry_at(&making, i));
+	map_done(&making.groups);
+	ret->count = fold(making.items.at, making.items.count);
+	ret->at = making.items.at;
+}

@@ -1,0 +1,51 @@
+/* The work of a RayCluster over time, from what its GCS lists once or again and again: a GCS forgets
+ * work that has ended, this keeps it. Gives the items of a workload. Owned by its creator. */
+#ifndef CORE_REPORT_RECORDED_WORK_H
+#define CORE_REPORT_RECORDED_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/model/ray_work.h"
+
+#define RECORDED_WORK_ROWS_MAX 500000
+
+struct recorded_work;
+
+struct recorded_work *recorded_work_new(void);
+void recorded_work_free(struct recorded_work *work); /* NULL is fine */
+
+/* Adds an answer of the GCS: rows with a known id get its later times. Everything is copied. */
+void recorded_work_add(struct recorded_work *work, const struct ray_work_page *page);
+
+/* `count` equal pieces of work. */
+struct recorded_item {
+	enum work_kind kind;
+	enum placement_strategy strategy;
+	const char *job; /* the id of a submitted Ray job, else of the job; "" unknown */
+	time_ms submitted;
+	int64_t duration_ms; /* above 0 */
+	int64_t count;
+	const struct work_bundle *bundles; /* at least one, each with resources */
+	size_t bundle_count;
+};
+
+struct recorded_items {
+	const struct recorded_item *at; /* by `submitted` */
+	size_t count;
+	int64_t by_kind[WORK_KINDS]; /* sums of counts */
+	int64_t open;                /* of them: they have not ended, and get the time until now */
+	int64_t endless;             /* left out: they have ended, and nobody knows when */
+	int64_t full;                /* left out: above RECORDED_WORK_ROWS_MAX */
+};
+
+/* The items that were there between `since` and `until`; `until`: of the last answer. Submissions
+ * are rounded to 0.1 s, and durations to three digits, so that equal work becomes one item. Work in a
+ * placement group is none of its own: the group has its resources until the last of it ends. Points
+ * into `work`; takes O(n log n). */
+void recorded_work_items(const struct recorded_work *work, time_ms since, time_ms until,
+			 struct arena *arena, struct recorded_items *ret);
+
+#endif

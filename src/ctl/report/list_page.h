@@ -1,0 +1,50 @@
+/* Pages that are made from the lists of a cluster's GCS: actors, tasks, placement groups and jobs.
+ * Each list is one request with a deadline, made for this answer alone and never in a pass; large
+ * replies are decoded, and the page written, on the thread pool. The memory of all answers of a kind
+ * together has a budget. Owned by ctl/report/status. */
+#ifndef CTL_REPORT_LIST_PAGE_H
+#define CTL_REPORT_LIST_PAGE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "codec/text/json_write.h"
+#include "core/model/ray_list.h"
+#include "ctl/shared/control.h"
+#include "gcs/gcs_client.h"
+
+struct list_pages;
+struct pass_decision;
+struct serve_request;
+
+/* One list of an answer. */
+struct list_answer {
+	struct gcs_reply reply; /* empty, or with the member of the page's call */
+	const char *problem;    /* why it is empty; "" when it is not */
+};
+
+struct list_page_kind {
+	const char *name; /* kind of the JSON object */
+	const char *budget_name;
+	size_t budget_bytes;
+	struct gcs_call *(*get)(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
+				struct arena *arena, gcs_done *done, void *context);
+	/* What the page keeps of a decision, in the arena. */
+	void *(*begin)(const struct pass_decision *decision, struct arena *arena);
+	/* The members of the object, on a thread of the pool. problem: "", or why Ray was not asked;
+	 * then lists is NULL. */
+	void (*write)(void *own, const struct list_answer *lists, const char *problem,
+		      struct arena *arena, struct json_writer *writer);
+};
+
+struct list_pages *list_pages_new(const struct list_page_kind *kind, const struct control *control);
+/* Requests that wait get no answer. NULL is fine. */
+void list_pages_free(struct list_pages *pages);
+
+/* Answers the request, now or later. The decision's client must live until list_pages_forget. */
+void list_page_start(struct list_pages *pages, const struct pass_decision *decision,
+		     struct serve_request *request);
+/* The client of this cluster is about to be freed: answers 503. */
+void list_pages_forget(struct list_pages *pages, const char *namespace_, const char *name);
+
+#endif

@@ -1,0 +1,63 @@
+#include "ctl/report/work_page.h"
+
+#include "codec/objects/ray_work_json.h"
+#include "ctl/pass/pass.h"
+#include "gcs/gcs_client.h"
+
+/* The largest reply, and what it becomes. */
+#define BUDGET_BYTES ((size_t)96 << 20)
+
+static void *begin(const struct pass_decision *decision, struct arena *arena)
+{
+	struct ray_work_page *page = ARENA_NEW(arena, struct ray_work_page);
+
+	page->at = decision->now;
+	return page;
+}
+
+static void join(struct ray_work_page *page, const struct list_answer *lists, struct arena *arena)
+{
+	struct ray_work_source *sources = arena_array(arena, RAY_LISTS, sizeof(*sources));
+	VEC(struct ray_work_row) rows = { .at = NULL };
+
+	for (size_t i = 0; i < RAY_LISTS; i++) {
+		const struct ray_work *work = lists[i].reply.work;
+
+		sources[i].list = (enum ray_list)i;
+		sources[i].problem = lists[i].problem;
+		if (!work)
+			continue;
+		sources[i].missing = work->missing;
+		sources[i].dropped = work->dropped;
+		for (size_t k = 0; k < work->row_count; k++)
+			VEC_PUSH(arena, &rows, work->rows[k]);
+		if (i == RAY_LIST_JOBS) {
+			page->jobs = work->jobs;
+			page->job_count = work->job_count;
+		}
+	}
+	page->sources = sources;
+	page->source_count = RAY_LISTS;
+	page->rows = rows.at;
+	page->row_count = rows.count;
+}
+
+static void write(void *own, const struct list_answer *lists, const char *problem,
+		  struct arena *arena, struct json_writer *writer)
+{
+	struct ray_work_page *page = own;
+
+	page->problem = problem;
+	if (lists)
+		join(page, lists, arena);
+	field_write_all(writer, ray_work_fields, page);
+}
+
+const struct list_page_kind work_page = {
+	.name = "Work",
+	.budget_name = "all answers about work",
+	.budget_bytes = BUDGET_BYTES,
+	.get = gcs_client_get_work,
+	.begin = begin,
+	.write = write,
+};

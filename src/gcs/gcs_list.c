@@ -1,0 +1,207 @@
+#include "gcs/gcs_list.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/text.h"
+#include "gcs/gcs_message.h"
+#include "net/work.h"
+#include "ray.pb-c.h"
+
+#define JOB_SUBMISSION_KEY "job_submission_id" /* ray: dashboard/modules/job/common.py */
+#define MISSING_MAX INT64_C(1000000000000)     /* sums of several are valid */
+#define TIME_MAX_MS INT64_C(253402300799999)   /* the end of year 9999 */
+
+static const struct list_kind {
+	const char *path;
+	const ProtobufCMessageDescriptor *reply;
+} lists[] = {
+	[RAY_LIST_ACTORS] = { "/ray.rpc.ActorInfoGcsService/GetAllActorInfo",
+			      &ray__get_all_actor_info_reply__descriptor },
+	[RAY_LIST_TASKS] = { "/ray.rpc.TaskInfoGcsService/GetTaskEvents",
+			     &ray__get_task_events_reply__descriptor },
+	[RAY_LIST_GROUPS] = { "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup",
+			      &ray__get_all_placement_group_reply__descriptor },
+	[RAY_LIST_JOBS] = { "/ray.rpc.JobInfoGcsService/GetAllJobInfo",
+			    &ray__get_all_job_info_reply__descriptor },
+};
+
+/* ---- values ---- */
+
+time_ms gcs_list_time(uint64_t ms)
+{
+	return ms == 0 || ms > TIME_MAX_MS ? TIME_NONE : (time_ms)ms;
+}
+
+const char *gcs_list_text(const struct gcs_list_reading *reading, const char *text,
+			  size_t max_bytes)
+{
+	return arena_strdup(reading->arena, text_cut(reading->arena, text, max_bytes));
+}
+
+int gcs_list_id(const struct gcs_list_reading *reading, const char *member, ProtobufCBinaryData id,
+		const char **ret_hex)
+{
+	if (id.len > GCS_LIST_ID_MAX_BYTES)
+		return err_set(reading->err, ERR_LIMIT,
+			       "row %zu: %s has %zu bytes, above the limit of %zu; the whole reply "
+			       "is refused",
+			       reading->received, member, id.len, GCS_LIST_ID_MAX_BYTES);
+	*ret_hex = gcs_message_hex(reading->arena, id);
+	return 0;
+}
+
+const char *gcs_list_submission(const struct gcs_list_reading *reading,
+				const Ray__JobTableData *job)
+{
+	for (size_t i = 0; job->config && i < job->config->n_metadata; i++)
+		if (strcmp(job->config->metadata[i]->key, JOB_SUBMISSION_KEY) == 0)
+			return gcs_list_text(reading, job->config->metadata[i]->value,
+					     GCS_LIST_NAME_MAX_BYTES);
+	return "";
+}
+
+void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDescriptor *message,
+		      const struct gcs_bytes *body)
+{
+	return gcs_message_unpack(message, body->at, gcs_bytes_size(body), &reading->entry,
+				  reading->err);
+}
+
+/* ---- replies ---- */
+
+static int read_status(struct gcs_list_reading *reading, const struct gcs_bytes *body)
+{
+	const Ray__GcsStatus *status = gcs_list_unpack(reading, &ray__gcs_status__descriptor, body);
+
+	return status ? gcs_status_check(status, reading->err) : -1;
+}
+
+static int read_row(struct gcs_list_reading *reading, gcs_list_row *row, const struct work_job *job,
+		    const struct gcs_bytes *body)
+{
+	if (reading->received++ >= reading->use->rows_max)
+		return err_set(reading->err, ERR_LIMIT,
+			       "more than the %zu rows that were asked for; the whole reply is "
+			       "refused",
+			       reading->use->rows_max);
+	if (job && work_is_cancelled(job))
+		return err_set(reading->err, ERR_RETRY, "the reply is not needed any more");
+	if (row(reading, body) < 0)
+		return -1;
+	if (reading->arena->over_budget || reading->entry.over_budget)
+		return budget_refuse(reading->arena->budget, 0, reading->err);
+	arena_reset(&reading->entry);
+	return 0;
+}
+
+/* All four replies have the same numbers: 1 status, 2 rows, 3 total; those of tasks 4 and 7. */
+static int read_field(struct gcs_list_reading *reading, gcs_list_row *row,
+		      const struct work_job *job, const struct gcs_field *field)
+{
+	int64_t value = (int64_t)field->value;
+
+	switch (field->number) {
+	case 1:
+		return read_status(reading, &field->body);
+	case 2:
+		return read_row(reading, row, job, &field->body);
+	case 3:
+		reading->total = value;
+		return 0;
+	case 4:
+		reading->dropped = value > 0 ? value : 0;
+		return 0;
+	case 7:
+		reading->truncated = value > 0 ? value : 0;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void gcs_list_reading_done(struct gcs_list_reading *reading)
+{
+	arena_done(&reading->entry);
+}
+
+int gcs_list_read(struct gcs_list_reading *reading, enum ray_list list, gcs_list_row *row,
+		  const void *data, size_t size, const struct work_job *job)
+{
+	struct gcs_bytes bytes = gcs_bytes_of(data, size);
+	struct gcs_field field;
+
+	reading->entry.budget = reading->arena->budget;
+	while (gcs_wire_next_known(&bytes, lists[list].reply, &field))
+		if (read_field(reading, row, job, &field) < 0)
+			return -1;
+	return bytes.bad ? gcs_message_refuse(lists[list].reply, size, reading->err) : 0;
+}
+
+int64_t gcs_list_missing(const struct gcs_list_reading *reading)
+{
+	int64_t missing = reading->total > (int64_t)reading->received ?
+				  reading->total - (int64_t)reading->received :
+				  reading->truncated;
+
+	return missing < MISSING_MAX ? missing : MISSING_MAX;
+}
+
+/* ---- requests ---- */
+
+/* Running tasks: those in none of the states before, and not ended. */
+static void ask_tasks(struct gcs_call *call, const struct gcs_list_use *use)
+{
+	static const char *const others[] = { "NIL",
+					      "PENDING_ARGS_AVAIL",
+					      "PENDING_NODE_ASSIGNMENT",
+					      "SUBMITTED_TO_WORKER",
+					      "FINISHED",
+					      "FAILED" };
+	enum { OTHERS = sizeof(others) / sizeof(others[0]) };
+	Ray__GetTaskEventsRequest request = RAY__GET_TASK_EVENTS_REQUEST__INIT;
+	Ray__GetTaskEventsRequest__Filters filters = RAY__GET_TASK_EVENTS_REQUEST__FILTERS__INIT;
+	Ray__GetTaskEventsRequest__Filters__StateFilter states[OTHERS], *list[OTHERS];
+
+	for (size_t i = 0; i < OTHERS; i++) {
+		ray__get_task_events_request__filters__state_filter__init(&states[i]);
+		states[i].predicate = RAY__FILTER_PREDICATE__NOT_EQUAL;
+		states[i].state = (char *)others[i];
+		list[i] = &states[i];
+	}
+	filters.exclude_driver = true;
+	filters.state_filters = list;
+	filters.n_state_filters = use->running ? OTHERS : 0;
+	request.limit = (int64_t)use->rows_max;
+	request.filters = &filters;
+	gcs_call_send_message(call, &request.base);
+}
+
+struct gcs_call *gcs_list_get(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
+			      const struct gcs_list_use *use, struct arena *arena, gcs_done *done,
+			      void *context)
+{
+	struct gcs_call *call =
+		gcs_call_new(client, timeout_ms, lists[list].path, gcs_decode, done, context);
+	Ray__GetAllActorInfoRequest actors = RAY__GET_ALL_ACTOR_INFO_REQUEST__INIT;
+	Ray__GetAllPlacementGroupRequest groups = RAY__GET_ALL_PLACEMENT_GROUP_REQUEST__INIT;
+	Ray__GetAllJobInfoRequest jobs = RAY__GET_ALL_JOB_INFO_REQUEST__INIT;
+
+	call->arena = arena;
+	call->list_use = use;
+	call->list = list;
+	call->reply_ceiling_bytes = use->reply_max_bytes;
+	actors.limit = groups.limit = (int64_t)use->rows_max;
+	jobs.limit = (int32_t)use->rows_max;
+	jobs.skip_submission_job_info_field = true;
+	jobs.skip_is_running_tasks_field = true; /* else the GCS calls every driver */
+	if (list == RAY_LIST_ACTORS)
+		gcs_call_send_message(call, &actors.base);
+	else if (list == RAY_LIST_TASKS)
+		ask_tasks(call, use);
+	else if (list == RAY_LIST_GROUPS)
+		gcs_call_send_message(call, &groups.base);
+	else
+		gcs_call_send_message(call, &jobs.base);
+	return call;
+}

@@ -1,0 +1,73 @@
+/* The lists of a GCS: actors, tasks, placement groups and jobs. One request each, of a limited number
+ * of rows: a GCS has no pages. What a row becomes is up to the user: gcs_gpu_use and gcs_work.
+ * Internal to gcs. */
+#ifndef GCS_GCS_LIST_H
+#define GCS_GCS_LIST_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/time.h"
+#include "core/model/ray_list.h"
+#include "gcs/gcs_call.h"
+#include "gcs/gcs_wire.h"
+
+#define GCS_LIST_ID_MAX_BYTES ((size_t)64)
+#define GCS_LIST_NAME_MAX_BYTES ((size_t)200) /* longer names are cut */
+
+/* Of TaskStatus, src/ray/protobuf/common.proto. */
+enum gcs_task_status {
+	GCS_TASK_PENDING_ARGS = 1,
+	GCS_TASK_PENDING_NODE = 2,
+	GCS_TASK_RUNNING = 8,
+	GCS_TASK_FINISHED = 11,
+	GCS_TASK_FAILED = 12,
+};
+
+/* How one user reads the lists. */
+struct gcs_list_use {
+	size_t rows_max; /* that are requested; a reply with more is refused */
+	size_t reply_max_bytes;
+	bool running; /* of tasks only those that run */
+	/* Sets its member of the reply. ERR_INPUT: not this reply. ERR_LIMIT, ERR_RETRY: above a
+	 * limit or the arena's budget; the job was cancelled. job may be NULL. */
+	int (*decode)(enum ray_list list, const void *data, size_t size, const struct work_job *job,
+		      struct arena *arena, struct gcs_reply *ret_reply, struct err *err);
+};
+
+struct gcs_list_reading {
+	const struct gcs_list_use *use;
+	struct arena *arena; /* of the result */
+	struct arena entry;  /* of the row that is read */
+	struct err *err;
+	size_t received;
+	int64_t total, truncated, dropped;
+};
+void gcs_list_reading_done(struct gcs_list_reading *reading);
+
+/* Reads one row; the reading is the first member of the user's own struct. */
+typedef int gcs_list_row(struct gcs_list_reading *reading, const struct gcs_bytes *body);
+
+/* Reads a reply: the status, the counts and each row. `entry` gets the budget of `arena`. */
+int gcs_list_read(struct gcs_list_reading *reading, enum ray_list list, gcs_list_row *row,
+		  const void *data, size_t size, const struct work_job *job);
+/* Rows that the GCS has and did not send. */
+int64_t gcs_list_missing(const struct gcs_list_reading *reading);
+
+/* For rows: a message in `entry`; text and ids in `arena`. */
+void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDescriptor *message,
+		      const struct gcs_bytes *body);
+const char *gcs_list_text(const struct gcs_list_reading *reading, const char *text,
+			  size_t max_bytes);
+int gcs_list_id(const struct gcs_list_reading *reading, const char *member, ProtobufCBinaryData id,
+		const char **ret_hex);
+/* TIME_NONE for 0 and for times that none can be. */
+time_ms gcs_list_time(uint64_t ms);
+/* The id of the Ray job (`raysubmit_...`) in the arena; "": it was not submitted as one. */
+const char *gcs_list_submission(const struct gcs_list_reading *reading,
+				const Ray__JobTableData *job);
+
+struct gcs_call *gcs_list_get(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
+			      const struct gcs_list_use *use, struct arena *arena, gcs_done *done,
+			      void *context);
+
+#endif

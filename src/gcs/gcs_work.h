@@ -1,0 +1,26 @@
+/* The lists of tasks, actors, placement groups and jobs of a GCS for a recording, protobuf bytes to
+ * struct ray_work: what each needs, and when it was ready, began and ended. Runtime environments,
+ * names of functions and entrypoints are not kept. Pure; any thread. */
+#ifndef GCS_GCS_WORK_H
+#define GCS_GCS_WORK_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/model/ray_work.h"
+
+struct work_job;
+
+/* Rows that are requested of each list. A GCS keeps 100,000 task events unless it is told otherwise
+ * (RAY_task_events_max_num_task_in_gcs). */
+#define GCS_WORK_ROWS_MAX 30000
+#define GCS_WORK_REPLY_MAX_BYTES ((size_t)48 << 20)
+#define GCS_WORK_BUNDLES_MAX 10000 /* of one placement group; a larger one is missing */
+
+/* ERR_INPUT: not this reply. ERR_LIMIT, ERR_RETRY: above a limit or the arena's budget; the job was
+ * cancelled. job may be NULL. */
+int gcs_work_decode(enum ray_list list, const void *data, size_t size, const struct work_job *job,
+		    struct arena *arena, struct ray_work *ret_work, struct err *err);
+
+#endif

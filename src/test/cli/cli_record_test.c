@@ -1,0 +1,191 @@
+/* `record` against a scripted API server, and its file in `simulate`. */
+#include "cli/commands.h"
+
+#include "base/memory.h"
+#include "cli/file.h"
+#include "cli/recorder.h"
+#include "test/support/cli_server.h"
+
+#define READY "{'type':'Ready','status':'True','lastTransitionTime':'2026-11-21T09:00:30Z'}"
+#define SNAPSHOT                                                                                   \
+	"{'apiVersion':'rayscaler.dev/v1alpha1','kind':'Snapshot','now':'2026-11-21T10:00:00Z',"   \
+	"'rayCluster':{'apiVersion':'ray.io/v1','metadata':{'namespace':'ray','name':'demo'},"     \
+	"'spec':{'enableInTreeAutoscaling':true,'workerGroupSpecs':[{'groupName':'gpu',"           \
+	"'replicas':2,'minReplicas':0,'maxReplicas':4,'template':{'spec':{'containers':[{'name':"  \
+	"'w','env':[{'name':'A','value':'hunter2'}],'resources':{'limits':{'cpu':'1',"             \
+	"'nvidia.com/gpu':'2'}}}]}}}]}},'pods':[{'metadata':{'namespace':'ray','name':'w1','uid':" \
+	"'u1','creationTimestamp':'2026-11-21T09:00:10Z','labels':{'ray.io/cluster':'demo',"       \
+	"'ray.io/node-type':'worker','ray.io/group':'gpu'}},'spec':{'containers':[{'name':'w'}]}," \
+	"'status':{'phase':'Running','conditions':[" READY                                         \
+	"],'containerStatuses':[{'name':'w','state':{'running':{}}}]}}]}"
+#define TASK                                                                                       \
+	"{'kind':'task','id':'a1','job':'01','submitted':'2026-11-21T09:30:00Z','started':"        \
+	"'2026-11-21T09:30:30Z','ended':'2026-11-21T09:40:30Z','over':true,'bundles':[{"           \
+	"'resources':{'GPU':2}}]}"
+#define WORK(lists, rows)                                                                          \
+	"{'kind':'Work','at':'2026-11-21T10:00:00Z','lists':[" lists                               \
+	"],'jobs':[{'id':'01','submissionId':'raysubmit_1\\u001b'}],'work':[" rows "]}"
+
+#define ROUTES(work, code)                                                                         \
+	{                                                                                          \
+		OBJECTS, LEASE, LEADER, { "GET " PROXY "/snapshot/ray/demo", 0, SNAPSHOT },        \
+			{ "GET " PROXY "/work/ray/demo", (code), (work) },                         \
+			{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },        \
+		{                                                                                  \
+			NULL, 0, NULL                                                              \
+		}                                                                                  \
+	}
+
+static void read_file(const char *path, struct buf *ret)
+{
+	struct err err;
+
+	buf_init(ret, 1 << 20);
+	if (file_read(path, ret, &err))
+		fail_msg("%s", err.text);
+}
+
+static void a_recording_is_simulated(void **state)
+{
+	static const struct route routes[] =
+		ROUTES(WORK("{'list':'tasks','missing':3,'dropped':2},{'list':'actors','problem':"
+			    "'UNIMPLEMENTED\\u0007'}",
+			    TASK ",{'kind':'task','id':'b','bundles':[{'resources':{'gpu':1}}]}"),
+		       0);
+	AUTO(memory_free_string) char *path = NULL;
+	AUTO(buf_done) struct buf text;
+	struct stat info;
+
+	(void)state;
+	cli_server_start(routes);
+	path = temp_path(cli_server.directory, "recording.yaml");
+	CLI_RUN(&result, cli_record, "record", "demo", "-o", path);
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.output,
+			    "1 tasks, 0 actors and 0 placement groups from 2026-11-20T10:00:00Z to "
+			    "2026-11-21T10:00:00Z; starts of 1 Pods\n"
+			    "actors are unknown: UNIMPLEMENTED?\n"
+			    "3 tasks are missing: Ray did not list them\n"
+			    "2 tasks are missing: Ray dropped their events\n"
+			    "1 are missing: no workload can have them\n");
+	read_file(path, &text);
+	EXPECT(buf_string(&text), "# 3 tasks are missing: Ray did not list them\n");
+	EXPECT(buf_string(&text), "{\"cluster\": \"demo\", \"group\": \"gpu\", \"seconds\": [20]}");
+	EXPECT(buf_string(&text), "{\"submit\": \"2026-11-21T09:30:00Z\", \"duration\": 600, "
+				  "\"resources\": {\"GPU\": 2}, \"job\": \"raysubmit_1\\u001b\"}");
+	assert_null(strstr(buf_string(&text), "hunter2"));
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
+	/* 20 s from the Pod's creation to its registration, and 1 s for the process. */
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json");
+	assert_string_equal(result.errors, "");
+	EXPECT(result.output, "\"neverRan\": 0");
+	EXPECT(result.output, "\"makespanSeconds\": 621");
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json",
+		"--pod-start", "50s");
+	EXPECT(result.output, "\"makespanSeconds\": 656");
+	temp_remove(cli_server.directory, "recording.yaml");
+	cli_server_stop();
+}
+
+static void failures_are_named(void **state)
+{
+	static const struct route old[] = ROUTES("here are /metrics", 404);
+	static const struct route bad[] = ROUTES("{'at':'x'}", 0);
+	static const struct route without[] =
+		ROUTES("{'at':'2026-11-21T10:00:00Z','problem':'Ray was not read','work':[]}", 0);
+	static const struct {
+		const struct route *routes;
+		const char *text;
+	} cases[] = { { old, "404" },
+		      { bad, "at: " },
+		      { without, "the work is unknown: Ray was not read" },
+		      { without_controller, "the work is unknown: no Lease rayscaler" } };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		AUTO(memory_free_string) char *path = NULL;
+
+		cli_server_start(cases[i].routes);
+		path = temp_path(cli_server.directory, "recording.yaml");
+		CLI_RUN(&result, cli_record, "record", "demo", "-o", path);
+		assert_int_equal(result.status, 1);
+		EXPECT(result.errors, cases[i].text);
+		assert_int_equal(access(path, F_OK), -1);
+		cli_server_stop();
+	}
+}
+
+static void the_usage_is_checked(void **state)
+{
+	(void)state;
+	CLI_RUN(&result, cli_record, "record", "demo");
+	assert_int_equal(result.status, 2);
+	EXPECT(result.errors, "-o FILE is required");
+	CLI_RUN(&result, cli_record, "record", "demo", "-o", "x", "--since", "yesterday");
+	assert_int_equal(result.status, 2);
+	EXPECT(result.errors, "--since: \"yesterday\" ");
+	CLI_RUN(&result, cli_record, "record", "demo", "-o", "x", "--since", "400d");
+	EXPECT(result.errors, "is more than 366d");
+}
+
+/* What Ray has forgotten in a later answer is kept, and the counts of missing rows are not added
+ * again. */
+static void later_answers_are_added(void **state)
+{
+	static const struct resource gpu[] = { { "GPU", 10000 } };
+	static const struct work_bundle bundle = { .resources = { gpu, 1 } };
+	static const struct ray_work_row rows[] = {
+		{ WORK_TASK, "a", "01", "", 1000, 2000, 3000, true, 0, &bundle, 1 },
+		{ WORK_TASK, "b", "01", "", 1500, 2000, TIME_NONE, false, 0, &bundle, 1 },
+	};
+	static const struct ray_work_row later[] = {
+		{ WORK_TASK, "b", "01", "", 1500, 2000, 12000, true, 0, &bundle, 1 },
+	};
+	static const struct ray_work_source source = { RAY_LIST_TASKS, "", 5, 1 };
+	static const struct ray_work_source again = { RAY_LIST_TASKS, "", 9, 4 };
+	struct snapshot snapshot = { .cluster = { .name = "demo", .namespace_ = "ray" } };
+	struct ray_work_page page = { .at = 10000,
+				      .problem = "",
+				      .sources = &source,
+				      .source_count = 1,
+				      .rows = rows,
+				      .row_count = 2 };
+	struct recorder *recorder = recorder_new(60000);
+	AUTO(buf_done) struct buf file;
+	AUTO(buf_done) struct buf summary;
+	struct err err;
+
+	(void)state;
+	buf_init(&file, 1 << 20);
+	buf_init(&summary, 1 << 20);
+	recorder_add(recorder, &snapshot, &page);
+	page.at = 20000;
+	page.sources = &again;
+	page.rows = later;
+	page.row_count = 1;
+	recorder_add(recorder, &snapshot, &page);
+	if (recorder_write(recorder, &snapshot, &file, &summary, &err))
+		fail_msg("%s", err.text);
+	EXPECT(buf_string(&summary), "2 tasks, 0 actors");
+	EXPECT(buf_string(&summary), "from 1969-12-31T23:59:10Z to 1970-01-01T00:00:20Z");
+	EXPECT(buf_string(&summary), "5 tasks are missing: Ray did not list them\n"
+				     "4 tasks are missing: Ray dropped their events\n");
+	assert_null(strstr(buf_string(&summary), "have not ended"));
+	EXPECT(buf_string(&file), "\"duration\": 1, ");
+	EXPECT(buf_string(&file), "\"duration\": 10, ");
+	recorder_free(recorder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_recording_is_simulated),
+		cmocka_unit_test(failures_are_named),
+		cmocka_unit_test(the_usage_is_checked),
+		cmocka_unit_test(later_answers_are_added),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

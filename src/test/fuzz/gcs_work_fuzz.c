@@ -1,0 +1,76 @@
+/* The lists of a GCS for a recording; the first byte selects the list. Laws: what is read is within
+ * the limits and the budget, a refusal has a text, and the rows can be written as JSON and read
+ * back. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/memory.h"
+#include "codec/objects/ray_work_json.h"
+#include "codec/text/json_write.h"
+#include "gcs/gcs_list.h"
+#include "gcs/gcs_work.h"
+
+static void check_rows(const struct ray_work *work)
+{
+	REQUIRE(work->row_count <= GCS_WORK_ROWS_MAX);
+	REQUIRE(work->job_count <= GCS_WORK_ROWS_MAX);
+	REQUIRE(work->missing >= 0 && work->dropped >= 0);
+	for (size_t i = 0; i < work->row_count; i++) {
+		const struct ray_work_row *row = &work->rows[i];
+
+		REQUIRE(row->kind < WORK_REQUEST_RESOURCES);
+		REQUIRE(row->strategy < PLACEMENT_STRATEGIES);
+		REQUIRE(row->bundle_count <= GCS_WORK_BUNDLES_MAX);
+		for (size_t k = 0; k < row->bundle_count; k++)
+			REQUIRE(row->bundles[k].resources.count > 0 &&
+				row->bundles[k].resources.at[0].amount > 0);
+	}
+}
+
+static void check_json(const struct ray_work *work, struct arena *arena)
+{
+	struct ray_work_page page = { .at = 0,
+				      .problem = "",
+				      .rows = work->rows,
+				      .row_count = work->row_count,
+				      .jobs = work->jobs,
+				      .job_count = work->job_count };
+	AUTO(buf_done) struct buf text;
+	struct ray_work_page again;
+	struct json_writer writer;
+	struct err err;
+
+	buf_init(&text, RAY_WORK_BYTES_MAX);
+	json_write_init(&writer, &text, JSON_STYLE_LINE);
+	field_write_object(&writer, NULL, ray_work_fields, &page);
+	REQUIRE(!text.overflowed);
+	REQUIRE(ray_work_read(text.data, text.size, arena, &again, &err) == 0);
+	REQUIRE(again.row_count + (size_t)again.unusable == work->row_count);
+	REQUIRE(again.job_count == work->job_count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct budget budget = { .name = "all answers", .limit_bytes = (size_t)256 << 10 };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(arena_done) struct arena small = { .budget = &budget };
+	struct err err = { .kind = ERR_NONE };
+	struct ray_work work, again;
+	enum ray_list list;
+	int status;
+
+	if (size == 0)
+		return 0;
+	list = (enum ray_list)(data[0] % RAY_LISTS);
+	status = gcs_work_decode(list, data + 1, size - 1, NULL, &arena, &work, &err);
+	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
+	if (gcs_work_decode(list, data + 1, size - 1, NULL, &small, &again, &err) == 0)
+		REQUIRE(status == 0 && again.row_count == work.row_count);
+	if (status < 0)
+		return 0;
+	check_rows(&work);
+	check_json(&work, &arena);
+	return 0;
+}
