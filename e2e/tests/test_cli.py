@@ -14,6 +14,8 @@ import re
 import select
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from rayscaler_e2e.apiserver import free_port
 from rayscaler_e2e.cli import Cli, controller_pod, user_config
 from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH, ApiError
 from rayscaler_e2e.pod_schedule import VIRTUAL_NODE
+from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.tools import ToolMissing, find_tool
@@ -336,6 +339,52 @@ def test_the_holders_of_gpus(scaled, api_server, work_dir):
         _in_the_inventory(one, control, api_server, work_dir, actor, task)
         program.end()
     one.wait_empty()
+
+
+def _gpu_seconds(control):
+    """Of all groups and states."""
+    return sum(float(value) for value in re.findall(r"^rayscaler_gpu_seconds_total{.*} (\S+)$", control.get("/metrics")[1], re.MULTILINE))
+
+
+def _recorded(path):
+    """How many pieces of work the recording has, when all of them have ended."""
+    text = path.read_text() if path.exists() else "have not ended"
+    (workload,) = (d for d in yaml.safe_load_all(text) if isinstance(d, dict) and d["kind"] == "Workload") if "items:" in text else ({},)
+    return 0 if "have not ended" in text else sum(item.get("count", 1) for item in workload.get("items") or [])
+
+
+def test_a_recording_is_replayed(scaled, work_dir):
+    """The simulation of a recording provides the GPU-seconds that the metric has counted."""
+    one, control, cli = scaled
+    gpu, half = {"CPU": 0, "GPU": 1}, {"CPU": 0, "GPU": 0.5}
+    items = [
+        {"submit": 0, "duration": 30, "count": 2, "resources": gpu},
+        {"submit": 10, "duration": 40, "kind": "actor", "resources": gpu},
+        {"submit": 15, "duration": 12, "count": 3, "resources": half},
+    ]
+    workload, waits, recording, followed = (work_dir / name for name in ("work.jsonl", "waits.json", "recording.yaml", "followed.yaml"))
+    workload.write_text("".join(json.dumps(item) + "\n" for item in items))
+    way = ["--controller-url", control.address("metrics")]
+    before, begun = _gpu_seconds(control), time.time()
+    words = cli.words("record", "shared", "--follow", "--since", "1s", "-o", str(followed), *way)
+    follower = Process("record", words, work_dir / "record.log", cli.env)
+    script = paths.ROOT / "e2e" / "rayscaler_e2e" / "workload_player.py"
+    words = [sys.executable, str(script), str(workload), one.address(), one.head_ip(), str(waits)]
+    player = Process("player", words, work_dir / "player.log", one._environment())
+    wait_until(lambda: not player.running(), 240, "the workload to end")
+    assert waits.exists(), player.log_tail()
+    one.wait_empty()
+    wait_until(lambda: _recorded(followed) == 6, 30, "the whole recording")
+    assert follower.stop(10) == 0, follower.log_tail()
+    since = f"{int(1000 * (time.time() - begun))}ms"  # others use the head too
+    made = cli.run("record", "shared", "-o", str(recording), "--since", since, *way).stdout
+    for text in (made, follower.log_tail()):
+        assert "5 tasks, 1 actors and 0 placement groups from " in text
+    assert recording.stat().st_mode & 0o777 == 0o600
+    for path in (recording, followed):
+        (variant,) = json.loads(_output("simulate", "-f", str(path), "-w", str(path), "-o", "json"))["variants"]
+        counted, simulated = _gpu_seconds(control) - before, 3600 * variant["gpuHours"]["provisioned"]
+        assert variant["neverRan"] == 0 and simulated == pytest.approx(counted, rel=0.05), (simulated, counted)
 
 
 def _in_the_inventory(one, control, api_server, work_dir, actor, task):

@@ -131,7 +131,7 @@ def test_the_quickstart_makes_a_report(tmp_path):
 
 
 def test_commands_with_csv_read_the_traces(directory):
-    commands = re.findall(r"^    (rayscaler simulate .*)$", DOCUMENT.read_text(), re.M)
+    commands = re.findall(r"^    (rayscaler simulate .* --columns .*)$", DOCUMENT.read_text(), re.M)
     assert len(commands) == len(TRACES)
     for command in commands:
         made = simulate([*shlex.split(command)[1:], "-o", "json"], directory)

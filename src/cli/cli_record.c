@@ -98,7 +98,8 @@ static int look_again(const struct arguments *arguments, struct view_one *one,
 	return record_once(arguments, one->connection, &clusters.at[0], recorder, summary, err);
 }
 
-/* A failure is printed, and the next answer may succeed; but what cannot be written ends it. */
+/* A failure is printed once, because the next answer may succeed. A deleted RayCluster ends it, and
+ * a recording that is too large. */
 static int follow(const struct arguments *arguments, struct view_one *one,
 		  struct recorder *recorder, struct buf *summary, struct err *err)
 {

@@ -22,7 +22,7 @@ struct recorder {
 	struct map pods; /* uid: struct ready_pod */
 	int64_t since_ms;
 	time_ms since, until;                 /* TIME_NONE: no answer yet */
-	int64_t missing[RAY_LISTS], unusable; /* of the first answer, which goes back */
+	int64_t missing[RAY_LISTS], unusable; /* of the first answer */
 	int64_t dropped;                      /* of the last: a GCS counts them all */
 	const char *problems[RAY_LISTS];      /* of the last */
 };

@@ -1,4 +1,4 @@
-/* What `record` has seen of one RayCluster: its work and the starts of its Pods. Owned by the
+/* The answers that `record` has had about one RayCluster: its work and the starts of its Pods. Owned by the
  * caller; no I/O. */
 #ifndef CLI_RECORDER_H
 #define CLI_RECORDER_H

@@ -1,5 +1,5 @@
 /* The lists of a GCS: actors, tasks, placement groups and jobs. One request each, of a limited number
- * of rows: a GCS has no pages. What a row becomes is up to the user: gcs_gpu_use and gcs_work.
+ * of rows: a GCS has no pages. The users, gcs_gpu_use and gcs_work, read the rows.
  * Internal to gcs. */
 #ifndef GCS_GCS_LIST_H
 #define GCS_GCS_LIST_H

@@ -12,8 +12,8 @@
 
 struct work_job;
 
-/* Rows that are requested of each list. A GCS keeps 100,000 task events unless it is told otherwise
- * (RAY_task_events_max_num_task_in_gcs). */
+/* Rows that are requested of each list. A GCS keeps 100,000 task events by
+ * default (RAY_task_events_max_num_task_in_gcs). */
 #define GCS_WORK_ROWS_MAX 30000
 #define GCS_WORK_REPLY_MAX_BYTES ((size_t)48 << 20)
 #define GCS_WORK_BUNDLES_MAX 10000 /* of one placement group; a larger one is missing */

@@ -8,7 +8,7 @@
 
 #define POD_START_TIME_MAX_MS (INT64_C(86400) * 1000)
 
-/* -1: it is no worker, is not ready yet, or has restarted, which moves the time of its readiness. */
+/* -1: it is the head, is not ready yet, or has restarted, which moves the time of its readiness. */
 int64_t pod_start_time_ms(const struct pod *pod);
 
 #endif

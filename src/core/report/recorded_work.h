@@ -37,13 +37,13 @@ struct recorded_items {
 	size_t count;
 	int64_t by_kind[WORK_KINDS]; /* sums of counts */
 	int64_t open;                /* of them: they have not ended, and get the time until now */
-	int64_t endless;             /* left out: they have ended, and nobody knows when */
+	int64_t endless;             /* left out: they have ended, at an unknown time */
 	int64_t full;                /* left out: above RECORDED_WORK_ROWS_MAX */
 };
 
 /* The items that were there between `since` and `until`; `until`: of the last answer. Submissions
  * are rounded to 0.1 s, and durations to three digits, so that equal work becomes one item. Work in a
- * placement group is none of its own: the group has its resources until the last of it ends. Points
+ * placement group gives no item of its own: the group has its resources until the last of it ends. Points
  * into `work`; takes O(n log n). */
 void recorded_work_items(const struct recorded_work *work, time_ms since, time_ms until,
 			 struct arena *arena, struct recorded_items *ret);

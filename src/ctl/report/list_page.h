@@ -29,7 +29,7 @@ struct list_page_kind {
 	size_t budget_bytes;
 	struct gcs_call *(*get)(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
 				struct arena *arena, gcs_done *done, void *context);
-	/* What the page keeps of a decision, in the arena. */
+	/* The values that the page keeps of a decision, in the arena. */
 	void *(*begin)(const struct pass_decision *decision, struct arena *arena);
 	/* The members of the object, on a thread of the pool. problem: "", or why Ray was not asked;
 	 * then lists is NULL. */

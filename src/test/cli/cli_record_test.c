@@ -130,7 +130,7 @@ static void the_usage_is_checked(void **state)
 	EXPECT(result.errors, "is more than 366d");
 }
 
-/* What Ray has forgotten in a later answer is kept, and the counts of missing rows are not added
+/* Work that a later answer does not list is kept, and the counts of missing rows are not added
  * again. */
 static void later_answers_are_added(void **state)
 {

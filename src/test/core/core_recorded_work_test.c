@@ -115,7 +115,7 @@ static void other_shapes_are_other_items(void **state)
 	assert_int_equal(items.count, 4);
 }
 
-/* A group has its resources until the last work in it ends; that work is no item. */
+/* A group has its resources until the last work in it ends; that work becomes no item. */
 static void work_in_a_placement_group_counts_once(void **state)
 {
 	struct ray_work_row *group;

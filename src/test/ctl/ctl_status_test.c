@@ -278,6 +278,8 @@ static void test_paths(void **state)
 		"/snapshot/a",
 		"/gpu-holders",
 		"/gpu-holders/a/b/c",
+		"/work",
+		"/work/a",
 	};
 	char longest[600], too_long[600];
 
@@ -288,6 +290,7 @@ static void test_paths(void **state)
 	expect_path("/status/team-1/a.b-c", STATUS_CLUSTER, "team-1", "a.b-c");
 	expect_path("/snapshot/t/1", STATUS_SNAPSHOT, "t", "1");
 	expect_path("/gpu-holders/t/1", STATUS_HOLDERS, "t", "1");
+	expect_path("/work/t/1", STATUS_WORK, "t", "1");
 	(void)snprintf(longest, sizeof(longest), "/status/a/%0*d", STATUS_NAME_MAX, 0);
 	expect_path(longest, STATUS_CLUSTER, "a", longest + 10);
 	(void)snprintf(too_long, sizeof(too_long), "/status/a/%0*d", STATUS_NAME_MAX + 1, 0);
