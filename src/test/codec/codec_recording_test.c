@@ -41,34 +41,35 @@ static void read_object(const char *text, struct arena *arena, struct ray_cluste
 		fail_msg("%s", err.text);
 }
 
+static const struct resource amounts[] = { { "CPU", 10000 }, { "GPU", 5000 } };
+static const struct label spot[] = { { "market", "in(spot, reserved)" } };
+static const struct work_bundle bundles[] = {
+	{ .resources = { amounts, 2 }, .selector = { spot, 1 } },
+	{ .resources = { amounts, 1 } },
+};
+static const struct recorded_item all[] = {
+	{ .kind = WORK_TASK,
+	  .job = "raysubmit_1",
+	  .submitted = 1000100,
+	  .duration_ms = 61200,
+	  .count = 3,
+	  .bundles = bundles,
+	  .bundle_count = 1 },
+	{ .kind = WORK_PLACEMENT_GROUP,
+	  .strategy = PLACEMENT_STRICT_SPREAD,
+	  .job = "",
+	  .submitted = 1002100,
+	  .duration_ms = 1,
+	  .count = 1,
+	  .bundles = bundles,
+	  .bundle_count = 2 },
+};
+static const int64_t ms[] = { 18000, 20500 };
+static const struct pod_starts starts = { "demo", "gpu", ms, 2 };
+static const char *const notes[] = { "3 tasks are missing\nkind: Evil" };
+
 static void a_recording_is_read_back(void **state)
 {
-	static const struct resource amounts[] = { { "CPU", 10000 }, { "GPU", 5000 } };
-	static const struct label spot[] = { { "market", "in(spot, reserved)" } };
-	static const struct work_bundle bundles[] = {
-		{ .resources = { amounts, 2 }, .selector = { spot, 1 } },
-		{ .resources = { amounts, 1 } },
-	};
-	static const struct recorded_item all[] = {
-		{ .kind = WORK_TASK,
-		  .job = "raysubmit_1",
-		  .submitted = 1000100,
-		  .duration_ms = 61200,
-		  .count = 3,
-		  .bundles = bundles,
-		  .bundle_count = 1 },
-		{ .kind = WORK_PLACEMENT_GROUP,
-		  .strategy = PLACEMENT_STRICT_SPREAD,
-		  .job = "",
-		  .submitted = 1002100,
-		  .duration_ms = 1,
-		  .count = 1,
-		  .bundles = bundles,
-		  .bundle_count = 2 },
-	};
-	static const int64_t ms[] = { 18000, 20500 };
-	static const struct pod_starts starts = { "demo", "gpu", ms, 2 };
-	static const char *const notes[] = { "3 tasks are missing\nkind: Evil" };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf file;
 	struct autoscaler_object autoscaler = { .namespace_ = "ray",
@@ -152,7 +153,7 @@ static void wrong_starts_are_refused(void **state)
 /* A tenant can forge what its GCS lists: what no workload can have is counted, not written. */
 static void unusable_work_is_counted(void **state)
 {
-	static const char *const bundles[] = {
+	static const char *const cases[] = {
 		"{\"resources\": {\"gpu\": 1}}",
 		"{\"resources\": {\"GPU\": 0}}",
 		"{\"resources\": {\"a\\nb\": 1}}",
@@ -165,12 +166,12 @@ static void unusable_work_is_counted(void **state)
 	struct err err;
 
 	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(bundles); i++) {
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
 		const char *text = arena_printf(&arena,
 						"{\"at\": \"2026-11-23T10:00:00Z\", \"work\": "
 						"[{\"kind\": \"task\", \"bundles\": [%s]}, "
 						"{\"kind\": \"task\"}]}",
-						bundles[i]);
+						cases[i]);
 
 		if (ray_work_read(text, strlen(text), &arena, &page, &err))
 			fail_msg("%s", err.text);
