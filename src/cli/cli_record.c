@@ -20,8 +20,7 @@ static const char help[] =
 	"usage: @ record CLUSTER [-n NS] [--since 24h] [--follow] -o FILE [flags]\n"
 	"Records the tasks, actors and placement groups that Ray lists with their times\n"
 	"and resources, the RayCluster, and how long its Pods took to start, for\n"
-	"\"simulate\". The controller provides them. Names of functions, commands and\n"
-	"environments are left out.\n"
+	"\"simulate\". Names of functions, commands and environments are left out.\n"
 	"  --since DURATION              how far back; default 24h\n"
 	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
 	"  -o, --output FILE             is replaced\n" SESSION_HELP

@@ -253,10 +253,9 @@ int cluster_set_decode_prices(const struct cluster_set *set, struct arena *arena
 
 static const struct field *find_row(const struct field *fields, const char *name)
 {
-	for (; fields && fields->name; fields++) {
+	for (; fields && fields->name; fields++)
 		if (strcmp(fields->name, name) == 0)
 			return fields;
-	}
 	return NULL;
 }
 
@@ -431,12 +430,6 @@ struct pod_starts_list cluster_set_starts(const struct cluster_set *set)
 	return (struct pod_starts_list){ set->starts.list.at, set->starts.list.count };
 }
 
-static int fail_problems(const char *kind, const char *name, const struct strings *problems,
-			 struct err *err)
-{
-	return err_set(err, ERR_INPUT, "%s %s: %s", kind, name, problems->at[0]);
-}
-
 static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,
 			  struct cluster_setup *setups, struct err *err)
 {
@@ -447,13 +440,13 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 	if (ray_cluster_decode(set->clusters.at[i], "", arena, cluster, err))
 		return err_prefix(err, "RayCluster");
 	if (cluster->problems.count > 0)
-		return fail_problems("RayCluster", cluster->name, &cluster->problems, err);
-	for (size_t k = 0; k < i; k++) {
+		return err_set(err, ERR_INPUT, "RayCluster %s: %s", cluster->name,
+			       cluster->problems.at[0]);
+	for (size_t k = 0; k < i; k++)
 		if (strcmp(setups[k].cluster.name, cluster->name) == 0)
 			return err_set(err, ERR_INPUT,
 				       "RayCluster %s is there twice; rename or remove one",
 				       cluster->name);
-	}
 	tree = find_autoscaler(set, (struct name){ cluster->namespace_, cluster->name }, arena);
 	setup->has_autoscaler = tree != NULL;
 	if (!tree)
@@ -461,8 +454,8 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 	if (autoscaler_decode(tree, "", arena, &setup->autoscaler, err))
 		return err_prefix(err, AUTOSCALER_KIND);
 	if (setup->autoscaler.problems.count > 0)
-		return fail_problems(AUTOSCALER_KIND, cluster->name, &setup->autoscaler.problems,
-				     err);
+		return err_set(err, ERR_INPUT, AUTOSCALER_KIND " %s: %s", cluster->name,
+			       setup->autoscaler.problems.at[0]);
 	return 0;
 }
 
@@ -496,10 +489,9 @@ int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 	settings_init(ret_settings);
 	if (settings_json_decode(&settings, ret_settings))
 		return -1;
-	for (size_t i = 0; i < set->clusters.count; i++) {
+	for (size_t i = 0; i < set->clusters.count; i++)
 		if (decode_cluster(set, i, arena, setups, err))
 			return -1;
-	}
 	if (check_autoscalers(set, arena, err))
 		return -1;
 	*ret_setups = setups;
