@@ -381,10 +381,13 @@ def test_a_recording_is_replayed(scaled, work_dir):
     for text in (made, follower.log_tail()):
         assert "5 tasks, 1 actors and 0 placement groups from " in text
     assert recording.stat().st_mode & 0o777 == 0o600
-    for path in (recording, followed):
-        (variant,) = json.loads(_output("simulate", "-f", str(path), "-w", str(path), "-o", "json"))["variants"]
-        counted, simulated = _gpu_seconds(control) - before, 3600 * variant["gpuHours"]["provisioned"]
-        assert variant["neverRan"] == 0 and simulated == pytest.approx(counted, rel=0.05), (simulated, counted)
+    # The same work; only the one that saw the Pods has their starts. Those of this bench end at once.
+    assert recording.read_text().split("items:")[1] == followed.read_text().split("items:")[1]
+    words = ["simulate", "-f", str(followed), "-w", str(followed), "--set", "pod-terminate=300ms", "-o", "json"]
+    (variant,) = json.loads(_output(*words))["variants"]
+    counted, simulated = _gpu_seconds(control) - before, 3600 * variant["gpuHours"]["provisioned"]
+    assert variant["neverRan"] == 0 and simulated == pytest.approx(counted, rel=0.05), (simulated, counted)
+    print(f"GPU-seconds: {counted:.1f} counted, {simulated:.1f} simulated")
 
 
 def _in_the_inventory(one, control, api_server, work_dir, actor, task):
