@@ -18,9 +18,9 @@
 
 static const char help[] =
 	"usage: @ record CLUSTER [-n NS] [--since 24h] [--follow] -o FILE [flags]\n"
-	"Records the tasks, actors and placement groups that Ray lists with their times\n"
-	"and resources, the RayCluster, and how long its Pods took to start, for\n"
-	"\"simulate\". Names of functions, commands and environments are left out.\n"
+	"Writes the work that Ray lists, with its times and resources, the RayCluster,\n"
+	"and how long Pods took to start, for \"simulate\"; no names, commands and\n"
+	"environments of the work.\n"
 	"  --since DURATION              how far back; default 24h\n"
 	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
 	"  -o, --output FILE             is replaced\n" SESSION_HELP

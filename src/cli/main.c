@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{ "release", cli_release, "the reverse of adopt: Ray's autoscaler scales it again" },
 	{ "snapshot", cli_snapshot, "write the inputs of a decision to a file, for \"plan\"" },
 	{ "plan", cli_plan, "print the decision for a snapshot in a file, with reasons" },
-	{ "record", cli_record, "write the work of a RayCluster to a file, for \"simulate\"" },
+	{ "record", cli_record, "write the work of a RayCluster to a file" },
 	{ "simulate", cli_simulate, "GPU-hours and waiting times of a workload, by settings" },
 	{ "lint", cli_lint, "check RayClusters, in files or live, and print the line to write" },
 	{ "devices", cli_devices, "list the resource names of accelerators and their use in Ray" },

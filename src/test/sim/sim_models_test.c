@@ -158,27 +158,6 @@ static void recorded_start_times(void **state)
 	sim_case_done(&c);
 }
 
-/* Of one group: from the creation of the Pod to the registered raylet, instead of both defaults. */
-static void recorded_starts_of_a_group(void **state)
-{
-	static const int64_t ms[] = { 3 * SECOND }, slow[] = { 40 * SECOND };
-	const struct pod_starts starts[] = { { "other", "gpu", slow, 1 },
-					     { "demo", "gpu", ms, 1 } };
-	struct sim_case c;
-	struct sim_result *result;
-
-	(void)state;
-	init_group(&c, 1, 0, 200);
-	c.input.models.group_starts = (struct pod_starts_list){ starts, 2 };
-	sim_case_add(&c, 0, 1000 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
-	result = run(&c);
-	assert_in_range(result->waits[0].wait_ms, 3 * SECOND, 6 * SECOND);
-	c.input.models.group_starts.count = 1;
-	result = run(&c);
-	assert_in_range(result->waits[0].wait_ms, 25 * SECOND, 30 * SECOND);
-	sim_case_done(&c);
-}
-
 /* Nodes of 8 GPUs. */
 static struct node_pool gpu_pool(struct sim_case *c, int64_t max)
 {
@@ -484,7 +463,6 @@ int main(void)
 		cmocka_unit_test(pack_and_spread),
 		cmocka_unit_test(work_without_gpus_avoids_gpu_workers),
 		cmocka_unit_test(recorded_start_times),
-		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(processes_start_once),
 		cmocka_unit_test(clusters_share_a_stock),
 		cmocka_unit_test(refusals_delay_nodes),

@@ -67,6 +67,27 @@ static void task_that_fits_nowhere(void **state)
 	sim_case_done(&c);
 }
 
+/* Of one group: from the creation of the Pod to the registered raylet, instead of both defaults. */
+static void recorded_starts_of_a_group(void **state)
+{
+	static const int64_t ms[] = { 3 * SECOND }, slow[] = { 40 * SECOND };
+	const struct pod_starts starts[] = { { "other", "gpu", slow, 1 },
+					     { "demo", "gpu", ms, 1 } };
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_one_group(&c, 1, 200);
+	c.input.models.group_starts = (struct pod_starts_list){ starts, 2 };
+	sim_case_add(&c, 0, 1000 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	result = sim_case_run(&c);
+	assert_in_range(result->waits[0].wait_ms, 3 * SECOND, 6 * SECOND);
+	c.input.models.group_starts.count = 1;
+	result = sim_case_run(&c);
+	assert_in_range(result->waits[0].wait_ms, 25 * SECOND, 30 * SECOND);
+	sim_case_done(&c);
+}
+
 static void names_of_policies(void **state)
 {
 	(void)state;
@@ -79,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_task),
 		cmocka_unit_test(task_that_fits_nowhere),
+		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(names_of_policies),
 	};
 
