@@ -44,6 +44,7 @@ run plan-usage 2 plan --no-such-flag
 printf '{"submit": 0, "duration": 60, "resources": {"GPU": 1}, "count": 3}\n' >"$directory/workload.json"
 run simulate 0 simulate -f examples/gpu.yaml -w "$directory/workload.json" --baseline ray
 run simulate-refused 1 simulate -f examples/gpu.yaml -w Makefile
+run record-usage 2 record demo
 run lint-examples 0 lint -f examples
 run lint-cases 1 lint -f src/test/lint_cases
 run lint-json 1 lint -o json -f src/test/lint_cases/gpu-not-integer.request.bad.yaml

@@ -85,10 +85,10 @@ static void a_recording_is_read_back(void **state)
 				       .until = 1010000,
 				       .notes = { notes, 1 } };
 	struct cluster_set *set = cluster_set_new();
-	const struct cluster_setup *setups;
+	const struct cluster_setup *setups = NULL;
 	struct settings settings;
-	struct workload workload;
-	size_t count;
+	struct workload workload = { .count = 0 };
+	size_t count = 0;
 	struct err err;
 
 	(void)state;
