@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "core/report/metering.h"
 
 #define TEXT_SHOWN_MAX 515 /* bytes */
 #define GROUPS_SHOWN_MAX 100
@@ -317,9 +318,9 @@ static void set_decision_time(const struct maker *maker)
 
 	maker->status->last_decision_time = known->last_decision_time;
 	maker->status->metering = known->metering;
-	if (known->last_decision_time < input->sent_decision_time) {
-		maker->status->last_decision_time = input->sent_decision_time;
-		maker->status->metering = input->sent_metering;
+	if (input->sent && known->last_decision_time < input->sent->last_decision_time) {
+		maker->status->last_decision_time = input->sent->last_decision_time;
+		maker->status->metering = input->sent->metering;
 	}
 	if (maker->status->last_decision_time <= now - interval_ms ||
 	    maker->status->last_decision_time >= now + interval_ms)
@@ -328,16 +329,26 @@ static void set_decision_time(const struct maker *maker)
 
 /* --- conditions --- */
 
-/* The time of the last change of the condition's status. */
-static time_ms transition_of(const struct maker *maker, const struct plan_condition *condition)
+/* The time since when `status` has the condition with this value; TIME_NONE: it does not. */
+static time_ms time_in(const struct autoscaler_status *status,
+		       const struct plan_condition *condition)
 {
 	const struct autoscaler_condition *before =
-		autoscaler_condition_find(&maker->input->object->status, condition->type);
+		status ? autoscaler_condition_find(status, condition->type) : NULL;
 
-	if (before && !strcmp(before->status, condition->status) &&
-	    before->last_transition != TIME_NONE)
-		return before->last_transition;
-	return decision_now(maker->input);
+	return before && !strcmp(before->status, condition->status) ? before->last_transition :
+								      TIME_NONE;
+}
+
+/* The time of the last change of the condition's status. What was sent is newer than the object. */
+static time_ms transition_of(const struct maker *maker, const struct plan_condition *condition)
+{
+	const struct autoscaler_status_input *input = maker->input;
+	time_ms time = time_in(input->sent, condition);
+
+	if (time == TIME_NONE)
+		time = time_in(&input->object->status, condition);
+	return time == TIME_NONE ? decision_now(input) : time;
 }
 
 static void set_conditions(const struct maker *maker)
@@ -388,4 +399,24 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
 	set_unserved(&maker);
 	set_conditions(&maker);
 	return status;
+}
+
+const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_status *status,
+						       struct arena *arena)
+{
+	struct autoscaler_status *sent = ARENA_NEW(arena, struct autoscaler_status);
+	struct autoscaler_condition *conditions =
+		arena_array(arena, status->condition_count, sizeof(*conditions));
+
+	for (size_t i = 0; i < status->condition_count; i++)
+		conditions[i] = (struct autoscaler_condition){
+			.type = arena_strdup(arena, status->conditions[i].type),
+			.status = arena_strdup(arena, status->conditions[i].status),
+			.last_transition = status->conditions[i].last_transition,
+		};
+	sent->last_decision_time = status->last_decision_time;
+	sent->metering = status->metering ? metering_copy(status->metering, arena) : NULL;
+	sent->conditions = conditions;
+	sent->condition_count = status->condition_count;
+	return sent;
 }

@@ -22,10 +22,9 @@ struct autoscaler_status_input {
 	/* Changes of our patches since that status was written. */
 	const struct autoscaler_scale *scales;
 	size_t scale_count;
-	/* The lastDecisionTime that was sent and may not be in `object` yet; TIME_NONE: none. */
-	time_ms sent_decision_time;
-	const struct autoscaler_metering *sent_metering; /* with it */
-	const struct autoscaler_metering *metering;      /* now; NULL: none */
+	/* That was sent and may not be in `object` yet, of autoscaler_status_sent; NULL: none. */
+	const struct autoscaler_status *sent;
+	const struct autoscaler_metering *metering; /* now; NULL: none */
 	int64_t undecided_ms; /* of ctl/queue/poll_interval; 0: the decision was made */
 };
 
@@ -37,5 +36,9 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
  * written for another reason. */
 void autoscaler_status_renew(const struct autoscaler_status_input *input,
 			     struct autoscaler_status *status);
+/* A copy of what the next status takes from this one: lastDecisionTime, metering, and status and
+ * time of the conditions. */
+const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_status *status,
+						       struct arena *arena);
 
 #endif

@@ -46,10 +46,8 @@ struct entry {
 	char *base_version, *answer_version;
 	uint64_t sent;
 	int64_t sent_ms;
-	/* lastDecisionTime and metering of the last status to write. */
-	time_ms decision_time;
-	const struct autoscaler_metering *metering; /* in the arena */
-	struct arena metering_arena;
+	const struct autoscaler_status *last; /* status to write, autoscaler_status_sent */
+	struct arena last_arena;
 	/* The last comparison without a difference, so that the next one is short. */
 	char *same_version;
 	uint64_t same_status;
@@ -110,7 +108,7 @@ static void entry_free(struct entry *entry)
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
 	log_repeat_done(&entry->trouble);
-	arena_done(&entry->metering_arena);
+	arena_done(&entry->last_arena);
 	memory_free(entry->namespace_);
 	memory_free(entry->name);
 	memory_free(entry->key);
@@ -137,7 +135,6 @@ static struct entry *find_entry(struct autoscaler_writer *writer, const char *na
 	entry->key = memory_strdup(key);
 	entry->not_before_ms = INT64_MIN / 2;
 	entry->sent_ms = INT64_MIN / 2;
-	entry->decision_time = TIME_NONE;
 	map_set(&writer->entries, key, entry);
 	return entry;
 }
@@ -357,14 +354,10 @@ static bool is_managed(const struct summary *summary)
 
 static void keep_sent(struct entry *entry, const struct autoscaler_status *status)
 {
-	struct arena old = entry->metering_arena;
+	struct arena old = entry->last_arena; /* the status may point into it */
 
-	entry->decision_time = status->last_decision_time;
-	if (status->metering == entry->metering)
-		return;
-	entry->metering_arena = ARENA_INIT;
-	entry->metering =
-		status->metering ? metering_copy(status->metering, &entry->metering_arena) : NULL;
+	entry->last_arena = ARENA_INIT;
+	entry->last = autoscaler_status_sent(status, &entry->last_arena);
 	arena_done(&old);
 }
 
@@ -380,8 +373,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.object = object,
 		.scales = entry->done.scales.at,
 		.scale_count = entry->done.scales.count,
-		.sent_decision_time = entry->decision_time,
-		.sent_metering = entry->metering,
+		.sent = entry->last,
 		.metering = metering_status(metrics_metering(entry->writer->control->metrics,
 							     entry->namespace_, entry->name),
 					    decision->snapshot->cluster.uid, &arena),

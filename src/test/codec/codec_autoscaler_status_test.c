@@ -204,6 +204,22 @@ static void test_times_of_conditions(void **state)
 	declared_done(&declared);
 }
 
+/* The object is still without the status that was sent. */
+static void test_times_of_conditions_that_were_sent(void **state)
+{
+	struct declared declared;
+
+	(void)state;
+	read_snapshot(&declared, scene_text);
+	tell(&declared);
+	declared.input.sent = autoscaler_status_sent(&declared.status, &declared.arena);
+	declared.snapshot.now += MS_PER_SECOND;
+	tell(&declared);
+	assert_string_equal(at(&declared, "conditions.0.lastTransitionTime"),
+			    "\"2026-11-20T10:00:00Z\"");
+	declared_done(&declared);
+}
+
 static void test_last_scale_is_kept_until_a_newer_one(void **state)
 {
 	struct autoscaler_scale newer = {
@@ -481,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_declared),
 		cmocka_unit_test(test_what_is_not_known_is_null),
 		cmocka_unit_test(test_times_of_conditions),
+		cmocka_unit_test(test_times_of_conditions_that_were_sent),
 		cmocka_unit_test(test_last_scale_is_kept_until_a_newer_one),
 		cmocka_unit_test(test_an_undecided_interval_is_kept),
 		cmocka_unit_test(test_durations_in_messages_are_no_change),

@@ -246,8 +246,8 @@ static void test_metering_is_written_with_the_decision_time(void **state)
 	};
 	struct autoscaler_metering second = first;
 	struct run *run = *state;
-	struct autoscaler_status_input input = { .metering = &first,
-						 .sent_decision_time = TIME_NONE };
+	struct autoscaler_status sent = { .metering = &second };
+	struct autoscaler_status_input input = { .metering = &first };
 	const struct autoscaler_metering *stored;
 
 	second.today_gpu_seconds = 77;
@@ -260,10 +260,10 @@ static void test_metering_is_written_with_the_decision_time(void **state)
 	run->wall += SECONDS(200);
 	assert_string_equal(status_of(run, &input), run->object.status_text);
 	/* A status that was sent and is not in the object yet counts. */
-	input.sent_decision_time = run->wall - SECONDS(1);
-	input.sent_metering = &second;
+	sent.last_decision_time = run->wall - SECONDS(1);
+	input.sent = &sent;
 	assert_non_null(strstr(status_of(run, &input), "\"todayGPUSeconds\": 77"));
-	input.sent_decision_time = TIME_NONE;
+	input.sent = NULL;
 	second.today_gpu_seconds = 78;
 	run->wall += SECONDS(100);
 	assert_non_null(strstr(status_of(run, &input), "\"todayGPUSeconds\": 78"));
