@@ -14,7 +14,7 @@ rootfs: $(BUILD)/rayscaler
 .PHONY: image rootfs
 
 ## manifests: charts/manifests and the chart's copy of the CRD, made from the chart and crd/; the
-##   table of values in docs/INSTALL.md
+##   table of values in the chart's README
 manifests:
 	@charts/make-manifests.sh "$$(e2e/setup-apiserver.sh helm | awk '{ print $$2 }')"
 	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.chart_docs

@@ -1,6 +1,6 @@
-"""The table of the chart's values, from values.yaml: `make manifests` puts it into docs/INSTALL.md.
+"""The table of the chart's values, from values.yaml: `make manifests` puts it into the chart's README.
 
-    python -m rayscaler_e2e.chart_docs          writes docs/INSTALL.md
+    python -m rayscaler_e2e.chart_docs          writes charts/rayscaler/README.md
 """
 
 import json
@@ -9,11 +9,10 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import yaml
 
-from . import paths
 from .chart import CHART
 
 Path = Tuple[str, ...]
-INSTALL = paths.ROOT / "docs" / "INSTALL.md"
+README = CHART / "README.md"
 BEGIN, END = "<!-- values -->\n", "<!-- end of values -->\n"
 # Their members are Kubernetes' or flags of the program.
 WHOLE = ("config", "resources", "strategy")
@@ -67,10 +66,10 @@ def _default(value: Any) -> str:
 
 
 def with_table(text: str) -> str:
-    """``text`` of INSTALL.md with the present table."""
+    """``text`` of the README with the present table."""
     head, _, rest = text.partition(BEGIN)
     return head + BEGIN + values_table() + END + rest.partition(END)[2]
 
 
 if __name__ == "__main__":
-    INSTALL.write_text(with_table(INSTALL.read_text()))
+    README.write_text(with_table(README.read_text()))

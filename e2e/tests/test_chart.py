@@ -318,9 +318,10 @@ def test_schema_and_values_list_the_same():
     assert not [".".join(path) for path in wanted if not comments[path]], "values without a comment"
 
 
-def test_install_has_every_value():
-    """And its meaning, as values.yaml has it; and every right."""
-    text = _read("docs/INSTALL.md")
+def test_readme_has_every_value(helm):
+    """And its meaning, as values.yaml has it; `helm show readme` prints it."""
+    text = _read("charts/rayscaler/README.md")
+    assert helm.run("show", "readme", chart.CHART).stdout.strip() == text.strip()
     assert text == chart_docs.with_table(text), "run make manifests"
 
 

@@ -82,6 +82,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"helm install rayscaler build/release/.*", "test_release.py::test_the_chart_installs"),
     (r"helm (install|upgrade|uninstall) rayscaler (?!build/release).*", "test_chart_install.py::test_commands_of_install_md"),
     (r"helm install --take-ownership", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"helm show readme charts/rayscaler", "test_chart.py::test_readme_has_every_value"),
     (r"kubectl apply --server-side .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl -n rayscaler-system (set image|delete lease) .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl delete crd rayclusterautoscalers.rayscaler.dev", "test_chart_install.py::test_commands_of_install_md"),
