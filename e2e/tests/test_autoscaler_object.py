@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import pytest
@@ -116,6 +117,8 @@ def test_wishes_that_the_schema_refuses(api_server, server):
         "spec.groups[0].name": wanted(groups=[{"idleTimeoutSeconds": 1}]),
         "spec.groups[1]": wanted(groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
         "a group without a setting": wanted(groups=[{"name": "a"}]),
+        "set one of count and percentOfBusy": wanted(warmWorkers=[{"group": "a", "count": 1, "percentOfBusy": 1}]),
+        "spec.warmWorkers[0].count": wanted(warmWorkers=[{"group": "a", "count": 0}]),
     }
     for field, body in refused.items():
         with pytest.raises(ApiError) as error:
@@ -211,6 +214,29 @@ def test_wishes_are_obeyed(shared, controller):
         program.end()
     hold(lambda: one.replicas() == 2, 5, "idleTimeoutSeconds of the group counts")
     one.wish(groups=[{"name": "gpu-group", "idleTimeoutSeconds": 1}])
+    one.wait_empty()
+
+
+def test_warm_workers(shared, controller):
+    """As docs/AUTOSCALER_OBJECT.md has it: work starts on the free worker, which is replaced, and one stays at the end."""
+    text = DOCUMENT.read_text().split("## Warm workers")[1].split("```yaml\n")[1].split("```")[0]
+    one = shared([rm.gpu_group(maxReplicas=3)], idle_seconds=2)
+    controller(one.namespace)
+    wait_until(one.autoscaler, 20, "the RayClusterAutoscaler")
+    one.wish(**yaml.safe_load(text)["spec"])
+    warm = one.wait_joined(1)
+    group = wait_status(one.autoscaler, lambda s: s["groups"][0].get("lastScale"), "a scaling")["status"]["groups"][0]
+    assert group["lastScale"]["reason"] == "ScaleUpWarmWorkers"
+    with one.program() as program:
+        started = time.monotonic()
+        program.actors(1, num_gpus=1)
+        program.ready("actors")
+        print(f"the actor ran {time.monotonic() - started:.1f} s after it was submitted")
+        hold(lambda: set(warm) <= set(one.wait_joined(2)), 3, "the warm worker is used, another one takes its place")
+        program.end()
+    one.wait_joined(1)
+    hold(lambda: one.replicas() == 1, 5, "a free worker stays beyond its idle timeout")
+    one.wish(warmWorkers=None)
     one.wait_empty()
 
 

@@ -317,7 +317,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
 		calm = calm && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
-	ray->watches_work = false;
+	ray->watches_work = ray->input->autoscaler && ray->input->autoscaler->warm_count > 0;
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =

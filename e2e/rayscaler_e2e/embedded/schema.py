@@ -20,7 +20,6 @@ SUPPORTED = {
 }  # fmt: skip
 INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 KEPT_AT_ROOT = ("apiVersion", "kind", "metadata")
-# Of the Common Expression Language: that one member is there.
 STOPS_RULES = (
     "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",
 )  # fmt: skip
@@ -28,7 +27,8 @@ RULES_NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
-HAS_RULE = re.compile(r"has\(self\.(\w+)\)")
+# Of the Common Expression Language: that one member is there, or one of two.
+HAS_RULE = re.compile(r"has\(self\.(\w+)\)(?: != has\(self\.(\w+)\))?")
 
 
 def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
@@ -40,7 +40,7 @@ def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
         raise ValueError(f"{path}: the embedded API server knows anyOf for integer or string only")
     for one in schema.get("x-kubernetes-validations") or []:
         if set(one) != {"rule", "message"} or not HAS_RULE.fullmatch(one["rule"]):
-            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x) with a message only")
+            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), and "!=" of two, with a message only")
     for name, child in (schema.get("properties") or {}).items():
         check_supported(child, f"{path}.{name}")
     for key in ("items", "additionalProperties"):
@@ -149,7 +149,8 @@ def _has_rules(schema: Schema) -> bool:
 def _broken_rules(value: Any, schema: Schema, path: str) -> List[FieldError]:
     found = []
     for one in schema.get("x-kubernetes-validations") or []:
-        if HAS_RULE.fullmatch(one["rule"]).group(1) not in value:
+        names = [name for name in HAS_RULE.fullmatch(one["rule"]).groups() if name]
+        if sum(name in value for name in names) != 1:
             found.append(FieldError(path, "FieldValueInvalid", f'Invalid value: "object": {one["message"]}'))
     if isinstance(value, list):
         for index, item in enumerate(value):

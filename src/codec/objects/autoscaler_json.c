@@ -3,59 +3,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/autoscaler_spec_json.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/template_json.h"
-#include "codec/text/quantity.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
 #define STATUS_LIST_MAX 1000
 #define BODY_MAX ((size_t)8 << 20) /* never reached: each part is bounded */
 
-static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct autoscaler_group *group = object;
-
-	if (field_decode(at, field, object))
-		return -1;
-	if (*group->name == '\0')
-		json_problem(at, "name is required: the groupName of the RayCluster");
-	return 0;
-}
-
-static int max_gpus_decode(const struct json_at *spec, const struct field *field, void *object)
-{
-	struct autoscaler_object *ret = object;
-	struct json_at member = json_member(spec, field->name);
-	enum json_type type = json_type(&member);
-	struct quantity quantity;
-
-	if (type == JSON_MISSING || type == JSON_NULL)
-		return 0;
-	if (quantity_decode(&member, &quantity))
-		return -1;
-	/* A quota that does not parse still applies: nothing more is launched. */
-	ret->has_max_gpus = true;
-	ret->max_gpus = quantity.amount;
-	if (!quantity.valid)
-		ret->bad_max_gpus = quantity.text;
-	return 0;
-}
-
-static void write_max_gpus(struct json_writer *writer, const struct field *field,
-			   const void *object)
-{
-	const struct autoscaler_object *autoscaler = object;
-
-	if (autoscaler->bad_max_gpus)
-		json_write_text(writer, field->name, autoscaler->bad_max_gpus);
-	else if (autoscaler->has_max_gpus)
-		json_write_amount(writer, field->name, autoscaler->max_gpus);
-}
-
-/* ---- spec ---- */
-
 #define AUTOSCALER struct autoscaler_object
-#define NOT_NEGATIVE "format: int32\nminimum: 0"
 
 static const struct field metadata_fields[] = {
 	FIELD_NAME(AUTOSCALER, name, "name"),
@@ -67,48 +23,6 @@ static const struct field metadata_fields[] = {
 	FIELD_CHECK(FIELD_KIND_NOTES, "annotations"),
 	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
 	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
-	FIELD_END,
-};
-
-static const struct field spec_group_fields[] = {
-	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode,
-		   .flags = FIELD_REQUIRED,
-		   .description = "groupName of the worker group in the RayCluster.",
-		   .schema = "minLength: 1\nmaxLength: 253"),
-	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative,
-		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
-	FIELD_END,
-};
-
-static const struct field spec_fields[] = {
-	FIELD_BOOLEAN(AUTOSCALER, paused, "paused",
-		      .description = "True: the RayCluster is not scaled, and Ray is not read."),
-	FIELD_INTEGER(AUTOSCALER, idle_timeout_seconds, "idleTimeoutSeconds",
-		      .has = FIELD_HAS(AUTOSCALER, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative,
-		      .description = "A worker is terminated when it is idle for longer than this.",
-		      .schema = NOT_NEGATIVE),
-	FIELD_TEXT(AUTOSCALER, upscaling_mode, "upscalingMode",
-		   .description = "Conservative starts no more workers of a group at once than run "
-				  "already; Default and Aggressive have no such limit.",
-		   .schema = "enum: [Default, Aggressive, Conservative]"),
-	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus,
-		   .description = "Limit on the GPUs of the cluster as Ray counts them, the head's "
-				  "included. 0 starts no worker with GPUs. The smallest of all "
-				  "limits counts. Running workers are not terminated for it.",
-		   .schema = "type: integer\n" NOT_NEGATIVE),
-	FIELD_LIST(AUTOSCALER, groups, group_count, spec_group_fields, "groups",
-		   .flags = FIELD_LINE, .description = "Settings of single worker groups.",
-		   .schema = "maxItems: 1000\n"
-			     "x-kubernetes-list-type: map\n"
-			     "x-kubernetes-list-map-keys: [name]",
-		   /* A server without strict validation drops a misspelled setting. */
-		   .element_schema = "x-kubernetes-validations:\n"
-				     "- rule: has(self.idleTimeoutSeconds)\n"
-				     "  message: a group without a setting; set idleTimeoutSeconds "
-				     "or remove the group"),
 	FIELD_END,
 };
 
@@ -382,7 +296,7 @@ static void write_templates(struct json_writer *writer, const struct field *fiel
 
 const struct field autoscaler_fields[] = {
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
-	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS,
+	FIELD_OBJECT(autoscaler_spec_fields, "spec", .flags = FIELD_ALWAYS,
 		     .description =
 			     "Settings of the user, all optional. They override the flags of "
 			     "the autoscaler; fields of the RayCluster override them."),

@@ -146,10 +146,9 @@ static int add_document(struct cluster_set *set, const struct cJSON *tree, struc
 
 	if (json_type(&items) != JSON_ARRAY)
 		return add_object(set, &root, err);
-	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(&items); e.json; json_next(&e))
 		if (add_object(set, &e, err))
 			return -1;
-	}
 	return 0;
 }
 
@@ -290,15 +289,15 @@ static int check_steps(const struct field *fields, const struct json_steps *step
 	return 0;
 }
 
-/* The tree's member `spec`, made where it is missing. */
+/* The tree's member `spec`, made where it is missing. key: of json_edit_set. */
 static int set_in_spec(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		       bool create, struct err *err)
+		       const char *key, struct err *err)
 {
 	struct json_steps all = { .at = { { "spec", false } }, .count = 1 };
 
 	for (size_t i = 0; i < steps->count && all.count < JSON_STEPS_MAX; i++)
 		all.at[all.count++] = steps->at[i];
-	return json_edit_set(tree, &all, value, create, err);
+	return json_edit_set(tree, &all, value, key, err);
 }
 
 struct name {
@@ -323,10 +322,9 @@ static bool same_name(struct name a, struct name b)
 static struct cJSON *find_autoscaler(const struct cluster_set *set, struct name name,
 				     struct arena *arena)
 {
-	for (size_t i = 0; i < set->autoscalers.count; i++) {
+	for (size_t i = 0; i < set->autoscalers.count; i++)
 		if (same_name(name_of(set->autoscalers.at[i], arena), name))
 			return set->autoscalers.at[i];
-	}
 	return NULL;
 }
 
@@ -364,7 +362,7 @@ static int change_clusters(struct cluster_set *set, const struct json_steps *ste
 	for (size_t i = 0; i < set->clusters.count; i++) {
 		struct err own = { .kind = ERR_NONE };
 
-		if (set_in_spec(set->clusters.at[i], steps, value, false, &own) == 0)
+		if (set_in_spec(set->clusters.at[i], steps, value, NULL, &own) == 0)
 			changed++;
 		else if (own.kind != ERR_NOT_FOUND || changed == 0)
 			*err = own;
@@ -374,16 +372,19 @@ static int change_clusters(struct cluster_set *set, const struct json_steps *ste
 	return changed > 0 ? 0 : err_prefix(err, "%.80s", path);
 }
 
-static int change_autoscalers(struct cluster_set *set, const struct json_steps *steps,
-			      const char *path, const char *value, struct err *err)
+/* row: that of the first step. */
+static int change_autoscalers(struct cluster_set *set, const struct field *row,
+			      const struct json_steps *steps, const char *path, const char *value,
+			      struct err *err)
 {
+	const char *key = row->members ? row->members->name : ""; /* of an element */
+
 	if (check_steps(spec_of(autoscaler_fields), steps, path, err))
 		return -1;
 	add_autoscalers(set);
-	for (size_t i = 0; i < set->autoscalers.count; i++) {
-		if (set_in_spec(set->autoscalers.at[i], steps, value, true, err))
+	for (size_t i = 0; i < set->autoscalers.count; i++)
+		if (set_in_spec(set->autoscalers.at[i], steps, value, key, err))
 			return err_prefix(err, "%.80s", path);
-	}
 	return 0;
 }
 
@@ -393,7 +394,7 @@ static int change_document(struct cluster_set *set, size_t i, const struct json_
 	if (!set->documents[i])
 		return err_set(err, ERR_NOT_FOUND, "%.80s: there is no document with %s; give %s",
 			       path, document_kinds[i].list, document_kinds[i].flag);
-	return json_edit_set(set->documents[i], steps, value, false, err) ?
+	return json_edit_set(set->documents[i], steps, value, NULL, err) ?
 		       err_prefix(err, "%.80s", path) :
 		       0;
 }
@@ -402,6 +403,7 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 		       struct err *err)
 {
 	struct json_steps steps;
+	const struct field *row;
 	const char *first;
 
 	if (json_steps_parse(path, &set->arena, &steps, err))
@@ -410,12 +412,13 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(first, document_kinds[i].list) == 0)
 			return change_document(set, i, &steps, path, value, err);
-	if (find_row(spec_of(autoscaler_fields), first))
-		return change_autoscalers(set, &steps, path, value, err);
+	row = find_row(spec_of(autoscaler_fields), first);
+	if (row)
+		return change_autoscalers(set, row, &steps, path, value, err);
 	if (find_row(spec_of(ray_cluster_fields), first))
 		return change_clusters(set, &steps, path, value, err);
 	if (steps.count == 1 && settings_row_find(first))
-		return json_edit_set(set->settings, &steps, value, false, err);
+		return json_edit_set(set->settings, &steps, value, NULL, err);
 	return err_set(err, ERR_NOT_FOUND,
 		       "%.80s is not known; give a member of spec of a RayCluster, as "
 		       "workerGroupSpecs[gpu].maxReplicas, or of a RayClusterAutoscaler, as "

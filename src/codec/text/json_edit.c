@@ -74,7 +74,8 @@ static struct cJSON *find_element(const struct cJSON *list, const char *name)
 	int64_t index = -1;
 
 	for (struct cJSON *e = list->child; e; e = e->next) {
-		if (is_named(e, "groupName", name) || is_named(e, "name", name))
+		if (is_named(e, "groupName", name) || is_named(e, "name", name) ||
+		    is_named(e, "group", name))
 			return e;
 	}
 	if (number_parse_integer(name, &index) || index < 0)
@@ -92,26 +93,26 @@ static struct cJSON *add_member(struct cJSON *object, const char *name, struct c
 	return value;
 }
 
-/* An element {"name": NAME} at the end. */
-static struct cJSON *add_element(struct cJSON *list, const char *name)
+/* An element {KEY: NAME} at the end. */
+static struct cJSON *add_element(struct cJSON *list, const char *key, const char *name)
 {
 	struct cJSON *element = cJSON_CreateObject();
 
 	CHECK(element != NULL && cJSON_AddItemToArray(list, element));
-	add_member(element, "name", cJSON_CreateString(name));
+	add_member(element, key, cJSON_CreateString(name));
 	return element;
 }
 
-/* The value of one step; a missing one is created, but before a bracket only a list, and only if
- * `create`. NULL: there is none. */
+/* The value of one step; a missing one is created, but before a bracket only a list, and only with
+ * a key. NULL: there is none. */
 static struct cJSON *descend(struct cJSON *node, const struct json_step *step, bool list,
-			     bool create)
+			     const char *key)
 {
 	struct cJSON *child;
 
 	if (cJSON_IsArray(node) && step->bracket) {
 		child = find_element(node, step->name);
-		return child || !create ? child : add_element(node, step->name);
+		return child || !key ? child : add_element(node, key, step->name);
 	}
 	if (!cJSON_IsObject(node))
 		return NULL;
@@ -120,7 +121,7 @@ static struct cJSON *descend(struct cJSON *node, const struct json_step *step, b
 		cJSON_DeleteItemFromObjectCaseSensitive(node, step->name);
 		child = NULL;
 	}
-	if (child || (list && !create))
+	if (child || (list && !key))
 		return child;
 	return add_member(node, step->name, list ? cJSON_CreateArray() : cJSON_CreateObject());
 }
@@ -136,7 +137,7 @@ static int fail_step(const struct json_steps *steps, size_t i, struct err *err)
 }
 
 int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		  bool create, struct err *err)
+		  const char *key, struct err *err)
 {
 	const struct json_step *last = &steps->at[steps->count - 1];
 	struct cJSON *node = tree, *old;
@@ -144,7 +145,7 @@ int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char
 	for (size_t i = 0; i + 1 < steps->count; i++) {
 		bool list = steps->at[i + 1].bracket, object = cJSON_IsObject(node);
 
-		node = descend(node, &steps->at[i], list, create);
+		node = descend(node, &steps->at[i], list, key);
 		if (!node)
 			return fail_step(steps, object && list ? i + 1 : i, err);
 	}

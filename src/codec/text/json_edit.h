@@ -1,5 +1,5 @@
 /* Changes of a tree by a path, for variants of an object: workerGroupSpecs[gpu].maxReplicas. An
- * element of a list is named by its groupName, its name or its index, a member of an object also in
+ * element of a list is named by its groupName, name or group, or by its index, a member of an object also in
  * brackets: limits[nvidia.com/gpu]. The tree is of the caller. */
 #ifndef CODEC_TEXT_JSON_EDIT_H
 #define CODEC_TEXT_JSON_EDIT_H
@@ -31,9 +31,9 @@ struct cJSON *json_copy(const struct cJSON *tree);
 int json_steps_parse(const char *path, struct arena *arena, struct json_steps *ret_steps,
 		     struct err *err);
 /* Sets the value: JSON, else the text as a string. Missing members are created; of a missing element
- * of a list, {"name": NAME} if `create`, else ERR_NOT_FOUND. ERR_INPUT: the path leads through a
+ * of a list, {KEY: NAME} if there is a key, else ERR_NOT_FOUND. ERR_INPUT: the path leads through a
  * text or a number. */
 int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		  bool create, struct err *err);
+		  const char *key, struct err *err);
 
 #endif

@@ -86,25 +86,35 @@ static bool has_group(const struct ray_cluster *cluster, const char *name)
 	return false;
 }
 
-/* The first group of the RayClusterAutoscaler that the RayCluster lacks. */
-static void note_unknown_group(struct facts *facts)
+/* True when the RayCluster lacks the group, which `list` of the RayClusterAutoscaler names. */
+static bool note_unknown_group(struct facts *facts, const char *list, const char *name)
 {
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
-	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 	const char *names = "";
-	size_t i = 0;
-	while (object != NULL && i < object->group_count &&
-	       has_group(cluster, object->groups[i].name))
-		i++;
-	if (object == NULL || i == object->group_count || object->groups[i].name[0] == '\0')
-		return;
+
+	if (name[0] == '\0' || has_group(cluster, name))
+		return false;
 	for (size_t g = 0; g < cluster->group_count && g < GROUPS_NAMED_MAX; g++)
 		names = arena_printf(facts->arena, "%s%s%.64s", names, g > 0 ? ", " : "",
 				     cluster->groups[g].name);
-	note_problem(facts, arena_printf(facts->arena,
-					 "autoscaler.spec.groups: no group %.64s; groups: %s%s",
-					 object->groups[i].name, names,
-					 cluster->group_count > GROUPS_NAMED_MAX ? ", ..." : ""));
+	note_problem(facts,
+		     arena_printf(facts->arena, "autoscaler.spec.%s: no group %.64s; groups: %s%s",
+				  list, name, names,
+				  cluster->group_count > GROUPS_NAMED_MAX ? ", ..." : ""));
+	return true;
+}
+
+/* The first unknown group of each list. */
+static void note_unknown_groups(struct facts *facts)
+{
+	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+
+	for (size_t i = 0; object != NULL && i < object->group_count; i++)
+		if (note_unknown_group(facts, "groups", object->groups[i].name))
+			break;
+	for (size_t i = 0; object != NULL && i < object->warm_count; i++)
+		if (note_unknown_group(facts, "warmWorkers", object->warm_workers[i].group))
+			break;
 }
 
 /* A head Pod that is being deleted is used only while it is the only one, and does not prove a
@@ -142,7 +152,7 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 		VEC_PUSH(arena, &facts->problems, facts->head_capacity.problem);
 	limits_make_groups(facts);
 	note_problems(facts);
-	note_unknown_group(facts);
+	note_unknown_groups(facts);
 	worker_join(facts);
 	if (with_demand)
 		demand_collect(facts);

@@ -85,7 +85,8 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 		if (worker->pod != NULL)
 			continue;
 		listed++;
-		if (!own->needed_by_demand && !own->needed_by_request && !own->needed_by_disruption)
+		if (!own->needed_by_demand && !own->needed_by_request &&
+		    !own->needed_by_disruption && !own->needed_by_warm)
 			unneeded++;
 	}
 	unneeded += group->missing - listed; /* those beyond FACTS_MISSING_MAX: not packed */

@@ -8,6 +8,7 @@
 #include "core/decide/disruption.h"
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
+#include "core/decide/warm.h"
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
@@ -315,7 +316,7 @@ static void note_workers(struct packing *packing)
 		struct worker_packing *worker = &packing->workers[node->worker];
 		note_placements(worker, node);
 		worker->chosen = node->status == SCHEDULE_TERMINATE &&
-				 !worker->needed_by_disruption;
+				 !worker->needed_by_disruption && !worker->needed_by_warm;
 		worker->cause = node->cause;
 	}
 }
@@ -382,5 +383,6 @@ void packing_run(struct packing *packing)
 		measure_living(packing);
 	note_launches(packing);
 	disruption_replace(packing);
+	warm_keep(packing);
 	note_workers(packing);
 }

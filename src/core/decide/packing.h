@@ -9,6 +9,7 @@
 struct worker_packing {
 	bool needed_by_demand, needed_by_request;
 	bool needed_by_disruption; /* replaces a disrupted worker that is in use */
+	bool needed_by_warm;       /* stays ready as a warm worker */
 	bool chosen;               /* selected for termination, for `cause` */
 	enum schedule_cause cause;
 };
@@ -21,6 +22,8 @@ struct group_packing {
 	int64_t launches_for_disruption; /* beside `launches` */
 	int64_t replacements_waiting;    /* that wait for disrupted ones to be deleted */
 	bool replacements_at_max;        /* maxReplicas is the reason for that */
+	/* Set by warm_keep(), in replicas. */
+	int64_t warm, launches_for_warm; /* wanted; beside `launches` */
 };
 
 struct packing {

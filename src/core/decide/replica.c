@@ -93,7 +93,7 @@ bool replica_is_needed(const struct packing *packing, const struct replica *repl
 		const struct worker_packing *worker = &packing->workers[replica->members[i]];
 
 		if (worker->needed_by_demand || worker->needed_by_request ||
-		    worker->needed_by_disruption)
+		    worker->needed_by_disruption || worker->needed_by_warm)
 			return true;
 	}
 	return false;

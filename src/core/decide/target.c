@@ -41,11 +41,12 @@ void target_remove(struct group_choice *choice, int64_t pods)
 		choice->removed_missing += absent < missing ? absent : missing;
 }
 
-/* Pods that the packing launches, with the replacements of disrupted ones. */
+/* Pods that the packing launches, with the replacements of disrupted ones and warm workers. */
 static int64_t packed_launches(const struct group_choice *choice)
 {
 	return choice->packing->launches +
-	       choice->packing->launches_for_disruption * choice->group->hosts;
+	       (choice->packing->launches_for_disruption + choice->packing->launches_for_warm) *
+		       choice->group->hosts;
 }
 
 void target_launches(struct group_choice *choice)

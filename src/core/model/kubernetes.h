@@ -261,6 +261,17 @@ struct autoscaler_group {
 	int64_t idle_timeout_seconds;
 };
 
+#define AUTOSCALER_WARM_COUNT_MAX 100000
+#define AUTOSCALER_WARM_PERCENT_MAX 1000
+
+/* Free workers to keep ready. One of count and percent_of_busy is given, the other one 0; a value
+ * outside of 1 to the maximum counts as not given. */
+struct autoscaler_warm {
+	const char *group;
+	int64_t count;           /* replicas */
+	int64_t percent_of_busy; /* of the group's replicas in use, rounded up */
+};
+
 /* A change of a group by the autoscaler. */
 struct autoscaler_scale {
 	const char *group;
@@ -362,6 +373,8 @@ struct autoscaler_object {
 	const char *bad_max_gpus; /* then: the given text, kept for the file form; else NULL */
 	const struct autoscaler_group *groups;
 	size_t group_count;
+	const struct autoscaler_warm *warm_workers;
+	size_t warm_count;
 	struct strings problems;
 	/* Its last status. Decisions use only the templates; ctl/queue/poll_interval uses
 	 * undecided_seconds. */

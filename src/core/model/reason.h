@@ -20,6 +20,8 @@
 	X(SCALE_UP_REPLACEMENT, "ScaleUpReplacement",                                              \
 	  "replacements for workers that Kubernetes is about to evict",                            \
 	  "nothing: replacements are on their way")                                                \
+	X(SCALE_UP_WARM_WORKERS, "ScaleUpWarmWorkers", "fewer free workers than warmWorkers",      \
+	  "lower warmWorkers of the RayClusterAutoscaler to keep fewer")                           \
 	X(SCALE_DOWN_LEAVING, "ScaleDownLeaving", "evicted workers need no (further) replacement", \
 	  "nothing: none is deleted for this")                                                     \
 	X(SCALE_DOWN_IDLE, "ScaleDownIdle", "idle longer than the timeout",                        \
@@ -66,6 +68,8 @@
 	  "call request_resources(bundles=[]), or remove the annotation rayscaler.dev/request-resources") \
 	X(NEEDED_BY_MIN_REPLICAS, "NeededByMinReplicas", "minReplicas keeps it",                          \
 	  "lower minReplicas")                                                                            \
+	X(WARM_WORKER, "WarmWorker", "warmWorkers of the RayClusterAutoscaler keeps it",                  \
+	  "lower its count there")                                                                        \
 	X(NEEDED_BY_REPLICA, "NeededByReplica", "another host of its replica is in use",                  \
 	  "nothing: a replica is terminated as a whole")                                                  \
 	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                                 \

@@ -340,7 +340,7 @@ static time_ms time_in(const struct autoscaler_status *status,
 								      TIME_NONE;
 }
 
-/* The time of the last change of the condition's status. What was sent is newer than the object. */
+/* The time of the last change of the condition's status. The status that was sent is newer than the object. */
 static time_ms transition_of(const struct maker *maker, const struct plan_condition *condition)
 {
 	const struct autoscaler_status_input *input = maker->input;

@@ -183,6 +183,18 @@ static struct words words_of_replacement(const struct choice *choice, const stru
 	};
 }
 
+static struct words words_of_warm(const struct choice *choice, const struct group *group,
+				  const char *held)
+{
+	const struct group_choice *own = &choice->groups[group->index];
+	int64_t lacking = own->packing->launches_for_warm;
+
+	return (struct words){ REASON_SCALE_UP_WARM_WORKERS,
+			       arena_printf(choice->arena, "warmWorkers %lld lacks %lld worker%s%s",
+					    (long long)own->packing->warm, (long long)lacking,
+					    plural(lacking), held) };
+}
+
 /* Nodes are mentioned only when none of them can hold the new Pods now. */
 static const char *capacity_check_text(const struct choice *choice, const struct group *group)
 {
@@ -205,7 +217,8 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 	    !own->packing->launches_for_min)
 		return own->packing->launches_for_disruption > 0 ?
 			       words_of_replacement(choice, group) :
-			       words_of_bounds(choice, group);
+		       own->packing->launches_for_warm > 0 ? words_of_warm(choice, group, held) :
+							     words_of_bounds(choice, group);
 	if (!own->packing->launches_for_demand && !own->packing->launches_for_request)
 		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
 				       arena_printf(choice->arena,

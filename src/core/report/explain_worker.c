@@ -51,6 +51,8 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 	if (choice->packing->workers[worker->index].needed_by_disruption)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for the work on a worker that is about to be terminated" };
+	if (choice->packing->workers[worker->index].needed_by_warm)
+		return (struct words){ REASON_WARM_WORKER, "warmWorkers keeps it ready" };
 	if (worker->do_not_disrupt)
 		return (struct words){ REASON_DO_NOT_DISRUPT,
 				       "the annotation " ANNOTATION_DO_NOT_DISRUPT

@@ -11,7 +11,6 @@
 #include "core/decide.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
-#include "test/support/json_same.h"
 
 /* A cluster with a busy worker of two GPUs, demand for another one and demand that no group can
  * serve. */
@@ -402,59 +401,6 @@ static void test_bodies(void **state)
 		"{\"metadata\": {\"resourceVersion\": \"12\"}, \"status\": {\"a\": 1}}");
 }
 
-static void test_json_same(void **state)
-{
-	static const struct {
-		const char *a, *b;
-		bool same;
-	} cases[] = {
-		{ "{a: 1, b: [1, {c: x}]}", "{b: [1, {c: x}], a: 1}", true },
-		{ "{a: 1, b: null}", "{a: 1}", true },
-		{ "{a: 1}", "{a: 1, b: null}", true },
-		{ "{a: {b: null}}", "{a: {}}", true },
-		{ "{a: 1, b: 2}", "{a: 1}", false },
-		{ "{a: 1}", "{a: 1, b: 2}", false },
-		{ "{a: 1}", "{a: null}", false },
-		{ "{a: 1}", "{A: 1}", false },
-		{ "{a: x}", "{a: X}", false },
-		{ "{a: 1}", "{a: '1'}", false },
-		{ "[1, 2]", "[2, 1]", false },
-		{ "[1, 2]", "[1]", false },
-		{ "[]", "{}", false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
-		AUTO(json_done) struct cJSON *a = codec_tree(cases[i].a);
-		AUTO(json_done) struct cJSON *b = codec_tree(cases[i].b);
-
-		if (json_same(a, b) != cases[i].same)
-			fail_msg("%s and %s", cases[i].a, cases[i].b);
-	}
-}
-
-/* JSON may have numbers beyond double, which cJSON holds as infinite. */
-static void test_json_same_beyond_double(void **state)
-{
-	static const struct {
-		const char *text;
-		bool same;
-	} cases[] = { { "1e400", true }, { "-1e400", false }, { "1", false } };
-	AUTO(json_done) struct cJSON *large = NULL;
-	struct err err;
-
-	(void)state;
-	assert_int_equal(json_parse("1e400", 5, &codec_limits, &large, &err), 0);
-	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
-		AUTO(json_done) struct cJSON *other = NULL;
-
-		assert_int_equal(json_parse(cases[i].text, strlen(cases[i].text), &codec_limits,
-					    &other, &err),
-				 0);
-		assert_int_equal(json_same(large, other), cases[i].same);
-	}
-}
-
 /* --- every decision that is written down --- */
 
 static void check_golden(const char *name)
@@ -505,8 +451,6 @@ int main(void)
 		cmocka_unit_test(test_a_status_of_another_form_is_rewritten),
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_bodies),
-		cmocka_unit_test(test_json_same),
-		cmocka_unit_test(test_json_same_beyond_double),
 		cmocka_unit_test(test_every_golden_decision_is_declared_once),
 	};
 

@@ -95,6 +95,7 @@ static void a_path_changes_every_object_that_has_it(void **state)
 	change(&fixture, "workerGroupSpecs[gpu].rayStartParams[num-gpus]", "\"4\"");
 	change(&fixture, "idleTimeoutSeconds", "300");
 	change(&fixture, "groups[gpu].idleTimeoutSeconds", "30");
+	change(&fixture, "warmWorkers[gpu].count", "2");
 	change(&fixture, "packing", "fewest-gpus");
 	change(&fixture, "max-starting-workers", "5");
 	decode(&fixture);
@@ -106,6 +107,8 @@ static void a_path_changes_every_object_that_has_it(void **state)
 		assert_int_equal(fixture.setups[i].autoscaler.idle_timeout_seconds, 300);
 		assert_string_equal(fixture.setups[i].autoscaler.groups[0].name, "gpu");
 		assert_int_equal(fixture.setups[i].autoscaler.groups[0].idle_timeout_seconds, 30);
+		assert_string_equal(fixture.setups[i].autoscaler.warm_workers[0].group, "gpu");
+		assert_int_equal(fixture.setups[i].autoscaler.warm_workers[0].count, 2);
 	}
 	assert_int_equal(fixture.settings.packing, PACKING_FEWEST_GPUS);
 	assert_int_equal(fixture.settings.max_starting_workers, 5);

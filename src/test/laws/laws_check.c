@@ -294,6 +294,27 @@ static void check_requests(const struct going *going, const struct cJSON *plan,
 	}
 }
 
+/* Idle workers are terminated only above the number of warmWorkers. */
+static void check_warm(const struct going *going, const struct cJSON *plan,
+		       struct laws_verdict *verdict)
+{
+	int64_t wanted = 0, kept = 0;
+
+	if (strcmp(going->reason, "Idle") != 0)
+		return;
+	TREE_EACH(warm, TREE_AT(going->snapshot, "autoscaler", "spec", "warmWorkers"))
+		if (tree_is(going->group, "groupName", tree_text(warm, "group")))
+			wanted = tree_integer(warm, "count", 0) * facts_hosts(going->group);
+	TREE_EACH(worker, TREE_AT(plan, "workers"))
+		if (tree_is(going->group, "groupName", tree_text(worker, "group")) &&
+		    !tree_is(worker, "state", "Running") &&
+		    !is_named(plan, tree_text(worker, "pod")))
+			kept++;
+	if (kept < wanted)
+		broken(going, verdict,
+		       "is terminated, and fewer free workers stay than warmWorkers counts");
+}
+
 void laws_check_safety(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict)
 {
@@ -313,5 +334,6 @@ void laws_check_safety(const struct cJSON *snapshot, const struct cJSON *plan,
 				broken(&going, verdict, "goes without a reply of Ray");
 			check_going(&going, plan, verdict);
 			check_requests(&going, plan, verdict);
+			check_warm(&going, plan, verdict);
 		}
 }

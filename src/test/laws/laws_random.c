@@ -243,6 +243,12 @@ static void add_rest(struct maker *m)
 		    ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"maxGPUs\":%d%s}}",
 		    laws_maker_below(m, 30),
 		    m->strange && laws_maker_one_in(m, 8) ? ",\"paused\":true" : "");
+	else if (laws_maker_one_in(m, 12) && m->group_count)
+		ADD(m,
+		    ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"warmWorkers\":"
+		    "[{\"group\":\"%s\",\"%s\":%d}]}}",
+		    m->groups[laws_maker_below(m, m->group_count)].name,
+		    laws_maker_one_in(m, 2) ? "count" : "percentOfBusy", PICK(m, 1, 2, 60));
 	if (laws_maker_one_in(m, 6) && m->group_count) {
 		ADD(m, ",\"memory\":{\"backoffs\":[{\"group\":\"%s\",",
 		    m->groups[laws_maker_below(m, m->group_count)].name);

@@ -75,12 +75,27 @@ static const struct node_pool SPOT = {
 	.node = { .name = "spot" }, .min_nodes = 1000, .max_nodes = 1000, .life_ms = 300 * SECOND
 };
 
+/* One in five cases, not from the random sequence: the numbers of cases that differed once stay. */
+static void add_warm_workers(struct sim_case *c, size_t number)
+{
+	static const struct autoscaler_warm warm[] = {
+		{ .group = "group-0", .count = 1 }, { .group = "group-1", .percent_of_busy = 60 }
+	};
+	static const struct autoscaler_object autoscaler = { .upscaling_mode = "",
+							     .warm_workers = warm,
+							     .warm_count = SUPPORT_COUNT(warm) };
+
+	for (size_t i = 0; i < c->input.cluster_count && number % 5 == 4; i++)
+		c->clusters[i].autoscaler = &autoscaler;
+}
+
 static void init_random(struct sim_case *c, size_t number)
 {
 	uint64_t random = seed_of(number);
 
 	sim_case_init(c);
 	add_clusters(c, &random);
+	add_warm_workers(c, number);
 	add_items(c, &random);
 	c->input.seed = number;
 	c->input.models.pools = (struct node_pools){ &SPOT, number % 3 == 0 };

@@ -48,6 +48,29 @@ static void one_task(void **state)
 	sim_case_done(&c);
 }
 
+/* A warm worker is there when the task arrives, and another one takes its place although no demand
+ * is ever pending. */
+static void warm_worker_is_replaced(void **state)
+{
+	static const struct autoscaler_warm warm = { .group = "gpu", .count = 1 };
+	static const struct autoscaler_object autoscaler = { .upscaling_mode = "",
+							     .warm_workers = &warm,
+							     .warm_count = 1 };
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_one_group(&c, 8, 4);
+	c.clusters[0].autoscaler = &autoscaler;
+	sim_case_add(&c, 300 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, GPU, 8 * GPU, 1), 1);
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->waits[0].wait_ms, 0);
+	assert_int_equal(result->peak_gpus, 16 * GPU);
+	assert_int_equal(result->groups[0].scale_ups, 2);
+	sim_case_done(&c);
+}
+
 /* A task that needs more than any worker never runs, and the last plan says why. */
 static void task_that_fits_nowhere(void **state)
 {
@@ -99,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_task),
+		cmocka_unit_test(warm_worker_is_replaced),
 		cmocka_unit_test(task_that_fits_nowhere),
 		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(names_of_policies),

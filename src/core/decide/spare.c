@@ -1,0 +1,192 @@
+#include "core/decide/spare.h"
+
+#include "core/decide/limits.h"
+
+/* A worker that has just registered or finished its work is briefly RUNNING without being in
+ * use. */
+static bool is_in_use(const struct worker *worker)
+{
+	return worker->registered && worker->node->status != RAY_NODE_IDLE &&
+	       !ray_node_is_unused(worker->node);
+}
+
+/* The replicas of a group are numbered one after the other: the lowest number. */
+static size_t first_replica(const struct facts *facts, const struct group *group)
+{
+	size_t lowest = FACTS_NO_INDEX;
+
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (facts->workers[group->first_worker + i].replica < lowest)
+			lowest = facts->workers[group->first_worker + i].replica;
+	return lowest;
+}
+
+int64_t spare_pods_in_use(const struct packing *packing, const struct group *group,
+			  bool only_disrupted)
+{
+	bool *counted = arena_array(packing->arena, group->worker_count, sizeof(*counted));
+	size_t lowest = first_replica(packing->facts, group);
+	int64_t pods = 0;
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
+
+		if (!is_in_use(worker) ||
+		    (!worker->disrupted && (only_disrupted || worker->deleting)))
+			continue;
+		if (worker->replica != FACTS_NO_INDEX && counted[worker->replica - lowest])
+			continue;
+		if (worker->replica != FACTS_NO_INDEX)
+			counted[worker->replica - lowest] = true;
+		pods += group->hosts;
+	}
+	return pods;
+}
+
+static bool is_of(const struct schedule_node_result *node, const struct group *group)
+{
+	return node->type == group->index + 1;
+}
+
+/* No work runs on the node, no demand was placed on it, and it is not kept already. */
+static bool is_free(const struct packing *packing, const struct schedule_node_result *node)
+{
+	for (size_t i = 0; i < node->placement_count; i++)
+		if (node->placements[i].phase == SCHEDULE_PHASE_GANG ||
+		    node->placements[i].phase == SCHEDULE_PHASE_DEMAND)
+			return false;
+	if (node->status == SCHEDULE_TERMINATE && node->cause != SCHEDULE_CAUSE_IDLE)
+		return false;
+	if (node->worker == SCHEDULE_NO_INDEX)
+		return true;
+	return !is_in_use(&packing->facts->workers[node->worker]) &&
+	       !packing->workers[node->worker].needed_by_disruption;
+}
+
+/* By node of the result that is of the group: the number of its replica, below *ret_count. New
+ * nodes of a launch follow each other. */
+static size_t *number_replicas(const struct packing *packing, const struct group *group,
+			       size_t *ret_count)
+{
+	const struct schedule_result *result = packing->result;
+	size_t *numbers = arena_array(packing->arena, result->node_count, sizeof(*numbers));
+	size_t lowest = first_replica(packing->facts, group), new_nodes = 0;
+
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct schedule_node_result *node = &result->nodes[i];
+		size_t replica;
+
+		if (!is_of(node, group))
+			continue;
+		if (node->worker == SCHEDULE_NO_INDEX) {
+			numbers[i] = 2 * group->worker_count + new_nodes++ / (size_t)group->hosts;
+			continue;
+		}
+		replica = packing->facts->workers[node->worker].replica;
+		numbers[i] = replica != FACTS_NO_INDEX ?
+				     replica - lowest :
+				     group->worker_count + node->worker - group->first_worker;
+	}
+	*ret_count = 2 * group->worker_count + new_nodes;
+	return numbers;
+}
+
+/* The replicas of a group while some of them are chosen. */
+struct keeping {
+	const struct group *group;
+	enum spare_use use;
+	const size_t *replica; /* by node of the result */
+	bool *used, *kept;     /* by replica */
+	int64_t wanted, found; /* Pods */
+};
+
+static void keep_node(struct packing *packing, struct keeping *keeping, size_t index)
+{
+	const struct schedule_node_result *node = &packing->result->nodes[index];
+	bool *kept = &keeping->kept[keeping->replica[index]];
+
+	if (keeping->used[keeping->replica[index]] || (!*kept && keeping->found >= keeping->wanted))
+		return;
+	if (!*kept)
+		keeping->found += keeping->group->hosts;
+	*kept = true;
+	if (node->worker == SCHEDULE_NO_INDEX)
+		return;
+	if (keeping->use == SPARE_FOR_WARM)
+		packing->workers[node->worker].needed_by_warm = true;
+	else
+		packing->workers[node->worker].needed_by_disruption = true;
+}
+
+int64_t spare_keep(struct packing *packing, const struct group *group, int64_t wanted,
+		   enum spare_use use)
+{
+	const struct schedule_result *result = packing->result;
+	struct keeping keeping = { .group = group, .use = use, .wanted = wanted };
+	size_t count;
+
+	if (wanted <= 0)
+		return 0;
+	keeping.replica = number_replicas(packing, group, &count);
+	keeping.used = arena_array(packing->arena, count, sizeof(*keeping.used));
+	keeping.kept = arena_array(packing->arena, count, sizeof(*keeping.kept));
+	for (size_t i = 0; i < result->node_count; i++)
+		if (is_of(&result->nodes[i], group) && !is_free(packing, &result->nodes[i]))
+			keeping.used[keeping.replica[i]] = true;
+	for (size_t i = 0; i < result->node_count; i++)
+		if (is_of(&result->nodes[i], group) &&
+		    result->nodes[i].status != SCHEDULE_TERMINATE)
+			keep_node(packing, &keeping, i);
+	for (size_t i = 0; i < result->node_count; i++)
+		if (is_of(&result->nodes[i], group) &&
+		    result->nodes[i].status == SCHEDULE_TERMINATE)
+			keep_node(packing, &keeping, i);
+	return keeping.found;
+}
+
+/* The node stays: not terminated, or kept in spite of that. */
+static bool stays(const struct packing *packing, const struct schedule_node_result *node)
+{
+	const struct worker_packing *worker;
+
+	if (node->status != SCHEDULE_TERMINATE)
+		return true;
+	worker = node->worker < packing->facts->worker_count ? &packing->workers[node->worker] :
+							       NULL;
+	return worker && (worker->needed_by_disruption || worker->needed_by_warm);
+}
+
+int64_t spare_room_below_max(const struct packing *packing, const struct group *group)
+{
+	int64_t room = packing->problem.types[group->index + 1].max_nodes;
+
+	for (size_t i = 0; i < packing->result->node_count; i++)
+		room -= is_of(&packing->result->nodes[i], group) &&
+			stays(packing, &packing->result->nodes[i]);
+	room -= packing->groups[group->index].launches_for_disruption * group->hosts;
+	return room > 0 ? room : 0;
+}
+
+int64_t spare_launches(const struct packing *packing, const struct group *group, int64_t wanted)
+{
+	int64_t each = limits_gpus_of_launch(packing->offer, group);
+	int64_t budget = packing->problem.gpu_budget;
+	int64_t room = spare_room_below_max(packing, group);
+
+	if (packing->problem.types[group->index + 1].launch_held)
+		return 0;
+	if (packing->problem.has_gpu_budget && each > 0) {
+		for (size_t g = 0; g < packing->facts->group_count; g++) {
+			const struct group_packing *own = &packing->groups[g];
+
+			budget -= (own->launches +
+				   (own->launches_for_disruption + own->launches_for_warm) *
+					   packing->facts->groups[g].hosts) *
+				  limits_gpus_of_launch(packing->offer, &packing->facts->groups[g]);
+		}
+		budget = budget > 0 ? budget / each : 0;
+		room = room < budget ? room : budget;
+	}
+	room = wanted < room ? wanted : room;
+	return room > 0 ? room / group->hosts * group->hosts : 0;
+}

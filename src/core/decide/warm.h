@@ -1,0 +1,13 @@
+/* Warm workers, spec.warmWorkers of the RayClusterAutoscaler: free workers of a group that stay
+ * ready beyond demand. A free worker counts whatever else keeps it: minReplicas, request_resources,
+ * an idle timeout that has not passed. Those that demand takes are replaced, within maxReplicas and
+ * the GPU limits, after all demand has its place. */
+#ifndef CORE_DECIDE_WARM_H
+#define CORE_DECIDE_WARM_H
+
+#include "core/decide/packing.h"
+
+/* After packing and disruption_replace(). */
+void warm_keep(struct packing *packing);
+
+#endif
