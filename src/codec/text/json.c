@@ -217,22 +217,12 @@ int json_expect(const struct json_at *at, enum json_type type)
 
 /* ---- members ---- */
 
-/* Most members that a decoder asks for are not there, and mostly the first letter shows it. */
-static const struct cJSON *find_member(const struct cJSON *object, const char *name)
-{
-	const struct cJSON *member = object->child;
-
-	while (member && (member->string[0] != name[0] || strcmp(member->string, name) != 0))
-		member = member->next;
-	return member;
-}
-
 struct json_at json_member(const struct json_at *at, const char *name)
 {
 	struct json_at member = { .parent = at, .name = name, .reader = at->reader };
 
 	if (json_type(at) == JSON_OBJECT)
-		member.json = find_member(at->json, name);
+		member.json = cJSON_GetObjectItemCaseSensitive(at->json, name);
 	return member;
 }
 
