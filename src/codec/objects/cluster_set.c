@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/node_pools_json.h"
 #include "codec/objects/one_document.h"
@@ -12,6 +11,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/recording.h"
 #include "codec/objects/snapshot_json.h"
+#include "codec/objects/spec_edit.h"
 #include "codec/text/json_edit.h"
 #include "codec/text/json_write.h"
 #include "codec/text/yaml.h"
@@ -250,56 +250,6 @@ int cluster_set_decode_prices(const struct cluster_set *set, struct arena *arena
 
 /* ---- changes ---- */
 
-static const struct field *find_row(const struct field *fields, const char *name)
-{
-	for (; fields && fields->name; fields++)
-		if (strcmp(fields->name, name) == 0)
-			return fields;
-	return NULL;
-}
-
-static const struct field *spec_of(const struct field *fields)
-{
-	const struct field *spec = find_row(fields, "spec");
-
-	CHECK(spec != NULL);
-	return spec->members;
-}
-
-/* Fails for a member that no decision reads: it would change nothing. The tables end at maps and at
- * members with a reader of their own. */
-static int check_steps(const struct field *fields, const struct json_steps *steps, const char *path,
-		       struct err *err)
-{
-	for (size_t i = 0; i < steps->count && fields; i++) {
-		struct nearest nearest = nearest_start(steps->at[i].name);
-		char hint[NEAREST_HINT_SIZE];
-		const struct field *row = find_row(fields, steps->at[i].name);
-
-		if (steps->at[i].bracket)
-			continue;
-		for (const struct field *f = fields; f->name; f++)
-			nearest_offer(&nearest, f->name);
-		if (!row)
-			return err_set(err, ERR_INPUT,
-				       "%.80s: %.80s is not a member that a decision reads%s", path,
-				       steps->at[i].name, nearest_hint(&nearest, hint));
-		fields = row->members;
-	}
-	return 0;
-}
-
-/* The tree's member `spec`, made where it is missing. key: of json_edit_set. */
-static int set_in_spec(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		       const char *key, struct err *err)
-{
-	struct json_steps all = { .at = { { "spec", false } }, .count = 1 };
-
-	for (size_t i = 0; i < steps->count && all.count < JSON_STEPS_MAX; i++)
-		all.at[all.count++] = steps->at[i];
-	return json_edit_set(tree, &all, value, key, err);
-}
-
 struct name {
 	const char *namespace_, *name;
 };
@@ -357,12 +307,12 @@ static int change_clusters(struct cluster_set *set, const struct json_steps *ste
 {
 	size_t changed = 0;
 
-	if (check_steps(spec_of(ray_cluster_fields), steps, path, err))
+	if (spec_edit_check(ray_cluster_fields, steps, path, err))
 		return -1;
 	for (size_t i = 0; i < set->clusters.count; i++) {
 		struct err own = { .kind = ERR_NONE };
 
-		if (set_in_spec(set->clusters.at[i], steps, value, NULL, &own) == 0)
+		if (spec_edit_set(set->clusters.at[i], steps, value, NULL, &own) == 0)
 			changed++;
 		else if (own.kind != ERR_NOT_FOUND || changed == 0)
 			*err = own;
@@ -379,11 +329,11 @@ static int change_autoscalers(struct cluster_set *set, const struct field *row,
 {
 	const char *key = row->members ? row->members->name : ""; /* of an element */
 
-	if (check_steps(spec_of(autoscaler_fields), steps, path, err))
+	if (spec_edit_check(autoscaler_fields, steps, path, err))
 		return -1;
 	add_autoscalers(set);
 	for (size_t i = 0; i < set->autoscalers.count; i++)
-		if (set_in_spec(set->autoscalers.at[i], steps, value, key, err))
+		if (spec_edit_set(set->autoscalers.at[i], steps, value, key, err))
 			return err_prefix(err, "%.80s", path);
 	return 0;
 }
@@ -412,10 +362,10 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(first, document_kinds[i].list) == 0)
 			return change_document(set, i, &steps, path, value, err);
-	row = find_row(spec_of(autoscaler_fields), first);
+	row = spec_edit_row(autoscaler_fields, first);
 	if (row)
 		return change_autoscalers(set, row, &steps, path, value, err);
-	if (find_row(spec_of(ray_cluster_fields), first))
+	if (spec_edit_row(ray_cluster_fields, first))
 		return change_clusters(set, &steps, path, value, err);
 	if (steps.count == 1 && settings_row_find(first))
 		return json_edit_set(set->settings, &steps, value, NULL, err);
