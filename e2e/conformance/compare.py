@@ -14,9 +14,10 @@ import sys
 import time
 
 import capacity
+import cheapest
 import packing
 
-SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, capacity.Capacity)}
+SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, cheapest.Cheapest, capacity.Capacity)}
 BATCH = 50
 # In so many problems every compared property has to occur.
 ENOUGH = 2000

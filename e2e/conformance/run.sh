@@ -1,7 +1,8 @@
 #!/bin/bash
 # Compares rayscaler with Ray's own code:  run.sh PROBLEMS RAYCLUSTERS SEED [COUNT_FILE]
 #
-# The packing alone and whole snapshots, PROBLEMS each from SEED on, and the capacity of the groups of
+# The packing alone and whole snapshots, PROBLEMS each from SEED on, an eighth of them with --packing
+# fewest-gpus and cheapest, and the capacity of the groups of
 # RAYCLUSTERS RayClusters. Then the check is checked: spoiled answers must be found. What no class
 # explains is left in BUILD/conformance. COUNT_FILE gets "name passed failed skipped" lines (see
 # e2e/summary.sh). RAYSCALER_PYTHON: a python that has the pinned Ray; otherwise e2e's own is made.
@@ -30,8 +31,10 @@ compare() { # NAME KIND PROGRAM COUNT [arguments]
 
 compare tool tool tools/codec_schedule "$problems"
 compare program program rayscaler "$problems"
+compare cheapest cheapest rayscaler "$((problems / 8))"
 compare capacity capacity tools/codec_capacity "$clusters"
 few() { echo $(($1 < 200 ? $1 : 200)); }
 compare spoiled-tool tool tools/codec_schedule "$(few "$problems")" --self-test
+compare spoiled-cheapest cheapest rayscaler "$(few "$((problems / 8))")" --self-test
 compare spoiled-capacity capacity tools/codec_capacity "$(few "$clusters")" --self-test
 exit $status

@@ -253,15 +253,22 @@ def patch_is_right(problem, plan):
     return found == decided_patch(problem, plan)
 
 
-def answer(program, problem, state):
+def plan_of(program, given, *flags):
     done = subprocess.run(
-        [program, "plan", "-f", "-", "-o", "json"],
-        input=json.dumps(snapshot(problem, state)),
+        [program, "plan", "-f", "-", "-o", "json", *flags],
+        input=json.dumps(given),
         capture_output=True,
         text=True,
         check=True,
     )
-    plan = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def answer(program, problem, state):
+    return answer_of(problem, plan_of(program, snapshot(problem, state)))
+
+
+def answer_of(problem, plan):
     requests, gangs, constraints = collections.Counter(), collections.Counter(), False
     for entry in plan["infeasible"] + plan["unserved"]:
         if entry["kind"] == "constraint":
