@@ -29,12 +29,12 @@ static const struct json_limits limits = {
 enum document { DOCUMENT_POOLS = 0, DOCUMENT_PRICES, DOCUMENTS };
 
 static const struct document_kind {
-	const char *list, *flag;
+	const char *kind, *list, *flag;
 	const struct json_limits *limits;
 	int (*decode)(const struct json_at *root, void *ret);
 } document_kinds[DOCUMENTS] = {
-	{ "pools", "--node-pools", &node_pools_limits, node_pools_decode },
-	{ "prices", "--price-table", &price_table_limits, price_table_decode },
+	{ "NodePools", "pools", "--node-pools", &node_pools_limits, node_pools_decode },
+	{ "PriceTable", "prices", "--price-table", &price_table_limits, price_table_decode },
 };
 
 struct cluster_set {
@@ -124,6 +124,10 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 
 	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		if (strcmp(text, document_kinds[i].kind) == 0)
+			return err_set(err, ERR_INPUT, "a %s is not read here; give %s", text,
+				       document_kinds[i].flag);
 	if (strcmp(text, RECORDING_POD_STARTS) == 0)
 		return recording_read_starts(at, &set->starts);
 	if (strcmp(text, "RayCluster") == 0)

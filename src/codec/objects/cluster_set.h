@@ -32,7 +32,8 @@ void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
 /* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers and PodStarts of
- * a text with YAML documents or lists; other objects are ignored. -1 with line and column, or the path. */
+ * a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
+ * refused. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
 /* A document with pools of Nodes (codec/objects/node_pools_json), and one with prices

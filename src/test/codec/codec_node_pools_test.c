@@ -152,6 +152,8 @@ static void test_a_path_changes_a_copy(void **state)
 	assert_int_equal(cluster_set_change(set, "pools[l4].maxNodes", "3", &err), -1);
 	assert_non_null(strstr(err.text, "there is no document with pools; give --node-pools"));
 	assert_int_equal(cluster_set_add_pools(set, "a: 1", 4, &err), -1);
+	assert_int_equal(cluster_set_add(set, good, strlen(good), &err), -1);
+	assert_string_equal(err.text, "a NodePools is not read here; give --node-pools");
 	assert_int_equal(cluster_set_add_pools(set, good, strlen(good), &err), 0);
 	copy = cluster_set_copy(set);
 	assert_int_equal(cluster_set_change(copy, "pools[l4].maxNodes", "3", &err), 0);
