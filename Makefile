@@ -43,7 +43,7 @@ WERROR ?= -Werror
 # may include, itself left out. VENDOR_<group>: pkg-config names that it may use. `make lint` holds both.
 
 MODEL := base core/model
-CORE := $(MODEL) core/capacity core/nodes core/schedule core/decide core/report core/lint core
+CORE := $(MODEL) core/calendar core/capacity core/nodes core/schedule core/decide core/report core/lint core
 CODEC := codec/text codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
@@ -52,11 +52,12 @@ GROUPS := base core sim codec net kube gcs ctl cli
 
 USES_base          :=
 USES_core/model    := base
+USES_core/calendar := $(MODEL)
 USES_core/capacity := $(MODEL)
 USES_core/nodes    := $(MODEL)
 USES_core/schedule := $(MODEL)
-USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
-USES_core/report   := $(MODEL) core/capacity core/decide
+USES_core/decide   := $(MODEL) core/calendar core/capacity core/nodes core/schedule
+USES_core/report   := $(MODEL) core/calendar core/capacity core/decide
 USES_core/lint     := $(MODEL) core/capacity core/nodes
 USES_core          := $(MODEL) core/decide core/report
 USES_sim           := $(MODEL) core/capacity core/nodes core/decide core

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes the root file system of the image: the program, the shared libraries that it loads, the loader,
-# the CA certificates of the system, and the few files that the C library reads. Nothing else: no
+# the CA certificates and time zones of the system, and the few files that the C library reads. Nothing else: no
 # shell, no package manager, nothing that can be written to.
 #
 #   [SYSROOT=DIRECTORY] charts/image/rootfs.sh PROGRAM DIRECTORY [TAR.GZ]
@@ -12,6 +12,7 @@ export LC_ALL=C
 
 USER_ID=65532 # as distroless's "nonroot"
 CA_BUNDLE=${CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}
+ZONES=/usr/share/zoneinfo
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0}
 
 cannot() {
@@ -33,6 +34,7 @@ done
 triplet=$(readelf -h "$program" | sed -n -e 's/.*Machine: .*X86-64.*/x86_64/p' -e 's/.*Machine: .*AArch64.*/aarch64/p')
 triplet=${triplet:-$(uname -m)}-linux-gnu
 [ -s "$CA_BUNDLE" ] || cannot "$CA_BUNDLE is not there; fix: apt-get install ca-certificates, or set CA_BUNDLE"
+[ -s "$ZONES/Europe/Berlin" ] || cannot "$ZONES/Europe/Berlin is not there; fix: apt-get install tzdata"
 # It is emptied: only what this script made, or nothing.
 [ ! -e "$root" ] || [ -e "$root/usr/bin/rayscaler" ] || [ -z "$(ls -A "$root")" ] ||
 	cannot "$root holds something else; fix: name another directory"
@@ -89,6 +91,11 @@ for file in $found "$SYSROOT$loader"; do
 done
 
 install -m 0644 "$CA_BUNDLE" "$root/etc/ssl/certs/ca-certificates.crt"
+# Of schedules (src/ctl/shared/time_zones.c). posix/ has the same again, right/ counts leap seconds.
+(cd "$ZONES" && find . -name posix -prune -o -name right -prune -o \( -type f -o -type l \) -name '[A-Z]*' -print) |
+	while read -r zone; do
+		install -D -m 0644 "$(readlink -f "$ZONES/$zone")" "$root$ZONES/$zone"
+	done
 # getaddrinfo: /etc/hosts, then DNS, both in libc itself. The kubelet mounts hosts and resolv.conf.
 echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
 echo "root:x:0:0:root:/:/nonexistent

@@ -72,6 +72,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl (-n rayscaler-system get (pods|lease rayscaler( -o yaml)?)|describe (pod|rca CLUSTER))", "test_operations.py::test_"),
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
     (r"rayscaler plan( -f (FILE|now\.yaml))?( \[.*)?", "test_commands.py::test_"),
+    (r"rayscaler plan --at", "test_schedules.py::test_office_hours"),
     (r"rayscaler plan -f examples/[\w-]+\.snapshot\.yaml", "test_examples.py::test_the_plan_is_the_one_shown"),
     (r"rayscaler plan -f examples/gpu\.snapshot\.yaml -o json --debug", "test_internals.py::test_the_tour_shows"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),

@@ -65,7 +65,10 @@ def test_nothing_else_is_in_it(rootfs):
     assert links == LINKS
     files = {name: path for name, path in found.items() if name not in links}
     libraries = {path.name: path for name, path in files.items() if name.startswith(("usr/lib/", "usr/lib64/"))}
-    assert set(files) == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
+    zones = {name for name in files if name.startswith("usr/share/zoneinfo/")}
+    assert "usr/share/zoneinfo/Europe/Berlin" in zones and len(zones) > 400
+    assert all(files[name].read_bytes().startswith(b"TZif") for name in zones)
+    assert set(files) - zones == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
     # Exactly the libraries that the program loads, and those that they load.
     wanted, unread = set(), [files["usr/bin/rayscaler"]]
     while unread:

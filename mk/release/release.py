@@ -112,7 +112,7 @@ def package(given: argparse.Namespace, root: Path, share: Entries, owners: Dict[
         "Version": given.version,
         "Architecture": given.architecture,
         "Maintainer": given.maintainer,
-        "Depends": debian.depends(program, owners),
+        "Depends": debian.depends(program, owners) + ", tzdata (>= 2024a)",
         "Section": "admin",
         "Priority": "optional",
         "Description": "autoscaler of Ray clusters on Kubernetes\n"
@@ -135,8 +135,8 @@ def make_architecture(given: argparse.Namespace) -> None:
     layer = Path(f"{root}.tar.gz").read_bytes()
     tag = f"{given.image}:{given.version}"
     image = oci.image(layer, TOP / "charts/image/Dockerfile", tag, given.architecture, labels, given.time)
-    certificates = debian.packages_here(["/usr/sbin/update-ca-certificates"])
-    parts = [*owners.values(), *certificates.values()]
+    data = debian.packages_here(["/usr/sbin/update-ca-certificates", "/usr/share/zoneinfo/Europe/Berlin"])
+    parts = [*owners.values(), *data.values()]
     made = {
         f"{name}.oci.tar": image,
         f"{name}.tar.gz": tarball(given, root, share, name),

@@ -18,22 +18,24 @@
 #include "codec/objects/plan_text.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json.h"
+#include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/decide.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 struct plan_arguments {
-	const char *file, *devices; /* NULL: not given */
+	const char *file, *devices, *at; /* NULL: not given */
 	int output, colour;
 	bool debug;
 };
 
 static const char help[] =
-	"usage: @ plan -f FILE [-o text|json] [--debug] [--device-table FILE]\n"
+	"usage: @ plan -f FILE [--at TIME] [-o text|json] [--debug] [--device-table FILE]\n"
 	"Decides for the Snapshot in FILE and prints the Plan: the changes with their\n"
 	"reasons. Nothing is read from a cluster, the network or the clock.\n"
 	"  -f, --file FILE      YAML or JSON, - is standard input\n"
+	"  --at TIME            decide for this time (RFC 3339)\n"
 	"  -o, --output FORMAT  text (default) or json\n"
 	"  --debug              also print the bundles placed on each worker\n" DEVICE_FILE_HELP
 	"                       (replaces the table of the Snapshot)\n"
@@ -82,6 +84,19 @@ static int read_snapshot(const char *path, struct arena *arena, struct snapshot 
 	return err_prefix(err, "%s", name);
 }
 
+/* Ray's reply stays as old as it is. */
+static int set_time(const char *text, struct snapshot *snapshot, struct err *err)
+{
+	const char *problem;
+	time_ms now;
+
+	if (rfc3339_parse(text, &now, &problem))
+		return err_set(err, ERR_INPUT, "--at: \"%.40s\" %s", text, problem);
+	snapshot->ray_state_time += now - snapshot->now;
+	snapshot->now = now;
+	return 0;
+}
+
 static int make_plan(const struct plan_arguments *arguments, struct arena *arena, struct err *err)
 {
 	AUTO(buf_done) struct buf output, text;
@@ -94,6 +109,8 @@ static int make_plan(const struct plan_arguments *arguments, struct arena *arena
 		return -1;
 	if (arguments->devices &&
 	    device_file_read(arguments->devices, arena, &snapshot.device_table, err))
+		return -1;
+	if (arguments->at && set_time(arguments->at, &snapshot, err))
 		return -1;
 	plan = decide(&snapshot, arena);
 	if (arguments->output == OUTPUT_JSON ? plan_write(plan, arguments->debug, &output, err) :
@@ -110,6 +127,7 @@ int cli_plan(int argc, char **argv)
 	const struct flag table[] = {
 		{ "-f", "--file", .value = &arguments.file },
 		{ "-o", "--output", .words = flags_outputs, .word = &arguments.output },
+		{ NULL, "--at", .value = &arguments.at },
 		{ NULL, "--debug", .on = &arguments.debug },
 		{ NULL, "--device-table", .value = &arguments.devices },
 		COLOUR_FLAG(arguments.colour),

@@ -21,6 +21,7 @@
 #include "codec/objects/price_table_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/duration.h"
+#include "ctl/shared/time_zones.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* Of a file on the page. */
@@ -312,13 +313,14 @@ static int run_command(const struct simulate_arguments *arguments)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct cluster_set *set = cluster_set_new();
-	struct simulate_plan plan = { .arena = &arena, .set = set };
+	struct simulate_plan plan = { .arena = &arena, .set = set, .time_zones = time_zones_new() };
 	struct err err;
 	int failed = run(arguments, &plan, set, &err);
 
 	for (size_t i = 0; i < plan.variants.count; i++)
 		arena_done(&plan.variants.at[i].arena);
 	cluster_set_free(set);
+	time_zones_free(plan.time_zones);
 	return failed ? help_failed("simulate", &err) : EXIT_DONE;
 }
 

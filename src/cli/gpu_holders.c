@@ -1,6 +1,6 @@
 #include "cli/gpu_holders.h"
 
-#include "cli/status_text.h"
+#include "cli/age.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"
@@ -44,15 +44,15 @@ static const char *gpus_text(int64_t gpus, struct arena *arena)
 			    gpus == RESOURCE_UNIT ? "" : "s");
 }
 
-static const char *age_text(const struct gpu_holders *holders, const struct gpu_holder *holder,
-			    struct arena *arena)
+static const char *holder_age(const struct gpu_holders *holders, const struct gpu_holder *holder,
+			      struct arena *arena)
 {
 	int64_t ms;
 
 	if (holder->since == TIME_NONE || holders->at == TIME_NONE)
 		return "starting";
 	ms = holders->at - holder->since;
-	return status_text_age(arena, ms > 0 ? ms / MS_PER_SECOND : 0);
+	return age_text(arena, ms > 0 ? ms / MS_PER_SECOND : 0);
 }
 
 /* "actor Trainer x1" */
@@ -83,7 +83,7 @@ const char *gpu_holders_line(const struct gpu_holders *holders, const struct gpu
 
 		text = arena_printf(arena, "%s%s%s (%s, %s, job %s)", text, *text ? "; " : "",
 				    work_text(holder, arena), gpus_text(holder->gpus, arena),
-				    age_text(holders, holder, arena),
+				    holder_age(holders, holder, arena),
 				    *holder->job ? holder->job : "unknown");
 	}
 	if (worker->holder_count > LINE_MAX_HOLDERS)
@@ -112,7 +112,7 @@ static void worker_text(const struct gpu_holders *holders, const struct gpu_work
 
 		add_line(buf, arena_printf(arena, "    %s: %s, %s, %s", job_text(holder, arena),
 					   work_text(holder, arena), gpus_text(holder->gpus, arena),
-					   age_text(holders, holder, arena)));
+					   holder_age(holders, holder, arena)));
 	}
 	if (worker->unnamed > 0)
 		add_line(buf, arena_printf(arena, "    %s by work that Ray's lists do not name",

@@ -137,6 +137,21 @@ static void set_unserved(const struct autoscaler_status *status, struct arena *a
 	summary->unserved_count = count;
 }
 
+static void set_schedules(const struct autoscaler_status *status, struct arena *arena,
+			  struct summary *summary)
+{
+	struct plan_schedule *schedules =
+		arena_array(arena, status->schedule_count, sizeof(*schedules));
+
+	for (size_t i = 0; i < status->schedule_count; i++)
+		schedules[i] =
+			(struct plan_schedule){ .name = status->schedules[i].name,
+						.active = status->schedules[i].active,
+						.next_change = status->schedules[i].next_change };
+	summary->schedules = schedules;
+	summary->schedule_count = status->schedule_count;
+}
+
 static void set_status(const struct autoscaler_status *status, struct arena *arena,
 		       struct summary *summary)
 {
@@ -159,6 +174,7 @@ static void set_status(const struct autoscaler_status *status, struct arena *are
 	summary->pending_count = status->demand_count;
 	set_requested(status, arena, summary);
 	set_unserved(status, arena, summary);
+	set_schedules(status, arena, summary);
 	for (size_t i = 0; i < status->condition_count; i++)
 		conditions[i] = (struct plan_condition){ .type = status->conditions[i].type,
 							 .status = status->conditions[i].status,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/text/duration.h"
 #include "codec/text/number.h"
+#include "ctl/shared/time_zones.h"
 
 #define SIMULATE_POLICIES 3
 #define RECORDED_MAX 100000
@@ -142,6 +143,9 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 	for (size_t i = 0; i < count; i++) {
 		clusters[i].cluster = &setups[i].cluster;
 		clusters[i].autoscaler = setups[i].has_autoscaler ? &setups[i].autoscaler : NULL;
+		clusters[i].time_zones = time_zones_of(plan->time_zones, clusters[i].autoscaler,
+						       SIM_EPOCH_MS, plan->arena,
+						       &clusters[i].time_zone_count);
 		clusters[i].settings = settings;
 	}
 	input->clusters = clusters;

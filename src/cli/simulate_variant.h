@@ -43,6 +43,7 @@ struct simulate_plan {
 	size_t axis_count;
 	const struct price_table *prices; /* of the set; NULL: none */
 	bool by_cost;                     /* rows are weighed by their cost */
+	struct time_zones *time_zones;    /* of the schedules */
 	bool keep_results;
 	VEC(struct simulate_variant) variants;
 };

@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/age.h"
 #include "cli/table.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
+#include "core/decide/window.h"
 #include "core/model/reason.h"
 #include "core/report/summary.h"
 
@@ -14,19 +16,6 @@
 #define NO_MAXIMUM INT64_C(2147483647) /* the CRD's default: not set */
 #define RESOURCES_SHOWN 6
 #define REASONS_SHOWN 5
-
-const char *status_text_age(struct arena *arena, int64_t seconds)
-{
-	long long s = seconds > 0 ? seconds : 0;
-
-	if (s < 120)
-		return arena_printf(arena, "%llds", s);
-	if (s < 3600)
-		return arena_printf(arena, "%lldm%llds", s / 60, s % 60);
-	if (s < 86400)
-		return arena_printf(arena, "%lldh%lldm", s / 3600, s % 3600 / 60);
-	return arena_printf(arena, "%lldd%lldh", s / 86400, s % 86400 / 3600);
-}
 
 /* ---- the table ---- */
 
@@ -145,9 +134,9 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 	else
 		table_add(table, TABLE_GOOD,
 			  arena_printf(table->arena, "%s ago",
-				       status_text_age(table->arena, (cluster->summary->decided_at -
-								      group->idle_since) /
-									     MS_PER_SECOND)));
+				       age_text(table->arena,
+						(cluster->summary->decided_at - group->idle_since) /
+							MS_PER_SECOND)));
 	add_reason(table, cluster, group);
 }
 
@@ -328,11 +317,11 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 			continue;
 		left = (backoff->until - cluster->summary->decided_at) / MS_PER_SECOND;
 		rfc3339_print(backoff->until, until);
-		add_line(footer, arena_printf(footer->arena,
-					      "group %s is in back-off until %s (%s more), %s: %s",
-					      summary->groups[i].name, until,
-					      status_text_age(footer->arena, left), backoff->cause,
-					      backoff->message));
+		add_line(footer,
+			 arena_printf(footer->arena,
+				      "group %s is in back-off until %s (%s more), %s: %s",
+				      summary->groups[i].name, until, age_text(footer->arena, left),
+				      backoff->cause, backoff->message));
 	}
 }
 
@@ -380,6 +369,12 @@ static void add_source(const struct footer *footer, const struct view_cluster *c
 				      status->message, status->gpus_text));
 }
 
+static void add_schedule(const struct footer *footer, const struct plan_schedule *schedule)
+{
+	add_line(footer, arena_printf(footer->arena, "schedule %s is %s", schedule->name,
+				      window_state_text(schedule, footer->arena)));
+}
+
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster)
 {
@@ -392,6 +387,8 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 	add_requested(footer, cluster->summary);
 	add_unserved(footer, cluster->summary);
 	add_backoffs(footer, cluster);
+	for (size_t i = 0; i < cluster->summary->schedule_count; i++)
+		add_schedule(footer, &cluster->summary->schedules[i]);
 }
 
 /* ---- the whole ---- */

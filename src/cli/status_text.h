@@ -25,7 +25,4 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 const char *status_text_row(struct arena *arena, const struct view_cluster *cluster,
 			    const struct summary_group *group);
 
-/* "41s", "3m10s", "2h5m", "4d3h": whole seconds; negative ones count as 0. */
-const char *status_text_age(struct arena *arena, int64_t seconds);
-
 #endif

@@ -13,6 +13,7 @@
 #include "core/model/autoscaler_container.h"
 #include "core/model/identity.h"
 #include "ctl/pass/observe.h"
+#include "ctl/shared/time_zones.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_path.h"
 #include "net/loop.h"
@@ -27,6 +28,7 @@ struct view {
 	const char *namespace_, *name;
 	enum view_page page;
 	struct kube_informer *ray_clusters, *pods, *autoscalers;
+	struct time_zones *time_zones;
 	bool autoscalers_failed; /* CRD not installed, or no right: no status is shown */
 	struct err err;          /* the first failure since it was cleared */
 };
@@ -90,6 +92,7 @@ struct view *view_new(struct connection *connection, const char *namespace_, con
 	view->namespace_ = namespace_;
 	view->name = name;
 	view->page = page;
+	view->time_zones = time_zones_new();
 	view->ray_clusters = kube_informer_new(api_connection_client(connection), &clusters);
 	view->pods = kube_informer_new(api_connection_client(connection), &pods);
 	view->autoscalers = kube_informer_new(api_connection_client(connection), &autoscalers);
@@ -103,6 +106,7 @@ void view_free(struct view *view)
 	kube_informer_free(view->ray_clusters);
 	kube_informer_free(view->pods);
 	kube_informer_free(view->autoscalers);
+	time_zones_free(view->time_zones);
 	memory_free(view);
 }
 
@@ -232,6 +236,9 @@ static bool take_objects(struct view *view, struct view_cluster *cluster, struct
 		return true;
 	}
 	settings_init(settings);
+	observation.time_zones = time_zones_of(view->time_zones, observation.autoscaler,
+					       observation.now, arena,
+					       &observation.time_zone_count);
 	observation.pods = pods_of(view, cluster, arena, &observation.pod_count);
 	observe(&observation, arena, &cluster->snapshot);
 	return true;

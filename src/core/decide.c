@@ -121,6 +121,8 @@ static struct plan *plan_new(const struct facts *facts)
 	plan->cluster_name = facts->snapshot->cluster.name;
 	plan->head_node = facts->head_node;
 	plan->head_gpus = facts->head_capacity.gpu_amount;
+	plan->schedules = facts->schedules;
+	plan->schedule_count = facts->schedule_count;
 	return plan;
 }
 
@@ -175,6 +177,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 		group->reason = group->message = "";
 		group->worker_gpus = facts->groups[g].capacity.gpu_amount;
 		group->missing = facts->groups[g].missing;
+		group->min_replicas = facts->groups[g].min_replicas;
 	}
 	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
 	verdict_write_gated(facts, gate->reason, gate->message, plan);

@@ -21,6 +21,7 @@
 #include "ctl/report/trouble.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
+#include "ctl/shared/time_zones.h"
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/capacity_watch.h"
 #include "ctl/watch/events.h"
@@ -293,12 +294,13 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.capacity_watch = capacity_watch_new(&controller->control);
 	controller->control.recorder = event_recorder_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
-	if (!sidecar)
-		controller->control.autoscalers = autoscaler_objects_new(
-			&controller->control,
-			&(struct autoscaler_objects_callbacks){ .context = controller,
-								.changed = news_came,
-								.known = start_when_ready });
+	if (sidecar)
+		return;
+	controller->control.time_zones = time_zones_new();
+	controller->control.autoscalers = autoscaler_objects_new(
+		&controller->control,
+		&(struct autoscaler_objects_callbacks){
+			.context = controller, .changed = news_came, .known = start_when_ready });
 }
 
 static void stopped(void *context)
@@ -410,6 +412,7 @@ static void controller_done(struct controller *controller)
 	capacity_watch_free(controller->control.capacity_watch);
 	events_free(controller->control.events);
 	autoscaler_objects_free(controller->control.autoscalers);
+	time_zones_free(controller->control.time_zones);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
 	gpu_quota_free(steal(&controller->control.quota));

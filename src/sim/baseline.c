@@ -21,6 +21,20 @@ struct settings baseline_settings(const struct sim_input *input, const struct se
 	return settings;
 }
 
+const struct autoscaler_object *baseline_autoscaler(const struct sim_input *input,
+						    const struct autoscaler_object *own,
+						    struct arena *arena)
+{
+	struct autoscaler_object *copy;
+
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || own == NULL || own->schedule_count == 0)
+		return own;
+	copy = ARENA_NEW(arena, struct autoscaler_object);
+	*copy = *own;
+	copy->schedule_count = 0;
+	return copy;
+}
+
 int64_t baseline_interval_ms(const struct sim_input *input)
 {
 	return input->policy == SIM_POLICY_RAY_AUTOSCALER ? RAY_INTERVAL_MS :

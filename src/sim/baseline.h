@@ -13,6 +13,10 @@
 
 /* The settings of the policy of the input. */
 struct settings baseline_settings(const struct sim_input *input, const struct settings *own);
+/* Without schedules, which Ray has not; `own` may be NULL. */
+const struct autoscaler_object *baseline_autoscaler(const struct sim_input *input,
+						    const struct autoscaler_object *own,
+						    struct arena *arena);
 int64_t baseline_interval_ms(const struct sim_input *input);
 bool baseline_wakes(const struct sim_input *input); /* passes after changes of Pods */
 /* The pass that drains a worker deletes its Pod. */

@@ -328,17 +328,29 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		ray->classes.at[c]->seen = ray->classes.at[c]->waiting > 0;
 }
 
+static void find_window(struct sim_ray *ray, const struct plan *plan)
+{
+	ray->window_ms = SIM_NEVER_MS;
+	for (size_t i = 0; i < plan->schedule_count; i++) {
+		time_ms next = plan->schedules[i].next_change;
+
+		if (next != TIME_NONE && next - SIM_EPOCH_MS < ray->window_ms)
+			ray->window_ms = next - SIM_EPOCH_MS;
+	}
+}
+
 /* A regular pass is skipped when nothing changed and no time is due. */
 static bool is_needed(const struct sim_ray *ray)
 {
 	return ray->changed || ray->world->input->every_pass ||
-	       next_due_ms(ray) <= ray->world->now_ms;
+	       next_due_ms(ray) <= ray->world->now_ms || ray->window_ms <= ray->world->now_ms;
 }
 
 static void plan_next(struct sim_ray *ray)
 {
 	int64_t due_ms = next_due_ms(ray);
 
+	due_ms = ray->window_ms < due_ms ? ray->window_ms : due_ms;
 	if (ray->changed || ray->world->input->every_pass)
 		plan_pass(ray, ray->phase_ms + baseline_interval_ms(ray->world->input));
 	else if (due_ms != SIM_NEVER_MS)
@@ -369,6 +381,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	ray->changed = remember(ray, plan) || (drained && !baseline_deletes_drained(world->input));
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray);
+	find_window(ray, plan);
 	kuberay_patch(ray, plan);
 	plan_next(ray);
 }
@@ -393,7 +406,7 @@ void controller_start(struct sim_ray *ray)
 	ray->settings = baseline_settings(ray->world->input, ray->input->settings);
 	find_idle_timeouts(ray);
 	ray->last_pass_ms = ray->phase_ms = -baseline_interval_ms(ray->world->input);
-	ray->due_ms = SIM_NEVER_MS;
+	ray->due_ms = ray->window_ms = SIM_NEVER_MS;
 	ray->changed = true;
 	plan_pass(ray, 0);
 }

@@ -21,6 +21,8 @@
 #include "core/model/workload.h"
 #include "sim/result.h"
 
+/* Any moment: times in a snapshot are since 1970. 2026-01-01T00:00:00Z. */
+#define SIM_EPOCH_MS INT64_C(1767225600000)
 #define SIM_WORK_MAX INT64_C(10000000)                     /* instances: the sum of `count` */
 #define SIM_PODS_MAX 100000                                /* at one time */
 #define SIM_TIME_MAX_MS (INT64_C(10) * 366 * 86400 * 1000) /* of submissions and of the end */
@@ -35,6 +37,9 @@ struct sim_cluster {
 	/* As decoded from YAML; `replicas` (within its bounds) exist and are idle at the start. */
 	const struct ray_cluster *cluster;
 	const struct autoscaler_object *autoscaler; /* its RayClusterAutoscaler; NULL: none */
+	/* Of its schedules, around SIM_EPOCH_MS; docs/internals/simulation.md. */
+	const struct time_zone *time_zones;
+	size_t time_zone_count;
 	const struct settings *settings;
 };
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sim/baseline.h"
 #include "sim/idle.h"
 
 static void add_node(const struct sim_worker *worker, struct ray_node *node)
@@ -179,7 +180,9 @@ void view_make(struct sim_ray *ray, struct arena *arena, struct sim_view *view)
 		.settings = ray->settings,
 		.device_table = world->input->devices,
 		.price_table = world->input->prices,
-		.autoscaler = ray->input->autoscaler,
+		.autoscaler = baseline_autoscaler(world->input, ray->input->autoscaler, arena),
+		.time_zones = ray->input->time_zones,
+		.time_zone_count = ray->input->time_zone_count,
 		.annotation_problem = "",
 		.memory = ray->memory,
 	};

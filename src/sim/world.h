@@ -12,8 +12,6 @@
 #include "sim/event_queue.h"
 #include "sim/simulate.h"
 
-/* Any moment: times in a snapshot are since 1970. 2026-01-01T00:00:00Z. */
-#define SIM_EPOCH_MS INT64_C(1767225600000)
 #define SIM_NEVER_MS INT64_MAX
 /* Ray tracks the single devices of a node for fractions; above this many only their sum counts. */
 #define SIM_DEVICES_MAX 64
@@ -212,6 +210,7 @@ struct sim_ray {
 	uint64_t pass_id;     /* of the planned one */
 	bool changed;         /* since the last pass, in a way that a decision may depend on */
 	int64_t due_ms;       /* when the last plan may differ without a change */
+	int64_t window_ms;    /* when a schedule begins or ends; SIM_NEVER_MS */
 	/* The last plan served no waiting work, launched and terminated nothing, and no worker was
 	 * starting: more or less work of the same shapes changes nothing. */
 	bool nothing_served;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/objects/autoscaler_spec_json.h"
 #include "codec/objects/plan_json.h"
+#include "codec/objects/schedule_json.h"
 #include "codec/objects/template_json.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
@@ -237,6 +238,8 @@ static const struct field status_fields[] = {
 	FIELD_POINTER(STATUS, metering, metering_fields, "metering",
 		      .description =
 			      "GPU time and cost (docs/COST.md); written with other changes."),
+	FIELD_LIST(STATUS, schedules, schedule_count, schedule_status_fields, "schedules",
+		   .limit = STATUS_LIST_MAX, .description = "Those of spec."),
 	ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
 	FIELD_END,
 };

@@ -1,5 +1,6 @@
 #include "codec/objects/autoscaler_spec_json.h"
 
+#include "codec/objects/schedule_json.h"
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
 
@@ -126,5 +127,11 @@ const struct field autoscaler_spec_fields[] = {
 		   .element_schema = "x-kubernetes-validations:\n"
 				     "- rule: has(self.count) != has(self.percentOfBusy)\n"
 				     "  message: set one of count and percentOfBusy"),
+	FIELD_LIST(AUTOSCALER, schedules, schedule_count, schedule_fields, "schedules",
+		   .limit = SCHEDULES_MAX,
+		   .description = "Minimums of groups within windows of time.",
+		   .schema = "maxItems: 32\n"
+			     "x-kubernetes-list-type: map\n"
+			     "x-kubernetes-list-map-keys: [name]"),
 	FIELD_END,
 };

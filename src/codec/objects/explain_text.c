@@ -178,5 +178,6 @@ void explain_text_write(const struct snapshot *snapshot, const struct plan *plan
 	plan_text_demands(buf, "UNSERVED  could be served, but not now", plan->unserved.at,
 			  plan->unserved.count);
 	plan_text_groups(buf, plan);
+	plan_text_schedules(buf, plan);
 	plan_text_workers(buf, plan);
 }

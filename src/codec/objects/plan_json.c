@@ -27,6 +27,14 @@ const struct field plan_backoff_fields[] = {
 	FIELD_END,
 };
 
+const struct field plan_schedule_fields[] = {
+	FIELD_TEXT(struct plan_schedule, name, "name", .flags = FIELD_ALWAYS),
+	FIELD_BOOLEAN(struct plan_schedule, active, "active", .flags = FIELD_ALWAYS),
+	FIELD_TIME(struct plan_schedule, next_change, "nextChange"),
+	FIELD_TEXT(struct plan_schedule, problem, "problem", .flags = FIELD_NULLABLE),
+	FIELD_END,
+};
+
 static void write_group(struct json_writer *writer, const struct plan_group *group)
 {
 	json_write_object(writer, NULL);
@@ -181,6 +189,13 @@ static int check_buf(const struct buf *buf, struct err *err)
 	return err_set(err, ERR_LIMIT, "the plan has more than %zu bytes", buf->ceiling_bytes);
 }
 
+/* The members that a table writes. */
+static const struct field plan_fields[] = {
+	FIELD_LIST(struct plan, schedules, schedule_count, plan_schedule_fields, "schedules",
+		   .flags = FIELD_LINE),
+	FIELD_END,
+};
+
 int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err)
 {
 	struct json_writer writer;
@@ -197,6 +212,7 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 	for (size_t i = 0; i < plan->groups.count; i++)
 		write_group(&writer, &plan->groups.at[i]);
 	json_write_array_end(&writer);
+	field_write_all(&writer, plan_fields, plan);
 	write_workers(&writer, plan);
 	write_demands(&writer, "infeasible", plan->infeasible.at, plan->infeasible.count);
 	write_demands(&writer, "unserved", plan->unserved.at, plan->unserved.count);

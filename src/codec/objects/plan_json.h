@@ -16,7 +16,8 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
 /* Members that other documents have too. */
-extern const struct field plan_backoff_fields[]; /* of struct plan_backoff */
+extern const struct field plan_backoff_fields[];
+extern const struct field plan_schedule_fields[]; /* of struct plan_backoff */
 /* `aside`: also those that are no part of a plan. A message that is NULL is left out. */
 void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
 			   size_t count, bool aside);

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
+#include "core/decide/window.h"
 
 #define WIDTH_MAX 60
 
@@ -70,6 +72,27 @@ void plan_text_groups(struct buf *buf, const struct plan *plan)
 		else
 			text_add_reason(buf, group->reason, group->message);
 		add_group_details(buf, group);
+	}
+}
+
+/* ---- schedules ---- */
+
+void plan_text_schedules(struct buf *buf, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	size_t width = strlen("SCHEDULE");
+
+	if (plan->schedule_count == 0)
+		return;
+	for (size_t i = 0; i < plan->schedule_count; i++)
+		width = wider(width, plan->schedules[i].name);
+	buf_add_char(buf, '\n');
+	text_add_padded(buf, "SCHEDULE", width);
+	buf_add_string(buf, "  STATE\n");
+	for (size_t i = 0; i < plan->schedule_count; i++) {
+		text_add_padded(buf, plan->schedules[i].name, width + 2);
+		text_add_clean(buf, window_state_text(&plan->schedules[i], &arena));
+		buf_add_char(buf, '\n');
 	}
 }
 
@@ -231,6 +254,7 @@ int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct
 {
 	plan_text_cluster(buf, plan->cluster_namespace, plan->cluster_name);
 	plan_text_groups(buf, plan);
+	plan_text_schedules(buf, plan);
 	plan_text_workers(buf, plan);
 	plan_text_demands(buf, "INFEASIBLE  no group could ever serve this", plan->infeasible.at,
 			  plan->infeasible.count);

@@ -18,6 +18,7 @@ int plan_text_write(const struct plan *plan, bool debug, struct buf *buf, struct
 void plan_text_cluster(struct buf *buf, const char *namespace_, const char *name);
 /* Parts of it, for `explain`; each starts with an empty line and is omitted when it is empty. */
 void plan_text_groups(struct buf *buf, const struct plan *plan);
+void plan_text_schedules(struct buf *buf, const struct plan *plan);
 void plan_text_workers(struct buf *buf, const struct plan *plan);
 void plan_text_conditions(struct buf *buf, const struct plan *plan);
 void plan_text_demands(struct buf *buf, const char *title, const struct plan_demand *demands,

@@ -15,6 +15,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/request_resources.h"
+#include "codec/objects/schedule_json.h"
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
@@ -368,6 +369,8 @@ static const struct field snapshot_fields[] = {
 	FIELD_HOOK("settings", .read = settings_decode, .write = write_settings),
 	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
 		      PROBLEMS(struct autoscaler_object)),
+	FIELD_LIST(SNAPSHOT, time_zones, time_zone_count, time_zone_fields, "timeZones",
+		   .limit = SCHEDULES_MAX, .read = time_zones_decode),
 	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .initial = &node_initial,
 		   .has = FIELD_HAS(SNAPSHOT, nodes_known), PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",

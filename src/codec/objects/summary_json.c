@@ -305,6 +305,8 @@ static const struct field summary_fields[] = {
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
 		   .write = write_conditions),
+	FIELD_LIST(struct summary, schedules, schedule_count, plan_schedule_fields, "schedules",
+		   .flags = FIELD_LINE),
 	FIELD_END,
 };
 

@@ -7,6 +7,7 @@
 #include "core/decide/limits.h"
 #include "core/decide/mark.h"
 #include "core/decide/ray_session.h"
+#include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
 
@@ -154,6 +155,7 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	note_problems(facts);
 	note_unknown_groups(facts);
 	worker_join(facts);
+	window_apply(facts);
 	if (with_demand)
 		demand_collect(facts);
 	invariants_of_facts(facts);

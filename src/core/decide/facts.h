@@ -53,13 +53,17 @@ struct group {
 	struct capacity capacity; /* of one worker, by the template */
 	struct gpu_cost gpu_cost; /* of one worker, by the template */
 	int64_t hosts;
-	int64_t idle_timeout_ms;           /* as configured */
-	struct name_set disruption_names;  /* workersToDelete */
-	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
-	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
-	int64_t missing;                   /* Pods requested by replicas that do not exist */
-	int64_t registered;                /* kept and registered with Ray */
-	int64_t disrupted; /* disrupted Pods, not in kept; the operator counts them */
+	/* minReplicas, or more while a schedule requests it; see window.h. The operator and its
+	 * bounds know only minReplicas. */
+	int64_t min_replicas;
+	const struct plan_schedule *schedule; /* that requests it; NULL: minReplicas counts */
+	int64_t idle_timeout_ms;              /* as configured */
+	struct name_set disruption_names;     /* workersToDelete */
+	size_t first_worker, worker_count;    /* its slice of workers; Pods first, then without */
+	int64_t kept;       /* Pods that are neither being deleted nor disrupted */
+	int64_t missing;    /* Pods requested by replicas that do not exist */
+	int64_t registered; /* kept and registered with Ray */
+	int64_t disrupted;  /* disrupted Pods, not in kept; the operator counts them */
 };
 
 /* A received request, merged with equal ones; see demand.h. */
@@ -114,7 +118,9 @@ struct facts {
 	size_t gang_count;
 	const struct memory_mark **old_marks; /* of the snapshot, by kind and key: see mark.h */
 	size_t old_mark_count;
-	struct memory_state memory; /* MARK_RAY_SESSION */
+	struct memory_state memory;      /* MARK_RAY_SESSION */
+	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
+	size_t schedule_count;
 };
 
 /* `with_demand`: false for a cluster that is left as it is. Workers and groups are never NULL

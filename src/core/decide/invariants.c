@@ -84,6 +84,9 @@ void invariants_of_facts(const struct facts *facts)
 		CHECK(group->index == g && group->hosts > 0);
 		CHECK(group->frozen == (group->spec->suspend || group->problem != NULL));
 		CHECK(group->frozen || group->spec->min_replicas <= group->spec->max_replicas);
+		CHECK(group->frozen || group->min_replicas <= group->spec->max_replicas);
+		CHECK(group->min_replicas == group->spec->min_replicas ||
+		      (group->schedule != NULL && group->min_replicas > group->spec->min_replicas));
 		check_slice(facts, group, at);
 		at += group->worker_count;
 	}

@@ -70,10 +70,10 @@ void launch_recall(struct offer *offer)
 		recall_group(offer, &offer->facts->groups[g]);
 }
 
-/* How many replicas may still be removed before minReplicas is reached. */
+/* How many replicas may still be removed before minReplicas, or that of a schedule, is reached. */
 static int64_t above_minimum(const struct group_choice *group)
 {
-	return not_negative(target_base(group) - group->drained - group->group->spec->min_replicas);
+	return not_negative(target_base(group) - group->drained - group->group->min_replicas);
 }
 
 static int64_t unneeded_missing(const struct packing *packing, const struct group *group)

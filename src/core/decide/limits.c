@@ -67,6 +67,7 @@ void limits_make_groups(struct facts *facts)
 		group->spec = &cluster->groups[g];
 		group->index = g;
 		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
+		group->min_replicas = group->spec->min_replicas;
 		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
 		capacity_of_group(cluster, g, &facts->snapshot->settings,
 				  facts->snapshot->device_table, facts->arena, &group->capacity);
@@ -149,7 +150,7 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 			by_template++;
 	}
 	if (takes_back) {
-		int64_t lack = group->spec->min_replicas * group->hosts - (held - starved);
+		int64_t lack = group->min_replicas * group->hosts - (held - starved);
 
 		starved += group->missing;
 		by_template -= group->missing;

@@ -124,7 +124,7 @@ static void make_type(struct offer *offer, const struct group *group, struct sch
 	struct group_offer *own = &offer->groups[group->index];
 	int64_t maximum = group->spec->max_replicas * group->hosts - occupied(offer, group);
 	int64_t ceiling = (int64_t)group->worker_count + SCHEDULE_NEW_NODES_MAX;
-	int64_t minimum = group->spec->min_replicas * group->hosts;
+	int64_t minimum = group->min_replicas * group->hosts;
 	maximum = maximum > 0 ? maximum : 0;
 	minimum = minimum < ceiling ? minimum : ceiling / group->hosts * group->hosts;
 	*type = (struct schedule_type){
@@ -273,10 +273,11 @@ static void note_placements(struct worker_packing *worker, const struct schedule
 	}
 }
 
-static void note_launch(struct group_packing *group, enum schedule_phase phase)
+static void note_launch(struct group_packing *group, bool scheduled, enum schedule_phase phase)
 {
 	switch (phase) {
 	case SCHEDULE_PHASE_MIN:
+		group->whole += scheduled;
 		group->launches_for_min = true;
 		break;
 	case SCHEDULE_PHASE_CONSTRAINT:
@@ -299,7 +300,9 @@ static void note_launches(struct packing *packing)
 		const struct schedule_node_result *node = &packing->result->nodes[i];
 		if (node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH &&
 		    node->type > 0)
-			note_launch(&packing->groups[node->type - 1], node->launch_phase);
+			note_launch(&packing->groups[node->type - 1],
+				    packing->facts->groups[node->type - 1].schedule != NULL,
+				    node->launch_phase);
 	}
 	for (size_t g = 0; g < packing->facts->group_count; g++)
 		packing->groups[g].launches = packing->result->launches[g + 1];

@@ -16,7 +16,7 @@ struct worker_packing {
 
 struct group_packing {
 	int64_t launches; /* Pods, by the packing */
-	int64_t whole;    /* Pods of them for placement groups and request_resources */
+	int64_t whole;    /* Pods of them for placement groups, request_resources and a schedule */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	/* Set by disruption_replace(), in replicas. */
 	int64_t launches_for_disruption; /* beside `launches` */

@@ -124,5 +124,5 @@ void target_finish(struct group_choice *choice)
 			     choice->group->kept >
 				     choice->group->spec->max_replicas * choice->group->hosts;
 	choice->at_minimum = choice->held_by_minimum ||
-			     replicas - choice->drained < choice->group->spec->min_replicas;
+			     replicas - choice->drained < choice->group->min_replicas;
 }

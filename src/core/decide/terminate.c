@@ -118,7 +118,7 @@ static bool is_needed(const struct choice *choice, const struct group *group,
 		      const struct replica *replica)
 {
 	const struct group_choice *own = &choice->groups[group->index];
-	if (target_base(own) - own->drained - 1 < group->spec->min_replicas)
+	if (target_base(own) - own->drained - 1 < group->min_replicas)
 		return true;
 	return replica_is_needed(choice->packing, replica);
 }
@@ -180,7 +180,7 @@ static void choose_idle(struct choice *choice, const struct group *group,
 		    worker->node->idle_duration_ms <= own->health->idle_timeout_ms)
 			return;
 	}
-	if (target_base(own) - own->drained - 1 >= group->spec->min_replicas)
+	if (target_base(own) - own->drained - 1 >= group->min_replicas)
 		drain_replica(choice, group, replica, REASON_IDLE);
 }
 

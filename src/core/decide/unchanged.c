@@ -72,5 +72,9 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 		if (left >= 0 && left < until - snapshot->now)
 			until = snapshot->now + left;
 	}
+	for (size_t i = 0; i < plan->schedule_count; i++)
+		if (plan->schedules[i].next_change != TIME_NONE &&
+		    plan->schedules[i].next_change - 1 < until)
+			until = plan->schedules[i].next_change - 1;
 	return until;
 }

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/time.h"
+#include "core/model/calendar.h"
 #include "core/model/resources.h"
 
 struct memory_template;
@@ -272,6 +273,28 @@ struct autoscaler_warm {
 	int64_t percent_of_busy; /* of the group's replicas in use, rounded up */
 };
 
+struct autoscaler_schedule_group {
+	const char *name;
+	int64_t min_replicas; /* 0 and above */
+};
+
+/* Minimums of groups within windows of time: spec.schedules. */
+struct autoscaler_schedule {
+	const char *name, *time_zone; /* "": UTC */
+	const char *start, *duration; /* as given */
+	struct cron cron;
+	int64_t duration_ms;
+	bool invalid; /* start or duration: see the problems of the object */
+	const struct autoscaler_schedule_group *groups;
+	size_t group_count;
+};
+
+struct autoscaler_status_schedule {
+	const char *name;
+	bool active;
+	time_ms next_change; /* TIME_NONE when absent */
+};
+
 /* A change of a group by the autoscaler. */
 struct autoscaler_scale {
 	const char *group;
@@ -358,6 +381,8 @@ struct autoscaler_status {
 	const struct autoscaler_condition *conditions;
 	size_t condition_count;
 	const struct autoscaler_metering *metering; /* NULL: none */
+	const struct autoscaler_status_schedule *schedules;
+	size_t schedule_count;
 	bool truncated;
 };
 
@@ -375,6 +400,8 @@ struct autoscaler_object {
 	size_t group_count;
 	const struct autoscaler_warm *warm_workers;
 	size_t warm_count;
+	const struct autoscaler_schedule *schedules;
+	size_t schedule_count;
 	struct strings problems;
 	/* Its last status. Decisions use only the templates; ctl/queue/poll_interval uses
 	 * undecided_seconds. */

@@ -47,8 +47,17 @@ struct plan_group {
 	const char *reason, *message;       /* "" for no change */
 	int64_t patch_replicas; /* that the patch sets; `replicas` if it sets none. Not printed */
 	/* For core/report/summary; not printed. */
-	int64_t worker_gpus; /* 1/10000 GPU that Ray counts on one worker, by the template */
-	int64_t missing;     /* Pods that replicas requests and that do not exist yet */
+	int64_t worker_gpus;  /* 1/10000 GPU that Ray counts on one worker, by the template */
+	int64_t missing;      /* Pods that replicas requests and that do not exist yet */
+	int64_t min_replicas; /* minReplicas, or more while a schedule requests it */
+};
+
+/* A schedule of the RayClusterAutoscaler. */
+struct plan_schedule {
+	const char *name;
+	bool active;
+	time_ms next_change; /* when `active` changes; TIME_NONE: not in sight */
+	const char *problem; /* NULL, or why it is not known whether it is active */
 };
 
 enum worker_state {
@@ -128,6 +137,8 @@ struct plan {
 	VEC(struct plan_demand) unserved;
 	VEC(struct patch_op) patch; /* empty: nothing to send */
 	VEC(struct plan_condition) conditions;
+	const struct plan_schedule *schedules; /* in the order of the RayClusterAutoscaler */
+	size_t schedule_count;
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	VEC(struct plan_placement) placements; /* always made; printed with --debug */

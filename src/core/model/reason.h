@@ -14,6 +14,8 @@
 	  "nothing; an empty request cancels it")                                                  \
 	X(SCALE_UP_MIN_REPLICAS, "ScaleUpMinReplicas", "fewer workers than minReplicas",           \
 	  "nothing; lower minReplicas to have fewer")                                              \
+	X(SCALE_UP_SCHEDULE, "ScaleUpSchedule", "a schedule of the RayClusterAutoscaler",          \
+	  "nothing")                                                                               \
 	X(REPLICAS_REPAIRED, "ReplicasRepaired",                                                   \
 	  "replicas was below the number of living workers",                                       \
 	  "leave replicas to rayscaler; minReplicas and maxReplicas are yours")                    \
@@ -70,6 +72,7 @@
 	  "lower minReplicas")                                                                            \
 	X(WARM_WORKER, "WarmWorker", "warmWorkers of the RayClusterAutoscaler keeps it",                  \
 	  "lower its count there")                                                                        \
+	X(NEEDED_BY_SCHEDULE, "NeededBySchedule", "a schedule keeps it", "nothing")                       \
 	X(NEEDED_BY_REPLICA, "NeededByReplica", "another host of its replica is in use",                  \
 	  "nothing: a replica is terminated as a whole")                                                  \
 	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                                 \

@@ -43,6 +43,9 @@ struct snapshot {
 		*device_table; /* never NULL: the built-in one, or with rows added */
 	const struct price_table *price_table;      /* for --packing=cheapest; NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
+	/* Those of its schedules, each once, without UTC. */
+	const struct time_zone *time_zones;
+	size_t time_zone_count;
 	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
 	 * codec/objects/request_resources (core cannot read JSON). */
 	bool has_annotation_request;

@@ -10,6 +10,7 @@
 #define GROUPS_SHOWN_MAX 100
 #define GROUPS_IN_SUMMARY_MAX 3
 #define LIST_SHOWN_MAX 20
+#define SCHEDULES_SHOWN_MAX 32
 #define BUNDLE_SHOWN_MAX 16
 /* A greater number does not survive a JSON reader. */
 #define COUNT_SHOWN_MAX (INT64_C(1) << 53)
@@ -289,6 +290,23 @@ static void set_unserved(const struct maker *maker)
 	status->unserved_count = summary->unserved_count - status->infeasible_count;
 }
 
+static void set_schedules(const struct maker *maker)
+{
+	const struct plan *plan = maker->input->plan;
+	size_t count = shown(maker, plan->schedule_count, SCHEDULES_SHOWN_MAX);
+	struct autoscaler_status_schedule *schedules =
+		arena_array(maker->arena, count, sizeof(*schedules));
+
+	for (size_t i = 0; i < count; i++)
+		schedules[i] = (struct autoscaler_status_schedule){
+			.name = cut(maker, plan->schedules[i].name),
+			.active = plan->schedules[i].active,
+			.next_change = plan->schedules[i].next_change,
+		};
+	maker->status->schedules = schedules;
+	maker->status->schedule_count = count;
+}
+
 /* --- times --- */
 
 static time_ms decision_now(const struct autoscaler_status_input *input)
@@ -397,6 +415,7 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
 	set_demand(&maker);
 	set_requested(&maker);
 	set_unserved(&maker);
+	set_schedules(&maker);
 	set_conditions(&maker);
 	return status;
 }

@@ -347,9 +347,9 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 	} else if (idle_ms <= timeout_ms || !is_one_of(worker->reason, staying)) {
 		return;
 	}
-	/* A multi-host replica that minReplicas keeps is as configured. */
+	/* A multi-host replica that minReplicas or a schedule keeps is as configured. */
 	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group != NULL &&
-	    spec != NULL && group->target_replicas <= spec->min_replicas)
+	    spec != NULL && group->target_replicas <= group->min_replicas)
 		return;
 	block(m, worker, worker->reason, hold_ms,
 	      arena_printf(m->arena, "Worker %s of group %s is idle for %lld s and stays (%s): %s",

@@ -5,6 +5,7 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/demand.h"
 #include "core/decide/patch.h"
+#include "core/decide/window.h"
 #include "core/model/reason.h"
 
 #define SHAPES_MAX 3 /* named in one message */
@@ -206,6 +207,22 @@ static const char *capacity_check_text(const struct choice *choice, const struct
 		       arena_printf(choice->arena, "; %s", capacity_check->text);
 }
 
+static struct words words_of_minimum(const struct choice *choice, const struct group *group,
+				     const char *held)
+{
+	int64_t launch = choice->groups[group->index].to_launch;
+
+	if (group->schedule != NULL)
+		return (struct words){ REASON_SCALE_UP_SCHEDULE,
+				       arena_printf(choice->arena, "%s lacks %lld worker%s%s",
+						    window_minimum_text(group, choice->arena),
+						    (long long)launch, plural(launch), held) };
+	return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
+			       arena_printf(choice->arena, "minReplicas %lld lacks %lld worker%s%s",
+					    (long long)group->spec->min_replicas, (long long)launch,
+					    plural(launch), held) };
+}
+
 static struct words words_of_launch(const struct choice *choice, const struct group *group)
 {
 	const struct group_choice *own = &choice->groups[group->index];
@@ -220,11 +237,7 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 		       own->packing->launches_for_warm > 0 ? words_of_warm(choice, group, held) :
 							     words_of_bounds(choice, group);
 	if (!own->packing->launches_for_demand && !own->packing->launches_for_request)
-		return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
-				       arena_printf(choice->arena,
-						    "minReplicas %lld lacks %lld worker%s%s",
-						    (long long)group->spec->min_replicas,
-						    (long long)launch, plural(launch), held) };
+		return words_of_minimum(choice, group, held);
 	struct shapes shapes = shapes_on_new(choice, group, requests);
 	return (struct words){
 		requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
@@ -361,6 +374,7 @@ void explain_groups(const struct choice *choice, struct plan *plan)
 		item->to_launch = own->to_launch;
 		item->worker_gpus = own->offer->capacity.gpu_amount;
 		item->missing = group->missing;
+		item->min_replicas = group->min_replicas;
 		item->reason = words.reason;
 		item->message = words.message;
 		if (!own->health->backed_off)

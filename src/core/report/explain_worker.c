@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/window.h"
 #include "core/model/reason.h"
 
 #define ACTIVITIES_MAX 4
@@ -78,6 +79,14 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 	if (worker->replica != FACTS_NO_INDEX && !choice->packing->workers[worker->index].chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
+	if (worker->group != FACTS_NO_INDEX &&
+	    choice->facts->groups[worker->group].schedule != NULL)
+		return (struct words){
+			REASON_NEEDED_BY_SCHEDULE,
+			arena_printf(choice->arena, "%s keeps it",
+				     window_minimum_text(&choice->facts->groups[worker->group],
+							 choice->arena))
+		};
 	return (struct words){ REASON_NEEDED_BY_MIN_REPLICAS, "minReplicas keeps it" };
 }
 

@@ -483,6 +483,8 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	summary->safe_to_scale_down = summary->ray_reachable && may_terminate(snapshot, plan);
 	summary->conditions = plan->conditions.at;
 	summary->condition_count = plan->conditions.count;
+	summary->schedules = plan->schedules;
+	summary->schedule_count = plan->schedule_count;
 	sum_groups(snapshot, plan, arena, summary);
 	sum_head(plan, summary);
 	apply_ceilings(snapshot, summary);

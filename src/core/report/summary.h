@@ -117,6 +117,8 @@ struct summary {
 	const char *reason, *message;
 	const struct plan_condition *conditions;
 	size_t condition_count;
+	const struct plan_schedule *schedules; /* of the plan */
+	size_t schedule_count;
 };
 
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,

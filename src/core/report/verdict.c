@@ -4,6 +4,7 @@
 
 #include "core/decide/conflict.h"
 #include "core/decide/template_seen.h"
+#include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
 #include "core/model/reason.h"
@@ -144,6 +145,20 @@ static bool is_limit(const char *reason)
 	return strcmp(reason, REASON_MAX_REPLICAS) == 0 || strcmp(reason, REASON_MAX_GPUS) == 0;
 }
 
+/* The GPU limit, where it holds back the launches of a schedule; else NULL. */
+static const char *limit_of_schedule(const struct choice *choice, const struct group *group)
+{
+	const struct group_choice *own = &choice->groups[group->index];
+
+	if (group->schedule == NULL || own->health->backed_off ||
+	    choice->offer->gpu_ceiling[0] == '\0' || own->target_replicas >= group->min_replicas ||
+	    own->launch_replicas > own->allowed_replicas)
+		return NULL;
+	return arena_printf(choice->arena, "%s: %s allows %lld of group %s",
+			    window_minimum_text(group, choice->arena), choice->offer->gpu_ceiling,
+			    (long long)own->target_replicas, group->spec->name);
+}
+
 static void write_limited(const struct choice *choice, struct plan *plan)
 {
 	for (size_t i = 0; i < plan->unserved.count; i++) {
@@ -157,14 +172,22 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
 		const struct group_choice *own = &choice->groups[group->index];
+		const char *limit = limit_of_schedule(choice, group);
+
+		if (limit != NULL) {
+			add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
+			    limit);
+			return;
+		}
 		if (!own->at_maximum && !own->at_minimum)
 			continue;
 		add(choice->arena, plan, "ScalingLimited", true,
 		    own->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
-		    arena_printf(choice->arena, "group %s is held at %s %lld", group->spec->name,
-				 own->at_maximum ? "maxReplicas" : "minReplicas",
-				 (long long)(own->at_maximum ? group->spec->max_replicas :
-							       group->spec->min_replicas)));
+		    arena_printf(choice->arena, "group %s is held at %s", group->spec->name,
+				 own->at_maximum ?
+					 arena_printf(choice->arena, "maxReplicas %lld",
+						      (long long)group->spec->max_replicas) :
+					 window_minimum_text(group, choice->arena)));
 		return;
 	}
 	add(choice->arena, plan, "ScalingLimited", false, REASON_DESIRED_WITHIN_RANGE,

@@ -102,6 +102,8 @@ void observe(const struct observation *observation, struct arena *arena,
 							    device_table_builtin(),
 		.price_table = observation->price_table,
 		.autoscaler = observation->autoscaler,
+		.time_zones = observation->time_zones,
+		.time_zone_count = observation->time_zone_count,
 		.lint = observation->lint,
 		.memory = observation->memory,
 	};

@@ -43,9 +43,11 @@ struct observation {
 	const struct device_table *device_table;    /* NULL: the built-in one */
 	const struct price_table *price_table;      /* NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
-	const struct lint_digest *lint;             /* NULL: lint did not run */
-	const struct gpu_quota_budget *gpu_budget;  /* NULL: no GPU quota */
-	const struct memory_state *memory;          /* of the previous plan; NULL: none */
+	const struct time_zone *time_zones;         /* of its schedules: ctl/shared/time_zones.h */
+	size_t time_zone_count;
+	const struct lint_digest *lint;            /* NULL: lint did not run */
+	const struct gpu_quota_budget *gpu_budget; /* NULL: no GPU quota */
+	const struct memory_state *memory;         /* of the previous plan; NULL: none */
 };
 
 /* An accepted drain is shown as Ray will show it in its next reply (DRAINING, nothing in use), so

@@ -1,6 +1,7 @@
 #include "ctl/pass/pass_intern.h"
 
 #include "ctl/shared/options.h"
+#include "ctl/shared/time_zones.h"
 #include "net/loop.h"
 
 static int64_t max_age_ms(const struct pass *pass)
@@ -134,5 +135,8 @@ void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *re
 		.gpu_budget = &budget,
 	};
 
+	observation.time_zones = time_zones_of(pass->config.control->time_zones, view->autoscaler,
+					       pass->now, &pass->arena,
+					       &observation.time_zone_count);
 	observe(&observation, &pass->arena, ret_snapshot);
 }

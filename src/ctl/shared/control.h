@@ -23,6 +23,7 @@ struct options;
 struct registration;
 struct capacity_watch;
 struct status;
+struct time_zones;
 struct queue;
 
 struct control {
@@ -42,6 +43,7 @@ struct control {
 	struct event_recorder *recorder;        /* NULL in sidecar mode */
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
+	struct time_zones *time_zones;          /* of the schedules; NULL in sidecar mode */
 	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
 };
 

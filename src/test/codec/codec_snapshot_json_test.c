@@ -70,13 +70,33 @@ static const char full[] = HEAD
 	"events: []\n"
 	"settings: {idle-timeout-seconds: 0, mode: sidecar, packing: fewest-gpus,\n"
 	"  accelerators: [neuron_cores], conserve-accelerators: false, enforce-max: now}\n"
-	"autoscaler: {spec: {paused: true}}\n"
+	"autoscaler: {spec: {paused: true, schedules: [{name: office, timeZone: Europe/Berlin,\n"
+	"  start: 0 8 * * mon-fri, duration: 9h30m, groups: [{name: g, minReplicas: 2}]}]}}\n"
+	"timeZones: [{name: Europe/Berlin, offsetSeconds: 3600, changes:\n"
+	"  [{at: '2027-03-28T01:00:00Z', offsetSeconds: 7200}]}, {name: a, problem: b}]\n"
 	"nodes: [{metadata: {name: n1}}]\n"
 	"otherPods: [{metadata: {name: other}}]\n"
 	"deviceTable: {devices: [{resource: example.com/card, kind: NPU}]}\n"
 	"gpuBudget: 7.5\n"
 	"gpuBudgetOf: max-gpus-total 9\n"
 	"memory: {rayletGone: [{key: p, since: '2026-11-20T10:00:00Z'}, rubbish]}\n";
+
+static void check_schedules(const struct snapshot *snapshot)
+{
+	const struct autoscaler_schedule *schedule = snapshot->autoscaler->schedules;
+
+	assert_int_equal(snapshot->autoscaler->schedule_count, 1);
+	assert_string_equal(schedule->start, "0 8 * * mon-fri");
+	assert_int_equal(schedule->cron.hours, 1 << 8);
+	assert_int_equal(schedule->duration_ms, 34200000);
+	assert_false(schedule->invalid);
+	assert_int_equal(schedule->groups[0].min_replicas, 2);
+	assert_int_equal(snapshot->time_zone_count, 2);
+	assert_string_equal(snapshot->time_zones[0].name, schedule->time_zone);
+	assert_null(snapshot->time_zones[0].problem);
+	assert_int_equal(snapshot->time_zones[0].changes[0].offset_seconds, 7200);
+	assert_string_equal(snapshot->time_zones[1].problem, "b");
+}
 
 static void check_full(const struct snapshot *snapshot)
 {
@@ -102,6 +122,7 @@ static void check_full(const struct snapshot *snapshot)
 	assert_false(snapshot->settings.conserve_accelerators);
 	assert_string_equal(snapshot->settings.accelerators.at[0], "neuron_cores");
 	assert_true(snapshot->autoscaler->paused);
+	check_schedules(snapshot);
 	assert_true(snapshot->has_gpu_budget && snapshot->gpu_budget == 75000);
 	assert_string_equal(snapshot->gpu_budget_of, "max-gpus-total 9");
 	assert_int_equal(device_table_own(snapshot->device_table).count, 1);
@@ -215,6 +236,13 @@ static const struct codec_bad bad_texts[] = {
 	{ LEAST "settings: {accelerators: [1]}", "settings.accelerators[0]: must be" },
 	{ LEAST "autoscaler: 1", "autoscaler: must be an object" },
 	{ LEAST "autoscaler: {spec: {paused: 1}}", "autoscaler.spec.paused: must be a" },
+	{ LEAST "timeZones: [{name: a, offsetSeconds: 100000}]",
+	  "timeZones[0]: has a change without a later time" },
+	{ LEAST "timeZones: [{name: a, changes: [{at: x}]}]",
+	  "timeZones[0]: has a change without a later time" },
+	{ LEAST "timeZones: [{name: b}, {name: a, changes: [{at: '2026-01-01T00:00:00Z'},"
+		" {at: '2026-01-01T00:00:00Z'}]}]",
+	  "timeZones[1]: has a change without a later time" },
 	{ LEAST "nodes: {}", "nodes: must be an array" },
 	{ LEAST "nodes: [{metadata: {}}]", "nodes[0].metadata.name: is missing" },
 	{ LEAST "otherPods: [1]", "otherPods[0]: must be an object" },

@@ -1,0 +1,168 @@
+#include "codec/objects/schedule_json.h"
+
+#include "codec/text/cron.h"
+#include "codec/text/duration.h"
+#include "core/calendar/calendar.h"
+#include "core/model/snapshot.h"
+
+/* ---- schedules ---- */
+
+static int name_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	const char *const *name = (const void *)((const char *)object + field->offset);
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (**name == '\0')
+		json_problem(&member, "is required");
+	return 0;
+}
+
+static int start_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	struct autoscaler_schedule *schedule = object;
+	const char *problem;
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (cron_parse(schedule->start, &schedule->cron, &problem)) {
+		json_problem(&member, "\"%.100s\" %s", schedule->start, problem);
+		schedule->invalid = true;
+	}
+	return 0;
+}
+
+static int duration_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	struct autoscaler_schedule *schedule = object;
+	const char *problem;
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (duration_parse(schedule->duration, &schedule->duration_ms, &problem) == 0 &&
+	    (schedule->duration_ms < CALENDAR_DURATION_MIN_MS ||
+	     schedule->duration_ms > CALENDAR_DURATION_MAX_MS))
+		problem = "is not between 1m and 31d";
+	if (problem) {
+		json_problem(&member, "\"%.100s\" %s", schedule->duration, problem);
+		schedule->invalid = true;
+	}
+	return 0;
+}
+
+static int replicas_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name);
+	struct autoscaler_schedule_group *group = object;
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (group->min_replicas >= 0 && group->min_replicas <= INT32_MAX)
+		return 0;
+	json_problem(&member, "must be 0 to %d, is %lld; it counts as 0", INT32_MAX,
+		     (long long)group->min_replicas);
+	group->min_replicas = 0;
+	return 0;
+}
+
+#define SCHEDULE struct autoscaler_schedule
+#define GROUP struct autoscaler_schedule_group
+
+static const struct field group_fields[] = {
+	FIELD_TEXT(GROUP, name, "name", .read = name_decode, .flags = FIELD_REQUIRED,
+		   .description = "A groupName.", .schema = "minLength: 1\nmaxLength: 253"),
+	FIELD_INTEGER(GROUP, min_replicas, "minReplicas", .read = replicas_decode,
+		      .flags = FIELD_ALWAYS | FIELD_REQUIRED, .description = "Within the window.",
+		      .schema = "format: int32\nminimum: 0"),
+	FIELD_END,
+};
+
+const struct field schedule_fields[] = {
+	FIELD_TEXT(SCHEDULE, name, "name", .read = name_decode, .flags = FIELD_REQUIRED,
+		   .description = "Shown in reasons.", .schema = "minLength: 1\nmaxLength: 63"),
+	FIELD_TEXT(SCHEDULE, time_zone, "timeZone",
+		   .description = "As Europe/Berlin; UTC if absent.",
+		   .schema = "maxLength: 64\npattern: '^[A-Za-z0-9_+/-]+$'"),
+	FIELD_TEXT(SCHEDULE, start, "start", .read = start_decode, .flags = FIELD_REQUIRED,
+		   .description = "Cron, five fields.",
+		   .schema = "maxLength: 100\n"
+			     "pattern: '^[ \\t]*[^ \\t]+([ \\t]+[^ \\t]+){4}[ \\t]*$'"),
+	FIELD_TEXT(SCHEDULE, duration, "duration", .read = duration_decode, .flags = FIELD_REQUIRED,
+		   .description = "1m to 31d, as 9h30m.",
+		   .schema = "maxLength: 32\npattern: '^([0-9]+([.][0-9]+)?(ms|s|m|h|d))+$'"),
+	FIELD_LIST(SCHEDULE, groups, group_count, group_fields, "groups",
+		   .flags = FIELD_LINE | FIELD_REQUIRED,
+		   .description = "Of several schedules the greatest minimum counts.",
+		   .schema = "minItems: 1\nmaxItems: 100\n"
+			     "x-kubernetes-list-type: map\n"
+			     "x-kubernetes-list-map-keys: [name]"),
+	FIELD_END,
+};
+
+#define STATUS struct autoscaler_status_schedule
+
+const struct field schedule_status_fields[] = {
+	FIELD_TEXT(STATUS, name, "name", .flags = FIELD_ALWAYS | FIELD_REQUIRED,
+		   .description = "Of spec."),
+	FIELD_BOOLEAN(STATUS, active, "active", .flags = FIELD_ALWAYS,
+		      .description = "Its window is open."),
+	FIELD_TIME(STATUS, next_change, "nextChange",
+		   .description = "When active changes; absent: unknown, or not within a year."),
+	FIELD_END,
+};
+
+/* ---- time zones ---- */
+
+#define ZONE struct time_zone
+#define CHANGE struct time_zone_change
+
+static const struct field change_fields[] = {
+	FIELD_TIME(CHANGE, at, "at", .flags = FIELD_ALWAYS),
+	FIELD_INTEGER(CHANGE, offset_seconds, "offsetSeconds", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+const struct field time_zone_fields[] = {
+	FIELD_TEXT(ZONE, name, "name", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(ZONE, problem, "problem", .flags = FIELD_NULLABLE),
+	FIELD_INTEGER(ZONE, offset_seconds, "offsetSeconds", .flags = FIELD_ALWAYS),
+	FIELD_LIST(ZONE, changes, change_count, change_fields, "changes", .flags = FIELD_LINE,
+		   .limit = TIME_ZONE_CHANGES_MAX),
+	FIELD_END,
+};
+
+static bool is_offset(int64_t seconds)
+{
+	return seconds >= TIME_ZONE_OFFSET_MIN && seconds <= TIME_ZONE_OFFSET_MAX;
+}
+
+static int check_zone(const struct json_at *at, const struct time_zone *zone)
+{
+	bool good = is_offset(zone->offset_seconds);
+
+	for (size_t i = 0; i < zone->change_count; i++)
+		good = good && is_offset(zone->changes[i].offset_seconds) &&
+		       zone->changes[i].at != TIME_NONE &&
+		       (i == 0 || zone->changes[i].at > zone->changes[i - 1].at);
+	return good ? 0 :
+		      json_fail(at,
+				"has a change without a later time than the one before, or an "
+				"offset outside of %d to %d seconds",
+				TIME_ZONE_OFFSET_MIN, TIME_ZONE_OFFSET_MAX);
+}
+
+int time_zones_decode(const struct json_at *root, const struct field *field, void *object)
+{
+	struct json_at array = json_member(root, field->name), e = json_first(&array);
+	const struct snapshot *snapshot = object;
+
+	if (field_decode(root, field, object))
+		return -1;
+	for (size_t i = 0; i < snapshot->time_zone_count; i++, json_next(&e))
+		if (check_zone(&e, &snapshot->time_zones[i]))
+			return -1;
+	return 0;
+}

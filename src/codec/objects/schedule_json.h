@@ -1,0 +1,17 @@
+/* The schedules of a RayClusterAutoscaler and the time zones of a snapshot: parts of
+ * codec/objects/autoscaler_json and codec/objects/snapshot_json. */
+#ifndef CODEC_OBJECTS_SCHEDULE_JSON_H
+#define CODEC_OBJECTS_SCHEDULE_JSON_H
+
+#include "codec/objects/field.h"
+
+#define SCHEDULES_MAX 32
+
+extern const struct field schedule_fields[];        /* of struct autoscaler_schedule */
+extern const struct field schedule_status_fields[]; /* of struct autoscaler_status_schedule */
+extern const struct field time_zone_fields[];       /* of struct time_zone */
+
+/* A hook: the LIST of time zones. Changes that do not ascend and offsets out of range are errors. */
+int time_zones_decode(const struct json_at *root, const struct field *field, void *object);
+
+#endif

@@ -1,0 +1,33 @@
+/* When a schedule begins and ends: the starts of a cron expression in the local time of a time
+ * zone, each followed by a window of fixed length. Pure.
+ *
+ * Each local time that the expression names is one start, at the first moment at which a clock of
+ * the zone shows it. A local time that the clocks skip starts at the moment of the change. The
+ * length of a window is time that passes, not a difference of local times. */
+#ifndef CORE_CALENDAR_CALENDAR_H
+#define CORE_CALENDAR_CALENDAR_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "core/model/calendar.h"
+
+#define CALENDAR_SEARCH_DAYS 366
+#define CALENDAR_DURATION_MIN_MS (60 * MS_PER_SECOND)
+#define CALENDAR_DURATION_MAX_MS (31 * 86400 * MS_PER_SECOND)
+
+struct calendar_window {
+	bool active;
+	/* When `active` changes. TIME_NONE: not in the next CALENDAR_SEARCH_DAYS, or only after many
+	 * windows that follow each other without a gap. */
+	time_ms next_change;
+};
+
+/* The state at `now`, which depends on nothing before: a start that was missed does not matter.
+ * Windows that overlap or touch are one. duration_ms: within the limits above. */
+struct calendar_window calendar_window(const struct cron *cron, int64_t duration_ms,
+				       const struct time_zone *zone, time_ms now);
+/* "2026-11-20T10:00:00Z". */
+const char *calendar_time_text(struct arena *arena, time_ms time);
+
+#endif

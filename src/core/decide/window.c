@@ -1,0 +1,157 @@
+#include "core/decide/window.h"
+
+#include <string.h>
+
+#include "core/calendar/calendar.h"
+
+static const struct time_zone utc = { .name = "UTC" };
+
+static bool is_utc(const char *name)
+{
+	return name[0] == '\0' || strcmp(name, utc.name) == 0;
+}
+
+static const struct time_zone *find_zone(const struct snapshot *snapshot, const char *name)
+{
+	if (is_utc(name))
+		return &utc;
+	for (size_t i = 0; i < snapshot->time_zone_count; i++)
+		if (strcmp(snapshot->time_zones[i].name, name) == 0)
+			return &snapshot->time_zones[i];
+	return NULL;
+}
+
+static struct group *find_group(const struct facts *facts, const char *name)
+{
+	for (size_t g = 0; g < facts->group_count; g++)
+		if (strcmp(facts->groups[g].spec->name, name) == 0)
+			return &facts->groups[g];
+	return NULL;
+}
+
+/* The decoder has reported an invalid start or duration. */
+static const char *problem_of(struct facts *facts, size_t index,
+			      const struct autoscaler_schedule *schedule,
+			      const struct time_zone *zone)
+{
+	const char *why = zone != NULL ? zone->problem : "is not in timeZones of the snapshot";
+	const char *problem;
+
+	if (schedule->invalid)
+		return "its start or duration is invalid";
+	if (why == NULL)
+		return NULL;
+	problem = arena_printf(facts->arena, "time zone %.64s %s", schedule->time_zone, why);
+	VEC_PUSH(
+		facts->arena, &facts->problems,
+		arena_printf(facts->arena,
+			     "autoscaler.spec.schedules[%zu].timeZone: %s; schedule %.64s launches "
+			     "nothing, and its workers are kept",
+			     index, problem, schedule->name));
+	return problem;
+}
+
+/* Replicas that exist or are requested. */
+static int64_t present(const struct group *group)
+{
+	return (group->kept + group->missing) / group->hosts;
+}
+
+static void raise_minimum(struct group *group, int64_t replicas, const struct plan_schedule *state)
+{
+	if (state->problem != NULL && replicas > present(group))
+		replicas = present(group);
+	if (replicas > group->spec->max_replicas)
+		replicas = group->spec->max_replicas;
+	if (group->frozen || replicas <= group->min_replicas)
+		return;
+	group->min_replicas = replicas;
+	group->schedule = state;
+}
+
+static void apply_groups(struct facts *facts, size_t index, const struct plan_schedule *state)
+{
+	const struct autoscaler_schedule *schedule = &facts->snapshot->autoscaler->schedules[index];
+
+	for (size_t i = 0; i < schedule->group_count; i++) {
+		const struct autoscaler_schedule_group *own = &schedule->groups[i];
+		struct group *group = find_group(facts, own->name);
+
+		if (group == NULL) {
+			VEC_PUSH(facts->arena, &facts->problems,
+				 arena_printf(facts->arena,
+					      "autoscaler.spec.schedules[%zu].groups[%zu].name: no "
+					      "group %.64s in the RayCluster",
+					      index, i, own->name));
+			continue;
+		}
+		if (own->min_replicas > group->spec->max_replicas)
+			VEC_PUSH(
+				facts->arena, &facts->problems,
+				arena_printf(facts->arena,
+					     "autoscaler.spec.schedules[%zu].groups[%zu]."
+					     "minReplicas: %lld is above maxReplicas %lld of group "
+					     "%.64s; raise maxReplicas or lower it",
+					     index, i, (long long)own->min_replicas,
+					     (long long)group->spec->max_replicas, own->name));
+		if (state->active || state->problem != NULL)
+			raise_minimum(group, own->min_replicas, state);
+	}
+}
+
+void window_apply(struct facts *facts)
+{
+	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+
+	if (object == NULL || object->schedule_count == 0)
+		return;
+	facts->schedule_count = object->schedule_count;
+	facts->schedules =
+		arena_array(facts->arena, facts->schedule_count, sizeof(*facts->schedules));
+	for (size_t i = 0; i < facts->schedule_count; i++) {
+		const struct autoscaler_schedule *schedule = &object->schedules[i];
+		const struct time_zone *zone = find_zone(facts->snapshot, schedule->time_zone);
+		struct plan_schedule *state = &facts->schedules[i];
+		struct calendar_window window = { false, TIME_NONE };
+
+		state->name = schedule->name;
+		state->problem = problem_of(facts, i, schedule, zone);
+		if (state->problem == NULL)
+			window = calendar_window(&schedule->cron, schedule->duration_ms, zone,
+						 facts->snapshot->now);
+		state->active = window.active;
+		state->next_change = window.next_change;
+		apply_groups(facts, i, state);
+	}
+}
+
+const char *window_minimum_text(const struct group *group, struct arena *arena)
+{
+	const struct plan_schedule *schedule = group->schedule;
+	const char *until;
+
+	if (schedule == NULL)
+		return arena_printf(arena, "minReplicas %lld",
+				    (long long)group->spec->min_replicas);
+	until = schedule->next_change == TIME_NONE ?
+			"" :
+			arena_printf(arena, " until %s",
+				     calendar_time_text(arena, schedule->next_change));
+	return arena_printf(arena, "schedule %.64s (%lld replica%s%s)", schedule->name,
+			    (long long)group->min_replicas, group->min_replicas == 1 ? "" : "s",
+			    schedule->problem != NULL ?
+				    arena_printf(arena, ", as %s", schedule->problem) :
+				    until);
+}
+
+const char *window_state_text(const struct plan_schedule *schedule, struct arena *arena)
+{
+	const char *state = schedule->active ? "active" : "inactive";
+
+	if (schedule->problem != NULL)
+		return arena_printf(arena, "unknown: %s", schedule->problem);
+	if (schedule->next_change == TIME_NONE)
+		return state;
+	return arena_printf(arena, "%s until %s", state,
+			    calendar_time_text(arena, schedule->next_change));
+}

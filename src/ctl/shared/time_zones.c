@@ -1,0 +1,173 @@
+#include "ctl/shared/time_zones.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "codec/text/tzif.h"
+
+#define DIRECTORY "/usr/share/zoneinfo"
+#define NAME_SIZE_MAX 64
+#define MS_PER_DAY (86400 * MS_PER_SECOND)
+
+/* A zone that was read. One that could not be is not kept: its name may be any. */
+struct entry {
+	time_ms read_for;
+	struct time_zone zone; /* without name and problem */
+};
+
+struct time_zones {
+	struct map entries; /* by name */
+};
+
+struct time_zones *time_zones_new(void)
+{
+	return memory_alloc(sizeof(struct time_zones));
+}
+
+static void entry_free(struct entry *entry)
+{
+	if (entry)
+		memory_free((void *)entry->zone.changes);
+	memory_free(entry);
+}
+
+void time_zones_free(struct time_zones *zones)
+{
+	if (!zones)
+		return;
+	for (size_t i = 0; i < zones->entries.count; i++)
+		entry_free(zones->entries.entries[i].value);
+	map_done(&zones->entries);
+	memory_free(zones);
+}
+
+/* Without dots, a name cannot leave the directory. */
+static bool is_name(const char *name)
+{
+	size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				   "_+-/");
+
+	return name[0] != '/' && size > 0 && size <= NAME_SIZE_MAX && name[size] == '\0';
+}
+
+/* 0, or -1 with errno. */
+static int read_bytes(const char *path, unsigned char *bytes, size_t room, size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), cause;
+	ssize_t size = 1;
+
+	if (fd < 0)
+		return -1;
+	for (*ret_size = 0; size > 0 && *ret_size<room; *ret_size += size> 0 ? (size_t)size : 0)
+		size = read(fd, bytes + *ret_size, room - *ret_size);
+	cause = errno;
+	(void)close(fd);
+	errno = cause;
+	return size < 0 ? -1 : 0;
+}
+
+static const char *read_zone(const char *name, time_ms now, struct arena *arena,
+			     struct time_zone *ret_zone)
+{
+	size_t room = TZIF_BYTES_MAX + 1, size;
+	unsigned char *bytes;
+	const char *path, *problem;
+
+	if (!is_name(name))
+		return "is not a name like Europe/Berlin";
+	path = arena_printf(arena, DIRECTORY "/%s", name);
+	bytes = arena_array(arena, room, 1);
+	if (read_bytes(path, bytes, room, &size))
+		return errno == ENOENT || errno == ENOTDIR ?
+			       "is not in " DIRECTORY " (package tzdata)" :
+			       arena_printf(arena, "cannot be read from %s: %s", path,
+					    strerror(errno));
+	if (tzif_read(bytes, size, now - TIME_ZONE_PAST_DAYS * MS_PER_DAY,
+		      now + TIME_ZONE_FUTURE_DAYS * MS_PER_DAY, arena, ret_zone, &problem))
+		return arena_printf(arena, "cannot be used: %s %s", path, problem);
+	return NULL;
+}
+
+static struct entry *entry_new(const struct time_zone *zone, time_ms now)
+{
+	struct time_zone_change *changes = memory_array(zone->change_count, sizeof(*changes));
+	struct entry *entry = memory_alloc(sizeof(*entry));
+
+	for (size_t i = 0; i < zone->change_count; i++)
+		changes[i] = zone->changes[i];
+	*entry = (struct entry){ now, *zone };
+	entry->zone.changes = changes;
+	return entry;
+}
+
+/* The kept zone, or NULL and why there is none. */
+static const struct time_zone *find(struct time_zones *zones, const char *name, time_ms now,
+				    struct arena *arena, const char **ret_problem)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct entry *entry = map_get(&zones->entries, name);
+	struct time_zone zone;
+	const char *problem;
+
+	*ret_problem = NULL;
+	if (entry && now >= entry->read_for && now - entry->read_for < MS_PER_DAY)
+		return &entry->zone;
+	problem = read_zone(name, now, &scratch, &zone);
+	entry_free(map_remove(&zones->entries, name));
+	if (problem) {
+		*ret_problem = arena_strdup(arena, problem);
+		return NULL;
+	}
+	entry = entry_new(&zone, now);
+	map_set(&zones->entries, name, entry);
+	return &entry->zone;
+}
+
+static void copy_zone(struct time_zones *zones, const char *name, time_ms now, struct arena *arena,
+		      struct time_zone *ret_zone)
+{
+	const char *problem;
+	const struct time_zone *zone = find(zones, name, now, arena, &problem);
+	struct time_zone_change *changes;
+
+	*ret_zone = (struct time_zone){ .problem = problem };
+	if (zone) {
+		changes = arena_array(arena, zone->change_count, sizeof(*changes));
+		for (size_t i = 0; i < zone->change_count; i++)
+			changes[i] = zone->changes[i];
+		*ret_zone = *zone;
+		ret_zone->changes = changes;
+	}
+	ret_zone->name = arena_strdup(arena, name);
+}
+
+static bool is_listed(const struct time_zone *zones, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(zones[i].name, name))
+			return true;
+	return false;
+}
+
+const struct time_zone *time_zones_of(struct time_zones *zones,
+				      const struct autoscaler_object *object, time_ms now,
+				      struct arena *arena, size_t *ret_count)
+{
+	struct time_zone *list;
+
+	*ret_count = 0;
+	if (!object || object->schedule_count == 0)
+		return NULL;
+	list = arena_array(arena, object->schedule_count, sizeof(*list));
+	for (size_t i = 0; i < object->schedule_count; i++) {
+		const char *name = object->schedules[i].time_zone;
+
+		if (name[0] && strcmp(name, "UTC") != 0 && !is_listed(list, *ret_count, name))
+			copy_zone(zones, name, now, arena, &list[(*ret_count)++]);
+	}
+	return list;
+}

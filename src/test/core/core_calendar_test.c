@@ -1,0 +1,121 @@
+/* Windows of schedules at changes of a time zone, and windows that overlap. The golden cases have
+ * the rules of decisions; a year in nine zones is in e2e/tests/test_schedules.py. */
+
+#include "core/calendar/calendar.h"
+
+#include "base/memory.h"
+#include "test/support/support.h"
+
+#define MINUTE_MS INT64_C(60000)
+#define HOUR_MS (60 * MINUTE_MS)
+#define MARCH INT64_C(1774746000000)   /* 2026-03-29T01:00:00Z: 02:00 becomes 03:00 */
+#define OCTOBER INT64_C(1792890000000) /* 2026-10-25T01:00:00Z: 03:00 becomes 02:00 */
+
+static const struct time_zone_change changes[] = { { MARCH, 7200 }, { OCTOBER, 3600 } };
+static const struct time_zone berlin = { .offset_seconds = 3600,
+					 .changes = changes,
+					 .change_count = 2 };
+static const struct time_zone utc = { .offset_seconds = 0 };
+
+/* Every day at these minutes of the hour `hour`. */
+static struct cron daily(int hour, uint64_t minutes)
+{
+	return (struct cron){ .minutes = minutes,
+			      .hours = UINT32_C(1) << hour,
+			      .days = UINT32_MAX,
+			      .months = UINT32_MAX,
+			      .weekdays = UINT32_MAX };
+}
+
+static void expect(const struct cron *cron, int64_t duration_ms, const struct time_zone *zone,
+		   time_ms now, bool active, time_ms next)
+{
+	struct calendar_window window = calendar_window(cron, duration_ms, zone, now);
+
+	assert_int_equal(window.active, active);
+	assert_int_equal(window.next_change, next);
+}
+
+static void skipped_starts_are_one_at_the_change(void **state)
+{
+	struct cron cron = daily(2, UINT64_C(1) | UINT64_C(1) << 30);
+
+	(void)state;
+	expect(&cron, HOUR_MS, &berlin, MARCH - 1, false, MARCH);
+	expect(&cron, HOUR_MS, &berlin, MARCH, true, MARCH + HOUR_MS);
+	expect(&cron, HOUR_MS, &berlin, MARCH + HOUR_MS, false, MARCH + 23 * HOUR_MS);
+}
+
+static void a_repeated_start_is_the_first(void **state)
+{
+	struct cron cron = daily(2, UINT64_C(1) << 30);
+
+	(void)state;
+	expect(&cron, 10 * MINUTE_MS, &berlin, OCTOBER - 30 * MINUTE_MS, true,
+	       OCTOBER - 20 * MINUTE_MS);
+	expect(&cron, 10 * MINUTE_MS, &berlin, OCTOBER, false,
+	       OCTOBER + 24 * HOUR_MS + 30 * MINUTE_MS);
+	expect(&cron, 10 * MINUTE_MS, &berlin, OCTOBER + 30 * MINUTE_MS, false,
+	       OCTOBER + 24 * HOUR_MS + 30 * MINUTE_MS);
+}
+
+/* The length of a window is time that passes: over the change it ends one hour later or earlier on
+ * the clock. */
+static void a_window_over_a_change_keeps_its_length(void **state)
+{
+	struct cron cron = daily(22, 1);
+
+	(void)state;
+	expect(&cron, 8 * HOUR_MS, &berlin, MARCH, true, MARCH + 4 * HOUR_MS);
+	expect(&cron, 8 * HOUR_MS, &berlin, OCTOBER, true, OCTOBER + 3 * HOUR_MS);
+}
+
+static void windows_that_touch_are_one(void **state)
+{
+	struct cron cron = daily(10, UINT64_C(1) | UINT64_C(1) << 15 | UINT64_C(1) << 30);
+
+	(void)state;
+	expect(&cron, 15 * MINUTE_MS, &utc, 10 * HOUR_MS, true, 10 * HOUR_MS + 45 * MINUTE_MS);
+	expect(&cron, 14 * MINUTE_MS, &utc, 10 * HOUR_MS, true, 10 * HOUR_MS + 14 * MINUTE_MS);
+	cron = daily(10, UINT64_MAX);
+	cron.hours = UINT32_MAX;
+	expect(&cron, MINUTE_MS, &utc, 10 * HOUR_MS, true, TIME_NONE);
+	cron = daily(10, 1);
+	expect(&cron, 24 * HOUR_MS, &utc, 11 * HOUR_MS, true, TIME_NONE);
+}
+
+static void a_start_that_never_comes_is_none(void **state)
+{
+	struct cron cron = daily(10, 1);
+
+	(void)state;
+	cron.months = UINT32_C(1) << 2;
+	cron.days = UINT32_C(1) << 30;
+	expect(&cron, HOUR_MS, &utc, 0, false, TIME_NONE);
+}
+
+static void times_of_any_year_have_a_state(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct cron cron = daily(0, 1);
+
+	(void)state;
+	expect(&cron, HOUR_MS, &utc, INT64_C(-62167219200000), true,
+	       INT64_C(-62167219200000) + HOUR_MS);
+	expect(&cron, HOUR_MS, &utc, INT64_C(253402300799999), false, INT64_C(253402300800000));
+	assert_string_equal(calendar_time_text(&arena, MARCH), "2026-03-29T01:00:00Z");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(skipped_starts_are_one_at_the_change),
+		cmocka_unit_test(a_repeated_start_is_the_first),
+		cmocka_unit_test(a_window_over_a_change_keeps_its_length),
+		cmocka_unit_test(windows_that_touch_are_one),
+		cmocka_unit_test(a_start_that_never_comes_is_none),
+		cmocka_unit_test(times_of_any_year_have_a_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
