@@ -61,7 +61,8 @@ def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
         "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 10), task(45, 6, 8), task(100, 6, 4)]),
         "models": (
             [labelled("a-group", "a"), labelled("b-group", "b")],
-            [task(5 * i, 10, labelSelector={"model": "ab"[i % 2]}) for i in range(10)],
+            # No task ends when another one begins, and each finds one free worker of its group.
+            [task(5 * i, 12, labelSelector={"model": "ab"[i % 2]}) for i in range(10)],
         ),
         "day": ([rm.gpu_group(maxReplicas=6)], day),
     }
