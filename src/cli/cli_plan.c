@@ -31,7 +31,7 @@ struct plan_arguments {
 };
 
 static const char help[] =
-	"usage: @ plan -f FILE [--at TIME] [-o text|json] [--debug] [--device-table FILE]\n"
+	"usage: @ plan -f FILE [--at TIME] [-o text|json] [--debug] [flags]\n"
 	"Decides for the Snapshot in FILE and prints the Plan: the changes with their\n"
 	"reasons. Nothing is read from a cluster, the network or the clock.\n"
 	"  -f, --file FILE      YAML or JSON, - is standard input\n"
