@@ -40,7 +40,7 @@ def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
         raise ValueError(f"{path}: the embedded API server knows anyOf for integer or string only")
     for one in schema.get("x-kubernetes-validations") or []:
         if set(one) != {"rule", "message"} or not HAS_RULE.fullmatch(one["rule"]):
-            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), and "!=" of two, with a message only")
+            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), or != of two of them, with a message only")
     for name, child in (schema.get("properties") or {}).items():
         check_supported(child, f"{path}.{name}")
     for key in ("items", "additionalProperties"):

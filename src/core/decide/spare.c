@@ -63,8 +63,8 @@ static bool is_free(const struct packing *packing, const struct schedule_node_re
 	       !packing->workers[node->worker].needed_by_disruption;
 }
 
-/* By node of the result that is of the group: the number of its replica, below *ret_count. New
- * nodes of a launch follow each other. */
+/* By node of the result that is of the group: the number of its replica, below *ret_count. Nodes
+ * without a Pod follow each other. */
 static size_t *number_replicas(const struct packing *packing, const struct group *group,
 			       size_t *ret_count)
 {
@@ -78,7 +78,8 @@ static size_t *number_replicas(const struct packing *packing, const struct group
 
 		if (!is_of(node, group))
 			continue;
-		if (node->worker == SCHEDULE_NO_INDEX) {
+		if (node->worker == SCHEDULE_NO_INDEX ||
+		    packing->facts->workers[node->worker].pod == NULL) {
 			numbers[i] = 2 * group->worker_count + new_nodes++ / (size_t)group->hosts;
 			continue;
 		}
@@ -99,6 +100,19 @@ struct keeping {
 	bool *used, *kept;     /* by replica */
 	int64_t wanted, found; /* Pods */
 };
+
+/* The order in which free workers are kept: first those that stay anyway. A warm worker is ready
+ * rather than starting. */
+#define RANKS 3
+
+static int rank_of(const struct packing *packing, const struct schedule_node_result *node,
+		   enum spare_use use)
+{
+	if (use == SPARE_FOR_WARM && (node->worker == SCHEDULE_NO_INDEX ||
+				      !packing->facts->workers[node->worker].registered))
+		return 2;
+	return node->status == SCHEDULE_TERMINATE ? 1 : 0;
+}
 
 static void keep_node(struct packing *packing, struct keeping *keeping, size_t index)
 {
@@ -133,14 +147,11 @@ int64_t spare_keep(struct packing *packing, const struct group *group, int64_t w
 	for (size_t i = 0; i < result->node_count; i++)
 		if (is_of(&result->nodes[i], group) && !is_free(packing, &result->nodes[i]))
 			keeping.used[keeping.replica[i]] = true;
-	for (size_t i = 0; i < result->node_count; i++)
-		if (is_of(&result->nodes[i], group) &&
-		    result->nodes[i].status != SCHEDULE_TERMINATE)
-			keep_node(packing, &keeping, i);
-	for (size_t i = 0; i < result->node_count; i++)
-		if (is_of(&result->nodes[i], group) &&
-		    result->nodes[i].status == SCHEDULE_TERMINATE)
-			keep_node(packing, &keeping, i);
+	for (int rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < result->node_count; i++)
+			if (is_of(&result->nodes[i], group) &&
+			    rank_of(packing, &result->nodes[i], use) == rank)
+				keep_node(packing, &keeping, i);
 	return keeping.found;
 }
 

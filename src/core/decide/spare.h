@@ -11,8 +11,9 @@ enum spare_use { SPARE_FOR_DISRUPTION, SPARE_FOR_WARM };
 /* Pods of the group that are in use, or only the disrupted ones of them. */
 int64_t spare_pods_in_use(const struct packing *packing, const struct group *group,
 			  bool only_disrupted);
-/* Keeps up to `wanted` Pods that are free and not kept for another use, first those that are not
- * chosen for termination. Returns how many it found, new ones of the packing included. */
+/* Keeps up to `wanted` Pods that are free and not kept for another use: first those that stay
+ * anyway, and as warm workers those that are ready. Returns how many it found, new ones of the
+ * packing included. */
 int64_t spare_keep(struct packing *packing, const struct group *group, int64_t wanted,
 		   enum spare_use use);
 /* Pods that may be added below maxReplicas; disrupted ones count as present. */

@@ -294,7 +294,18 @@ static void check_requests(const struct going *going, const struct cJSON *plan,
 	}
 }
 
-/* Idle workers are terminated only above the number of warmWorkers. */
+/* A worker without work; Ray does not call one idle that has just registered. */
+static bool is_free(const struct cJSON *snapshot, const struct cJSON *worker)
+{
+	const struct cJSON *node = facts_living_node(snapshot, tree_text(worker, "pod"));
+
+	return !tree_is(worker, "state", "Running") ||
+	       cJSON_Compare(TREE_AT(node, "totalResources"), TREE_AT(node, "availableResources"),
+			     true);
+}
+
+/* Idle workers are terminated only above the number of warmWorkers. Of a replica with several hosts
+ * one that is there counts: others may be missing. */
 static void check_warm(const struct going *going, const struct cJSON *plan,
 		       struct laws_verdict *verdict)
 {
@@ -304,11 +315,10 @@ static void check_warm(const struct going *going, const struct cJSON *plan,
 		return;
 	TREE_EACH(warm, TREE_AT(going->snapshot, "autoscaler", "spec", "warmWorkers"))
 		if (tree_is(going->group, "groupName", tree_text(warm, "group")))
-			wanted = tree_integer(warm, "count", 0) * facts_hosts(going->group);
+			wanted = tree_integer(warm, "count", 0);
 	TREE_EACH(worker, TREE_AT(plan, "workers"))
 		if (tree_is(going->group, "groupName", tree_text(worker, "group")) &&
-		    !tree_is(worker, "state", "Running") &&
-		    !is_named(plan, tree_text(worker, "pod")))
+		    is_free(going->snapshot, worker) && !is_named(plan, tree_text(worker, "pod")))
 			kept++;
 	if (kept < wanted)
 		broken(going, verdict,
