@@ -234,6 +234,19 @@ static void add_settings(struct maker *m)
 	ADD(m, "}");
 }
 
+/* One draw after the other: the order of arguments is the compiler's. */
+static void add_warm_workers(struct maker *m)
+{
+	int amount = PICK(m, 1, 2, 60);
+	bool counted = laws_maker_one_in(m, 2);
+	const char *group = m->groups[laws_maker_below(m, m->group_count)].name;
+
+	ADD(m,
+	    ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"warmWorkers\":"
+	    "[{\"group\":\"%s\",\"%s\":%d}]}}",
+	    group, counted ? "count" : "percentOfBusy", amount);
+}
+
 static void add_rest(struct maker *m)
 {
 	if (laws_maker_one_in(m, 12))
@@ -244,11 +257,7 @@ static void add_rest(struct maker *m)
 		    laws_maker_below(m, 30),
 		    m->strange && laws_maker_one_in(m, 8) ? ",\"paused\":true" : "");
 	else if (laws_maker_one_in(m, 12) && m->group_count)
-		ADD(m,
-		    ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"warmWorkers\":"
-		    "[{\"group\":\"%s\",\"%s\":%d}]}}",
-		    m->groups[laws_maker_below(m, m->group_count)].name,
-		    laws_maker_one_in(m, 2) ? "count" : "percentOfBusy", PICK(m, 1, 2, 60));
+		add_warm_workers(m);
 	if (laws_maker_one_in(m, 6) && m->group_count) {
 		ADD(m, ",\"memory\":{\"backoffs\":[{\"group\":\"%s\",",
 		    m->groups[laws_maker_below(m, m->group_count)].name);
