@@ -12,7 +12,11 @@ import yaml
 
 from rayscaler_e2e import browser, paths
 
-pytestmark = pytest.mark.skipif(not browser.program(), reason="chromium-headless-shell is missing; fix: make setup")
+
+@pytest.fixture(autouse=True, scope="module")
+def chromium():
+    assert browser.program(), "chromium-headless-shell is missing; fix: make setup"
+
 
 PRICES = {
     "apiVersion": "rayscaler.dev/v1alpha1",

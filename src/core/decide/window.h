@@ -2,8 +2,8 @@
  * schedule, if it is above minReplicas, and at most maxReplicas; of several the greatest. It acts as
  * a request, so backoff, GPU limits and limits on starting workers hold it back.
  *
- * A schedule that cannot be understood (start, duration or time zone) launches nothing. Nobody knows
- * whether its workers are wanted now, so those that exist are kept up to its minimum. */
+ * A schedule that cannot be understood (start, duration or time zone) launches nothing. Whether
+ * its workers are wanted now is unknown, so those that exist are kept up to its minimum. */
 #ifndef CORE_DECIDE_WINDOW_H
 #define CORE_DECIDE_WINDOW_H
 
