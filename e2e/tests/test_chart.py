@@ -50,6 +50,7 @@ BAD_VALUES = [
     ({"admissionPolicy": True}, ["/admissionPolicy", "got boolean, want object"]),
     ({"admissionPolicy": {"enabled": "yes"}}, ["/admissionPolicy/enabled", "want boolean"]),
     ({"admissionPolicy": {"enabled": True}}, ["serves no MutatingAdmissionPolicy", "feature gate", "rayscaler adopt"]),
+    ({"idleTermination": {"allowDelete": "yes"}}, ["/idleTermination/allowDelete", "want boolean"]),
     ({"logLevel": "trace"}, ["/logLevel", "'debug', 'info'"]),
     ({"config": {"packing": "dearest"}}, ["/config/packing", "'fewest-gpus'"]),
     ({"config": {"idleTimeoutSeconds": "60s"}}, ["/config/idleTimeoutSeconds", "got string"]),
@@ -251,6 +252,26 @@ def test_rights_by_values(helm):
     assert of_kind(alone, "Role", "rayscaler-leader-election") is None and "--leader-elect=false" in container(alone)["args"]
 
 
+def test_delete_is_a_right_of_its_own(helm):
+    """Off by default, on nothing but RayClusters, and only where the other rights on them are."""
+
+    def deletes(values):
+        roles = [obj for obj in render(helm, values) if obj["kind"] in ("ClusterRole", "Role")]
+        return {
+            (obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace"), group, resource)
+            for obj in roles
+            if not obj["metadata"]["name"].endswith("-edit")  # of users, not of the controller
+            for verb, group, resource in _rights(obj["rules"])
+            if verb in ("delete", "deletecollection", "*")
+        }
+
+    assert deletes({}) == deletes({"watchNamespace": "team-a"}) == set()
+    allowed = {"idleTermination": {"allowDelete": True}}
+    assert deletes(allowed) == {("ClusterRole", "rayscaler", None, "ray.io", "rayclusters")}
+    one = deletes({**allowed, "watchNamespace": "team-a"})
+    assert one == {("Role", "rayscaler", "team-a", "ray.io", "rayclusters")}
+
+
 def test_monitoring_objects(helm):
     objects = render(helm, ALL_ON)
     (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
@@ -327,9 +348,9 @@ def test_readme_has_every_value(helm):
 
 def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
-    documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"get|list|watch|create|patch|update", verbs)}
+    documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    objects = render(helm)
+    objects = render(helm, {"idleTermination": {"allowDelete": True}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}
     assert documented == granted
