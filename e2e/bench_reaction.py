@@ -23,8 +23,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
-from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES, gcs_port
+from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES
 from rayscaler_e2e.ray_program import RayProgram, ray_environment
 from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
@@ -133,7 +134,7 @@ class Head:
 
     def __init__(self, work_dir: Path, pod: str):
         self.pod = pod
-        self.port = gcs_port()
+        self.port = free_port()
         self.address = f"{HEAD_ADDRESS}:{self.port}"
         self.home = work_dir / "home"
         self.temp = Path(tempfile.mkdtemp(prefix="rsb"))  # short: unix sockets live there

@@ -9,7 +9,6 @@ import ipaddress
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any, Dict, List, Mapping, Optional
 import pytest
 
 from rayscaler_e2e import paths
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.wait import wait_until
 
@@ -33,12 +33,6 @@ RAY_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_
 def probe_program() -> Path:
     """``src/test/tools/gcs_probe.c``, built by make; GCS_PROBE names another one."""
     return Path(os.environ.get("GCS_PROBE", paths.build_dir() / "tools" / "gcs_probe"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def ray_environment(extra: Optional[Mapping[str, str]] = None) -> Dict[str, str]:

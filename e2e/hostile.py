@@ -22,7 +22,7 @@ import urllib.request
 from pathlib import Path
 from typing import List, NamedTuple, Optional
 
-from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.fleet import Figures, Fleet, Pulse, cpu_seconds, status_mib
 from rayscaler_e2e.hostile import kinds as hostile
 from rayscaler_e2e.memory_limit import MemoryLimit, chart_limit_mib

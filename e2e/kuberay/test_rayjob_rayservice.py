@@ -13,6 +13,7 @@ from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import load_yaml
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -21,10 +22,10 @@ SECONDS = 240.0  # Ray's dashboard alone needs a minute on two busy cores
 
 def light(spec: Object, python_path: str = "") -> int:
     """The cluster as it is, with Ray processes and ports that this machine can carry; returns Serve's port."""
-    gcs, dashboard, serve = rm.gcs_port(), rm.gcs_port(), rm.gcs_port()
+    gcs, dashboard, serve = free_port(), free_port(), free_port()
     head, groups = spec["headGroupSpec"], spec["workerGroupSpecs"]
     # A head of another test has the agent's usual port, and jobs are submitted through the agent.
-    agent = {"dashboard-agent-listen-port": str(rm.gcs_port())}
+    agent = {"dashboard-agent-listen-port": str(free_port())}
     head["rayStartParams"].update({"port": str(gcs), "dashboard-port": str(dashboard), **agent})
     ports = {"gcs-server": gcs, "dashboard": dashboard, "serve": serve}
     head["template"]["spec"]["containers"][0]["ports"] = [

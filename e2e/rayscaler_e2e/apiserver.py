@@ -13,7 +13,6 @@ The program under test never gets the admin token: it runs with exactly the righ
 import abc
 import os
 import secrets
-import socket
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
@@ -23,6 +22,7 @@ from . import paths
 from .kubeclient import ApiError, KubeClient
 from .kubeconfig import InClusterFiles, write_kubeconfig
 from .pki import CertificateAuthority
+from .ports import free_port
 from .wait import wait_until
 
 ADMIN_USER = "bench-admin"
@@ -313,13 +313,6 @@ class ApiServer(abc.ABC):
         ]
         with open(os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
             out.write("\n".join(rows) + "\n")
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def load_yaml(path: Path) -> List[Dict[str, Any]]:

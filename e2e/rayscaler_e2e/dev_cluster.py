@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import List, Optional
 
 from . import paths, ray_manifests
-from .apiserver import ADMIN_USER, ApiServer, free_port
+from .apiserver import ADMIN_USER, ApiServer
+from .ports import free_port
 from .processes import Process
 from .standins import StandIns
 from .start_apiserver import start_api_server

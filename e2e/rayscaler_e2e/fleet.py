@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from . import paths
-from .apiserver import free_port
 from .hostile.objects import Object, now, uid_of
 from .memory_limit import MemoryLimit
+from .ports import free_port
 from .processes import Process
 from .wait import wait_until
 

@@ -22,6 +22,7 @@ from . import ray_manifests as rm
 from .apiserver import ApiServer
 from .kill_relay import POINTS, Aim, ApiRelay, GcsRelay
 from .pod_reaper import pids_of
+from .ports import free_port
 from .program import Controller
 from .recorder import UNSEEN
 from .scenario import Scenario
@@ -190,7 +191,7 @@ class Bench:
             autoscaler = {**rm.sidecar_options(), "env": [{"name": name, "value": port} for name in names]}
         manifest = rm.cluster("kill", [rm.gpu_group(maxReplicas=5)], idle_seconds=IDLE_SECONDS, autoscaler=autoscaler)
         head = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
-        relay_port = rm.gcs_port()
+        relay_port = free_port()
         gcs_port, head["ports"][0]["containerPort"] = head["ports"][0]["containerPort"], relay_port
         self.one = Scenario(api, namespace, manifest, work_dir).wait_head()
         self.gcs_relay = GcsRelay(self.aim, relay_port, (self.one.head_ip(), gcs_port))

@@ -7,7 +7,6 @@
 
 import json
 import os
-import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import urllib3
 import yaml
 
 from . import paths
+from .ports import free_port
 from .processes import Process
 from .wait import wait_until
 
@@ -85,7 +85,7 @@ class Prometheus:
         """``jobs``: name -> addresses whose /metrics is scraped. They need not answer yet."""
         work_dir.mkdir(parents=True, exist_ok=True)
         self.log = work_dir / "prometheus.log"
-        self._port = _free_port()
+        self._port = free_port()
         config = work_dir / "prometheus.yml"
         config.write_text(yaml.safe_dump(_config(jobs, rule_files)))
         words = [str(programs["prometheus"]), f"--config.file={config}", f"--storage.tsdb.path={work_dir / 'tsdb'}"]
@@ -164,9 +164,3 @@ def _config(jobs: Mapping[str, Sequence[str]], rule_files: Sequence[Path]) -> Di
             for name, addresses in jobs.items()
         ],
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
-        return probe.getsockname()[1]

@@ -4,11 +4,10 @@ The manifests are those of a user of KubeRay; GPUs are the Pod's `nvidia.com/gpu
 """
 
 import copy
-import random
-import socket
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional
 
 from . import rayclusters
+from .ports import free_port
 
 Object = Dict[str, Any]
 
@@ -23,21 +22,6 @@ LIGHT_ENV = {
     "RAY_num_prestart_python_workers": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
-_given_ports: Set[int] = set()
-
-
-def gcs_port() -> int:
-    """A port that is free on all addresses and that no random port of this machine can take."""
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("0.0.0.0", port))
-            except OSError:
-                continue
-        if port not in _given_ports:
-            _given_ports.add(port)
-            return port
 
 
 def group(
@@ -88,7 +72,7 @@ def cluster(
     made["spec"]["autoscalerOptions"] = {"version": "v2", **copy.deepcopy(parked), **(autoscaler or {})}
     if idle_seconds is not None:
         made["spec"]["autoscalerOptions"]["idleTimeoutSeconds"] = idle_seconds
-    port = gcs_port()
+    port = free_port()
     head = made["spec"]["headGroupSpec"]
     head["rayStartParams"] = {
         "port": str(port),

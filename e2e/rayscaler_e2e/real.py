@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import paths
-from .apiserver import ADMIN_USER, ApiServer, Write, free_port
+from .apiserver import ADMIN_USER, ApiServer, Write
 from .pki import service_account_key
+from .ports import free_port
 from .processes import Process
 
 ISSUER = "https://kubernetes.default.svc"

@@ -17,9 +17,10 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from . import api_proxy, gcs_proxy
 from . import ray_manifests as rm
 from .api_proxy import ApiProxy
-from .apiserver import ApiServer, free_port
+from .apiserver import ApiServer
 from .faults import Board, Fault, ProxyLoop
 from .gcs_proxy import GcsProxy
+from .ports import free_port
 from .program import Controller
 from .ray_program import RayError
 from .scenario import Scenario
@@ -118,7 +119,7 @@ class Slot:
         head = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
         # Dead raylets are remembered, and every reply has each of them.
         head["env"].append({"name": "RAY_maximum_gcs_dead_node_cached_count", "value": "20"})
-        relay_port = rm.gcs_port()
+        relay_port = free_port()
         gcs_port, head["ports"][0]["containerPort"] = head["ports"][0]["containerPort"], relay_port
         self._scenario = Scenario(self._server, self.namespace, manifest, self._work_dir / str(self._made))
         self._scenario.wait_head()

@@ -23,7 +23,7 @@ import yaml
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.cli import Cli, controller_pod, user_config
 from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH, ApiError
 from rayscaler_e2e.pod_schedule import VIRTUAL_NODE

@@ -11,7 +11,7 @@ from typing import Any, List, Optional, Tuple
 import pytest
 
 from rayscaler_e2e import api_proxy, gcs_proxy, hpack
-from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.faults import Board, Fault, ProxyLoop, serve
 from rayscaler_e2e.gcs_proxy import DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, Frame
 from rayscaler_e2e.kubeclient import KubeClient

@@ -5,7 +5,7 @@ import socket
 from contextlib import closing
 
 from rayscaler_e2e import kills
-from rayscaler_e2e.apiserver import free_port
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.kill_relay import Aim, GcsRelay
 from rayscaler_e2e.kills import Bench, ControllerTarget
 

@@ -12,7 +12,8 @@ from typing import Any, Callable, Dict, List
 import pytest
 
 from rayscaler_e2e import rayclusters
-from rayscaler_e2e.apiserver import ApiServer, free_port
+from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.scenario import hold

@@ -1,6 +1,7 @@
 """No busy worker is ever removed: lowered replicas, rejected drains. A controller that is killed: test_kill.py."""
 
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
@@ -31,7 +32,7 @@ def test_a_worker_whose_drain_ray_rejects_is_kept(scenario, namespace, controlle
     # The controller reaches the GCS through a relay that holds the drain back until a task has
     # begun on the worker: Ray must refuse it then.
     manifest = rm.cluster("reject", [rm.gpu_group()])
-    relay_port = rm.gcs_port()
+    relay_port = free_port()
     port = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["ports"][0]
     gcs_port, port["containerPort"] = port["containerPort"], relay_port
     one = scenario(manifest)

@@ -7,7 +7,7 @@ from ..faults import ProxyLoop
 from ..fleet import status_mib
 from ..memory_limit import MemoryLimit, chart_limit_mib
 from ..program import Controller
-from ..ray_manifests import gcs_port
+from ..ports import free_port
 from . import kinds as hostile
 from .honest import Honest
 from .objects import RealApi
@@ -33,7 +33,7 @@ class Bench:
 
     def honest(self) -> Honest:
         clusters = self.server.admin.of("rayclusters", self.namespace)
-        return Honest(self.api, clusters, self.loop, self.namespace, next(self._numbers), gcs_port())
+        return Honest(self.api, clusters, self.loop, self.namespace, next(self._numbers), free_port())
 
     def attack(self, kinds: List[hostile.Kind]) -> hostile.Attack:
         return hostile.Attack(self.api, kinds, 1, self.directory, self.namespace)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from .. import kuberay_pod as kp
 from .. import paths
 from ..processes import Process
-from ..ray_manifests import gcs_port
+from ..ports import free_port
 from ..wait import wait_until
 from . import heads, objects
 from .objects import Object, Tenant, group
@@ -205,7 +205,7 @@ class Attack:
         self.errors: List[str] = []
         self.tenants: List[Tuple[Kind, Tenant]] = []
         self._heads: Optional[Process] = None
-        port = gcs_port()
+        port = free_port()
         served = [kind for kind in kinds if kind.head]
         if served:
             self._start_heads(port, [f"{kind.head}={each}" for kind in served], work_dir / "heads.log")
