@@ -36,6 +36,7 @@
 
 struct gcs_client;
 struct gcs_call;
+struct gcs_list_use;
 struct h2_tls;
 struct loop;
 
@@ -128,18 +129,13 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
 					    struct arena *arena, gcs_done *done, void *context);
 
-/* One list of those that show who uses the GPUs: GetAllActorInfo, GetTaskEvents (running ones),
- * GetAllPlacementGroup or GetAllJobInfo, one page of at most GCS_GPU_USE_ROWS_MAX rows
- * (gcs_gpu_use.h). gpu_use is in `arena`, as the state of gcs_client_get_state. Not for a pass: a GCS
- * copies all of its rows for it. */
-struct gcs_call *gcs_client_get_gpu_use(struct gcs_client *client, int64_t timeout_ms,
-					enum ray_list list, struct arena *arena, gcs_done *done,
-					void *context);
-
-/* The same lists for a recording of the work, also of work that has ended (gcs_work.h): `work`. */
-struct gcs_call *gcs_client_get_work(struct gcs_client *client, int64_t timeout_ms,
-				     enum ray_list list, struct arena *arena, gcs_done *done,
-				     void *context);
+/* One list of a GCS: GetAllActorInfo, GetTaskEvents, GetAllPlacementGroup or GetAllJobInfo, one page
+ * of at most `rows_max` rows of its use: gcs_gpu_use (the work that uses GPUs now; `gpu_use` of the
+ * reply) or gcs_work (for a recording, also work that has ended; `work`). The result is in `arena`,
+ * as the state of gcs_client_get_state. Not for a pass: a GCS copies all of its rows for it. */
+struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
+				     enum ray_list list, const struct gcs_list_use *use,
+				     struct arena *arena, gcs_done *done, void *context);
 
 /* GcsPublish of lines that every driver prints as those of Ray's autoscaler, "(autoscaler +12s)
  * LINE". Two calls: the v2 mark, which selects the form of a line, then the lines. At

@@ -67,9 +67,9 @@ static void gcs_decode_run(void *context, const struct work_job *job)
 		gcs_decode_state(decode, job);
 		return;
 	}
-	decode->decoded = decode->list_use->decode(decode->list, buf_string(&decode->body),
-						   decode->body.size, job, &decode->arena,
-						   &decode->reply, &decode->err) == 0;
+	decode->decoded = gcs_list_decode(decode->list_use, decode->list, buf_string(&decode->body),
+					  decode->body.size, job, &decode->arena, &decode->reply,
+					  &decode->err) == 0;
 }
 
 static void gcs_decode_done(void *context)

@@ -174,57 +174,32 @@ static int read_job(struct gcs_list_reading *list, const struct gcs_bytes *body)
 
 /* ---- lists ---- */
 
-static gcs_list_row *const readers[] = {
-	[RAY_LIST_ACTORS] = read_actor,
-	[RAY_LIST_TASKS] = read_task,
-	[RAY_LIST_GROUPS] = read_group,
-	[RAY_LIST_JOBS] = read_job,
-};
-
-static int decode(enum ray_list list, const void *data, size_t size, const struct work_job *job,
-		  struct arena *arena, struct gcs_reply *ret_reply, struct err *err)
+static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_reply)
 {
-	struct gpu_use *use = ARENA_NEW(arena, struct gpu_use);
+	const struct reading *reading = (const struct reading *)list;
+	struct gpu_use *use = ARENA_NEW(list->arena, struct gpu_use);
 
+	*use = (struct gpu_use){
+		.rows = reading->rows.at,
+		.row_count = reading->rows.count,
+		.jobs = reading->jobs.at,
+		.job_count = reading->jobs.count,
+		.missing = list->missing,
+		.dropped = list->dropped,
+	};
 	ret_reply->gpu_use = use;
-	return gcs_gpu_use_decode(list, data, size, job, arena, use, err);
 }
 
-static const struct gcs_list_use gpu_use = {
+const struct gcs_list_use gcs_gpu_use = {
 	.rows_max = GCS_GPU_USE_ROWS_MAX,
 	.reply_max_bytes = GCS_GPU_USE_REPLY_MAX_BYTES,
 	.running = true,
-	.decode = decode,
+	.reading_size = sizeof(struct reading),
+	.read = {
+		[RAY_LIST_ACTORS] = read_actor,
+		[RAY_LIST_TASKS] = read_task,
+		[RAY_LIST_GROUPS] = read_group,
+		[RAY_LIST_JOBS] = read_job,
+	},
+	.finish = finish,
 };
-
-static void reading_done(struct reading *reading)
-{
-	gcs_list_reading_done(&reading->list);
-}
-
-int gcs_gpu_use_decode(enum ray_list list, const void *data, size_t size,
-		       const struct work_job *job, struct arena *arena, struct gpu_use *ret_use,
-		       struct err *err)
-{
-	AUTO(reading_done)
-	struct reading reading = { .list = { .use = &gpu_use, .arena = arena, .err = err } };
-
-	if (gcs_list_read(&reading.list, list, readers[list], data, size, job) < 0)
-		return -1;
-	*ret_use = (struct gpu_use){
-		.rows = reading.rows.at,
-		.row_count = reading.rows.count,
-		.jobs = reading.jobs.at,
-		.job_count = reading.jobs.count,
-		.missing = gcs_list_missing(&reading.list),
-		.dropped = reading.list.dropped,
-	};
-	return 0;
-}
-
-struct gcs_call *gcs_client_get_gpu_use(struct gcs_client *client, int64_t timeout_ms,
-					enum ray_list list, struct arena *arena, gcs_done *done,
-					void *context)
-{
-	return gcs_list_get(client, timeout_ms, list, &gpu_use, arena, done, context);
-}

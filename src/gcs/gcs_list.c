@@ -77,8 +77,8 @@ static int read_status(struct gcs_list_reading *reading, const struct gcs_bytes 
 	return status ? gcs_status_check(status, reading->err) : -1;
 }
 
-static int read_row(struct gcs_list_reading *reading, gcs_list_row *row, const struct work_job *job,
-		    const struct gcs_bytes *body)
+static int read_row(struct gcs_list_reading *reading, enum ray_list list,
+		    const struct work_job *job, const struct gcs_bytes *body)
 {
 	if (reading->received++ >= reading->use->rows_max)
 		return err_set(reading->err, ERR_LIMIT,
@@ -87,7 +87,7 @@ static int read_row(struct gcs_list_reading *reading, gcs_list_row *row, const s
 			       reading->use->rows_max);
 	if (job && work_is_cancelled(job))
 		return err_set(reading->err, ERR_RETRY, "the reply is not needed any more");
-	if (row(reading, body) < 0)
+	if (reading->use->read[list](reading, body) < 0)
 		return -1;
 	if (reading->arena->over_budget || reading->entry.over_budget)
 		return budget_refuse(reading->arena->budget, 0, reading->err);
@@ -96,7 +96,7 @@ static int read_row(struct gcs_list_reading *reading, gcs_list_row *row, const s
 }
 
 /* All four replies have the same numbers: 1 status, 2 rows, 3 total; those of tasks 4 and 7. */
-static int read_field(struct gcs_list_reading *reading, gcs_list_row *row,
+static int read_field(struct gcs_list_reading *reading, enum ray_list list,
 		      const struct work_job *job, const struct gcs_field *field)
 {
 	int64_t value = (int64_t)field->value;
@@ -105,7 +105,7 @@ static int read_field(struct gcs_list_reading *reading, gcs_list_row *row,
 	case 1:
 		return read_status(reading, &field->body);
 	case 2:
-		return read_row(reading, row, job, &field->body);
+		return read_row(reading, list, job, &field->body);
 	case 3:
 		reading->total = value;
 		return 0;
@@ -120,31 +120,44 @@ static int read_field(struct gcs_list_reading *reading, gcs_list_row *row,
 	}
 }
 
-void gcs_list_reading_done(struct gcs_list_reading *reading)
-{
-	arena_done(&reading->entry);
-}
-
-int gcs_list_read(struct gcs_list_reading *reading, enum ray_list list, gcs_list_row *row,
-		  const void *data, size_t size, const struct work_job *job)
-{
-	struct gcs_bytes bytes = gcs_bytes_of(data, size);
-	struct gcs_field field;
-
-	reading->entry.budget = reading->arena->budget;
-	while (gcs_wire_next_known(&bytes, lists[list].reply, &field))
-		if (read_field(reading, row, job, &field) < 0)
-			return -1;
-	return bytes.bad ? gcs_message_refuse(lists[list].reply, size, reading->err) : 0;
-}
-
-int64_t gcs_list_missing(const struct gcs_list_reading *reading)
+static int64_t missing_rows(const struct gcs_list_reading *reading)
 {
 	int64_t missing = reading->total > (int64_t)reading->received ?
 				  reading->total - (int64_t)reading->received :
 				  reading->truncated;
 
 	return missing < MISSING_MAX ? missing : MISSING_MAX;
+}
+
+static int read_reply(struct gcs_list_reading *reading, enum ray_list list, const void *data,
+		      size_t size, const struct work_job *job)
+{
+	struct gcs_bytes bytes = gcs_bytes_of(data, size);
+	struct gcs_field field;
+
+	while (gcs_wire_next_known(&bytes, lists[list].reply, &field))
+		if (read_field(reading, list, job, &field) < 0)
+			return -1;
+	return bytes.bad ? gcs_message_refuse(lists[list].reply, size, reading->err) : 0;
+}
+
+int gcs_list_decode(const struct gcs_list_use *use, enum ray_list list, const void *data,
+		    size_t size, const struct work_job *job, struct arena *arena,
+		    struct gcs_reply *ret_reply, struct err *err)
+{
+	struct gcs_list_reading *reading = arena_alloc(arena, use->reading_size);
+	int status;
+
+	*reading = (struct gcs_list_reading){
+		.use = use, .arena = arena, .entry = { .budget = arena->budget }, .err = err
+	};
+	status = read_reply(reading, list, data, size, job);
+	if (status == 0) {
+		reading->missing = missing_rows(reading);
+		use->finish(reading, ret_reply);
+	}
+	arena_done(&reading->entry);
+	return status;
 }
 
 /* ---- requests ---- */
@@ -177,9 +190,9 @@ static void ask_tasks(struct gcs_call *call, const struct gcs_list_use *use)
 	gcs_call_send_message(call, &request.base);
 }
 
-struct gcs_call *gcs_list_get(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
-			      const struct gcs_list_use *use, struct arena *arena, gcs_done *done,
-			      void *context)
+struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
+				     enum ray_list list, const struct gcs_list_use *use,
+				     struct arena *arena, gcs_done *done, void *context)
 {
 	struct gcs_call *call =
 		gcs_call_new(client, timeout_ms, lists[list].path, gcs_decode, done, context);

@@ -23,35 +23,37 @@ enum gcs_task_status {
 	GCS_TASK_FAILED = 12,
 };
 
-/* How one user reads the lists. */
-struct gcs_list_use {
-	size_t rows_max; /* that are requested; a reply with more is refused */
-	size_t reply_max_bytes;
-	bool running; /* of tasks only those that run */
-	/* Sets its member of the reply. ERR_INPUT: not this reply. ERR_LIMIT, ERR_RETRY: above a
-	 * limit or the arena's budget; the job was cancelled. job may be NULL. */
-	int (*decode)(enum ray_list list, const void *data, size_t size, const struct work_job *job,
-		      struct arena *arena, struct gcs_reply *ret_reply, struct err *err);
-};
-
+/* One reply while it is read: the first member of the user's own struct. */
 struct gcs_list_reading {
 	const struct gcs_list_use *use;
 	struct arena *arena; /* of the result */
 	struct arena entry;  /* of the row that is read */
 	struct err *err;
 	size_t received;
-	int64_t total, truncated, dropped;
+	int64_t total, truncated;
+	int64_t missing; /* rows that the GCS has and did not send; known at the end */
+	int64_t dropped; /* tasks that the GCS forgot */
 };
-void gcs_list_reading_done(struct gcs_list_reading *reading);
 
-/* Reads one row; the reading is the first member of the user's own struct. */
 typedef int gcs_list_row(struct gcs_list_reading *reading, const struct gcs_bytes *body);
 
-/* Reads a reply: the status, the counts and each row. `entry` gets the budget of `arena`. */
-int gcs_list_read(struct gcs_list_reading *reading, enum ray_list list, gcs_list_row *row,
-		  const void *data, size_t size, const struct work_job *job);
-/* Rows that the GCS has and did not send. */
-int64_t gcs_list_missing(const struct gcs_list_reading *reading);
+/* How one user reads the lists. */
+struct gcs_list_use {
+	size_t rows_max; /* that are requested; a reply with more is refused */
+	size_t reply_max_bytes;
+	bool running;        /* of tasks only those that run */
+	size_t reading_size; /* of the user's own struct, which begins with zeros */
+	gcs_list_row *read[RAY_LISTS];
+	/* Sets the user's member of the reply from all rows. */
+	void (*finish)(const struct gcs_list_reading *reading, struct gcs_reply *ret_reply);
+};
+
+/* Reads a reply: the status, the counts and each row. ERR_INPUT: not this reply. ERR_LIMIT,
+ * ERR_RETRY: above a limit or the arena's budget; the job was cancelled. job may be NULL. Pure; any
+ * thread. */
+int gcs_list_decode(const struct gcs_list_use *use, enum ray_list list, const void *data,
+		    size_t size, const struct work_job *job, struct arena *arena,
+		    struct gcs_reply *ret_reply, struct err *err);
 
 /* For rows: a message in `entry`; text and ids in `arena`. */
 void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDescriptor *message,
@@ -65,9 +67,5 @@ time_ms gcs_list_time(uint64_t ms);
 /* The id of the Ray job (`raysubmit_...`) in the arena; "": it was not submitted as one. */
 const char *gcs_list_submission(const struct gcs_list_reading *reading,
 				const Ray__JobTableData *job);
-
-struct gcs_call *gcs_list_get(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
-			      const struct gcs_list_use *use, struct arena *arena, gcs_done *done,
-			      void *context);
 
 #endif

@@ -262,55 +262,31 @@ static int read_job(struct gcs_list_reading *list, const struct gcs_bytes *body)
 
 /* ---- lists ---- */
 
-static gcs_list_row *const readers[] = {
-	[RAY_LIST_ACTORS] = read_actor,
-	[RAY_LIST_TASKS] = read_task,
-	[RAY_LIST_GROUPS] = read_group,
-	[RAY_LIST_JOBS] = read_job,
-};
-
-static int decode(enum ray_list list, const void *data, size_t size, const struct work_job *job,
-		  struct arena *arena, struct gcs_reply *ret_reply, struct err *err)
+static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_reply)
 {
-	struct ray_work *work = ARENA_NEW(arena, struct ray_work);
+	const struct reading *reading = (const struct reading *)list;
+	struct ray_work *work = ARENA_NEW(list->arena, struct ray_work);
 
+	*work = (struct ray_work){
+		.rows = reading->rows.at,
+		.row_count = reading->rows.count,
+		.jobs = reading->jobs.at,
+		.job_count = reading->jobs.count,
+		.missing = list->missing + reading->unreadable,
+		.dropped = list->dropped,
+	};
 	ret_reply->work = work;
-	return gcs_work_decode(list, data, size, job, arena, work, err);
 }
 
-static const struct gcs_list_use work_use = {
+const struct gcs_list_use gcs_work = {
 	.rows_max = GCS_WORK_ROWS_MAX,
 	.reply_max_bytes = GCS_WORK_REPLY_MAX_BYTES,
-	.decode = decode,
+	.reading_size = sizeof(struct reading),
+	.read = {
+		[RAY_LIST_ACTORS] = read_actor,
+		[RAY_LIST_TASKS] = read_task,
+		[RAY_LIST_GROUPS] = read_group,
+		[RAY_LIST_JOBS] = read_job,
+	},
+	.finish = finish,
 };
-
-static void reading_done(struct reading *reading)
-{
-	gcs_list_reading_done(&reading->list);
-}
-
-int gcs_work_decode(enum ray_list list, const void *data, size_t size, const struct work_job *job,
-		    struct arena *arena, struct ray_work *ret_work, struct err *err)
-{
-	AUTO(reading_done)
-	struct reading reading = { .list = { .use = &work_use, .arena = arena, .err = err } };
-
-	if (gcs_list_read(&reading.list, list, readers[list], data, size, job) < 0)
-		return -1;
-	*ret_work = (struct ray_work){
-		.rows = reading.rows.at,
-		.row_count = reading.rows.count,
-		.jobs = reading.jobs.at,
-		.job_count = reading.jobs.count,
-		.missing = gcs_list_missing(&reading.list) + reading.unreadable,
-		.dropped = reading.list.dropped,
-	};
-	return 0;
-}
-
-struct gcs_call *gcs_client_get_work(struct gcs_client *client, int64_t timeout_ms,
-				     enum ray_list list, struct arena *arena, gcs_done *done,
-				     void *context)
-{
-	return gcs_list_get(client, timeout_ms, list, &work_use, arena, done, context);
-}

@@ -6,11 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "core/model/ray_work.h"
-
-struct work_job;
+struct gcs_list_use;
 
 /* Rows that are requested of each list. A GCS keeps 100,000 task events by
  * default (RAY_task_events_max_num_task_in_gcs). */
@@ -18,9 +14,6 @@ struct work_job;
 #define GCS_WORK_REPLY_MAX_BYTES ((size_t)48 << 20)
 #define GCS_WORK_BUNDLES_MAX 10000 /* of one placement group; a larger one is missing */
 
-/* ERR_INPUT: not this reply. ERR_LIMIT, ERR_RETRY: above a limit or the arena's budget; the job was
- * cancelled. job may be NULL. */
-int gcs_work_decode(enum ray_list list, const void *data, size_t size, const struct work_job *job,
-		    struct arena *arena, struct ray_work *ret_work, struct err *err);
+extern const struct gcs_list_use gcs_work;
 
 #endif

@@ -3,6 +3,7 @@
 #include "codec/objects/gpu_holders_json.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/pass/pass.h"
+#include "gcs/gcs_gpu_use.h"
 
 #define BUDGET_BYTES ((size_t)64 << 20)
 
@@ -36,7 +37,7 @@ const struct list_page_kind gpu_use_page = {
 	.name = "GpuHolders",
 	.budget_name = "all answers about GPUs in use",
 	.budget_bytes = BUDGET_BYTES,
-	.get = gcs_client_get_gpu_use,
+	.use = &gcs_gpu_use,
 	.begin = begin,
 	.write = write,
 };

@@ -113,8 +113,9 @@ static void page_ask(struct page *page, struct gcs_client *gcs)
 
 		list->page = page;
 		list->arena.budget = page->budget;
-		list->call = page->pages->kind->get(gcs, timeout_ms, (enum ray_list)i, &list->arena,
-						    list_read, list);
+		list->call = gcs_client_get_list(gcs, timeout_ms, (enum ray_list)i,
+						 page->pages->kind->use, &list->arena, list_read,
+						 list);
 	}
 }
 

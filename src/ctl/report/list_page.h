@@ -19,7 +19,7 @@ struct serve_request;
 
 /* One list of an answer. */
 struct list_answer {
-	struct gcs_reply reply; /* empty, or with the member of the page's call */
+	struct gcs_reply reply; /* empty, or with the member of the kind's use */
 	const char *problem;    /* why it is empty; "" when it is not */
 };
 
@@ -27,8 +27,7 @@ struct list_page_kind {
 	const char *name; /* kind of the JSON object */
 	const char *budget_name;
 	size_t budget_bytes;
-	struct gcs_call *(*get)(struct gcs_client *client, int64_t timeout_ms, enum ray_list list,
-				struct arena *arena, gcs_done *done, void *context);
+	const struct gcs_list_use *use;
 	/* The values that the page keeps of a decision, in the arena. */
 	void *(*begin)(const struct pass_decision *decision, struct arena *arena);
 	/* The members of the object, on a thread of the pool. problem: "", or why Ray was not asked;

@@ -2,7 +2,7 @@
 
 #include "codec/objects/ray_work_json.h"
 #include "ctl/pass/pass.h"
-#include "gcs/gcs_client.h"
+#include "gcs/gcs_work.h"
 
 /* The largest reply, and what it becomes. */
 #define BUDGET_BYTES ((size_t)96 << 20)
@@ -57,7 +57,7 @@ const struct list_page_kind work_page = {
 	.name = "Work",
 	.budget_name = "all answers about work",
 	.budget_bytes = BUDGET_BYTES,
-	.get = gcs_client_get_work,
+	.use = &gcs_work,
 	.begin = begin,
 	.write = write,
 };

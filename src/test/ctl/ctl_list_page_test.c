@@ -14,8 +14,6 @@
 #include "test/support/gcs_bench.h"
 #include "test/support/loop_wait.h"
 
-#define BYTES(text) ((ProtobufCBinaryData){ .data = (uint8_t *)(text), .len = sizeof(text) - 1 })
-
 static const char snapshot_text[] =
 	"apiVersion: rayscaler.dev/v1alpha1\n"
 	"kind: Snapshot\n"

@@ -82,20 +82,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(arena_done) struct arena small = { .budget = &budget };
 	struct err err = { .kind = ERR_NONE };
-	struct gpu_use use, again;
+	struct gcs_reply reply, again;
 	enum ray_list list;
 	int status;
 
 	if (size == 0)
 		return 0;
 	list = (enum ray_list)(data[0] % RAY_LISTS);
-	status = gcs_gpu_use_decode(list, data + 1, size - 1, NULL, &arena, &use, &err);
+	status =
+		gcs_list_decode(&gcs_gpu_use, list, data + 1, size - 1, NULL, &arena, &reply, &err);
 	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
-	if (gcs_gpu_use_decode(list, data + 1, size - 1, NULL, &small, &again, &err) == 0)
-		REQUIRE(status == 0 && again.row_count == use.row_count);
+	if (gcs_list_decode(&gcs_gpu_use, list, data + 1, size - 1, NULL, &small, &again, &err) ==
+	    0)
+		REQUIRE(status == 0 && again.gpu_use->row_count == reply.gpu_use->row_count);
 	if (status < 0)
 		return 0;
-	check_rows(&use);
-	check_join(&use, list, &arena);
+	check_rows(reply.gpu_use);
+	check_join(reply.gpu_use, list, &arena);
 	return 0;
 }

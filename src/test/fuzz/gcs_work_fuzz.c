@@ -57,20 +57,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(arena_done) struct arena small = { .budget = &budget };
 	struct err err = { .kind = ERR_NONE };
-	struct ray_work work, again;
+	struct gcs_reply reply, again;
 	enum ray_list list;
 	int status;
 
 	if (size == 0)
 		return 0;
 	list = (enum ray_list)(data[0] % RAY_LISTS);
-	status = gcs_work_decode(list, data + 1, size - 1, NULL, &arena, &work, &err);
+	status = gcs_list_decode(&gcs_work, list, data + 1, size - 1, NULL, &arena, &reply, &err);
 	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
-	if (gcs_work_decode(list, data + 1, size - 1, NULL, &small, &again, &err) == 0)
-		REQUIRE(status == 0 && again.row_count == work.row_count);
+	if (gcs_list_decode(&gcs_work, list, data + 1, size - 1, NULL, &small, &again, &err) == 0)
+		REQUIRE(status == 0 && again.work->row_count == reply.work->row_count);
 	if (status < 0)
 		return 0;
-	check_rows(&work);
-	check_json(&work, &arena);
+	check_rows(reply.work);
+	check_json(reply.work, &arena);
 	return 0;
 }

@@ -8,48 +8,23 @@
 #include "gcs/gcs_gpu_use.h"
 #include "gcs/gcs_list.h"
 
-#define BYTES(text) ((ProtobufCBinaryData){ .data = (uint8_t *)(text), .len = sizeof(text) - 1 })
 #define GROUP "GPU_group_c29b"
 #define GROUP_0 "GPU_group_0_c29b"
 
 static struct gpu_use use;
-static struct arena kept;
 
-static void on_use(void *context, const struct gcs_reply *reply, const struct err *err)
+static void read_list(enum ray_list list, const ProtobufCMessage *reply)
 {
-	(void)context;
-	if (reply->gpu_use)
-		use = *reply->gpu_use;
-	gcs_bench_note(err);
-}
-
-static void ask(enum ray_list list, const ProtobufCMessage *reply)
-{
-	gcs_bench.gcs.reply = reply;
-	use = (struct gpu_use){ .rows = NULL };
-	gcs_client_get_gpu_use(gcs_bench.client, 2000, list, &gcs_bench.arena, on_use, NULL);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	gcs_bench_open();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	gcs_bench_close();
-	arena_done(&kept);
-	return 0;
+	gcs_bench_get_list(list, &gcs_gpu_use, reply);
+	gcs_bench_run_good();
+	use = *gcs_bench.reply.gpu_use;
 }
 
 typedef Ray__ActorTableData__RequiredResourcesEntry actor_entry;
 
 static actor_entry *entry_of(const char *name, double value)
 {
-	actor_entry *entry = ARENA_NEW(&kept, actor_entry);
+	actor_entry *entry = ARENA_NEW(&gcs_bench.sent, actor_entry);
 
 	ray__actor_table_data__required_resources_entry__init(entry);
 	entry->key = (char *)name;
@@ -59,7 +34,7 @@ static actor_entry *entry_of(const char *name, double value)
 
 static Ray__ActorTableData *actor_of(const char *name, double gpus)
 {
-	Ray__ActorTableData *actor = ARENA_NEW(&kept, Ray__ActorTableData);
+	Ray__ActorTableData *actor = ARENA_NEW(&gcs_bench.sent, Ray__ActorTableData);
 
 	ray__actor_table_data__init(actor);
 	actor->class_name = (char *)name;
@@ -67,7 +42,7 @@ static Ray__ActorTableData *actor_of(const char *name, double gpus)
 	actor->node_id = BYTES("\xab\1");
 	actor->state = RAY__ACTOR_TABLE_DATA__ACTOR_STATE__ALIVE;
 	actor->start_time = 1795398087743;
-	actor->required_resources = arena_array(&kept, 4, sizeof(actor_entry *));
+	actor->required_resources = arena_array(&gcs_bench.sent, 4, sizeof(actor_entry *));
 	actor->required_resources[0] = entry_of("GPU", gpus);
 	actor->n_required_resources = 1;
 	return actor;
@@ -111,8 +86,7 @@ static void test_actors(void **state)
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = SUPPORT_COUNT(list);
 	reply.total = 11;
-	ask(RAY_LIST_ACTORS, &reply.base);
-	gcs_bench_run_good();
+	read_list(RAY_LIST_ACTORS, &reply.base);
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.ActorInfoGcsService/GetAllActorInfo");
 	request = gcs_message_unpack(&ray__get_all_actor_info_request__descriptor,
 				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
@@ -135,11 +109,10 @@ static void test_many_actors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(list); i++)
-		list[i] = actor_of(arena_printf(&kept, "Trainer%zu", i), 1);
+		list[i] = actor_of(arena_printf(&gcs_bench.sent, "Trainer%zu", i), 1);
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = SUPPORT_COUNT(list);
-	ask(RAY_LIST_ACTORS, &reply.base);
-	gcs_bench_run_good();
+	read_list(RAY_LIST_ACTORS, &reply.base);
 	assert_true(protobuf_c_message_get_packed_size(&reply.base) > ((size_t)64 << 10));
 	assert_int_equal(use.row_count, SUPPORT_COUNT(list));
 	expect_row(2999, GPU_HOLDER_ACTOR, "Trainer2999", 10000, 1795398087743);
@@ -189,8 +162,7 @@ static void test_tasks(void **state)
 	reply.n_events_by_task = 5;
 	reply.num_truncated = 7;
 	reply.num_status_task_events_dropped = 2;
-	ask(RAY_LIST_TASKS, &reply.base);
-	gcs_bench_run_good();
+	read_list(RAY_LIST_TASKS, &reply.base);
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.TaskInfoGcsService/GetTaskEvents");
 	request = gcs_message_unpack(&ray__get_task_events_request__descriptor,
 				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
@@ -232,8 +204,7 @@ static void test_groups(void **state)
 	removed.state = RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED;
 	reply.placement_group_table_data = list;
 	reply.n_placement_group_table_data = 2;
-	ask(RAY_LIST_GROUPS, &reply.base);
-	gcs_bench_run_good();
+	read_list(RAY_LIST_GROUPS, &reply.base);
 	assert_string_equal(gcs_bench.gcs.path,
 			    "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup");
 	assert_int_equal(use.row_count, 1);
@@ -265,8 +236,7 @@ static void test_jobs(void **state)
 	job.entrypoint = entrypoint;
 	reply.job_info_list = list;
 	reply.n_job_info_list = 1;
-	ask(RAY_LIST_JOBS, &reply.base);
-	gcs_bench_run_good();
+	read_list(RAY_LIST_JOBS, &reply.base);
 	assert_string_equal(gcs_bench.gcs.path, "/ray.rpc.JobInfoGcsService/GetAllJobInfo");
 	request = gcs_message_unpack(&ray__get_all_job_info_request__descriptor,
 				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
@@ -290,22 +260,22 @@ static void test_refused(void **state)
 	actor->node_id = (ProtobufCBinaryData){ .data = (uint8_t *)id, .len = sizeof(id) };
 	reply.actor_table_data = &actor;
 	reply.n_actor_table_data = 1;
-	ask(RAY_LIST_ACTORS, &reply.base);
+	gcs_bench_get_list(RAY_LIST_ACTORS, &gcs_gpu_use, &reply.base);
 	gcs_bench_run_error(ERR_LIMIT, "row 1: nodeId has 65 bytes, above the limit of 64");
 	reply.n_actor_table_data = 0;
 	reply.status = &status;
 	status.code = 5;
 	status.message = (char *)"not now";
-	ask(RAY_LIST_ACTORS, &reply.base);
+	gcs_bench_get_list(RAY_LIST_ACTORS, &gcs_gpu_use, &reply.base);
 	gcs_bench_run_error(ERR_RETRY,
 			    "default/demo: GetAllActorInfo: the GCS answered: not now (5)");
 }
 
 static int decode(const void *data, size_t size, struct arena *arena, struct err *err)
 {
-	struct gpu_use read;
+	struct gcs_reply reply;
 
-	return gcs_gpu_use_decode(RAY_LIST_ACTORS, data, size, NULL, arena, &read, err);
+	return gcs_list_decode(&gcs_gpu_use, RAY_LIST_ACTORS, data, size, NULL, arena, &reply, err);
 }
 
 /* 8 million empty rows have 16 MiB. */
@@ -348,7 +318,7 @@ static void test_budget(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gcs_bench_setup, gcs_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_actors),        TEST(test_many_actors), TEST(test_tasks),
 		TEST(test_groups),        TEST(test_jobs),        TEST(test_refused),

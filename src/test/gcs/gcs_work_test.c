@@ -6,41 +6,15 @@
 #include "gcs/gcs_list.h"
 #include "gcs/gcs_work.h"
 
-#define BYTES(text) ((ProtobufCBinaryData){ .data = (uint8_t *)(text), .len = sizeof(text) - 1 })
 #define MS INT64_C(1000000) /* of nanoseconds */
 
 static struct ray_work work;
-static struct arena kept;
 
-static void on_work(void *context, const struct gcs_reply *reply, const struct err *err)
+static void read_list(enum ray_list list, const ProtobufCMessage *reply)
 {
-	(void)context;
-	if (reply->work)
-		work = *reply->work;
-	gcs_bench_note(err);
-}
-
-static void ask(enum ray_list list, const ProtobufCMessage *reply)
-{
-	gcs_bench.gcs.reply = reply;
-	work = (struct ray_work){ .rows = NULL };
-	gcs_client_get_work(gcs_bench.client, 2000, list, &gcs_bench.arena, on_work, NULL);
+	gcs_bench_get_list(list, &gcs_work, reply);
 	gcs_bench_run_good();
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	gcs_bench_open();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	gcs_bench_close();
-	arena_done(&kept);
-	return 0;
+	work = *gcs_bench.reply.work;
 }
 
 static void expect_resource(const struct work_bundle *bundle, size_t index, const char *name,
@@ -56,10 +30,10 @@ typedef Ray__TaskStateUpdate__StateTsNsEntry task_time;
 
 static Ray__TaskEvents *task_of(Ray__TaskType type, const char *name, double amount)
 {
-	Ray__TaskEvents *events = ARENA_NEW(&kept, Ray__TaskEvents);
-	Ray__TaskInfoEntry *info = ARENA_NEW(&kept, Ray__TaskInfoEntry);
-	Ray__TaskStateUpdate *update = ARENA_NEW(&kept, Ray__TaskStateUpdate);
-	task_entry *entry = ARENA_NEW(&kept, task_entry);
+	Ray__TaskEvents *events = ARENA_NEW(&gcs_bench.sent, Ray__TaskEvents);
+	Ray__TaskInfoEntry *info = ARENA_NEW(&gcs_bench.sent, Ray__TaskInfoEntry);
+	Ray__TaskStateUpdate *update = ARENA_NEW(&gcs_bench.sent, Ray__TaskStateUpdate);
+	task_entry *entry = ARENA_NEW(&gcs_bench.sent, task_entry);
 
 	ray__task_events__init(events);
 	ray__task_info_entry__init(info);
@@ -71,18 +45,18 @@ static Ray__TaskEvents *task_of(Ray__TaskType type, const char *name, double amo
 	events->state_updates = update;
 	info->type = type;
 	info->actor_id = BYTES("\xac\1");
-	info->required_resources = arena_array(&kept, 4, sizeof(entry));
+	info->required_resources = arena_array(&gcs_bench.sent, 4, sizeof(entry));
 	info->required_resources[info->n_required_resources++] = entry;
 	entry->key = (char *)name;
 	entry->value = amount;
-	update->state_ts_ns = arena_array(&kept, 8, sizeof(task_time *));
+	update->state_ts_ns = arena_array(&gcs_bench.sent, 8, sizeof(task_time *));
 	return events;
 }
 
 static void add_time(Ray__TaskEvents *events, int32_t state, int64_t ns)
 {
 	Ray__TaskStateUpdate *update = events->state_updates;
-	task_time *time = ARENA_NEW(&kept, task_time);
+	task_time *time = ARENA_NEW(&gcs_bench.sent, task_time);
 
 	ray__task_state_update__state_ts_ns_entry__init(time);
 	time->key = state;
@@ -93,7 +67,7 @@ static void add_time(Ray__TaskEvents *events, int32_t state, int64_t ns)
 static void add_task_resource(Ray__TaskEvents *events, const char *name, double amount)
 {
 	Ray__TaskInfoEntry *info = events->task_info;
-	task_entry *entry = ARENA_NEW(&kept, task_entry);
+	task_entry *entry = ARENA_NEW(&gcs_bench.sent, task_entry);
 
 	ray__task_info_entry__required_resources_entry__init(entry);
 	entry->key = (char *)name;
@@ -139,7 +113,7 @@ static void test_tasks(void **state)
 	reply.n_events_by_task = SUPPORT_COUNT(list);
 	reply.num_truncated = 7;
 	reply.num_status_task_events_dropped = 2;
-	ask(RAY_LIST_TASKS, &reply.base);
+	read_list(RAY_LIST_TASKS, &reply.base);
 	request = gcs_message_unpack(&ray__get_task_events_request__descriptor,
 				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
 				     NULL);
@@ -195,7 +169,7 @@ static void test_actors(void **state)
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = 2;
 	reply.total = 5;
-	ask(RAY_LIST_ACTORS, &reply.base);
+	read_list(RAY_LIST_ACTORS, &reply.base);
 	assert_int_equal(work.row_count, 2);
 	assert_int_equal(work.missing, 3);
 	assert_string_equal(work.rows[0].id, "ac01");
@@ -233,7 +207,7 @@ static void test_groups(void **state)
 	empty.n_bundles = 0;
 	reply.placement_group_table_data = list;
 	reply.n_placement_group_table_data = 3;
-	ask(RAY_LIST_GROUPS, &reply.base);
+	read_list(RAY_LIST_GROUPS, &reply.base);
 	assert_int_equal(work.row_count, 1);
 	assert_int_equal(work.missing, 2);
 	assert_string_equal(work.rows[0].id, "c29b");
@@ -257,7 +231,7 @@ static void test_jobs(void **state)
 	job.entrypoint = (char *)"python a.py --password=x";
 	reply.job_info_list = list;
 	reply.n_job_info_list = 1;
-	ask(RAY_LIST_JOBS, &reply.base);
+	read_list(RAY_LIST_JOBS, &reply.base);
 	assert_int_equal(work.job_count, 1);
 	assert_string_equal(work.jobs[0].id, "03000000");
 	assert_string_equal(work.jobs[0].name, "");
@@ -268,24 +242,25 @@ static void test_refused(void **state)
 {
 	static char rows[2 * (GCS_WORK_ROWS_MAX + 1)];
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct ray_work read;
+	struct gcs_reply reply;
 	struct err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows); i += 2)
 		rows[i] = 2 << 3 | 2;
-	assert_int_equal(gcs_work_decode(RAY_LIST_TASKS, rows, sizeof(rows) - 2, NULL, &arena,
-					 &read, &err),
+	assert_int_equal(gcs_list_decode(&gcs_work, RAY_LIST_TASKS, rows, sizeof(rows) - 2, NULL,
+					 &arena, &reply, &err),
 			 0);
-	assert_int_equal(
-		gcs_work_decode(RAY_LIST_TASKS, rows, sizeof(rows), NULL, &arena, &read, &err), -1);
+	assert_int_equal(gcs_list_decode(&gcs_work, RAY_LIST_TASKS, rows, sizeof(rows), NULL,
+					 &arena, &reply, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
 	assert_non_null(strstr(err.text, "more than the 30000 rows"));
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gcs_bench_setup, gcs_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_tasks), TEST(test_actors),  TEST(test_groups),
 		TEST(test_jobs),  TEST(test_refused),

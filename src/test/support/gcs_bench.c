@@ -123,7 +123,22 @@ void gcs_bench_close(void)
 	gcs_bench_close_on();
 	loop_timer_free(gcs_bench.timer);
 	arena_done(&gcs_bench.arena);
+	arena_done(&gcs_bench.sent);
 	loop_free(gcs_bench.loop);
+}
+
+int gcs_bench_setup(void **state)
+{
+	(void)state;
+	gcs_bench_open();
+	return 0;
+}
+
+int gcs_bench_teardown(void **state)
+{
+	(void)state;
+	gcs_bench_close();
+	return 0;
 }
 
 void gcs_bench_note(const struct err *err)
@@ -178,6 +193,20 @@ void gcs_bench_on_state(void *context, const struct gcs_reply *reply, const stru
 void gcs_bench_get_state(void)
 {
 	gcs_client_get_state(gcs_bench.client, 2000, &gcs_bench.arena, gcs_bench_on_state, NULL);
+}
+
+static void on_list(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	(void)context;
+	gcs_bench.reply = *reply;
+	gcs_bench_note(err);
+}
+
+void gcs_bench_get_list(enum ray_list list, const struct gcs_list_use *use,
+			const ProtobufCMessage *reply)
+{
+	gcs_bench.gcs.reply = reply;
+	gcs_client_get_list(gcs_bench.client, 2000, list, use, &gcs_bench.arena, on_list, NULL);
 }
 
 const ProtobufCMessage *fake_gcs_small_state(void)

@@ -15,6 +15,7 @@
 #include "test/support/support.h"
 
 #define TOKEN "secret-token"
+#define BYTES(text) ((ProtobufCBinaryData){ .data = (uint8_t *)(text), .len = sizeof(text) - 1 })
 
 struct fake_gcs {
 	struct h2_server server;
@@ -43,6 +44,8 @@ struct gcs_bench {
 	bool flag; /* accepted */
 	char text[500];
 	const struct ray_constraint *constraint;
+	struct gcs_reply reply; /* of gcs_bench_get_list */
+	struct arena sent;      /* rows of a reply that a test builds */
 };
 
 extern struct gcs_bench gcs_bench;
@@ -61,6 +64,11 @@ void gcs_bench_open(void);
 
 void gcs_bench_close(void);
 
+/* The same as functions of a cmocka test. */
+int gcs_bench_setup(void **state);
+
+int gcs_bench_teardown(void **state);
+
 /* The server, with this handler, and the client alone, on a loop of the caller. */
 void gcs_bench_open_on(struct loop *loop, h2_server_handler *handler);
 
@@ -77,6 +85,9 @@ void gcs_bench_on_done(void *context, const struct gcs_reply *reply, const struc
 void gcs_bench_on_state(void *context, const struct gcs_reply *reply, const struct err *err);
 
 void gcs_bench_get_state(void);
+
+void gcs_bench_get_list(enum ray_list list, const struct gcs_list_use *use,
+			const ProtobufCMessage *reply);
 
 /* A state with one node. */
 const ProtobufCMessage *fake_gcs_small_state(void);

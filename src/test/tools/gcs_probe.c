@@ -19,6 +19,7 @@
 #include "codec/text/number.h"
 #include "gcs/gcs_auth.h"
 #include "gcs/gcs_client.h"
+#include "gcs/gcs_gpu_use.h"
 #include "net/loop.h"
 
 #define PROBE_OUTPUT_BYTES ((size_t)256 << 20)
@@ -178,8 +179,8 @@ static void probe_gpu_use(struct probe *probe, struct gcs_client *client)
 
 	if (number_parse_integer(probe->arguments[0], &list) < 0 || list < 0 || list >= RAY_LISTS)
 		list = 0;
-	gcs_client_get_gpu_use(client, probe->timeout_ms, (enum ray_list)list, &probe->arena,
-			       probe_gpu_use_done, probe);
+	gcs_client_get_list(client, probe->timeout_ms, (enum ray_list)list, &gcs_gpu_use,
+			    &probe->arena, probe_gpu_use_done, probe);
 }
 
 static void probe_requests_done(void *context, const struct gcs_reply *reply, const struct err *err)
