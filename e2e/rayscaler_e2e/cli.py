@@ -48,7 +48,7 @@ class Cli:
 
     def words(self, *words: str) -> List[str]:
         """``adopt`` and ``release`` do not ask the controller."""
-        return [str(paths.program()), *words, *([] if words[0] in ("adopt", "release") else self._flags)]
+        return [str(paths.program()), *words, *([] if words[0] in ("adopt", "release", "resume") else self._flags)]
 
     def run(self, *words: str, status: int = 0) -> subprocess.CompletedProcess:
         """``status``: the exit status that it must have."""

@@ -35,7 +35,7 @@ from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
 UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
-COMMANDS = ("status", "explain", "request", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "park", "version")
+COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "park", "version")
 DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
 
 
@@ -173,6 +173,28 @@ def test_adopt_and_release(alone, api_server, namespace):
         assert "is parked already" in alone.run("adopt", name).stdout
         alone.run("release", name, "--yes")
         assert clusters.get(name)["spec"] == before[name]
+
+
+def test_resume(alone, api_server, namespace):
+    """What idle termination suspended, and nothing else."""
+    clusters = api_server.admin.of("rayclusters", namespace)
+    key = "rayscaler.dev/suspended-by-idle-termination"
+    for name, notes in (("asleep", {key: "2026-11-23T09:00:00Z", "a/b": "c"}), ("foreign", {"a/b": "c"})):
+        made = rayclusters.minimal(name, suspend=True)
+        made["metadata"]["annotations"] = {**UNTOUCHED, **notes}
+        clusters.create(made)
+    before = {name: clusters.get(name) for name in ("asleep", "foreign", "demo")}
+    assert "RayCluster " + namespace + "/asleep is resumed" in alone.run("resume", "asleep").stdout
+    now = clusters.get("asleep")
+    assert now["spec"] == {**before["asleep"]["spec"], "suspend": False}
+    assert now["metadata"]["annotations"] == {**UNTOUCHED, "a/b": "c"}
+    assert "is not suspended" in alone.run("resume", "asleep").stdout
+    assert "is not suspended" in alone.run("resume", "demo").stdout
+    refused = alone.run("resume", "foreign", status=1).stderr
+    assert f"kubectl patch raycluster -n {namespace} foreign --type merge" in refused
+    for name in ("foreign", "demo"):
+        assert clusters.get(name)["metadata"]["resourceVersion"] == before[name]["metadata"]["resourceVersion"]
+    assert f"RayCluster {namespace}/nobody does not exist" in alone.run("resume", "nobody", status=1).stderr
 
 
 def _plan(path):

@@ -141,7 +141,7 @@ def test_version_and_help():
     assert kind.stdout.strip() == "commit" or commit == "unknown", kind.stderr
     answer = run("--help")
     assert answer.returncode == 0
-    for command in ("status", "explain", "request", "adopt", "release", "snapshot", "plan", "record", "simulate", "run", "park", "version"):
+    for command in ("status", "explain", "request", "resume", "adopt", "release", "snapshot", "plan", "record", "simulate", "run", "park", "version"):
         assert f"  {command} " in answer.stdout
     answer = run("run", "--help")
     assert answer.returncode == 0

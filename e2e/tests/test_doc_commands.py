@@ -28,7 +28,7 @@ DOCUMENTS = sorted(
 )
 PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "kind", "skopeo", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
 MAKEFILES = [TOP / "Makefile", *sorted((TOP / "mk").glob("*.mk"))]
-SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "adopt", "release", "record", "simulate", "help")
+SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "resume", "adopt", "release", "record", "simulate", "help")
 
 # (regular expression of the whole command, the part that runs it)
 SHOWN: List[Tuple[str, str]] = [
@@ -107,6 +107,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler record( .*)?", "test_cli.py::test_a_recording_is_replayed"),
     (r"rayscaler lint --rules", "test_lint_rows.py::test_rules_are_those_of_the_document"),
     (r"rayscaler (request CLUSTER.*|snapshot)", "test_cli.py::test_"),
+    (r"(kubectl )?rayscaler resume CLUSTER", "test_cli.py::test_resume"),
     (r"(kubectl )?rayscaler (adopt|release)( CLUSTER.*)?", "test_cli.py::test_adopt_and_release"),
     (r"kubectl inspect gpushare", "not run: a plugin of others, whose layout is meant"),
     (r"kubectl (get|describe|get events|delete pod|get lease -n rayscaler-system rayscaler)", "test_operations.py::test_"),

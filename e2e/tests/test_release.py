@@ -29,7 +29,7 @@ from rayscaler_e2e.apiserver import ADMIN_USER
 from rayscaler_e2e.tools import Tool, ToolMissing
 
 EPOCH = "1700000000"
-COMMANDS = ("status", "explain", "request", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "run", "park", "version")
+COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "run", "park", "version")
 
 
 def output_of(*words: object, **options: object) -> str:

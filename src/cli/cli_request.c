@@ -159,6 +159,24 @@ static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 			       condition->reason, condition->message));
 }
 
+/* The annotation resumes a cluster that idle termination suspended. */
+static void add_resumption(const struct view_one *one, bool asks, struct buf *output)
+{
+	const char *name = one->cluster->name;
+
+	buf_add_string(output, "it is suspended by idle termination");
+	if (!asks)
+		buf_printf(output, " and stays so; to start it: %s resume %s\n", help_program(),
+			   name);
+	else if (one->cluster->answer)
+		buf_add_string(output, "; the controller resumes it for this request\n");
+	else
+		buf_printf(output,
+			   "; a controller resumes it for this request, and none was reached: "
+			   "%s resume %s\n",
+			   help_program(), name);
+}
+
 static int request(const struct arguments *arguments, const struct ray_constraint *constraint,
 		   struct arena *arena, struct err *err)
 {
@@ -167,6 +185,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	struct snapshot snapshot;
 	const char *before;
 	const struct plan *plan;
+	bool suspended;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (view_one_open(&arguments->connection, arguments->name, VIEW_SNAPSHOT, arena, &one, err))
@@ -177,10 +196,15 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	snapshot.annotation_request = constraint;
 	snapshot.annotation_problem = "";
 	plan = decide(&snapshot, arena);
-	warn_unmanaged(plan, arena);
+	suspended = snapshot.cluster.suspend &&
+		    labels_value(&snapshot.cluster.annotations, ANNOTATION_SUSPENDED);
+	if (!suspended)
+		warn_unmanaged(plan, arena);
 	/* Before the loop turns: the plan may point into the copies of the objects. */
 	request_text_write(plan, before, arguments->bundles, &output);
-	if (!one.cluster->answer)
+	if (suspended)
+		add_resumption(&one, constraint && constraint->count > 0, &output);
+	else if (!one.cluster->answer)
 		buf_add_string(&output,
 			       "from the object's status, without the controller: use in Ray "
 			       "is unknown\n");

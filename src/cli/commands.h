@@ -24,6 +24,7 @@ int cli_status(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_snapshot(int argc, char **argv);
 int cli_request(int argc, char **argv);
+int cli_resume(int argc, char **argv);
 int cli_adopt(int argc, char **argv);
 int cli_release(int argc, char **argv);
 int cli_lint(int argc, char **argv);

@@ -13,6 +13,7 @@ static const struct command commands[] = {
 	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },
 	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, with reasons" },
 	{ "request", cli_request, "request workers ahead of demand, and keep them" },
+	{ "resume", cli_resume, "start a RayCluster that idle termination suspended" },
 	{ "adopt", cli_adopt, "park Ray's autoscaler in a RayCluster: the controller scales it" },
 	{ "release", cli_release, "the reverse of adopt: Ray's autoscaler scales it again" },
 	{ "snapshot", cli_snapshot, "write the inputs of a decision to a file, for \"plan\"" },

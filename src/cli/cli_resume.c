@@ -1,0 +1,166 @@
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/api_connection.h"
+#include "cli/file.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "codec/text/json_write.h"
+#include "core/model/kubernetes.h"
+#include "ctl/pass/act.h"
+#include "kube/kube_path.h"
+
+#define API_VERSION KUBE_RAY_GROUP "/v1"
+#define ANNOTATION_POINTER "/metadata/annotations/rayscaler.dev~1suspended-by-idle-termination"
+#define PATCH_BYTES_MAX ((size_t)64 << 10)
+#define OUTPUT_BYTES_MAX ((size_t)64 << 10)
+/* Another writer may change the object between the read and the patch. */
+#define TRIES 3
+
+static const char help[] =
+	"usage: @ resume CLUSTER [-n NS] [flags]\n"
+	"Starts a RayCluster that idle termination suspended: sets spec.suspend to false\n"
+	"and removes the annotation. KubeRay then makes its head Pod. A RayCluster that\n"
+	"a user suspended is left alone.\n" API_HELP
+	"exit status: 0 it is not suspended any more, 1 it could not be resumed,\n"
+	"             2 wrong usage\n";
+
+struct arguments {
+	struct api_connection_flags connection;
+	const char *name;
+};
+
+static int read_cluster(struct connection *connection, const char *path, struct arena *arena,
+			struct ray_cluster *ret_cluster, struct err *err)
+{
+	struct fetch fetch = { .path = path };
+	int failed = api_connection_fetch_one(connection, &fetch, err);
+
+	if (!failed)
+		failed = act_decode_cluster(fetch.text, fetch.size, arena, ret_cluster, err);
+	fetch_done(&fetch);
+	return failed;
+}
+
+static void add_operation(struct json_writer *writer, const char *op, const char *path,
+			  const char *text, bool value)
+{
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "op", op);
+	json_write_text(writer, "path", path);
+	if (text)
+		json_write_text(writer, "value", text);
+	else if (strcmp(op, "remove") != 0)
+		json_write_boolean(writer, "value", value);
+	json_write_object_end(writer);
+}
+
+/* The tests refuse a cluster that a user resumed, or suspended again, after it was read. */
+static int send_patch(struct connection *connection, const char *path, const char *since,
+		      struct err *err)
+{
+	AUTO(buf_done) struct buf body;
+	struct json_writer writer;
+	struct fetch fetch = { .path = path, .verb = KUBE_JSON_PATCH };
+	int failed;
+
+	buf_init(&body, PATCH_BYTES_MAX);
+	json_write_init(&writer, &body, JSON_STYLE_LINE);
+	json_write_array(&writer, NULL);
+	add_operation(&writer, "test", ANNOTATION_POINTER, since, false);
+	add_operation(&writer, "test", "/spec/suspend", NULL, true);
+	add_operation(&writer, "replace", "/spec/suspend", NULL, false);
+	add_operation(&writer, "remove", ANNOTATION_POINTER, NULL, false);
+	json_write_array_end(&writer);
+	if (body.overflowed)
+		return err_set(err, ERR_LIMIT,
+			       "annotation " ANNOTATION_SUSPENDED
+			       " has more than %zu bytes: remove it",
+			       PATCH_BYTES_MAX);
+	fetch.body = buf_string(&body);
+	failed = api_connection_fetch_one(connection, &fetch, err);
+	fetch_done(&fetch);
+	return failed;
+}
+
+static int refuse_foreign(const struct ray_cluster *cluster, struct err *err)
+{
+	return err_set(err, ERR_INPUT,
+		       "RayCluster %s/%s was not suspended by idle termination, but by a "
+		       "user; to start it all the same: kubectl patch raycluster -n %s %s --type "
+		       "merge -p '{\"spec\": {\"suspend\": false}}'",
+		       cluster->namespace_, cluster->name, cluster->namespace_, cluster->name);
+}
+
+/* One read and one patch; ERR_CONFLICT when the object changed between them. */
+static int try_resume(struct connection *connection, const char *path, struct buf *output,
+		      struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_cluster cluster;
+	const char *since;
+
+	if (read_cluster(connection, path, &arena, &cluster, err))
+		return -1;
+	if (!cluster.suspend) {
+		buf_printf(output, "RayCluster %s/%s is not suspended\n", cluster.namespace_,
+			   cluster.name);
+		return 0;
+	}
+	since = labels_value(&cluster.annotations, ANNOTATION_SUSPENDED);
+	if (!since)
+		return refuse_foreign(&cluster, err);
+	if (send_patch(connection, path, since, err))
+		return -1;
+	buf_printf(output, "RayCluster %s/%s is resumed; KubeRay makes its head Pod\n",
+		   cluster.namespace_, cluster.name);
+	return 0;
+}
+
+static int resume(const struct arguments *arguments, struct connection *connection, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf output;
+	const char *namespace_ = api_connection_namespace(connection);
+	const char *path =
+		kube_path(&arena, API_VERSION, namespace_, "rayclusters", arguments->name, NULL);
+	int failed = -1;
+
+	buf_init(&output, OUTPUT_BYTES_MAX);
+	for (int i = 0; failed && i < TRIES; i++) {
+		failed = try_resume(connection, path, &output, err);
+		if (failed && err->kind != ERR_CONFLICT)
+			break;
+	}
+	if (failed && err->kind == ERR_NOT_FOUND)
+		return err_set(err, ERR_NOT_FOUND,
+			       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
+			       namespace_, arguments->name);
+	return failed ? -1 : file_print(&output, err);
+}
+
+int cli_resume(int argc, char **argv)
+{
+	struct arguments arguments = { .name = NULL };
+	const struct flag table[] = { API_FLAGS(arguments.connection) };
+	struct flags flags = { .at = table,
+			       .count = sizeof(table) / sizeof(table[0]),
+			       .operand_name = "CLUSTER",
+			       .operand_required = true,
+			       .operand = &arguments.name };
+	struct connection *connection;
+	struct err err;
+	int status;
+
+	if (!help_begin(&flags, help, argc, argv, &status))
+		return status;
+	connection = api_connection_new(&arguments.connection, &err);
+	if (!connection)
+		return help_failed("resume", &err);
+	status = resume(&arguments, connection, &err) ? help_failed("resume", &err) :
+							(int)EXIT_DONE;
+	api_connection_free(connection);
+	return status;
+}
