@@ -2,10 +2,14 @@
 
 A real kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray head and real raylets
 with logical GPUs. Each workload runs with rayscaler and with Ray's own autoscaler. The simulation gets the
-start times of Pods that the run had (medians, up to their first work), and nothing else of it. Compared are
+times from the creation of each Pod until Ray was ready in it, the medians of the times that a process of a
+worker and the end of a Pod took, and nothing else of the run. Compared are
 GPU-seconds (of workers from their creation to their end), the waiting time, and the sequence of replicas of
 each group. Which pass sees a demand, or a worker that is idle for long enough, depends on fractions of a
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
+
+The workloads leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
+and where two placement groups wait, the one whose next attempt comes first.
 
     bench_simulate.py [WORKLOAD...]
 """
@@ -48,21 +52,22 @@ def labelled(name: str, model: str) -> Object:
 def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
     """By name: worker groups, items."""
     gang = {"kind": "placement_group", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4}, {"GPU": 4}]}
-    day = [task(10 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
+    # All work of an hour ends before the next one.
+    day = [task(10 * hour, 4, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
     return {
         "inference": (
             [rm.gpu_group(maxReplicas=5)],
-            [task(6 * i, 25, gpus=0.5, kind="actor", job=f"model-{i}") for i in range(6)],
+            [task(6 * i, 45, gpus=0.5, kind="actor", job=f"model-{i}") for i in range(6)],
         ),
         "gangs": (
             [rm.group("gpu-group", gpus=8, maxReplicas=3)],
-            [{"submit": at, "duration": 20, "count": 1, **gang} for at in (0, 5, 12, 45)],
+            [{"submit": at, "duration": 30, "count": 1, **gang} for at in (0, 12, 24, 68)],
         ),
-        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 10), task(45, 6, 8), task(100, 6, 4)]),
+        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 8), task(45, 6, 8), task(100, 6, 4)]),
         "models": (
             [labelled("a-group", "a"), labelled("b-group", "b")],
             # No task ends when another one begins, and each finds one free worker of its group.
-            [task(5 * i, 12, labelSelector={"model": "ab"[i % 2]}) for i in range(10)],
+            [task(8 * i, 20, labelSelector={"model": "ab"[i % 2]}) for i in range(8)],
         ),
         "day": ([rm.gpu_group(maxReplicas=6)], day),
     }
@@ -86,7 +91,7 @@ def of_pods(scenario: Scenario, kind: str, value: Any = None) -> Dict[str, float
 
 def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object:
     created = {e.subject: e for e in scenario.recorder.of("created") if e.value != "headgroup"}
-    running, ready = of_pods(scenario, "phase", "Running"), of_pods(scenario, "ready", True)
+    ready = of_pods(scenario, "ready", True)
     deleted, gone = of_pods(scenario, "deleted"), of_pods(scenario, "gone")
     gpus = {group["groupName"]: gpus_of(group) for group in groups}
     began, first_work = played["began"], played["firstWork"]
@@ -97,12 +102,17 @@ def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object
     def median(later: Dict[str, float], earlier: Dict[str, float]) -> float:
         return statistics.median(later[pod] - earlier[pod] for pod in created if pod in later and pod in earlier)
 
+    def starts(group: str) -> List[float]:
+        pods = sorted((e.at, pod) for pod, e in created.items() if e.value == group)
+        return [ready[pod] - at for at, pod in pods if pod in ready]
+
     return {
         "gpuSeconds": sum((gone[pod] - event.at) * gpus[event.value] for pod, event in created.items()),
         "waits": played["waits"],
+        "work": sorted(played["work"], key=lambda run: run["submitted"]),
+        "events": [[e.at - began, e.kind, e.subject, e.value] for e in list(scenario.recorder.events)],
         "targets": steps,
-        "start": median(running, {pod: event.at for pod, event in created.items()}),
-        "register": median(ready, running),
+        "starts": {name: starts(name) for name in gpus},
         "process": median(first_work, ready) if first_work else 0.0,
         "terminate": median(gone, deleted),
     }
@@ -149,9 +159,16 @@ def run(server: ApiServer, policy: str, name: str, cluster: Object, file: Path, 
 
 
 def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
-    words = [str(paths.program()), "simulate", "-f", str(cluster_file), "-w", str(file), "-o", "json"]
-    for member in ("start", "register", "terminate", "process"):
-        model = "process-start" if member == "process" else f"pod-{member}"
+    name = json.loads(cluster_file.read_text())["metadata"]["name"]
+    groups = [
+        {"cluster": name, "group": group, "seconds": [round(time, 3) for time in times]}
+        for group, times in real["starts"].items()
+    ]
+    starts = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "PodStarts", "groups": groups}
+    both = cluster_file.with_suffix(".yaml")
+    both.write_text(f"{cluster_file.read_text()}\n---\n{json.dumps(starts)}\n")
+    words = [str(paths.program()), "simulate", "-f", str(both), "-w", str(file), "-o", "json"]
+    for model, member in (("pod-terminate", "terminate"), ("process-start", "process")):
         words += ["--set", f"{model}={max(1, round(1000 * real[member]))}ms"]
     words += ["--set", f"policy={policy}"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
