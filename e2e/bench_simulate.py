@@ -9,7 +9,8 @@ each group. Which pass sees a demand, or a worker that is idle for long enough, 
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
 
 The workloads leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
-and where two placement groups wait, the one whose next attempt comes first.
+and where two placement groups wait, the one whose next attempt comes first. Work does not wait while
+workers are idle: then Ray collects garbage on all nodes, which begins their idle time again.
 
     bench_simulate.py [WORKLOAD...]
 """
@@ -46,7 +47,7 @@ def task(submit: float, duration: float, count: int = 1, gpus: float = 1, **fiel
 
 
 def labelled(name: str, model: str) -> Object:
-    return rm.gpu_group(name, maxReplicas=3, labels={"model": model})
+    return rm.gpu_group(name, maxReplicas=2, labels={"model": model})
 
 
 def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
@@ -63,7 +64,7 @@ def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
             [rm.group("gpu-group", gpus=8, maxReplicas=3)],
             [{"submit": at, "duration": 30, "count": 1, **gang} for at in (0, 12, 24, 68)],
         ),
-        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 8), task(45, 6, 8), task(100, 6, 4)]),
+        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(60 * i, 6, count) for i, count in enumerate((8, 8, 4))]),
         "models": (
             [labelled("a-group", "a"), labelled("b-group", "b")],
             # No task ends when another one begins, and each finds one free worker of its group.

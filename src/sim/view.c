@@ -154,8 +154,7 @@ static void add_demand(struct sim_ray *ray, struct arena *arena, struct ray_stat
 		} else if (count > 0 && state->request_count < VIEW_SHAPES_MAX) {
 			view->requests[state->request_count] = sorted[i];
 			requests[state->request_count++] =
-				(struct ray_request_count){ *sorted[i]->bundles[0].request,
-							    count };
+				(struct ray_request_count){ *sorted[i]->bundles[0].request, count };
 		}
 	}
 }
