@@ -12,7 +12,9 @@ The workloads leave Ray no choice: where work fits two workers, Ray takes the on
 and where two placement groups wait, the one whose next attempt comes first. Work does not wait while
 workers are idle: then Ray collects garbage on all nodes, which begins their idle time again.
 
-    bench_simulate.py [WORKLOAD...]
+    bench_simulate.py [--again] [WORKLOAD...]
+
+--again: simulates the runs of the last time once more, for a change of the models.
 """
 
 import json
@@ -22,7 +24,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from bench_reaction import start_ray_autoscaler, start_rayscaler
 from measure_timeline import RayHead
@@ -62,7 +64,7 @@ def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
         ),
         "gangs": (
             [rm.group("gpu-group", gpus=8, maxReplicas=3)],
-            [{"submit": at, "duration": 30, "count": 1, **gang} for at in (0, 12, 24, 68)],
+            [{"submit": at, "duration": 50, "count": 1, **gang} for at in (0, 20, 40, 105)],
         ),
         "bursts": ([rm.gpu_group(maxReplicas=4)], [task(60 * i, 6, count) for i, count in enumerate((8, 8, 4))]),
         "models": (
@@ -95,13 +97,10 @@ def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object
     ready = of_pods(scenario, "ready", True)
     deleted, gone = of_pods(scenario, "deleted"), of_pods(scenario, "gone")
     gpus = {group["groupName"]: gpus_of(group) for group in groups}
-    began, first_work = played["began"], played["firstWork"]
+    began = played["began"]
     steps = {
         name: [[e.at - began, e.value] for e in scenario.recorder.of("replicas", subject=name)] for name in gpus
     }
-
-    def median(later: Dict[str, float], earlier: Dict[str, float]) -> float:
-        return statistics.median(later[pod] - earlier[pod] for pod in created if pod in later and pod in earlier)
 
     def starts(group: str) -> List[float]:
         pods = sorted((e.at, pod) for pod, e in created.items() if e.value == group)
@@ -110,12 +109,15 @@ def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object
     return {
         "gpuSeconds": sum((gone[pod] - event.at) * gpus[event.value] for pod, event in created.items()),
         "waits": played["waits"],
-        "work": sorted(played["work"], key=lambda run: run["submitted"]),
+        "work": [
+            {key: value if key == "pod" else value - began for key, value in work.items()}
+            for work in sorted(played["work"], key=lambda work: work["submitted"])
+        ],
         "events": [[e.at - began, e.kind, e.subject, e.value] for e in list(scenario.recorder.events)],
         "targets": steps,
         "starts": {name: starts(name) for name in gpus},
-        "process": median(first_work, ready) if first_work else 0.0,
-        "terminate": median(gone, deleted),
+        "ready": {pod: at - began for pod, at in ready.items()},
+        "terminate": statistics.median(gone[pod] - deleted[pod] for pod in created if pod in gone and pod in deleted),
     }
 
 
@@ -159,6 +161,16 @@ def run(server: ApiServer, policy: str, name: str, cluster: Object, file: Path, 
 # -- the simulation ------------------------------------------------------------------------------
 
 
+def process_seconds(real: Object) -> float:
+    """The median time from a worker with room to the start of work for which no process of earlier work was left."""
+    found = []
+    for work in real["work"]:
+        left = any(each["pod"] == work["pod"] and each["ended"] <= work["started"] for each in real["work"])
+        if work["pod"] in real["ready"] and not left:
+            found.append(work["started"] - max(work["submitted"], real["ready"][work["pod"]]))
+    return statistics.median(found) if found else 0.0
+
+
 def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
     name = json.loads(cluster_file.read_text())["metadata"]["name"]
     groups = [
@@ -169,8 +181,8 @@ def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Objec
     both = cluster_file.with_suffix(".yaml")
     both.write_text(f"{cluster_file.read_text()}\n---\n{json.dumps(starts)}\n")
     words = [str(paths.program()), "simulate", "-f", str(both), "-w", str(file), "-o", "json"]
-    for model, member in (("pod-terminate", "terminate"), ("process-start", "process")):
-        words += ["--set", f"{model}={max(1, round(1000 * real[member]))}ms"]
+    for model, seconds in (("pod-terminate", real["terminate"]), ("process-start", process_seconds(real))):
+        words += ["--set", f"{model}={max(1, round(1000 * seconds))}ms"]
     words += ["--set", f"policy={policy}"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
@@ -224,26 +236,37 @@ HEADER = (
 )
 
 
-def main() -> None:
-    work_dir = paths.work_root() / "simulate"
-    shutil.rmtree(work_dir, ignore_errors=True)
-    work_dir.mkdir(parents=True)
+def record_of(work_dir: Path, policy: str, name: str) -> Path:
+    return work_dir / f"{policy}-{name}.json"
+
+
+def compare(names: List[str], work_dir: Path, real_of: Callable[[str, str, Object, Path], Object]) -> None:
     known = workloads()
     print(HEADER, flush=True)
+    for name in names or known:
+        groups, items = known[name]
+        cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
+        file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"
+        file.write_text("".join(json.dumps(item) + "\n" for item in items))
+        cluster_file.write_text(json.dumps(cluster))
+        for policy in STEP_SECONDS:
+            real = real_of(policy, name, cluster, file)
+            simulated = simulate(policy, cluster_file, file, real)
+            record_of(work_dir, policy, name).write_text(json.dumps([real, simulated], indent=1))
+            print(row(policy, name, real, simulated), flush=True)
+
+
+def main() -> None:
+    work_dir = paths.work_root() / "simulate"
+    if sys.argv[1:2] == ["--again"]:
+        compare(sys.argv[2:], work_dir, lambda *which: json.loads(record_of(work_dir, *which[:2]).read_text())[0])
+        return
+    shutil.rmtree(work_dir, ignore_errors=True)
+    work_dir.mkdir(parents=True)
     with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
-            for name in sys.argv[1:] or known:
-                groups, items = known[name]
-                cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
-                file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"
-                file.write_text("".join(json.dumps(item) + "\n" for item in items))
-                cluster_file.write_text(json.dumps(cluster))
-                for policy in ("rayscaler", "ray"):
-                    real = run(server, policy, name, cluster, file, work_dir / policy)
-                    simulated = simulate(policy, cluster_file, file, real)
-                    (work_dir / f"{policy}-{name}.json").write_text(json.dumps([real, simulated], indent=1))
-                    print(row(policy, name, real, simulated), flush=True)
+            compare(sys.argv[1:], work_dir, lambda *which: run(server, *which, work_dir / which[0]))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 
 FILE has JSON lines as docs/SIMULATE.md describes them, with numbers of seconds as times. OUT is written
 at the end: when the first item was submitted, the waiting time in seconds of every task, actor and
-placement group, when the first task or actor began on each Pod, and of each task and actor its Pod with the
-times of its submission, start, end and end as the driver saw it. --pass: the first item comes shortly before
-a pass of Ray's autoscaler, as in a simulation.
+placement group, and of each task and actor its Pod with the times of its submission, start, end and end as
+the driver saw it. --pass: the first item comes shortly before a pass of Ray's autoscaler, as in a simulation.
 """
 
 import json
@@ -55,7 +54,7 @@ def main() -> None:
         time.sleep(max(0.0, start + item["submit"] - time.monotonic()))
         player.submit(item)
     waits = player.waits()
-    played = {"began": began, "waits": waits, "firstWork": player.first_work, "work": player.work}
+    played = {"began": began, "waits": waits, "work": player.work}
     Path(out).write_text(json.dumps(played))
     ray.shutdown()
 
@@ -65,7 +64,6 @@ class Player:
         self._ray = ray
         self._threads: List[threading.Thread] = []
         self._waits: List[float] = []
-        self.first_work: Dict[str, float] = {}
         self.work: List[Dict[str, Any]] = []
 
         def run(seconds: float) -> Run:
@@ -101,7 +99,6 @@ class Player:
         self._waits.append(started - submitted)
         times = {"submitted": submitted, "started": started, "ended": ended, "seen": time.time()}
         self.work.append({"pod": pod, **times})
-        self.first_work[pod] = min(started, self.first_work.get(pod, started))
 
     def task(self, item: Dict[str, Any], submitted: float) -> None:
         work = self._task.options(max_retries=0, **options(item))
