@@ -7,13 +7,11 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
-#include "codec/text/json_write.h"
-#include "core/model/kubernetes.h"
+#include "core/decide/suspend.h"
 #include "ctl/pass/act.h"
 #include "kube/kube_path.h"
 
 #define API_VERSION KUBE_RAY_GROUP "/v1"
-#define ANNOTATION_POINTER "/metadata/annotations/rayscaler.dev~1suspended-by-idle-termination"
 #define PATCH_BYTES_MAX ((size_t)64 << 10)
 #define OUTPUT_BYTES_MAX ((size_t)64 << 10)
 /* Another writer may change the object between the read and the patch. */
@@ -44,37 +42,18 @@ static int read_cluster(struct connection *connection, const char *path, struct 
 	return failed;
 }
 
-static void add_operation(struct json_writer *writer, const char *op, const char *path,
-			  const char *text, bool value)
-{
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "op", op);
-	json_write_text(writer, "path", path);
-	if (text)
-		json_write_text(writer, "value", text);
-	else if (strcmp(op, "remove") != 0)
-		json_write_boolean(writer, "value", value);
-	json_write_object_end(writer);
-}
-
 /* The tests refuse a cluster that a user resumed, or suspended again, after it was read. */
-static int send_patch(struct connection *connection, const char *path, const char *since,
-		      struct err *err)
+static int send_patch(struct connection *connection, const char *path,
+		      const struct ray_cluster *cluster, struct arena *arena, struct err *err)
 {
 	AUTO(buf_done) struct buf body;
-	struct json_writer writer;
 	struct fetch fetch = { .path = path, .verb = KUBE_JSON_PATCH };
+	struct plan plan = { .patch = { .at = NULL } };
 	int failed;
 
 	buf_init(&body, PATCH_BYTES_MAX);
-	json_write_init(&writer, &body, JSON_STYLE_LINE);
-	json_write_array(&writer, NULL);
-	add_operation(&writer, "test", ANNOTATION_POINTER, since, false);
-	add_operation(&writer, "test", "/spec/suspend", NULL, true);
-	add_operation(&writer, "replace", "/spec/suspend", NULL, false);
-	add_operation(&writer, "remove", ANNOTATION_POINTER, NULL, false);
-	json_write_array_end(&writer);
-	if (body.overflowed)
+	suspend_patch_resume(cluster, arena, &plan);
+	if (act_write_patch(&plan, cluster->uid, arena, &body, err))
 		return err_set(err, ERR_LIMIT,
 			       "annotation " ANNOTATION_SUSPENDED
 			       " has more than %zu bytes: remove it",
@@ -100,7 +79,6 @@ static int try_resume(struct connection *connection, const char *path, struct bu
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_cluster cluster;
-	const char *since;
 
 	if (read_cluster(connection, path, &arena, &cluster, err))
 		return -1;
@@ -109,10 +87,9 @@ static int try_resume(struct connection *connection, const char *path, struct bu
 			   cluster.name);
 		return 0;
 	}
-	since = labels_value(&cluster.annotations, ANNOTATION_SUSPENDED);
-	if (!since)
+	if (!suspend_time_text(&cluster))
 		return refuse_foreign(&cluster, err);
-	if (send_patch(connection, path, since, err))
+	if (send_patch(connection, path, &cluster, &arena, err))
 		return -1;
 	buf_printf(output, "RayCluster %s/%s is resumed; KubeRay makes its head Pod\n",
 		   cluster.namespace_, cluster.name);

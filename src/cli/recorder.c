@@ -13,7 +13,6 @@
 /* A Pod that was ready. */
 struct ready_pod {
 	const char *group;
-	time_ms created;
 	int64_t ms;
 };
 
@@ -62,7 +61,6 @@ static void add_pod(struct recorder *recorder, const struct pod *pod)
 		return;
 	ready = ARENA_NEW(&recorder->arena, struct ready_pod);
 	ready->group = arena_strdup(&recorder->arena, group);
-	ready->created = pod->created;
 	ready->ms = ms;
 	map_set(&recorder->pods, pod->uid, ready);
 }
@@ -103,8 +101,6 @@ static int compare_pods(const void *a, const void *b)
 	const struct ready_pod *left = a, *right = b;
 	int order = strcmp(left->group, right->group);
 
-	if (order == 0)
-		order = (left->created > right->created) - (left->created < right->created);
 	return order != 0 ? order : (left->ms > right->ms) - (left->ms < right->ms);
 }
 

@@ -6,6 +6,7 @@
 #include "core/decide/choice.h"
 #include "core/decide/conflict.h"
 #include "core/decide/gate.h"
+#include "core/decide/idle.h"
 #include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
@@ -156,6 +157,7 @@ static struct plan *write_plan(const struct choice *choice)
 	terminate_write(choice, plan);
 	explain_worker_write(choice, plan);
 	patch_make(choice, plan);
+	idle_write(choice, plan);
 	placement_write(choice, plan);
 	verdict_write(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
@@ -167,6 +169,7 @@ static struct plan *write_plan(const struct choice *choice)
 static struct plan *write_gated(const struct facts *facts, const struct gate *gate)
 {
 	struct plan *plan = plan_new(facts);
+	const char *message = gate->message;
 
 	plan->memory = facts->snapshot->memory != NULL ? *facts->snapshot->memory : facts->memory;
 	for (size_t g = 0; g < facts->group_count; g++) {
@@ -179,8 +182,9 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 		group->missing = facts->groups[g].missing;
 		group->min_replicas = facts->groups[g].min_replicas;
 	}
-	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
-	verdict_write_gated(facts, gate->reason, gate->message, plan);
+	idle_write_gated(facts, gate->reason, &message, plan);
+	explain_worker_write_gated(facts, gate->reason, message, plan);
+	verdict_write_gated(facts, gate->reason, message, plan);
 	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
 	invariants_of_gated_plan(facts, plan);
 	return plan;

@@ -75,6 +75,7 @@ struct gcs_reply {
 	const struct ray_constraint *constraint;
 	const struct gpu_use *gpu_use;
 	const struct ray_work *work;
+	const struct ray_in_use *in_use;
 	bool accepted;
 	const char *rejection;
 };
@@ -131,11 +132,17 @@ struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t t
 
 /* One list of a GCS: GetAllActorInfo, GetTaskEvents, GetAllPlacementGroup or GetAllJobInfo, one page
  * of at most `rows_max` rows of its use: gcs_gpu_use (the work that uses GPUs now; `gpu_use` of the
- * reply) or gcs_work (for a recording, also work that has ended; `work`). The result is in `arena`,
- * as the state of gcs_client_get_state. Not for a pass: a GCS copies all of its rows for it. */
+ * reply), gcs_work (for a recording, also work that has ended; `work`) or gcs_in_use (`in_use`). The
+ * result is in `arena`, as the state of gcs_client_get_state. Not for each pass: a GCS copies all of
+ * its rows for it. */
 struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
 				     enum ray_list list, const struct gcs_list_use *use,
 				     struct arena *arena, gcs_done *done, void *context);
+
+/* The submitted Ray jobs that have not ended, also those without a driver yet (gcs_in_use.h):
+ * `in_use`. */
+struct gcs_call *gcs_client_get_submitted(struct gcs_client *client, int64_t timeout_ms,
+					  struct arena *arena, gcs_done *done, void *context);
 
 /* GcsPublish of lines that every driver prints as those of Ray's autoscaler, "(autoscaler +12s)
  * LINE". Two calls: the v2 mark, which selects the form of a line, then the lines. At

@@ -318,13 +318,15 @@ static void set_to_delete(struct sim_ray *ray, size_t group, const struct string
 	ray->groups[group].workers_to_delete = copy_names(&kept, &ray->to_delete[group]);
 }
 
-/* The index of the group and the member of "/spec/workerGroupSpecs/<index>/<member>". */
+/* The index of the group and the member of "/spec/workerGroupSpecs/<index>/<member>"; NULL for
+ * another path. */
 static const char *split_path(const char *path, size_t *ret_group)
 {
 	static const char start[] = "/spec/workerGroupSpecs/";
 
 	*ret_group = 0;
-	CHECK(strncmp(path, start, sizeof(start) - 1) == 0);
+	if (strncmp(path, start, sizeof(start) - 1) != 0)
+		return NULL;
 	for (path += sizeof(start) - 1; *path >= '0' && *path <= '9'; path++)
 		*ret_group = *ret_group * 10 + (size_t)(*path - '0');
 	return path;
@@ -337,7 +339,7 @@ void kuberay_patch(struct sim_ray *ray, const struct plan *plan)
 		size_t group;
 		const char *member = split_path(op->path, &group);
 
-		if (strcmp(op->op, "add") != 0)
+		if (strcmp(op->op, "add") != 0 || member == NULL)
 			continue;
 		CHECK(group < ray->cluster.group_count);
 		if (strcmp(member, "/replicas") == 0) {

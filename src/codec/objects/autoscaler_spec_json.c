@@ -1,5 +1,6 @@
 #include "codec/objects/autoscaler_spec_json.h"
 
+#include "codec/objects/idle_termination_json.h"
 #include "codec/objects/schedule_json.h"
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
@@ -133,5 +134,9 @@ const struct field autoscaler_spec_fields[] = {
 		   .schema = "maxItems: 32\n"
 			     "x-kubernetes-list-type: map\n"
 			     "x-kubernetes-list-map-keys: [name]"),
+	FIELD_POINTER(AUTOSCALER, idle_termination, idle_termination_fields, "idleTermination",
+		      .flags = FIELD_LINE, .initial = &idle_termination_initial,
+		      .description =
+			      "Ends the whole RayCluster, head included, when it is not used."),
 	FIELD_END,
 };

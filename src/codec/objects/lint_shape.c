@@ -102,6 +102,7 @@ static const char *noun(enum field_kind kind)
 	case FIELD_KIND_NOTES:
 	case FIELD_KIND_QUANTITIES:
 	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_POINTER:
 		return "an object";
 	default:
 		return "a string";
@@ -222,7 +223,7 @@ static void check_container(struct check *check, const struct json_at *at,
 {
 	if (!is_container(check, at, field->kind))
 		return;
-	if (field->kind == FIELD_KIND_OBJECT) {
+	if (field->kind == FIELD_KIND_OBJECT || field->kind == FIELD_KIND_POINTER) {
 		check_members(check, at, field->members);
 		return;
 	}

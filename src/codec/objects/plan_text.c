@@ -184,6 +184,11 @@ static void add_patch_value(struct buf *buf, const struct patch_op *op)
 	case PATCH_VALUE_INTEGER:
 		buf_printf(buf, "%" PRId64, op->integer);
 		break;
+	case PATCH_VALUE_BOOLEAN:
+		buf_add_string(buf, op->integer != 0 ? "true" : "false");
+		break;
+	case PATCH_VALUE_NONE:
+		break;
 	case PATCH_VALUE_STRING:
 		text_add_clean(buf, op->string);
 		break;
@@ -207,9 +212,9 @@ static void add_patch(struct buf *buf, const struct plan *plan)
 	for (size_t i = 0; i < plan->patch.count; i++) {
 		const struct patch_op *op = &plan->patch.at[i];
 
-		buf_printf(buf, "  %-5s", op->op);
+		buf_printf(buf, "  %-5s%s", op->op, strlen(op->op) < 5 ? "" : " ");
 		text_add_clean(buf, op->path);
-		buf_add_string(buf, " = ");
+		buf_add_string(buf, op->kind == PATCH_VALUE_NONE ? "" : " = ");
 		add_patch_value(buf, op);
 		buf_add_char(buf, '\n');
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codec/objects/field.h"
+#include "codec/objects/idle_termination_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/text/rfc3339.h"
@@ -203,7 +204,6 @@ static const struct field auth_fields[] = {
 
 static const struct field no_fields[] = { FIELD_END };
 static const struct field upgrade_fields[] = { FIELD_NAMES("type") };
-static const struct field idle_fields[] = { FIELD_NAMES("timeoutSeconds", "policy") };
 static const struct field redis_value_fields[] = { FIELD_NAMES("value", "valueFrom") };
 
 static const struct field gcs_fields[] = {
@@ -232,7 +232,10 @@ static const struct field spec_fields[] = {
 	FIELD_LIST(struct ray_cluster, groups, group_count, group_fields, "workerGroupSpecs",
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),
 	FIELD_HOOK("upgradeStrategy", .members = upgrade_fields),
-	FIELD_HOOK("idleTerminationOptions", .members = idle_fields),
+	FIELD_BOOLEAN(struct ray_cluster, idle_suspend, "idleSuspend"),
+	FIELD_POINTER(struct ray_cluster, idle_termination, idle_termination_options_fields,
+		      "idleTerminationOptions", .flags = FIELD_LINE,
+		      .initial = &idle_termination_options_initial),
 	FIELD_NAMES("headServiceAnnotations", "networkPolicy", "historyServerOptions"),
 };
 
@@ -357,6 +360,34 @@ static void write_deletion(struct json_writer *writer, const struct field *field
 		json_write_time(writer, field->name, 0);
 }
 
+/* Owners that do not parse are owners all the same. */
+static int owner_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct ray_cluster *cluster = object;
+	struct json_at list = json_member(at, field->name), first = json_first(&list);
+	enum json_type type = json_type(&list);
+
+	if (type == JSON_MISSING || type == JSON_NULL || (type == JSON_ARRAY && !first.json))
+		return 0;
+	cluster->owner_kind = object_text_or_none(&first, "kind");
+	cluster->owner_name = object_text_or_none(&first, "name");
+	return 0;
+}
+
+static void write_owner(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct ray_cluster *cluster = object;
+
+	if (!cluster->owner_kind)
+		return;
+	json_write_array(writer, field->name);
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "kind", cluster->owner_kind);
+	json_write_text(writer, "name", cluster->owner_name);
+	json_write_object_end(writer);
+	json_write_array_end(writer);
+}
+
 static const struct field metadata_fields[] = {
 	FIELD_NAME(struct ray_cluster, name, "name", .flags = FIELD_REQUIRED),
 	FIELD_NAME(struct ray_cluster, namespace_, "namespace"),
@@ -367,6 +398,7 @@ static const struct field metadata_fields[] = {
 	FIELD_NOTES(struct ray_cluster, annotations, "annotations"),
 	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
 	FIELD_HOOK("deletionTimestamp", .read = deletion_decode, .write = write_deletion),
+	FIELD_HOOK("ownerReferences", .read = owner_decode, .write = write_owner),
 	FIELD_HOOK("managedFields", .read = groups_manager_decode, .write = write_groups_manager),
 	FIELD_END,
 };

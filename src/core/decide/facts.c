@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/idle.h"
 #include "core/decide/invariants.h"
 #include "core/decide/limits.h"
 #include "core/decide/mark.h"
@@ -156,8 +157,10 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	note_unknown_groups(facts);
 	worker_join(facts);
 	window_apply(facts);
-	if (with_demand)
+	if (with_demand) {
 		demand_collect(facts);
+		idle_judge(facts);
+	}
 	invariants_of_facts(facts);
 	return facts;
 }

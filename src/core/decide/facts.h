@@ -121,6 +121,7 @@ struct facts {
 	struct memory_state memory;      /* MARK_RAY_SESSION */
 	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
 	size_t schedule_count;
+	struct plan_idle *idle; /* NULL: no idle termination; see idle.h */
 };
 
 /* `with_demand`: false for a cluster that is left as it is. Workers and groups are never NULL

@@ -59,6 +59,8 @@ struct gate gate_check(const struct snapshot *snapshot)
 		return (struct gate){ REASON_CLUSTER_UNREADABLE, cluster->unreadable };
 	if (cluster->suspend)
 		return (struct gate){ REASON_SUSPENDED, "spec.suspend is true" };
+	if (cluster->idle_suspend)
+		return (struct gate){ REASON_SUSPENDED, "spec.idleSuspend is true" };
 	if (cluster->deleting)
 		return (struct gate){ REASON_DELETING, "the RayCluster has a deletionTimestamp" };
 	if (snapshot->autoscaler != NULL && snapshot->autoscaler->paused)

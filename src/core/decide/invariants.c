@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 
+#define GROUPS_PATH "/spec/workerGroupSpecs"
+
 /* --- facts --- */
 
 static void check_worker(const struct facts *facts, const struct worker *worker)
@@ -361,12 +363,46 @@ static void check_memory(const struct choice *choice, const struct memory_state 
 	}
 }
 
+/* A cluster ends only when the lists were read after its time, and were complete and empty; a patch
+ * that suspends or resumes it has nothing else. */
+static void check_idle(const struct snapshot *snapshot, const struct plan *plan)
+{
+	const struct plan_idle *idle = plan->idle;
+	const struct cluster_work *work = snapshot->cluster_work;
+
+	if (idle == NULL)
+		return;
+	CHECK(idle->reason != NULL && idle->message != NULL);
+	CHECK((idle->since == TIME_NONE) == (idle->until == TIME_NONE));
+	switch (idle->action) {
+	case IDLE_ACTION_NONE:
+		break;
+	case IDLE_ACTION_READ:
+		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
+		break;
+	case IDLE_ACTION_END_SUSPEND:
+	case IDLE_ACTION_END_DELETE:
+		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
+		CHECK(work != NULL && work->begun >= idle->until);
+		CHECK(work->problem[0] == '\0' && work->in_use[0] == '\0');
+		CHECK(!snapshot->cluster.suspend && snapshot->cluster.owner_kind == NULL);
+		for (size_t i = 0; i < plan->patch.count; i++)
+			CHECK(strncmp(plan->patch.at[i].path, GROUPS_PATH, strlen(GROUPS_PATH)) !=
+			      0);
+		break;
+	case IDLE_ACTION_RESUME:
+		CHECK(snapshot->cluster.suspend);
+		break;
+	}
+}
+
 /* The name of a group is tested before each change of its fields. */
 static void check_patch(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->patch.count; i++) {
 		const struct patch_op *op = &plan->patch.at[i];
-		bool adds = strcmp(op->op, "add") == 0;
+		bool adds = strcmp(op->op, "add") == 0 || strcmp(op->op, "replace") == 0 ||
+			    strcmp(op->op, "remove") == 0;
 
 		CHECK(adds || strcmp(op->op, "test") == 0);
 		CHECK(op->string != NULL && op->path[0] == '/');
@@ -388,7 +424,10 @@ static void check_terminations(const struct choice *choice, const struct plan_gr
 
 void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan)
 {
-	CHECK(plan->patch.count == 0);
+	CHECK(plan->patch.count == 0 ||
+	      (plan->idle != NULL && plan->idle->action == IDLE_ACTION_RESUME));
+	check_idle(facts->snapshot, plan);
+	check_patch(plan);
 	CHECK(plan->unserved.count == 0 && plan->infeasible.count == 0);
 	CHECK(plan->conditions.count > 0);
 	CHECK(plan->groups.count == facts->group_count);
@@ -422,6 +461,7 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 	for (size_t i = 0; i < plan->workers.count; i++)
 		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
 	check_patch(plan);
+	check_idle(choice->snapshot, plan);
 	for (size_t i = 0; i < plan->unserved.count; i++)
 		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason != NULL);
 	for (size_t i = 0; i < plan->infeasible.count; i++)

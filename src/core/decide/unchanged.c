@@ -12,7 +12,7 @@ static bool facts_are_unchanged(const struct snapshot *snapshot, const struct pl
 	return plan->head_node != NULL && state != NULL && state->request_count == 0 &&
 	       state->gang_count == 0 && state->constraint_count == 0 &&
 	       !snapshot->has_annotation_request && snapshot->event_count == 0 &&
-	       snapshot->node_count == 0 &&
+	       snapshot->node_count == 0 && snapshot->cluster_work == NULL &&
 	       (snapshot->view_problem == NULL || snapshot->view_problem[0] == '\0');
 }
 
@@ -26,7 +26,7 @@ static bool memory_is_unchanged(const struct memory_state *memory)
 		enum mark_kind kind = memory->marks.at[i].kind;
 
 		sessions += kind == MARK_RAY_SESSION;
-		if (kind != MARK_RAY_SESSION && kind != MARK_LOWERED)
+		if (kind != MARK_RAY_SESSION && kind != MARK_LOWERED && kind != MARK_CLUSTER_IDLE)
 			return false;
 	}
 	return memory->backoffs.count == 0 && memory->launches.count == 0 && sessions <= 1;
@@ -76,5 +76,7 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 		if (plan->schedules[i].next_change != TIME_NONE &&
 		    plan->schedules[i].next_change - 1 < until)
 			until = plan->schedules[i].next_change - 1;
-	return until;
+	if (plan->idle != NULL && plan->idle->until != TIME_NONE && plan->idle->until - 1 < until)
+		until = plan->idle->until - 1;
+	return until > snapshot->now ? until : snapshot->now;
 }

@@ -135,13 +135,30 @@ struct condition {
 	time_ms last_transition; /* TIME_NONE when absent */
 };
 
+#define IDLE_AFTER_SECONDS_DEFAULT 1800
+#define IDLE_AFTER_SECONDS_MIN 60
+#define IDLE_AFTER_SECONDS_MAX (30 * 86400)
+#define IDLE_ACTION_SUSPEND "Suspend"
+#define IDLE_ACTION_DELETE "Delete"
+
+/* When the whole RayCluster ends because it is not used: spec.idleTermination of a
+ * RayClusterAutoscaler, or spec.idleTerminationOptions of the RayCluster (Ray 2.60). */
+struct idle_termination {
+	int64_t after_seconds;
+	const char *action;
+	const char *problem; /* NULL, or why it cannot be followed */
+};
+
 struct ray_cluster {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
 	bool deleting; /* deletionTimestamp is set */
 	struct labels labels, annotations;
+	const char *owner_kind, *owner_name; /* of the first owner reference; NULL: none */
 	bool enable_in_tree_autoscaling, suspend;
+	bool idle_suspend;                               /* Ray's autoscaler suspended it */
+	const struct idle_termination *idle_termination; /* NULL: not given */
 	const char *managed_by;
 	const char *ray_version;
 	bool has_idle_timeout_seconds; /* autoscalerOptions.idleTimeoutSeconds */
@@ -402,6 +419,7 @@ struct autoscaler_object {
 	size_t warm_count;
 	const struct autoscaler_schedule *schedules;
 	size_t schedule_count;
+	const struct idle_termination *idle_termination; /* NULL: not given */
 	struct strings problems;
 	/* Its last status. Decisions use only the templates; ctl/queue/poll_interval uses
 	 * undecided_seconds. */

@@ -12,6 +12,8 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 	[MARK_LOWERED] = { "lowered", MARK_KEPT_NEVER },
 	[MARK_DISRUPTED] = { "leaving", MARK_KEPT_WITHOUT_TERMINATION },
 	[MARK_RAY_SESSION] = { "raySessions", MARK_KEPT_WITHOUT_RAY },
+	[MARK_CLUSTER_IDLE] = { "clusterIdle", MARK_KEPT_NEVER },
+	[MARK_DELETE_DENIED] = { "deleteDenied", MARK_KEPT_NEVER },
 };
 
 const struct memory_mark *memory_next_mark(const struct memory_state *memory, enum mark_kind kind,

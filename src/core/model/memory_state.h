@@ -31,6 +31,8 @@ struct memory_launch {
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
+#define IDLE_MARK_KEY "cluster" /* of MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
+
 enum mark_kind {
 	MARK_RAYLET_GONE,      /* key: Pod name */
 	MARK_NOT_REGISTERED,   /* key: Pod name */
@@ -43,6 +45,10 @@ enum mark_kind {
 	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
 	 * cluster_session_name; who: a run of the head's container. */
 	MARK_RAY_SESSION,
+	/* Nothing uses the cluster; see idle.c. who: what the lists showed against it. */
+	MARK_CLUSTER_IDLE,
+	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
+	MARK_DELETE_DENIED,
 	MARK_KIND_COUNT,
 };
 

@@ -36,6 +36,23 @@ const char *worker_state_name(enum worker_state state)
 	return "";
 }
 
+const char *idle_action_name(enum idle_action action)
+{
+	switch (action) {
+	case IDLE_ACTION_NONE:
+		break;
+	case IDLE_ACTION_READ:
+		return "Read";
+	case IDLE_ACTION_END_SUSPEND:
+		return IDLE_ACTION_SUSPEND;
+	case IDLE_ACTION_END_DELETE:
+		return IDLE_ACTION_DELETE;
+	case IDLE_ACTION_RESUME:
+		return "Resume";
+	}
+	return "";
+}
+
 const char *demand_kind_name(enum demand_kind kind)
 {
 	switch (kind) {

@@ -94,18 +94,37 @@ struct plan_demand {
 
 enum patch_value_kind {
 	PATCH_VALUE_INTEGER,
+	PATCH_VALUE_BOOLEAN, /* in `integer` */
+	PATCH_VALUE_NONE,
 	PATCH_VALUE_STRING,
 	PATCH_VALUE_STRINGS,
 	PATCH_VALUE_EMPTY_OBJECT
 };
 
 struct patch_op {
-	const char *op; /* "test" or "add" */
+	const char *op; /* "test", "add", "replace" or "remove" */
 	const char *path;
 	enum patch_value_kind kind;
 	int64_t integer;
 	const char *string;
 	struct strings strings;
+};
+
+enum idle_action {
+	IDLE_ACTION_NONE = 0,
+	/* Read what uses the cluster (core/model/cluster_work.h), and decide again in this pass. */
+	IDLE_ACTION_READ,
+	IDLE_ACTION_END_SUSPEND, /* in the patch */
+	IDLE_ACTION_END_DELETE,
+	IDLE_ACTION_RESUME, /* in the patch */
+};
+
+/* Idle termination of the whole RayCluster, core/decide/idle.h. */
+struct plan_idle {
+	enum idle_action action;
+	time_ms since; /* it is idle since then; TIME_NONE: it is not, or that is unknown */
+	time_ms until; /* then it ends, if it stays idle; TIME_NONE with `since` */
+	const char *reason, *message;
 };
 
 struct plan_condition {
@@ -139,6 +158,8 @@ struct plan {
 	VEC(struct plan_condition) conditions;
 	const struct plan_schedule *schedules; /* in the order of the RayClusterAutoscaler */
 	size_t schedule_count;
+	/* NULL: idle termination is not set, and this program has not suspended the cluster. */
+	const struct plan_idle *idle;
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	VEC(struct plan_placement) placements; /* always made; printed with --debug */
@@ -149,6 +170,7 @@ struct plan {
 
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
+const char *idle_action_name(enum idle_action action);           /* "", "Read", "Suspend", ... */
 const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */
 const char *demand_source_name(enum demand_source source);       /* "ray", "annotation" */
 

@@ -212,6 +212,16 @@
 	X(PODS_UNREADABLE, "PodUnreadable",                                                                 \
 	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                         \
 	  "correct or delete the Pod; the message names it and the field")                                  \
+	X(CLUSTER_IDLE, "ClusterIdle", "IdleTerminated: idle, and not yet for long enough",                 \
+	  "nothing; the message has the time")                                                              \
+	X(CLUSTER_IN_USE, "ClusterInUse", "IdleTerminated: something uses the cluster", "nothing")          \
+	X(IDLENESS_UNKNOWN, "IdlenessUnknown", "IdleTerminated: doubt counts as use",                       \
+	  "see the message")                                                                                \
+	X(IDLE_TERMINATION_BLOCKED, "IdleTerminationBlocked",                                               \
+	  "IdleTerminated: not allowed for this RayCluster", "see the message")                             \
+	X(IDLE_TERMINATED, "IdleTerminated", "IdleTerminated: suspended or deleted",                        \
+	  "`rayscaler resume`")                                                                             \
+	X(CLUSTER_RESUMED, "Resumed", "IdleTerminated: wanted again", "nothing")                            \
 	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that are certainly wrong",                       \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
 	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are probably unintended",               \
@@ -220,6 +230,7 @@
 	  "nothing, or `rayscaler lint --from-cluster`")
 
 #define CONDITION_LINT_FINDINGS "LintFindings"
+#define CONDITION_IDLE_TERMINATED "IdleTerminated"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
 #define CONDITION_POD_UNREADABLE "PodUnreadable"
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "core/model/cluster_work.h"
 #include "core/model/cpu_budget.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
@@ -61,6 +62,7 @@ struct snapshot {
 	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
 	const char *gpu_budget_of;         /* the limit whose rest it is; NULL or "": unknown */
 	const struct memory_state *memory; /* NULL: a fresh start */
+	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
 	/* NULL: lint did not run. Never part of the file, and used only in a condition. */
 	const struct lint_digest *lint;
 	/* NULL: none. Never part of the file; a decision that exceeds it makes another plan. */

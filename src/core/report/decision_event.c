@@ -442,10 +442,11 @@ static void say_lint(struct maker *m)
 		       strncmp(before->message, lint->declared, strlen(lint->declared)) == 0;
 }
 
-/* Whether the cluster was not scaled: then the plan has one condition only. */
+/* Whether the cluster was not scaled: then the plan has only ScalingActive and IdleTerminated. */
 static bool is_gated(const struct plan *plan)
 {
-	return plan->conditions.count == 1;
+	return plan->conditions.count == 1 ||
+	       strcmp(plan->conditions.at[1].type, CONDITION_IDLE_TERMINATED) == 0;
 }
 
 void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,

@@ -283,6 +283,14 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 				 text));
 }
 
+static void write_idle(struct arena *arena, struct plan *plan)
+{
+	if (plan->idle != NULL)
+		add(arena, plan, CONDITION_IDLE_TERMINATED,
+		    strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0, plan->idle->reason,
+		    plan->idle->message);
+}
+
 /* Written only while there are findings, as for invalid input; notes alone are False: nothing has to
  * be done. A snapshot in a file has none. */
 static void write_findings(const struct choice *choice, struct plan *plan)
@@ -309,6 +317,7 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 	write_reverted(choice, plan);
 	write_broken(choice, plan);
 	write_unreadable(choice, plan);
+	write_idle(choice->arena, plan);
 	write_findings(choice, plan);
 }
 
@@ -316,4 +325,5 @@ void verdict_write_gated(const struct facts *facts, const char *reason, const ch
 			 struct plan *plan)
 {
 	add(facts->arena, plan, "ScalingActive", false, reason, message);
+	write_idle(facts->arena, plan);
 }

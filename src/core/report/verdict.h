@@ -8,7 +8,7 @@
 #include "core/decide/choice.h"
 
 void verdict_write(const struct choice *choice, struct plan *plan);
-/* Only ScalingActive False: the plan changes nothing. */
+/* Only ScalingActive False, and IdleTerminated of a cluster that was suspended by it. */
 void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
 			 struct plan *plan);
 

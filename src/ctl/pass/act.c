@@ -73,6 +73,27 @@ int act_write_patch(const struct plan *plan, const char *uid, struct arena *aren
 	return plan_write_patch(&guarded, buf, err);
 }
 
+bool act_deletes(const struct plan *plan)
+{
+	return plan->idle && plan->idle->action == IDLE_ACTION_END_DELETE;
+}
+
+int act_write_delete(const struct ray_cluster *cluster, struct buf *buf, struct err *err)
+{
+	struct json_writer writer;
+
+	if (cluster->uid[0] == '\0' || cluster->resource_version[0] == '\0')
+		return err_set(err, ERR_INPUT, "the RayCluster has no uid or resourceVersion");
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_object(&writer, "preconditions");
+	json_write_text(&writer, "uid", cluster->uid);
+	json_write_text(&writer, "resourceVersion", cluster->resource_version);
+	json_write_object_end(&writer);
+	json_write_object_end(&writer);
+	return 0;
+}
+
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err)
 {
@@ -144,7 +165,11 @@ int64_t act_generation(const char *body, size_t size)
 
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list)
 {
-	*ret_list = (struct act_scaled_list){ 0 };
+	*ret_list = (struct act_scaled_list){ .idle_message = "" };
+	if (plan->idle && plan->idle->action != IDLE_ACTION_READ) {
+		ret_list->idle = plan->idle->action;
+		ret_list->idle_message = arena_strdup(arena, plan->idle->message);
+	}
 	for (size_t i = 0; i < plan->groups.count; i++) {
 		const struct plan_group *group = &plan->groups.at[i];
 		size_t deletions = count_deletions(group);
@@ -167,6 +192,9 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 
 void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
 {
+	if (list->idle != IDLE_ACTION_NONE)
+		log_info("idle termination", "cluster", cluster, "action",
+			 idle_action_name(list->idle), "why", list->idle_message, NULL);
 	for (size_t i = 0; i < list->groups.count; i++) {
 		const struct act_scaled *scaled = &list->groups.at[i];
 		char from[32], to[32], deleted[32];

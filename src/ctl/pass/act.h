@@ -40,6 +40,12 @@ bool act_needs_fresh_state(const struct plan *plan);
 int act_write_patch(const struct plan *plan, const char *uid, struct arena *arena, struct buf *buf,
 		    struct err *err);
 
+/* The plan deletes the RayCluster instead of patching it. */
+bool act_deletes(const struct plan *plan);
+/* The body of that request: uid and resourceVersion as preconditions, so that it deletes only the
+ * object that the decision has read. */
+int act_write_delete(const struct ray_cluster *cluster, struct buf *buf, struct err *err);
+
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
 
@@ -61,10 +67,12 @@ struct act_scaled {
 
 struct act_scaled_list {
 	VEC(struct act_scaled) groups;
+	enum idle_action idle; /* of the whole cluster; IDLE_ACTION_NONE: it stays as it is */
+	const char *idle_message;
 };
 
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list);
-/* One info line for each group: from, to, reason, message. */
+/* One info line for each group: from, to, reason, message; and one for the whole cluster. */
 void act_log_scaled(const struct act_scaled_list *list, const char *cluster);
 
 #endif

@@ -18,27 +18,25 @@
 #define CONFLICTS_MAX 3
 #define READS_MAX 2
 
-static void read_state(struct pass *pass);
-
 /* --- durations --- */
 
-static void phase_begin(struct pass *pass)
+void pass_phase_begin(struct pass *pass)
 {
 	pass->phase_us = loop_precise_us();
 }
 
-static void phase_end(const struct pass *pass, const char *phase)
+void pass_phase_end(const struct pass *pass, const char *phase)
 {
 	pass_measure(pass, phase, loop_precise_us() - pass->phase_us);
 }
 
-static void count_gcs_error(const struct pass *pass, const struct err *err)
+void pass_count_gcs_error(const struct pass *pass, const struct err *err)
 {
 	if (err && pass->config.meter.gcs_failed)
 		pass->config.meter.gcs_failed(pass->config.meter.context, err);
 }
 
-static struct pass_request *request_new(struct pass *pass)
+struct pass_request *pass_request_new(struct pass *pass)
 {
 	struct pass_request *request = ARENA_NEW(&pass->arena, struct pass_request);
 
@@ -49,7 +47,7 @@ static struct pass_request *request_new(struct pass *pass)
 }
 
 /* Records that a request was answered; true when it was the last of its step. */
-static bool request_end(struct pass_request *request)
+bool pass_request_end(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
 
@@ -62,7 +60,7 @@ static bool request_end(struct pass_request *request)
 	return true;
 }
 
-static int64_t gcs_timeout_ms(const struct pass *pass)
+int64_t pass_gcs_timeout_ms(const struct pass *pass)
 {
 	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
 }
@@ -97,7 +95,7 @@ static void cluster_read(void *context, const struct kube_answer *answer, const 
 	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
 	struct err decode_err;
 
-	request_end(request);
+	pass_request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
 	if (!err && act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster,
 				       &decode_err) < 0)
@@ -119,7 +117,7 @@ static const char *cluster_path(struct pass *pass)
 /* Sends a request in the cluster's flow of the API client (kube/kube_queue.h). */
 static void ask_kube(struct pass *pass, struct kube_request call, kube_client_done *done)
 {
-	struct pass_request *request = request_new(pass);
+	struct pass_request *request = pass_request_new(pass);
 
 	call.flow = pass->key;
 	request->kube = kube_client_request(pass->config.control->kube, &call, done, request);
@@ -145,47 +143,80 @@ static bool may_patch_again(const struct pass *pass, const struct kube_answer *a
 	       (err->kind == ERR_RETRY || err->kind == ERR_TIMEOUT || err->kind == ERR_GONE);
 }
 
-static void patch_answered(void *context, const struct kube_answer *answer, const struct err *err)
+/* The memory after an answer. After a lost one nobody knows whether the cluster was suspended: if it
+ * was, and is resumed, its time begins anew. */
+static const struct memory_state *memory_after(struct pass *pass, const struct err *err)
+{
+	const struct plan *plan = pass->work->plan;
+	struct memory_state *memory;
+
+	if (!err || (plan->idle && plan->idle->action == IDLE_ACTION_END_SUSPEND))
+		return pass->new_memory;
+	if (!act_deletes(plan) || err->kind != ERR_DENIED)
+		return NULL;
+	memory = ARENA_NEW(&pass->arena, struct memory_state);
+	*memory = *pass->new_memory;
+	memory->marks.capacity = memory->marks.count; /* the next push copies them */
+	VEC_PUSH(&pass->arena, &memory->marks,
+		 ((struct memory_mark){ .kind = MARK_DELETE_DENIED,
+					.key = IDLE_MARK_KEY,
+					.since = pass->now,
+					.who = arena_strdup(&pass->arena, err->text) }));
+	return memory;
+}
+
+static void change_answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
+	bool deletes = act_deletes(pass->work->plan);
 
-	request_end(request);
+	pass_request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
-	phase_end(pass, "patching");
-	gpu_quota_patch_answered(pass->config.control->quota, pass->config.namespace_,
-				 pass->config.name, err,
-				 err ? 0 : act_generation(answer->body, answer->body_size));
+	pass_phase_end(pass, "patching");
+	if (!deletes)
+		gpu_quota_patch_answered(pass->config.control->quota, pass->config.namespace_,
+					 pass->config.name, err,
+					 err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
 		refresh(pass);
 		return;
 	}
 	if (!err)
 		act_log_scaled(&pass->scaled, pass->key);
-	pass_finish(pass, err ? NULL : pass->new_memory, err ? NULL : answer->body, err);
+	pass_finish(pass, memory_after(pass, err), err ? NULL : deletes ? "" : answer->body, err);
 }
 
-static void send_patch(struct pass *pass, const struct plan *plan,
-		       const struct gpu_quota_objects *objects)
+static int write_change(struct pass *pass, const struct plan *plan,
+			const struct ray_cluster *cluster, struct buf *body, struct err *err)
+{
+	if (act_deletes(plan))
+		return act_write_delete(cluster, body, err);
+	return act_write_patch(plan, cluster->uid, &pass->arena, body, err);
+}
+
+static void send_change(struct pass *pass, const struct plan *plan,
+			const struct gpu_quota_objects *objects)
 {
 	AUTO(buf_done) struct buf body;
 	struct err err;
 
 	buf_init(&body, ACT_PATCH_MAX);
-	if (act_write_patch(plan, objects->cluster->uid, &pass->arena, &body, &err) < 0) {
+	if (write_change(pass, plan, objects->cluster, &body, &err) < 0) {
 		pass_finish(pass, NULL, NULL, &err);
 		return;
 	}
 	pass->step = PASS_PATCHING;
-	phase_begin(pass);
-	gpu_quota_patch_sent(pass->config.control->quota, objects, plan);
+	pass_phase_begin(pass);
+	if (!act_deletes(plan))
+		gpu_quota_patch_sent(pass->config.control->quota, objects, plan);
 	ask_kube(pass,
-		 (struct kube_request){ .verb = KUBE_JSON_PATCH,
+		 (struct kube_request){ .verb = act_deletes(plan) ? KUBE_DELETE : KUBE_JSON_PATCH,
 					.path = cluster_path(pass),
 					.body = buf_string(&body),
 					.body_size = body.size,
 					.until_ms = pass_observe_until_ms(pass) },
-		 patch_answered);
+		 change_answered);
 }
 
 /* --- Verifying: a Pod may have started since the cache saw it --- */
@@ -196,9 +227,9 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 	struct pass *pass = request->pass;
 	struct err decode_err;
 
-	request_end(request);
+	pass_request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
-	phase_end(pass, "verifying");
+	pass_phase_end(pass, "verifying");
 	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
 				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)
 		err = &decode_err;
@@ -213,61 +244,11 @@ static void verify_pods(struct pass *pass)
 	const char *path, *selector;
 
 	pass->step = PASS_VERIFYING;
-	phase_begin(pass);
+	pass_phase_begin(pass);
 	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
 	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
 	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
 	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = path }, pods_read);
-}
-
-/* --- Draining --- */
-
-static void drain_answered(void *context, const struct gcs_reply *reply, const struct err *err)
-{
-	struct pass_request *request = context;
-	struct pass *pass = request->pass;
-
-	count_gcs_error(pass, err);
-	pass->drain_errors += err != NULL;
-	pass->drain_accepted |= reply->accepted;
-	if (err)
-		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
-			    request->pod, "error", err->text, NULL);
-	else if (!reply->accepted)
-		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
-			 request->pod, "why", reply->rejection, NULL);
-	VEC_PUSH(&pass->arena, &pass->drains,
-		 ((struct drain_answer){ .node_id = request->node_id,
-					 .accepted = reply->accepted }));
-	if (request_end(request)) {
-		phase_end(pass, "draining");
-		pass_decide(pass);
-	}
-}
-
-/* True when drains were sent and the decision has to wait for them. */
-static bool ask_drains(struct pass *pass, const struct plan *plan)
-{
-	size_t limit = (size_t)pass->config.control->options->max_drains;
-	struct act_drains drains;
-
-	act_drains(plan, limit, &pass->arena, &drains);
-	pass->drained = true;
-	if (drains.list.count == 0)
-		return false;
-	pass->step = PASS_DRAINING;
-	phase_begin(pass);
-	for (size_t i = 0; i < drains.list.count; i++) {
-		const struct act_drain *drain = &drains.list.at[i];
-		struct pass_request *request = request_new(pass);
-
-		request->node_id = arena_strdup(&pass->arena, drain->node_id);
-		request->pod = arena_strdup(&pass->arena, drain->pod);
-		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
-						     drain->node_id, drain->message, drain_answered,
-						     request);
-	}
-	return true;
 }
 
 /* --- Decision --- */
@@ -312,10 +293,10 @@ void pass_decided(struct pass *pass)
 	 * required changes are not delayed to a pass without them. The patch then has a
 	 * deadline. */
 	if (pass->config.gcs && pass_observe_is_old(pass) && pass->reads < READS_MAX) {
-		read_state(pass);
+		pass_read_state(pass);
 		return;
 	}
-	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
+	if (!pass->drained && pass->config.gcs && pass_ask_drains(pass, plan))
 		return;
 	if (!pass->fresh_pods && act_needs_fresh_pods(plan)) {
 		verify_pods(pass);
@@ -324,7 +305,12 @@ void pass_decided(struct pass *pass)
 	/* The last check before the patch: has a raylet registered since? */
 	if (pass->config.gcs && !pass->fresh_state && act_needs_fresh_state(plan)) {
 		pass->fresh_state = true;
-		read_state(pass);
+		pass_read_state(pass);
+		return;
+	}
+	if (pass->config.gcs && !pass->work_read && plan->idle &&
+	    plan->idle->action == IDLE_ACTION_READ) {
+		pass_read_work(pass);
 		return;
 	}
 	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
@@ -334,21 +320,21 @@ void pass_decided(struct pass *pass)
 		return;
 	}
 	announce(pass);
-	if (plan->patch.count > 0)
-		send_patch(pass, plan, &objects);
+	if (plan->patch.count > 0 || act_deletes(plan))
+		send_change(pass, plan, &objects);
 	else
 		pass_finish(pass, pass->new_memory, NULL, NULL);
 }
 
 /* --- Reading --- */
 
-static void read_ended(struct pass_request *request)
+void pass_read_ended(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
 
-	if (!request_end(request))
+	if (!pass_request_end(request))
 		return;
-	phase_end(pass, "reading");
+	pass_phase_end(pass, "reading");
 	pass_observe_begin(pass);
 	pass_decide(pass);
 }
@@ -371,8 +357,8 @@ static void state_unchanged(struct pass_request *request)
 	struct pass *pass = request->pass;
 
 	pass->reading.took_ms = (loop_precise_us() - pass->phase_us) / 1000;
-	request_end(request);
-	phase_end(pass, "reading");
+	pass_request_end(request);
+	pass_phase_end(pass, "reading");
 	pass_finish(pass, NULL, NULL, NULL);
 }
 
@@ -390,10 +376,10 @@ static void state_read(void *context, const struct gcs_reply *reply, const struc
 	pass->ray_state = state;
 	/* Decoding may have waited in the work queue. */
 	pass->read_ms = state ? state->received_ms : loop_boot_ms();
-	count_gcs_error(pass, err);
+	pass_count_gcs_error(pass, err);
 	if (err)
 		pass->ray_err = *err;
-	read_ended(request);
+	pass_read_ended(request);
 }
 
 static void kv_requests_read(void *context, const struct gcs_reply *reply, const struct err *err)
@@ -402,27 +388,27 @@ static void kv_requests_read(void *context, const struct gcs_reply *reply, const
 	struct pass *pass = request->pass;
 
 	pass->kv_requests = reply->constraint;
-	count_gcs_error(pass, err);
+	pass_count_gcs_error(pass, err);
 	if (err)
 		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
 			    "error", err->text, NULL);
-	read_ended(request);
+	pass_read_ended(request);
 }
 
-static void read_state(struct pass *pass)
+void pass_read_state(struct pass *pass)
 {
-	struct pass_request *request = request_new(pass);
+	struct pass_request *request = pass_request_new(pass);
 
 	pass->step = PASS_READING;
 	pass->reads++;
-	phase_begin(pass);
+	pass_phase_begin(pass);
 	if (pass->config.read_kv_requests) {
-		struct pass_request *kv = request_new(pass);
+		struct pass_request *kv = pass_request_new(pass);
 
-		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, gcs_timeout_ms(pass),
+		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, pass_gcs_timeout_ms(pass),
 						     &pass->arena, kv_requests_read, kv);
 	}
-	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass),
+	request->gcs = gcs_client_get_state(pass->config.gcs, pass_gcs_timeout_ms(pass),
 					    &pass->ray_arena, state_read, request);
 	if (pass->callbacks.unchanged && !pass->config.read_kv_requests)
 		gcs_call_ask_known(request->gcs, state_known);
@@ -434,7 +420,7 @@ static void pass_start(void *context)
 
 	pass->started_us = loop_precise_us();
 	if (pass->config.gcs) {
-		read_state(pass);
+		pass_read_state(pass);
 		return;
 	}
 	if (pass->config.gcs_problem)

@@ -124,6 +124,8 @@ void pass_release(struct pass *pass)
 {
 	for (struct pass_work *work = pass->work; work; work = work->previous)
 		arena_done(&work->arena);
+	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
+		arena_done(&pass->work_arenas[i]);
 	arena_done(&pass->ray_arena);
 	arena_done(&pass->arena);
 	budget_free(pass->memory);

@@ -28,6 +28,7 @@ struct pass_request {
 	struct gcs_call *gcs;
 	const char *node_id; /* of a drain */
 	const char *pod;     /* of a drain */
+	const char *list;    /* of a list of work */
 };
 
 /* A decision in progress: its input and its results. In the pass's arena, which nothing uses while
@@ -49,6 +50,8 @@ struct pass_work {
 	struct act_scaled_list scaled;
 };
 
+#define PASS_WORK_LISTS 4
+
 struct pass {
 	struct pass_config config;
 	struct pass_callbacks callbacks;
@@ -69,6 +72,9 @@ struct pass {
 	time_ms ray_state_time;
 	struct err ray_err;
 	const struct ray_constraint *kv_requests;
+	bool work_read; /* cluster_work was read, or is being read */
+	struct cluster_work cluster_work;
+	struct arena work_arenas[PASS_WORK_LISTS];
 
 	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
 	const struct pod **fresh_pods;           /* NULL: the cache's */
@@ -108,6 +114,23 @@ void pass_finish(struct pass *pass, const struct memory_state *memory, const cha
 void pass_release(struct pass *pass);
 /* Reports the duration of a phase to the meter. */
 void pass_measure(const struct pass *pass, const char *phase, int64_t us);
+
+/* ---- requests ---- */
+
+struct pass_request *pass_request_new(struct pass *pass);
+/* Records that a request was answered; true when it was the last of its step. */
+bool pass_request_end(struct pass_request *request);
+int64_t pass_gcs_timeout_ms(const struct pass *pass);
+void pass_count_gcs_error(const struct pass *pass, const struct err *err);
+void pass_phase_begin(struct pass *pass);
+void pass_phase_end(const struct pass *pass, const char *phase);
+/* True when drains were sent and the decision has to wait for them. */
+bool pass_ask_drains(struct pass *pass, const struct plan *plan);
+/* Reads Ray's state; decides when this and all other requests of the step are answered. */
+void pass_read_state(struct pass *pass);
+void pass_read_ended(struct pass_request *request);
+/* Reads what uses the cluster, and Ray's state once more, and decides. */
+void pass_read_work(struct pass *pass);
 
 /* Called after the last read: from here on "now" is fixed, and the age of the data counts. The age
  * is measured by loop_boot_ms, so a wall clock that jumps does not change it. */

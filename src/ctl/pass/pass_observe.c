@@ -139,4 +139,5 @@ void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *re
 					       pass->now, &pass->arena,
 					       &observation.time_zone_count);
 	observe(&observation, &pass->arena, ret_snapshot);
+	ret_snapshot->cluster_work = pass->work_read ? &pass->cluster_work : NULL;
 }

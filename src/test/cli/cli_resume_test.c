@@ -12,7 +12,8 @@
 	"'annotations':{" annotations "}},'spec':{'enableInTreeAutoscaling':true" spec "}}"
 #define SUSPENDED ",'suspend':true"
 #define PATCH                                                                                      \
-	"[{\"op\": \"test\", \"path\": " POINTER ", \"value\": \"" SINCE "\"}, "                   \
+	"[{\"op\": \"test\", \"path\": \"/metadata/uid\", \"value\": \"u\"}, "                     \
+	"{\"op\": \"test\", \"path\": " POINTER ", \"value\": \"" SINCE "\"}, "                    \
 	"{\"op\": \"test\", \"path\": \"/spec/suspend\", \"value\": true}, "                       \
 	"{\"op\": \"replace\", \"path\": \"/spec/suspend\", \"value\": false}, "                   \
 	"{\"op\": \"remove\", \"path\": " POINTER "}] application/json-patch+json"

@@ -113,11 +113,44 @@ static struct worker_group *patched_group(const struct ray_cluster *cluster, con
 	return (struct worker_group *)&cluster->groups[index];
 }
 
+static const char *annotation_key(const char *path)
+{
+	return strstr(path, "suspended-by") ? ANNOTATION_SUSPENDED : NULL;
+}
+
+/* Of the RayCluster itself: its suspension. */
+static void apply_suspend_op(struct ray_cluster *cluster, const struct patch_op *op)
+{
+	VEC(struct label) kept = { .at = NULL };
+	const char *key = annotation_key(op->path);
+
+	if (strcmp(op->op, "test") == 0) {
+		if (key)
+			assert_string_equal(op->string, labels_value(&cluster->annotations, key));
+		return;
+	}
+	if (strcmp(op->path, "/spec/suspend") == 0)
+		cluster->suspend = op->integer != 0;
+	if (!key)
+		return;
+	for (size_t i = 0; i < cluster->annotations.count; i++)
+		if (strcmp(cluster->annotations.at[i].key, key) != 0)
+			VEC_PUSH(&arena, &kept, cluster->annotations.at[i]);
+	if (strcmp(op->op, "add") == 0)
+		VEC_PUSH(&arena, &kept, ((struct label){ key, op->string }));
+	cluster->annotations = labels_sort(kept.at, kept.count);
+}
+
 static void apply_op(struct ray_cluster *cluster, const struct patch_op *op)
 {
 	const char *member;
-	struct worker_group *group = patched_group(cluster, op->path, &member);
+	struct worker_group *group;
 
+	if (strncmp(op->path, "/spec/workerGroupSpecs", strlen("/spec/workerGroupSpecs")) != 0) {
+		apply_suspend_op(cluster, op);
+		return;
+	}
+	group = patched_group(cluster, op->path, &member);
 	if (strcmp(op->op, "test") == 0) {
 		if (strcmp(member, "/groupName") == 0)
 			assert_string_equal(op->string, group->name);
@@ -223,6 +256,9 @@ static void check_idempotence(const char *name, const struct snapshot *snapshot,
 
 	apply(&after, plan);
 	again = decide(&after, &arena);
+	/* A resumed cluster is scaled like any other. */
+	if (plan->idle && plan->idle->action == IDLE_ACTION_RESUME)
+		return;
 	if (again->patch.count > 0)
 		fail_msg("%s: decided again, there is one more patch: %s", name,
 			 again->patch.at[again->patch.count - 1].path);

@@ -126,6 +126,26 @@ static struct cJSON *copy_of(const struct cJSON *tree)
 	return tree ? cJSON_Duplicate(tree, true) : NULL;
 }
 
+/* Of the RayCluster itself: its suspension. */
+static void apply_suspend_op(struct cJSON *cluster, const struct cJSON *op)
+{
+	static const char annotation[] = "rayscaler.dev/suspended-by-idle-termination";
+	struct cJSON *metadata = TREE_AT(cluster, "metadata");
+	struct cJSON *value = TREE_AT(op, "value");
+
+	if (tree_is(op, "op", "test"))
+		return;
+	if (tree_is(op, "path", "/spec/suspend"))
+		set(TREE_AT(cluster, "spec"), "suspend", copy_of(value));
+	else if (tree_is(op, "path", "/metadata/annotations"))
+		set(metadata, "annotations", copy_of(value));
+	else if (value)
+		set(TREE_AT(metadata, "annotations"), annotation, copy_of(value));
+	else
+		cJSON_DeleteItemFromObjectCaseSensitive(TREE_AT(metadata, "annotations"),
+							annotation);
+}
+
 static void apply_op(struct cJSON *groups, const struct cJSON *op)
 {
 	static const char start[] = "/spec/workerGroupSpecs/";
@@ -168,8 +188,12 @@ struct cJSON *laws_apply_patch(const struct cJSON *snapshot, const struct cJSON 
 {
 	struct cJSON *tree = cJSON_Duplicate(snapshot, true);
 
-	TREE_EACH(op, TREE_AT(plan, "patch"))
-		apply_op((struct cJSON *)facts_groups(tree), op);
+	TREE_EACH(op, TREE_AT(plan, "patch")) {
+		if (strncmp(tree_text(op, "path"), "/spec/worker", strlen("/spec/worker")) == 0)
+			apply_op((struct cJSON *)facts_groups(tree), op);
+		else
+			apply_suspend_op(TREE_AT(tree, "rayCluster"), op);
+	}
 	set(tree, "memory", copy_of(TREE_AT(plan, "memory")));
 	spend_budget(tree, plan);
 	return tree;

@@ -119,6 +119,7 @@ static void check_plan(const struct cJSON *snapshot, const struct cJSON *plan,
 	laws_check_safety(snapshot, plan, verdict);
 	laws_check_places(snapshot, plan, verdict);
 	laws_check_counts(snapshot, plan, verdict);
+	laws_check_idle(snapshot, plan, verdict);
 }
 
 /* ---- the same plan ---- */
@@ -492,6 +493,7 @@ struct cJSON *laws_case_make(uint64_t seed)
 	laws_random_snapshot(seed, &text);
 	tree = cJSON_Parse(buf_string(&text));
 	laws_random_init(&random, ~seed);
+	laws_idle_make(tree, seed);
 	if (tree && laws_random_below(&random, 3) == 0)
 		remember(tree, &random);
 	return tree;

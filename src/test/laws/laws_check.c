@@ -130,7 +130,8 @@ void laws_check_bounds(const struct cJSON *snapshot, const struct cJSON *plan,
 	if (gpus > tree_integer(snapshot, "gpuBudget", INT32_MAX) * FACTS_UNIT)
 		laws_break(verdict, "bounds", "more GPUs are launched than the budget has");
 	TREE_EACH(op, TREE_AT(plan, "patch"))
-		if (!strstr(tree_text(op, "path"), "/groupName") &&
+		if (!tree_is(op, "op", "test") && !strstr(tree_text(op, "path"), "suspend") &&
+		    !tree_is(op, "path", "/metadata/annotations") &&
 		    !strstr(tree_text(op, "path"), "/replicas") &&
 		    !strstr(tree_text(op, "path"), "/scaleStrategy"))
 			laws_break(verdict, "bounds", "%s is patched", tree_text(op, "path"));

@@ -34,6 +34,12 @@ void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
 void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
 
+/* the cluster ends only when nothing uses it, and a suspended one is only resumed */
+void laws_check_idle(const struct cJSON *snapshot, const struct cJSON *plan,
+		     struct laws_verdict *verdict);
+/* Makes some of the random snapshots idle, as a whole or up to some parts. */
+void laws_idle_make(struct cJSON *snapshot, uint64_t seed);
+
 /* ---- shared by the parts of the checker ---- */
 
 /* The bundle fits on its labels: one of its selectors holds, or it has none. */

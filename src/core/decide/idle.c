@@ -1,0 +1,374 @@
+#include "core/decide/idle.h"
+
+#include <string.h>
+
+#include "core/calendar/calendar.h"
+#include "core/decide/mark.h"
+#include "core/decide/suspend.h"
+#include "core/decide/window.h"
+#include "core/decide/worker.h"
+#include "core/model/reason.h"
+
+/* Ray's idle durations differ by this from reply to reply. */
+#define JITTER_MS 5000
+#define KUEUE_PREFIX "kueue.x-k8s.io/"
+#define LABEL_ORIGIN "ray.io/originated-from-crd" /* KubeRay: the kind that made the RayCluster */
+#define WHY_MAX 200
+#define DENIED_MS (10 * INT64_C(60000)) /* until a deletion is tried again */
+
+static const struct idle_termination *settings_of(const struct snapshot *snapshot)
+{
+	if (snapshot->settings.mode == MODE_SIDECAR)
+		return NULL;
+	if (snapshot->autoscaler != NULL && snapshot->autoscaler->idle_termination != NULL)
+		return snapshot->autoscaler->idle_termination;
+	return snapshot->cluster.idle_termination;
+}
+
+static bool deletes(const struct facts *facts)
+{
+	return strcmp(settings_of(facts->snapshot)->action, IDLE_ACTION_DELETE) == 0;
+}
+
+/* ---- what keeps it: each gives NULL, or why ---- */
+
+static const char *find_prefix(const struct labels *labels, const char *prefix)
+{
+	for (size_t i = 0; i < labels->count; i++)
+		if (strncmp(labels->at[i].key, prefix, strlen(prefix)) == 0)
+			return labels->at[i].key;
+	return NULL;
+}
+
+/* The API server refused a deletion, recently. */
+static const char *denied(struct facts *facts)
+{
+	const struct memory_mark *mark = mark_find(facts, MARK_DELETE_DENIED, IDLE_MARK_KEY);
+
+	if (mark == NULL || mark->since > facts->snapshot->now ||
+	    facts->snapshot->now - mark->since >= DENIED_MS)
+		return NULL;
+	VEC_PUSH(facts->arena, &facts->memory.marks, *mark);
+	return arena_printf(facts->arena,
+			    "%s; install the chart with idleTermination.allowDelete, or set action "
+			    "Suspend",
+			    mark->who != NULL ? mark->who : "deleting it is forbidden");
+}
+
+/* Someone else decides when the cluster runs, or it must not be ended. */
+static const char *blocked(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	const char *origin = labels_value(&cluster->labels, LABEL_ORIGIN);
+	const char *kueue = find_prefix(&cluster->labels, KUEUE_PREFIX);
+
+	if (kueue == NULL)
+		kueue = find_prefix(&cluster->annotations, KUEUE_PREFIX);
+	if (cluster->owner_kind != NULL)
+		return arena_printf(facts->arena, "%.63s %.253s owns the RayCluster",
+				    cluster->owner_kind, cluster->owner_name);
+	if (origin != NULL && strcmp(origin, "RayCluster") != 0)
+		return arena_printf(facts->arena, "a %.63s made the RayCluster", origin);
+	if (kueue != NULL)
+		return arena_printf(facts->arena, "Kueue controls spec.suspend (%.100s)", kueue);
+	return deletes(facts) ? denied(facts) : NULL;
+}
+
+static time_ms head_ready_since(const struct facts *facts)
+{
+	const struct pod *head = facts->head_pod;
+	const struct condition *ready =
+		head == NULL ? NULL :
+			       condition_find(head->conditions, head->condition_count, "Ready");
+
+	return ready != NULL && strcmp(ready->status, "True") == 0 ? ready->last_transition :
+								     TIME_NONE;
+}
+
+static const char *doubt(const struct facts *facts)
+{
+	if (!facts->ray_reachable)
+		return arena_printf(facts->arena, "Ray is unreachable: %s", facts->ray_problem);
+	if (facts->view_problem != NULL)
+		return arena_printf(facts->arena, "the view of the API server is stale: %s",
+				    facts->view_problem);
+	if (facts->head_problem != NULL)
+		return facts->head_problem;
+	if (head_ready_since(facts) == TIME_NONE)
+		return "the head Pod is not Ready";
+	if (facts->problems.count > 0)
+		return "a field or annotation is invalid: see the condition InvalidRequest";
+	if (facts->snapshot->ray_state->problems.count > 0)
+		return "the reply of Ray has an invalid value";
+	return facts->termination_forbidden ? "nothing may be terminated now" : NULL;
+}
+
+/* The same for a cluster that runs and for one that is suspended. */
+static const char *wanted(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+
+	if (snapshot->has_annotation_request && snapshot->annotation_request != NULL &&
+	    snapshot->annotation_request->count > 0)
+		return "annotation " ANNOTATION_REQUEST_RESOURCES " requests workers";
+	for (size_t i = 0; i < facts->schedule_count; i++)
+		if (facts->schedules[i].active)
+			return arena_printf(facts->arena, "schedule %.64s is %s",
+					    facts->schedules[i].name,
+					    window_state_text(&facts->schedules[i], facts->arena));
+	return NULL;
+}
+
+static const char *busy_node(const struct facts *facts, const struct ray_node *node)
+{
+	const char *why = node->problem != NULL    ? node->problem :
+			  node->activity.count > 0 ? node->activity.at[0] :
+			  ray_node_is_unused(node) ? "Ray does not call it idle" :
+						     "its resources are in use";
+
+	return arena_printf(facts->arena, "%s %.253s is in use: %.*s",
+			    ray_node_is_head(node) ? "the head" : "worker", node->instance_id,
+			    WHY_MAX, why);
+}
+
+/* The first by name, so that the order of the reply does not matter. */
+static const struct ray_node *find_busy(const struct ray_state *state)
+{
+	const struct ray_node *found = NULL;
+
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+
+		if (node->status == RAY_NODE_DEAD ||
+		    (node->status == RAY_NODE_IDLE && node->problem == NULL &&
+		     ray_node_is_unused(node)))
+			continue;
+		if (found == NULL || strcmp(node->instance_id, found->instance_id) < 0)
+			found = node;
+	}
+	return found;
+}
+
+static const char *in_use(const struct facts *facts)
+{
+	const struct ray_node *busy = find_busy(facts->snapshot->ray_state);
+	const char *why = wanted(facts);
+
+	if (why != NULL)
+		return why;
+	if (facts->demands.at.count > 0)
+		return worker_count_text(facts->arena, (int64_t)facts->demands.at.count,
+					 "pending request shape");
+	if (facts->gang_count > 0)
+		return worker_count_text(facts->arena, (int64_t)facts->gang_count,
+					 "pending placement group");
+	for (size_t c = 0; c < facts->constraint_count; c++)
+		if (facts->constraints[c].at.count > 0)
+			return "request_resources requests workers";
+	return busy != NULL ? busy_node(facts, busy) : NULL;
+}
+
+/* ---- since when ---- */
+
+/* The end of the last use that Ray's nodes report. */
+static time_ms last_used(const struct facts *facts)
+{
+	const struct ray_state *state = facts->snapshot->ray_state;
+	int64_t idle_ms = RAY_IDLE_DURATION_MAX_MS;
+
+	for (size_t i = 0; i < state->node_count; i++)
+		if (state->nodes[i].status == RAY_NODE_IDLE &&
+		    state->nodes[i].idle_duration_ms < idle_ms)
+			idle_ms = state->nodes[i].idle_duration_ms;
+	return facts->snapshot->ray_state_time - idle_ms;
+}
+
+/* What the lists of this pass show against idleness; NULL: nothing, or they were not read. */
+static const char *work_against(const struct facts *facts)
+{
+	const struct cluster_work *work = facts->snapshot->cluster_work;
+
+	if (work == NULL)
+		return NULL;
+	return work->problem[0] != '\0' ? work->problem :
+	       work->in_use[0] != '\0'  ? work->in_use :
+					  NULL;
+}
+
+static struct memory_mark mark_of(const struct facts *facts)
+{
+	const struct memory_mark *old = mark_find(facts, MARK_CLUSTER_IDLE, IDLE_MARK_KEY);
+	const struct cluster_work *work = facts->snapshot->cluster_work;
+	const char *against = work_against(facts);
+	struct memory_mark mark = { .kind = MARK_CLUSTER_IDLE, .key = IDLE_MARK_KEY };
+	time_ms used = last_used(facts), ready = head_ready_since(facts);
+
+	mark.since = mark_since(facts, MARK_CLUSTER_IDLE, IDLE_MARK_KEY);
+	mark.who = old != NULL ? old->who : NULL;
+	if (used > mark.since + JITTER_MS)
+		mark.since = used;
+	if (ready > mark.since)
+		mark.since = ready;
+	if (work != NULL && work->ended > mark.since)
+		mark.since = work->ended;
+	if (work != NULL)
+		mark.who = NULL;
+	/* A user has just resumed it: see idle_write. */
+	if (labels_value(&facts->snapshot->cluster.annotations, ANNOTATION_SUSPENDED) != NULL)
+		mark.since = facts->snapshot->now;
+	if (against != NULL) {
+		mark.since = facts->snapshot->now;
+		mark.who = arena_printf(facts->arena, "%.*s", WHY_MAX, against);
+	}
+	return mark;
+}
+
+/* `who`: what the lists showed at `since`; NULL: nothing. */
+static void write_since(const struct facts *facts, struct plan_idle *idle, const char *who)
+{
+	const char *since = calendar_time_text(facts->arena, idle->since);
+	const char *until = calendar_time_text(facts->arena, idle->until);
+
+	idle->reason = who != NULL ? REASON_CLUSTER_IN_USE : REASON_CLUSTER_IDLE;
+	idle->message =
+		who != NULL ? arena_printf(facts->arena, "at %s: %s; read again at %s", since, who,
+					   until) :
+			      arena_printf(facts->arena, "idle since %s; %s at %s if it stays idle",
+					   since, deletes(facts) ? "deleted" : "suspended", until);
+}
+
+void idle_judge(struct facts *facts)
+{
+	const struct idle_termination *settings = settings_of(facts->snapshot);
+	struct plan_idle *idle;
+	struct memory_mark mark;
+
+	if (settings == NULL)
+		return;
+	idle = ARENA_NEW(facts->arena, struct plan_idle);
+	*idle = (struct plan_idle){ .since = TIME_NONE, .until = TIME_NONE };
+	facts->idle = idle;
+	idle->reason = REASON_IDLE_TERMINATION_BLOCKED;
+	idle->message = blocked(facts);
+	if (idle->message != NULL)
+		return;
+	idle->reason = REASON_IDLENESS_UNKNOWN;
+	idle->message = doubt(facts);
+	if (idle->message != NULL)
+		return;
+	idle->reason = REASON_CLUSTER_IN_USE;
+	idle->message = in_use(facts);
+	if (idle->message != NULL)
+		return;
+	mark = mark_of(facts);
+	VEC_PUSH(facts->arena, &facts->memory.marks, mark);
+	idle->since = mark.since;
+	idle->until = mark.since + settings->after_seconds * MS_PER_SECOND;
+	write_since(facts, idle, mark.who);
+}
+
+/* ---- the plan ---- */
+
+/* Workers start or end first: a patch that suspends has nothing else. */
+static bool is_settled(const struct plan *plan)
+{
+	for (size_t g = 0; g < plan->groups.count; g++)
+		if (plan->groups.at[g].to_launch > 0 || plan->groups.at[g].terminate.count > 0)
+			return false;
+	return plan->patch.count == 0;
+}
+
+/* The time has passed, and the lists that were read after it show no use. */
+static enum idle_action action_of(const struct facts *facts, const struct plan *plan)
+{
+	const struct cluster_work *work = facts->snapshot->cluster_work;
+	const struct plan_idle *idle = facts->idle;
+
+	if (idle->since == TIME_NONE || facts->snapshot->now < idle->until || !is_settled(plan))
+		return IDLE_ACTION_NONE;
+	if (work == NULL || work->begun < idle->until || work_against(facts) != NULL)
+		return IDLE_ACTION_READ;
+	return deletes(facts) ? IDLE_ACTION_END_DELETE : IDLE_ACTION_END_SUSPEND;
+}
+
+static const char *resume_text(const struct facts *facts)
+{
+	return arena_printf(facts->arena, "resume with: rayscaler resume %s -n %s",
+			    facts->snapshot->cluster.name, facts->snapshot->cluster.namespace_);
+}
+
+static const char *ending_text(const struct facts *facts, const struct plan_idle *idle)
+{
+	const char *since = calendar_time_text(facts->arena, idle->since);
+
+	if (idle->action == IDLE_ACTION_END_DELETE)
+		return arena_printf(facts->arena, "deleted: idle since %s", since);
+	return arena_printf(facts->arena, "suspended: idle since %s; %s", since,
+			    resume_text(facts));
+}
+
+/* Without the mark of an idle cluster: its time begins anew. */
+static void drop_mark(struct arena *arena, struct plan *plan)
+{
+	__typeof__(plan->memory.marks) old = plan->memory.marks;
+
+	if (memory_next_mark(&plan->memory, MARK_CLUSTER_IDLE, NULL) == NULL)
+		return;
+	plan->memory.marks = (__typeof__(old)){ .at = NULL };
+	for (size_t i = 0; i < old.count; i++)
+		if (old.at[i].kind != MARK_CLUSTER_IDLE)
+			VEC_PUSH(arena, &plan->memory.marks, old.at[i]);
+}
+
+void idle_write(const struct choice *choice, struct plan *plan)
+{
+	const struct facts *facts = choice->facts;
+	const struct snapshot *snapshot = facts->snapshot;
+	struct plan_idle *idle;
+
+	suspend_patch_forget(&snapshot->cluster, facts->arena, plan);
+	if (facts->idle == NULL)
+		return;
+	idle = ARENA_NEW(facts->arena, struct plan_idle);
+	*idle = *facts->idle;
+	plan->idle = idle;
+	idle->action = action_of(facts, plan);
+	if (idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
+		return;
+	idle->reason = REASON_IDLE_TERMINATED;
+	idle->message = ending_text(facts, idle);
+	drop_mark(facts->arena, plan);
+	if (idle->action == IDLE_ACTION_END_SUSPEND)
+		suspend_patch(&snapshot->cluster, snapshot->now, facts->arena, plan);
+}
+
+void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
+		      struct plan *plan)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	const char *time = suspend_time_text(cluster), *why;
+	bool paused = snapshot->autoscaler != NULL && snapshot->autoscaler->paused;
+	struct plan_idle *idle;
+
+	drop_mark(facts->arena, plan);
+	if (time == NULL || strcmp(reason, REASON_SUSPENDED) != 0)
+		return;
+	idle = ARENA_NEW(facts->arena, struct plan_idle);
+	why = cluster->deleting || paused ? NULL : wanted(facts);
+	*idle = (struct plan_idle){
+		.action = why != NULL ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
+		.since = TIME_NONE,
+		.until = TIME_NONE,
+		.reason = why != NULL ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
+		.message = why != NULL ? arena_printf(facts->arena, "resumed: %s", why) :
+					 arena_printf(facts->arena,
+						      "Suspended by idle termination at %.40s; %s",
+						      time, resume_text(facts)),
+	};
+	*ret_message = idle->message;
+	plan->idle = idle;
+	if (idle->action == IDLE_ACTION_RESUME)
+		suspend_patch_resume(cluster, facts->arena, plan);
+}

@@ -1,0 +1,32 @@
+/* Idle termination: the whole RayCluster, head included, is suspended or deleted when nothing has
+ * used it for a time, and resumed when it is wanted again. Doubt counts as use.
+ *
+ * A pass reads only the state of Ray: pending demand, requests and the use of each node. Since when
+ * nothing of this was there is a mark of memory, so a new process begins the time anew. It also
+ * begins anew with a new head, after each doubt, and after use that only the lists of the GCS show:
+ * a driver, or an actor without resources. These are read when the time has passed
+ * (IDLE_ACTION_READ), and the pass decides again with them.
+ *
+ * warmWorkers and minReplicas keep workers, not the cluster. A request annotation and an active
+ * schedule keep the cluster, and resume one that this program has suspended: the same two, so that
+ * it is not suspended again while they hold.
+ *
+ * Names of Ray 2.60, which does the same in its autoscaler: idleTerminationOptions of the RayCluster
+ * (timeoutSeconds, policy) is followed where the RayClusterAutoscaler has no idleTermination; a
+ * cluster with idleSuspend was suspended by Ray and is left alone. */
+#ifndef CORE_DECIDE_IDLE_H
+#define CORE_DECIDE_IDLE_H
+
+#include "core/decide/choice.h"
+
+/* Sets facts->idle, and its marks. Needs the demand. */
+void idle_judge(struct facts *facts);
+/* Sets plan->idle, and the patch if the cluster is suspended: that patch has nothing else. Needs the
+ * patch of the groups. */
+void idle_write(const struct choice *choice, struct plan *plan);
+/* For a cluster that is not scaled: the same with a resume. *ret_message is changed when this program
+ * has suspended it. Drops the mark. */
+void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
+		      struct plan *plan);
+
+#endif

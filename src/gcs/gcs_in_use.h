@@ -1,0 +1,27 @@
+/* What uses a cluster, by the lists of its GCS: for idle termination (core/decide/idle.h). Each list
+ * is one call; a list that is not complete is a doubt. */
+#ifndef GCS_GCS_IN_USE_H
+#define GCS_GCS_IN_USE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct gcs_list_use;
+
+/* Ray shows no more either. Rows of ended work count. */
+#define GCS_IN_USE_ROWS_MAX 10000
+#define GCS_IN_USE_REPLY_MAX_BYTES ((size_t)32 << 20)
+
+struct ray_in_use {
+	const char *what; /* "", or the first that uses the cluster: "actor Counter 0a01 is alive" */
+	time_ms ended;    /* the last end of the others; TIME_NONE: none */
+	int64_t missing;  /* rows that the GCS has and did not send */
+};
+
+/* Of actors, placement groups and jobs, which are drivers. Those of the dashboard do not count:
+ * Ray's own namespaces begin with "_ray_internal_". */
+extern const struct gcs_list_use gcs_in_use;
+
+#endif
