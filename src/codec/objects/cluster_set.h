@@ -43,7 +43,7 @@ int cluster_set_add_prices(struct cluster_set *set, const char *text, size_t siz
 
 /* Sets `path` to `value` in each RayCluster (a member of its spec), in each RayClusterAutoscaler (a
  * member of its spec, as idleTimeoutSeconds or groups[gpu].idleTimeoutSeconds; made where it is
- * missing), in the pools (pools[NAME].maxNodes), in the prices (prices[0].perGPUHour), or in the
+ * missing), in the pools (pools[NAME].maxNodes), in the prices (prices[NAME].perGPUHour), or in the
  * settings (a flag of `run`, as packing).
  * ERR_NOT_FOUND: no object has this name or element; ERR_INPUT. */
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,

@@ -1,5 +1,6 @@
 #include "codec/objects/price_table_json.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "codec/objects/one_document.h"
@@ -60,7 +61,20 @@ static void write_price(struct json_writer *writer, const struct field *field, c
 			  (double)row->micros_per_gpu_hour / (double)PRICE_MICROS);
 }
 
+static int check_name(const struct json_at *member, const struct field *field, void *object)
+{
+	const struct price_row *row = object;
+
+	(void)field;
+	for (size_t i = 1; *row->name != '\0' && i <= member->parent->index; i++)
+		if (strcmp(row[-(ptrdiff_t)i].name, row->name) == 0)
+			return json_fail(member, "%.80s is in the list twice; rename one",
+					 row->name);
+	return 0;
+}
+
 static const struct field row_fields[] = {
+	FIELD_NAME(ROW, name, "name", .check = check_name),
 	FIELD_LABELS(ROW, group_labels, "groupLabels"),
 	FIELD_LABELS(ROW, node_labels, "nodeLabels"),
 	FIELD_NAME(ROW, gpu_model, "gpuModel"),

@@ -268,12 +268,15 @@ static void prices_are_varied(void **state)
 {
 	static const char prices[] =
 		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
-		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n- {perGPUHour: 1}\n";
+		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n- {name: rest, perGPUHour: 1}\n";
 	static struct cli_result result;
 	struct files *files = *state;
 	char *path = temp_path(files->directory, "prices.yaml");
 
 	temp_write(files->directory, "prices.yaml", prices);
+	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[rest].perGPUHour=4,2");
+	assert_non_null(strstr(result.output, "\n  prices[rest].perGPUHour=4 "));
+	assert_non_null(strstr(result.output, "\n* prices[rest].perGPUHour=2 "));
 	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[1].perGPUHour=4,2");
 	assert_int_equal(result.status, EXIT_DONE);
 	assert_non_null(strstr(result.output, "\n  prices[1].perGPUHour=4 "));

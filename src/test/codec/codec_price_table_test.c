@@ -10,7 +10,7 @@
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
 
 static const char good[] = HEAD "prices:\n"
-				"- {gpuModel: A100, market: spot, perGPUHour: 1.23}\n"
+				"- {name: spot, gpuModel: A100, market: spot, perGPUHour: 1.23}\n"
 				"- groupLabels: {team: vision}\n"
 				"  nodeLabels: {pool: p, zone: a}\n"
 				"  perGPUHour: 0.000001\n"
@@ -27,6 +27,8 @@ static void test_rows_in_their_order(void **state)
 		fail_msg("%s", err.text);
 	assert_string_equal(table.currency, "EUR");
 	assert_int_equal(table.count, 3);
+	assert_string_equal(table.rows[0].name, "spot");
+	assert_string_equal(table.rows[1].name, "");
 	assert_string_equal(table.rows[0].gpu_model, "A100");
 	assert_int_equal(table.rows[0].market, PRICE_SPOT);
 	assert_int_equal(table.rows[0].micros_per_gpu_hour, 1230000);
@@ -64,6 +66,9 @@ static const struct {
 	{ HEAD "prices:\n- {market: Spot, perGPUHour: 1}\n",
 	  "prices[0].market: must be one of any, on-demand, spot, reserved, is \"Spot\"" },
 	{ HEAD "prices:\n- {nodeLabels: [a], perGPUHour: 1}\n", "prices[0].nodeLabels: must be" },
+	{ HEAD "prices:\n- {name: a, perGPUHour: 1}\n- {perGPUHour: 1}\n- {perGPUHour: 1}\n"
+	       "- {name: a, perGPUHour: 2}\n",
+	  "line 8, column 4: prices[3].name: a is in the list twice; rename one" },
 	{ HEAD "rows: []\n", "line 4, column 1: rows: is not a member of a PriceTable" },
 	{ HEAD "prices: []\n---\n" HEAD "prices: []\n", "there is a second document" },
 	{ HEAD "prices: [\n", "line 5, column 1" },
