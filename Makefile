@@ -70,7 +70,7 @@ USES_ctl/shared    := $(CLIENTS) kube
 USES_ctl/queue     := $(MODEL) net
 USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/shared ctl/queue
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
-USES_ctl/watch     := $(CLIENTS) kube core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
+USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
 USES_cli           := $(CORE) sim $(CODEC) net kube ctl ctl/shared ctl/pass ctl/watch
 

@@ -268,6 +268,25 @@ class ApiServer(abc.ABC):
         self.admin.of("namespaces").create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return name
 
+    def let_read_nodes(self, namespace: str) -> None:
+        """Nodes have no namespace: a right of its own for the controller of the test."""
+        name = f"nodes-for-{namespace}"
+        metadata = {"name": name}
+        rbac = "rbac.authorization.k8s.io/v1"
+        rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}]
+        subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+        self.apply({"apiVersion": rbac, "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+        self.apply(
+            {
+                "apiVersion": rbac,
+                "kind": "ClusterRoleBinding",
+                "metadata": metadata,
+                "roleRef": role,
+                "subjects": [subject],
+            }
+        )
+
     def empty_namespace(self, namespace: str, seconds: float = 30.0) -> None:
         """Delete the RayClusters, their status objects, Pods and Events of a namespace at once, finalizers
         or not.

@@ -28,18 +28,18 @@ prices:
 STATES = ("used", "idle", "starting", "terminating")
 
 
-def worker(cluster: Dict[str, Any], name: str, spec: Dict[str, Any]) -> Dict[str, Any]:
+def worker(cluster: Dict[str, Any], name: str, spec: Dict[str, Any], node: str) -> Dict[str, Any]:
     labels = {"ray.io/cluster": "demo", "ray.io/node-type": "worker", "ray.io/group": "gpus"}
     return {
         "metadata": {"name": name, "labels": labels, "ownerReferences": [owner_reference(cluster)]},
-        "spec": {**spec, "nodeName": "no-such-node"},
+        "spec": {**spec, "nodeName": node},
     }
 
 
 class Metered:
     """A RayCluster whose one worker runs, without Ray; each change of it is a reason to write its status."""
 
-    def __init__(self, server: ApiServer, namespace: str):
+    def __init__(self, server: ApiServer, namespace: str, node: str = "no-such-node"):
         self.namespace = namespace
         self.clusters = server.admin.of("rayclusters", namespace)
         self.objects = server.admin.of("rayclusterautoscalers", namespace)
@@ -54,7 +54,7 @@ class Metered:
         made = self.clusters.create(obj)
         pods = server.admin.of("pods", namespace)
         self.begin = time.time() - 1  # creation times are whole seconds
-        pods.create(worker(made, "demo-worker", group["template"]["spec"]))
+        pods.create(worker(made, "demo-worker", group["template"]["spec"], node))
         state = {"name": "ray-worker", "ready": True, "restartCount": 0, "image": "x", "imageID": "x"}
         started = {"running": {"startedAt": datetime.utcnow().strftime("%Y-%m-%dT%H:%M:%SZ")}}
         pods.patch_merge("demo-worker", {"status": {"phase": "Running", "containerStatuses": [{**state, "state": started}]}}, "status")
@@ -136,6 +136,33 @@ def test_status_shows_it_without_a_controller(api_server, metered, namespace, co
     title, row, total = cli.run("status", "--cost").stdout.splitlines()
     assert title.split()[:3] == ["NAMESPACE", "CLUSTER", "GPUS"] and total.split()[0] == "all"
     assert row.split()[:5] == [namespace, "demo", str(GPUS), f"{GPUS * PRICE:.2f}", "EUR"]
+
+
+def test_a_running_worker_has_the_price_of_its_node(api_server, namespace, controller, work_dir, tmp_path):
+    """The template selects another price; the Node appears after the worker and then changes its labels."""
+    nodes, name = api_server.admin.of("nodes"), f"{namespace}-node"
+    api_server.let_read_nodes(namespace)
+    metered = Metered(api_server, namespace, name)
+    table = tmp_path / "prices.yaml"
+    table.write_text(TABLE.replace("prices:\n", "prices:\n- {nodeLabels: {pool: reserved}, perGPUHour: 50}\n"))
+    program = controller(namespace, "--price-table", str(table))
+    wait_until(lambda: shown(program, namespace), 20, "the series")
+
+    def per_hour() -> float:
+        return metered.write()["costPerHourMicros"] / 1e6
+
+    assert per_hour() == GPUS * PRICE
+    try:
+        nodes.create({"metadata": {"name": name, "labels": {"pool": "reserved"}}})
+        wait_until(lambda: per_hour() == GPUS * 50, 20, "the price of the Node")
+        cli = Cli(api_server, namespace, work_dir, system=namespace)
+        _, row, _ = cli.run("status", "--cost").stdout.splitlines()
+        assert row.split()[3:5] == [f"{GPUS * 50:.2f}", "EUR"]
+        nodes.patch_merge(name, {"metadata": {"labels": {"pool": None}}})
+        wait_until(lambda: per_hour() == GPUS, 20, "the price of any Node")
+    finally:
+        nodes.delete(name)
+    wait_until(lambda: per_hour() == GPUS * PRICE, 20, "the price of the template")
 
 
 def test_series_end_with_the_cluster(metered, namespace, controller):

@@ -1,7 +1,6 @@
 """Workers that Kubernetes is about to take away: the replacement comes first, and only once."""
 
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import wait_until
 
@@ -50,30 +49,10 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         program.end()
 
 
-def may_read_nodes(server: ApiServer, namespace: str) -> None:
-    """Nodes have no namespace: a right of its own for the controller of the test."""
-    name = f"nodes-for-{namespace}"
-    metadata = {"name": name}
-    rbac = "rbac.authorization.k8s.io/v1"
-    rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}]
-    subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-    server.apply({"apiVersion": rbac, "kind": "ClusterRole", "metadata": metadata, "rules": rules})
-    server.apply(
-        {
-            "apiVersion": rbac,
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata,
-            "roleRef": role,
-            "subjects": [subject],
-        }
-    )
-
-
 def test_a_node_that_ends(shared, controller, api_server):
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
     nodes = api_server.admin.of("nodes")
-    may_read_nodes(api_server, one.namespace)
+    api_server.let_read_nodes(one.namespace)
     control = controller(one.namespace)
     with one.program() as program:
         program.actors(1, name="busy", num_gpus=1)

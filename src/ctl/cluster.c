@@ -192,10 +192,8 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
 static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
 {
-	const void *const *pods;
-
-	pods = kube_informer_indexed(cluster->control->pods, cluster->key, &ret_view->pod_count);
-	ret_view->pods = (const struct pod *const *)pods;
+	ret_view->pods = (const struct pod *const *)kube_informer_indexed(
+		cluster->control->pods, cluster->key, &ret_view->pod_count);
 	ret_view->cluster = current_object(cluster);
 	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
 						      cluster->namespace_, cluster->name);
@@ -311,6 +309,8 @@ static void decided(void *context, const struct pass_decision *decision)
 	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
 	with_client.gcs = gcs;
+	with_client.prices.node_labels = nodes_price_labels;
+	with_client.prices.nodes = cluster->control->nodes;
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		listeners[i].decided(listener_self(cluster, i), &with_client);
 	if (decision->ray_state && gcs)

@@ -292,6 +292,14 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 	return false;
 }
 
+bool accelerator_type_is_label(const char *key)
+{
+	for (size_t i = 0; i < COUNT(model_labels); i++)
+		if (strcmp(model_labels[i].key, key) == 0)
+			return true;
+	return false;
+}
+
 /* --- a Pod's spec --- */
 
 /* The model found so far, when several labels or terms must agree. */

@@ -35,6 +35,9 @@ bool accelerator_type_of_group(const struct worker_group *group, const struct ca
 			       const char *ray_version, struct arena *arena,
 			       struct accelerator_type *ret_type);
 
+/* Whether a Node label with this key names a model. */
+bool accelerator_type_is_label(const char *key);
+
 /* The type that Ray's pynvml rule derives from a device's name (ray 2.60, nvidia_gpu.py
  * _gpu_name_to_accelerator_type): T4 for "Tesla T4" and for the form in labels, "Tesla-T4"; NULL:
  * none. */

@@ -157,6 +157,17 @@ const struct price_row *price_find(const struct price_table *table,
 	return NULL;
 }
 
+bool price_reads_label(const struct price_table *table, const char *key)
+{
+	for (size_t i = 0; i < COUNT(market_labels); i++)
+		if (strcmp(market_labels[i].key, key) == 0)
+			return true;
+	for (size_t i = 0; i < table->count; i++)
+		if (labels_value(&table->rows[i].node_labels, key) != NULL)
+			return true;
+	return accelerator_type_is_label(key);
+}
+
 int64_t price_per_hour(const struct price_row *row, int64_t gpus)
 {
 	__int128 micros = row != NULL ? (__int128)row->micros_per_gpu_hour * gpus / RESOURCE_UNIT :

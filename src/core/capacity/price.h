@@ -4,6 +4,8 @@
 #ifndef CORE_CAPACITY_PRICE_H
 #define CORE_CAPACITY_PRICE_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
 #include "core/model/price.h"
@@ -15,6 +17,8 @@ const struct price_row *price_find(const struct price_table *table,
 				   const struct ray_cluster *cluster,
 				   const struct worker_group *group, const struct labels *node,
 				   struct arena *arena);
+/* Whether the value of this Node label may decide which row matches a worker. */
+bool price_reads_label(const struct price_table *table, const char *key);
 /* The market of a group by its labels and the Node labels that it requires; never PRICE_ANY. */
 enum price_market price_market_of(const struct ray_cluster *cluster,
 				  const struct worker_group *group);

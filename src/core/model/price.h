@@ -19,7 +19,7 @@ enum price_market {
 
 /* A selector without content matches every worker. */
 struct price_row {
-	const char *name; /* for --vary; "" or NULL: none */
+	const char *name;           /* for --vary; "" or NULL: none */
 	struct labels group_labels; /* of the group, its Pod template, or the Ray node */
 	struct labels node_labels;
 	const char *gpu_model; /* a name of Ray, "A100"; "" any */

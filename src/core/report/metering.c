@@ -73,21 +73,25 @@ static int64_t within(int64_t value, int64_t maximum)
 	return value < 0 ? 0 : value < maximum ? value : maximum;
 }
 
+/* The part of a time until now that is after midnight. */
+static int64_t today_ms(const struct metering *metering, int64_t ms)
+{
+	return within(metering->until % MS_PER_DAY, ms);
+}
+
 /* GPUs in one state for a time. */
 static void add_time(struct metering *metering, struct metering_group *group,
 		     enum metering_state state, int64_t gpus, int64_t ms)
 {
-	__int128 time = (__int128)gpus * ms;
-	/* The part of it after midnight. */
-	int64_t today_ms = within(metering->until % MS_PER_DAY, ms);
+	add(&group->seconds[state], (__int128)gpus * ms, GPU_SECOND);
+	add(&metering->today_seconds, (__int128)gpus * today_ms(metering, ms), GPU_SECOND);
+}
 
-	if (gpus == 0)
-		return;
-	add(&group->seconds[state], time, GPU_SECOND);
-	add(&group->cost, time * group->micros_per_gpu_hour, GPU_HOUR);
-	add(&metering->today_seconds, (__int128)gpus * today_ms, GPU_SECOND);
-	add(&metering->today_cost, (__int128)gpus * today_ms * group->micros_per_gpu_hour,
-	    GPU_HOUR);
+static void add_cost(struct metering *metering, struct metering_group *group, __int128 rate,
+		     int64_t ms)
+{
+	add(&group->cost, rate * ms, GPU_HOUR);
+	add(&metering->today_cost, rate * today_ms(metering, ms), GPU_HOUR);
 }
 
 /* ---- stored sums ---- */
@@ -138,22 +142,83 @@ struct counting {
 	struct metering *metering;
 	const struct snapshot *snapshot;
 	time_ms gap_since; /* of the first decision of a process; TIME_NONE: no gap */
+	const struct metering_prices *prices;
+	const struct worker_group *spec; /* of the group; NULL: the head */
+	int64_t template_price;          /* of its workers whose Node is unknown */
+	bool removed;                    /* the group has no template */
+	const struct labels *last_node; /* of the group's last worker, with its price; NULL: none */
+	int64_t last_price;
 };
 
-static void count_gpus(const struct counting *counting, struct metering_group *group,
+/* ---- prices ---- */
+
+static bool are_equal(const struct labels *a, const struct labels *b)
+{
+	bool equal = a->count == b->count;
+
+	for (size_t i = 0; i < a->count && equal; i++)
+		equal = strcmp(a->at[i].key, b->at[i].key) == 0 &&
+			strcmp(a->at[i].value, b->at[i].value) == 0;
+	return equal;
+}
+
+/* `node` NULL: not known. */
+static int64_t find_price(const struct counting *counting, const struct labels *node)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct price_row *row = price_find(counting->prices->table,
+						 &counting->snapshot->cluster, counting->spec, node,
+						 &scratch);
+
+	return row != NULL ? row->micros_per_gpu_hour : 0;
+}
+
+/* Neighbours of a group mostly have Nodes with the same labels. */
+static int64_t price_of(struct counting *counting, const struct pod *pod)
+{
+	const struct metering_prices *prices = counting->prices;
+	const struct labels *node = NULL;
+
+	if (prices->table != NULL && prices->node_labels != NULL && !counting->removed)
+		node = prices->node_labels(prices->nodes, pod->spec.node_name);
+	if (node == NULL)
+		return counting->template_price;
+	if (counting->last_node == NULL || !are_equal(counting->last_node, node))
+		counting->last_price = find_price(counting, node);
+	counting->last_node = node;
+	return counting->last_price;
+}
+
+/* Workers of a group follow; spec NULL: the head. */
+static void begin_group(struct counting *counting, const struct worker_group *spec)
+{
+	counting->spec = spec;
+	counting->last_node = NULL;
+	counting->template_price = counting->prices->table != NULL ? find_price(counting, NULL) : 0;
+}
+
+/* ---- counts ---- */
+
+static void count_gpus(struct counting *counting, struct metering_group *group,
 		       enum metering_state state, int64_t gpus, const struct pod *pod)
 {
 	int64_t free = METERING_GPUS_MAX - group->gpus[state];
 	time_ms since = counting->gap_since;
+	int64_t missed_ms;
+	__int128 rate;
 
 	gpus = within(gpus, free);
 	group->gpus[state] += gpus;
+	group->micros_per_gpu_hour = price_of(counting, pod);
+	rate = (__int128)gpus * group->micros_per_gpu_hour;
+	group->cost_rate += rate;
 	if (since == TIME_NONE)
 		return;
 	if (pod->created != TIME_NONE && pod->created > since)
 		since = pod->created;
-	add_time(counting->metering, group, state, gpus,
-		 within(counting->snapshot->now - since, METERING_GAP_MAX_MS));
+	missed_ms = within(counting->snapshot->now - since, METERING_GAP_MAX_MS);
+	add_time(counting->metering, group, state, gpus, missed_ms);
+	add_cost(counting->metering, group, rate, missed_ms);
 }
 
 static bool occupies(const struct pod *pod)
@@ -162,7 +227,7 @@ static bool occupies(const struct pod *pod)
 	       strcmp(pod->phase, "Succeeded") != 0 && strcmp(pod->phase, "Failed") != 0;
 }
 
-static void count_node(const struct counting *counting, struct metering_group *group,
+static void count_node(struct counting *counting, struct metering_group *group,
 		       const struct ray_node *node, const struct pod *pod)
 {
 	int64_t total = resources_amount(&node->total, "GPU", 0);
@@ -174,7 +239,7 @@ static void count_node(const struct counting *counting, struct metering_group *g
 
 /* `template_gpus`: of a worker that Ray does not know. While Ray is not reached, a worker that runs
  * counts as used. */
-static void count_worker(const struct counting *counting, struct metering_group *group,
+static void count_worker(struct counting *counting, struct metering_group *group,
 			 const struct plan_worker *worker, int64_t template_gpus)
 {
 	const struct ray_node *node = worker->node;
@@ -198,54 +263,44 @@ static struct metering_group *group_of(struct metering *metering, const char *na
 	return has_gpus ? need_group(metering, name) : find_group(metering, name);
 }
 
-static void set_price(struct metering_group *group, const struct price_table *prices,
-		      const struct ray_cluster *cluster, const struct worker_group *spec)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct price_row *row =
-		prices != NULL ? price_find(prices, cluster, spec, NULL, &scratch) : NULL;
-
-	group->micros_per_gpu_hour = row != NULL ? row->micros_per_gpu_hour : 0;
-}
-
 static bool has_gpus(const struct plan_worker *worker)
 {
 	return worker->node != NULL && resources_amount(&worker->node->total, "GPU", 0) > 0;
 }
 
 /* `template_gpus`: see count_worker. */
-static void count_pod(const struct counting *counting, const struct plan_worker *worker,
+static void count_pod(struct counting *counting, const struct plan_worker *worker,
 		      int64_t template_gpus)
 {
 	struct metering_group *group =
 		group_of(counting->metering, worker->group, template_gpus > 0 || has_gpus(worker));
 
+	if (counting->removed)
+		counting->template_price = group != NULL ? group->micros_per_gpu_hour : 0;
 	if (group != NULL && occupies(worker->object))
 		count_worker(counting, group, worker, template_gpus);
 }
 
-/* The workers of one group are together in the plan; those of removed groups are last and keep the
- * price that their group had. */
-static void count_workers(const struct counting *counting, const struct plan *plan,
-			  const struct price_table *prices)
+/* The workers of one group are together in the plan; those of removed groups are last. */
+static void count_workers(struct counting *counting, const struct plan *plan)
 {
 	const struct ray_cluster *cluster = &counting->snapshot->cluster;
 	size_t at = 0;
 
 	for (size_t g = 0; g < plan->groups.count; g++) {
 		const struct plan_group *planned = &plan->groups.at[g];
-		struct metering_group *group =
-			group_of(counting->metering, planned->name, planned->worker_gpus > 0);
 
-		if (group != NULL)
-			set_price(group, prices, cluster, &cluster->groups[g]);
+		(void)group_of(counting->metering, planned->name, planned->worker_gpus > 0);
+		begin_group(counting, &cluster->groups[g]);
 		for (; at < plan->workers.count &&
 		       strcmp(plan->workers.at[at].group, planned->name) == 0;
 		     at++)
 			count_pod(counting, &plan->workers.at[at], planned->worker_gpus);
 	}
+	counting->removed = true;
 	for (; at < plan->workers.count; at++)
 		count_pod(counting, &plan->workers.at[at], 0);
+	counting->removed = false;
 }
 
 static const struct pod *head_pod(const struct snapshot *snapshot)
@@ -256,8 +311,8 @@ static const struct pod *head_pod(const struct snapshot *snapshot)
 	return NULL;
 }
 
-static void count_head(const struct counting *counting, const struct plan *plan,
-		       const struct summary *summary, const struct price_table *prices)
+static void count_head(struct counting *counting, const struct plan *plan,
+		       const struct summary *summary)
 {
 	bool gpus = summary->head_gpus.wanted > 0;
 	struct metering_group *group = group_of(counting->metering, HEAD_GROUP_NAME, gpus);
@@ -265,7 +320,7 @@ static void count_head(const struct counting *counting, const struct plan *plan,
 
 	if (group == NULL || pod == NULL)
 		return;
-	set_price(group, prices, &counting->snapshot->cluster, NULL);
+	begin_group(counting, NULL);
 	if (plan->head_node != NULL)
 		count_node(counting, group, plan->head_node, pod);
 	else
@@ -276,10 +331,13 @@ static void count_head(const struct counting *counting, const struct plan *plan,
 
 static void add_elapsed(struct metering *metering, int64_t ms)
 {
-	for (size_t i = 0; i < metering->group_count; i++)
+	for (size_t i = 0; i < metering->group_count; i++) {
+		struct metering_group *group = &metering->groups[i];
+
 		for (int s = 0; s < METERING_STATE_COUNT; s++)
-			add_time(metering, &metering->groups[i], (enum metering_state)s,
-				 metering->groups[i].gpus[s], ms);
+			add_time(metering, group, (enum metering_state)s, group->gpus[s], ms);
+		add_cost(metering, group, group->cost_rate, ms);
+	}
 }
 
 static void begin_day(struct metering *metering, time_ms now)
@@ -292,13 +350,15 @@ static void begin_day(struct metering *metering, time_ms now)
 
 void metering_count(struct metering *metering, const struct snapshot *snapshot,
 		    const struct plan *plan, const struct summary *summary,
-		    const struct price_table *prices, int64_t monotonic_ms)
+		    const struct metering_prices *prices, int64_t monotonic_ms)
 {
 	const struct autoscaler_metering *stored = stored_of(snapshot);
-	struct counting counting = { metering, snapshot, TIME_NONE };
+	struct counting counting = {
+		.metering = metering, .snapshot = snapshot, .gap_since = TIME_NONE, .prices = prices
+	};
 
 	metering->in_memory = snapshot->settings.mode == MODE_SIDECAR;
-	metering->currency = prices != NULL ? prices->currency : NULL;
+	metering->currency = prices->table != NULL ? prices->table->currency : NULL;
 	if (!metering->started) {
 		metering->since = snapshot->now;
 		counting.gap_since = stored != NULL ? stored->until : TIME_NONE;
@@ -311,12 +371,14 @@ void metering_count(struct metering *metering, const struct snapshot *snapshot,
 	metering->started = true;
 	metering->counts = !summary->hands_off;
 	metering->at_ms = monotonic_ms;
-	for (size_t i = 0; i < metering->group_count; i++)
+	for (size_t i = 0; i < metering->group_count; i++) {
 		memset(metering->groups[i].gpus, 0, sizeof(metering->groups[i].gpus));
+		metering->groups[i].cost_rate = 0;
+	}
 	if (summary->hands_off)
 		return;
-	count_workers(&counting, plan, prices);
-	count_head(&counting, plan, summary, prices);
+	count_workers(&counting, plan);
+	count_head(&counting, plan, summary);
 }
 
 /* ---- the sums for metrics and status ---- */
@@ -332,12 +394,18 @@ int64_t metering_cost_shown(const struct metering *metering, const struct meteri
 	return metering->in_memory ? group->cost.whole : group->stored_cost;
 }
 
+static int64_t rate_per_hour(__int128 rate)
+{
+	return rate / RESOURCE_UNIT > INT64_MAX ? INT64_MAX : (int64_t)(rate / RESOURCE_UNIT);
+}
+
 const struct autoscaler_metering *metering_status(const struct metering *metering,
 						  const char *cluster_uid, struct arena *arena)
 {
 	struct autoscaler_metering *status;
 	struct autoscaler_metering_group *groups;
 	int64_t gpus = 0;
+	__int128 rate = 0;
 
 	if (metering == NULL || metering->group_count == 0)
 		return NULL;
@@ -355,16 +423,16 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 	};
 	for (size_t i = 0; i < metering->group_count; i++) {
 		const struct metering_group *from = &metering->groups[i];
-		const struct price_row price = { .micros_per_gpu_hour = from->micros_per_gpu_hour };
 
 		groups[i].name = from->name;
 		groups[i].cost_micros = from->cost.whole;
 		for (size_t s = 0; s < METERING_STATE_COUNT; s++) {
 			groups[i].gpu_seconds[s] = from->seconds[s].whole;
 			gpus += from->gpus[s];
-			status->cost_per_hour_micros += price_per_hour(&price, from->gpus[s]);
 		}
+		rate += from->cost_rate;
 	}
+	status->cost_per_hour_micros = rate_per_hour(rate);
 	status->gpus = resource_amount_text(arena, gpus);
 	return status;
 }

@@ -20,6 +20,8 @@
 #include "core/model/snapshot.h"
 #include "core/report/summary.h"
 
+struct nodes;
+
 /* GPU time of further groups counts for the group METERING_OTHER. */
 #define METERING_GROUPS_MAX 100
 #define METERING_OTHER "other"
@@ -35,7 +37,9 @@ struct metering_sum {
 struct metering_group {
 	char *name;
 	int64_t gpus[METERING_STATE_COUNT]; /* now, 1/10000 */
-	int64_t micros_per_gpu_hour;        /* now; 0 without a price */
+	/* Of its last worker; 0 without a price. Workers of a removed group keep it. */
+	int64_t micros_per_gpu_hour;
+	__int128 cost_rate; /* now: the sum of 1/10000 GPU times millionths per GPU-hour */
 	struct metering_sum seconds[METERING_STATE_COUNT], cost;
 	int64_t stored_seconds[METERING_STATE_COUNT], stored_cost;
 };
@@ -55,10 +59,19 @@ struct metering {
 
 void metering_done(struct metering *metering);
 
-/* After each decision; `prices` NULL: no cost, else they outlive the metering. */
+/* Prices of a count. */
+struct metering_prices {
+	const struct price_table *table; /* NULL: no cost; else it outlives the metering */
+	/* The labels of a Node that prices depend on, which live as long as the call; NULL: they are
+	 * unknown. Not set: those of all Nodes are. */
+	const struct labels *(*node_labels)(const struct nodes *nodes, const char *name);
+	const struct nodes *nodes;
+};
+
+/* After each decision. A worker has the price of its Node; if that is unknown, of its template. */
 void metering_count(struct metering *metering, const struct snapshot *snapshot,
 		    const struct plan *plan, const struct summary *summary,
-		    const struct price_table *prices, int64_t monotonic_ms);
+		    const struct metering_prices *prices, int64_t monotonic_ms);
 
 /* Of metrics: GPU-seconds, and millionths of the currency. */
 int64_t metering_seconds_shown(const struct metering *metering, const struct metering_group *group,

@@ -200,7 +200,7 @@ void metrics_decided(void *listener, const struct pass_decision *decision)
 	count_begun(metrics, decision->summary, &cluster->summary);
 	metrics_cluster_keep(cluster, decision->summary);
 	metering_count(&cluster->metering, snapshot, decision->plan, decision->summary,
-		       decision->prices, decision->monotonic_ms);
+		       &decision->prices, decision->monotonic_ms);
 	mark_groups(metrics, cluster, decision->monotonic_ms);
 	if (snapshot->ray_state &&
 	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/capacity/price.h"
 #include "core/nodes/disruption_taint.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
@@ -14,9 +15,17 @@ struct ending {
 	struct node node; /* name and one taint */
 };
 
+/* The labels of a Node that prices depend on. */
+struct priced {
+	struct arena arena;
+	struct labels labels;
+};
+
 struct nodes {
-	struct optional_watch watch; /* first: it is their context */
-	struct map ending;           /* name to struct ending */
+	struct optional_watch watch;      /* first: it is their context */
+	const struct price_table *prices; /* NULL: none */
+	struct map ending;                /* name to struct ending */
+	struct map priced;                /* name to struct priced; empty without prices */
 };
 
 static void forget(struct nodes *nodes, const char *name)
@@ -53,6 +62,44 @@ static void keep(struct nodes *nodes, const struct node *node, const struct tain
 	map_set(&nodes->ending, node->name, ending);
 }
 
+static void forget_labels(struct nodes *nodes, const char *name)
+{
+	struct priced *priced = map_remove(&nodes->priced, name);
+
+	if (!priced)
+		return;
+	arena_done(&priced->arena);
+	memory_free(priced);
+}
+
+static void copy_labels(const struct price_table *prices, const struct labels *from,
+			struct priced *priced)
+{
+	VEC(struct label) kept = { .at = NULL };
+
+	for (size_t i = 0; i < from->count; i++)
+		if (price_reads_label(prices, from->at[i].key))
+			VEC_PUSH(&priced->arena, &kept,
+				 ((struct label){
+					 arena_strdup(&priced->arena, from->at[i].key),
+					 arena_strdup(&priced->arena, from->at[i].value) }));
+	priced->labels = (struct labels){ kept.at, kept.count };
+}
+
+static void keep_labels(struct nodes *nodes, const struct node *node)
+{
+	struct priced *priced = map_get(&nodes->priced, node->name);
+
+	if (!priced && nodes->priced.count >= NODES_MAX)
+		return;
+	if (!priced) {
+		priced = memory_alloc(sizeof(*priced));
+		map_set(&nodes->priced, node->name, priced);
+	}
+	arena_done(&priced->arena);
+	copy_labels(nodes->prices, &node->labels, priced);
+}
+
 static void node_changed(void *context, enum kube_change change, const char *key, const void *old,
 			 const void *new_object)
 {
@@ -66,6 +113,10 @@ static void node_changed(void *context, enum kube_change change, const char *key
 		keep(nodes, node, taint);
 	else
 		forget(nodes, key);
+	if (!node)
+		forget_labels(nodes, key);
+	else if (nodes->prices)
+		keep_labels(nodes, node);
 }
 
 struct nodes *nodes_new(const struct control *control)
@@ -75,6 +126,7 @@ struct nodes *nodes_new(const struct control *control)
 	if (options_sidecar(control->options))
 		return NULL;
 	nodes = memory_alloc(sizeof(*nodes));
+	nodes->prices = control->options->price_table;
 	nodes->watch.level = LOG_INFO;
 	nodes->watch.without = "Nodes cannot be read: the end of a Node is seen only from "
 			       "conditions of its Pods";
@@ -96,12 +148,22 @@ void nodes_free(struct nodes *nodes)
 	while (nodes->ending.count > 0)
 		forget(nodes, nodes->ending.entries[0].key);
 	map_done(&nodes->ending);
+	while (nodes->priced.count > 0)
+		forget_labels(nodes, nodes->priced.entries[0].key);
+	map_done(&nodes->priced);
 	memory_free(nodes);
 }
 
 bool nodes_known(const struct nodes *nodes)
 {
 	return nodes && kube_informer_fresh(nodes->watch.informer, NULL);
+}
+
+const struct labels *nodes_price_labels(const struct nodes *nodes, const char *name)
+{
+	const struct priced *priced = nodes ? map_get(&nodes->priced, name) : NULL;
+
+	return priced ? &priced->labels : NULL;
 }
 
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,

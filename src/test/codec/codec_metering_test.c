@@ -18,6 +18,60 @@ static void test_time_by_state(void **state)
 	assert_int_equal(run->metering.group_count, 1);
 }
 
+/* The Node of the first worker is known. */
+static const struct labels *labels_of_n1(const struct nodes *nodes, const char *name)
+{
+	static const struct label spot = { "karpenter.sh/capacity-type", "spot" };
+	static const struct labels labels = { &spot, 1 };
+
+	(void)nodes;
+	return strcmp(name, "n1") == 0 ? &labels : NULL;
+}
+
+#define POD_ON(name, node, group)                                                                  \
+	"- {metadata: {namespace: team, name: " name ", labels: {ray.io/cluster: demo,\n"          \
+	"    ray.io/node-type: worker, ray.io/group: " group "}},\n"                               \
+	"   spec: {containers: [{name: w, " GPUS "}], nodeName: " node "}, status: {" RUNS "}}\n"
+
+/* Each worker has the price of its own Node, one on an unknown Node that of its template; the workers
+ * of a group that was removed keep the price of its last worker. */
+static void test_prices_of_nodes(void **state)
+{
+	static const struct price_row rows[] = {
+		{ .gpu_model = "", .market = PRICE_SPOT, .micros_per_gpu_hour = 3600000 },
+		{ .gpu_model = "", .micros_per_gpu_hour = 36000000 },
+	};
+	static const struct price_table table = { "EUR", rows, 2 };
+	static const char both[] = CLUSTER("true", GROUP("gpu")) POD_ON("AQI=", "n1", "gpu")
+		POD_ON("AQM=", "n2", "gpu") RAY NODE("AQI=", "") NODE("AQM=", "");
+	static const char first[] = CLUSTER("true", GROUP("gpu")) POD_ON("AQI=", "n1", "gpu")
+		RAY NODE("AQI=", "");
+	static const char removed[] = CLUSTER("true", GROUP("new")) POD_ON("AQI=", "n1", "gpu")
+		RAY NODE("AQI=", "");
+	struct run *run = *state;
+
+	run->prices = &table;
+	run->node_labels = labels_of_n1;
+	decide_on(run, both);
+	write_status(run);
+	assert_int_equal(run->object.status.metering->cost_per_hour_micros, 2 * 39600000);
+	pass_time(run, SECONDS(10));
+	decide_on(run, first);
+	expect(run, "gpu", 40, 0, 0, 0);
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 10 * 2 * (1000 + 10000));
+	pass_time(run, SECONDS(10));
+	decide_on(run, removed);
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 10 * 2 * (2 * 1000 + 10000));
+	pass_time(run, SECONDS(10));
+	decide_on(run, removed);
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 10 * 2 * (3 * 1000 + 10000));
+	write_status(run);
+	restart(run);
+	pass_time(run, SECONDS(10));
+	decide_on(run, first); /* the time between counts with the price of the Node */
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 10 * 2 * (4 * 1000 + 10000));
+}
+
 /* Parts of a second and of a millionth are not lost. */
 static void test_nothing_is_lost_by_rounding(void **state)
 {
@@ -149,9 +203,13 @@ static void test_steps_of_the_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_time_by_state),      TEST(test_nothing_is_lost_by_rounding),
-		TEST(test_ray_is_not_reached), TEST(test_a_restart_continues_where_the_status_ends),
-		TEST(test_kills_at_any_time),  TEST(test_a_gap_counts_from_the_creation_of_pods),
+		TEST(test_time_by_state),
+		TEST(test_prices_of_nodes),
+		TEST(test_nothing_is_lost_by_rounding),
+		TEST(test_ray_is_not_reached),
+		TEST(test_a_restart_continues_where_the_status_ends),
+		TEST(test_kills_at_any_time),
+		TEST(test_a_gap_counts_from_the_creation_of_pods),
 		TEST(test_steps_of_the_clock),
 	};
 

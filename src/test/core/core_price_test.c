@@ -107,6 +107,17 @@ static void test_a_known_node(void **state)
 	assert_int_equal(price_of(NULL, &pool), 5);
 }
 
+static void test_labels_that_prices_read(void **state)
+{
+	(void)state;
+	assert_true(price_reads_label(&table, "pool"));
+	assert_true(price_reads_label(&table, "zone"));
+	assert_true(price_reads_label(&table, "karpenter.sh/capacity-type"));
+	assert_true(price_reads_label(&table, "nvidia.com/gpu.product"));
+	assert_false(price_reads_label(&table, "team")); /* a label of the group */
+	assert_false(price_reads_label(&table, "kubernetes.io/hostname"));
+}
+
 /* Only an affinity that allows one value in all of its terms names a label. */
 static void test_required_affinity(void **state)
 {
@@ -144,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_markets_of_the_clouds),
 		cmocka_unit_test(test_the_first_row_that_matches_counts),
 		cmocka_unit_test(test_a_known_node),
+		cmocka_unit_test(test_labels_that_prices_read),
 		cmocka_unit_test(test_required_affinity),
 		cmocka_unit_test(test_the_price_of_a_worker),
 	};

@@ -97,7 +97,7 @@ static int teardown(void **state)
 static void decided(struct fixture *fixture, const char *text, int64_t monotonic_ms)
 {
 	struct pass_decision decision = { .snapshot = &fixture->snapshot,
-					  .prices = fixture->prices };
+					  .prices.table = fixture->prices };
 	struct err err;
 
 	arena_done(&fixture->arena);

@@ -70,6 +70,8 @@ struct run {
 	struct arena arena, stored_arena;
 	struct autoscaler_object object;
 	const struct price_table *prices;
+	/* The labels of its Node; NULL: unknown. */
+	const struct labels *(*node_labels)(const struct nodes *nodes, const char *name);
 	time_ms wall;
 	int64_t monotonic;
 	bool has_object, sidecar;
@@ -102,6 +104,7 @@ static void decide_on(struct run *run, const char *text)
 {
 	struct snapshot snapshot;
 	const struct plan *plan;
+	const struct metering_prices prices = { run->prices, run->node_labels, NULL };
 	struct err err;
 
 	arena_done(&run->arena);
@@ -114,7 +117,7 @@ static void decide_on(struct run *run, const char *text)
 	if (run->has_object)
 		snapshot.autoscaler = &run->object;
 	metering_count(&run->metering, &snapshot, plan, summary_of(&snapshot, plan, &run->arena),
-		       run->prices, run->monotonic);
+		       &prices, run->monotonic);
 }
 
 static void pass_time(struct run *run, int64_t ms)
