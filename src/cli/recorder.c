@@ -9,6 +9,7 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 #include "core/report/pod_start_time.h"
+#include "core/report/recorded_requests.h"
 
 /* A Pod that was ready. */
 struct ready_pod {
@@ -19,6 +20,7 @@ struct ready_pod {
 struct recorder {
 	struct arena arena;
 	struct recorded_work *work;
+	struct recorded_requests *requests;
 	struct map pods; /* uid: struct ready_pod */
 	int64_t since_ms;
 	time_ms since, until;                 /* TIME_NONE: no answer yet */
@@ -32,6 +34,7 @@ struct recorder *recorder_new(int64_t since_ms)
 	struct recorder *recorder = memory_alloc(sizeof(*recorder));
 
 	recorder->work = recorded_work_new();
+	recorder->requests = recorded_requests_new();
 	recorder->pods = MAP_INIT;
 	recorder->since_ms = since_ms;
 	recorder->since = recorder->until = TIME_NONE;
@@ -43,6 +46,7 @@ void recorder_free(struct recorder *recorder)
 	if (!recorder)
 		return;
 	recorded_work_free(recorder->work);
+	recorded_requests_free(recorder->requests);
 	map_done(&recorder->pods);
 	arena_done(&recorder->arena);
 	memory_free(recorder);
@@ -77,6 +81,24 @@ static void add_source(struct recorder *recorder, const struct ray_work_source *
 		*problem = arena_strdup(&recorder->arena, source->problem);
 }
 
+/* Without Ray's state its requests are unknown, and those of the last answer hold. */
+static void add_requests(struct recorder *recorder, const struct snapshot *snapshot, time_ms at)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct ray_state *state = snapshot->ray_state;
+	const struct ray_constraint **constraints;
+	size_t count = 0;
+
+	if (!state)
+		return;
+	constraints = arena_array(&scratch, state->constraint_count + 1, sizeof(*constraints));
+	for (size_t i = 0; i < state->constraint_count; i++)
+		constraints[count++] = &state->constraints[i];
+	if (snapshot->annotation_request)
+		constraints[count++] = snapshot->annotation_request;
+	recorded_requests_add(recorder->requests, at, constraints, count);
+}
+
 void recorder_add(struct recorder *recorder, const struct snapshot *snapshot,
 		  const struct ray_work_page *page)
 {
@@ -90,6 +112,7 @@ void recorder_add(struct recorder *recorder, const struct snapshot *snapshot,
 	recorded_work_add(recorder->work, page);
 	for (size_t i = 0; i < page->source_count; i++)
 		add_source(recorder, &page->sources[i], first);
+	add_requests(recorder, snapshot, page->at);
 	for (size_t i = 0; i < snapshot->pod_count; i++)
 		add_pod(recorder, snapshot->pods[i]);
 }
@@ -155,9 +178,12 @@ static struct strings notes_of(const struct recorder *recorder, const struct rec
 			  arena_printf(arena, "%s are missing: Ray did not list them", name));
 	}
 	add_count(&notes, recorder->dropped, "tasks are missing: Ray dropped their events");
-	add_count(&notes, recorder->unusable, "are missing: no workload can have them");
+	add_count(&notes, recorder->unusable + items->unusable,
+		  "are missing: no workload can have them");
 	add_count(&notes, items->endless, "are missing: they ended at an unknown time");
 	add_count(&notes, items->full, "are missing: the recording is full");
+	add_count(&notes, items->early,
+		  "bundles were requested at an unknown time: they count from the beginning");
 	add_count(&notes, items->open, "have not ended: they get the time until now");
 	return (struct strings){ notes.list.at, notes.list.count };
 }
@@ -176,6 +202,9 @@ static void write_summary(const struct recording *recording, size_t pods, struct
 		   "Pods\n",
 		   (long long)kinds[WORK_TASK], (long long)kinds[WORK_ACTOR],
 		   (long long)kinds[WORK_PLACEMENT_GROUP], since, until, pods);
+	if (kinds[WORK_REQUEST_RESOURCES] > 0)
+		buf_printf(summary, "%lld bundles of request_resources\n",
+			   (long long)kinds[WORK_REQUEST_RESOURCES]);
 	for (size_t i = 0; i < recording->notes.count; i++) {
 		text_add_clean(summary, recording->notes.at[i]);
 		buf_add_char(summary, '\n');
@@ -196,6 +225,8 @@ int recorder_write(const struct recorder *recorder, const struct snapshot *snaps
 
 	recorded_work_items(recorder->work, recorder->since, recorder->until, &arena,
 			    &recording.items);
+	recorded_requests_items(recorder->requests, recorder->since, recorder->until, &arena,
+				&recording.items);
 	recording.notes = notes_of(recorder, &recording.items, &arena);
 	write_summary(&recording, recorder->pods.count, summary);
 	return recording_write(&recording, &arena, file, err);

@@ -1,13 +1,11 @@
 #include "codec/objects/ray_work_json.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/workload_item.h"
-
-#define NAME_BYTES_MAX 253
+#include "core/report/recorded_requests.h"
 
 FIELD_WORDS(work_kind, enum work_kind)
 FIELD_WORDS(placement_strategy, enum placement_strategy)
@@ -64,17 +62,6 @@ static const struct field source_fields[] = {
 
 /* ---- rows ---- */
 
-static bool is_usable_name(const char *name)
-{
-	if (*name == '\0' || (strcasecmp(name, "GPU") == 0 && strcmp(name, "GPU") != 0) ||
-	    (strcasecmp(name, "CPU") == 0 && strcmp(name, "CPU") != 0))
-		return false;
-	for (const char *c = name; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ' || *c == '\177')
-			return false;
-	return strlen(name) <= NAME_BYTES_MAX;
-}
-
 /* As codec/objects/workload_item accepts them. */
 static bool is_usable(const struct json_at *at, const struct work_bundle *bundle)
 {
@@ -88,7 +75,7 @@ static bool is_usable(const struct json_at *at, const struct work_bundle *bundle
 	own.reader = &reader;
 	for (size_t i = 0; i < bundle->resources.count; i++) {
 		any = any || bundle->resources.at[i].amount > 0;
-		if (!is_usable_name(bundle->resources.at[i].name))
+		if (!recorded_name_is_usable(bundle->resources.at[i].name))
 			return false;
 	}
 	return any && (bundle->selector.count == 0 ||

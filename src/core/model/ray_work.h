@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/time.h"
 #include "core/model/ray_list.h"
 #include "core/model/resources.h"
@@ -18,6 +19,7 @@ struct work_bundle {
 	struct resources resources; /* amounts above 0 */
 	struct labels selector;     /* as Ray writes it: "in(spot, reserved)" */
 };
+struct work_bundle work_bundle_copy(const struct work_bundle *from, struct arena *arena);
 
 struct ray_work_row {
 	enum work_kind kind; /* TASK, ACTOR or PLACEMENT_GROUP */

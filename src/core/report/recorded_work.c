@@ -43,35 +43,13 @@ void recorded_work_free(struct recorded_work *work)
 
 /* ---- answers ---- */
 
-static struct resources copy_resources(const struct resources *from, struct arena *arena)
-{
-	struct resource *copy = arena_array(arena, from->count, sizeof(*copy));
-
-	for (size_t i = 0; i < from->count; i++)
-		copy[i] = (struct resource){ arena_strdup(arena, from->at[i].name),
-					     from->at[i].amount };
-	return (struct resources){ copy, from->count };
-}
-
-static struct labels copy_labels(const struct labels *from, struct arena *arena)
-{
-	struct label *copy = arena_array(arena, from->count, sizeof(*copy));
-
-	for (size_t i = 0; i < from->count; i++)
-		copy[i] = (struct label){ arena_strdup(arena, from->at[i].key),
-					  arena_strdup(arena, from->at[i].value) };
-	return (struct labels){ copy, from->count };
-}
-
 static void take_bundles(struct ray_work_row *row, const struct ray_work_row *from,
 			 struct arena *arena)
 {
 	struct work_bundle *bundles = arena_array(arena, from->bundle_count, sizeof(*bundles));
 
-	for (size_t i = 0; i < from->bundle_count; i++) {
-		bundles[i].resources = copy_resources(&from->bundles[i].resources, arena);
-		bundles[i].selector = copy_labels(&from->bundles[i].selector, arena);
-	}
+	for (size_t i = 0; i < from->bundle_count; i++)
+		bundles[i] = work_bundle_copy(&from->bundles[i], arena);
 	row->bundles = bundles;
 	row->bundle_count = from->bundle_count;
 }

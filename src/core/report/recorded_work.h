@@ -39,6 +39,8 @@ struct recorded_items {
 	int64_t open;                /* of them: they have not ended, and get the time until now */
 	int64_t endless;             /* left out: they have ended, at an unknown time */
 	int64_t full;                /* left out: above RECORDED_WORK_ROWS_MAX */
+	int64_t unusable;            /* left out: requests that no workload can have */
+	int64_t early;               /* of them: requests that were there before the first answer */
 };
 
 /* The items that were there between `since` and `until`; `until`: of the last answer. Submissions

@@ -178,6 +178,65 @@ static void later_answers_are_added(void **state)
 	recorder_free(recorder);
 }
 
+/* The request of the first answer counts from the beginning, the one of the annotation from the answer
+ * that has it first; a simulation reads both. */
+static void requests_are_recorded(void **state)
+{
+	static const struct bundle_entry gpu[] = { { "GPU", 1, RESOURCE_UNIT } };
+	static const struct bundle_entry half[] = { { "GPU", 0.5, RESOURCE_UNIT / 2 } };
+	static const struct ray_request_count two = { { .bundle = gpu, .bundle_count = 1 }, 2 };
+	static const struct ray_request_count one = { { .bundle = half, .bundle_count = 1 }, 1 };
+	static const struct ray_constraint sdk = { &two, 1 }, annotation = { &one, 1 };
+	static const struct ray_state ray = { .constraints = &sdk, .constraint_count = 1 };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf file;
+	AUTO(buf_done) struct buf summary;
+	AUTO(memory_free_string) char *path = NULL;
+	char *directory = temp_directory();
+	AUTO(buf_done) struct buf json;
+	struct ray_work_page page = { .at = 1795168800000, .problem = "" };
+	struct recorder *recorder = recorder_new(60000);
+	struct snapshot snapshot;
+	struct err err;
+
+	(void)state;
+	buf_init(&file, 1 << 20);
+	buf_init(&summary, 1 << 20);
+	buf_init(&json, 1 << 20);
+	buf_add_string(&json, SNAPSHOT);
+	for (size_t i = 0; i < json.size; i++)
+		json.data[i] = json.data[i] == '\'' ? '"' : json.data[i];
+	if (snapshot_read(buf_string(&json), json.size, &arena, &snapshot, &err))
+		fail_msg("%s", err.text);
+	snapshot.ray_state = &ray;
+	recorder_add(recorder, &snapshot, &page);
+	page.at += 10000;
+	snapshot.annotation_request = &annotation;
+	recorder_add(recorder, &snapshot, &page);
+	snapshot.ray_state = NULL; /* unknown: nothing has ended */
+	page.at += 10000;
+	recorder_add(recorder, &snapshot, &page);
+	if (recorder_write(recorder, &snapshot, &file, &summary, &err))
+		fail_msg("%s", err.text);
+	EXPECT(buf_string(&summary), "3 bundles of request_resources\n"
+				     "2 bundles were requested at an unknown time: they count from "
+				     "the beginning\n"
+				     "3 have not ended: they get the time until now\n");
+	EXPECT(buf_string(&file),
+	       "{\"submit\": \"2026-11-20T09:59:00Z\", \"duration\": 80, \"kind\": "
+	       "\"request_resources\", \"resources\": {\"GPU\": 1}, \"count\": 2}");
+	EXPECT(buf_string(&file),
+	       "{\"submit\": \"2026-11-20T10:00:10Z\", \"duration\": 10, \"kind\": "
+	       "\"request_resources\", \"resources\": {\"GPU\": 0.5}}");
+	path = temp_path(directory, "recording.yaml");
+	temp_write(directory, "recording.yaml", buf_string(&file));
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json");
+	assert_string_equal(result.errors, "");
+	EXPECT(result.output, "\"peakGPUs\": 4");
+	temp_done(directory);
+	recorder_free(recorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +244,7 @@ int main(void)
 		cmocka_unit_test(failures_are_named),
 		cmocka_unit_test(the_usage_is_checked),
 		cmocka_unit_test(later_answers_are_added),
+		cmocka_unit_test(requests_are_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

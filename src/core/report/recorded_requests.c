@@ -1,0 +1,266 @@
+#include "core/report/recorded_requests.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/model/label_syntax.h"
+
+#define NAME_BYTES_MAX 253
+#define COUNT_MAX 1000000 /* as a workload accepts of several */
+
+/* A bundle in an answer. */
+struct asked {
+	struct work_bundle bundle;
+	int64_t count;   /* the largest of a constraint */
+	int64_t current; /* in the constraint that is read */
+};
+
+/* A bundle from one answer to another. */
+struct request {
+	const char *key;
+	struct work_bundle bundle;
+	int64_t count;
+	time_ms since; /* TIME_NONE: before the first answer */
+	time_ms until; /* TIME_NONE: it is asked for still */
+};
+
+struct recorded_requests {
+	struct arena arena;
+	VEC(struct request) all;
+	bool answered;
+	int64_t full, unusable; /* of the last answer */
+};
+
+struct recorded_requests *recorded_requests_new(void)
+{
+	return memory_alloc(sizeof(struct recorded_requests));
+}
+
+void recorded_requests_free(struct recorded_requests *requests)
+{
+	if (!requests)
+		return;
+	arena_done(&requests->arena);
+	memory_free(requests);
+}
+
+/* ---- bundles ---- */
+
+/* "gpu" of "GPU": ASCII letters in another case. */
+static bool is_misspelt(const char *name, const char *capitals)
+{
+	size_t size = strlen(capitals);
+
+	for (size_t i = 0; i < size; i++)
+		if ((name[i] & ~0x20) != capitals[i])
+			return false;
+	return name[size] == '\0' && strcmp(name, capitals) != 0;
+}
+
+bool recorded_name_is_usable(const char *name)
+{
+	if (*name == '\0' || is_misspelt(name, "GPU") || is_misspelt(name, "CPU"))
+		return false;
+	for (const char *c = name; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == '\177')
+			return false;
+	return strlen(name) <= NAME_BYTES_MAX;
+}
+
+/* As Ray reads it: "in(a, b)", "!in(a)"; NULL: it has no such form. */
+static const char *selector_text(const struct label_constraint *constraint, struct arena *arena)
+{
+	const char *text = "";
+
+	if (!label_syntax_key(constraint->key) || constraint->values.count == 0 ||
+	    (constraint->operation != LABEL_OPERATOR_IN &&
+	     constraint->operation != LABEL_OPERATOR_NOT_IN))
+		return NULL;
+	for (size_t i = 0; i < constraint->values.count; i++) {
+		const char *value = constraint->values.at[i];
+
+		if (*value == '\0' || !label_syntax_value(value))
+			return NULL;
+		text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", value);
+	}
+	return arena_printf(arena, "%sin(%s)",
+			    constraint->operation == LABEL_OPERATOR_NOT_IN ? "!" : "", text);
+}
+
+static bool take_selector(const struct ray_request *request, struct arena *arena,
+			  struct labels *ret_labels)
+{
+	const struct label_selector *selector = request->selectors;
+	struct label *labels;
+
+	if (request->selector_count == 0 || selector->count == 0)
+		return true;
+	labels = arena_array(arena, selector->count, sizeof(*labels));
+	for (size_t i = 0; i < selector->count; i++) {
+		labels[i].key = arena_strdup(arena, selector->constraints[i].key);
+		labels[i].value = selector_text(&selector->constraints[i], arena);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(labels[k].key, labels[i].key) == 0)
+				return false;
+		if (!labels[i].value)
+			return false;
+	}
+	*ret_labels = labels_sort(labels, selector->count);
+	return true;
+}
+
+/* False: no workload can have it. */
+static bool take_bundle(const struct ray_request *request, struct arena *arena,
+			struct work_bundle *ret_bundle)
+{
+	struct resource *resources = arena_array(arena, request->bundle_count, sizeof(*resources));
+	size_t count = 0;
+
+	if (request->problem)
+		return false;
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+
+		if (!recorded_name_is_usable(entry->name))
+			return false;
+		if (entry->amount > 0)
+			resources[count++] = (struct resource){ arena_strdup(arena, entry->name),
+								entry->amount };
+	}
+	ret_bundle->resources = (struct resources){ resources, count };
+	return count > 0 && take_selector(request, arena, &ret_bundle->selector);
+}
+
+/* Only equal bundles have equal texts: each name has its size before it. */
+static const char *key_of(const struct work_bundle *bundle, struct arena *arena)
+{
+	const char *key = "";
+
+	for (size_t i = 0; i < bundle->resources.count; i++)
+		key = arena_printf(arena, "%s%zu:%s=%lld ", key,
+				   strlen(bundle->resources.at[i].name),
+				   bundle->resources.at[i].name,
+				   (long long)bundle->resources.at[i].amount);
+	for (size_t i = 0; i < bundle->selector.count; i++)
+		key = arena_printf(arena, "%s%s=%s;", key, bundle->selector.at[i].key,
+				   bundle->selector.at[i].value);
+	return key;
+}
+
+/* ---- answers ---- */
+
+static void add_constraint(struct recorded_requests *requests,
+			   const struct ray_constraint *constraint, struct arena *arena,
+			   struct map *wanted)
+{
+	for (size_t i = 0; i < constraint->count; i++) {
+		const struct ray_request_count *from = &constraint->requests[i];
+		struct work_bundle bundle = { .resources = { .count = 0 } };
+		struct asked *asked;
+		const char *key;
+
+		if (from->count < 1)
+			continue;
+		if (from->count > COUNT_MAX || !take_bundle(&from->request, arena, &bundle)) {
+			requests->unusable++;
+			continue;
+		}
+		key = key_of(&bundle, arena);
+		asked = map_get(wanted, key);
+		if (!asked) {
+			asked = ARENA_NEW(arena, struct asked);
+			asked->bundle = bundle;
+			map_set(wanted, key, asked);
+		}
+		asked->current = resource_sum(asked->current, from->count);
+	}
+	for (size_t i = 0; i < wanted->count; i++) {
+		struct asked *asked = wanted->entries[i].value;
+
+		if (asked->current > asked->count)
+			asked->count = asked->current;
+		asked->current = 0;
+	}
+}
+
+/* Ends the bundles that are not asked for any more; the others leave `wanted`. */
+static void compare_with(struct recorded_requests *requests, time_ms at, struct map *wanted)
+{
+	for (size_t i = 0; i < requests->all.count; i++) {
+		struct request *request = &requests->all.at[i];
+		const struct asked *asked;
+
+		if (request->until != TIME_NONE)
+			continue;
+		asked = map_get(wanted, request->key);
+		if (asked && asked->count == request->count)
+			map_remove(wanted, request->key);
+		else
+			request->until = at;
+	}
+}
+
+void recorded_requests_add(struct recorded_requests *requests, time_ms at,
+			   const struct ray_constraint *const *constraints, size_t count)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(map_done) struct map wanted = MAP_INIT;
+
+	requests->full = requests->unusable = 0;
+	for (size_t i = 0; i < count; i++)
+		add_constraint(requests, constraints[i], &scratch, &wanted);
+	compare_with(requests, at, &wanted);
+	for (size_t i = 0; i < wanted.count; i++) {
+		const struct asked *asked = wanted.entries[i].value;
+
+		if (requests->all.count >= RECORDED_REQUESTS_MAX) {
+			requests->full++;
+			continue;
+		}
+		VEC_PUSH(&requests->arena, &requests->all,
+			 ((struct request){
+				 .key = arena_strdup(&requests->arena, wanted.entries[i].key),
+				 .bundle = work_bundle_copy(&asked->bundle, &requests->arena),
+				 .count = asked->count,
+				 .since = requests->answered ? at : TIME_NONE,
+				 .until = TIME_NONE,
+			 }));
+	}
+	requests->answered = true;
+}
+
+/* ---- items ---- */
+
+void recorded_requests_items(const struct recorded_requests *requests, time_ms since, time_ms until,
+			     struct arena *arena, struct recorded_items *items)
+{
+	VEC(struct recorded_item) all = { .at = NULL };
+
+	VEC_RESERVE(arena, &all, items->count + requests->all.count);
+	for (size_t i = 0; i < items->count; i++)
+		VEC_PUSH(arena, &all, items->at[i]);
+	for (size_t i = 0; i < requests->all.count; i++) {
+		const struct request *request = &requests->all.at[i];
+		time_ms begin = request->since != TIME_NONE ? request->since : since;
+		time_ms end = request->until != TIME_NONE ? request->until : until;
+
+		if (end <= begin)
+			continue;
+		VEC_PUSH(arena, &all,
+			 ((struct recorded_item){ .kind = WORK_REQUEST_RESOURCES,
+						  .job = "",
+						  .submitted = begin,
+						  .duration_ms = end - begin,
+						  .count = request->count,
+						  .bundles = &request->bundle,
+						  .bundle_count = 1 }));
+		items->by_kind[WORK_REQUEST_RESOURCES] += request->count;
+		items->open += request->until == TIME_NONE ? request->count : 0;
+		items->early += request->since == TIME_NONE ? request->count : 0;
+	}
+	items->full += requests->full;
+	items->unusable += requests->unusable;
+	items->at = all.at;
+	items->count = all.count;
+}
