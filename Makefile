@@ -72,7 +72,7 @@ USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/sha
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
 USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
-USES_cli           := $(CORE) sim $(CODEC) net kube ctl ctl/shared ctl/pass ctl/watch
+USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch
 
 VENDOR_codec := libcjson yaml-0.1 openssl
 VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl

@@ -412,6 +412,39 @@ def test_a_recording_is_replayed(scaled, work_dir):
     print(f"GPU-seconds: {counted:.1f} counted, {simulated:.1f} simulated")
 
 
+def _items(path):
+    """Kind and resources of each item of a recording, in order."""
+    documents = [d for d in yaml.safe_load_all(path.read_text()) if d["kind"] == "Workload"]
+    return [(item.get("kind", "task"), item["resources"]) for item in documents[0]["items"] or []]
+
+
+def test_a_recording_from_ray_itself(scaled, work_dir):
+    """With --gcs the controller is not asked; what both write is the same, with the resources that the program requests."""
+    one, control, cli = scaled
+    path, begun = work_dir / "recording.yaml", time.time()
+    ways = [["--controller-url", control.address("metrics")], ["--gcs", "head"], ["--gcs", one.address()]]
+
+    def recorded(way):
+        cli.run("record", "shared", "-o", str(path), "--since", f"{int(1000 * (time.time() - begun))}ms", *way)
+        return _items(path)
+
+    wanted = [("actor", {"GPU": 1}), ("request_resources", {"GPU": 1})]
+    with one.program() as program:
+        program.actors(1, num_cpus=0, num_gpus=1)
+        program.ready("actors")
+        program.call("request", bundles=[{"GPU": 1}])
+        for way in ways:
+            wait_until(lambda: recorded(way) == wanted, 30, f"actor and request by {way[0]}")
+            assert "bundles were requested at an unknown time" in path.read_text()
+        assert _output("simulate", "-f", str(path), "-w", str(path))
+        program.call("request", bundles=[])
+        wait_until(lambda: recorded(ways[1]) == wanted[:1], 30, "the request to be gone")
+        program.end()
+    one.wait_empty()
+    failed = cli.run("record", "shared", "-o", str(work_dir / "none"), "--gcs", "127.0.0.1:1", status=1).stderr
+    assert "127.0.0.1:1" in failed and not (work_dir / "none").exists()
+
+
 def _in_the_inventory(one, control, api_server, work_dir, actor, task):
     """One row per GPU worker. The bench binds Pods to a Node that does not exist: it is made for a moment."""
     nodes = api_server.admin.of("nodes")

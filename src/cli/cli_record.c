@@ -6,6 +6,7 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
+#include "cli/ray_direct.h"
 #include "cli/recorder.h"
 #include "cli/view.h"
 #include "codec/objects/ray_work_json.h"
@@ -23,12 +24,14 @@ static const char help[] =
 	"environments of the work.\n"
 	"  --since DURATION              how far back; default 24h\n"
 	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
-	"  -o, --output FILE             is replaced\n" SESSION_HELP
+	"  -o, --output FILE             is replaced\n"
+	"  --gcs head|IP:PORT            asks Ray itself, not the controller; head: in\n"
+	"                                the head Pod, IP:PORT: with port-forward\n" SESSION_HELP
 	"exit status: 0 it was written, 1 it could not be, 2 wrong usage\n";
 
 struct arguments {
 	struct api_connection_flags connection;
-	const char *name, *since, *path;
+	const char *name, *since, *path, *gcs;
 	bool follow;
 	int64_t since_ms;
 };
@@ -54,22 +57,32 @@ static int ask_work(struct connection *connection, const struct view_cluster *cl
 	return failed;
 }
 
+/* Where answers are from, and where they go. */
+struct recording_to {
+	const struct arguments *arguments;
+	struct view_one *one;
+	struct ray_direct *direct; /* NULL: the controller is asked */
+	struct recorder *recorder;
+	struct buf *summary;
+};
+
 /* Adds an answer and writes the file. */
-static int record_once(const struct arguments *arguments, struct connection *connection,
-		       const struct view_cluster *cluster, struct recorder *recorder,
-		       struct buf *summary, struct err *err)
+static int record_once(const struct recording_to *to, const struct view_cluster *cluster,
+		       struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf file;
+	struct snapshot snapshot = cluster->snapshot;
 	struct ray_work_page page;
 
 	buf_init(&file, RECORDING_BYTES_MAX);
-	if (ask_work(connection, cluster, &arena, &page, err))
+	if (to->direct ? ray_direct_read(to->direct, &snapshot, &arena, &page, err) :
+			 ask_work(to->one->connection, cluster, &arena, &page, err))
 		return -1;
-	recorder_add(recorder, &cluster->snapshot, &page);
-	buf_clear(summary);
-	return recorder_write(recorder, &cluster->snapshot, &file, summary, err) ||
-			       file_replace(arguments->path, &file, err) ?
+	recorder_add(to->recorder, &snapshot, &page);
+	buf_clear(to->summary);
+	return recorder_write(to->recorder, &snapshot, &file, to->summary, err) ||
+			       file_replace(to->arguments->path, &file, err) ?
 		       -1 :
 		       0;
 }
@@ -82,35 +95,34 @@ static bool never(void *context)
 	return false;
 }
 
-static int look_again(const struct arguments *arguments, struct view_one *one,
-		      struct recorder *recorder, struct buf *summary, struct err *err)
+static int look_again(const struct recording_to *to, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct controller controller;
+	struct controller controller = { .problem = "" };
 	struct view_clusters clusters;
 
-	if (controller_client_open(one->connection, &arena, &controller, err))
+	if (!to->direct && controller_client_open(to->one->connection, &arena, &controller, err))
 		return -1;
-	view_look(one->view, &controller, &arena, &clusters);
+	view_look(to->one->view, &controller, &arena, &clusters);
 	if (clusters.count == 0)
-		return err_set(err, ERR_NOT_FOUND, "RayCluster %s is deleted", arguments->name);
-	return record_once(arguments, one->connection, &clusters.at[0], recorder, summary, err);
+		return err_set(err, ERR_NOT_FOUND, "RayCluster %s is deleted", to->arguments->name);
+	return record_once(to, &clusters.at[0], err);
 }
 
 /* A failure is printed once, because the next answer may succeed. A deleted RayCluster ends it, and
  * a recording that is too large. */
-static int follow(const struct arguments *arguments, struct view_one *one,
-		  struct recorder *recorder, struct buf *summary, struct err *err)
+static int follow(const struct recording_to *to, struct err *err)
 {
+	struct connection *connection = to->one->connection;
 	bool failed = false;
 
-	while (!api_connection_wait(one->connection, never, NULL, POLL_MS) &&
-	       !api_connection_interrupted(one->connection)) {
-		if (look_again(arguments, one, recorder, summary, err) == 0) {
+	while (!api_connection_wait(connection, never, NULL, POLL_MS) &&
+	       !api_connection_interrupted(connection)) {
+		if (look_again(to, err) == 0) {
 			failed = false;
 			continue;
 		}
-		if (api_connection_interrupted(one->connection))
+		if (api_connection_interrupted(connection))
 			break;
 		if (err->kind == ERR_NOT_FOUND || err->kind == ERR_LIMIT || err->kind == ERR_FATAL)
 			return -1;
@@ -126,21 +138,31 @@ static void done_recorder(struct recorder **recorder)
 	recorder_free(*recorder);
 }
 
+static void done_direct(struct ray_direct **direct)
+{
+	ray_direct_free(*direct);
+}
+
 static int record(const struct arguments *arguments, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
+	AUTO(done_direct) struct ray_direct *direct = NULL;
 	AUTO(done_recorder) struct recorder *recorder = recorder_new(arguments->since_ms);
 	AUTO(buf_done) struct buf summary;
+	struct recording_to to = { arguments, &one, NULL, recorder, &summary };
 
 	buf_init(&summary, SUMMARY_BYTES_MAX);
-	if (view_one_open(&arguments->connection, arguments->name, VIEW_SNAPSHOT, &arena, &one,
-			  err) ||
-	    record_once(arguments, one.connection, one.cluster, recorder, &summary, err))
+	if (view_one_open(&arguments->connection, arguments->name,
+			  arguments->gcs ? VIEW_OBJECTS : VIEW_SNAPSHOT, &arena, &one, err))
+		return -1;
+	if (arguments->gcs)
+		to.direct = direct = ray_direct_new(one.connection, arguments->gcs);
+	if (record_once(&to, one.cluster, err))
 		return -1;
 	if (arguments->follow) {
 		api_connection_catch_signals(one.connection);
-		if (follow(arguments, &one, recorder, &summary, err))
+		if (follow(&to, err))
 			return -1;
 	}
 	return file_print(&summary, err);
@@ -153,6 +175,7 @@ int cli_record(int argc, char **argv)
 		{ NULL, "--since", .value = &arguments.since },
 		{ NULL, "--follow", .on = &arguments.follow },
 		{ "-o", "--output", .value = &arguments.path },
+		{ NULL, "--gcs", .value = &arguments.gcs },
 		SESSION_FLAGS(arguments.connection),
 	};
 	struct flags flags = { .at = table,
@@ -174,5 +197,7 @@ int cli_record(int argc, char **argv)
 			problem ? problem : "is more than 366d");
 		return help_usage("record", err.text);
 	}
+	if (arguments.gcs && ray_direct_check(arguments.gcs, &err))
+		return help_usage("record", err.text);
 	return record(&arguments, &err) ? help_failed("record", &err) : EXIT_DONE;
 }

@@ -382,12 +382,14 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 	struct view_cluster *clusters = list_clusters(view, arena, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		clusters[i].problem = controller->problem;
+		clusters[i].problem = view->page == VIEW_OBJECTS ? "" : controller->problem;
 		clusters[i].where = "";
 	}
-	if (controller->found)
-		ask_controller(view, controller, clusters, count, arena);
-	ask_sidecars(view, clusters, count, arena);
+	if (view->page != VIEW_OBJECTS) {
+		if (controller->found)
+			ask_controller(view, controller, clusters, count, arena);
+		ask_sidecars(view, clusters, count, arena);
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (clusters[i].answer || take_objects(view, &clusters[i], arena))
 			clusters[kept++] = clusters[i];
@@ -428,7 +430,8 @@ int view_one_open(const struct api_connection_flags *flags, const char *name, en
 				 name, page);
 	if (view_wait(ret_one->view, false, err))
 		return -1;
-	if (controller_client_open(ret_one->connection, arena, &ret_one->controller, err))
+	if (page != VIEW_OBJECTS &&
+	    controller_client_open(ret_one->connection, arena, &ret_one->controller, err))
 		return -1;
 	view_look(ret_one->view, &ret_one->controller, arena, &ret_one->clusters);
 	if (ret_one->clusters.count == 0)

@@ -20,14 +20,18 @@
 struct view;
 
 /* The page of the controller that a command reads. */
-enum view_page { VIEW_STATUS, VIEW_SNAPSHOT };
+enum view_page {
+	VIEW_STATUS,
+	VIEW_SNAPSHOT,
+	VIEW_OBJECTS, /* none: a snapshot from the API objects alone, as without an answer */
+};
 
 struct view_cluster {
 	const char *namespace_, *name;
 	/* With VIEW_STATUS; the explanation is lines of text. */
 	const struct summary *summary;
 	const char *explanation;  /* of the answer */
-	struct snapshot snapshot; /* with VIEW_SNAPSHOT */
+	struct snapshot snapshot; /* with the other pages */
 	/* The answer of the controller, or of the cluster's own sidecar; NULL: none, then
 	 * `problem` says why. */
 	const char *answer;
@@ -56,7 +60,7 @@ void view_free(struct view *view); /* NULL is fine */
  * RayCluster does not exist. */
 int view_wait(struct view *view, bool patient, struct err *err);
 
-/* Requests the page of each present RayCluster. Results live in the arena and point into the view's
+/* Requests the page of each present RayCluster; with VIEW_OBJECTS controller is not used. Results live in the arena and point into the view's
  * copies: valid until the loop turns again. */
 void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters);

@@ -23,6 +23,8 @@
 struct ray_access {
 	const struct control *control;
 	char *namespace_, *name, *key;
+	char *host; /* of ray_access_set_address; NULL: the head Pod's */
+	int port;
 	struct gcs_client *client;
 	struct gcs_auth auth;
 	char *secret_name; /* the Secret of auth.token; NULL: none read */
@@ -55,10 +57,23 @@ void ray_access_free(struct ray_access *access)
 	gcs_auth_done(&access->auth);
 	memory_free(access->problem);
 	memory_free(access->secret_name);
+	memory_free(access->host);
 	memory_free(access->namespace_);
 	memory_free(access->name);
 	memory_free(access->key);
 	memory_free(access);
+}
+
+void ray_access_set_address(struct ray_access *access, const char *host, int port)
+{
+	memory_free(access->host);
+	access->host = memory_strdup(host);
+	access->port = port;
+}
+
+bool ray_access_is_reading(const struct ray_access *access)
+{
+	return access->secret_read != NULL;
 }
 
 static struct err *problem_of(struct ray_access *access)
@@ -89,6 +104,28 @@ static const struct pod *find_head(struct ray_access *access, const struct ray_c
 		*ret_problem = problem_of(access)->text;
 	}
 	return head;
+}
+
+/* -1 with a problem text. */
+static int find_address(struct ray_access *access, const struct ray_cluster *cluster,
+			const struct pod *const *pods, size_t count,
+			struct gcs_address *ret_address, const char **ret_problem)
+{
+	const struct pod *head;
+	struct err err;
+
+	*ret_address = (struct gcs_address){ access->host, access->port };
+	if (access->host)
+		return 0;
+	head = find_head(access, cluster, pods, count, ret_problem);
+	if (!head)
+		return -1;
+	if (gcs_address_of_pod(head, ret_address, &err) == 0)
+		return 0;
+	*problem_of(access) = err;
+	access->next_read_ms = INT64_MIN;
+	*ret_problem = problem_of(access)->text;
+	return -1;
 }
 
 static int decode_token(struct ray_access *access, const struct kube_answer *answer,
@@ -211,25 +248,16 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 				     const char **ret_problem)
 {
 	int64_t now_ms = loop_monotonic_ms(access->control->loop);
-	const struct pod *head;
 	struct gcs_address address;
 	struct gcs_config config;
-	struct err err;
 	int status;
 
 	if (!options_sidecar(access->control->options) && refuse(access, cluster) < 0) {
 		*ret_problem = problem_of(access)->text;
 		return NULL;
 	}
-	head = find_head(access, cluster, pods, pod_count, ret_problem);
-	if (!head)
+	if (find_address(access, cluster, pods, pod_count, &address, ret_problem) < 0)
 		return NULL;
-	if (gcs_address_of_pod(head, &address, &err) < 0) {
-		*problem_of(access) = err;
-		access->next_read_ms = INT64_MIN;
-		*ret_problem = problem_of(access)->text;
-		return NULL;
-	}
 	status = options_sidecar(access->control->options) ?
 			 authorize_from_environment(access, now_ms) :
 			 authorize_from_cluster(access, cluster, now_ms);
