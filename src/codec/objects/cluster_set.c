@@ -14,6 +14,7 @@
 #include "codec/objects/spec_edit.h"
 #include "codec/text/json_edit.h"
 #include "codec/text/json_write.h"
+#include "codec/text/number.h"
 #include "codec/text/yaml.h"
 
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
@@ -326,6 +327,42 @@ static int change_clusters(struct cluster_set *set, const struct json_steps *ste
 	return changed > 0 ? 0 : err_prefix(err, "%.80s", path);
 }
 
+static bool has_group(const struct cluster_set *set, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct json_reader reader = { .arena = &scratch };
+
+	for (size_t i = 0; i < set->clusters.count; i++) {
+		struct json_at root = json_root(set->clusters.at[i], "", &reader);
+		struct json_at spec = json_member(&root, "spec");
+		struct json_at groups = json_member(&spec, "workerGroupSpecs");
+
+		if (json_type(&groups) != JSON_ARRAY)
+			continue;
+		for (struct json_at e = json_first(&groups); e.json; json_next(&e))
+			if (strcmp(object_text_or_none(&e, "groupName"), name) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* groups[NAME] and warmWorkers[NAME] name a group of a RayCluster, if not by its index. */
+static int check_groups(const struct cluster_set *set, const struct json_steps *steps,
+			struct err *err)
+{
+	for (size_t i = 1; i < steps->count; i++) {
+		const char *list = steps->at[i - 1].name, *name = steps->at[i].name;
+		int64_t index;
+
+		if (steps->at[i].bracket &&
+		    (strcmp(list, "groups") == 0 || strcmp(list, "warmWorkers") == 0) &&
+		    number_parse_integer(name, &index) != 0 && !has_group(set, name))
+			return err_set(err, ERR_INPUT, "no RayCluster has a worker group \"%.80s\"",
+				       name);
+	}
+	return 0;
+}
+
 /* row: that of the first step. */
 static int change_autoscalers(struct cluster_set *set, const struct field *row,
 			      const struct json_steps *steps, const char *path, const char *value,
@@ -335,6 +372,8 @@ static int change_autoscalers(struct cluster_set *set, const struct field *row,
 
 	if (spec_edit_check(autoscaler_fields, steps, path, err))
 		return -1;
+	if (check_groups(set, steps, err))
+		return err_prefix(err, "%.80s", path);
 	add_autoscalers(set);
 	for (size_t i = 0; i < set->autoscalers.count; i++)
 		if (spec_edit_set(set->autoscalers.at[i], steps, value, key, err))

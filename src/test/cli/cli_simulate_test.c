@@ -166,6 +166,11 @@ static void wrong_input_has_an_answer(void **state)
 		  "packing=best: packing: must be one of ray|fewest-gpus" },
 		{ "--vary", "workerGroupSpecs[cpu].maxReplicas=2",
 		  "--vary: workerGroupSpecs[cpu].maxReplicas: workerGroupSpecs has no element cpu" },
+		{ "--vary", "groups[cpu].idleTimeoutSeconds=2,3",
+		  "--vary: groups[cpu].idleTimeoutSeconds: no RayCluster has a worker group "
+		  "\"cpu\"" },
+		{ "--set", "warmWorkers[cpu].count=1",
+		  "--set: warmWorkers[cpu].count: no RayCluster has a worker group \"cpu\"" },
 		{ "--vary", "policy=ray,rays",
 		  "--vary: policy: must be rayscaler, ray or always-on" },
 		{ "--vary", "seed=1,-1",
