@@ -57,7 +57,7 @@ static int ask_work(struct connection *connection, const struct view_cluster *cl
 	return failed;
 }
 
-/* Where answers are from, and where they go. */
+/* The source of answers, and their recording. */
 struct recording_to {
 	const struct arguments *arguments;
 	struct view_one *one;
@@ -157,7 +157,8 @@ static int record(const struct arguments *arguments, struct err *err)
 			  arguments->gcs ? VIEW_OBJECTS : VIEW_SNAPSHOT, &arena, &one, err))
 		return -1;
 	if (arguments->gcs)
-		to.direct = direct = ray_direct_new(one.connection, arguments->gcs);
+		direct = ray_direct_new(one.connection, arguments->gcs);
+	to.direct = direct;
 	if (record_once(&to, one.cluster, err))
 		return -1;
 	if (arguments->follow) {

@@ -54,19 +54,32 @@ void recorder_free(struct recorder *recorder)
 
 /* ---- answers ---- */
 
-static void add_pod(struct recorder *recorder, const struct pod *pod)
+static void add_start(struct recorder *recorder, const char *uid, const char *group, int64_t ms)
 {
-	const char *group = labels_value(&pod->labels, LABEL_GROUP);
-	int64_t ms = pod_start_time_ms(pod);
 	struct ready_pod *ready;
 
-	if (ms < 0 || !group || *pod->uid == '\0' || map_get(&recorder->pods, pod->uid) ||
-	    recorder->pods.count >= POD_STARTS_MAX)
+	if (ms < 0 || ms > POD_START_TIME_MAX_MS || !group || *uid == '\0' ||
+	    map_get(&recorder->pods, uid) || recorder->pods.count >= POD_STARTS_MAX)
 		return;
 	ready = ARENA_NEW(&recorder->arena, struct ready_pod);
 	ready->group = arena_strdup(&recorder->arena, group);
 	ready->ms = ms;
-	map_set(&recorder->pods, pod->uid, ready);
+	map_set(&recorder->pods, uid, ready);
+}
+
+/* Of deleted Pods only those within the recording count. The time that the controller kept
+ * when a Pod became ready is the one of its start; the present one may be of a later moment. */
+static void add_starts(struct recorder *recorder, const struct snapshot *snapshot,
+		       const struct ray_work_page *page)
+{
+	for (size_t i = 0; i < page->start_count; i++)
+		if (page->starts[i].ready >= recorder->since)
+			add_start(recorder, page->starts[i].uid, page->starts[i].group,
+				  page->starts[i].ms);
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		add_start(recorder, snapshot->pods[i]->uid,
+			  labels_value(&snapshot->pods[i]->labels, LABEL_GROUP),
+			  pod_start_time_ms(snapshot->pods[i]));
 }
 
 static void add_source(struct recorder *recorder, const struct ray_work_source *source, bool first)
@@ -113,8 +126,7 @@ void recorder_add(struct recorder *recorder, const struct snapshot *snapshot,
 	for (size_t i = 0; i < page->source_count; i++)
 		add_source(recorder, &page->sources[i], first);
 	add_requests(recorder, snapshot, page->at);
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		add_pod(recorder, snapshot->pods[i]);
+	add_starts(recorder, snapshot, page);
 }
 
 /* ---- starts ---- */

@@ -17,6 +17,7 @@
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
+#include "ctl/report/start_times.h"
 #include "ctl/report/status.h"
 #include "ctl/report/trouble.h"
 #include "ctl/shared/control.h"
@@ -150,6 +151,10 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 		events_forget(controller->control.events, "RayCluster",
 			      ((const struct ray_cluster *)old)->namespace_,
 			      ((const struct ray_cluster *)old)->name);
+	if (change == KUBE_DELETED && old)
+		start_times_forget(controller->control.start_times,
+				   ((const struct ray_cluster *)old)->namespace_,
+				   ((const struct ray_cluster *)old)->name);
 	if (!controller->started)
 		return;
 	if (change == KUBE_DELETED)
@@ -219,8 +224,13 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 		count_pod_anew(controller, old);
 		count_pod_anew(controller, new_object);
 	}
-	if (name)
-		(void)wake_cluster(controller, pod->namespace_, name);
+	if (!name)
+		return;
+	/* Not of a RayCluster that does not exist: nothing would delete its times. */
+	if (!control_synced(&controller->control) ||
+	    kube_informer_get(controller->control.ray_clusters, pod->namespace_, name))
+		start_times_changed(controller->control.start_times, old, new_object);
+	(void)wake_cluster(controller, pod->namespace_, name);
 }
 
 static void ray_clusters_failed(void *context, const struct err *err)
@@ -282,6 +292,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
+	controller->control.start_times = start_times_new();
 	controller->control.quota =
 		gpu_quota_new(&controller->control,
 			      &(struct gpu_quota_config){ .look = look,
@@ -407,6 +418,7 @@ static void controller_done(struct controller *controller)
 	status_free(steal(&controller->control.status));
 	work_queue_free(controller->control.queue);
 	registration_free(controller->control.registration);
+	start_times_free(controller->control.start_times);
 	event_recorder_free(controller->control.recorder);
 	nodes_free(controller->control.nodes);
 	capacity_watch_free(controller->control.capacity_watch);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/workload_item.h"
+#include "core/model/pod_starts.h"
 #include "core/report/recorded_requests.h"
 
 FIELD_WORDS(work_kind, enum work_kind)
@@ -38,6 +39,14 @@ static const struct field job_fields[] = {
 	FIELD_NAME(struct ray_work_job, id, "id", .flags = FIELD_ALWAYS),
 	FIELD_NAME(struct ray_work_job, name, "submissionId"),
 	FIELD_TIME(struct ray_work_job, ended, "ended"),
+	FIELD_END,
+};
+
+static const struct field start_fields[] = {
+	FIELD_NAME(struct ray_work_start, uid, "uid", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct ray_work_start, group, "group", .flags = FIELD_REQUIRED),
+	FIELD_TIME(struct ray_work_start, ready, "ready"),
+	FIELD_INTEGER(struct ray_work_start, ms, "milliseconds"),
 	FIELD_END,
 };
 
@@ -128,6 +137,8 @@ const struct field ray_work_fields[] = {
 		   .flags = FIELD_LINE),
 	FIELD_LIST(struct ray_work_page, jobs, job_count, job_fields, "jobs",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_LIST(struct ray_work_page, starts, start_count, start_fields, "podStarts",
+		   .flags = FIELD_LINE, .limit = POD_STARTS_MAX),
 	FIELD_LIST(struct ray_work_page, rows, row_count, row_fields, "work",
 		   .flags = FIELD_ALWAYS | FIELD_LINE, .read = rows_decode),
 	FIELD_END,

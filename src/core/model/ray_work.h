@@ -41,6 +41,13 @@ struct ray_work_job {
 	time_ms ended;    /* TIME_NONE: not yet */
 };
 
+/* A Pod that became ready, which may be deleted. */
+struct ray_work_start {
+	const char *uid, *group;
+	time_ms ready;
+	int64_t ms; /* from its creation until then */
+};
+
 /* One list, or all of them together. */
 struct ray_work {
 	const struct ray_work_row *rows;
@@ -68,6 +75,8 @@ struct ray_work_page {
 	size_t row_count;
 	const struct ray_work_job *jobs;
 	size_t job_count;
+	const struct ray_work_start *starts; /* that the controller has seen, in no order */
+	size_t start_count;
 	int64_t unusable; /* rows that were read and cannot be in a workload */
 };
 

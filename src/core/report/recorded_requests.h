@@ -1,5 +1,5 @@
 /* The resources that request_resources and its annotation have asked for over time, from answers that
- * each say what is asked for now. Ray keeps one request, and does not say since when: a bundle counts
+ * each say which ones hold now. Ray keeps one request, and does not say since when: a bundle counts
  * from the first answer that has it, to the first one that has not. Owned by its creator. */
 #ifndef CORE_REPORT_RECORDED_REQUESTS_H
 #define CORE_REPORT_RECORDED_REQUESTS_H
@@ -19,7 +19,7 @@ struct recorded_requests;
 struct recorded_requests *recorded_requests_new(void);
 void recorded_requests_free(struct recorded_requests *requests); /* NULL is fine */
 
-/* Adds what is asked for at a time; the times of calls do not decrease. Several constraints are
+/* Adds the requests at a time; the times of calls do not decrease. Several constraints are
  * served by the same workers: of a bundle in two of them the larger count holds. Everything is
  * copied. */
 void recorded_requests_add(struct recorded_requests *requests, time_ms at,

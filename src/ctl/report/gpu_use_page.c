@@ -7,10 +7,12 @@
 
 #define BUDGET_BYTES ((size_t)64 << 20)
 
-static void *begin(const struct pass_decision *decision, struct arena *arena)
+static void *begin(const struct control *control, const struct pass_decision *decision,
+		   struct arena *arena)
 {
 	struct gpu_holders *holders = ARENA_NEW(arena, struct gpu_holders);
 
+	(void)control;
 	gpu_holders_begin(decision->plan, arena, holders);
 	holders->at = decision->now;
 	return holders;

@@ -132,7 +132,7 @@ void list_page_start(struct list_pages *pages, const struct pass_decision *decis
 	buf_init(&page->body, SERVE_BODY_MAX_BYTES);
 	page->namespace_ = arena_strdup(&page->arena, decision->snapshot->cluster.namespace_);
 	page->name = arena_strdup(&page->arena, decision->snapshot->cluster.name);
-	page->own = pages->kind->begin(decision, &page->arena);
+	page->own = pages->kind->begin(pages->control, decision, &page->arena);
 	page->problem = "";
 	if (decision->ray_state && decision->gcs) {
 		page_ask(page, decision->gcs);

@@ -29,7 +29,8 @@ struct list_page_kind {
 	size_t budget_bytes;
 	const struct gcs_list_use *use;
 	/* The values that the page keeps of a decision, in the arena. */
-	void *(*begin)(const struct pass_decision *decision, struct arena *arena);
+	void *(*begin)(const struct control *control, const struct pass_decision *decision,
+		       struct arena *arena);
 	/* The members of the object, on a thread of the pool. problem: "", or why Ray was not asked;
 	 * then lists is NULL. */
 	void (*write)(void *own, const struct list_answer *lists, const char *problem,

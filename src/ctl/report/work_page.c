@@ -2,16 +2,21 @@
 
 #include "codec/objects/ray_work_json.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/start_times.h"
 #include "gcs/gcs_work.h"
 
 /* The largest reply, and what it becomes. */
 #define BUDGET_BYTES ((size_t)96 << 20)
 
-static void *begin(const struct pass_decision *decision, struct arena *arena)
+static void *begin(const struct control *control, const struct pass_decision *decision,
+		   struct arena *arena)
 {
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct ray_work_page *page = ARENA_NEW(arena, struct ray_work_page);
 
 	page->at = decision->now;
+	page->starts = start_times_of(control->start_times, cluster->namespace_, cluster->name,
+				      arena, &page->start_count);
 	return page;
 }
 

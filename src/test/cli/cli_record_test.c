@@ -24,7 +24,11 @@
 	"'resources':{'GPU':2}}]}"
 #define WORK(lists, rows)                                                                          \
 	"{'kind':'Work','at':'2026-11-21T10:00:00Z','lists':[" lists                               \
-	"],'jobs':[{'id':'01','submissionId':'raysubmit_1\\u001b'}],'work':[" rows "]}"
+	"],'jobs':[{'id':'01','submissionId':'raysubmit_1\\u001b'}],'podStarts':[{'uid':'u1',"     \
+	"'group':'gpu','ready':'2026-11-21T09:00:30Z','milliseconds':20000},{'uid':'u0','group':"  \
+	"'gpu','ready':'2026-11-21T08:00:00Z','milliseconds':20500},{'uid':'old','group':'gpu',"   \
+	"'ready':'2026-11-20T08:00:00Z','milliseconds':90000},{'uid':'bad','group':'gpu','ready':" \
+	"'2026-11-21T08:00:00Z','milliseconds':-1}],'work':[" rows "]}"
 
 #define ROUTES(work, code)                                                                         \
 	{                                                                                          \
@@ -64,14 +68,15 @@ static void a_recording_is_simulated(void **state)
 	assert_int_equal(result.status, 0);
 	assert_string_equal(result.output,
 			    "1 tasks, 0 actors and 0 placement groups from 2026-11-20T10:00:00Z to "
-			    "2026-11-21T10:00:00Z; starts of 1 Pods\n"
+			    "2026-11-21T10:00:00Z; starts of 2 Pods\n"
 			    "actors are unknown: UNIMPLEMENTED?\n"
 			    "3 tasks are missing: Ray did not list them\n"
 			    "2 tasks are missing: Ray dropped their events\n"
 			    "1 are missing: no workload can have them\n");
 	read_file(path, &text);
 	EXPECT(buf_string(&text), "# 3 tasks are missing: Ray did not list them\n");
-	EXPECT(buf_string(&text), "{\"cluster\": \"demo\", \"group\": \"gpu\", \"seconds\": [20]}");
+	EXPECT(buf_string(&text),
+	       "{\"cluster\": \"demo\", \"group\": \"gpu\", \"seconds\": [20, 20.5]}");
 	EXPECT(buf_string(&text), "{\"submit\": \"2026-11-21T09:30:00Z\", \"duration\": 600, "
 				  "\"resources\": {\"GPU\": 2}, \"job\": \"raysubmit_1\\u001b\"}");
 	assert_null(strstr(buf_string(&text), "hunter2"));

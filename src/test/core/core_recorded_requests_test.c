@@ -1,4 +1,4 @@
-/* What request_resources and its annotation asked for over several answers, as items of a workload. */
+/* Requests of request_resources and its annotation over several answers, as items of a workload. */
 #include "core/report/recorded_requests.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "core/decide.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/gpu_use_page.h"
+#include "ctl/report/start_times.h"
 #include "ctl/report/work_page.h"
 #include "ctl/shared/options.h"
 #include "net/https.h"
@@ -22,8 +23,11 @@ static const char snapshot_text[] =
 	"  workerGroupSpecs: [{groupName: gpu, replicas: 1, minReplicas: 0, maxReplicas: 4, template:\n"
 	"  {spec: {containers: [{name: w, resources: {limits: {nvidia.com/gpu: '4'}}}]}}}]}}\n"
 	"pods:\n"
-	"- {metadata: {namespace: ray, name: w1, labels: {ray.io/cluster: demo, ray.io/node-type: worker,\n"
-	"  ray.io/group: gpu}}, status: {phase: Running}}\n"
+	"- {metadata: {namespace: ray, name: w1, uid: u1, labels: {ray.io/cluster: demo, ray.io/node-type:\n"
+	"  worker, ray.io/group: gpu}, creationTimestamp: '2026-11-21T09:00:00Z'}, spec: {containers:\n"
+	"  [{name: w}]}, status: {phase: Running, conditions: [{type: Ready, status: 'True',\n"
+	"  lastTransitionTime: '2026-11-21T09:00:20Z'}], containerStatuses: [{name: w, state: {running:\n"
+	"  {}}}]}}\n"
 	"rayState:\n"
 	"  nodeStates:\n"
 	"  - {nodeId: AQ==, instanceId: head, status: RUNNING, totalResources: {'node:__internal_head__': 1}}\n"
@@ -146,10 +150,20 @@ static int setup(void **state)
 	return setup_kind(&gpu_use_page);
 }
 
+/* The controller has seen the worker become ready. */
 static int setup_work(void **state)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot;
+	struct err err;
+
 	(void)state;
-	return setup_kind(&work_page);
+	if (setup_kind(&work_page) ||
+	    snapshot_read(snapshot_text, sizeof(snapshot_text) - 1, &arena, &snapshot, &err))
+		return -1;
+	control.start_times = start_times_new();
+	start_times_changed(control.start_times, NULL, snapshot.pods[0]);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -157,6 +171,7 @@ static int teardown(void **state)
 	(void)state;
 	assert_true(work_stop(control.loop, 10000));
 	list_pages_free(bench.pages);
+	start_times_free(control.start_times);
 	https_free(bench.https);
 	serve_free(bench.serve);
 	gcs_bench_close();
@@ -262,6 +277,11 @@ static void test_work(void **state)
 	assert_int_equal(page.row_count, 1);
 	assert_int_equal(page.job_count, 1);
 	assert_int_equal(page.source_count, RAY_LISTS);
+	assert_int_equal(page.start_count, 1);
+	assert_string_equal(page.starts[0].uid, "u1");
+	assert_string_equal(page.starts[0].group, "gpu");
+	assert_int_equal(page.starts[0].ms, 20000);
+	expect_body("\"ready\": \"2026-11-21T09:00:20Z\"");
 }
 
 static void test_work_without_ray(void **state)

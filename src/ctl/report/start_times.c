@@ -1,0 +1,148 @@
+#include "ctl/report/start_times.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/report/pod_start_time.h"
+
+struct start {
+	char *uid, *group;
+	time_ms ready;
+	int64_t ms;
+};
+
+/* A ring: when it is full, `next` is the oldest. */
+struct starts {
+	struct start *at;
+	size_t count, next;
+};
+
+struct start_times {
+	struct map clusters; /* "namespace/name": struct starts */
+	size_t count;        /* of all */
+};
+
+struct start_times *start_times_new(void)
+{
+	struct start_times *times = memory_alloc(sizeof(*times));
+
+	times->clusters = MAP_INIT;
+	return times;
+}
+
+static void free_start(struct start *start)
+{
+	memory_free(start->uid);
+	memory_free(start->group);
+}
+
+static void free_starts(struct start_times *times, struct starts *starts)
+{
+	if (!starts)
+		return;
+	for (size_t i = 0; i < starts->count; i++)
+		free_start(&starts->at[i]);
+	times->count -= starts->count;
+	memory_free(starts->at);
+	memory_free(starts);
+}
+
+void start_times_free(struct start_times *times)
+{
+	if (!times)
+		return;
+	for (size_t i = 0; i < times->clusters.count; i++)
+		free_starts(times, times->clusters.entries[i].value);
+	map_done(&times->clusters);
+	memory_free(times);
+}
+
+/* ---- Pods ---- */
+
+/* Its readiness was interrupted: the time that was kept first is that of the start. */
+static bool is_known(const struct starts *starts, const char *uid)
+{
+	for (size_t i = 0; i < starts->count; i++)
+		if (strcmp(starts->at[i].uid, uid) == 0)
+			return true;
+	return false;
+}
+
+static struct starts *starts_of(struct start_times *times, const struct pod *pod,
+				const char *cluster)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", pod->namespace_, cluster);
+	struct starts *starts = map_get(&times->clusters, key);
+
+	if (!starts && times->count < START_TIMES_MAX) {
+		starts = memory_alloc(sizeof(*starts));
+		map_set(&times->clusters, key, starts);
+	}
+	return starts;
+}
+
+/* The place for another one: a new one, else that of the oldest. */
+static struct start *next_start(struct start_times *times, struct starts *starts)
+{
+	struct start *start;
+
+	if (starts->count < START_TIMES_OF_CLUSTER_MAX && times->count < START_TIMES_MAX) {
+		starts->at = memory_resize(starts->at, starts->count + 1, sizeof(*starts->at));
+		times->count++;
+		return &starts->at[starts->count++];
+	}
+	start = &starts->at[starts->next];
+	starts->next = (starts->next + 1) % starts->count;
+	free_start(start);
+	return start;
+}
+
+void start_times_changed(struct start_times *times, const struct pod *old,
+			 const struct pod *new_object)
+{
+	int64_t ms = new_object ? pod_start_time_ms(new_object) : -1;
+	const char *cluster, *group;
+	struct starts *starts;
+
+	if (ms < 0 || (old && pod_start_time_ms(old) >= 0))
+		return;
+	cluster = labels_value(&new_object->labels, LABEL_CLUSTER);
+	group = labels_value(&new_object->labels, LABEL_GROUP);
+	starts = cluster && group ? starts_of(times, new_object, cluster) : NULL;
+	if (!starts || (old && is_known(starts, new_object->uid)))
+		return;
+	*next_start(times, starts) = (struct start){
+		.uid = memory_strdup(new_object->uid),
+		.group = memory_strdup(group),
+		.ready = new_object->created + ms,
+		.ms = ms,
+	};
+}
+
+void start_times_forget(struct start_times *times, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	if (times)
+		free_starts(times, map_remove(&times->clusters,
+					      arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+const struct ray_work_start *start_times_of(const struct start_times *times, const char *namespace_,
+					    const char *name, struct arena *arena,
+					    size_t *ret_count)
+{
+	const char *key = arena_printf(arena, "%s/%s", namespace_, name);
+	const struct starts *starts = times ? map_get(&times->clusters, key) : NULL;
+	struct ray_work_start *copy;
+
+	*ret_count = starts ? starts->count : 0;
+	copy = arena_array(arena, *ret_count, sizeof(*copy));
+	for (size_t i = 0; starts && i < starts->count; i++)
+		copy[i] = (struct ray_work_start){ arena_strdup(arena, starts->at[i].uid),
+						   arena_strdup(arena, starts->at[i].group),
+						   starts->at[i].ready, starts->at[i].ms };
+	return copy;
+}

@@ -1,0 +1,33 @@
+/* How long the Pods of each RayCluster took to start, also of deleted Pods: for `record`, which
+ * without --follow sees only those that exist. Kept in memory alone, so since the start of this
+ * process: at most START_TIMES_OF_CLUSTER_MAX of a RayCluster, the newest, and START_TIMES_MAX of all, so
+ * that no RayCluster displaces those of another. Owned by ctl/controller. Decisions must not use it. */
+#ifndef CTL_REPORT_START_TIMES_H
+#define CTL_REPORT_START_TIMES_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "core/model/kubernetes.h"
+#include "core/model/ray_work.h"
+
+#define START_TIMES_OF_CLUSTER_MAX 1000
+#define START_TIMES_MAX 20000
+
+struct start_times;
+
+struct start_times *start_times_new(void);
+void start_times_free(struct start_times *times); /* NULL is fine */
+
+/* A new version of a Pod; either may be NULL. Keeps its time when it has become ready. */
+void start_times_changed(struct start_times *times, const struct pod *old,
+			 const struct pod *new_object);
+/* The RayCluster is deleted. */
+void start_times_forget(struct start_times *times, const char *namespace_, const char *name);
+
+/* Copies in the arena. `times` NULL: none. */
+const struct ray_work_start *start_times_of(const struct start_times *times, const char *namespace_,
+					    const char *name, struct arena *arena,
+					    size_t *ret_count);
+
+#endif
