@@ -181,6 +181,8 @@ void simulate_row_make(const struct sim_result *result, struct arena *arena,
 				    .makespan_ms = result->makespan_ms,
 				    .end_ms = result->end_ms,
 				    .decisions = result->decisions,
+				    .head_ms = result->head_ms,
+				    .suspensions = result->suspensions,
 				    .peak_gpus = result->peak_gpus };
 
 	set_groups(result, arena, &row);

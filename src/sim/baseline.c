@@ -27,11 +27,13 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 {
 	struct autoscaler_object *copy;
 
-	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || own == NULL || own->schedule_count == 0)
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || own == NULL ||
+	    (own->schedule_count == 0 && own->idle_termination == NULL))
 		return own;
 	copy = ARENA_NEW(arena, struct autoscaler_object);
 	*copy = *own;
 	copy->schedule_count = 0;
+	copy->idle_termination = NULL;
 	return copy;
 }
 

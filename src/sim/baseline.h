@@ -13,7 +13,7 @@
 
 /* The settings of the policy of the input. */
 struct settings baseline_settings(const struct sim_input *input, const struct settings *own);
-/* Without schedules, which Ray has not; `own` may be NULL. */
+/* Without schedules and idle termination by this object, which Ray has not; `own` may be NULL. */
 const struct autoscaler_object *baseline_autoscaler(const struct sim_input *input,
 						    const struct autoscaler_object *own,
 						    struct arena *arena);

@@ -11,6 +11,7 @@
 #include "sim/idle.h"
 #include "sim/kuberay.h"
 #include "sim/place_policy.h"
+#include "sim/suspend.h"
 #include "sim/view.h"
 
 #define WAKE_MS 100 /* ctl/queue/poll_interval.h POLL_WAKE_MS */
@@ -290,6 +291,19 @@ static const struct plan *decide_now(struct sim_ray *ray, struct sim_view *view)
 	return decide(&view->snapshot, &world->pass_arena);
 }
 
+/* Ray's lists: all work is on nodes here, so they show no more than the nodes do. */
+static const struct plan *decide_with_lists(struct sim_ray *ray, struct sim_view *view)
+{
+	struct cluster_work *work = ARENA_NEW(&ray->world->pass_arena, struct cluster_work);
+
+	*work = (struct cluster_work){
+		.begun = view->snapshot.now, .problem = "", .in_use = "", .ended = TIME_NONE
+	};
+	view->snapshot.cluster_work = work;
+	ray->world->result->decisions++;
+	return decide(&view->snapshot, &ray->world->pass_arena);
+}
+
 /* The memory of the plan becomes the first of the two arenas. True: it is another one. */
 static bool remember(struct sim_ray *ray, const struct plan *plan)
 {
@@ -319,7 +333,8 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
 		calm = calm && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
-	ray->watches_work = ray->input->autoscaler && ray->input->autoscaler->warm_count > 0;
+	ray->watches_work = suspend_is_set(ray) ||
+			    (ray->input->autoscaler && ray->input->autoscaler->warm_count > 0);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =
@@ -370,21 +385,26 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 		return;
 	ray->next_pass_ms = SIM_NEVER_MS;
 	ray->phase_ms = world->now_ms;
-	if (!is_needed(ray)) {
+	/* While the head starts, Ray gives no reply, and nothing is decided without one. */
+	if (!is_needed(ray) || (!ray->cluster.suspend && !suspend_has_ray(ray))) {
 		plan_next(ray);
 		return;
 	}
 	arena_reset(&world->pass_arena);
 	ray->last_pass_ms = world->now_ms;
 	plan = decide_now(ray, &view);
+	if (plan->idle != NULL && plan->idle->action == IDLE_ACTION_READ)
+		plan = decide_with_lists(ray, &view);
 	drained = drain(ray, plan);
 	if (drained && baseline_deletes_drained(world->input))
 		plan = decide_now(ray, &view);
 	ray->changed = remember(ray, plan) || (drained && !baseline_deletes_drained(world->input));
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray);
+	add_due(ray, SIM_EPOCH_MS, suspend_due_ms(ray, plan));
 	find_window(ray, plan);
 	kuberay_patch(ray, plan);
+	suspend_follow(ray, plan);
 	plan_next(ray);
 }
 
@@ -406,6 +426,7 @@ static void find_idle_timeouts(struct sim_ray *ray)
 void controller_start(struct sim_ray *ray)
 {
 	ray->settings = baseline_settings(ray->world->input, ray->input->settings);
+	suspend_init(ray);
 	find_idle_timeouts(ray);
 	ray->last_pass_ms = ray->phase_ms = -baseline_interval_ms(ray->world->input);
 	ray->due_ms = ray->window_ms = SIM_NEVER_MS;

@@ -10,6 +10,7 @@
 #include "sim/pod_start.h"
 #include "sim/record.h"
 #include "sim/stock.h"
+#include "sim/suspend.h"
 
 #define NO_POOL SIZE_MAX
 
@@ -110,7 +111,7 @@ static struct sim_worker *new_worker(struct sim_ray *ray, size_t type, int64_t r
 	worker->mark = 0;
 	worker->idle_processes = 0;
 	worker->counted = RECORD_NONE;
-	worker->draining = false;
+	worker->draining = worker->waits_for_head = false;
 	worker->pool = NO_POOL;
 	snprintf(worker->ray_id, sizeof(worker->ray_id), "%016llx%040llx",
 		 (unsigned long long)worker->order, (unsigned long long)worker->id);
@@ -165,6 +166,9 @@ void kuberay_running(struct sim_worker *worker)
 {
 	struct sim_world *world = worker->ray->world;
 
+	worker->waits_for_head = worker->type > 0 && !suspend_has_ray(worker->ray);
+	if (worker->waits_for_head)
+		return;
 	worker->pod.phase = "Running";
 	worker->status.state = CONTAINER_RUNNING;
 	worker->status.reason = "";
@@ -175,6 +179,19 @@ void kuberay_running(struct sim_worker *worker)
 	controller_pod_changed(worker->ray, !registers_soon(worker));
 }
 
+/* The kubelet reports the head, and the init containers of its workers end. */
+static void head_registered(struct sim_worker *head)
+{
+	struct sim_ray *ray = head->ray;
+
+	head->conditions[1] = (struct condition){ "Ready", "True", "", "", now_of(ray) };
+	head->pod.condition_count = 2;
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->state == SIM_WORKER_STARTING &&
+		    ray->workers.at[i]->waits_for_head)
+			kuberay_running(ray->workers.at[i]);
+}
+
 void kuberay_registered(struct sim_worker *worker)
 {
 	worker->state = SIM_WORKER_REGISTERED;
@@ -182,6 +199,8 @@ void kuberay_registered(struct sim_worker *worker)
 	worker->ray->registered++;
 	idle_registered(worker);
 	record_worker(worker, RECORD_REGISTERED);
+	if (worker->type == 0)
+		head_registered(worker);
 	controller_node_changed(worker->ray);
 	place_on(worker);
 }
@@ -227,7 +246,8 @@ void kuberay_gone(struct sim_worker *worker)
 	worker->state = SIM_WORKER_NONE;
 	worker->next_free = ray->free_workers;
 	ray->free_workers = worker;
-	stock_release(worker);
+	if (worker->type > 0)
+		stock_release(worker);
 	kuberay_wake(ray);
 	controller_pod_changed(ray, true);
 }
@@ -288,9 +308,33 @@ static void create_missing(struct sim_ray *ray, size_t group)
 	}
 }
 
+/* A head has a Node of its own, beside the pools. */
+static void create_head(struct sim_ray *ray)
+{
+	kuberay_scheduled(new_worker(ray, 0, 0), NO_POOL, 0);
+}
+
+/* False while nothing else is reconciled: the cluster is suspended, or its old Pods are ending. */
+static bool reconcile_head(struct sim_ray *ray)
+{
+	if (ray->cluster.suspend) {
+		for (size_t i = 0; i < ray->workers.count; i++)
+			delete_worker(ray->workers.at[i], false);
+		return false;
+	}
+	if (ray->workers.count == 0)
+		create_head(ray);
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->type == 0)
+			return ray->workers.at[i]->state != SIM_WORKER_DELETING;
+	return false;
+}
+
 void kuberay_reconcile(struct sim_ray *ray)
 {
 	ray->operator_due = false;
+	if (!reconcile_head(ray))
+		return;
 	for (size_t g = 0; g < ray->cluster.group_count && !ray->world->failed; g++) {
 		delete_named(ray, g);
 		create_missing(ray, g);

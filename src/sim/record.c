@@ -85,6 +85,8 @@ void record_worker(struct sim_worker *worker, enum record_state state)
 			world->result->peak_gpus = world->provisioned_gpus;
 		add_point(world, account);
 	}
+	if (worker->type == 0 && (worker->counted == RECORD_NONE) != (state == RECORD_NONE))
+		world->result->head_ms += state == RECORD_NONE ? world->now_ms : -world->now_ms;
 	worker->counted = (int)state;
 }
 
@@ -197,12 +199,22 @@ static void finish_unstarted(struct sim_world *world, const struct sim_class *cl
 	}
 }
 
+static void finish_heads(struct sim_world *world)
+{
+	for (size_t r = 0; r < world->ray_count; r++)
+		for (size_t i = 0; i < world->rays[r].workers.count; i++)
+			if (world->rays[r].workers.at[i]->type == 0 &&
+			    world->rays[r].workers.at[i]->counted != RECORD_NONE)
+				world->result->head_ms += world->now_ms;
+}
+
 void record_finish(struct sim_world *world)
 {
 	struct sim_result *result = world->result;
 	size_t room = 0;
 
 	finish_groups(world);
+	finish_heads(world);
 	result->end_ms = world->now_ms;
 	result->waits = world->waits.at;
 	result->wait_count = world->waits.count;

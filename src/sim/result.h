@@ -70,6 +70,8 @@ struct sim_result {
 	int64_t end_ms;      /* up to which GPU times are counted */
 	int64_t peak_gpus;   /* 1/10000, provisioned, of all groups at one time */
 	int64_t decisions;   /* calls of decide() */
+	int64_t head_ms;     /* of all heads, while they had a Node */
+	int64_t suspensions; /* by idle termination */
 };
 
 #endif

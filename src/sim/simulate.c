@@ -8,6 +8,7 @@
 #include "sim/record.h"
 #include "sim/spot.h"
 #include "sim/stock.h"
+#include "sim/suspend.h"
 #include "sim/world.h"
 
 #define REST_MS (INT64_C(3600) * 1000)
@@ -80,6 +81,7 @@ static void submit(struct sim_world *world)
 			submit_request(world, class_->ray, world->next_item);
 		else
 			place_submit(class_, world->next_item, item->count);
+		suspend_submitted(class_->ray);
 	}
 	world->last_work_ms = world->now_ms;
 	plan_submit(world);

@@ -100,7 +100,7 @@ struct sim_worker {
 	size_t index;    /* in ray->workers */
 	int64_t replica; /* number of its replica, shared by the hosts of one */
 	struct pod pod;
-	struct condition conditions[1];
+	struct condition conditions[2]; /* PodScheduled; of a head that is registered: Ready */
 	struct container_status status;
 	struct pod_owner owner;
 	struct label labels[4];
@@ -112,6 +112,7 @@ struct sim_worker {
 	/* The Ray node: */
 	struct resource *available;
 	int64_t device_free[SIM_DEVICES_MAX];
+	bool waits_for_head;                  /* its init container */
 	int64_t register_ms;                  /* from its running container */
 	int64_t registered_ms, idle_since_ms; /* idle_since_ms: while holds is NULL */
 	bool draining;
@@ -201,6 +202,7 @@ struct sim_ray {
 	VEC(size_t) requests; /* items of request_resources that have not ended */
 	uint64_t next_worker, next_replica;
 	bool operator_due;
+	struct labels running_notes, suspended_notes; /* annotations, sim/suspend.h */
 	/* Of its controller, sim/controller.h: */
 	struct arena memory_arenas[2]; /* the one of the last plan's memory is the first */
 	const struct memory_state *memory;

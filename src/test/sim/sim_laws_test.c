@@ -89,6 +89,17 @@ static void add_warm_workers(struct sim_case *c, size_t number)
 		c->clusters[i].autoscaler = &autoscaler;
 }
 
+/* One in four; short, so that clusters end and start again between the items. */
+static void add_idle_termination(struct sim_case *c, size_t number)
+{
+	static const struct idle_termination idle = { .after_seconds = 5, .action = "Suspend" };
+	static const struct autoscaler_object autoscaler = { .upscaling_mode = "",
+							     .idle_termination = &idle };
+
+	for (size_t i = 0; i < c->input.cluster_count && number % 4 == 1; i++)
+		c->clusters[i].autoscaler = &autoscaler;
+}
+
 static void init_random(struct sim_case *c, size_t number)
 {
 	uint64_t random = seed_of(number);
@@ -96,6 +107,7 @@ static void init_random(struct sim_case *c, size_t number)
 	sim_case_init(c);
 	add_clusters(c, &random);
 	add_warm_workers(c, number);
+	add_idle_termination(c, number);
 	add_items(c, &random);
 	c->input.seed = number;
 	c->input.models.pools = (struct node_pools){ &SPOT, number % 3 == 0 };
@@ -123,8 +135,9 @@ static uint64_t hash_group(uint64_t hash, const struct sim_group *group)
 /* Of all that a result has, but the number of decisions. */
 static uint64_t hash_result(const struct sim_result *result)
 {
-	const int64_t counts[] = { result->started,     result->finished, result->restarted,
-				   result->makespan_ms, result->end_ms,   result->peak_gpus };
+	const int64_t counts[] = { result->started,     result->finished,   result->restarted,
+				   result->makespan_ms, result->end_ms,     result->peak_gpus,
+				   result->head_ms,     result->suspensions };
 	uint64_t hash = hash_bytes(HASH_START, counts, sizeof(counts));
 
 	for (size_t g = 0; g < result->group_count; g++)
@@ -177,7 +190,7 @@ static void check_sums(const struct sim_case *c, const struct sim_result *result
 
 static void sums_hold(void **state)
 {
-	int64_t started = 0, waiting = 0;
+	int64_t started = 0, waiting = 0, suspended = 0;
 
 	(void)state;
 	for (size_t number = 0; number < CASES; number++) {
@@ -190,11 +203,13 @@ static void sums_hold(void **state)
 		check_sums(&c, result, number);
 		started += result->started;
 		waiting += (int64_t)result->unstarted_count;
+		suspended += result->suspensions;
 		sim_case_done(&c);
 	}
 	/* The cases are of use: much of the work runs, and some cannot. */
 	assert_true(started > CASES * 20);
 	assert_true(waiting > CASES / 10);
+	assert_true(suspended > 0);
 }
 
 static uint64_t hash_of_run(size_t number, bool every_pass, int64_t *ret_decisions)

@@ -71,6 +71,90 @@ static void warm_worker_is_replaced(void **state)
 	sim_case_done(&c);
 }
 
+/* The head and a worker of minReplicas end when nothing used the cluster for the time; the next
+ * submission resumes it, and the worker waits for the head. */
+static void idle_cluster_is_suspended(void **state)
+{
+	static const struct idle_termination idle = { .after_seconds = 600, .action = "Suspend" };
+	static const struct autoscaler_object autoscaler = { .upscaling_mode = "",
+							     .idle_termination = &idle };
+	struct sim_case c;
+	struct worker_group group;
+	struct sim_result *result;
+
+	(void)state;
+	sim_case_init(&c);
+	group = sim_case_group(&c, "gpu", 16, 8, 4);
+	group.min_replicas = group.replicas = 1;
+	sim_case_cluster(&c, "demo", &group, 1);
+	sim_case_add(&c, 10 * SECOND, 90 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	sim_case_add(&c, 7000 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	c.input.end_ms = 10000 * SECOND;
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_true(result->groups[0].provisioned == (__int128)8 * GPU * 10000 * SECOND);
+	assert_int_equal(result->head_ms, 10000 * SECOND);
+	assert_int_equal(result->suspensions, 0);
+
+	c.clusters[0].autoscaler = &autoscaler;
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->suspensions, 2);
+	assert_int_equal(result->finished, 2);
+	assert_int_equal(result->waits[0].wait_ms, 0);
+	/* The head's 25 s, then the worker's raylet: its Pod waited for the head. */
+	assert_in_range(result->waits[1].wait_ms, 30 * SECOND, 31 * SECOND);
+	/* From 0 to 700 s, from 7,000 s to the task's end and 600 s more; each ends in 2 s. */
+	assert_in_range(result->head_ms, 1430 * SECOND, 1445 * SECOND);
+	assert_in_range((int64_t)(result->groups[0].provisioned / (8 * GPU)), 1430 * SECOND,
+			1445 * SECOND);
+
+	/* Ray's autoscaler has no such object, and a user's suspension is left alone. */
+	c.input.policy = SIM_POLICY_RAY_AUTOSCALER;
+	assert_int_equal(sim_case_run(&c)->suspensions, 0);
+	sim_case_done(&c);
+}
+
+/* A schedule keeps the cluster within its window, and resumes it when the next one begins. */
+static void schedule_resumes(void **state)
+{
+	static const struct idle_termination idle = { .after_seconds = 600, .action = "Suspend" };
+	struct sim_case c;
+	struct worker_group group;
+	struct sim_result *result;
+	struct autoscaler_schedule_group minimum = { .name = "gpu", .min_replicas = 2 };
+	struct autoscaler_schedule schedule = { .name = "two",
+						.time_zone = "",
+						.start = "0 2 * * *",
+						.duration = "1h",
+						.cron = { .minutes = 1,
+							  .hours = 1 << 2,
+							  .days = UINT32_MAX - 1,
+							  .months = 0x1ffe,
+							  .weekdays = 0x7f },
+						.duration_ms = 3600 * SECOND,
+						.groups = &minimum,
+						.group_count = 1 };
+	struct autoscaler_object autoscaler = { .upscaling_mode = "",
+						.idle_termination = &idle,
+						.schedules = &schedule,
+						.schedule_count = 1 };
+
+	(void)state;
+	sim_case_init(&c);
+	group = sim_case_group(&c, "gpu", 16, 8, 4);
+	sim_case_cluster(&c, "demo", &group, 1);
+	c.clusters[0].autoscaler = &autoscaler;
+	c.input.end_ms = 6 * 3600 * SECOND;
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	/* At 0:10 and at 3:10 + the idle timeout of the workers. */
+	assert_int_equal(result->suspensions, 2);
+	assert_int_equal(result->peak_gpus, 16 * GPU);
+	assert_in_range(result->head_ms, (600 + 4200) * SECOND, (600 + 4400) * SECOND);
+	sim_case_done(&c);
+}
+
 /* A task that needs more than any worker never runs, and the last plan says why. */
 static void task_that_fits_nowhere(void **state)
 {
@@ -123,6 +207,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_task),
 		cmocka_unit_test(warm_worker_is_replaced),
+		cmocka_unit_test(idle_cluster_is_suspended),
+		cmocka_unit_test(schedule_resumes),
 		cmocka_unit_test(task_that_fits_nowhere),
 		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(names_of_policies),

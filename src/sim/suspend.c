@@ -1,0 +1,78 @@
+#include "sim/suspend.h"
+
+#include <string.h>
+
+#include "sim/controller.h"
+#include "sim/kuberay.h"
+
+void suspend_init(struct sim_ray *ray)
+{
+	const struct labels *own = &ray->cluster.annotations;
+	struct label *labels = arena_array(ray->world->arena, own->count + 1, sizeof(*labels));
+	struct label *all = arena_array(ray->world->arena, own->count + 1, sizeof(*all));
+	size_t count = 0;
+
+	for (size_t i = 0; i < own->count; i++)
+		if (strcmp(own->at[i].key, ANNOTATION_SUSPENDED) != 0)
+			all[count] = labels[count] = own->at[i], count++;
+	all[count] = (struct label){ ANNOTATION_SUSPENDED, "simulated" };
+	ray->running_notes = (struct labels){ labels, count };
+	ray->suspended_notes = labels_sort(all, count + 1);
+}
+
+bool suspend_is_set(const struct sim_ray *ray)
+{
+	return ray->cluster.idle_termination != NULL ||
+	       (ray->input->autoscaler != NULL && ray->input->autoscaler->idle_termination != NULL);
+}
+
+static void set_suspended(struct sim_ray *ray, bool suspended)
+{
+	ray->cluster.suspend = suspended;
+	ray->cluster.annotations = suspended ? ray->suspended_notes : ray->running_notes;
+	ray->world->result->suspensions += suspended;
+	kuberay_wake(ray);
+	controller_demand_changed(ray);
+}
+
+void suspend_submitted(struct sim_ray *ray)
+{
+	if (ray->cluster.suspend &&
+	    labels_value(&ray->cluster.annotations, ANNOTATION_SUSPENDED) != NULL)
+		set_suspended(ray, false);
+}
+
+void suspend_follow(struct sim_ray *ray, const struct plan *plan)
+{
+	enum idle_action action = plan->idle != NULL ? plan->idle->action : IDLE_ACTION_NONE;
+
+	if (action == IDLE_ACTION_END_SUSPEND || action == IDLE_ACTION_END_DELETE)
+		set_suspended(ray, true);
+	else if (action == IDLE_ACTION_RESUME)
+		set_suspended(ray, false);
+}
+
+/* Its end, or the next pass while it waits for workers that start or end. A node whose work ended in
+ * this moment is idle in the next one. */
+int64_t suspend_due_ms(const struct sim_ray *ray, const struct plan *plan)
+{
+	int64_t now_ms = ray->world->now_ms, due_ms = SIM_NEVER_MS;
+
+	if (!suspend_is_set(ray) || ray->cluster.suspend)
+		return SIM_NEVER_MS;
+	if (plan->idle != NULL && plan->idle->until != TIME_NONE)
+		due_ms = plan->idle->until - SIM_EPOCH_MS;
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED &&
+		    ray->workers.at[i]->idle_since_ms == now_ms)
+			due_ms = now_ms;
+	return due_ms > now_ms ? due_ms : now_ms + 1;
+}
+
+bool suspend_has_ray(const struct sim_ray *ray)
+{
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->type == 0)
+			return ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
+	return false;
+}
