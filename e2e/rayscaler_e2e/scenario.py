@@ -57,11 +57,14 @@ class Scenario:
 
     # -- Ray ------------------------------------------------------------------------------------
 
-    def wait_head(self) -> "Scenario":
-        wait_until(self._head_ready, HEAD_SECONDS, f"the head of {self.name} to be ready")
+    def wait_head(self, seconds: float = HEAD_SECONDS) -> "Scenario":
+        """Also of a cluster that starts again."""
+        wait_until(self._head_ready, seconds, f"the head of {self.name} to be ready")
         if kp.token_auth(self.get()):
             secret = self.server.admin.of("secrets", self.namespace).get(kp.token_secret(self.get()))
             self._token = base64.b64decode(secret["data"][kp.TOKEN_KEY]).decode()
+        if self._witness:
+            self._witness.stop()
         self._witness = Witness(self.work_dir, self.address(), self._environment())
         return self
 
@@ -145,6 +148,10 @@ class Scenario:
         if group:
             selector += f",{kp.GROUP_LABEL}={group}"
         return self._pods.items(selector)
+
+    def pods(self) -> List[Object]:
+        """All of its Pods, also those that end."""
+        return self._pods.items(f"{kp.CLUSTER_LABEL}={self.name}")
 
     def annotate_pod(self, pod: str, annotations: Dict[str, Optional[str]]) -> None:
         self._pods.patch_merge(pod, {"metadata": {"annotations": annotations}})

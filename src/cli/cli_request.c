@@ -13,6 +13,7 @@
 #include "codec/objects/request_resources.h"
 #include "codec/text/json_write.h"
 #include "core/decide.h"
+#include "core/decide/suspend.h"
 #include "core/model/reason.h"
 #include "kube/kube_path.h"
 
@@ -196,8 +197,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	snapshot.annotation_request = constraint;
 	snapshot.annotation_problem = "";
 	plan = decide(&snapshot, arena);
-	suspended = snapshot.cluster.suspend &&
-		    labels_value(&snapshot.cluster.annotations, ANNOTATION_SUSPENDED);
+	suspended = suspend_time_text(&snapshot.cluster) != NULL;
 	if (!suspended)
 		warn_unmanaged(plan, arena);
 	/* Before the loop turns: the plan may point into the copies of the objects. */
