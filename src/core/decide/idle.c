@@ -184,7 +184,7 @@ static time_ms last_used(const struct facts *facts)
 	return facts->snapshot->ray_state_time - idle_ms;
 }
 
-/* What the lists of this pass show against idleness; NULL: nothing, or they were not read. */
+/* The use or the doubt that the lists of this pass show; NULL: none, or they were not read. */
 static const char *work_against(const struct facts *facts)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
@@ -308,7 +308,7 @@ static const char *ending_text(const struct facts *facts, const struct plan_idle
 			    resume_text(facts));
 }
 
-/* Without the mark of an idle cluster: its time begins anew. */
+/* Without the mark of an idle cluster, its time begins again. */
 static void drop_mark(struct arena *arena, struct plan *plan)
 {
 	__typeof__(plan->memory.marks) old = plan->memory.marks;

@@ -2,8 +2,8 @@
  * used it for a time, and resumed when it is wanted again. Doubt counts as use.
  *
  * A pass reads only the state of Ray: pending demand, requests and the use of each node. Since when
- * nothing of this was there is a mark of memory, so a new process begins the time anew. It also
- * begins anew with a new head, after each doubt, and after use that only the lists of the GCS show:
+ * nothing of this was there is a mark of memory, so a new process begins the time again. It
+ * also begins again with a new head, after each doubt, and after use that only the lists of the GCS show:
  * a driver, or an actor without resources. These are read when the time has passed
  * (IDLE_ACTION_READ), and the pass decides again with them.
  *

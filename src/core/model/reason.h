@@ -220,7 +220,7 @@
 	X(IDLE_TERMINATION_BLOCKED, "IdleTerminationBlocked",                                               \
 	  "IdleTerminated: not allowed for this RayCluster", "see the message")                             \
 	X(IDLE_TERMINATED, "IdleTerminated", "IdleTerminated: suspended or deleted",                        \
-	  "`rayscaler resume`")                                                                             \
+	  "the message has the command")                                                                    \
 	X(CLUSTER_RESUMED, "Resumed", "IdleTerminated: wanted again", "nothing")                            \
 	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that are certainly wrong",                       \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
@@ -280,6 +280,9 @@
 	  "delete the Pods that the message names, or change their labels")                             \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",           \
 	  "set its command to `sleep infinity` (the message names the fields)")                         \
+	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                                    \
+	  "an idle RayCluster was suspended or deleted", "the message has the command")                 \
+	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")              \
 	X(LINT_FINDINGS, WARNING, "LintFindings",                                                       \
 	  "lint's errors and warnings for the RayCluster changed; reported once",                       \
 	  "`rayscaler lint --from-cluster` has the lines to write; [the rules](LINT.md)")

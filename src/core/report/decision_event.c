@@ -272,6 +272,20 @@ static void say_conditions(struct maker *m)
 	}
 }
 
+/* The whole cluster ends, or is resumed. */
+static void say_end(struct maker *m)
+{
+	const struct plan_idle *idle = m->plan->idle;
+
+	if (idle == NULL || idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
+		return;
+	add(m,
+	    idle->action == IDLE_ACTION_RESUME ? DECISION_EVENT_RESUMED :
+						 DECISION_EVENT_IDLE_TERMINATED,
+	    "", idle->message)
+		->action = true;
+}
+
 /* --- workers that stay: docs/REASONS.md describes the rule --- */
 
 static const struct worker_group *find_spec(const struct snapshot *snapshot, const char *name,
@@ -461,6 +475,7 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 
 	*ret_list = (struct decision_event_list){ .at = { .at = NULL } };
 	say_conditions(&m);
+	say_end(&m);
 	if (is_gated(plan))
 		return;
 	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);

@@ -143,8 +143,8 @@ static bool may_patch_again(const struct pass *pass, const struct kube_answer *a
 	       (err->kind == ERR_RETRY || err->kind == ERR_TIMEOUT || err->kind == ERR_GONE);
 }
 
-/* The memory after an answer. After a lost one nobody knows whether the cluster was suspended: if it
- * was, and is resumed, its time begins anew. */
+/* The memory after an answer. After a lost one it is unknown whether the cluster was suspended: if it
+ * was, and is resumed, its time begins again. */
 static const struct memory_state *memory_after(struct pass *pass, const struct err *err)
 {
 	const struct plan *plan = pass->work->plan;

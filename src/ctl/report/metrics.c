@@ -248,6 +248,9 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 	cluster->loop_exceptions += pass->failed;
 	cluster->drain_exceptions += (int64_t)pass->drain_errors;
 	cluster->scan_interval_ms = pass->scan_interval_ms;
+	if (pass->scaled && pass->scaled->idle != IDLE_ACTION_NONE)
+		metrics_count(metrics, METRICS_IDLE_TERMINATIONS,
+			      idle_action_name(pass->scaled->idle), "");
 	active = summary_condition(&cluster->summary, "ScalingActive");
 	if (!pass->scaled || pass->scaled->groups.count == 0)
 		metrics_count(metrics, METRICS_DECISIONS, "none", active ? active->reason : "");

@@ -100,6 +100,8 @@
 	  "Decisions of groups: up and down when a patch changed the group, with the group's "      \
 	  "reason; none once for each pass that changed nothing, with the reason of "               \
 	  "ScalingActive.")                                                                         \
+	X(COUNTER, IDLE_TERMINATIONS, "rayscaler_idle_terminations_total", "action",                \
+	  "RayClusters that idle termination suspended, deleted or resumed.")                       \
 	X(COUNTER, SKIPPED_SCALE_EVENTS, "rayscaler_skipped_scale_events_total",                    \
 	  "direction,reason",                                                                       \
 	  "Scaling that was needed and not done, counted when it begins: up with the reason of "    \

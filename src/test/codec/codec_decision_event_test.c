@@ -338,9 +338,26 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	assert_false(decision_event_is_warning((enum decision_event_reason)999));
 }
 
+static void test_idle_termination(void **state)
+{
+	(void)state;
+	expect_case(
+		"1061_idle_suspend",
+		"*IdleTerminated [] 0: suspended: idle since 2026-11-20T09:30:00Z; resume with: "
+		"rayscaler resume demo -n default\n");
+	expect_case("1063_idle_delete",
+		    "*IdleTerminated [] 0: deleted: idle since 2026-11-20T09:30:00Z\n");
+	expect_case("1060_idle_read", "");
+	expect_case("1092_idle_suspended", "");
+	expect_case("1093_idle_resume_by_annotation",
+		    "*Resumed [] 0: resumed: annotation rayscaler.dev/request-resources requests "
+		    "workers\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle_termination),
 		cmocka_unit_test(test_lint_findings),
 		cmocka_unit_test(test_nothing_at_rest),
 		cmocka_unit_test(test_actions),

@@ -10,10 +10,12 @@ static void api_answer(struct exchange *exchange, void *context)
 		api.all(exchange, context);
 	} else if (api.leases && strstr(exchange->path, "/leases")) {
 		api.leases(exchange, context);
-	} else if (strcmp(exchange->method, "PATCH") == 0) {
+	} else if (strcmp(exchange->method, "PATCH") == 0 ||
+		   strcmp(exchange->method, "DELETE") == 0) {
 		int number = atomic_fetch_add(&api.patches, 1);
 		int status = number < PATCHES_MAX ? api.statuses[number] : 500;
 
+		api.verb = exchange->method[0] == 'P' ? "PATCH" : "DELETE";
 		if (number < PATCHES_MAX)
 			(void)snprintf(api.bodies[number], sizeof(api.bodies[number]), "%s",
 				       exchange->body);
@@ -72,6 +74,13 @@ void on_call(struct h2_server *server, struct h2_stream *stream)
 		gcs_bench.gcs.reply = &drain.base;
 		gcs_bench.gcs.mute = ray.mute_drain;
 		if (ray.fail_drain)
+			gcs_bench.gcs.fault = (struct h2_answer){ .grpc_status = GRPC_UNAVAILABLE,
+								  .grpc_message = "busy" };
+	} else if (ray.lists && !strstr(stream->path, "State") &&
+		   !strstr(stream->path, "GetClusterId")) {
+		gcs_bench.gcs.reply = ray.lists(stream->path);
+		gcs_bench.gcs.fault = (struct h2_answer){ 0 };
+		if (!gcs_bench.gcs.reply)
 			gcs_bench.gcs.fault = (struct h2_answer){ .grpc_status = GRPC_UNAVAILABLE,
 								  .grpc_message = "busy" };
 	} else {

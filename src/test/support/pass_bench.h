@@ -20,6 +20,7 @@
 extern struct api {
 	_Atomic int gets, lists, patches;
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
+	const char *verb;          /* of the last patch, or "DELETE" */
 	char bodies[PATCHES_MAX][2048];
 	void (*on_get)(void);  /* of the cluster; NULL: nothing */
 	const char *cluster;   /* replies to GET and PATCH */
@@ -37,6 +38,8 @@ extern struct fake_ray {
 	bool accept, fail_drain, mute_state, mute_drain, mute_kv;
 	unsigned drains, reads;
 	void (*before)(const char *path); /* it answers; may be NULL */
+	/* The lists and the store, NULL for an error; without it the state answers them. */
+	const ProtobufCMessage *(*lists)(const char *path);
 } ray;
 
 void on_call(struct h2_server *server, struct h2_stream *stream);
