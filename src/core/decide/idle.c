@@ -27,7 +27,9 @@ static const struct idle_termination *settings_of(const struct snapshot *snapsho
 
 static bool deletes(const struct facts *facts)
 {
-	return strcmp(settings_of(facts->snapshot)->action, IDLE_ACTION_DELETE) == 0;
+	const struct idle_termination *settings = settings_of(facts->snapshot);
+
+	return settings != NULL && strcmp(settings->action, IDLE_ACTION_DELETE) == 0;
 }
 
 /* ---- what keeps it: each gives NULL, or why ---- */
