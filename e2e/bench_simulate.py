@@ -2,12 +2,19 @@
 
 A real kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray head and real raylets
 with logical GPUs. Each workload runs with rayscaler and with Ray's own autoscaler. The simulation gets the
-start times of Pods that the run had (medians, up to their first work), and nothing else of it. Compared are
+times from the creation of each Pod until Ray was ready in it, the medians of the times that a process of a
+worker and the end of a Pod took, and nothing else of the run. Compared are
 GPU-seconds (of workers from their creation to their end), the waiting time, and the sequence of replicas of
 each group. Which pass sees a demand, or a worker that is idle for long enough, depends on fractions of a
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
 
-    bench_simulate.py [WORKLOAD...]
+The workloads leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
+and where two placement groups wait, the one whose next attempt comes first. Work does not wait while
+workers are idle: then Ray collects garbage on all nodes, which begins their idle time again.
+
+    bench_simulate.py [--again] [WORKLOAD...]
+
+--again: simulates the runs of the last time once more, for a change of the models.
 """
 
 import json
@@ -17,7 +24,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from bench_reaction import start_ray_autoscaler, start_rayscaler
 from measure_timeline import RayHead
@@ -42,27 +49,29 @@ def task(submit: float, duration: float, count: int = 1, gpus: float = 1, **fiel
 
 
 def labelled(name: str, model: str) -> Object:
-    return rm.gpu_group(name, maxReplicas=3, labels={"model": model})
+    return rm.gpu_group(name, maxReplicas=2, labels={"model": model})
 
 
 def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
     """By name: worker groups, items."""
     gang = {"kind": "placement_group", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4}, {"GPU": 4}]}
-    day = [task(10 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
+    # All work of an hour ends before the next one.
+    day = [task(10 * hour, 4, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
     return {
         "inference": (
             [rm.gpu_group(maxReplicas=5)],
-            [task(6 * i, 25, gpus=0.5, kind="actor", job=f"model-{i}") for i in range(6)],
+            # Two for each worker, which is ready before the next two come.
+            [task(at, 80, gpus=0.5, kind="actor") for at in (0, 8, 24, 32, 48, 56)],
         ),
         "gangs": (
             [rm.group("gpu-group", gpus=8, maxReplicas=3)],
-            [{"submit": at, "duration": 20, "count": 1, **gang} for at in (0, 5, 12, 45)],
+            [{"submit": at, "duration": 50, "count": 1, **gang} for at in (0, 20, 40, 105)],
         ),
-        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(0, 6, 10), task(45, 6, 8), task(100, 6, 4)]),
+        "bursts": ([rm.gpu_group(maxReplicas=4)], [task(60 * i, 6, count) for i, count in enumerate((8, 8, 4))]),
         "models": (
             [labelled("a-group", "a"), labelled("b-group", "b")],
             # No task ends when another one begins, and each finds one free worker of its group.
-            [task(5 * i, 12, labelSelector={"model": "ab"[i % 2]}) for i in range(10)],
+            [task(8 * i, 20, labelSelector={"model": "ab"[i % 2]}) for i in range(8)],
         ),
         "day": ([rm.gpu_group(maxReplicas=6)], day),
     }
@@ -86,25 +95,30 @@ def of_pods(scenario: Scenario, kind: str, value: Any = None) -> Dict[str, float
 
 def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object:
     created = {e.subject: e for e in scenario.recorder.of("created") if e.value != "headgroup"}
-    running, ready = of_pods(scenario, "phase", "Running"), of_pods(scenario, "ready", True)
+    ready = of_pods(scenario, "ready", True)
     deleted, gone = of_pods(scenario, "deleted"), of_pods(scenario, "gone")
     gpus = {group["groupName"]: gpus_of(group) for group in groups}
-    began, first_work = played["began"], played["firstWork"]
+    began = played["began"]
     steps = {
         name: [[e.at - began, e.value] for e in scenario.recorder.of("replicas", subject=name)] for name in gpus
     }
 
-    def median(later: Dict[str, float], earlier: Dict[str, float]) -> float:
-        return statistics.median(later[pod] - earlier[pod] for pod in created if pod in later and pod in earlier)
+    def starts(group: str) -> List[float]:
+        pods = sorted((e.at, pod) for pod, e in created.items() if e.value == group)
+        return [ready[pod] - at for at, pod in pods if pod in ready]
 
     return {
         "gpuSeconds": sum((gone[pod] - event.at) * gpus[event.value] for pod, event in created.items()),
         "waits": played["waits"],
+        "work": [
+            {key: value if key == "pod" else value - began for key, value in work.items()}
+            for work in sorted(played["work"], key=lambda work: work["submitted"])
+        ],
+        "events": [[e.at - began, e.kind, e.subject, e.value] for e in list(scenario.recorder.events)],
         "targets": steps,
-        "start": median(running, {pod: event.at for pod, event in created.items()}),
-        "register": median(ready, running),
-        "process": median(first_work, ready) if first_work else 0.0,
-        "terminate": median(gone, deleted),
+        "starts": {name: starts(name) for name in gpus},
+        "ready": {pod: at - began for pod, at in ready.items()},
+        "terminate": statistics.median(gone[pod] - deleted[pod] for pod in created if pod in gone and pod in deleted),
     }
 
 
@@ -148,11 +162,28 @@ def run(server: ApiServer, policy: str, name: str, cluster: Object, file: Path, 
 # -- the simulation ------------------------------------------------------------------------------
 
 
+def process_seconds(real: Object) -> float:
+    """The median time from a worker with room to the start of work for which no process of earlier work was left."""
+    found = []
+    for work in real["work"]:
+        left = any(each["pod"] == work["pod"] and each["ended"] <= work["started"] for each in real["work"])
+        if work["pod"] in real["ready"] and not left:
+            found.append(work["started"] - max(work["submitted"], real["ready"][work["pod"]]))
+    return statistics.median(found) if found else 0.0
+
+
 def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
-    words = [str(paths.program()), "simulate", "-f", str(cluster_file), "-w", str(file), "-o", "json"]
-    for member in ("start", "register", "terminate", "process"):
-        model = "process-start" if member == "process" else f"pod-{member}"
-        words += ["--set", f"{model}={max(1, round(1000 * real[member]))}ms"]
+    name = json.loads(cluster_file.read_text())["metadata"]["name"]
+    groups = [
+        {"cluster": name, "group": group, "seconds": [round(time, 3) for time in times]}
+        for group, times in real["starts"].items()
+    ]
+    starts = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "PodStarts", "groups": groups}
+    both = cluster_file.with_suffix(".yaml")
+    both.write_text(f"{cluster_file.read_text()}\n---\n{json.dumps(starts)}\n")
+    words = [str(paths.program()), "simulate", "-f", str(both), "-w", str(file), "-o", "json"]
+    for model, seconds in (("pod-terminate", real["terminate"]), ("process-start", process_seconds(real))):
+        words += ["--set", f"{model}={max(1, round(1000 * seconds))}ms"]
     words += ["--set", f"policy={policy}"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
@@ -206,26 +237,37 @@ HEADER = (
 )
 
 
-def main() -> None:
-    work_dir = paths.work_root() / "simulate"
-    shutil.rmtree(work_dir, ignore_errors=True)
-    work_dir.mkdir(parents=True)
+def record_of(work_dir: Path, policy: str, name: str) -> Path:
+    return work_dir / f"{policy}-{name}.json"
+
+
+def compare(names: List[str], work_dir: Path, real_of: Callable[[str, str, Object, Path], Object]) -> None:
     known = workloads()
     print(HEADER, flush=True)
+    for name in names or known:
+        groups, items = known[name]
+        cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
+        file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"
+        file.write_text("".join(json.dumps(item) + "\n" for item in items))
+        cluster_file.write_text(json.dumps(cluster))
+        for policy in STEP_SECONDS:
+            real = real_of(policy, name, cluster, file)
+            simulated = simulate(policy, cluster_file, file, real)
+            record_of(work_dir, policy, name).write_text(json.dumps([real, simulated], indent=1))
+            print(row(policy, name, real, simulated), flush=True)
+
+
+def main() -> None:
+    work_dir = paths.work_root() / "simulate"
+    if sys.argv[1:2] == ["--again"]:
+        compare(sys.argv[2:], work_dir, lambda *which: json.loads(record_of(work_dir, *which[:2]).read_text())[0])
+        return
+    shutil.rmtree(work_dir, ignore_errors=True)
+    work_dir.mkdir(parents=True)
     with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
-            for name in sys.argv[1:] or known:
-                groups, items = known[name]
-                cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
-                file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"
-                file.write_text("".join(json.dumps(item) + "\n" for item in items))
-                cluster_file.write_text(json.dumps(cluster))
-                for policy in ("rayscaler", "ray"):
-                    real = run(server, policy, name, cluster, file, work_dir / policy)
-                    simulated = simulate(policy, cluster_file, file, real)
-                    (work_dir / f"{policy}-{name}.json").write_text(json.dumps([real, simulated], indent=1))
-                    print(row(policy, name, real, simulated), flush=True)
+            compare(sys.argv[1:], work_dir, lambda *which: run(server, *which, work_dir / which[0]))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 FILE has JSON lines as docs/SIMULATE.md describes them, with numbers of seconds as times. OUT is written
 at the end: when the first item was submitted, the waiting time in seconds of every task, actor and
-placement group, and when the first task or actor began on each Pod. --pass: the first item comes shortly
-before a pass of Ray's autoscaler, as in a simulation.
+placement group, and of each task and actor its Pod with the times of its submission, start, end and end as
+the driver saw it. --pass: the first item comes shortly before a pass of Ray's autoscaler, as in a simulation.
 """
 
 import json
@@ -16,8 +16,10 @@ from typing import Any, Dict, List, Tuple
 
 
 PASS_SECONDS = 5.0  # AUTOSCALER_UPDATE_INTERVAL_S
-# A demand is in the GCS after at most one period of gcs_pull_resource_loads_period_milliseconds.
-BEFORE_PASS_SECONDS = 1.5
+# As in src/sim/controller.c: 0.5 s until the demand is in the GCS, and then half of the interval.
+BEFORE_PASS_SECONDS = 3.0
+# Start, end, Pod.
+Run = Tuple[float, float, str]
 
 
 def wait_before_pass(address: str) -> None:
@@ -52,7 +54,8 @@ def main() -> None:
         time.sleep(max(0.0, start + item["submit"] - time.monotonic()))
         player.submit(item)
     waits = player.waits()
-    Path(out).write_text(json.dumps({"began": began, "waits": waits, "firstWork": player.first_work}))
+    played = {"began": began, "waits": waits, "work": player.work}
+    Path(out).write_text(json.dumps(played))
     ray.shutdown()
 
 
@@ -61,20 +64,20 @@ class Player:
         self._ray = ray
         self._threads: List[threading.Thread] = []
         self._waits: List[float] = []
-        self.first_work: Dict[str, float] = {}
+        self.work: List[Dict[str, Any]] = []
 
-        def run(seconds: float) -> Tuple[float, str]:
+        def run(seconds: float) -> Run:
             started = time.time()
             time.sleep(seconds)
-            return started, os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+            return started, time.time(), os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
 
         @ray.remote
-        def work(seconds: float) -> Tuple[float, str]:
+        def work(seconds: float) -> Run:
             return run(seconds)
 
         @ray.remote
         class Worker:
-            def work(self, seconds: float) -> Tuple[float, str]:
+            def work(self, seconds: float) -> Run:
                 return run(seconds)
 
         self._task, self._actor = work, Worker
@@ -91,10 +94,11 @@ class Player:
             thread.join()
         return sorted(self._waits)
 
-    def _note(self, work: Tuple[float, str], submitted: float) -> None:
-        started, pod = work
+    def _note(self, run: Run, submitted: float) -> None:
+        started, ended, pod = run
         self._waits.append(started - submitted)
-        self.first_work[pod] = min(started, self.first_work.get(pod, started))
+        times = {"submitted": submitted, "started": started, "ended": ended, "seen": time.time()}
+        self.work.append({"pod": pod, **times})
 
     def task(self, item: Dict[str, Any], submitted: float) -> None:
         work = self._task.options(max_retries=0, **options(item))

@@ -14,6 +14,7 @@
 /* A Pod that was ready. */
 struct ready_pod {
 	const char *group;
+	time_ms created;
 	int64_t ms;
 };
 
@@ -54,7 +55,8 @@ void recorder_free(struct recorder *recorder)
 
 /* ---- answers ---- */
 
-static void add_start(struct recorder *recorder, const char *uid, const char *group, int64_t ms)
+static void add_start(struct recorder *recorder, const char *uid, const char *group,
+		      time_ms created, int64_t ms)
 {
 	struct ready_pod *ready;
 
@@ -63,6 +65,7 @@ static void add_start(struct recorder *recorder, const char *uid, const char *gr
 		return;
 	ready = ARENA_NEW(&recorder->arena, struct ready_pod);
 	ready->group = arena_strdup(&recorder->arena, group);
+	ready->created = created;
 	ready->ms = ms;
 	map_set(&recorder->pods, uid, ready);
 }
@@ -75,11 +78,11 @@ static void add_starts(struct recorder *recorder, const struct snapshot *snapsho
 	for (size_t i = 0; i < page->start_count; i++)
 		if (page->starts[i].ready >= recorder->since)
 			add_start(recorder, page->starts[i].uid, page->starts[i].group,
-				  page->starts[i].ms);
+				  page->starts[i].ready - page->starts[i].ms, page->starts[i].ms);
 	for (size_t i = 0; i < snapshot->pod_count; i++)
 		add_start(recorder, snapshot->pods[i]->uid,
 			  labels_value(&snapshot->pods[i]->labels, LABEL_GROUP),
-			  pod_start_time_ms(snapshot->pods[i]));
+			  snapshot->pods[i]->created, pod_start_time_ms(snapshot->pods[i]));
 }
 
 static void add_source(struct recorder *recorder, const struct ray_work_source *source, bool first)
@@ -136,6 +139,8 @@ static int compare_pods(const void *a, const void *b)
 	const struct ready_pod *left = a, *right = b;
 	int order = strcmp(left->group, right->group);
 
+	if (order == 0)
+		order = (left->created > right->created) - (left->created < right->created);
 	return order != 0 ? order : (left->ms > right->ms) - (left->ms < right->ms);
 }
 

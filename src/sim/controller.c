@@ -108,6 +108,26 @@ void controller_waiting_changed(struct sim_class *class_)
 		note_change(class_->ray, true, false);
 }
 
+void controller_work_waits(struct sim_class *class_)
+{
+	struct sim_world *world = class_->ray->world;
+
+	if (class_->kind == WORK_PLACEMENT_GROUP) {
+		controller_waiting_changed(class_);
+	} else if (!class_->report_due) {
+		class_->report_due = true;
+		event_queue_push(&world->events, view_next_report_ms(world->now_ms),
+				 SIM_EVENT_REPORT, class_, 0);
+	}
+}
+
+void controller_reported(struct sim_class *class_)
+{
+	class_->report_due = false;
+	if (class_->waiting > 0)
+		controller_waiting_changed(class_);
+}
+
 /* Some bundle of waiting work fits the free amounts of the worker, maybe not its single devices or
  * the strategy of a group. */
 static bool could_serve(const struct sim_worker *worker, const struct sim_class *except)
@@ -342,7 +362,8 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		plan->memory.launches.count == 0 && plan->memory.backoffs.count == 0 &&
 		state->gang_count < VIEW_GANGS_MAX && state->request_count < VIEW_SHAPES_MAX;
 	for (size_t c = 0; c < ray->classes.count; c++)
-		ray->classes.at[c]->seen = ray->classes.at[c]->waiting > 0;
+		ray->classes.at[c]->seen = ray->classes.at[c]->waiting > 0 &&
+					   view_reported(ray->classes.at[c]) > 0;
 }
 
 static void find_window(struct sim_ray *ray, const struct plan *plan)
@@ -423,15 +444,21 @@ static void find_idle_timeouts(struct sim_ray *ray)
 	}
 }
 
+/* The first pass is half an interval after the first report: then work that is submitted at round times
+ * waits for its pass as long as work of any other time does on average, with any interval. */
 void controller_start(struct sim_ray *ray)
 {
+	int64_t first_ms = VIEW_REPORT_MS / 2 + baseline_interval_ms(ray->world->input) / 2;
+
 	ray->settings = baseline_settings(ray->world->input, ray->input->settings);
 	suspend_init(ray);
 	find_idle_timeouts(ray);
-	ray->last_pass_ms = ray->phase_ms = -baseline_interval_ms(ray->world->input);
+	ray->phase_ms = first_ms - baseline_interval_ms(ray->world->input);
+	ray->last_pass_ms = ray->phase_ms;
 	ray->due_ms = ray->window_ms = SIM_NEVER_MS;
 	ray->changed = true;
-	plan_pass(ray, 0);
+	ray->next_pass_ms = SIM_NEVER_MS;
+	plan_pass(ray, first_ms);
 }
 
 static void explain(struct sim_class *class_, const struct plan_demand *demand)

@@ -13,6 +13,7 @@ enum sim_event_kind {
 	SIM_EVENT_SUBMIT,   /* the next items of the workload */
 	SIM_EVENT_END,      /* of a struct sim_run */
 	SIM_EVENT_REQUEST,  /* the end of a request_resources item */
+	SIM_EVENT_REPORT,   /* waiting work of a struct sim_class is reported */
 	SIM_EVENT_OPERATOR, /* the operator reads a struct sim_ray */
 	SIM_EVENT_NODE,     /* a Node of the stock was added */
 	SIM_EVENT_SPOT,     /* a Node of the stock is interrupted */

@@ -108,7 +108,7 @@ static void queue_push(struct sim_class *class_, size_t item, int64_t count, boo
 						 sizeof(*class_->queue.at));
 	}
 	class_->queue.at[class_->queue.count++] =
-		(struct sim_waiting){ .item = item, .count = count, .restarted = restarted };
+		(struct sim_waiting){ item, count, restarted, ray->world->now_ms };
 	if (class_->waiting == 0) {
 		class_->active = ray->active_count;
 		ray->active[ray->active_count++] = class_;
@@ -284,7 +284,7 @@ static void submit(struct sim_class *class_, size_t item, int64_t count, bool re
 	while (!waited && class_->waiting > 0 && start(class_, NULL))
 		continue;
 	if (class_->waiting > 0)
-		controller_waiting_changed(class_);
+		controller_work_waits(class_);
 }
 
 void place_submit(struct sim_class *class_, size_t item, int64_t count)

@@ -22,7 +22,8 @@ struct pod_start pod_start_draw(const struct sim_worker *worker)
 	struct pod_start start = { models->pod_start_ms, models->register_ms };
 
 	if (recorded) {
-		int64_t ms = recorded->ms[world_random(world) % recorded->count];
+		size_t number = worker->ray->starts_used[worker->type - 1]++;
+		int64_t ms = recorded->ms[number % recorded->count];
 
 		if (start.register_ms > ms)
 			start.register_ms = ms;

@@ -1,6 +1,6 @@
 /* How long a Pod takes from its Node to its running Ray container, and from there to the registered
- * raylet: fixed times, or one of the times that were recorded for real Pods, each as likely as the
- * others. Recorded times of a group are of both together. The recorded times contain image pulls and
+ * raylet: fixed times, or one of a list of times, each as likely as the others, or those that were
+ * recorded for the Pods of a group, one after the other: they are of both together. The recorded times contain image pulls and
  * volumes as they happened; the simulation does not know whether a Node has an image. */
 #ifndef SIM_POD_START_H
 #define SIM_POD_START_H

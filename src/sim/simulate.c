@@ -115,6 +115,9 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 	case SIM_EVENT_REQUEST:
 		end_request(event->object, event->id);
 		break;
+	case SIM_EVENT_REPORT:
+		controller_reported(event->object);
+		break;
 	case SIM_EVENT_OPERATOR:
 		kuberay_reconcile(event->object);
 		break;

@@ -52,8 +52,9 @@ struct sim_models {
 	int64_t pod_start_ms;
 	const int64_t *recorded_start_ms;
 	size_t recorded_start_count;
-	/* Times of Pods of single groups from their creation until Ray is ready, drawn with the seed:
-	 * for these groups instead of pod_start_ms and register_ms. */
+	/* Times of Pods of single groups from their creation until Ray is ready, for these groups
+	 * instead of pod_start_ms and register_ms: the n-th Pod takes the n-th one, and the first
+	 * again after the last, so that the same settings repeat what was observed. */
 	struct pod_starts_list group_starts;
 	int64_t register_ms;  /* 5,000: from the running container to the registered raylet */
 	int64_t terminate_ms; /* 2,000: from the deletion of a Pod to its end */

@@ -33,6 +33,30 @@ static void add_nodes(const struct sim_ray *ray, struct arena *arena, struct ray
 	state->nodes = nodes;
 }
 
+int64_t view_next_report_ms(int64_t now_ms)
+{
+	int64_t first_ms = VIEW_REPORT_MS / 2;
+	int64_t span_ms = now_ms - first_ms + VIEW_REPORT_MS - 1;
+
+	return now_ms <= first_ms ? first_ms : first_ms + span_ms / VIEW_REPORT_MS * VIEW_REPORT_MS;
+}
+
+/* O(items of the class that were submitted since the last report). */
+int64_t view_reported(const struct sim_class *class_)
+{
+	int64_t next_ms = view_next_report_ms(class_->ray->world->now_ms + 1);
+	int64_t last_ms = next_ms - VIEW_REPORT_MS, count = class_->waiting;
+
+	if (class_->kind == WORK_PLACEMENT_GROUP)
+		return count;
+	for (size_t i = class_->queue.count; i > class_->queue.first; i--) {
+		if (class_->queue.at[i - 1].since_ms <= last_ms)
+			break;
+		count -= class_->queue.at[i - 1].count;
+	}
+	return count;
+}
+
 /* The bundles of one group, with the constraint of its strategy, whose label is its own. */
 static const struct ray_request *constrain(const struct sim_class *class_, size_t number,
 					   const struct ray_request *bundles, struct arena *arena)
@@ -123,13 +147,14 @@ static void add_demand(struct sim_ray *ray, struct arena *arena, struct ray_stat
 	view->requests = arena_array(arena, ray->active_count, sizeof(struct sim_class *));
 	view->gangs = arena_array(arena, (size_t)gangs, sizeof(struct sim_class *));
 	for (size_t i = 0; i < ray->active_count; i++) {
+		int64_t count = view_reported(sorted[i]);
+
 		if (sorted[i]->kind == WORK_PLACEMENT_GROUP) {
 			add_gangs(sorted[i], arena, state, view);
-		} else if (state->request_count < VIEW_SHAPES_MAX) {
+		} else if (count > 0 && state->request_count < VIEW_SHAPES_MAX) {
 			view->requests[state->request_count] = sorted[i];
 			requests[state->request_count++] =
-				(struct ray_request_count){ *sorted[i]->bundles[0].request,
-							    sorted[i]->waiting };
+				(struct ray_request_count){ *sorted[i]->bundles[0].request, count };
 		}
 	}
 }

@@ -193,6 +193,7 @@ static void make_cluster(struct sim_ray *ray)
 	cluster->head_pod_name = arena_printf(arena, "%s-head", cluster->name);
 	ray->to_delete = arena_array(arena, cluster->group_count, sizeof(*ray->to_delete));
 	ray->accounts = arena_array(arena, cluster->group_count, sizeof(*ray->accounts));
+	ray->starts_used = arena_array(arena, cluster->group_count, sizeof(*ray->starts_used));
 	ray->types = arena_array(arena, cluster->group_count + 1, sizeof(*ray->types));
 	for (size_t t = 0; t <= cluster->group_count; t++)
 		make_type(ray, t, &ray->types[t]);

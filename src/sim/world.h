@@ -55,6 +55,7 @@ struct sim_waiting {
 	size_t item; /* index into the workload */
 	int64_t count;
 	bool restarted; /* its first start has been recorded */
+	int64_t since_ms;
 };
 
 /* Work of one shape: placed alike, in the order of submission. */
@@ -76,7 +77,8 @@ struct sim_class {
 	} queue;
 	int64_t waiting;              /* instances in the queue */
 	size_t active;                /* its index in ray->active while instances wait */
-	bool seen;                    /* instances waited in the last pass */
+	bool report_due;              /* a SIM_EVENT_REPORT is planned */
+	bool seen;                    /* instances were reported in the last pass */
 	const char *reason, *message; /* why, as of the last pass that asked; in result_arena */
 };
 
@@ -193,6 +195,7 @@ struct sim_ray {
 	struct arena *to_delete;          /* by group: memory of workers_to_delete */
 	struct sim_type *types;           /* 1 + group_count */
 	struct sim_account *accounts;     /* by group */
+	size_t *starts_used;              /* by group: of its recorded start times */
 	VEC(struct sim_worker *) workers; /* with the head, which is the first */
 	size_t registered;                /* of workers */
 	struct sim_worker *free_workers;

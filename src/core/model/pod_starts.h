@@ -1,5 +1,5 @@
 /* How long Pods of one worker group took from their creation until Ray was ready in them, as a
- * recording observed them. */
+ * recording observed them, in the order of their creation. */
 #ifndef CORE_MODEL_POD_STARTS_H
 #define CORE_MODEL_POD_STARTS_H
 

@@ -80,9 +80,9 @@ static void a_table_has_a_row_for_each_variant(void **state)
 	assert_int_equal(result.status, EXIT_DONE);
 	assert_string_equal(result.errors, "");
 	assert_non_null(strstr(result.output, "* idleTimeoutSeconds=60, packing=ray  "));
-	assert_non_null(strstr(result.output, "\n  idleTimeoutSeconds=600, packing=fewest-gpus"));
+	assert_non_null(strstr(result.output, "\n* idleTimeoutSeconds=600, packing=fewest-gpus"));
 	assert_non_null(strstr(result.output, "\n* baseline: always on "));
-	assert_non_null(strstr(result.output, "baseline: Ray's autoscaler "));
+	assert_non_null(strstr(result.output, "\n  baseline: Ray's autoscaler "));
 	assert_non_null(strstr(result.output, "never ran:\n  1 of job large: "));
 	assert_non_null(
 		strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, packing=ray, "));

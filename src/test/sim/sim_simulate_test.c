@@ -31,8 +31,9 @@ static void one_task(void **state)
 	assert_int_equal(result->finished, 1);
 	assert_int_equal(result->unstarted_count, 0);
 	assert_int_equal(result->wait_count, 1);
-	/* 0 to 1 s until the pass, operator 0.2 s, start 20 s, registration 5 s. */
-	assert_in_range(result->waits[0].wait_ms, 25200, 26200);
+	/* 0.5 s until the report, up to 1 s until the pass, operator 0.2 s, start 20 s,
+	 * registration 5 s. */
+	assert_in_range(result->waits[0].wait_ms, 25700, 26700);
 	assert_int_equal(result->makespan_ms, 10000 + result->waits[0].wait_ms + 100000);
 	assert_int_equal(result->peak_gpus, 8 * GPU);
 	const struct sim_group *group = &result->groups[0];
@@ -174,25 +175,58 @@ static void task_that_fits_nowhere(void **state)
 	sim_case_done(&c);
 }
 
-/* Of one group: from the creation of the Pod to the registered raylet, instead of both defaults. */
+/* Of one group: from the creation of the Pod to the registered raylet, instead of both defaults. The
+ * Pods take them in their order. */
 static void recorded_starts_of_a_group(void **state)
 {
-	static const int64_t ms[] = { 3 * SECOND }, slow[] = { 40 * SECOND };
+	static const int64_t ms[] = { 3 * SECOND, 9 * SECOND }, slow[] = { 40 * SECOND };
 	const struct pod_starts starts[] = { { "other", "gpu", slow, 1 },
-					     { "demo", "gpu", ms, 1 } };
+					     { "demo", "gpu", ms, 2 } };
 	struct sim_case c;
 	struct sim_result *result;
 
 	(void)state;
 	init_one_group(&c, 1, 200);
 	c.input.models.group_starts = (struct pod_starts_list){ starts, 2 };
-	sim_case_add(&c, 0, 1000 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	for (size_t i = 0; i < 6; i++)
+		sim_case_add(&c, (int64_t)i * 20 * SECOND, 1000 * SECOND, 1,
+			     sim_case_bundles(&c, GPU, GPU, 1), 1);
 	result = sim_case_run(&c);
-	assert_in_range(result->waits[0].wait_ms, 3 * SECOND, 6 * SECOND);
+	assert_int_equal(result->wait_count, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_in_range(result->waits[i].wait_ms, (3 + 6 * (i % 2)) * SECOND,
+				(5 + 6 * (i % 2)) * SECOND);
 	c.input.models.group_starts.count = 1;
 	result = sim_case_run(&c);
 	assert_in_range(result->waits[0].wait_ms, 25 * SECOND, 30 * SECOND);
 	sim_case_done(&c);
+}
+
+/* The GCS asks for pending tasks at half seconds, and knows placement groups by itself. The passes are
+ * at 1 s, 2 s and so on, and a worker is ready 25.2 s after its pass. */
+static void tasks_are_seen_when_the_gcs_asks(void **state)
+{
+	static const struct {
+		int64_t submit_ms, pass_ms;
+		size_t bundles;
+	} cases[] = { { 0, 1000, 1 },   { 500, 1000, 1 },  { 501, 2000, 1 },
+		      { 501, 1000, 2 }, { 1400, 2000, 1 }, { 1600, 3000, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		struct sim_case c;
+		struct sim_result *result;
+
+		init_one_group(&c, 8, 4);
+		sim_case_add(&c, cases[i].submit_ms, 100 * SECOND, 1,
+			     sim_case_bundles(&c, 0, GPU, cases[i].bundles), cases[i].bundles);
+		result = sim_case_run(&c);
+		assert_non_null(result);
+		assert_int_equal(result->wait_count, 1);
+		assert_int_equal(result->waits[0].wait_ms,
+				 cases[i].pass_ms - cases[i].submit_ms + 25200);
+		sim_case_done(&c);
+	}
 }
 
 static void names_of_policies(void **state)
@@ -211,6 +245,7 @@ int main(void)
 		cmocka_unit_test(schedule_resumes),
 		cmocka_unit_test(task_that_fits_nowhere),
 		cmocka_unit_test(recorded_starts_of_a_group),
+		cmocka_unit_test(tasks_are_seen_when_the_gcs_asks),
 		cmocka_unit_test(names_of_policies),
 	};
 
