@@ -8,7 +8,7 @@ GPU-seconds (of workers from their creation to their end), the waiting time, and
 each group. Which pass sees a demand, or a worker that is idle for long enough, depends on fractions of a
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
 
-The workloads leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
+The workloads but `day` leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
 and where two placement groups wait, the one whose next attempt comes first. Work does not wait while
 workers are idle: then Ray collects garbage on all nodes, which begins their idle time again.
 
@@ -55,8 +55,7 @@ def labelled(name: str, model: str) -> Object:
 def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
     """By name: worker groups, items."""
     gang = {"kind": "placement_group", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4}, {"GPU": 4}]}
-    # All work of an hour ends before the next one.
-    day = [task(10 * hour, 4, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
+    day = [task(10 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
     return {
         "inference": (
             [rm.gpu_group(maxReplicas=5)],
