@@ -108,26 +108,6 @@ void controller_waiting_changed(struct sim_class *class_)
 		note_change(class_->ray, true, false);
 }
 
-void controller_work_waits(struct sim_class *class_)
-{
-	struct sim_world *world = class_->ray->world;
-
-	if (class_->kind == WORK_PLACEMENT_GROUP) {
-		controller_waiting_changed(class_);
-	} else if (!class_->report_due) {
-		class_->report_due = true;
-		event_queue_push(&world->events, view_next_report_ms(world->now_ms),
-				 SIM_EVENT_REPORT, class_, 0);
-	}
-}
-
-void controller_reported(struct sim_class *class_)
-{
-	class_->report_due = false;
-	if (class_->waiting > 0)
-		controller_waiting_changed(class_);
-}
-
 /* Some bundle of waiting work fits the free amounts of the worker, maybe not its single devices or
  * the strategy of a group. */
 static bool could_serve(const struct sim_worker *worker, const struct sim_class *except)

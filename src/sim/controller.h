@@ -30,8 +30,6 @@ void controller_explain(struct sim_ray *ray);
 void controller_pod_changed(struct sim_ray *ray, bool matters);
 void controller_node_changed(struct sim_ray *ray);
 void controller_waiting_changed(struct sim_class *class_);
-void controller_work_waits(struct sim_class *class_); /* more: it is seen once it is reported */
-void controller_reported(struct sim_class *class_);   /* SIM_EVENT_REPORT */
 /* A request of resources, or a placement group that started. */
 void controller_demand_changed(struct sim_ray *ray);
 /* Before a task of this class starts on it, and (NULL) after work on it ended: when it has more

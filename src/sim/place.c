@@ -8,6 +8,7 @@
 #include "sim/idle.h"
 #include "sim/place_policy.h"
 #include "sim/record.h"
+#include "sim/view.h"
 
 /* ---- resources of a worker ---- */
 
@@ -276,6 +277,27 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	return true;
 }
 
+/* More work waits: it is seen once it is reported. */
+static void plan_report(struct sim_class *class_)
+{
+	struct sim_world *world = class_->ray->world;
+
+	if (class_->kind == WORK_PLACEMENT_GROUP) {
+		controller_waiting_changed(class_);
+	} else if (!class_->report_due) {
+		class_->report_due = true;
+		event_queue_push(&world->events, view_next_report_ms(world->now_ms),
+				 SIM_EVENT_REPORT, class_, 0);
+	}
+}
+
+void place_reported(struct sim_class *class_)
+{
+	class_->report_due = false;
+	if (class_->waiting > 0)
+		controller_waiting_changed(class_);
+}
+
 static void submit(struct sim_class *class_, size_t item, int64_t count, bool restarted)
 {
 	bool waited = class_->waiting > 0;
@@ -284,7 +306,7 @@ static void submit(struct sim_class *class_, size_t item, int64_t count, bool re
 	while (!waited && class_->waiting > 0 && start(class_, NULL))
 		continue;
 	if (class_->waiting > 0)
-		controller_work_waits(class_);
+		plan_report(class_);
 }
 
 void place_submit(struct sim_class *class_, size_t item, int64_t count)

@@ -24,6 +24,8 @@
 
 /* Adds work to the queue of its class and starts what fits. */
 void place_submit(struct sim_class *class_, size_t item, int64_t count);
+/* SIM_EVENT_REPORT of the class. */
+void place_reported(struct sim_class *class_);
 /* Starts waiting work that fits now that this worker has more room. */
 void place_on(struct sim_worker *worker);
 /* Ends the run and frees its resources. */

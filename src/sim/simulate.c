@@ -116,7 +116,7 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 		end_request(event->object, event->id);
 		break;
 	case SIM_EVENT_REPORT:
-		controller_reported(event->object);
+		place_reported(event->object);
 		break;
 	case SIM_EVENT_OPERATOR:
 		kuberay_reconcile(event->object);
