@@ -49,37 +49,31 @@ static bool is_resource(struct arena *arena, const char *text, bool pattern)
 	return label_syntax_key(copy);
 }
 
-static int resource_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_resource(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct device_row *row = object;
 
-	if (json_expect(&member, JSON_STRING) || field_decode(at, field, object))
-		return -1;
-	if (!is_resource(at->reader->arena, row->resource, true))
-		return json_fail(&member,
+	(void)field;
+	if (!is_resource(member->reader->arena, row->resource, true))
+		return json_fail(member,
 				 "must be a name of Kubernetes with a domain, such as "
 				 "\"example.com/npu\", or its beginning and \"*\"; is \"%.80s\"",
 				 row->resource);
-	for (size_t i = 1; i <= at->index; i++)
+	for (size_t i = 1; i <= member->parent->index; i++)
 		if (strcmp(row[-(ptrdiff_t)i].resource, row->resource) == 0)
-			return json_fail(&member, "%s is in the list twice; remove one",
+			return json_fail(member, "%s is in the list twice; remove one",
 					 row->resource);
 	return 0;
 }
 
 /* A Kubernetes name in an optional member. */
-static int other_resource_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_other(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const void *value = (const char *)object + field->offset;
-	const char *text;
+	const char *text = *(const char *const *)value;
 
-	if (field_decode(at, field, object))
-		return -1;
-	text = *(const char *const *)value;
-	if (*text != '\0' && !is_resource(at->reader->arena, text, false))
-		return json_fail(&member,
+	if (*text != '\0' && !is_resource(member->reader->arena, text, false))
+		return json_fail(member,
 				 "must be a name of Kubernetes with a domain, such as "
 				 "\"example.com/npu\"; is \"%.80s\"",
 				 text);
@@ -114,15 +108,14 @@ static int memory_unit_decode(const struct json_at *at, const struct field *fiel
 	return 0;
 }
 
-static int count_resource_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_count(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct device_row *row = object;
 
-	if (other_resource_decode(at, field, object))
+	if (check_other(member, field, object))
 		return -1;
 	if (*row->count_resource != '\0' && row->share != DEVICE_MEMORY)
-		return json_fail(&member, "is for share memory, not for %s",
+		return json_fail(member, "is for share memory, not for %s",
 				 device_share_name(row->share));
 	return 0;
 }
@@ -166,35 +159,25 @@ static int ray_resource_decode(const struct json_at *at, const struct field *fie
 
 /* memoryUnit is written as plain bytes: a quantity without a suffix. */
 static const struct field row_fields[] = {
-	FIELD_NAME(ROW, resource, "resource", .read = resource_decode),
+	FIELD_NAME(ROW, resource, "resource", .flags = FIELD_GIVEN, .check = check_resource),
 	FIELD_WORD(ROW, kind, enum device_kind, kind_word, "kind", .limit = DEVICE_NPU + 1,
 		   .flags = FIELD_ALWAYS | FIELD_REQUIRED),
 	FIELD_WORD(ROW, share, enum device_share, device_share_word, "share",
 		   .limit = DEVICE_QUALIFIER + 1, .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(ROW, memory_unit_bytes, "memoryUnit", .flags = FIELD_QUOTED,
 		      .read = memory_unit_decode),
-	FIELD_NAME(ROW, count_resource, "countResource", .read = count_resource_decode),
-	FIELD_NAME(ROW, instead, "instead", .read = other_resource_decode),
+	FIELD_NAME(ROW, count_resource, "countResource", .check = check_count),
+	FIELD_NAME(ROW, instead, "instead", .check = check_other),
 	FIELD_NAME(ROW, ray_resource, "rayResource", .read = ray_resource_decode),
 	FIELD_NAME(ROW, vendor, "vendor"),
 	FIELD_END,
 };
 
-static int rows_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at array = json_member(at, field->name);
-
-	for (struct json_at e = json_first(&array); e.json; json_next(&e))
-		if (field_check_names(&e, row_fields, "a device"))
-			return -1;
-	return field_decode(at, field, object);
-}
-
 static const struct field table_fields[] = {
 	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1",
 		    .flags = FIELD_REQUIRED | FIELD_UNWRITTEN),
 	FIELD_FIXED("kind", "DeviceTable", .flags = FIELD_REQUIRED | FIELD_UNWRITTEN),
-	FIELD_LIST(struct device_table, rows, count, row_fields, "devices",
+	FIELD_LIST(struct device_table, rows, count, row_fields, "devices", .strict = "a device",
 		   .flags = FIELD_ALWAYS | FIELD_LINE, .limit = DEVICE_TABLE_ROWS_MAX),
 	FIELD_END,
 };
@@ -215,7 +198,7 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 		if (!is_file && !is_given(&member))
 			continue;
 		if (json_expect(&member, is_list ? JSON_ARRAY : JSON_STRING) ||
-		    (is_list ? rows_decode : field_decode)(root, field, &own))
+		    field_decode(root, field, &own))
 			return -1;
 	}
 	rows = arena_array(root->reader->arena, builtin->count + own.count, sizeof(*rows));

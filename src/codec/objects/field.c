@@ -109,11 +109,37 @@ static int integer_decode(const struct json_at *at, const struct field *field, i
 {
 	struct json_at member = json_member(at, field->name);
 
-	if (!at->reader->proto || json_type(&member) != JSON_STRING)
-		return json_integer(at, field->name, NULL, value);
-	if (number_parse_integer(json_text_value(&member), value))
-		return json_fail(&member, "must be an integer, is \"%.40s\"",
-				 json_text_value(&member));
+	if (at->reader->proto && json_type(&member) == JSON_STRING) {
+		if (number_parse_integer(json_text_value(&member), value))
+			return json_fail(&member, "must be an integer, is \"%.40s\"",
+					 json_text_value(&member));
+	} else if (json_integer(at, field->name, NULL, value)) {
+		return -1;
+	}
+	if (field->most == INT64_MAX && *value < 0)
+		return json_fail(&member, "must not be negative, is %lld", (long long)*value);
+	if (field->most > 0 && (*value < 0 || *value > field->most))
+		return json_fail(&member, "must be 0 to %lld, is %lld", (long long)field->most,
+				 (long long)*value);
+	return 0;
+}
+
+static int amount_decode(const struct json_at *at, const struct field *field, int64_t *amount)
+{
+	struct json_at member = json_member(at, field->name);
+	const char *problem;
+	double value;
+	bool has;
+
+	if (json_number(at, field->name, &has, &value))
+		return -1;
+	if (!has)
+		return 0;
+	*amount = amount_from_double(value, &problem);
+	if (problem && !(value > 0))
+		return json_fail(&member, "an amount %s; it must be 0 or more", problem);
+	if (problem)
+		*amount = RESOURCE_AMOUNT_MAX;
 	return 0;
 }
 
@@ -126,6 +152,8 @@ static int part_decode(const struct json_at *at, const struct field *field, void
 	struct json_at root = *at;
 	struct strings problems;
 
+	if (field->strict && field_check_names(at, field->members, field->strict))
+		return -1;
 	if (field->problems == 0)
 		return field_decode_all(at, field->members, part);
 	root.reader = &own;
@@ -282,24 +310,54 @@ static int value_decode(const struct json_at *at, const struct field *field, voi
 	case FIELD_KIND_WORD:
 		return word_decode(at, field, value);
 	case FIELD_KIND_AMOUNT:
+		return amount_decode(at, field, value);
+	case FIELD_KIND_COUNT:
+	case FIELD_KIND_DOUBLE:
 	case FIELD_KIND_HOOK:
 		break;
 	}
 	return 0;
 }
 
+/* The type of a member with FIELD_GIVEN. */
+static enum json_type type_of(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_KIND_BOOLEAN:
+		return JSON_BOOLEAN;
+	case FIELD_KIND_INTEGER:
+	case FIELD_KIND_AMOUNT:
+	case FIELD_KIND_COUNT:
+	case FIELD_KIND_DOUBLE:
+		return JSON_NUMBER;
+	case FIELD_KIND_TEXTS:
+	case FIELD_KIND_LIST:
+		return JSON_ARRAY;
+	case FIELD_KIND_LABELS:
+	case FIELD_KIND_NOTES:
+	case FIELD_KIND_QUANTITIES:
+	case FIELD_KIND_RESOURCES:
+	case FIELD_KIND_POINTER:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_HOOK:
+		return JSON_OBJECT;
+	default:
+		return JSON_STRING;
+	}
+}
+
 int field_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	if (value_decode(at, field, object))
-		return -1;
-	if (field->has) {
-		struct json_at member = json_member(at, field->name);
-		enum json_type type = json_type(&member);
-		bool has = type != JSON_MISSING && type != JSON_NULL;
+	struct json_at member = json_member(at, field->name);
+	enum json_type type = json_type(&member);
+	bool has = type != JSON_MISSING && type != JSON_NULL;
 
+	if (((field->flags & FIELD_GIVEN) && json_expect(&member, type_of(field->kind))) ||
+	    value_decode(at, field, object))
+		return -1;
+	if (field->has)
 		memcpy((char *)object + field->has, &has, sizeof(has));
-	}
-	return 0;
+	return has && field->check ? field->check(&member, field, object) : 0;
 }
 
 static int row_decode(const struct json_at *at, const struct field *field, void *object)

@@ -22,7 +22,8 @@
  * it has FIELD_ALWAYS or `has` is true. With FIELD_ALWAYS one that is not given is null: a NULL
  * POINTER or TEXT, `has` that is false, TIME_NONE.
  *
- * Exceptions are hooks. `read` and `write` replace the engine for one row and may call field_decode
+ * Exceptions are hooks. `check` has a condition on a value. `read` and `write` replace the engine
+ * for one row and may call field_decode
  * and field_write_value for the usual part. `at` is the object around the member; in an element of
  * a list at->index is its index, and earlier elements are before `object` in memory. */
 #ifndef CODEC_OBJECTS_FIELD_H
@@ -30,6 +31,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/time.h"
 #include "codec/text/json.h"
@@ -53,7 +55,9 @@ enum field_kind {
 	FIELD_KIND_NOTES,   /* as LABELS; annotations: values are shown, only known ones written */
 	FIELD_KIND_QUANTITIES, /* struct quantities */
 	FIELD_KIND_RESOURCES,  /* struct resources; a value that is not an amount is an error */
-	FIELD_KIND_AMOUNT,     /* int64_t in 1/10000, in JSON a number; only written */
+	FIELD_KIND_AMOUNT,     /* int64_t in 1/10000, in JSON a number; too large: the maximum */
+	FIELD_KIND_COUNT,      /* size_t; only written */
+	FIELD_KIND_DOUBLE,     /* double; only written */
 	FIELD_KIND_WORD,       /* an enum; `word` gives the text of each value below `limit` */
 	FIELD_KIND_FIXED,      /* the text `initial`; read only with FIELD_REQUIRED */
 	FIELD_KIND_POINTER,    /* as OBJECT, to a struct of its own; NULL: not given */
@@ -61,6 +65,8 @@ enum field_kind {
 	FIELD_KIND_LIST,   /* array of structs */
 	FIELD_KIND_HOOK,   /* read and write by hooks alone; NULL: neither */
 };
+
+#define FIELD_AMOUNT_UNLIMITED INT64_MAX /* of AMOUNT: null; a null is not read */
 
 #define FIELD_ALWAYS 1U    /* written also with the zero value */
 #define FIELD_LINE 2U      /* written on one line; of a LIST each element */
@@ -72,6 +78,7 @@ enum field_kind {
 #define FIELD_STRINGS 64U       /* of QUANTITIES: the API server accepts only strings */
 #define FIELD_QUOTED 256U       /* of INTEGER: written as a string, as proto3 does with int64 */
 #define FIELD_PROTO 512U        /* of POINTER: in the proto3 JSON mapping */
+#define FIELD_GIVEN 1024U       /* must be there and have its type */
 #define FIELD_START_PARAMS 128U /* of LABELS: lint has a rule of its own for the values */
 
 struct field {
@@ -84,13 +91,17 @@ struct field {
 	size_t size;  /* of a LIST: bytes of an element; of a POINTER: of the struct */
 	/* of a LIST: greatest number of elements, 0: none; of a WORD: see there; else for hooks */
 	size_t limit;
+	int64_t most;    /* of INTEGER: 0 to this, else it is an error; 0: any */
 	size_t problems; /* of PART, POINTER, LIST: offset of struct strings for its own problems */
+	const char *strict; /* of PART, POINTER, LIST: other members are an error; "a pool" */
 	const struct field *members; /* of OBJECT, POINTER and LIST; of a HOOK: for lint */
 	const void *initial;         /* an element, or the struct of a POINTER, before it is read */
 	const char *(*word)(unsigned value);
 	/* For the CRD and its document: a sentence, and further keywords of the schema. */
 	const char *description, *schema, *element_schema;
 	const char *const *others; /* of the end of a closed table: members without a row */
+	/* After a member was read that is not missing and not null. */
+	int (*check)(const struct json_at *member, const struct field *field, void *object);
 	int (*read)(const struct json_at *at, const struct field *field, void *object);
 	void (*write)(struct json_writer *writer, const struct field *field, const void *object);
 };
@@ -121,6 +132,8 @@ struct field {
 #define FIELD_RESOURCES(T, m, ...)                                                                 \
 	FIELD_ROW(FIELD_KIND_RESOURCES, T, m, struct resources, __VA_ARGS__)
 #define FIELD_AMOUNT(T, m, ...) FIELD_ROW(FIELD_KIND_AMOUNT, T, m, int64_t, __VA_ARGS__)
+#define FIELD_COUNT(T, m, ...) FIELD_ROW(FIELD_KIND_COUNT, T, m, size_t, __VA_ARGS__)
+#define FIELD_DOUBLE(T, m, ...) FIELD_ROW(FIELD_KIND_DOUBLE, T, m, double, __VA_ARGS__)
 #define FIELD_WORD(T, m, type, words, ...)                                                         \
 	FIELD_ROW(FIELD_KIND_WORD, T, m, type, __VA_ARGS__, .word = (words))
 /* The function of a WORD, from the function NAME_name of an enum. */
@@ -187,6 +200,8 @@ int field_decode_object(const struct cJSON *json, const char *path, const struct
 /* Writes `object` as the member `name`. */
 void field_write_object(struct json_writer *writer, const char *name, const struct field *fields,
 			const void *object);
+/* The same on one line, as an element of the array that is open. */
+void field_write_line(struct json_writer *writer, const struct field *fields, const void *object);
 /* The members into the object that is open. */
 void field_write_all(struct json_writer *writer, const struct field *fields, const void *object);
 /* One member, whatever its value, without its hook. */

@@ -54,6 +54,10 @@ static bool is_set(const struct field *field, const void *object)
 	case FIELD_KIND_INTEGER:
 	case FIELD_KIND_AMOUNT:
 		return *(const int64_t *)value != 0;
+	case FIELD_KIND_COUNT:
+		return *(const size_t *)value != 0;
+	case FIELD_KIND_DOUBLE:
+		return *(const double *)value != 0;
 	case FIELD_KIND_WORD:
 		return *(const unsigned *)value != 0;
 	case FIELD_KIND_POINTER:
@@ -189,7 +193,16 @@ void field_write_value(struct json_writer *writer, const struct field *field, co
 		json_write_text(writer, field->name, field->initial);
 		break;
 	case FIELD_KIND_AMOUNT:
-		json_write_amount(writer, field->name, *(const int64_t *)value);
+		if (*(const int64_t *)value == FIELD_AMOUNT_UNLIMITED)
+			json_write_null(writer, field->name);
+		else
+			json_write_amount(writer, field->name, *(const int64_t *)value);
+		break;
+	case FIELD_KIND_COUNT:
+		json_write_integer(writer, field->name, (int64_t) * (const size_t *)value);
+		break;
+	case FIELD_KIND_DOUBLE:
+		json_write_double(writer, field->name, *(const double *)value);
 		break;
 	case FIELD_KIND_RESOURCES:
 		write_resources(writer, field, value);
@@ -257,6 +270,13 @@ void field_write_object(struct json_writer *writer, const char *name, const stru
 			const void *object)
 {
 	json_write_object(writer, name);
+	field_write_all(writer, fields, object);
+	json_write_object_end(writer);
+}
+
+void field_write_line(struct json_writer *writer, const struct field *fields, const void *object)
+{
+	json_write_object_line(writer, NULL);
 	field_write_all(writer, fields, object);
 	json_write_object_end(writer);
 }

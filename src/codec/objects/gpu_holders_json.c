@@ -6,20 +6,7 @@
 /* Far above any cluster; the controller writes less. */
 #define ANSWER_BYTES_MAX ((size_t)64 << 20)
 
-static int amount_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-	int64_t *amount = (int64_t *)((char *)object + field->offset);
-	const char *problem = NULL;
-	double value = 0;
-
-	if (json_number(at, field->name, NULL, &value))
-		return -1;
-	*amount = amount_from_double(value, &problem);
-	return problem ? json_fail(&member, "an amount %s", problem) : 0;
-}
-
-#define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS, .read = amount_decode)
+#define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS)
 FIELD_WORDS(gpu_holder_kind, enum gpu_holder_kind)
 
 static const struct field holder_fields[] = {
@@ -59,11 +46,8 @@ void gpu_holders_write_of(struct json_writer *writer, const char *name,
 			  const struct gpu_worker *worker)
 {
 	json_write_array(writer, name);
-	for (size_t i = 0; i < worker->holder_count; i++) {
-		json_write_object_line(writer, NULL);
-		field_write_all(writer, holder_fields, &worker->holders[i]);
-		json_write_object_end(writer);
-	}
+	for (size_t i = 0; i < worker->holder_count; i++)
+		field_write_line(writer, holder_fields, &worker->holders[i]);
 	json_write_array_end(writer);
 }
 

@@ -4,22 +4,6 @@
 
 #include "codec/objects/field.h"
 
-/* An int32 of the API. */
-static int count_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-	const void *value = (const char *)object + field->offset;
-	int64_t count;
-
-	if (field_decode(at, field, object))
-		return -1;
-	count = *(const int64_t *)value;
-	return count >= 0 && count <= INT32_MAX ?
-		       0 :
-		       json_fail(&member, "is %lld, must be from 0 to %d", (long long)count,
-				 INT32_MAX);
-}
-
 /* Those of other writers are kept, so all are written back; their texts are read as free text. */
 static int annotations_decode(const struct json_at *at, const struct field *field, void *object)
 {
@@ -41,11 +25,11 @@ static const struct field metadata_fields[] = {
 static const struct field spec_fields[] = {
 	FIELD_TEXT(struct lease, holder, "holderIdentity", .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct lease, duration_seconds, "leaseDurationSeconds", .flags = FIELD_ALWAYS,
-		      .read = count_decode),
+		      .most = INT32_MAX),
 	FIELD_TEXT(struct lease, acquire_time, "acquireTime"),
 	FIELD_TEXT(struct lease, renew_time, "renewTime"),
 	FIELD_INTEGER(struct lease, transitions, "leaseTransitions", .flags = FIELD_ALWAYS,
-		      .read = count_decode),
+		      .most = INT32_MAX),
 	FIELD_END,
 };
 

@@ -12,19 +12,6 @@
 
 /* ---- members: -1 drops the entry ---- */
 
-/* 0 to field->limit; a missing one only without FIELD_REQUIRED. */
-static int count_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	void *value = (char *)object + field->offset;
-	int64_t *count = value;
-	struct json_at member = json_member(at, field->name);
-
-	if (json_type(&member) == JSON_MISSING)
-		return field->flags & FIELD_REQUIRED ? -1 : 0;
-	return json_expect(&member, JSON_NUMBER) || field_decode(at, field, object) || *count < 0 ||
-	       *count > (int64_t)field->limit;
-}
-
 /* A required one is not empty. */
 static int text_decode(const struct json_at *at, const struct field *field, void *object)
 {
@@ -57,8 +44,7 @@ static int who_decode(const struct json_at *at, const struct field *field, void 
 #define NAME(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_REQUIRED, .read = text_decode)
 #define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS, .read = text_decode)
 #define SINCE(T, m, n) FIELD_TIME(T, m, n, .read = since_decode)
-#define COUNT(T, m, n, maximum, f)                                                                 \
-	FIELD_INTEGER(T, m, n, .limit = (maximum), .flags = (f), .read = count_decode)
+#define COUNT(T, m, n, maximum, f) FIELD_INTEGER(T, m, n, .most = (maximum), .flags = (f))
 #define BACKOFF struct memory_backoff
 #define LAUNCH struct memory_launch
 #define MARK struct memory_mark
@@ -66,7 +52,7 @@ static int who_decode(const struct json_at *at, const struct field *field, void 
 static const struct field backoff_fields[] = {
 	NAME(BACKOFF, group, "group"),
 	SINCE(BACKOFF, until, "until"),
-	COUNT(BACKOFF, seconds, "seconds", SECONDS_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
+	COUNT(BACKOFF, seconds, "seconds", SECONDS_MAX, FIELD_ALWAYS | FIELD_GIVEN),
 	TEXT(BACKOFF, cause, "cause"),
 	TEXT(BACKOFF, message, "message"),
 	FIELD_END,
@@ -74,8 +60,8 @@ static const struct field backoff_fields[] = {
 
 static const struct field launch_fields[] = {
 	NAME(LAUNCH, group, "group"),
-	COUNT(LAUNCH, replicas, "replicas", COUNT_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
-	COUNT(LAUNCH, base_replicas, "baseReplicas", COUNT_MAX, FIELD_ALWAYS | FIELD_REQUIRED),
+	COUNT(LAUNCH, replicas, "replicas", COUNT_MAX, FIELD_ALWAYS | FIELD_GIVEN),
+	COUNT(LAUNCH, base_replicas, "baseReplicas", COUNT_MAX, FIELD_ALWAYS | FIELD_GIVEN),
 	COUNT(LAUNCH, not_registered, "unjoined", COUNT_MAX, FIELD_ALWAYS),
 	COUNT(LAUNCH, unneeded, "unneeded", COUNT_MAX, FIELD_ALWAYS),
 	FIELD_TIME(LAUNCH, unneeded_since, "unneededSince", .flags = FIELD_ALWAYS),
@@ -150,11 +136,8 @@ static void write_marks(struct json_writer *writer, const struct field *field, c
 		if (mark == NULL)
 			continue;
 		json_write_array(writer, mark_rules[kind].list);
-		for (; mark != NULL; mark = memory_next_mark(object, kind, mark)) {
-			json_write_object_line(writer, NULL);
-			field_write_all(writer, mark_fields, mark);
-			json_write_object_end(writer);
-		}
+		for (; mark != NULL; mark = memory_next_mark(object, kind, mark))
+			field_write_line(writer, mark_fields, mark);
 		json_write_array_end(writer);
 	}
 }

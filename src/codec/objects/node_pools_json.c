@@ -19,18 +19,6 @@ const struct json_limits node_pools_limits = {
 	.unique_names = true,
 };
 
-static int check_elements(const struct json_at *at, const struct field *field, const char *what)
-{
-	struct json_at array;
-
-	if (json_array(at, field->name, &array))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e))
-		if (field_check_names(&e, field->members, what))
-			return -1;
-	return 0;
-}
-
 /* ---- members ---- */
 
 /* A time such as "90s"; FIELD_REQUIRED, or it keeps its value. */
@@ -79,38 +67,25 @@ static int life_decode(const struct json_at *at, const struct field *field, void
 	return 0;
 }
 
-/* The first of the two numbers that is read is minNodes. */
-static int nodes_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_most(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct node_pool *pool = object;
-	const void *value = (const char *)object + field->offset;
-	int64_t nodes;
 
-	if ((field->flags & FIELD_REQUIRED) && json_expect(&member, JSON_NUMBER))
-		return -1;
-	if (field_decode(at, field, object))
-		return -1;
-	nodes = *(const int64_t *)value;
-	if (nodes < 0 || nodes > NODE_POOL_NODES_MAX)
-		return json_fail(&member, "must be 0 to %d, is %lld", NODE_POOL_NODES_MAX,
-				 (long long)nodes);
-	if ((field->flags & FIELD_REQUIRED) && nodes < pool->min_nodes)
-		return json_fail(&member, "must be at least minNodes (%lld), is %lld",
-				 (long long)pool->min_nodes, (long long)nodes);
-	return 0;
+	(void)field;
+	return pool->max_nodes < pool->min_nodes ?
+		       json_fail(member, "must be at least minNodes (%lld), is %lld",
+				 (long long)pool->min_nodes, (long long)pool->max_nodes) :
+		       0;
 }
 
-static int allocatable_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_amounts(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct node_pool *pool = object;
 	const struct quantities *amounts = &pool->node.allocatable;
 
-	if (field_decode(at, field, object))
-		return -1;
+	(void)field;
 	for (size_t i = 0; i < amounts->count; i++) {
-		struct json_at amount = json_member(&member, amounts->at[i].name);
+		struct json_at amount = json_member(member, amounts->at[i].name);
 
 		if (!amounts->at[i].valid)
 			return json_fail(&amount, "\"%.40s\" is not an amount such as 8 or 64Gi",
@@ -119,43 +94,37 @@ static int allocatable_decode(const struct json_at *at, const struct field *fiel
 	return 0;
 }
 
-static int effect_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_effect(const struct json_at *member, const struct field *field, void *object)
 {
 	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute" };
-	struct json_at member = json_member(at, field->name);
 	const struct taint *taint = object;
 
-	if (field_decode(at, field, object))
-		return -1;
+	(void)field;
 	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
 		if (strcmp(taint->effect, effects[i]) == 0)
 			return 0;
-	return json_fail(&member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
+	return json_fail(member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
 			 taint->effect);
 }
 
-static int taints_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_name(const struct json_at *member, const struct field *field, void *object)
 {
-	return check_elements(at, field, "a taint") || field_decode(at, field, object) ? -1 : 0;
-}
-
-static int refusals_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	return check_elements(at, field, "a refusal") || field_decode(at, field, object) ? -1 : 0;
-}
-
-static int name_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
 	const struct node_pool *pool = object;
 
-	if (field_decode(at, field, object))
-		return -1;
-	for (size_t i = 1; i <= at->index; i++)
+	(void)field;
+	for (size_t i = 1; i <= member->parent->index; i++)
 		if (strcmp(pool[-(ptrdiff_t)i].node.name, pool->node.name) == 0)
-			return json_fail(&member, "%.80s is in the list twice; rename one",
+			return json_fail(member, "%.80s is in the list twice; rename one",
 					 pool->node.name);
 	return 0;
+}
+
+static int check_pools(const struct json_at *member, const struct field *field, void *object)
+{
+	const struct node_pools *pools = object;
+
+	(void)field;
+	return pools->count == 0 ? json_fail(member, "must have at least one pool") : 0;
 }
 
 /* ---- the document ---- */
@@ -163,7 +132,7 @@ static int name_decode(const struct json_at *at, const struct field *field, void
 static const struct field taint_fields[] = {
 	FIELD_NAME(struct taint, key, "key", .flags = FIELD_REQUIRED),
 	FIELD_NAME(struct taint, value, "value"),
-	FIELD_NAME(struct taint, effect, "effect", .flags = FIELD_REQUIRED, .read = effect_decode),
+	FIELD_NAME(struct taint, effect, "effect", .flags = FIELD_REQUIRED, .check = check_effect),
 	FIELD_END,
 };
 
@@ -176,29 +145,20 @@ static const struct field refusal_fields[] = {
 };
 
 static const struct field pool_fields[] = {
-	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .read = name_decode),
+	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .check = check_name),
 	FIELD_LABELS(POOL, node.labels, "nodeLabels"),
 	FIELD_LIST(POOL, node.taints, node.taint_count, taint_fields, "taints",
-		   .read = taints_decode),
-	FIELD_QUANTITIES(POOL, node.allocatable, "allocatable", .read = allocatable_decode),
-	FIELD_INTEGER(POOL, min_nodes, "minNodes", .read = nodes_decode),
-	FIELD_INTEGER(POOL, max_nodes, "maxNodes", .flags = FIELD_REQUIRED, .read = nodes_decode),
+		   .strict = "a taint"),
+	FIELD_QUANTITIES(POOL, node.allocatable, "allocatable", .check = check_amounts),
+	FIELD_INTEGER(POOL, min_nodes, "minNodes", .most = NODE_POOL_NODES_MAX),
+	FIELD_INTEGER(POOL, max_nodes, "maxNodes", .flags = FIELD_GIVEN,
+		      .most = NODE_POOL_NODES_MAX, .check = check_most),
 	FIELD_INTEGER(POOL, provision_ms, "provisioningDelay", .read = duration_decode),
-	FIELD_LIST(POOL, refusals, refusal_count, refusal_fields, "refusals",
-		   .read = refusals_decode, .limit = NODE_POOL_REFUSALS_MAX),
+	FIELD_LIST(POOL, refusals, refusal_count, refusal_fields, "refusals", .strict = "a refusal",
+		   .limit = NODE_POOL_REFUSALS_MAX),
 	FIELD_INTEGER(POOL, life_ms, "interruptionsPerHour", .read = life_decode),
 	FIELD_END,
 };
-
-static int pools_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-
-	if (json_expect(&member, JSON_ARRAY) || check_elements(at, field, "a pool") ||
-	    field_decode(at, field, object))
-		return -1;
-	return json_count(&member) == 0 ? json_fail(&member, "must have at least one pool") : 0;
-}
 
 static const struct node_pool pool_initial = {
 	.node = { .name = "", .resource_version = "", .address = "" },
@@ -208,8 +168,9 @@ static const struct node_pool pool_initial = {
 static const struct field file_fields[] = {
 	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "NodePools", .flags = FIELD_REQUIRED),
-	FIELD_LIST(struct node_pools, at, count, pool_fields, "pools", .read = pools_decode,
-		   .initial = &pool_initial, .limit = NODE_POOLS_MAX),
+	FIELD_LIST(struct node_pools, at, count, pool_fields, "pools", .flags = FIELD_GIVEN,
+		   .strict = "a pool", .check = check_pools, .initial = &pool_initial,
+		   .limit = NODE_POOLS_MAX),
 	FIELD_END,
 };
 

@@ -5,15 +5,33 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 
-static void write_termination(struct json_writer *writer, const struct plan_termination *entry)
-{
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "pod", entry->pod);
-	json_write_text(writer, "rayNodeId", entry->ray_node_id);
-	json_write_text(writer, "action", terminate_action_name(entry->action));
-	json_write_text(writer, "reason", entry->reason);
-	json_write_object_end(writer);
-}
+FIELD_WORDS(terminate_action, enum terminate_action)
+FIELD_WORDS(worker_state, enum worker_state)
+FIELD_WORDS(idle_action, enum idle_action)
+FIELD_WORDS(demand_kind, enum demand_kind)
+FIELD_WORDS(demand_source, enum demand_source)
+
+/* Members are always written. */
+#define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS)
+#define INTEGER(T, m, n) FIELD_INTEGER(T, m, n, .flags = FIELD_ALWAYS)
+#define WORD(T, m, type, words, n) FIELD_WORD(T, m, type, words, n, .flags = FIELD_ALWAYS)
+#define LIST(T, m, number, fields, n) FIELD_LIST(T, m, number, fields, n, .flags = FIELD_ALWAYS)
+#define LINES(T, m, number, fields, n)                                                             \
+	FIELD_LIST(T, m, number, fields, n, .flags = FIELD_ALWAYS | FIELD_LINE)
+
+/* ---- groups and workers ---- */
+
+#define TERMINATION struct plan_termination
+#define GROUP struct plan_group
+#define WORKER struct plan_worker
+
+static const struct field termination_fields[] = {
+	TEXT(TERMINATION, pod, "pod"),
+	TEXT(TERMINATION, ray_node_id, "rayNodeId"),
+	WORD(TERMINATION, action, enum terminate_action, terminate_action_word, "action"),
+	TEXT(TERMINATION, reason, "reason"),
+	FIELD_END,
+};
 
 const struct field plan_backoff_fields[] = {
 	FIELD_TIME(struct plan_backoff, until, "until", .flags = FIELD_ALWAYS,
@@ -27,177 +45,193 @@ const struct field plan_backoff_fields[] = {
 	FIELD_END,
 };
 
+static const struct field group_fields[] = {
+	TEXT(GROUP, name, "name"),
+	INTEGER(GROUP, replicas, "replicas"),
+	INTEGER(GROUP, target_replicas, "targetReplicas"),
+	INTEGER(GROUP, to_launch, "toLaunch"),
+	LINES(GROUP, terminate.at, terminate.count, termination_fields, "toTerminate"),
+	FIELD_POINTER(GROUP, backoff, plan_backoff_fields, "backoff",
+		      .flags = FIELD_ALWAYS | FIELD_LINE),
+	TEXT(GROUP, reason, "reason"),
+	TEXT(GROUP, message, "message"),
+	FIELD_END,
+};
+
 const struct field plan_schedule_fields[] = {
-	FIELD_TEXT(struct plan_schedule, name, "name", .flags = FIELD_ALWAYS),
+	TEXT(struct plan_schedule, name, "name"),
 	FIELD_BOOLEAN(struct plan_schedule, active, "active", .flags = FIELD_ALWAYS),
 	FIELD_TIME(struct plan_schedule, next_change, "nextChange"),
 	FIELD_TEXT(struct plan_schedule, problem, "problem", .flags = FIELD_NULLABLE),
 	FIELD_END,
 };
 
-FIELD_WORDS(idle_action, enum idle_action)
-
 static const struct field idle_fields[] = {
-	FIELD_WORD(struct plan_idle, action, enum idle_action, idle_action_word, "action",
-		   .flags = FIELD_ALWAYS, .limit = IDLE_ACTION_RESUME + 1),
+	WORD(struct plan_idle, action, enum idle_action, idle_action_word, "action"),
 	FIELD_TIME(struct plan_idle, since, "since"),
 	FIELD_TIME(struct plan_idle, until, "until"),
-	FIELD_TEXT(struct plan_idle, reason, "reason", .flags = FIELD_ALWAYS),
-	FIELD_TEXT(struct plan_idle, message, "message", .flags = FIELD_ALWAYS),
+	TEXT(struct plan_idle, reason, "reason"),
+	TEXT(struct plan_idle, message, "message"),
 	FIELD_END,
 };
 
-static void write_group(struct json_writer *writer, const struct plan_group *group)
-{
-	json_write_object(writer, NULL);
-	json_write_text(writer, "name", group->name);
-	json_write_integer(writer, "replicas", group->replicas);
-	json_write_integer(writer, "targetReplicas", group->target_replicas);
-	json_write_integer(writer, "toLaunch", group->to_launch);
-	json_write_array(writer, "toTerminate");
-	for (size_t i = 0; i < group->terminate.count; i++)
-		write_termination(writer, &group->terminate.at[i]);
-	json_write_array_end(writer);
-	if (group->backoff) {
-		json_write_object_line(writer, "backoff");
-		field_write_all(writer, plan_backoff_fields, group->backoff);
-		json_write_object_end(writer);
-	} else {
-		json_write_null(writer, "backoff");
-	}
-	json_write_text(writer, "reason", group->reason);
-	json_write_text(writer, "message", group->message);
-	json_write_object_end(writer);
-}
+static const struct field worker_fields[] = {
+	TEXT(WORKER, pod, "pod"),
+	TEXT(WORKER, group, "group"),
+	WORD(WORKER, state, enum worker_state, worker_state_word, "state"),
+	TEXT(WORKER, reason, "reason"),
+	TEXT(WORKER, message, "message"),
+	FIELD_END,
+};
 
-static void write_workers(struct json_writer *writer, const struct plan *plan)
-{
-	json_write_array(writer, "workers");
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
+/* ---- demand ---- */
 
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "pod", worker->pod);
-		json_write_text(writer, "group", worker->group);
-		json_write_text(writer, "state", worker_state_name(worker->state));
-		json_write_text(writer, "reason", worker->reason);
-		json_write_text(writer, "message", worker->message);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
+#define DEMAND struct plan_demand
+#define PLACED struct plan_placed
+#define PLACEMENT struct plan_placement
+
+static void write_request(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct plan_demand *demand = object;
+
+	if (demand->gang)
+		ray_gang_write(writer, field->name, demand->gang);
+	else
+		ray_request_write(writer, field->name, demand->request);
 }
 
 /* An entry of `infeasible` or `unserved`. */
-static void write_demand(struct json_writer *writer, const struct plan_demand *demand)
+static const struct field demand_fields[] = {
+	WORD(DEMAND, kind, enum demand_kind, demand_kind_word, "kind"),
+	WORD(DEMAND, source, enum demand_source, demand_source_word, "source"),
+	FIELD_HOOK("request", .write = write_request),
+	INTEGER(DEMAND, count, "count"),
+	TEXT(DEMAND, reason, "reason"),
+	TEXT(DEMAND, message, "message"),
+	FIELD_END,
+};
+
+static void write_bundle(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "kind", demand_kind_name(demand->kind));
-	json_write_text(writer, "source", demand_source_name(demand->source));
-	if (demand->gang)
-		ray_gang_write(writer, "request", demand->gang);
-	else
-		ray_request_write(writer, "request", demand->request);
-	json_write_integer(writer, "count", demand->count);
-	json_write_text(writer, "reason", demand->reason);
-	json_write_text(writer, "message", demand->message);
-	json_write_object_end(writer);
+	ray_bundle_write(writer, field->name, ((const struct plan_placed *)object)->bundle);
 }
 
-static void write_demands(struct json_writer *writer, const char *name,
-			  const struct plan_demand *demands, size_t count)
+static const struct field placed_fields[] = {
+	WORD(PLACED, kind, enum demand_kind, demand_kind_word, "kind"),
+	WORD(PLACED, source, enum demand_source, demand_source_word, "source"),
+	FIELD_COUNT(PLACED, index, "index", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("bundle", .write = write_bundle),
+	INTEGER(PLACED, count, "count"),
+	FIELD_END,
+};
+
+static void write_phase(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, name);
-	for (size_t i = 0; i < count; i++)
-		write_demand(writer, &demands[i]);
-	json_write_array_end(writer);
+	const struct plan_placement *placement = object;
+
+	json_write_text(writer, field->name, placement->constraint_phase ? "constraint" : "demand");
 }
 
-static void write_patch_op(struct json_writer *writer, const struct patch_op *op)
+static const struct field placement_fields[] = {
+	TEXT(PLACEMENT, worker, "worker"),
+	TEXT(PLACEMENT, group, "group"),
+	FIELD_HOOK("phase", .write = write_phase),
+	LINES(PLACEMENT, placed.at, placed.count, placed_fields, "requests"),
+	FIELD_END,
+};
+
+/* ---- patch, conditions ---- */
+
+static void write_value(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "op", op->op);
-	json_write_text(writer, "path", op->path);
+	const struct patch_op *op = object;
+
 	switch (op->kind) {
 	case PATCH_VALUE_INTEGER:
-		json_write_integer(writer, "value", op->integer);
+		json_write_integer(writer, field->name, op->integer);
 		break;
 	case PATCH_VALUE_BOOLEAN:
-		json_write_boolean(writer, "value", op->integer != 0);
+		json_write_boolean(writer, field->name, op->integer != 0);
 		break;
 	case PATCH_VALUE_NONE:
 		break;
 	case PATCH_VALUE_STRING:
-		json_write_text(writer, "value", op->string);
+		json_write_text(writer, field->name, op->string);
 		break;
 	case PATCH_VALUE_STRINGS:
-		json_write_array(writer, "value");
-		for (size_t i = 0; i < op->strings.count; i++)
-			json_write_text(writer, NULL, op->strings.at[i]);
-		json_write_array_end(writer);
+		field_write_texts(writer, field->name, &op->strings);
 		break;
 	case PATCH_VALUE_EMPTY_OBJECT:
-		json_write_object(writer, "value");
+		json_write_object(writer, field->name);
 		json_write_object_end(writer);
 		break;
 	}
-	json_write_object_end(writer);
 }
 
-static void write_patch(struct json_writer *writer, const char *name, const struct plan *plan)
+static const struct field patch_fields[] = {
+	TEXT(struct patch_op, op, "op"),
+	TEXT(struct patch_op, path, "path"),
+	FIELD_HOOK("value", .write = write_value),
+	FIELD_END,
+};
+
+const struct field plan_condition_fields[] = {
+	FIELD_TEXT(struct plan_condition, type, "type"),
+	FIELD_TEXT(struct plan_condition, status, "status"),
+	FIELD_TEXT(struct plan_condition, reason, "reason"),
+	FIELD_TEXT(struct plan_condition, message, "message"),
+	FIELD_END,
+};
+
+static void write_conditions(struct json_writer *writer, const struct field *field,
+			     const void *object)
 {
-	json_write_array(writer, name);
-	for (size_t i = 0; i < plan->patch.count; i++)
-		write_patch_op(writer, &plan->patch.at[i]);
+	const struct plan *plan = object;
+
+	json_write_array(writer, field->name);
+	for (size_t i = 0; i < plan->conditions.count; i++)
+		if (!plan->conditions.at[i].aside)
+			field_write_line(writer, plan_condition_fields, &plan->conditions.at[i]);
 	json_write_array_end(writer);
 }
 
-void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
-			   size_t count, bool aside)
+/* ---- the plan ---- */
+
+#define PLAN struct plan
+
+static const struct field cluster_fields[] = {
+	TEXT(PLAN, cluster_namespace, "namespace"),
+	TEXT(PLAN, cluster_name, "name"),
+	FIELD_END,
+};
+
+static void write_memory(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, "conditions");
-	for (size_t i = 0; i < count; i++) {
-		if (conditions[i].aside && !aside)
-			continue;
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "type", conditions[i].type);
-		json_write_text(writer, "status", conditions[i].status);
-		json_write_text(writer, "reason", conditions[i].reason);
-		if (conditions[i].message)
-			json_write_text(writer, "message", conditions[i].message);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
+	memory_write(writer, field->name, &((const struct plan *)object)->memory);
 }
 
-static void write_placement(struct json_writer *writer, const struct plan_placement *placement)
-{
-	json_write_object(writer, NULL);
-	json_write_text(writer, "worker", placement->worker);
-	json_write_text(writer, "group", placement->group);
-	json_write_text(writer, "phase", placement->constraint_phase ? "constraint" : "demand");
-	json_write_array(writer, "requests");
-	for (size_t i = 0; i < placement->placed.count; i++) {
-		const struct plan_placed *placed = &placement->placed.at[i];
+static const struct field plan_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("kind", "Plan"),
+	FIELD_OBJECT(cluster_fields, "cluster", .flags = FIELD_ALWAYS | FIELD_LINE),
+	LIST(PLAN, groups.at, groups.count, group_fields, "groups"),
+	FIELD_LIST(PLAN, schedules, schedule_count, plan_schedule_fields, "schedules",
+		   .flags = FIELD_LINE),
+	FIELD_POINTER(PLAN, idle, idle_fields, "idleTermination", .flags = FIELD_LINE),
+	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
+	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
+	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),
+	LINES(PLAN, patch.at, patch.count, patch_fields, "patch"),
+	FIELD_HOOK("conditions", .write = write_conditions),
+	INTEGER(PLAN, requeue_after_seconds, "requeueAfterSeconds"),
+	FIELD_HOOK("memory", .write = write_memory),
+	FIELD_END,
+};
 
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "kind", demand_kind_name(placed->kind));
-		json_write_text(writer, "source", demand_source_name(placed->source));
-		json_write_integer(writer, "index", (int64_t)placed->index);
-		ray_bundle_write(writer, "bundle", placed->bundle);
-		json_write_integer(writer, "count", placed->count);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-	json_write_object_end(writer);
-}
-
-static void write_placements(struct json_writer *writer, const struct plan *plan)
-{
-	json_write_array(writer, "placements");
-	for (size_t i = 0; i < plan->placements.count; i++)
-		write_placement(writer, &plan->placements.at[i]);
-	json_write_array_end(writer);
-}
+static const struct field debug_fields[] = {
+	LIST(PLAN, placements.at, placements.count, placement_fields, "placements"),
+	FIELD_END,
+};
 
 static int check_buf(const struct buf *buf, struct err *err)
 {
@@ -206,40 +240,15 @@ static int check_buf(const struct buf *buf, struct err *err)
 	return err_set(err, ERR_LIMIT, "the plan has more than %zu bytes", buf->ceiling_bytes);
 }
 
-/* The members that a table writes. */
-static const struct field plan_fields[] = {
-	FIELD_LIST(struct plan, schedules, schedule_count, plan_schedule_fields, "schedules",
-		   .flags = FIELD_LINE),
-	FIELD_POINTER(struct plan, idle, idle_fields, "idleTermination", .flags = FIELD_LINE),
-	FIELD_END,
-};
-
 int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err *err)
 {
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
-	json_write_text(&writer, "kind", "Plan");
-	json_write_object_line(&writer, "cluster");
-	json_write_text(&writer, "namespace", plan->cluster_namespace);
-	json_write_text(&writer, "name", plan->cluster_name);
-	json_write_object_end(&writer);
-	json_write_array(&writer, "groups");
-	for (size_t i = 0; i < plan->groups.count; i++)
-		write_group(&writer, &plan->groups.at[i]);
-	json_write_array_end(&writer);
 	field_write_all(&writer, plan_fields, plan);
-	write_workers(&writer, plan);
-	write_demands(&writer, "infeasible", plan->infeasible.at, plan->infeasible.count);
-	write_demands(&writer, "unserved", plan->unserved.at, plan->unserved.count);
-	write_patch(&writer, "patch", plan);
-	plan_write_conditions(&writer, plan->conditions.at, plan->conditions.count, false);
-	json_write_integer(&writer, "requeueAfterSeconds", plan->requeue_after_seconds);
-	memory_write(&writer, "memory", &plan->memory);
 	if (debug)
-		write_placements(&writer, plan);
+		field_write_all(&writer, debug_fields, plan);
 	json_write_object_end(&writer);
 	buf_add_char(buf, '\n');
 	return check_buf(buf, err);
@@ -247,9 +256,10 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err)
 {
+	static const struct field patch = LINES(PLAN, patch.at, patch.count, patch_fields, NULL);
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	write_patch(&writer, NULL, plan);
+	field_write_value(&writer, &patch, plan);
 	return check_buf(buf, err);
 }

@@ -15,11 +15,9 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 /* The JSON Patch as one line, "[]" when there is nothing to change. */
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
-/* Members that other documents have too. */
+/* Members that other documents have too. A condition's message that is NULL is left out. */
 extern const struct field plan_backoff_fields[];
-extern const struct field plan_schedule_fields[]; /* of struct plan_backoff */
-/* `aside`: also those that are no part of a plan. A message that is NULL is left out. */
-void plan_write_conditions(struct json_writer *writer, const struct plan_condition *conditions,
-			   size_t count, bool aside);
+extern const struct field plan_schedule_fields[];
+extern const struct field plan_condition_fields[];
 
 #endif

@@ -119,13 +119,9 @@ static void write_expressions(struct json_writer *writer, const struct field *fi
 	const struct node_term *term = object;
 
 	json_write_array(writer, field->name);
-	for (size_t i = 0; i < term->count; i++) {
-		if (term->expressions[i].is_field != (field->initial != NULL))
-			continue;
-		json_write_object_line(writer, NULL);
-		field_write_all(writer, field->members, &term->expressions[i]);
-		json_write_object_end(writer);
-	}
+	for (size_t i = 0; i < term->count; i++)
+		if (term->expressions[i].is_field == (field->initial != NULL))
+			field_write_line(writer, field->members, &term->expressions[i]);
 	json_write_array_end(writer);
 }
 

@@ -22,17 +22,14 @@ static const char *market_word(unsigned value)
 }
 
 /* A label value in metrics: letters, digits and signs such as "$" are fine, spaces are not. */
-static int currency_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_currency(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct price_table *table = object;
-	size_t size;
+	size_t size = strlen(table->currency);
 
-	if (json_expect(&member, JSON_STRING) || field_decode(at, field, object))
-		return -1;
-	size = strlen(table->currency);
+	(void)field;
 	if (size == 0 || size > PRICE_CURRENCY_SIZE_MAX || strpbrk(table->currency, " \t\r\n"))
-		return json_fail(&member, "must be a word of at most %d bytes, such as EUR",
+		return json_fail(member, "must be a word of at most %d bytes, such as EUR",
 				 PRICE_CURRENCY_SIZE_MAX);
 	return 0;
 }
@@ -42,10 +39,10 @@ static int price_decode(const struct json_at *at, const struct field *field, voi
 	struct json_at member = json_member(at, field->name);
 	struct price_row *row = object;
 	double value;
-	bool has;
 
-	if (json_expect(&member, JSON_NUMBER) || json_number(at, field->name, &has, &value))
+	if (json_expect(&member, JSON_NUMBER))
 		return -1;
+	value = json_number_value(&member);
 	if (!(value >= 0 && value <= PRICE_MAX))
 		return json_fail(&member, "must be 0 to %d, the price of one GPU for one hour",
 				 PRICE_MAX);
@@ -87,22 +84,11 @@ static const struct field row_fields[] = {
 	FIELD_END,
 };
 
-static int rows_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at array = json_member(at, field->name);
-
-	if (json_expect(&array, JSON_ARRAY))
-		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e))
-		if (field_check_names(&e, row_fields, "a price"))
-			return -1;
-	return field_decode(at, field, object);
-}
-
 const struct field price_table_fields[] = {
-	FIELD_TEXT(struct price_table, currency, "currency", .read = currency_decode),
-	FIELD_LIST(struct price_table, rows, count, row_fields, "prices", .read = rows_decode,
-		   .flags = FIELD_ALWAYS, .limit = PRICE_TABLE_ROWS_MAX),
+	FIELD_TEXT(struct price_table, currency, "currency", .flags = FIELD_GIVEN,
+		   .check = check_currency),
+	FIELD_LIST(struct price_table, rows, count, row_fields, "prices", .strict = "a price",
+		   .flags = FIELD_ALWAYS | FIELD_GIVEN, .limit = PRICE_TABLE_ROWS_MAX),
 	FIELD_END,
 };
 

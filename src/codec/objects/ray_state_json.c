@@ -198,7 +198,7 @@ static const struct field selector_fields[] = {
 	FIELD_END,
 };
 
-static const struct field request_fields[] = {
+const struct field ray_request_fields[] = {
 	FIELD_HOOK("resourcesBundle", .read = bundle_decode, .write = write_bundle),
 	FIELD_LIST(struct ray_request, placements, placement_count, placement_fields,
 		   "placementConstraints"),
@@ -208,7 +208,7 @@ static const struct field request_fields[] = {
 };
 
 static const struct field counted_fields[] = {
-	FIELD_PART(struct ray_request_count, request, request_fields, "request",
+	FIELD_PART(struct ray_request_count, request, ray_request_fields, "request",
 		   .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct ray_request_count, count, "count", .flags = FIELD_QUOTED,
 		      .read = count_decode),
@@ -216,12 +216,12 @@ static const struct field counted_fields[] = {
 };
 
 static const struct field bundle_selector_fields[] = {
-	FIELD_LIST(struct bundle_selector, requests, count, request_fields, "resourceRequests"),
+	FIELD_LIST(struct bundle_selector, requests, count, ray_request_fields, "resourceRequests"),
 	FIELD_END,
 };
 
 static const struct field gang_fields[] = {
-	FIELD_LIST(struct ray_gang, requests, request_count, request_fields, "requests"),
+	FIELD_LIST(struct ray_gang, requests, request_count, ray_request_fields, "requests"),
 	FIELD_TEXT(struct ray_gang, details, "details"),
 	FIELD_LIST(struct ray_gang, selectors, selector_count, bundle_selector_fields,
 		   "bundleSelectors"),
@@ -393,15 +393,10 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
 	return 0;
 }
 
-int ray_request_decode(const struct json_at *at, struct ray_request *ret_request)
-{
-	return field_decode_all(at, request_fields, ret_request);
-}
-
 void ray_request_write(struct json_writer *writer, const char *name,
 		       const struct ray_request *request)
 {
-	field_write_object(writer, name, request_fields, request);
+	field_write_object(writer, name, ray_request_fields, request);
 }
 
 void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang)

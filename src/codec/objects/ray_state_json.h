@@ -23,8 +23,7 @@ int ray_state_decode(const struct cJSON *json, const char *path, struct arena *a
 void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *entries, size_t count,
 			    struct arena *arena);
 
-/* The members of one request, as ray_request_write wrote them; -1 with the reader's error. */
-int ray_request_decode(const struct json_at *at, struct ray_request *ret_request);
+extern const struct field ray_request_fields[]; /* of struct ray_request */
 /* Written in lowerCamelCase, defaults omitted, int64 as strings, the doubles of a bundle as received.
  * `name` as in json_write: NULL inside an array and at the top. */
 void ray_request_write(struct json_writer *writer, const char *name,

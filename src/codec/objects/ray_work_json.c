@@ -50,22 +50,12 @@ static const struct field start_fields[] = {
 	FIELD_END,
 };
 
-static int count_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-	const int64_t *count = (const int64_t *)((char *)object + field->offset);
-
-	if (field_decode(at, field, object))
-		return -1;
-	return *count < 0 ? json_fail(&member, "must not be negative") : 0;
-}
-
 static const struct field source_fields[] = {
 	FIELD_WORD(struct ray_work_source, list, enum ray_list, ray_list_word, "list",
 		   .flags = FIELD_ALWAYS | FIELD_REQUIRED, .limit = RAY_LISTS),
 	FIELD_SHOWN(struct ray_work_source, problem, "problem"),
-	FIELD_INTEGER(struct ray_work_source, missing, "missing", .read = count_decode),
-	FIELD_INTEGER(struct ray_work_source, dropped, "dropped", .read = count_decode),
+	FIELD_INTEGER(struct ray_work_source, missing, "missing", .most = INT64_MAX),
+	FIELD_INTEGER(struct ray_work_source, dropped, "dropped", .most = INT64_MAX),
 	FIELD_END,
 };
 

@@ -17,7 +17,6 @@
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/schedule_json.h"
-#include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
@@ -282,21 +281,6 @@ static void write_state_time(struct json_writer *writer, const struct field *fie
 		field_write_value(writer, field, object);
 }
 
-static int gpu_budget_decode(const struct json_at *root, const struct field *field, void *object)
-{
-	struct json_at member = json_member(root, field->name);
-	struct snapshot *ret = object;
-	const char *problem = NULL;
-	double value = 0;
-
-	if (json_number(root, field->name, &ret->has_gpu_budget, &value))
-		return -1;
-	ret->gpu_budget = amount_from_double(value, &problem);
-	if (problem)
-		return json_fail(&member, "%s; it must be a number of GPUs, 0 or more", problem);
-	return 0;
-}
-
 static int device_table_member_decode(const struct json_at *root, const struct field *field,
 				      void *object)
 {
@@ -378,8 +362,7 @@ static const struct field snapshot_fields[] = {
 		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), PROBLEMS(struct pod)),
 	FIELD_HOOK("deviceTable", .read = device_table_member_decode, .write = write_device_table),
 	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
-	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget),
-		     .read = gpu_budget_decode),
+	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
 	FIELD_TEXT(SNAPSHOT, gpu_budget_of, "gpuBudgetOf"),
 	FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
 	FIELD_POINTER(SNAPSHOT, cluster_work, cluster_work_fields, "clusterWork",

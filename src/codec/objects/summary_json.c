@@ -7,85 +7,24 @@
 #include "codec/objects/field.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/text/number.h"
-#include "codec/text/rfc3339.h"
 
-/* ---- amounts: 1/10000 in the struct, a number in JSON ---- */
+/* ---- GPUs ---- */
 
-static int read_amount(const struct json_at *at, const char *name, int64_t missing,
-		       int64_t *ret_amount)
-{
-	struct json_at member = json_member(at, name);
-	const char *problem;
-	double value;
-	bool has;
+FIELD_WORDS(demand_source, enum demand_source)
 
-	if (json_number(at, name, &has, &value))
-		return -1;
-	*ret_amount = has ? amount_from_double(value, &problem) : missing;
-	if (!has || !problem)
-		return 0;
-	if (value < 0)
-		return json_fail(&member, "an amount %s", problem);
-	*ret_amount = RESOURCE_AMOUNT_MAX;
-	return 0;
-}
-
-static int amount_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	void *amount = (char *)object + field->offset;
-
-	return read_amount(at, field->name, 0, amount);
-}
-
-static int maximum_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct summary_gpus *gpus = object;
-
-	return read_amount(at, field->name, SUMMARY_UNLIMITED, &gpus->maximum);
-}
-
-static void write_amount(struct json_writer *writer, const struct field *field, const void *object)
-{
-	int64_t amount;
-
-	memcpy(&amount, (const char *)object + field->offset, sizeof(amount));
-	if (amount == SUMMARY_UNLIMITED)
-		json_write_null(writer, field->name);
-	else
-		json_write_amount(writer, field->name, amount);
-}
-
+#define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS)
 /* Of Ray: null when it was not reached. */
-static void write_known(struct json_writer *writer, const struct field *field, const void *object)
-{
-	if (((const struct summary_gpus *)object)->known)
-		write_amount(writer, field, object);
-	else
-		json_write_null(writer, field->name);
-}
-
-static int running_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-	struct summary_gpus *gpus = object;
-
-	gpus->known = json_type(&member) == JSON_NUMBER;
-	return amount_decode(at, field, object);
-}
-
-#define AMOUNT(T, m, ...)                                                                          \
-	FIELD_HOOK(__VA_ARGS__, .offset = FIELD_OFFSET(T, m, int64_t), .read = amount_decode)
+#define KNOWN(m, n)                                                                                \
+	FIELD_AMOUNT(struct summary_gpus, m, n, .flags = FIELD_ALWAYS,                             \
+		     .has = FIELD_HAS(struct summary_gpus, known))
 
 static const struct field gpu_fields[] = {
-	FIELD_HOOK("running", .offset = offsetof(struct summary_gpus, running),
-		   .read = running_decode, .write = write_known),
-	AMOUNT(struct summary_gpus, in_use, "inUse", .write = write_known),
-	AMOUNT(struct summary_gpus, idle, "idle", .write = write_known),
-	AMOUNT(struct summary_gpus, starting, "starting", .write = write_amount),
-	AMOUNT(struct summary_gpus, wanted, "wanted", .write = write_amount),
-	FIELD_HOOK("maximum", .offset = offsetof(struct summary_gpus, maximum),
-		   .read = maximum_decode, .write = write_amount),
+	KNOWN(running, "running"),
+	KNOWN(in_use, "inUse"),
+	KNOWN(idle, "idle"),
+	AMOUNT(struct summary_gpus, starting, "starting"),
+	AMOUNT(struct summary_gpus, wanted, "wanted"),
+	AMOUNT(struct summary_gpus, maximum, "maximum"),
 	FIELD_END,
 };
 
@@ -148,7 +87,7 @@ static const struct field group_fields[] = {
 	FIELD_INTEGER(struct summary_group, max_replicas, "maxReplicas", .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct summary_group, hosts, "hostsPerReplica", .flags = FIELD_ALWAYS),
 	FIELD_HOOK("pods", .read = group_pods_decode, .write = write_group_pods),
-	AMOUNT(struct summary_group, worker_gpus, "gpusPerWorker", .write = write_amount),
+	AMOUNT(struct summary_group, worker_gpus, "gpusPerWorker"),
 	FIELD_PART(struct summary_group, gpus, gpu_fields, "gpus",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_TIME(struct summary_group, idle_since, "idleSince", .flags = FIELD_ALWAYS),
@@ -176,10 +115,11 @@ static int pending_decode(const struct json_at *at, const struct field *field, v
 	    json_object(&member, "resources", &resources))
 		return -1;
 	for (struct json_at e = json_first(&resources); e.json; json_next(&e)) {
+		const struct field amount = FIELD_AMOUNT(struct resource, amount, e.name);
 		struct resource *resource = VEC_ADD(at->reader->arena, &pending);
 
 		resource->name = arena_strdup(at->reader->arena, e.name);
-		if (read_amount(&resources, e.name, 0, &resource->amount))
+		if (field_decode(&resources, &amount, resource))
 			return -1;
 	}
 	summary->pending = pending.at;
@@ -217,32 +157,12 @@ static int source_decode(const struct json_at *at, const struct field *field, vo
 	return 0;
 }
 
-static void write_source(struct json_writer *writer, const struct field *field, const void *object)
-{
-	const struct summary_request *request = object;
-
-	json_write_text(writer, field->name, demand_source_name(request->source));
-}
-
-static int request_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct ray_request *request = ARENA_NEW(at->reader->arena, struct ray_request);
-	struct json_at member;
-
-	((struct summary_request *)object)->bundle = request;
-	return json_object(at, field->name, &member) || ray_request_decode(&member, request) ? -1 :
-											       0;
-}
-
-static void write_request(struct json_writer *writer, const struct field *field, const void *object)
-{
-	ray_request_write(writer, field->name, ((const struct summary_request *)object)->bundle);
-}
-
 static const struct field request_fields[] = {
-	FIELD_HOOK("source", .read = source_decode, .write = write_source),
+	FIELD_WORD(struct summary_request, source, enum demand_source, demand_source_word, "source",
+		   .flags = FIELD_ALWAYS, .read = source_decode),
 	FIELD_INTEGER(struct summary_request, count, "count", .flags = FIELD_ALWAYS),
-	FIELD_HOOK("request", .read = request_decode, .write = write_request),
+	FIELD_POINTER(struct summary_request, bundle, ray_request_fields, "request",
+		      .flags = FIELD_ALWAYS | FIELD_GIVEN),
 	FIELD_END,
 };
 
@@ -250,29 +170,12 @@ static const struct field unserved_fields[] = {
 	FIELD_TEXT(struct summary_unserved, reason, "reason", .flags = FIELD_ALWAYS),
 	FIELD_BOOLEAN(struct summary_unserved, infeasible, "infeasible", .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct summary_unserved, count, "count", .flags = FIELD_ALWAYS),
-	AMOUNT(struct summary_unserved, gpus, "gpus", .write = write_amount),
+	AMOUNT(struct summary_unserved, gpus, "gpus"),
 	FIELD_TEXT(struct summary_unserved, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_END,
 };
 
 /* ---- the whole ---- */
-
-static const struct field plan_condition_fields[] = {
-	FIELD_TEXT(struct plan_condition, type, "type"),
-	FIELD_TEXT(struct plan_condition, status, "status"),
-	FIELD_TEXT(struct plan_condition, reason, "reason"),
-	FIELD_TEXT(struct plan_condition, message, "message"),
-	FIELD_END,
-};
-
-static void write_conditions(struct json_writer *writer, const struct field *field,
-			     const void *object)
-{
-	const struct summary *summary = object;
-
-	(void)field;
-	plan_write_conditions(writer, summary->conditions, summary->condition_count, true);
-}
 
 static int all_pods_decode(const struct json_at *at, const struct field *field, void *object)
 {
@@ -289,13 +192,15 @@ static void write_all_pods(struct json_writer *writer, const struct field *field
 	write_pods(writer, field->name, summary->pods, summary->missing);
 }
 
+static const struct summary_group initial_group = { .gpus = { .maximum = SUMMARY_UNLIMITED } };
+
 static const struct field summary_fields[] = {
 	FIELD_TIME(struct summary, decided_at, "decidedAt", .flags = FIELD_ALWAYS),
 	FIELD_BOOLEAN(struct summary, ray_reachable, "rayReachable", .flags = FIELD_ALWAYS),
 	FIELD_TEXT(struct summary, reason, "reason", .flags = FIELD_ALWAYS),
 	FIELD_TEXT(struct summary, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct summary, groups, group_count, group_fields, "groups",
-		   .flags = FIELD_ALWAYS),
+		   .flags = FIELD_ALWAYS, .initial = &initial_group),
 	FIELD_HOOK("pods", .read = all_pods_decode, .write = write_all_pods),
 	FIELD_PART(struct summary, gpus, gpu_fields, "gpus", .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_HOOK("pending", .read = pending_decode, .write = write_pending),
@@ -304,7 +209,7 @@ static const struct field summary_fields[] = {
 	FIELD_LIST(struct summary, unserved, unserved_count, unserved_fields, "unserved",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
-		   .write = write_conditions),
+		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, schedules, schedule_count, plan_schedule_fields, "schedules",
 		   .flags = FIELD_LINE),
 	FIELD_END,
@@ -345,7 +250,7 @@ void summary_write_answer(const struct snapshot *snapshot, const struct plan *pl
 
 int summary_decode(const struct json_at *at, struct summary *ret_summary)
 {
-	struct summary summary = { .reason = "" };
+	struct summary summary = { .gpus = { .maximum = SUMMARY_UNLIMITED } };
 
 	if (json_expect(at, JSON_OBJECT) || field_decode_all(at, summary_fields, &summary))
 		return -1;

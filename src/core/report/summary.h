@@ -16,8 +16,8 @@
 
 /* 1/10000 GPU, as Ray counts them. */
 struct summary_gpus {
-	bool known;       /* Ray was reached; else running, in_use, unused and idle are unknown */
 	int64_t running;  /* on workers (or the head) that Ray reports as alive, by their reports */
+	bool known;       /* Ray was reached; else running, in_use, unused and idle are unknown */
 	int64_t in_use;   /* of running: taken by tasks, actors, placement groups */
 	int64_t unused;   /* of running: not in use */
 	int64_t idle;     /* of running: on workers in state Idle */

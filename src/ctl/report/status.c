@@ -121,6 +121,14 @@ static void write_ceilings(struct json_writer *writer, struct quota *quota)
 	json_write_array_end(writer);
 }
 
+/* Of each cluster. */
+static const struct field seen_fields[] = {
+	FIELD_TIME(struct summary, decided_at, "decidedAt", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
+		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_END,
+};
+
 static void write_all(const struct status *status, struct buf *buf)
 {
 	const struct control *control = status->control;
@@ -141,8 +149,7 @@ static void write_all(const struct status *status, struct buf *buf)
 		json_write_object(&writer, NULL);
 		json_write_text(&writer, "namespace", namespace_);
 		json_write_text(&writer, "name", name);
-		json_write_time(&writer, "decidedAt", summary->decided_at);
-		plan_write_conditions(&writer, summary->conditions, summary->condition_count, true);
+		field_write_all(&writer, seen_fields, summary);
 		json_write_object_end(&writer);
 	}
 	json_write_array_end(&writer);
