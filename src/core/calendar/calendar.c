@@ -1,5 +1,7 @@
 #include "core/calendar/calendar.h"
 
+#include "base/check.h"
+
 #define MS_PER_MINUTE (60 * MS_PER_SECOND)
 #define MS_PER_HOUR (60 * MS_PER_MINUTE)
 #define MS_PER_DAY (24 * MS_PER_HOUR)
@@ -143,13 +145,16 @@ static time_ms end_of_windows(const struct cron *cron, int64_t duration_ms,
 struct calendar_window calendar_window(const struct cron *cron, int64_t duration_ms,
 				       const struct time_zone *zone, time_ms now)
 {
-	time_ms start = last_start(cron, zone, now - duration_ms, now);
+	time_ms start = last_start(cron, zone, now - duration_ms, now), change;
+	bool active = start != TIME_NONE;
 
-	if (start == TIME_NONE)
-		return (struct calendar_window){
-			false, next_start(cron, zone, now, now + CALENDAR_SEARCH_DAYS * MS_PER_DAY)
-		};
-	return (struct calendar_window){ true, end_of_windows(cron, duration_ms, zone, start) };
+	CHECK(!active || (start <= now && start > now - duration_ms));
+	if (active)
+		change = end_of_windows(cron, duration_ms, zone, start);
+	else
+		change = next_start(cron, zone, now, now + CALENDAR_SEARCH_DAYS * MS_PER_DAY);
+	CHECK(change == TIME_NONE || change > now);
+	return (struct calendar_window){ active, change };
 }
 
 const char *calendar_time_text(struct arena *arena, time_ms time)

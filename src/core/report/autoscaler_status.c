@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "core/report/metering.h"
@@ -391,6 +392,23 @@ static void set_conditions(const struct maker *maker)
 	maker->status->condition_count = plan->conditions.count;
 }
 
+/* What a reader of the object relies on: lists within the limits of the CRD, all demand that is not
+ * served in one of two lists, a cut list said to be cut. */
+static void check_status(const struct maker *maker)
+{
+	const struct autoscaler_status *status = maker->status;
+	const struct summary *summary = maker->input->summary;
+
+	CHECK(status->reason[0] != '\0' && status->message != NULL);
+	CHECK(status->group_count <= GROUPS_SHOWN_MAX);
+	CHECK(status->group_count == summary->group_count || status->truncated);
+	CHECK(status->demand_count <= LIST_SHOWN_MAX && status->requested_count <= LIST_SHOWN_MAX);
+	CHECK(status->schedule_count <= SCHEDULES_SHOWN_MAX);
+	CHECK(status->infeasible_count + status->unserved_count == summary->unserved_count);
+	for (size_t i = 0; i < status->condition_count; i++)
+		CHECK(status->conditions[i].last_transition != TIME_NONE);
+}
+
 struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_input *input,
 					      struct arena *arena)
 {
@@ -417,6 +435,7 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
 	set_unserved(&maker);
 	set_schedules(&maker);
 	set_conditions(&maker);
+	check_status(&maker);
 	return status;
 }
 

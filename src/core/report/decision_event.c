@@ -488,6 +488,7 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	say_infeasible(&m);
 	say_unserved(&m);
 	say_workers(&m);
+	CHECK(m.blocked <= DECISION_EVENT_BLOCKED_MAX);
 	for (size_t i = 0; i < ret_list->at.count; i++) {
 		CHECK(ret_list->at.at[i].key != NULL);
 		CHECK(ret_list->at.at[i].message[0] != '\0');

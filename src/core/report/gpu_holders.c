@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/model/resources.h"
 
@@ -188,11 +189,15 @@ static void join_worker(const struct joining *joining, struct gpu_worker *worker
 		    (rows[i].since != TIME_NONE && rows[i].since < last->since))
 			last->since = rows[i].since;
 	}
+	CHECK(worker->holder_count <= count);
 	sort_stable(holders, worker->holder_count, sizeof(*holders), compare_sizes);
 	if (worker->holder_count > GPU_HOLDERS_MAX)
 		worker->holder_count = GPU_HOLDERS_MAX;
-	for (size_t i = 0; i < worker->holder_count; i++)
+	for (size_t i = 0; i < worker->holder_count; i++) {
+		CHECK(holders[i].count > 0 && holders[i].gpus > 0);
+		CHECK(i == 0 || holders[i - 1].gpus >= holders[i].gpus);
 		named = resource_sum(named, holders[i].gpus);
+	}
 	worker->holders = holders;
 	worker->unnamed = worker->in_use > named ? worker->in_use - named : 0;
 }
@@ -268,6 +273,7 @@ void gpu_holders_join(struct gpu_holders *holders, const struct gpu_use *const *
 		count = rows_of(&rows, at, workers[i].node);
 		join_worker(&joining, &workers[i], &rows.at[at], count);
 		at += count;
+		CHECK(at <= rows.count); /* no row counts for two workers */
 	}
 	sort_stable(workers, holders->worker_count, sizeof(*workers), compare_workers);
 	holders->workers = workers;

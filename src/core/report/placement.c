@@ -1,5 +1,7 @@
 #include "core/report/placement.h"
 
+#include "base/check.h"
+
 /* Received entries of equal requests are used up in the order of the received list. */
 struct cursor {
 	size_t entry;
@@ -36,6 +38,8 @@ static void name_worker(struct writer *w, const struct schedule_node_result *nod
 	const struct choice *choice = w->choice;
 	if (node->worker == SCHEDULE_NO_INDEX) {
 		size_t group = node->type - 1;
+
+		CHECK(group < choice->facts->group_count);
 		*ret_worker = new_name(w, group);
 		*ret_group = choice->facts->groups[group].spec->name;
 	} else if (node->worker >= choice->facts->worker_count) {
@@ -61,6 +65,8 @@ static void add_requests(struct writer *w, struct plan_placement *placement,
 	while (count > 0 && cursor->entry < demand->received_count) {
 		int64_t left = demand->received_counts[cursor->entry] - cursor->used;
 		int64_t take = count < left ? count : left;
+
+		CHECK(take >= 0);
 		add_placed(w, placement,
 			   (struct plan_placed){ .kind = kind,
 						 .source = demand->source,
@@ -79,12 +85,18 @@ static void add_one(struct writer *w, struct plan_placement *placement,
 {
 	const struct choice *choice = w->choice;
 	if (item->phase == SCHEDULE_PHASE_CONSTRAINT) {
-		size_t index = choice->offer->packed_constraints[item->list].index[item->index];
+		size_t index;
+
+		CHECK(item->list < choice->facts->constraint_count);
+		index = choice->offer->packed_constraints[item->list].index[item->index];
+		CHECK(index < choice->facts->constraints[item->list].at.count);
 		add_requests(w, placement, &choice->facts->constraints[item->list].at.at[index],
 			     &w->constraints[item->list][index], DEMAND_CONSTRAINT, item->count);
 	} else if (item->phase == SCHEDULE_PHASE_GANG) {
 		const struct gang *gang =
 			&choice->facts->gangs[choice->offer->packed_gangs.index[item->index]];
+
+		CHECK(gang < choice->facts->gangs + choice->facts->gang_count);
 		add_placed(w, placement,
 			   (struct plan_placed){ .kind = DEMAND_GANG,
 						 .source = SOURCE_RAY,
@@ -93,6 +105,8 @@ static void add_one(struct writer *w, struct plan_placement *placement,
 						 .count = item->count });
 	} else if (item->phase == SCHEDULE_PHASE_DEMAND) {
 		size_t index = choice->packing->packed_demands.index[item->index];
+
+		CHECK(index < choice->facts->demands.at.count);
 		add_requests(w, placement, &choice->facts->demands.at.at[index], &w->demands[index],
 			     DEMAND_REQUEST, item->count);
 	}

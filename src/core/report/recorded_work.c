@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -345,6 +346,7 @@ void recorded_work_items(const struct recorded_work *work, time_ms since, time_m
 				 .until = until,
 				 .groups = MAP_INIT,
 				 .result = ret };
+	size_t items = 0;
 
 	*ret = (struct recorded_items){ .full = work->full };
 	find_groups(&making);
@@ -353,4 +355,10 @@ void recorded_work_items(const struct recorded_work *work, time_ms since, time_m
 	map_done(&making.groups);
 	ret->count = fold(making.items.at, making.items.count);
 	ret->at = making.items.at;
+	for (size_t i = 0; i < ret->count; i++) {
+		CHECK(ret->at[i].duration_ms > 0 && ret->at[i].submitted <= until);
+		CHECK(i == 0 || ret->at[i - 1].submitted <= ret->at[i].submitted);
+		items += (size_t)ret->at[i].count;
+	}
+	CHECK(items == making.items.count);
 }
