@@ -218,10 +218,7 @@ static int parse_and_run(int argc, char **argv, bool release)
 		{ NULL, "--yes", .on = &arguments.yes },
 		API_FLAGS(arguments.connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand = &arguments.name };
+	struct flags flags = FLAGS_CLUSTER(table, arguments.name, false);
 	int status;
 
 	if (!help_begin(&flags, release ? release_help : adopt_help, argc, argv, &status))

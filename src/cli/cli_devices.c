@@ -153,7 +153,7 @@ int cli_devices(int argc, char **argv)
 		{ NULL, "--device-table", .value = &file },
 		{ "-o", "--output", .words = flags_outputs, .word = &output },
 	};
-	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
+	struct flags flags = FLAGS(table);
 	struct err err;
 
 	if (!help_begin(&flags, help, argc, argv, &status))

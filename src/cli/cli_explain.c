@@ -137,11 +137,7 @@ int cli_explain(int argc, char **argv)
 		COLOUR_FLAG(colour),
 		SESSION_FLAGS(connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand_required = true,
-			       .operand = &name };
+	struct flags flags = FLAGS_CLUSTER(table, name, true);
 	struct err err;
 
 	if (!help_begin(&flags, help, argc, argv, &status))

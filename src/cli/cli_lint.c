@@ -207,10 +207,7 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		API_FLAGS(arguments.connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "FILE",
-			       .operands = &arguments.files };
+	struct flags flags = FLAGS(table, .operand_name = "FILE", .operands = &arguments.files);
 	struct err err;
 	int status;
 

@@ -132,7 +132,7 @@ int cli_plan(int argc, char **argv)
 		{ NULL, "--device-table", .value = &arguments.devices },
 		COLOUR_FLAG(arguments.colour),
 	};
-	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
+	struct flags flags = FLAGS(table);
 	struct err err;
 	int status;
 

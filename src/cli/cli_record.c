@@ -179,11 +179,7 @@ int cli_record(int argc, char **argv)
 		{ NULL, "--gcs", .value = &arguments.gcs },
 		SESSION_FLAGS(arguments.connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand_required = true,
-			       .operand = &arguments.name };
+	struct flags flags = FLAGS_CLUSTER(table, arguments.name, true);
 	const char *problem = NULL;
 	struct err err;
 	int status;

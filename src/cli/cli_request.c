@@ -222,11 +222,7 @@ int cli_request(int argc, char **argv)
 		{ NULL, "--clear", .on = &arguments.clear },
 		SESSION_FLAGS(arguments.connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand_required = true,
-			       .operand = &arguments.name };
+	struct flags flags = FLAGS_CLUSTER(table, arguments.name, true);
 	struct ray_constraint constraint;
 	struct err err;
 	int status;

@@ -122,11 +122,7 @@ int cli_resume(int argc, char **argv)
 {
 	struct arguments arguments = { .name = NULL };
 	const struct flag table[] = { API_FLAGS(arguments.connection) };
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand_required = true,
-			       .operand = &arguments.name };
+	struct flags flags = FLAGS_CLUSTER(table, arguments.name, true);
 	struct connection *connection;
 	struct err err;
 	int status;

@@ -354,7 +354,7 @@ int cli_simulate(int argc, char **argv)
 		{ NULL, "--device-table", .value = &arguments.devices },
 		COLOUR_FLAG(arguments.colour),
 	};
-	struct flags flags = { .at = table, .count = sizeof(table) / sizeof(table[0]) };
+	struct flags flags = FLAGS(table);
 	int status;
 
 	if (!help_begin(&flags, help, argc, argv, &status))

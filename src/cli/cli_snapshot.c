@@ -82,11 +82,7 @@ int cli_snapshot(int argc, char **argv)
 		{ "-o", "--output", .value = &path },
 		SESSION_FLAGS(connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand_required = true,
-			       .operand = &name };
+	struct flags flags = FLAGS_CLUSTER(table, name, true);
 	struct err err;
 	int status;
 

@@ -83,24 +83,21 @@ static int add_json(const struct look *look, struct buf *json, struct err *err)
 	return 0;
 }
 
-static void write_controller(struct json_writer *writer, const struct controller *controller)
-{
-	json_write_object_line(writer, "controller");
-	json_write_boolean(writer, "reached", controller->found);
-	json_write_text(writer, "where", controller->where);
-	json_write_text(writer, "version", controller->version);
-	json_write_text(writer, "problem", controller->problem);
-	json_write_array(writer, "gpuCeilings");
-	for (size_t i = 0; i < controller->ceiling_count; i++) {
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "namespace", controller->ceilings[i].namespace_);
-		json_write_amount(writer, "ceiling", controller->ceilings[i].amount);
-		json_write_amount(writer, "counted", controller->ceilings[i].counted);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-	json_write_object_end(writer);
-}
+static const struct field controller_fields[] = {
+	FIELD_BOOLEAN(struct controller, found, "reached", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct controller, where, "where", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct controller, version, "version", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct controller, problem, "problem", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct controller, ceilings, ceiling_count, controller_client_ceiling_fields,
+		   "gpuCeilings", .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_END,
+};
+
+static const struct field answer_fields[] = {
+	FIELD_POINTER(struct status_answer, controller, controller_fields, "controller",
+		      .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_END,
+};
 
 /* docs/COMMANDS.md describes it; the buffer's ceiling is checked by add_json. */
 static void write_json(const struct status_answer *answer, struct buf *buf)
@@ -111,7 +108,7 @@ static void write_json(const struct status_answer *answer, struct buf *buf)
 	json_write_object(&writer, NULL);
 	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
 	json_write_text(&writer, "kind", "StatusList");
-	write_controller(&writer, answer->controller);
+	field_write_all(&writer, answer_fields, answer);
 	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0; i < answer->clusters->count; i++) {
@@ -339,10 +336,7 @@ int cli_status(int argc, char **argv)
 		COLOUR_FLAG(arguments.colour),
 		SESSION_FLAGS(arguments.connection),
 	};
-	struct flags flags = { .at = table,
-			       .count = sizeof(table) / sizeof(table[0]),
-			       .operand_name = "CLUSTER",
-			       .operand = &arguments.name };
+	struct flags flags = FLAGS_CLUSTER(table, arguments.name, false);
 	struct err err;
 	int exit;
 

@@ -8,7 +8,6 @@
 #include "codec/objects/list_stream.h"
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
-#include "codec/text/number.h"
 #include "kube/kube_path.h"
 
 #define LEASE_VERSION "coordination.k8s.io/v1"
@@ -61,6 +60,14 @@ int controller_client_url(const char *given, struct arena *arena, const char **r
 	return 0;
 }
 
+const struct field controller_client_ceiling_fields[] = {
+	FIELD_TEXT(struct controller_client_ceiling, namespace_, "namespace",
+		   .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(struct controller_client_ceiling, amount, "ceiling", .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(struct controller_client_ceiling, counted, "counted", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
 /* ---- finding the Pod ---- */
 
 struct finder {
@@ -82,15 +89,11 @@ static int get_json(struct finder *finder, const char *path, struct cJSON **ret_
 		    struct err *err)
 {
 	struct fetch fetch = { .path = path };
-	int failed = -1;
+	int failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
+		     json_parse(fetch.text, fetch.size, &limits, ret_json, err);
 
-	api_connection_fetch(finder->connection, &fetch, 1);
-	if (fetch.ended && fetch.err.kind == ERR_NONE)
-		failed = json_parse(fetch.text, fetch.size, &limits, ret_json, err);
-	else
-		*err = fetch.err;
 	fetch_done(&fetch);
-	return failed;
+	return failed ? -1 : 0;
 }
 
 static int read_holder(struct finder *finder, const char **ret_holder, struct err *err)
@@ -187,17 +190,14 @@ static int list_pods(struct finder *finder, const char *path, struct err *err)
 	struct list_stream stream;
 	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
 	struct list_page page;
-	int failed = -1;
+	int failed;
 
 	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, look_at_pod, finder);
-	api_connection_fetch(finder->connection, &fetch, 1);
-	if (fetch.ended && fetch.err.kind == ERR_NONE)
-		failed = list_stream_end(&stream, finder->arena, &page, err);
-	else
-		*err = fetch.err;
+	failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
+		 list_stream_end(&stream, finder->arena, &page, err);
 	fetch_done(&fetch);
 	list_stream_done(&stream);
-	return failed;
+	return failed ? -1 : 0;
 }
 
 static void find_labelled_pod(struct finder *finder)
@@ -258,42 +258,13 @@ void controller_client_address(const struct controller *controller, struct arena
 		    ret_fetch);
 }
 
-static int read_ceiling(const struct json_at *element,
-			struct controller_client_ceiling *ret_ceiling)
-{
-	const char *problem = NULL;
-	double amount = 0, counted = 0;
-
-	if (json_expect(element, JSON_OBJECT) ||
-	    json_text(element, "namespace", &ret_ceiling->namespace_) ||
-	    json_number(element, "ceiling", NULL, &amount) ||
-	    json_number(element, "counted", NULL, &counted))
-		return -1;
-	ret_ceiling->amount = amount_from_double(amount, &problem);
-	if (!problem)
-		ret_ceiling->counted = amount_from_double(counted, &problem);
-	return problem ? json_fail(element, "an amount %s", problem) : 0;
-}
-
 /* Absent in the answer of an older controller. */
-static int read_ceilings(struct finder *finder, const struct json_at *root)
-{
-	VEC(struct controller_client_ceiling) found = { .at = NULL };
-	struct json_at list;
-
-	if (json_array(root, "gpuCeilings", &list))
-		return -1;
-	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
-		struct controller_client_ceiling ceiling = { .namespace_ = "" };
-
-		if (read_ceiling(&e, &ceiling))
-			return -1;
-		VEC_PUSH(finder->arena, &found, ceiling);
-	}
-	finder->controller->ceilings = found.at;
-	finder->controller->ceiling_count = found.count;
-	return 0;
-}
+static const struct field answer_fields[] = {
+	FIELD_TEXT(struct controller, version, "version"),
+	FIELD_LIST(struct controller, ceilings, ceiling_count, controller_client_ceiling_fields,
+		   "gpuCeilings"),
+	FIELD_END,
+};
 
 static int read_status(struct finder *finder, const struct fetch *fetch, struct err *err)
 {
@@ -307,9 +278,8 @@ static int read_status(struct finder *finder, const struct fetch *fetch, struct 
 		return -1;
 	root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) ||
-	    json_text(&root, "version", &finder->controller->version) ||
-	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder) ||
-	    read_ceilings(finder, &root))
+	    field_decode_all(&root, answer_fields, finder->controller) ||
+	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder))
 		return -1;
 	if (!leads && finder->pod && *holder != '\0' && strcmp(holder, finder->pod) != 0)
 		finder->leader = holder;
@@ -325,9 +295,7 @@ static void ask_status(struct finder *finder)
 	finder->leader = NULL;
 	set_address(controller, kube_path_append(finder->arena, controller->base, "status"),
 		    &fetch);
-	api_connection_fetch(finder->connection, &fetch, 1);
-	err = fetch.err;
-	if (err.kind != ERR_NONE || !fetch.ended)
+	if (api_connection_fetch_one(finder->connection, &fetch, &err))
 		give_up(finder, arena_printf(finder->arena, "%s%s%s",
 					     controller->straight ? "" : controller->where,
 					     controller->straight ? "" : ": ", err.text));

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/api_connection.h"
+#include "codec/objects/field.h"
 
 #define REMOTE_NAMESPACE "rayscaler-system"
 
@@ -20,6 +21,8 @@ struct controller_client_ceiling {
 	const char *namespace_; /* "": of all */
 	int64_t amount, counted;
 };
+
+extern const struct field controller_client_ceiling_fields[];
 
 struct controller {
 	bool found;

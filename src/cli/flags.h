@@ -40,6 +40,15 @@ struct flags {
 	bool help;                    /* --help was given: the rest was not parsed */
 };
 
+/* The flags of an array. */
+#define FLAGS(table, ...)                                                                          \
+	{                                                                                          \
+		.at = (table), .count = sizeof(table) / sizeof((table)[0]), __VA_ARGS__            \
+	}
+/* With one operand, or none. */
+#define FLAGS_CLUSTER(table, name, required)                                                       \
+	FLAGS(table, .operand_name = "CLUSTER", .operand = &(name), .operand_required = (required))
+
 /* argv[0] is the command. ERR_INPUT names the argument. */
 int flags_parse(struct flags *flags, int argc, char **argv, struct err *err);
 

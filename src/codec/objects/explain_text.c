@@ -21,32 +21,21 @@ struct places {
 	int64_t count;
 };
 
-/* The received lists: their entries by index. */
+/* The received lists, each with the places of its entries by index. */
+enum list { LIST_REQUESTS, LIST_GANGS, LIST_CONSTRAINT, LIST_ANNOTATION, LISTS };
+
 struct received {
-	struct places *requests, *gangs;
-	struct places *constraints, *annotation; /* of Ray; of the annotation */
-	size_t request_count, gang_count, constraint_count, annotation_count;
+	struct places *at[LISTS];
+	size_t count[LISTS];
 };
 
-static struct places *find_places(struct received *received, const struct plan_placed *placed)
+static enum list list_of(const struct plan_placed *placed)
 {
-	switch (placed->kind) {
-	case DEMAND_REQUEST:
-		return placed->index < received->request_count ?
-			       &received->requests[placed->index] :
-			       NULL;
-	case DEMAND_GANG:
-		return placed->index < received->gang_count ? &received->gangs[placed->index] :
-							      NULL;
-	case DEMAND_CONSTRAINT:
-		break;
-	}
-	if (placed->source == SOURCE_ANNOTATION)
-		return placed->index < received->annotation_count ?
-			       &received->annotation[placed->index] :
-			       NULL;
-	return placed->index < received->constraint_count ? &received->constraints[placed->index] :
-							    NULL;
+	if (placed->kind == DEMAND_REQUEST)
+		return LIST_REQUESTS;
+	if (placed->kind == DEMAND_GANG)
+		return LIST_GANGS;
+	return placed->source == SOURCE_ANNOTATION ? LIST_ANNOTATION : LIST_CONSTRAINT;
 }
 
 /* Inverts the placements of the plan: they list the bundles of each worker, the output lists the
@@ -57,29 +46,28 @@ static void gather(struct received *received, const struct snapshot *snapshot,
 {
 	const struct ray_state *state = snapshot->ray_state;
 
-	*received = (struct received){
-		.request_count = state ? state->request_count : 0,
-		.gang_count = state ? state->gang_count : 0,
-		.constraint_count =
-			state && state->constraint_count > 0 ? state->constraints[0].count : 0,
-		.annotation_count =
-			snapshot->annotation_request ? snapshot->annotation_request->count : 0,
-	};
-	received->requests = arena_array(arena, received->request_count, sizeof(struct places));
-	received->gangs = arena_array(arena, received->gang_count, sizeof(struct places));
-	received->constraints =
-		arena_array(arena, received->constraint_count, sizeof(struct places));
-	received->annotation =
-		arena_array(arena, received->annotation_count, sizeof(struct places));
+	*received = (struct received){ .count = { 0 } };
+	if (state) {
+		received->count[LIST_REQUESTS] = state->request_count;
+		received->count[LIST_GANGS] = state->gang_count;
+		if (state->constraint_count > 0)
+			received->count[LIST_CONSTRAINT] = state->constraints[0].count;
+	}
+	if (snapshot->annotation_request)
+		received->count[LIST_ANNOTATION] = snapshot->annotation_request->count;
+	for (size_t i = 0; i < LISTS; i++)
+		received->at[i] = arena_array(arena, received->count[i], sizeof(*received->at[i]));
 	for (size_t i = 0; i < plan->placements.count; i++) {
 		const struct plan_placement *placement = &plan->placements.at[i];
 
 		for (size_t k = 0; k < placement->placed.count; k++) {
 			const struct plan_placed *placed = &placement->placed.at[k];
-			struct places *places = find_places(received, placed);
+			enum list list = list_of(placed);
+			struct places *places;
 
-			if (!places)
+			if (placed->index >= received->count[list])
 				continue;
+			places = &received->at[list][placed->index];
 			VEC_PUSH(arena, &places->at,
 				 ((struct place){ placement->worker, placed->count }));
 			places->count += placed->count;
@@ -147,22 +135,23 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 		text_add_clean(buf, *snapshot->ray_problem ? snapshot->ray_problem :
 							     "Ray was not reached");
 		buf_add_char(buf, '\n');
-	} else if (received->request_count + received->gang_count == 0) {
+	} else if (received->count[LIST_REQUESTS] + received->count[LIST_GANGS] == 0) {
 		buf_add_string(buf, "\nPENDING  nothing waits in Ray\n");
 	} else {
 		buf_add_string(buf, "\nPENDING  what waits in Ray, and which worker it is for\n");
-		add_requests(buf, state->requests, state->request_count, received->requests);
-		add_gangs(buf, state, received->gangs);
+		add_requests(buf, state->requests, state->request_count,
+			     received->at[LIST_REQUESTS]);
+		add_gangs(buf, state, received->at[LIST_GANGS]);
 	}
-	if (received->constraint_count + received->annotation_count == 0)
+	if (received->count[LIST_CONSTRAINT] + received->count[LIST_ANNOTATION] == 0)
 		return;
 	buf_add_string(buf, "\nREQUESTED  ahead of demand, and which worker is kept for it\n");
-	if (state && received->constraint_count > 0)
-		add_requests(buf, state->constraints[0].requests, received->constraint_count,
-			     received->constraints);
-	if (received->annotation_count > 0)
+	if (received->count[LIST_CONSTRAINT] > 0)
+		add_requests(buf, state->constraints[0].requests, received->count[LIST_CONSTRAINT],
+			     received->at[LIST_CONSTRAINT]);
+	if (received->count[LIST_ANNOTATION] > 0)
 		add_requests(buf, snapshot->annotation_request->requests,
-			     received->annotation_count, received->annotation);
+			     received->count[LIST_ANNOTATION], received->at[LIST_ANNOTATION]);
 }
 
 void explain_text_write(const struct snapshot *snapshot, const struct plan *plan,

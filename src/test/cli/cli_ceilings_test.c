@@ -39,7 +39,7 @@ static void test_ceilings_over_several_clusters(void **state)
 	(void)snprintf(url, sizeof(url), "127.0.0.1:%d/", cli_server.http->port);
 	CLI_RUN(&result, cli_status, "status", "--controller-url", url);
 	assert_int_equal(result.status, 1);
-	EXPECT(result.errors, "gpuCeilings[0]: an amount is negative");
+	EXPECT(result.errors, "gpuCeilings[0].counted: an amount is negative");
 	cli_server_stop();
 }
 
