@@ -146,7 +146,7 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 	if (received->count[LIST_CONSTRAINT] + received->count[LIST_ANNOTATION] == 0)
 		return;
 	buf_add_string(buf, "\nREQUESTED  ahead of demand, and which worker is kept for it\n");
-	if (received->count[LIST_CONSTRAINT] > 0)
+	if (state && received->count[LIST_CONSTRAINT] > 0)
 		add_requests(buf, state->constraints[0].requests, received->count[LIST_CONSTRAINT],
 			     received->at[LIST_CONSTRAINT]);
 	if (received->count[LIST_ANNOTATION] > 0)

@@ -392,8 +392,8 @@ static void set_conditions(const struct maker *maker)
 	maker->status->condition_count = plan->conditions.count;
 }
 
-/* What a reader of the object relies on: lists within the limits of the CRD, all demand that is not
- * served in one of two lists, a cut list said to be cut. */
+/* Readers of the object rely on it: lists within the limits of the CRD, all demand that is not
+ * served in one of two lists, `truncated` with every shortened list. */
 static void check_status(const struct maker *maker)
 {
 	const struct autoscaler_status *status = maker->status;
