@@ -126,7 +126,7 @@ static const char *busy_node(const struct facts *facts, const struct ray_node *n
 {
 	const char *why = node->problem != NULL    ? node->problem :
 			  node->activity.count > 0 ? node->activity.at[0] :
-			  ray_node_is_unused(node) ? "Ray does not call it idle" :
+			  ray_node_is_free(node)   ? "Ray does not call it idle" :
 						     "its resources are in use";
 
 	return arena_printf(facts->arena, "%s %.253s is in use: %.*s",
@@ -143,8 +143,7 @@ static const struct ray_node *find_busy(const struct ray_state *state)
 		const struct ray_node *node = &state->nodes[i];
 
 		if (node->status == RAY_NODE_DEAD ||
-		    (node->status == RAY_NODE_IDLE && node->problem == NULL &&
-		     ray_node_is_unused(node)))
+		    (node->status == RAY_NODE_IDLE && ray_node_is_free(node)))
 			continue;
 		if (found == NULL || strcmp(node->instance_id, found->instance_id) < 0)
 			found = node;

@@ -30,7 +30,12 @@ static bool is_implicit(const char *name)
 
 bool ray_node_is_unused(const struct ray_node *node)
 {
-	if (node->problem != NULL || node->activity.count > 0)
+	return node->activity.count == 0 && ray_node_is_free(node);
+}
+
+bool ray_node_is_free(const struct ray_node *node)
+{
+	if (node->problem != NULL)
 		return false;
 	for (size_t i = 0; i < node->total.count; i++) {
 		const struct resource *total = &node->total.at[i];

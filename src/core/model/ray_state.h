@@ -129,5 +129,7 @@ bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */
 /* Nothing of its total is in use and node_activity is empty. */
 bool ray_node_is_unused(const struct ray_node *node);
+/* The same without node_activity: Ray 2.60 keeps the last text of a head whose work has ended. */
+bool ray_node_is_free(const struct ray_node *node);
 
 #endif
