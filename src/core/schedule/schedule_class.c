@@ -20,9 +20,7 @@ static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b
 		if (first > second || first < second)
 			return first > second;
 	}
-	if (a >= run->nodes.count || b >= run->nodes.count)
-		return a < b;
-	return run->order.places.at[a].number < run->order.places.at[b].number;
+	return schedule_order_before(run, a, b);
 }
 
 static void sink(const struct schedule_run *run, struct schedule_class *class, bool running,
@@ -163,15 +161,13 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 		class->minimum = class->average = INFINITY;
 }
 
-static void compare_with_needs(struct schedule_run *run, uint32_t id)
+/* Whether some shape of the gangs may fit. */
+static void find_spent(struct schedule_run *run, uint32_t id)
 {
-	struct schedule_classes *classes = &run->classes;
-	const struct schedule_state *state = &run->states.states.at[id];
+	const struct schedule_classes *classes = &run->classes;
 
-	classes->at.at[id].spent =
-		!schedule_state_has(&run->states, state, classes->common.at, classes->common.count);
-	classes->at.at[id].ample = schedule_state_has(&run->states, state, classes->largest.at,
-						      classes->largest.count);
+	classes->at.at[id].spent = !schedule_state_has(&run->states, &run->states.states.at[id],
+						       classes->common.at, classes->common.count);
 }
 
 void schedule_class_rank(struct schedule_run *run, uint32_t state)
@@ -188,7 +184,7 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
 			(--run->classes.ranking.count - at) * sizeof(state));
 	}
-	compare_with_needs(run, state);
+	find_spent(run, state);
 	class->ranked = class->members.count && !class->spent;
 	if (!class->ranked)
 		return;
@@ -204,8 +200,8 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 
 /* By name, over all shapes. */
 struct needs {
-	int64_t least, largest, sum; /* sum: of one list */
-	size_t shapes;               /* that need it */
+	int64_t least, sum; /* sum: of one list */
+	size_t shapes;      /* that need it */
 };
 
 static void add_needs(struct needs *needs, const struct schedule_shape *shape)
@@ -216,16 +212,13 @@ static void add_needs(struct needs *needs, const struct schedule_shape *shape)
 
 		if (!own->shapes++ || amount < own->least)
 			own->least = amount;
-		if (amount > own->largest)
-			own->largest = amount;
 		if (__builtin_mul_overflow(amount, shape->count, &units) ||
 		    __builtin_add_overflow(own->sum, units, &own->sum))
 			own->sum = INT64_MAX;
 	}
 }
 
-/* Finds what every shape needs at least (common), what none exceeds (largest), and the most that a
- * list needs by name (most). */
+/* Finds what every shape needs at least (common), and the most that a list needs by name (most). */
 static void find_needs(struct schedule_run *run, const struct schedule_requests *const *requests,
 		       size_t count)
 {
@@ -252,9 +245,6 @@ static void find_needs(struct schedule_run *run, const struct schedule_requests 
 		}
 	}
 	for (uint32_t i = 0; i < names; i++) {
-		if (needs[i].shapes)
-			VEC_PUSH(run->scratch, &classes->largest,
-				 ((struct schedule_need){ i, needs[i].largest }));
 		if (needs[i].shapes && needs[i].shapes == shapes)
 			VEC_PUSH(run->scratch, &classes->common,
 				 ((struct schedule_need){ i, needs[i].least }));
@@ -270,13 +260,14 @@ void schedule_classes_make(struct schedule_run *run,
 	struct schedule_classes *classes = &run->classes;
 
 	classes->at.count = classes->ranking.count = 0;
-	classes->common.count = classes->largest.count = 0;
+	classes->common.count = 0;
 	classes->lasting = count > 1;
 	find_needs(run, requests, count);
+	schedule_order_number(run);
 	for (size_t i = 0; i < run->order.count; i++)
 		schedule_class_add(run, run->states_of.at[run->order.at[i]], run->order.at[i]);
 	for (uint32_t i = 0; i < classes->at.count; i++) {
-		compare_with_needs(run, i);
+		find_spent(run, i);
 		if (!classes->at.at[i].members.count || classes->at.at[i].spent)
 			continue;
 		classes->at.at[i].ranked = true;

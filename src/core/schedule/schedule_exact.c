@@ -227,7 +227,6 @@ bool schedule_try_exactly(struct schedule_try *try)
 
 	if (!run->policy.exact)
 		return false;
-	schedule_order_settle(run);
 	if (!list->count || run->order.count > SCHEDULE_EXACT_NODES_MAX)
 		return false;
 	search.free = arena_array(run->attempt, names, sizeof(*search.free));

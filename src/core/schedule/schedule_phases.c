@@ -105,10 +105,8 @@ static void try_alone(struct schedule_run *run, const struct schedule_list *list
 	if (!list->count)
 		return;
 	requests = schedule_requests_new(run, list);
-	schedule_order_settle(run);
 	schedule_classes_make(run, &requests, 1);
 	left = schedule_try(run, requests, source);
-	schedule_order_settle(run);
 	share_left(ret_leftovers, list, &left);
 }
 
@@ -172,7 +170,6 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 	result->gangs = leftovers_new(run, count);
 	if (!count)
 		return;
-	schedule_order_settle(run);
 	for (size_t i = 0; i < count; i++) {
 		struct gang *gang = &lists->gangs[i];
 		size_t choices = schedule_gang_choices(gang->gang);
@@ -186,7 +183,6 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 	schedule_classes_make(run, all.at, all.count);
 	for (size_t i = 0; i < count; i++)
 		place_gang(run, &lists->gangs[i], &result->gangs[lists->gangs[i].index]);
-	schedule_order_settle(run);
 }
 
 static void place_demands(struct schedule_run *run, const struct lists *lists,

@@ -40,7 +40,6 @@ struct schedule_class {
 	bool mixed; /* nodes that are not running have different rests */
 	bool ranked;
 	bool spent;                           /* no shape of the gangs fits any more */
-	bool ample;                           /* every shape of the gangs fits */
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
 };
@@ -49,44 +48,12 @@ struct schedule_classes {
 	VEC(struct schedule_class) at; /* by state */
 	VEC(uint32_t) ranking;         /* classes that may be tried, the best first */
 	bool lasting;                  /* they are kept up to date from try to try */
-	VEC(struct schedule_need)
-	common; /* the minimum need over all shapes of the gangs */
-	VEC(struct schedule_need)
-	largest;            /* the maximum need of one shape, name by name */
+	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
 	int64_t *most;      /* by name: the maximum need of a list of the gangs */
 	bool *placed_names; /* by name: some placed shape requested it */
 	size_t placed_name_count;
 	bool placed_selectors;
 	uint64_t tries;
-};
-
-/* ---- Ray's order of nodes (schedule_order.c) ---- */
-
-/* After each list of requests that Ray keeps, the order is: chosen nodes in the order of their
- * choice, other nodes, running nodes into which none of the requests would fit (exhausted), new
- * nodes. Ray copies the list each time. Here only the chosen and the new nodes get a number; the
- * order of two nodes is found when it is asked for, from the lists of requests that were kept since
- * the later of the two got its number: the latest one that exhausts exactly one of the nodes
- * decides, else the numbers do. */
-struct schedule_place {
-	int64_t number; /* lower is earlier */
-	uint32_t since; /* lists of requests that were kept when it got the number */
-};
-
-/* One bit per kept list, found when it is needed: whether the list exhausts the state. */
-struct schedule_exhausted {
-	VEC(uint64_t) words;
-	size_t known; /* bits */
-};
-
-struct schedule_order {
-	/* Ray's list as it was settled last, and the nodes launched since then. */
-	uint32_t *at;
-	size_t count, capacity;
-	VEC(struct schedule_place) places; /* by node */
-	int64_t first, last;               /* numbers given */
-	VEC(const struct schedule_requests *) kept;
-	VEC(struct schedule_exhausted) exhausted; /* by state */
 };
 
 /* ---- the run ---- */
@@ -141,7 +108,8 @@ struct schedule_run {
 	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
 	VEC(uint32_t)
 	new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
-	struct schedule_order order;
+	VEC(uint32_t) order;  /* Ray's list of nodes, see schedule_order_keep */
+	VEC(uint32_t) places; /* by node: its index in the list */
 	uint32_t *template_labels;                /* by type */
 	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
@@ -207,15 +175,19 @@ void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t fi
 /* Updates the place in the ranking after a permanent change of the members. */
 void schedule_class_rank(struct schedule_run *run, uint32_t state);
 
-/* Brings the list up to date and numbers its nodes. Before requests are tried, and after. */
-void schedule_order_settle(struct schedule_run *run);
-/* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others.
- * Compares 64 kept lists at once; each is compared with a state once at most. */
-bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
-/* Moves nodes that were chosen for the requests to the front, in their order, and adds the new ones
- * (from first_new on) at the end. */
+/* Sets the places from the list. */
+void schedule_order_number(struct schedule_run *run);
+/* Ray's order after a list of requests: the nodes that were chosen for it, the other nodes, running
+ * nodes into which none of the requests would fit, new nodes. */
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
-			 const uint32_t *chosen, size_t chosen_count, uint32_t first_new);
+			 const uint32_t *chosen, size_t chosen_count);
+/* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others. */
+static inline bool schedule_order_before(const struct schedule_run *run, uint32_t a, uint32_t b)
+{
+	if (a >= run->nodes.count || b >= run->nodes.count)
+		return a < b;
+	return run->places.at[a] < run->places.at[b];
+}
 
 /* ---- phases that terminate (schedule_terminate.c) ---- */
 

@@ -192,7 +192,7 @@ static void keep(struct schedule_try *try)
 	for (size_t i = 0; i < try->chosen.count; i++)
 		if (try->chosen.at[i] < first_new)
 			chosen[count++] = try->chosen.at[i];
-	schedule_order_keep(run, try->requests, chosen, count, first_new);
+	schedule_order_keep(run, try->requests, chosen, count);
 	/* The names of the requests count in the scores of later ones. */
 	for (size_t i = 0; i < try->requests->names.count; i++) {
 		uint32_t name = try->requests->names.at[i];
