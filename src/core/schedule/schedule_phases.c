@@ -294,8 +294,6 @@ static void add_result(struct schedule_run *run, struct schedule_result *result,
 		       const struct schedule_work *work)
 {
 	struct schedule_node_result *node = &result->nodes[result->node_count++];
-	struct schedule_placement *all;
-	size_t at = 0;
 
 	*node = (struct schedule_node_result){
 		.type = work->type,
@@ -303,23 +301,12 @@ static void add_result(struct schedule_run *run, struct schedule_result *result,
 		.status = work->status,
 		.cause = work->cause,
 		.launch_phase = work->launch_phase,
-		.needed = work->placements != NULL,
+		.needed = work->placement_count > 0,
+		.placements = work->placements,
+		.placement_count = work->placement_count,
 	};
 	if (work->given != SCHEDULE_NO_INDEX)
 		node->worker = run->problem->nodes[work->given].worker;
-	for (const struct schedule_chunk *chunk = work->placements; chunk; chunk = chunk->before)
-		at += chunk->count;
-	node->placement_count = at;
-	if (!at || !work->placements->before) {
-		node->placements = at ? work->placements->at : NULL;
-		return;
-	}
-	all = arena_array(run->arena, at, sizeof(*all));
-	for (const struct schedule_chunk *chunk = work->placements; chunk; chunk = chunk->before) {
-		at -= chunk->count;
-		memcpy(&all[at], chunk->at, chunk->count * sizeof(*all));
-	}
-	node->placements = all;
 }
 
 static void fill_result(struct schedule_run *run, struct schedule_result *result)

@@ -320,17 +320,16 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,
 			      size_t fill_count)
 {
-	struct arena *arena = room->states->arena;
-	struct schedule_placed before = room->states->placed.at[placed], after = before;
-	VEC(uint32_t) names = { .at = NULL };
-	VEC(uint32_t) selectors = { .at = NULL };
+	struct schedule_states *states = room->states;
+	struct schedule_placed before = states->placed.at[placed], after = before;
 
 	room->stamp++;
+	states->names.count = states->selectors.count = 0;
 	for (uint32_t i = 0; i < before.name_count; i++)
 		if (first_seen(room, before.names[i]))
-			VEC_PUSH(arena, &names, before.names[i]);
+			VEC_PUSH(states->arena, &states->names, before.names[i]);
 	for (uint32_t i = 0; i < before.selector_count; i++)
-		VEC_PUSH(arena, &selectors, before.selectors[i]);
+		VEC_PUSH(states->arena, &states->selectors, before.selectors[i]);
 	for (size_t i = 0; i < fill_count; i++) {
 		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
 		bool known = !shape->selector;
@@ -338,19 +337,18 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 		after.asks_accelerator = after.asks_accelerator || shape->asks_accelerator;
 		for (uint32_t j = 0; j < shape->need_count; j++)
 			if (first_seen(room, shape->needs[j].name))
-				VEC_PUSH(arena, &names, shape->needs[j].name);
-		for (size_t j = 0; j < selectors.count; j++)
-			if (selectors.at[j] == shape->selector)
-				known = true;
+				VEC_PUSH(states->arena, &states->names, shape->needs[j].name);
+		for (size_t j = 0; j < states->selectors.count; j++)
+			known = known || states->selectors.at[j] == shape->selector;
 		if (!known)
-			VEC_PUSH(arena, &selectors, shape->selector);
+			VEC_PUSH(states->arena, &states->selectors, shape->selector);
 	}
-	sort_stable(names.at, names.count, sizeof(*names.at), schedule_compare_ids);
-	after.names = names.at;
-	after.name_count = (uint32_t)names.count;
-	after.selectors = selectors.at;
-	after.selector_count = (uint32_t)selectors.count;
-	return schedule_placed_add(room->states, &after);
+	sort_stable(states->names.at, states->names.count, sizeof(uint32_t), schedule_compare_ids);
+	after.names = states->names.at;
+	after.name_count = (uint32_t)states->names.count;
+	after.selectors = states->selectors.at;
+	after.selector_count = (uint32_t)states->selectors.count;
+	return schedule_placed_add(states, &after);
 }
 
 /* The first request on the node, in the order of placement, that has a selector which the node's

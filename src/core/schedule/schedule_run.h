@@ -58,13 +58,6 @@ struct schedule_classes {
 
 /* ---- the run ---- */
 
-/* Placements of one phase; shared by nodes with the same ones. */
-struct schedule_chunk {
-	const struct schedule_chunk *before; /* of an earlier phase */
-	const struct schedule_placement *at;
-	size_t count;
-};
-
 struct schedule_work {
 	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for
                          a new node */
@@ -75,7 +68,8 @@ struct schedule_work {
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed; /* of the source that is placed now; more of it: states_of,
                       rests_of */
-	const struct schedule_chunk *placements;
+	struct schedule_placement *placements; /* in the order of the phases */
+	size_t placement_count;
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */

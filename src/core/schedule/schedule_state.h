@@ -73,6 +73,7 @@ struct schedule_states {
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
 	VEC(struct schedule_rest_term) terms;
+	VEC(uint32_t) names, selectors;
 };
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);

@@ -289,7 +289,7 @@ static bool is_idle(const struct schedule_run *run, uint32_t index)
 	if (work->status == SCHEDULE_TERMINATE)
 		return true;
 	return node && work->status == SCHEDULE_KEEP && !node->head && node->may_terminate &&
-	       node->idle_ms > node->idle_timeout_ms && !work->placements;
+	       node->idle_ms > node->idle_timeout_ms && !work->placement_count;
 }
 
 void schedule_terminate_idle(struct schedule_run *run)

@@ -8,26 +8,11 @@ void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state
 			 const struct schedule_fill *fill, size_t fill_count)
 {
 	struct arena *arena = try->run->attempt;
-	struct schedule_batch *last =
-		try->batches.count ? &try->batches.at[try->batches.count - 1] : NULL;
-	struct schedule_fill *copy;
+	struct schedule_fill *copy = arena_array(arena, fill_count, sizeof(*copy));
 
-	VEC_PUSH(arena, &try->chosen, node);
-	if (last && last->state == state && last->placed == placed &&
-	    last->fill_count == fill_count &&
-	    !memcmp(last->fill, fill, fill_count * sizeof(*fill))) {
-		last->count++;
-		return;
-	}
-	copy = arena_array(arena, fill_count, sizeof(*copy));
 	memcpy(copy, fill, fill_count * sizeof(*copy));
-	VEC_PUSH(arena, &try->batches,
-		 ((struct schedule_batch){ .state = state,
-					   .placed = placed,
-					   .fill = copy,
-					   .fill_count = fill_count,
-					   .first = try->chosen.count - 1,
-					   .count = 1 }));
+	VEC_PUSH(arena, &try->chosen,
+		 ((struct schedule_chosen){ node, state, placed, copy, fill_count }));
 }
 
 static uint32_t new_node(struct schedule_run *run, size_t type)
@@ -81,95 +66,70 @@ struct cursor {
 	int64_t left; /* of it */
 };
 
-/* Assigns entries to the units of one node, and of the next `same` nodes if all units come from the
- * same entries. */
-static struct schedule_chunk *hand_out(struct schedule_try *try, const struct schedule_batch *batch,
-				       struct cursor *cursors, int64_t same)
+/* Assigns entries to the units of one node. A combined shape has one unit, of all its entries. */
+static void hand_out(struct schedule_try *try, const struct schedule_chosen *chosen,
+		     struct cursor *cursors)
 {
-	struct schedule_chunk *chunk = ARENA_NEW(try->run->scratch, struct schedule_chunk);
+	struct schedule_work *work = &try->run->nodes.at[chosen->node];
+	size_t most = work->placement_count;
 	struct schedule_placement *at;
-	size_t most = 0;
 
-	for (size_t i = 0; i < batch->fill_count; i++) {
-		const struct schedule_shape *shape = &try->list->shapes[batch->fill[i].shape];
-		size_t units = (size_t)batch->fill[i].count;
+	for (size_t i = 0; i < chosen->fill_count; i++) {
+		const struct schedule_shape *shape = &try->list->shapes[chosen->fill[i].shape];
+		size_t units = (size_t)chosen->fill[i].count, entries = shape->entries.count;
 
-		most += shape->combined || shape->entries.count < units ? shape->entries.count :
-									  units;
+		most += shape->combined || entries < units ? entries : units;
 	}
-	chunk->at = at = arena_array(try->run->arena, most, sizeof(*at));
-	for (size_t i = 0; i < batch->fill_count; i++) {
-		const struct schedule_shape *shape = &try->list->shapes[batch->fill[i].shape];
-		struct cursor *cursor = &cursors[batch->fill[i].shape];
-		int64_t units = batch->fill[i].count, taken;
+	at = arena_array(try->run->arena, most, sizeof(*at));
+	if (work->placement_count)
+		memcpy(at, work->placements, work->placement_count * sizeof(*at));
+	work->placements = at;
+	for (size_t i = 0; i < chosen->fill_count; i++) {
+		const struct schedule_shape *shape = &try->list->shapes[chosen->fill[i].shape];
+		const struct schedule_entry *end = shape->entries.at + shape->entries.count;
+		struct cursor *cursor = &cursors[chosen->fill[i].shape];
+		int64_t units = shape->combined ? INT64_MAX : chosen->fill[i].count;
 
-		for (size_t j = 0; shape->combined ? j < shape->entries.count : units > 0; j++) {
-			if (!cursor->left)
-				cursor->left = (++cursor->entry)->count;
-			taken = shape->combined || units > cursor->left ? cursor->left : units;
-			at[chunk->count++] = (struct schedule_placement){
+		while (units > 0 && cursor->entry < end) {
+			int64_t taken = units < cursor->left ? units : cursor->left;
+
+			at[work->placement_count++] = (struct schedule_placement){
 				.phase = try->source->phase,
 				.list = try->source->list_index,
 				.index = cursor->entry->index,
 				.bundle = cursor->entry->bundle,
 				.count = taken,
 			};
-			cursor->left -= taken * (shape->combined ? 1 : same);
 			units -= taken;
+			cursor->left -= taken;
+			if (!cursor->left && ++cursor->entry < end)
+				cursor->left = cursor->entry->count;
 		}
 	}
-	return chunk;
 }
 
-/* Commits a batch: nodes of one state with the same fill. The state after the fill is computed once
- * for all of them; consecutive nodes whose units come from the same entries share one chunk of
- * placements. */
-static void keep_batch(struct schedule_try *try, const struct schedule_batch *batch,
-		       struct cursor *cursors)
+static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *chosen,
+			struct cursor *cursors)
 {
 	struct schedule_run *run = try->run;
-	uint32_t placed, state;
+	struct schedule_work *work = &run->nodes.at[chosen->node];
+	uint32_t state;
 
-	schedule_room_load(&run->room, batch->state);
-	for (size_t i = 0; i < batch->fill_count; i++)
-		schedule_room_take(&run->room, &try->list->shapes[batch->fill[i].shape],
-				   batch->fill[i].count);
-	placed = schedule_placed_with(&run->room, batch->placed, try->list, batch->fill,
-				      batch->fill_count);
-	state = schedule_room_save(&run->room, placed);
-	for (size_t i = 0; i < batch->count;) {
-		int64_t same = (int64_t)(batch->count - i);
-		struct schedule_chunk *chunk;
-
-		for (size_t j = 0; j < batch->fill_count; j++) {
-			uint32_t shape = batch->fill[j].shape;
-			int64_t nodes = cursors[shape].left / batch->fill[j].count;
-
-			if (try->list->shapes[shape].combined || nodes < 1)
-				nodes = 1;
-			same = nodes < same ? nodes : same;
-		}
-		chunk = hand_out(try, batch, cursors, same);
-		for (; same; same--, i++) {
-			uint32_t node = try->chosen.at[batch->first + i];
-			struct schedule_work *work = &run->nodes.at[node];
-			struct schedule_chunk *own = chunk;
-
-			if (work->placements) {
-				own = ARENA_NEW(run->scratch, struct schedule_chunk);
-				*own = *chunk;
-				own->before = work->placements;
-			}
-			work->placements = own;
-			run->states_of.at[node] = state;
-			work->placed = placed;
-			work->labels = run->room.labels;
-			if (run->classes.lasting)
-				schedule_class_add(run, state, node);
-		}
-	}
+	schedule_room_load(&run->room, chosen->state);
+	for (size_t i = 0; i < chosen->fill_count; i++)
+		schedule_room_take(&run->room, &try->list->shapes[chosen->fill[i].shape],
+				   chosen->fill[i].count);
+	work->placed = schedule_placed_with(&run->room, chosen->placed, try->list, chosen->fill,
+					    chosen->fill_count);
+	work->labels = run->room.labels;
+	state = schedule_room_save(&run->room, work->placed);
 	schedule_room_unload(&run->room);
-	schedule_class_rank(run, batch->state);
+	run->states_of.at[chosen->node] = state;
+	hand_out(try, chosen, cursors);
+	if (!run->classes.lasting)
+		return;
+	schedule_class_add(run, state, chosen->node);
+	schedule_class_rank(run, chosen->state);
 	schedule_class_rank(run, state);
 }
 
@@ -190,8 +150,8 @@ static void keep(struct schedule_try *try)
 		schedule_run_launch(run, run->new_types.at[i], try->source->phase);
 	/* Ray's list begins with the chosen nodes that are there. */
 	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i] < first_new)
-			chosen[count++] = try->chosen.at[i];
+		if (try->chosen.at[i].node < first_new)
+			chosen[count++] = try->chosen.at[i].node;
 	schedule_order_keep(run, try->requests, chosen, count);
 	/* The names of the requests count in the scores of later ones. */
 	for (size_t i = 0; i < try->requests->names.count; i++) {
@@ -201,8 +161,8 @@ static void keep(struct schedule_try *try)
 		classes->placed_names[name] = true;
 	}
 	classes->placed_selectors = classes->placed_selectors || try->requests->selecting.count;
-	for (size_t i = 0; i < try->batches.count; i++)
-		keep_batch(try, &try->batches.at[i], cursors);
+	for (size_t i = 0; i < try->chosen.count; i++)
+		keep_chosen(try, &try->chosen.at[i], cursors);
 	for (size_t i = 0; i < run->new_types.count; i++)
 		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
 			schedule_class_rank(run, run->template_state[run->new_types.at[i]]);
@@ -219,13 +179,9 @@ static void undo(struct schedule_try *try)
 		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
 			schedule_class_remove(run, run->template_state[run->new_types.at[i]],
 					      (uint32_t)run->nodes.count, UINT32_MAX);
-	for (size_t i = 0; i < try->batches.count; i++)
-		for (size_t j = 0; j < try->batches.at[i].count; j++) {
-			uint32_t node = try->chosen.at[try->batches.at[i].first + j];
-
-			if (node < run->nodes.count)
-				schedule_class_add(run, try->batches.at[i].state, node);
-		}
+	for (size_t i = 0; i < try->chosen.count; i++)
+		if (try->chosen.at[i].node < run->nodes.count)
+			schedule_class_add(run, try->chosen.at[i].state, try->chosen.at[i].node);
 }
 
 /* ---- units left over ---- */

@@ -44,12 +44,11 @@ struct schedule_candidate {
 	uint32_t stamp;
 };
 
-/* Consecutive nodes with the same fill. */
-struct schedule_batch {
-	uint32_t state, placed; /* before */
+/* A node, its state and placed set before, and what it gets. */
+struct schedule_chosen {
+	uint32_t node, state, placed;
 	const struct schedule_fill *fill;
 	size_t fill_count;
-	size_t first, count; /* into chosen */
 };
 
 struct schedule_try {
@@ -72,8 +71,7 @@ struct schedule_try {
 	uint32_t types_max; /* upper bound over all keys */
 	int labels_max;
 	uint32_t stamp;
-	VEC(struct schedule_batch) batches;
-	VEC(uint32_t) chosen;
+	VEC(struct schedule_chosen) chosen;
 };
 
 /* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
