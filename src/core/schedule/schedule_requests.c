@@ -1,14 +1,5 @@
 /* The needs of a list of shapes: which of them could fit into a node. See schedule_run.h. */
-#include <string.h>
-
 #include "core/schedule/schedule_run.h"
-
-/* Shorter lists are scanned completely. */
-#define LONG_LIST 16
-static void set_bit(uint64_t *bits, uint32_t at)
-{
-	bits[at / 64] |= UINT64_C(1) << (at % 64);
-}
 
 /* Counts the shapes by name into run->name_counts. */
 static void find_names(struct schedule_requests *requests, struct schedule_run *run)
@@ -34,92 +25,23 @@ static void find_names(struct schedule_requests *requests, struct schedule_run *
 	}
 }
 
-struct found {
-	struct {
-		uint32_t label, shape;
-	} * at;
-	size_t count, capacity;
-};
-
-/* The labels of which a node needs one for any of these selectors: of each those of its first IN.
- * False when one of the selectors has no IN. Encoded by schedule_shape.c. */
-static bool add_labels(struct schedule_run *run, uint32_t selector, uint32_t shape,
-		       struct found *found)
-{
-	const uint32_t *at = run->words.selectors.entries.at[selector].bytes;
-	size_t before = found->count;
-
-	for (uint32_t selectors = *at++; selectors; selectors--) {
-		bool has_in = false;
-
-		for (uint32_t constraints = *at++; constraints; constraints--) {
-			uint32_t operation = *at++, values = *at++;
-
-			for (uint32_t i = 0; i < values; i++) {
-				if (operation != LABEL_OPERATOR_IN || has_in)
-					continue;
-				VEC_ADD(run->scratch, found);
-				found->at[found->count - 1].label = at[i];
-				found->at[found->count - 1].shape = shape;
-			}
-			has_in = has_in || operation == LABEL_OPERATOR_IN;
-			at += values;
-		}
-		if (!has_in) {
-			found->count = before;
-			return false;
-		}
-	}
-	return true;
-}
-
-/* By label, the shapes of which a selector needs it. */
-static void find_anchors(struct schedule_requests *requests, struct schedule_run *run)
-{
-	const struct schedule_list *list = requests->list;
-	size_t labels = run->words.label_count;
-	struct found found = { .at = NULL };
-	uint32_t *next;
-
-	for (uint32_t i = 0; i < list->count; i++)
-		if (!requests->anchored || !list->shapes[i].selector ||
-		    !add_labels(run, list->shapes[i].selector, i, &found))
-			set_bit(requests->free, i);
-	if (!requests->anchored)
-		return;
-	next = arena_array(run->scratch, labels + 1, sizeof(*next));
-	requests->first = arena_array(run->scratch, labels + 1, sizeof(*requests->first));
-	requests->at = arena_array(run->scratch, found.count + 1, sizeof(*requests->at));
-	for (size_t i = 0; i < found.count; i++)
-		requests->first[found.at[i].label + 1]++;
-	for (size_t i = 0; i < labels; i++)
-		next[i + 1] = requests->first[i + 1] += requests->first[i];
-	for (size_t i = 0; i < found.count; i++)
-		requests->at[next[found.at[i].label]++] = found.at[i].shape;
-}
-
 const struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 						      const struct schedule_list *list)
 {
 	struct schedule_requests *requests = ARENA_NEW(run->scratch, struct schedule_requests);
 	size_t words = (list->count + 63) / 64;
 
-	*requests = (struct schedule_requests){
-		.list = list,
-		.word_count = words,
-		.anchored = list->count > LONG_LIST,
-	};
-	requests->free = arena_array(run->scratch, words + 1, sizeof(uint64_t));
+	*requests = (struct schedule_requests){ .list = list, .word_count = words };
 	requests->accelerated = arena_array(run->scratch, words + 1, sizeof(uint64_t));
 	find_names(requests, run);
-	find_anchors(requests, run);
 	for (size_t i = 0; i < requests->names.count; i++)
 		run->name_counts[requests->names.at[i]] = 0;
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct schedule_shape *shape = &list->shapes[i];
 
 		if (shape->asks_accelerator)
-			set_bit(requests->accelerated, i);
+			requests->accelerated[i / 64] |= UINT64_C(1) << (i % 64);
+		requests->adds_labels = requests->adds_labels || shape->anti_label_count;
 		if (!shape->selector)
 			continue;
 		VEC_PUSH(run->scratch, &requests->selecting, i);
@@ -149,18 +71,14 @@ void schedule_requests_may(const struct schedule_requests *requests, const struc
 			   uint32_t id, uint64_t *ret_bits)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
-	size_t count;
-	const uint32_t *labels = schedule_label_set_all(&run->states, state->labels, &count);
 
-	memcpy(ret_bits, requests->free, requests->word_count * sizeof(*ret_bits));
-	for (size_t i = 0; i < count && requests->anchored; i++)
-		for (uint32_t at = requests->first[labels[i]]; at < requests->first[labels[i] + 1];
-		     at++)
-			set_bit(ret_bits, requests->at[at]);
-	for (size_t word = 0; word < requests->word_count; word++)
-		for (uint64_t left = ret_bits[word]; left; left &= left - 1)
-			if (!fits(run, state,
-				  &requests->list
-					   ->shapes[word * 64 + (size_t)__builtin_ctzll(left)]))
-				ret_bits[word] &= ~(left & -left);
+	for (size_t i = 0; i < requests->list->count; i++) {
+		const struct schedule_shape *shape = &requests->list->shapes[i];
+
+		if (shape->selector && !requests->adds_labels &&
+		    !schedule_label_rank(&run->states, state->labels, shape->selector))
+			continue;
+		if (fits(run, state, shape))
+			ret_bits[i / 64] |= UINT64_C(1) << (i % 64);
+	}
 }

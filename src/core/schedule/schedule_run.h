@@ -8,21 +8,16 @@
 
 /* ---- the needs of a list (schedule_requests.c) ---- */
 
-/* The needs of a list of shapes, indexed to find the shapes that could fit into a node. In a long
- * list a shape is anchored to the labels of which its selectors need one: it is not compared with a
- * node that has none of them. */
+/* The needs of a list of shapes. */
 struct schedule_requests {
 	const struct schedule_list *list;
 	size_t word_count;
-	uint64_t *free; /* bits: shapes without an anchor */
-	bool anchored;
-	uint32_t *first, *at; /* shapes of label i: at[first[i]] to at[first[i + 1]] without it */
-	VEC(uint32_t) names;  /* requested names, each once */
-	uint32_t pivot;       /* the name that most shapes need; SCHEDULE_ID_NONE: no shape
-                     needs any */
+	VEC(uint32_t) names; /* requested names, each once */
+	uint32_t pivot;      /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
 	VEC(uint32_t) selecting; /* shapes with selectors */
 	int labels_max;          /* no selector ranks higher */
 	uint64_t *accelerated;   /* bitmap of shapes that request an accelerator */
+	bool adds_labels;        /* to nodes: a selector may hold only then */
 };
 
 /* ---- classes of nodes (schedule_class.c) ---- */
