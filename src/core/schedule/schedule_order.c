@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "core/schedule/schedule_run.h"
 
 void schedule_order_number(struct schedule_run *run)
@@ -31,8 +29,10 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 
 	for (size_t i = 0; i < chosen_count; i++)
 		run->places.at[chosen[i]] = UINT32_MAX;
-	memcpy(others, run->order.at, old * sizeof(*others));
-	memcpy(run->order.at, chosen, chosen_count * sizeof(*chosen));
+	for (size_t i = 0; i < old; i++)
+		others[i] = run->order.at[i];
+	for (size_t i = 0; i < chosen_count; i++)
+		run->order.at[i] = chosen[i];
 	for (size_t i = 0; i < old; i++) {
 		uint32_t node = others[i], state = run->states_of.at[node];
 
@@ -45,7 +45,8 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 		else
 			run->order.at[at++] = node;
 	}
-	memcpy(&run->order.at[at], others, behind * sizeof(*others));
+	for (size_t i = 0; i < behind; i++)
+		run->order.at[at + i] = others[i];
 	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++)
 		VEC_PUSH(run->scratch, &run->order, node);
 	schedule_order_number(run);

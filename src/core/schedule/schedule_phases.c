@@ -388,8 +388,8 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	run.policy = *policy;
 	read_lists(&run, &lists);
 	launch_minimum(&run);
-	schedule_terminate_over_type_max(&run);
-	schedule_terminate_over_max(&run);
+	schedule_terminate_over_max(&run, true);
+	schedule_terminate_over_max(&run, false);
 	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
 	place_constraints(&run, &lists, result);

@@ -180,10 +180,10 @@ static inline bool schedule_order_before(const struct schedule_run *run, uint32_
 
 /* ---- phases that terminate (schedule_terminate.c) ---- */
 
-/* Both put the list into Ray's order for the next phase; nodes are chosen only with
+/* Enforces the maximum of each type, or max_nodes, and puts the list into Ray's order for the next
+ * phase: terminated nodes, then the others, type by type. Nodes are chosen only with
  * problem.terminate_over_max. A chosen node that this run would launch is dropped from the run. */
-void schedule_terminate_over_type_max(struct schedule_run *run);
-void schedule_terminate_over_max(struct schedule_run *run);
+void schedule_terminate_over_max(struct schedule_run *run, bool by_type);
 /* Removes the capacity of chosen nodes; they still count against the maxima. */
 void schedule_terminate_set_aside(struct schedule_run *run);
 void schedule_terminate_idle(struct schedule_run *run);

@@ -118,33 +118,6 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
 
 /* ---- above a maximum ---- */
 
-/* Ray's list after a phase of the maxima: terminated nodes, then the others. */
-struct sorting {
-	uint32_t *replicas; /* see find_replicas */
-	uint32_t *terminated, *kept;
-	size_t terminated_count, kept_count;
-};
-
-static struct sorting sorting_new(struct schedule_run *run)
-{
-	size_t count = run->order.count + 1;
-
-	return (struct sorting){
-		.replicas = find_replicas(run),
-		.terminated = arena_array(run->scratch, count, sizeof(uint32_t)),
-		.kept = arena_array(run->scratch, count, sizeof(uint32_t)),
-	};
-}
-
-static void sorting_done(const struct sorting *sorting, struct schedule_run *run)
-{
-	run->order.count = sorting->terminated_count + sorting->kept_count;
-	for (size_t i = 0; i < sorting->terminated_count; i++)
-		run->order.at[i] = sorting->terminated[i];
-	for (size_t i = 0; i < sorting->kept_count; i++)
-		run->order.at[sorting->terminated_count + i] = sorting->kept[i];
-}
-
 static bool may_terminate(const struct schedule_run *run, const uint32_t *replicas, uint32_t first)
 {
 	uint32_t node = first;
@@ -190,60 +163,64 @@ static int64_t terminate(struct schedule_run *run, const uint32_t *replicas, uin
 	return count;
 }
 
-/* Terminates at least `extra` of the nodes where that is allowed, in Ray's order, and lists them
- * all. */
-static void enforce(struct schedule_run *run, struct sorting *sorting, uint32_t *nodes,
+/* Terminates at least `extra` of the nodes where that is allowed, in Ray's order. */
+static void enforce(struct schedule_run *run, const uint32_t *replicas, uint32_t *nodes,
 		    size_t count, int64_t extra, enum schedule_cause cause)
 {
-	if (extra > 0 && run->problem->terminate_over_max) {
-		sort_nodes(run, nodes, count, true);
-		for (size_t i = 0; i < count && extra > 0; i++)
-			if (run->nodes.at[nodes[i]].status != SCHEDULE_TERMINATE &&
-			    may_terminate(run, sorting->replicas, nodes[i]))
-				extra -= terminate(run, sorting->replicas, nodes[i], cause);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct schedule_work *work = &run->nodes.at[nodes[i]];
-
-		if (work->cancelled)
-			continue;
-		if (work->status == SCHEDULE_TERMINATE)
-			sorting->terminated[sorting->terminated_count++] = nodes[i];
-		else
-			sorting->kept[sorting->kept_count++] = nodes[i];
-	}
+	if (extra <= 0 || !run->problem->terminate_over_max)
+		return;
+	sort_nodes(run, nodes, count, true);
+	for (size_t i = 0; i < count && extra > 0; i++)
+		if (run->nodes.at[nodes[i]].status != SCHEDULE_TERMINATE &&
+		    may_terminate(run, replicas, nodes[i]))
+			extra -= terminate(run, replicas, nodes[i], cause);
 }
 
-void schedule_terminate_over_type_max(struct schedule_run *run)
+void schedule_terminate_over_max(struct schedule_run *run, bool by_type)
 {
-	struct sorting sorting = sorting_new(run);
-	size_t count = run->order.count;
-	uint32_t *nodes = arena_array(run->scratch, count + 1, sizeof(*nodes));
-	bool *sorted = arena_array(run->scratch, run->nodes.count + 1, sizeof(*sorted));
+	const struct schedule_problem *problem = run->problem;
+	size_t count = run->order.count, kept_count = 0;
+	uint32_t *list = arena_array(run->scratch, 3 * count + 1, sizeof(*list));
+	uint32_t *nodes = list + count, *kept = nodes + count;
+	bool *sorted = arena_array(run->scratch, count + 1, sizeof(*sorted));
+	uint32_t *replicas;
 
+	if (!count || (!by_type && (!problem->has_max_nodes || problem->max_nodes <= 0)))
+		return;
+	replicas = find_replicas(run);
+	memcpy(list, run->order.at, count * sizeof(*list));
+	run->order.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t node = run->order.at[i];
-
-		sorted[node] = run->nodes.at[node].status == SCHEDULE_TERMINATE;
-		if (sorted[node])
-			sorting.terminated[sorting.terminated_count++] = node;
+		sorted[i] = run->nodes.at[list[i]].status == SCHEDULE_TERMINATE;
+		if (sorted[i])
+			run->order.at[run->order.count++] = list[i];
 	}
 	for (size_t i = 0; i < count; i++) {
-		size_t type = run->nodes.at[run->order.at[i]].type, same = 0;
-		int64_t extra = 0;
+		size_t type = run->nodes.at[list[i]].type, same = 0;
+		int64_t most = by_type ? INT64_MAX : problem->max_nodes;
 
-		for (size_t j = i; j < count && !sorted[run->order.at[i]]; j++)
-			if (run->nodes.at[run->order.at[j]].type == type &&
-			    !sorted[run->order.at[j]])
-				nodes[same++] = run->order.at[j];
-		if (type != SCHEDULE_NO_INDEX)
-			extra = (int64_t)same - run->problem->types[type].max_nodes;
-		if (same)
-			enforce(run, &sorting, nodes, same, extra, SCHEDULE_CAUSE_MAX_PER_TYPE);
-		for (size_t j = 0; j < same; j++)
-			sorted[nodes[j]] = true;
+		if (sorted[i])
+			continue;
+		for (size_t j = i; j < count; j++)
+			if (!sorted[j] && (!by_type || run->nodes.at[list[j]].type == type)) {
+				nodes[same++] = list[j];
+				sorted[j] = true;
+			}
+		if (by_type && type != SCHEDULE_NO_INDEX)
+			most = problem->types[type].max_nodes;
+		enforce(run, replicas, nodes, same, (int64_t)same - most,
+			by_type ? SCHEDULE_CAUSE_MAX_PER_TYPE : SCHEDULE_CAUSE_MAX_GLOBAL);
+		for (size_t j = 0; j < same; j++) {
+			const struct schedule_work *work = &run->nodes.at[nodes[j]];
+
+			if (work->status != SCHEDULE_TERMINATE)
+				kept[kept_count++] = nodes[j];
+			else if (!work->cancelled)
+				run->order.at[run->order.count++] = nodes[j];
+		}
 	}
-	sorting_done(&sorting, run);
+	memcpy(&run->order.at[run->order.count], kept, kept_count * sizeof(*kept));
+	run->order.count += kept_count;
 }
 
 void schedule_terminate_set_aside(struct schedule_run *run)
@@ -254,29 +231,6 @@ void schedule_terminate_set_aside(struct schedule_run *run)
 		if (run->nodes.at[run->order.at[i]].status != SCHEDULE_TERMINATE)
 			run->order.at[kept++] = run->order.at[i];
 	run->order.count = kept;
-}
-
-void schedule_terminate_over_max(struct schedule_run *run)
-{
-	const struct schedule_problem *problem = run->problem;
-	size_t count = run->order.count, kept = 0;
-	struct sorting sorting;
-	uint32_t *nodes;
-
-	if (!problem->has_max_nodes || problem->max_nodes <= 0 || !problem->terminate_over_max)
-		return;
-	sorting = sorting_new(run);
-	nodes = arena_array(run->scratch, count + 1, sizeof(*nodes));
-	for (size_t i = 0; i < count; i++)
-		if (run->nodes.at[run->order.at[i]].status != SCHEDULE_TERMINATE)
-			nodes[kept++] = run->order.at[i];
-		else
-			sorting.terminated[sorting.terminated_count++] = run->order.at[i];
-	if ((int64_t)kept <= problem->max_nodes)
-		return;
-	enforce(run, &sorting, nodes, kept, (int64_t)kept - problem->max_nodes,
-		SCHEDULE_CAUSE_MAX_GLOBAL);
-	sorting_done(&sorting, run);
 }
 
 /* ---- idle ---- */
