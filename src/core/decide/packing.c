@@ -357,14 +357,16 @@ static bool is_anything_left(const struct packing *packing)
 static void measure_living(struct packing *packing)
 {
 	VEC(struct resource) all = { .at = NULL };
+	struct resources last = { .at = NULL }; /* simulated nodes in a row are often equal */
 
 	for (size_t i = 0; i < packing->problem.node_count; i++) {
 		const struct schedule_node *node = &packing->problem.nodes[i];
 
-		if (i > 0 && node->total.at == node[-1].total.at && node[-1].running)
-			continue; /* simulated nodes share them */
-		for (size_t r = 0; node->running && r < node->total.count; r++)
-			VEC_PUSH(packing->arena, &all, node->total.at[r]);
+		if (!node->running || resources_equal(&node->total, &last))
+			continue;
+		last = node->total;
+		for (size_t r = 0; r < last.count; r++)
+			VEC_PUSH(packing->arena, &all, last.at[r]);
 	}
 	if (all.count == 0)
 		return;
