@@ -213,9 +213,8 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 			if (!count)
 				continue;
 			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
-			VEC_PUSH(run->attempt, &try->uses[shape].users, c);
-			if (count > try->uses[shape].most)
-				try->uses[shape].most = count;
+			if (count > try->most[shape])
+				try->most[shape] = count;
 		}
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
@@ -256,7 +255,7 @@ void schedule_try_init(struct schedule_try *try)
 
 	try->left = arena_array(run->attempt, list->count, sizeof(*try->left));
 	try->active = arena_array(run->attempt, try->requests->word_count, sizeof(*try->active));
-	try->uses = arena_array(run->attempt, list->count, sizeof(*try->uses));
+	try->most = arena_array(run->attempt, list->count, sizeof(*try->most));
 	for (size_t i = 0; i < list->count; i++) {
 		try->left[i] = list->shapes[i].count;
 		if (list->shapes[i].impossible)
@@ -368,39 +367,29 @@ struct schedule_candidate *schedule_try_best(struct schedule_try *try)
 
 static int64_t held_units(const struct schedule_candidate *c, uint32_t shape)
 {
-	if (c->fresh && c->listed)
-		for (size_t i = 0; i < c->fill.count; i++)
-			if (c->fill.at[i].shape == shape)
-				return c->fill.at[i].count;
+	for (size_t i = 0; i < c->fill.count && c->fresh; i++)
+		if (c->fill.at[i].shape == shape)
+			return c->fill.at[i].count;
 	return 0;
 }
 
 /* Fewer units are left than some fill contains: candidates with such a fill return to their
- * bounds. */
-static void review_users(struct schedule_try *try, uint32_t shape)
+ * bounds, which are higher, so the heap before them stays as it was read. */
+static void review(struct schedule_try *try, uint32_t shape)
 {
-	size_t kept = 0;
-
-	try->stamp++;
-	try->uses[shape].most = 0;
-	for (size_t i = 0; i < try->uses[shape].users.count; i++) {
-		struct schedule_candidate *c = try->uses[shape].users.at[i];
+	try->most[shape] = 0;
+	for (size_t i = 0; i < try->heap.count; i++) {
+		struct schedule_candidate *c = try->heap.at[i];
 		int64_t units = held_units(c, shape);
 
 		if (units > try->left[shape]) {
 			c->fresh = false;
 			c->key = c->bound;
 			heap_move(try, c);
-			continue;
+		} else if (units > try->most[shape]) {
+			try->most[shape] = units;
 		}
-		if (!units || c->stamp == try->stamp)
-			continue;
-		c->stamp = try->stamp;
-		try->uses[shape].users.at[kept++] = c;
-		if (units > try->uses[shape].most)
-			try->uses[shape].most = units;
 	}
-	try->uses[shape].users.count = kept;
 }
 
 void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
@@ -423,7 +412,7 @@ void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
 			try->active[shape / 64] &= ~(UINT64_C(1) << (shape % 64));
 			try->active_count--;
 		}
-		if (try->left[shape] < try->uses[shape].most)
-			review_users(try, shape);
+		if (try->left[shape] < try->most[shape])
+			review(try, shape);
 	}
 }

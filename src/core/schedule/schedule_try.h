@@ -41,7 +41,6 @@ struct schedule_candidate {
 	int64_t bound_at; /* active_count when the bound was made; -1: none */
 	int labels_max;
 	size_t heap_at;
-	uint32_t stamp;
 };
 
 /* A node, its state and placed set before, and what it gets. */
@@ -59,18 +58,13 @@ struct schedule_try {
 	int64_t *left;        /* by shape: units to place */
 	uint64_t *active;     /* bitmap of shapes with units left */
 	int64_t active_count; /* shapes with units left */
-	struct {
-		VEC(struct schedule_candidate *)
-		users;                         /* whose fill has it, with repetition */
-		int64_t most;                  /* units of it in a fresh fill, at most */
-	} * uses;                              /* by shape */
+	int64_t *most;        /* by shape: units of it in a fresh fill, at most */
 	VEC(struct schedule_candidate *) heap; /* the best first */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
 	bool ranked;        /* the ranking bounds the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
 	int labels_max;
-	uint32_t stamp;
 	VEC(struct schedule_chosen) chosen;
 };
 
