@@ -411,19 +411,14 @@ void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 			      asks_accelerator;
 }
 
-/* The terms are added in the order of the names, as Ray adds doubles. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
 		       const double *terms, uint32_t rest_id, struct schedule_key *key)
 {
 	const struct schedule_rest *rest = &states->rests.at[rest_id];
-	double minimum = rest->minimum, sum = 0;
-	uint32_t count = rest->count, next = 0;
+	double minimum = rest->minimum, sum = rest->sum;
+	uint32_t count = rest->count;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {
-		for (;
-		     next < rest->term_count && rest->terms[next].before <= state->amounts[i].name;
-		     next++)
-			sum += rest->terms[next].term;
 		if (terms[i] < 0)
 			continue;
 		sum += terms[i];
@@ -431,8 +426,6 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 		if (terms[i] < minimum)
 			minimum = terms[i];
 	}
-	for (; next < rest->term_count; next++)
-		sum += rest->terms[next].term;
 	key->minimum = count ? minimum : 0;
 	key->average = count ? sum / count : 0;
 }

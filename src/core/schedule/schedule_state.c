@@ -148,11 +148,6 @@ static void read_resource(struct reading *reading, const char *name, int64_t tot
 	reading->rest.sum += term;
 	if (term < reading->rest.minimum)
 		reading->rest.minimum = term;
-	if (term > 0)
-		VEC_PUSH(states->arena, &states->terms,
-			 ((struct schedule_rest_term){
-				 schedule_words_before(&states->words->names, name, strlen(name)),
-				 term }));
 }
 
 /* Both maps are sorted by name. */
@@ -182,27 +177,18 @@ static void read_resources(struct reading *reading, const struct resources *tota
 	}
 }
 
-static uint32_t rest_add(struct reading *reading)
+static uint32_t rest_add(struct schedule_states *states, const struct schedule_rest *rest)
 {
-	struct schedule_states *states = reading->states;
-	struct schedule_rest *rest = &reading->rest;
 	uint32_t id;
 
 	states->key.count = 0;
 	key_add(states, rest->count);
 	key_add_double(states, rest->minimum);
-	for (size_t i = 0; i < states->terms.count; i++) {
-		key_add(states, states->terms.at[i].before);
-		key_add_double(states, states->terms.at[i].term);
-	}
+	key_add_double(states, rest->sum);
 	id = schedule_intern_add(&states->rest_keys, states->key.at,
 				 states->key.count * sizeof(*states->key.at));
-	if (id == states->rests.count) {
-		rest->term_count = (uint32_t)states->terms.count;
-		rest->terms = copy_array(states->arena, states->terms.at, rest->term_count,
-					 sizeof(*rest->terms));
+	if (id == states->rests.count)
 		VEC_PUSH(states->arena, &states->rests, *rest);
-	}
 	return id;
 }
 
@@ -233,7 +219,7 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	struct reading reading = { .states = states, .rest = { .minimum = INFINITY } };
 	struct schedule_open_gpus open = { 0 };
 
-	states->amounts.count = states->terms.count = 0;
+	states->amounts.count = 0;
 	read_resources(&reading, total, available);
 	state.registered = state.registered && states->words->new_only;
 	state.accelerator = reading.accelerator ||
@@ -246,7 +232,7 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 		state.rest_count = reading.rest.count;
 		state.rest_minimum = reading.rest.minimum;
 	}
-	*ret_rest = rest_add(&reading);
+	*ret_rest = rest_add(states, &reading.rest);
 	return schedule_state_add(states, &state);
 }
 

@@ -39,17 +39,9 @@ struct schedule_state {
 };
 
 /* Resources of a node that no request mentions: they count in the score and never change. */
-struct schedule_rest_term {
-	uint32_t before; /* the first requested name after it in the order of names */
-	double term;
-};
-
 struct schedule_rest {
-	const struct schedule_rest_term *terms; /* those above 0, in the order of their names */
-	uint32_t term_count;
-	uint32_t count; /* with those that are 0 */
-	double minimum; /* of all; infinite when there are none */
-	double sum;
+	uint32_t count;
+	double minimum, sum; /* of their terms; the minimum is infinite when there are none */
 };
 
 /* Names and selectors placed on a node in earlier phases of the same source; they stay in the
@@ -72,7 +64,6 @@ struct schedule_states {
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
-	VEC(struct schedule_rest_term) terms;
 	VEC(uint32_t) names, selectors;
 };
 

@@ -131,24 +131,6 @@ static uint32_t words_find(const struct schedule_words *words, const void *bytes
 	return slot ? words->places[slot - 1] : SCHEDULE_ID_NONE;
 }
 
-uint32_t schedule_words_before(const struct schedule_words *words, const void *bytes, size_t size)
-{
-	size_t low = 0, high = words->intern.entries.count;
-
-	CHECK(words->places);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct schedule_intern_entry *entry =
-			&words->intern.entries.at[words->sorted[middle]];
-
-		if (compare_bytes(entry->bytes, entry->size, bytes, size) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
-}
-
 int schedule_compare_ids(const void *a, const void *b)
 {
 	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;

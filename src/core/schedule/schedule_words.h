@@ -33,9 +33,6 @@ struct schedule_words {
 	uint32_t *sorted; /* by place: id of the intern */
 };
 
-/* The number of words before these bytes in the order. */
-uint32_t schedule_words_before(const struct schedule_words *words, const void *bytes, size_t size);
-
 /* Resource names, labels and selectors that the requests of a problem mention. */
 struct schedule_vocabulary {
 	const struct schedule_problem *problem;
