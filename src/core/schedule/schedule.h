@@ -121,13 +121,14 @@ struct schedule_node_result {
 	size_t placement_count;
 };
 
-/* The limit that prevented a new node. NONE: no limit did, no empty node serves it. */
+/* The limit that prevented a new node. NONE: no limit did, no empty node serves it. Of several types
+ * the last in this order is reported: one that ends by itself, or that an option changes. */
 enum schedule_limit {
 	SCHEDULE_LIMIT_NONE = 0,
-	SCHEDULE_LIMIT_MAX_NODES, /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
+	SCHEDULE_LIMIT_MAX_PER_TYPE, /* max_nodes of the type */
+	SCHEDULE_LIMIT_MAX_NODES,    /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
 	SCHEDULE_LIMIT_GPU_BUDGET,
 	SCHEDULE_LIMIT_HELD,
-	SCHEDULE_LIMIT_MAX_PER_TYPE, /* max_nodes of the type */
 };
 
 struct schedule_leftover {

@@ -120,16 +120,17 @@ static bool lasts(struct search *search, const struct schedule_result *result, i
 static bool within_limits(const struct search *search, const int64_t *launches)
 {
 	const struct schedule_problem *problem = search->problem;
-	__int128 nodes = 0;
+	__int128 nodes = 0, gpus = 0;
 
 	for (size_t i = 0; i < problem->type_count; i++) {
 		if (launches[i] > search->most[i])
 			return false;
 		nodes += launches[i];
+		gpus += (__int128)launches[i] * problem->types[i].gpu_amount;
 	}
 	if (nodes > SCHEDULE_NEW_NODES_MAX)
 		return false;
-	if (problem->has_gpu_budget && schedule_trial_gpus(problem, launches) > problem->gpu_budget)
+	if (problem->has_gpu_budget && gpus > problem->gpu_budget)
 		return false;
 	return !problem->has_max_nodes ||
 	       nodes + (__int128)problem->node_count <= problem->max_nodes || nodes == 0;

@@ -48,7 +48,6 @@ void schedule_trial_next(const struct schedule_trial *trial, const int64_t *laun
 /* ---- comparing results ---- */
 
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches);
-__int128 schedule_trial_gpus(const struct schedule_problem *problem, const int64_t *launches);
 /* No packing that serves what `ray` serves costs less: the GPUs allocated to demand, minus the free
  * ones, where they cost least; or the cost of the minimum. */
 __int128 schedule_trial_least_cost(const struct schedule_trial *trial,

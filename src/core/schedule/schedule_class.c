@@ -54,9 +54,6 @@ void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 	size_t at = class->members.count;
 	uint32_t *members;
 
-	if (!at)
-		class->rest = schedule_run_rest(run, node);
-	class->mixed = class->mixed || class->rest != schedule_run_rest(run, node);
 	VEC_PUSH(run->scratch, &class->members, node);
 	members = class->members.at;
 	for (; at && member_before(run, node, members[(at - 1) / 2], running); at = (at - 1) / 2)
@@ -133,7 +130,7 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 	const struct schedule_rest *rest =
 		&run->states.rests.at[schedule_run_rest(run, class->members.at[0])];
 	double minimum = rest->minimum, sum = rest->sum;
-	bool known = state->running || !class->mixed;
+	bool known = state->running; /* the others may have several rests */
 	uint32_t count = rest->count;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {

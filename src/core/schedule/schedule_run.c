@@ -67,24 +67,23 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 	for (size_t i = 0; i < run->nodes.count; i++) {
 		struct schedule_work *work = &run->nodes.at[i];
 		struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
-		const struct schedule_node *node;
+		const struct resources *total, *available;
 
 		work->placed = 0;
 		if (work->type != SCHEDULE_NO_INDEX)
 			state.type = (uint32_t)work->type;
 		if (work->given == SCHEDULE_NO_INDEX) {
-			const struct resources *own = &run->problem->types[work->type].resources;
+			total = available = &run->problem->types[work->type].resources;
+		} else {
+			const struct schedule_node *node = &run->problem->nodes[work->given];
 
-			run->states_of.at[i] = schedule_state_of(&run->states, state, own, own,
-								 &run->rests_of.at[i]);
-			continue;
+			state.running = node->running;
+			state.head = node->head;
+			state.registered = node->registered;
+			total = &node->total;
+			available = totals ? total : &node->available;
 		}
-		node = &run->problem->nodes[work->given];
-		state.running = node->running;
-		state.head = node->head;
-		state.registered = node->registered;
-		run->states_of.at[i] = schedule_state_of(&run->states, state, &node->total,
-							 totals ? &node->total : &node->available,
+		run->states_of.at[i] = schedule_state_of(&run->states, state, total, available,
 							 &run->rests_of.at[i]);
 	}
 }

@@ -31,8 +31,6 @@ struct schedule_class {
 	 * equal ones the earlier one in Ray's list. */
 	VEC(uint32_t) members;
 	double minimum, average; /* no member exceeds them; infinite when unknown */
-	uint32_t rest;
-	bool mixed; /* nodes that are not running have different rests */
 	bool ranked;
 	bool spent;                           /* no shape of the gangs fits any more */
 	struct schedule_candidate *candidate; /* of try number `stamp` */
@@ -40,12 +38,12 @@ struct schedule_class {
 };
 
 struct schedule_classes {
-	VEC(struct schedule_class) at; /* by state */
-	VEC(uint32_t) ranking;         /* classes that may be tried, the best first */
-	bool lasting;                  /* they are kept up to date from try to try */
+	VEC(struct schedule_class) at;    /* by state */
+	VEC(uint32_t) ranking;            /* classes that may be tried, the best first */
+	bool lasting;                     /* they are kept up to date from try to try */
 	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
-	int64_t *most;      /* by name: the maximum need of a list of the gangs */
-	bool *placed_names; /* by name: some placed shape requested it */
+	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
+	bool *placed_names;               /* by name: some placed shape requested it */
 	size_t placed_name_count;
 	bool placed_selectors;
 	uint64_t tries;
@@ -96,7 +94,7 @@ struct schedule_run {
 	VEC(uint32_t)
 	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
 	VEC(uint32_t)
-	new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
+	new_types;            /* of nodes to be launched by a try: numbers from nodes.count on */
 	VEC(uint32_t) order;  /* Ray's list of nodes, see schedule_order_keep */
 	VEC(uint32_t) places; /* by node: its index in the list */
 	uint32_t *template_labels;                /* by type */

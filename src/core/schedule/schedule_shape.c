@@ -121,32 +121,23 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 	shape->anti_labels = labels;
 }
 
-static const struct bundle_entry *find_gpu(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (!strcmp(request->bundle[i].name, "GPU"))
-			return &request->bundle[i];
-	return NULL;
-}
-
 /* The pieces of a combined shape stay in the order of the bundles: a raylet prepares them in that
  * order, and rejects 0.4, 0.4, 0.6, 0.6 on two GPUs (seen with Ray 2.60). */
 static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
 	struct schedule_piece *pieces;
 
-	if (!find_gpu(shape->request))
+	if (!schedule_request_gpu(shape->request))
 		return;
 	pieces = arena_array(words->arena, shape->combined ? shape->entries.count : 1,
 			     sizeof(*pieces));
 	for (size_t i = 0; i < shape->entries.count; i++) {
 		const struct schedule_entry *entry = &shape->entries.at[i];
-		const struct bundle_entry *gpu = find_gpu(entry->bundle);
+		int64_t gpu = schedule_request_gpu(entry->bundle);
 
-		if (gpu && gpu->amount > 0)
+		if (gpu > 0)
 			pieces[shape->piece_count++] =
-				(struct schedule_piece){ gpu->amount,
-							 shape->combined ? entry->count : 1 };
+				(struct schedule_piece){ gpu, shape->combined ? entry->count : 1 };
 		if (!shape->combined)
 			break; /* the others are equal */
 	}

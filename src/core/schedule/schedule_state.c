@@ -263,8 +263,9 @@ uint32_t schedule_placed_add(struct schedule_states *states, const struct schedu
 
 /* ---- labels ---- */
 
-const uint32_t *schedule_label_set_all(const struct schedule_states *states, uint32_t set,
-				       size_t *ret_count)
+/* Its labels, ascending. */
+static const uint32_t *label_set_all(const struct schedule_states *states, uint32_t set,
+				     size_t *ret_count)
 {
 	const struct schedule_intern_entry *entry = &states->label_sets.entries.at[set];
 
@@ -291,26 +292,19 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 
 bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
 {
-	size_t count, low = 0;
-	const uint32_t *labels = schedule_label_set_all(states, set, &count);
+	size_t count;
+	const uint32_t *labels = label_set_all(states, set, &count);
 
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (labels[middle] == label)
+	for (size_t i = 0; i < count; i++)
+		if (labels[i] == label)
 			return true;
-		if (labels[middle] < label)
-			low = middle + 1;
-		else
-			count = middle;
-	}
 	return false;
 }
 
 uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count;
-	const uint32_t *labels = schedule_label_set_all(states, set, &count);
+	const uint32_t *labels = label_set_all(states, set, &count);
 	uint32_t *with;
 
 	if (schedule_label_set_has(states, set, label))

@@ -86,9 +86,6 @@ double schedule_term(int64_t total, int64_t available);
 
 /* The set of those labels of a node that requests name. */
 uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels);
-/* Its labels, ascending. */
-const uint32_t *schedule_label_set_all(const struct schedule_states *states, uint32_t set,
-				       size_t *ret_count);
 bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label);
 uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label);
 /* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0 when

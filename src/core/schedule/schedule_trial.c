@@ -138,29 +138,12 @@ struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
 
 /* ---- comparing ---- */
 
-static int64_t gpus_of(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (!strcmp(request->bundle[i].name, "GPU"))
-			return request->bundle[i].amount;
-	return 0;
-}
-
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches)
 {
 	__int128 sum = 0;
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		sum += (__int128)launches[i] * problem->types[i].cost;
-	return sum;
-}
-
-__int128 schedule_trial_gpus(const struct schedule_problem *problem, const int64_t *launches)
-{
-	__int128 sum = 0;
-
-	for (size_t i = 0; i < problem->type_count; i++)
-		sum += (__int128)launches[i] * problem->types[i].gpu_amount;
 	return sum;
 }
 
@@ -218,7 +201,7 @@ bool schedule_trial_serves_as_many(const struct schedule_problem *problem,
 
 	for (size_t i = 0; i < problem->demand_count; i++)
 		gpus += (__int128)(a->demands[i].count - b->demands[i].count) *
-			gpus_of(problem->demands[i].request);
+			schedule_request_gpu(problem->demands[i].request);
 	return serves_held(problem, a, b) && gpus <= 0 &&
 	       sum_left(a->demands, problem->demand_count) <=
 		       sum_left(b->demands, problem->demand_count);
@@ -258,7 +241,7 @@ __int128 schedule_trial_least_cost(const struct schedule_trial *trial,
 		for (size_t j = 0; j < node->placement_count; j++)
 			if (node->placements[j].phase != SCHEDULE_PHASE_CONSTRAINT)
 				gpus += (__int128)node->placements[j].count *
-					gpus_of(node->placements[j].bundle);
+					schedule_request_gpu(node->placements[j].bundle);
 	}
 	cost = gpus > 0 ? cost_of_gpus(problem, gpus) : 0;
 	return cost > minimum ? cost : minimum;

@@ -186,17 +186,10 @@ static void undo(struct schedule_try *try)
 
 /* ---- units left over ---- */
 
-/* The limit that prevents a new node for the shape. Of several types the one with the limit that a
- * user should see: one that ends by itself, or that an option changes. */
+/* The limit that prevents a new node for the shape, see enum schedule_limit. */
 static void find_limit(struct schedule_run *run, const struct schedule_shape *shape,
 		       enum schedule_limit *ret_limit, size_t *ret_type)
 {
-	static const int WEIGHTS[] = {
-		[SCHEDULE_LIMIT_NONE] = 0,      [SCHEDULE_LIMIT_MAX_PER_TYPE] = 1,
-		[SCHEDULE_LIMIT_MAX_NODES] = 2, [SCHEDULE_LIMIT_GPU_BUDGET] = 3,
-		[SCHEDULE_LIMIT_HELD] = 4,
-	};
-
 	for (size_t type = 1; type < run->problem->type_count; type++) {
 		enum schedule_limit limit;
 		bool serves;
@@ -207,7 +200,7 @@ static void find_limit(struct schedule_run *run, const struct schedule_shape *sh
 		if (!serves)
 			continue;
 		schedule_run_permits(run, type, false, &limit);
-		if (*ret_type != SCHEDULE_NO_INDEX && WEIGHTS[limit] <= WEIGHTS[*ret_limit])
+		if (*ret_type != SCHEDULE_NO_INDEX && limit <= *ret_limit)
 			continue;
 		*ret_limit = limit;
 		*ret_type = type;

@@ -55,10 +55,10 @@ struct schedule_try {
 	const struct schedule_requests *requests;
 	const struct schedule_list *list;
 	const struct schedule_try_source *source;
-	int64_t *left;        /* by shape: units to place */
-	uint64_t *active;     /* bitmap of shapes with units left */
-	int64_t active_count; /* shapes with units left */
-	int64_t *most;        /* by shape: units of it in a fresh fill, at most */
+	int64_t *left;                         /* by shape: units to place */
+	uint64_t *active;                      /* bitmap of shapes with units left */
+	int64_t active_count;                  /* shapes with units left */
+	int64_t *most;                         /* by shape: units of it in a fresh fill, at most */
 	VEC(struct schedule_candidate *) heap; /* the best first */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */

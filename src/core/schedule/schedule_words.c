@@ -184,6 +184,14 @@ bool schedule_is_accelerator(const struct schedule_problem *problem, const char 
 	return false;
 }
 
+int64_t schedule_request_gpu(const struct ray_request *request)
+{
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!strcmp(request->bundle[i].name, "GPU"))
+			return request->bundle[i].amount;
+	return 0;
+}
+
 size_t schedule_gang_choices(const struct ray_gang *gang)
 {
 	return gang->selector_count ? gang->selector_count : 1;
