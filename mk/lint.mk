@@ -23,7 +23,7 @@ FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_sto
 	kube_informer_counters kube_informer_state kube_lease_held leader_identity lint_limits linted_runs \
 	ray_state_decode \
 	metrics_duration metrics_write options_print_markdown pass_step_name registration_address controller_client_url \
-	resources_equal snapshot_decode snapshot_limits status_parse_path work_queue_waiting words_count \
+	snapshot_decode snapshot_limits status_parse_path work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
