@@ -176,6 +176,39 @@ static void enforce(struct schedule_run *run, const uint32_t *replicas, uint32_t
 			extra -= terminate(run, replicas, nodes[i], cause);
 }
 
+/* Takes those of the list from `first` on that are not sorted yet: all, or those of its type. */
+static size_t take_group(const struct schedule_run *run, const uint32_t *list, size_t count,
+			 bool *sorted, size_t first, bool by_type, uint32_t *ret_nodes)
+{
+	size_t same = 0;
+
+	for (size_t i = first; i < count; i++) {
+		if (sorted[i] ||
+		    (by_type && run->nodes.at[list[i]].type != run->nodes.at[list[first]].type))
+			continue;
+		ret_nodes[same++] = list[i];
+		sorted[i] = true;
+	}
+	return same;
+}
+
+/* Adds the terminated nodes to the list; returns the number of the others. */
+static size_t list_terminated(struct schedule_run *run, const uint32_t *nodes, size_t count,
+			      uint32_t *ret_kept)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct schedule_work *work = &run->nodes.at[nodes[i]];
+
+		if (work->status != SCHEDULE_TERMINATE)
+			ret_kept[kept++] = nodes[i];
+		else if (!work->cancelled)
+			run->order.at[run->order.count++] = nodes[i];
+	}
+	return kept;
+}
+
 void schedule_terminate_over_max(struct schedule_run *run, bool by_type)
 {
 	const struct schedule_problem *problem = run->problem;
@@ -196,28 +229,17 @@ void schedule_terminate_over_max(struct schedule_run *run, bool by_type)
 			run->order.at[run->order.count++] = list[i];
 	}
 	for (size_t i = 0; i < count; i++) {
-		size_t type = run->nodes.at[list[i]].type, same = 0;
+		size_t type = run->nodes.at[list[i]].type, same;
 		int64_t most = by_type ? INT64_MAX : problem->max_nodes;
 
 		if (sorted[i])
 			continue;
-		for (size_t j = i; j < count; j++)
-			if (!sorted[j] && (!by_type || run->nodes.at[list[j]].type == type)) {
-				nodes[same++] = list[j];
-				sorted[j] = true;
-			}
+		same = take_group(run, list, count, sorted, i, by_type, nodes);
 		if (by_type && type != SCHEDULE_NO_INDEX)
 			most = problem->types[type].max_nodes;
 		enforce(run, replicas, nodes, same, (int64_t)same - most,
 			by_type ? SCHEDULE_CAUSE_MAX_PER_TYPE : SCHEDULE_CAUSE_MAX_GLOBAL);
-		for (size_t j = 0; j < same; j++) {
-			const struct schedule_work *work = &run->nodes.at[nodes[j]];
-
-			if (work->status != SCHEDULE_TERMINATE)
-				kept[kept_count++] = nodes[j];
-			else if (!work->cancelled)
-				run->order.at[run->order.count++] = nodes[j];
-		}
+		kept_count += list_terminated(run, nodes, same, kept + kept_count);
 	}
 	memcpy(&run->order.at[run->order.count], kept, kept_count * sizeof(*kept));
 	run->order.count += kept_count;
