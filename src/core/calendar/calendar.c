@@ -6,8 +6,8 @@
 #define MS_PER_HOUR (60 * MS_PER_MINUTE)
 #define MS_PER_DAY (24 * MS_PER_HOUR)
 #define THURSDAY 4 /* 1970-01-01 */
-/* Windows that follow each other and are looked at; more do not end in sight. */
-#define CHAIN_MAX 100
+/* Of end_of_windows: one or two a day, more only where a time zone changes often. */
+#define STEPS_MAX 1000
 
 /* A local time as the milliseconds that UTC would have. */
 typedef int64_t local_ms;
@@ -128,13 +128,47 @@ static time_ms last_start(const struct cron *cron, const struct time_zone *zone,
 	return TIME_NONE;
 }
 
-/* The end of the window that began at `start`, with the windows that begin before it ends. */
-static time_ms end_of_windows(const struct cron *cron, int64_t duration_ms,
-			      const struct time_zone *zone, time_ms start)
+static int64_t offset_ms_at(const struct time_zone *zone, time_ms time)
 {
-	for (int i = 0; i < CHAIN_MAX; i++) {
-		time_ms next = last_start(cron, zone, start, start + duration_ms);
+	int64_t offset_seconds = zone->offset_seconds;
 
+	for (size_t i = 0; i < zone->change_count && zone->changes[i].at <= time; i++)
+		offset_seconds = zone->changes[i].offset_seconds;
+	return offset_seconds * MS_PER_SECOND;
+}
+
+/* The last start of the local day of `start` that follows it without a gap; `start` itself if there
+ * is none. Later local times of a day are not earlier moments. */
+static time_ms last_of_day(const struct cron *cron, int64_t duration_ms,
+			   const struct time_zone *zone, time_ms start)
+{
+	local_ms local = start + offset_ms_at(zone, start);
+	int64_t day = floor_divide(local, MS_PER_DAY);
+
+	for (int64_t minute = (local - day * MS_PER_DAY) / MS_PER_MINUTE + 1; minute < 24 * 60;
+	     minute++) {
+		time_ms next;
+
+		if (!minute_matches(cron, minute))
+			continue;
+		next = first_moment(zone, day * MS_PER_DAY + minute * MS_PER_MINUTE);
+		if (next > start + duration_ms)
+			break;
+		start = next > start ? next : start;
+	}
+	return start;
+}
+
+/* The end of the windows that follow each other without a gap, of which one begins at `start`;
+ * TIME_NONE: later than `until`. Goes from day to day, so that many short windows cost little. */
+static time_ms end_of_windows(const struct cron *cron, int64_t duration_ms,
+			      const struct time_zone *zone, time_ms start, time_ms until)
+{
+	for (int i = 0; i < STEPS_MAX && start + duration_ms <= until; i++) {
+		time_ms next;
+
+		start = last_of_day(cron, duration_ms, zone, start);
+		next = last_start(cron, zone, start, start + duration_ms);
 		if (next == TIME_NONE)
 			return start + duration_ms;
 		start = next;
@@ -150,7 +184,8 @@ struct calendar_window calendar_window(const struct cron *cron, int64_t duration
 
 	CHECK(!active || (start <= now && start > now - duration_ms));
 	if (active)
-		change = end_of_windows(cron, duration_ms, zone, start);
+		change = end_of_windows(cron, duration_ms, zone, start,
+					now + CALENDAR_CHAIN_DAYS * MS_PER_DAY);
 	else
 		change = next_start(cron, zone, now, now + CALENDAR_SEARCH_DAYS * MS_PER_DAY);
 	CHECK(change == TIME_NONE || change > now);

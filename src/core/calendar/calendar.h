@@ -13,13 +13,15 @@
 #include "core/model/calendar.h"
 
 #define CALENDAR_SEARCH_DAYS 366
+/* How far the end of windows that follow each other is searched for. */
+#define CALENDAR_CHAIN_DAYS 100
 #define CALENDAR_DURATION_MIN_MS (60 * MS_PER_SECOND)
 #define CALENDAR_DURATION_MAX_MS (31 * 86400 * MS_PER_SECOND)
 
 struct calendar_window {
 	bool active;
-	/* When `active` changes. TIME_NONE: not in the next CALENDAR_SEARCH_DAYS, or only after many
-	 * windows that follow each other without a gap. */
+	/* When `active` changes. TIME_NONE: it does not become active in the next
+	 * CALENDAR_SEARCH_DAYS, or stays active for the next CALENDAR_CHAIN_DAYS. */
 	time_ms next_change;
 };
 

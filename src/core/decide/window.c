@@ -151,7 +151,10 @@ const char *window_state_text(const struct plan_schedule *schedule, struct arena
 	if (schedule->problem != NULL)
 		return arena_printf(arena, "unknown: %s", schedule->problem);
 	if (schedule->next_change == TIME_NONE)
-		return state;
+		return schedule->active ? arena_printf(arena, "active for the next %d days",
+						       CALENDAR_CHAIN_DAYS) :
+					  arena_printf(arena, "inactive for the next %d days",
+						       CALENDAR_SEARCH_DAYS);
 	return arena_printf(arena, "%s until %s", state,
 			    calendar_time_text(arena, schedule->next_change));
 }

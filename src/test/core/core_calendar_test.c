@@ -84,6 +84,34 @@ static void windows_that_touch_are_one(void **state)
 	expect(&cron, 24 * HOUR_MS, &utc, 11 * HOUR_MS, true, TIME_NONE);
 }
 
+/* Windows of one and five minutes, without a gap for hours and days: their end is known at once. */
+static void many_windows_that_touch_have_an_end(void **state)
+{
+	struct cron cron = daily(8, UINT64_MAX);
+
+	(void)state;
+	cron.hours = UINT32_C(0x3ff) << 8; /* 8:00 to 17:59 */
+	expect(&cron, MINUTE_MS, &utc, 8 * HOUR_MS, true, 18 * HOUR_MS);
+	cron.hours |= UINT32_C(3) << 21; /* 21:00 to 22:59 */
+	expect(&cron, MINUTE_MS, &utc, 8 * HOUR_MS, true, 18 * HOUR_MS);
+	/* From Sunday, 1970-01-04, to Friday. */
+	cron = daily(0, UINT64_C(0x84210842108421));
+	cron.hours = UINT32_MAX;
+	cron.weekdays = 0x1f;
+	expect(&cron, 5 * MINUTE_MS, &utc, 3 * 24 * HOUR_MS, true, 8 * 24 * HOUR_MS);
+	expect(&cron, 4 * MINUTE_MS, &utc, 3 * 24 * HOUR_MS, true,
+	       3 * 24 * HOUR_MS + 4 * MINUTE_MS);
+	/* Over the changes of the zone to Friday; a repeated hour has no starts. */
+	expect(&cron, 5 * MINUTE_MS, &berlin, MARCH, true, MARCH + 117 * HOUR_MS);
+	expect(&cron, 5 * MINUTE_MS, &berlin, OCTOBER - 2 * HOUR_MS, true, OCTOBER);
+	expect(&cron, 5 * MINUTE_MS, &berlin, OCTOBER + HOUR_MS, true, OCTOBER + 118 * HOUR_MS);
+	/* Four months of windows have no end in sight, 99 days have one. */
+	cron = daily(0, 1);
+	cron.months = UINT32_C(0x1e);
+	expect(&cron, 24 * HOUR_MS, &utc, 0, true, TIME_NONE);
+	expect(&cron, 24 * HOUR_MS, &utc, 21 * 24 * HOUR_MS, true, 120 * 24 * HOUR_MS);
+}
+
 static void a_start_that_never_comes_is_none(void **state)
 {
 	struct cron cron = daily(10, 1);
@@ -113,6 +141,7 @@ int main(void)
 		cmocka_unit_test(a_repeated_start_is_the_first),
 		cmocka_unit_test(a_window_over_a_change_keeps_its_length),
 		cmocka_unit_test(windows_that_touch_are_one),
+		cmocka_unit_test(many_windows_that_touch_have_an_end),
 		cmocka_unit_test(a_start_that_never_comes_is_none),
 		cmocka_unit_test(times_of_any_year_have_a_state),
 	};
