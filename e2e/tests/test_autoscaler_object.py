@@ -107,6 +107,10 @@ def test_object_of_each_managed_cluster(api_server, server, namespace, controlle
     assert not log.find("cannot write")
 
 
+def scheduled(**members):
+    return wanted(schedules=[{"name": "office", "start": "0 8 * * *", "duration": "9h", **members}])
+
+
 def test_wishes_that_the_schema_refuses(api_server, server):
     autoscalers = server(RCA)
     refused = {
@@ -119,6 +123,15 @@ def test_wishes_that_the_schema_refuses(api_server, server):
         "a group without a setting": wanted(groups=[{"name": "a"}]),
         "set one of count and percentOfBusy": wanted(warmWorkers=[{"group": "a", "count": 1, "percentOfBusy": 1}]),
         "spec.warmWorkers[0].count": wanted(warmWorkers=[{"group": "a", "count": 0}]),
+        "a schedule without a request": scheduled(),
+        "spec.schedules[0].groups[0].minReplicas": scheduled(groups=[{"name": "a", "minReplicas": -1}]),
+        "spec.schedules[0].groups[1]": scheduled(groups=[{"name": "a", "minReplicas": 1}] * 2),
+        "spec.schedules[0].bundles": scheduled(bundles={"GPU": 1}),
+        "spec.schedules[0].bundles[1]": scheduled(bundles=[{"GPU": 1}, {}]),
+        "spec.schedules[0].bundles[0]": scheduled(bundles=["GPU"]),
+        "spec.schedules[0].bundles: Too many": scheduled(bundles=[{"GPU": 1}] * 1001),
+        "spec.schedules[0].warmWorkers[0].percentOfBusy": scheduled(warmWorkers=[{"group": "a", "percentOfBusy": 1001}]),
+        "spec.schedules[0].warmWorkers[0]: Invalid value": scheduled(warmWorkers=[{"group": "a"}]),
     }
     for field, body in refused.items():
         with pytest.raises(ApiError) as error:

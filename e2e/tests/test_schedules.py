@@ -161,6 +161,14 @@ def test_windows_of_a_year_are_those_of_zoneinfo(name: str) -> None:
 
 # ---- the example of the documents ----
 
+HEAD_NODE = {
+    "nodeId": "AQ==",
+    "instanceId": "demo-head",
+    "rayNodeTypeName": "headgroup",
+    "status": "RUNNING",
+    "totalResources": {"node:__internal_head__": 1},
+    "availableResources": {"node:__internal_head__": 1},
+}
 BERLIN = {"name": "Europe/Berlin", "offsetSeconds": 3600}
 
 
@@ -204,6 +212,27 @@ def test_office_hours_of_the_document(work_dir):
     assert wanted("2026-01-09T16:30:00Z") == (0, {**closed, "nextChange": "2026-01-12T07:00:00Z"})
     assert "office    active until 2026-01-08T16:30:00Z" in run("plan", "-f", file, "--at", "2026-01-08T09:00:00Z")
     assert "--at: \"noon\"" in run("plan", "-f", file, "--at", "noon", status=1)
+
+
+def test_the_bundles_and_warm_workers_of_the_document(work_dir):
+    """Beside the group or instead of it. A worker that is kept for a bundle is free, so it is a warm one too."""
+    section = (paths.ROOT / "docs/AUTOSCALER_OBJECT.md").read_text().split("\n## Schedules\n")[1].split("\n## ")[0]
+    members = yaml.safe_load("\n".join(re.findall(r"`((?:bundles|warmWorkers): .*?)`", section)))
+    assert set(members) == {"bundles", "warmWorkers"}
+    file = work_dir / "snapshot.yaml"
+
+    def target(**schedule: Any) -> Tuple[int, str]:
+        obj = office_hours()
+        obj["spec"]["schedules"][0] = {**obj["spec"]["schedules"][0], "timeZone": "UTC", **schedule}
+        content = {"now": "2026-01-08T09:00:00Z", "rayCluster": cluster(), "autoscaler": obj}
+        ray = {"clusterResourceStateVersion": "1", "nodeStates": [HEAD_NODE], "clusterSessionName": "s"}
+        file.write_text(yaml.safe_dump({"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Snapshot", **content, "rayState": ray}))
+        (group,) = json.loads(run("plan", "-f", file, "-o", "json"))["groups"]
+        return group["targetReplicas"], group["reason"]
+
+    assert target(**members) == target(groups=[], **members) == (2, "ScaleUpSchedule")
+    assert target(groups=[], bundles=members["bundles"]) == (2, "ScaleUpSchedule")
+    assert target(groups=[], warmWorkers=members["warmWorkers"]) == (1, "ScaleUpWarmWorkers")
 
 
 def test_a_simulation_has_schedules(work_dir):
@@ -278,6 +307,24 @@ def test_a_window_opens_and_closes_in_its_second(api_server, namespace, controll
         10,
         "a condition for an unknown zone",
     )
+
+
+def test_a_window_that_began_without_a_controller(api_server, namespace, controller):
+    """The start was missed: bundles and warm workers count as soon as a controller runs, and until the end."""
+    clusters = api_server.admin.of("rayclusters", namespace)
+    objects = api_server.admin.of("rayclusterautoscalers", namespace)
+    obj = rayclusters.minimal("demo")
+    obj["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "refused=true"  # by an operator of the session
+    clusters.create(obj)
+    window = {**schedule(minute_of(time.time() - 120), "1h"), "bundles": [{"CPU": 1}]}
+    del window["groups"]
+    kind = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "RayClusterAutoscaler", "metadata": {"name": "demo"}}
+    objects.create({**kind, "spec": {"schedules": [window]}})
+    controller(namespace)
+    wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0].get("replicas") == 1, 20, "a worker for the bundle")
+    wanted = {"source": "schedule", "schedule": "soon", "count": 1, "bundle": {"CPU": "1"}}
+    wait_until(lambda: (objects.get("demo").get("status") or {}).get("requested") == [wanted], 10, "the status to name it")
+    wait_until(lambda: objects.get("demo")["status"]["groups"][0].get("lastScale", {}).get("reason") == "ScaleUpSchedule", 10, "the reason")
 
 
 @pytest.mark.parametrize("member", [{"start": "0 8 * *"}, {"duration": "9 hours"}, {"timeZone": "../etc/passwd"}, {"groups": []}, {"name": ""}])

@@ -85,6 +85,14 @@ static void set_groups(const struct ray_cluster *cluster, const struct autoscale
 	summary->group_count = cluster->group_count;
 }
 
+static enum demand_source source_of(const char *name)
+{
+	for (enum demand_source source = SOURCE_RAY; source < SOURCE_SCHEDULE; source++)
+		if (strcmp(name, demand_source_name(source)) == 0)
+			return source;
+	return SOURCE_SCHEDULE;
+}
+
 static void set_requested(const struct autoscaler_status *status, struct arena *arena,
 			  struct summary *summary)
 {
@@ -106,12 +114,8 @@ static void set_requested(const struct autoscaler_status *status, struct arena *
 		}
 		bundle->bundle = entries;
 		bundle->bundle_count = from->bundle.count;
-		requested[i] = (struct summary_request){
-			strcmp(from->source, demand_source_name(SOURCE_RAY)) == 0 ?
-				SOURCE_RAY :
-				SOURCE_ANNOTATION,
-			bundle, count_of(from->count)
-		};
+		requested[i] = (struct summary_request){ source_of(from->source), from->schedule,
+							 bundle, count_of(from->count) };
 	}
 	summary->requested = requested;
 	summary->requested_count = status->requested_count;

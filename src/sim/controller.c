@@ -323,7 +323,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 {
 	const struct ray_state *state = view->snapshot.ray_state;
 	int64_t waiting = (int64_t)state->gang_count, unserved = 0;
-	bool calm = state->constraint_count == 0;
+	bool calm = state->constraint_count == 0 && !autoscaler_has_bundles(ray->input->autoscaler);
 
 	for (size_t i = 0; i < state->request_count; i++)
 		waiting += state->requests[i].count;
@@ -334,7 +334,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 	for (size_t i = 0; i < ray->workers.count; i++)
 		calm = calm && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
 	ray->watches_work = suspend_is_set(ray) ||
-			    (ray->input->autoscaler && ray->input->autoscaler->warm_count > 0);
+			    autoscaler_has_warm_workers(ray->input->autoscaler);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =

@@ -127,7 +127,8 @@ static const struct field demand_fields[] = {
 };
 
 static const struct field requested_fields[] = {
-	ROW(TEXT, struct autoscaler_request, source, "source", "ray or annotation."),
+	ROW(TEXT, struct autoscaler_request, source, "source", "ray, annotation or schedule."),
+	FIELD_TEXT(struct autoscaler_request, schedule, "schedule", .description = "Its name."),
 	ROW(INTEGER, struct autoscaler_request, count, "count", "How many of the bundle."),
 	ROW(LABELS, struct autoscaler_request, bundle, "bundle", "Amounts by resource."),
 	FIELD_END,
@@ -225,8 +226,8 @@ static const struct field status_fields[] = {
 		    .description = "Pending tasks, actors and placement groups, summed by "
 				   "resource; GPU first, then other accelerators."),
 	STATUS_LIST(requested, requested_count, requested_fields,
-		    .description = "Bundles that request_resources or its annotation keeps "
-				   "capacity for."),
+		    .description = "Bundles that request_resources, its annotation or a schedule "
+				   "keeps capacity for."),
 	STATUS_LIST(infeasible, infeasible_count, unserved_fields,
 		    .description = "Demand that no worker of any group can serve, by reason."),
 	STATUS_LIST(unserved, unserved_count, unserved_fields,

@@ -76,10 +76,9 @@ static const struct field spec_group_fields[] = {
 	FIELD_END,
 };
 
-static const struct field warm_fields[] = {
+const struct field warm_fields[] = {
 	FIELD_TEXT(struct autoscaler_warm, group, "group", .read = group_name_decode,
-		   .flags = FIELD_REQUIRED,
-		   .description = "groupName of the worker group in the RayCluster.",
+		   .flags = FIELD_REQUIRED, .description = "A groupName.",
 		   .schema = "minLength: 1\nmaxLength: 253"),
 	FIELD_INTEGER(struct autoscaler_warm, count, "count", .read = warm_amount_decode,
 		      .limit = AUTOSCALER_WARM_COUNT_MAX, .description = "Replicas.",
@@ -125,15 +124,13 @@ const struct field autoscaler_spec_fields[] = {
 		   .schema = "maxItems: 1000\n"
 			     "x-kubernetes-list-type: map\n"
 			     "x-kubernetes-list-map-keys: [group]",
-		   .element_schema = "x-kubernetes-validations:\n"
-				     "- rule: has(self.count) != has(self.percentOfBusy)\n"
-				     "  message: set one of count and percentOfBusy"),
+		   .element_schema = WARM_RULE),
 	FIELD_LIST(AUTOSCALER, schedules, schedule_count, schedule_fields, "schedules",
-		   .limit = SCHEDULES_MAX,
-		   .description = "Minimums of groups within windows of time.",
+		   .limit = SCHEDULES_MAX, .description = "Requests within windows of time.",
 		   .schema = "maxItems: 32\n"
 			     "x-kubernetes-list-type: map\n"
-			     "x-kubernetes-list-map-keys: [name]"),
+			     "x-kubernetes-list-map-keys: [name]",
+		   .element_schema = SCHEDULE_RULE),
 	FIELD_POINTER(AUTOSCALER, idle_termination, idle_termination_fields, "idleTermination",
 		      .flags = FIELD_LINE, .initial = &idle_termination_initial,
 		      .description =

@@ -5,5 +5,10 @@
 #include "codec/objects/field.h"
 
 extern const struct field autoscaler_spec_fields[]; /* of struct autoscaler_object */
+extern const struct field warm_fields[];            /* of struct autoscaler_warm */
+#define WARM_RULE                                                                                  \
+	"x-kubernetes-validations:\n"                                                              \
+	"- rule: has(self.count) != has(self.percentOfBusy)\n"                                     \
+	"  message: set one of count and percentOfBusy"
 
 #endif

@@ -27,7 +27,31 @@ enum list { LIST_REQUESTS, LIST_GANGS, LIST_CONSTRAINT, LIST_ANNOTATION, LISTS }
 struct received {
 	struct places *at[LISTS];
 	size_t count[LISTS];
+	struct places **schedules; /* those of the plan; NULL: inactive or without bundles */
+	size_t schedule_count;
+	size_t bundle_count; /* in all of `schedules` */
 };
+
+static const struct ray_constraint *bundles_of(const struct snapshot *snapshot, size_t schedule)
+{
+	return snapshot->autoscaler ? snapshot->autoscaler->schedules[schedule].bundles : NULL;
+}
+
+static void gather_schedules(struct received *received, const struct snapshot *snapshot,
+			     const struct plan *plan, struct arena *arena)
+{
+	received->schedule_count = plan->schedule_count;
+	received->schedules =
+		arena_array(arena, plan->schedule_count, sizeof(*received->schedules));
+	for (size_t i = 0; i < plan->schedule_count; i++) {
+		const struct ray_constraint *bundles = bundles_of(snapshot, i);
+
+		if (!plan->schedules[i].active || !bundles)
+			continue;
+		received->schedules[i] = arena_array(arena, bundles->count, sizeof(struct places));
+		received->bundle_count += bundles->count;
+	}
+}
 
 static enum list list_of(const struct plan_placed *placed)
 {
@@ -36,6 +60,19 @@ static enum list list_of(const struct plan_placed *placed)
 	if (placed->kind == DEMAND_GANG)
 		return LIST_GANGS;
 	return placed->source == SOURCE_ANNOTATION ? LIST_ANNOTATION : LIST_CONSTRAINT;
+}
+
+static struct places *find_places(struct received *received, const struct plan *plan,
+				  const struct plan_placed *placed)
+{
+	enum list list = list_of(placed);
+
+	if (placed->schedule) {
+		struct places *own = received->schedules[placed->schedule - plan->schedules];
+
+		return own ? &own[placed->index] : NULL;
+	}
+	return placed->index < received->count[list] ? &received->at[list][placed->index] : NULL;
 }
 
 /* Inverts the placements of the plan: they list the bundles of each worker, the output lists the
@@ -57,17 +94,16 @@ static void gather(struct received *received, const struct snapshot *snapshot,
 		received->count[LIST_ANNOTATION] = snapshot->annotation_request->count;
 	for (size_t i = 0; i < LISTS; i++)
 		received->at[i] = arena_array(arena, received->count[i], sizeof(*received->at[i]));
+	gather_schedules(received, snapshot, plan, arena);
 	for (size_t i = 0; i < plan->placements.count; i++) {
 		const struct plan_placement *placement = &plan->placements.at[i];
 
 		for (size_t k = 0; k < placement->placed.count; k++) {
 			const struct plan_placed *placed = &placement->placed.at[k];
-			enum list list = list_of(placed);
-			struct places *places;
+			struct places *places = find_places(received, plan, placed);
 
-			if (placed->index >= received->count[list])
+			if (!places)
 				continue;
-			places = &received->at[list][placed->index];
 			VEC_PUSH(arena, &places->at,
 				 ((struct place){ placement->worker, placed->count }));
 			places->count += placed->count;
@@ -143,7 +179,9 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 			     received->at[LIST_REQUESTS]);
 		add_gangs(buf, state, received->at[LIST_GANGS]);
 	}
-	if (received->count[LIST_CONSTRAINT] + received->count[LIST_ANNOTATION] == 0)
+	if (received->count[LIST_CONSTRAINT] + received->count[LIST_ANNOTATION] +
+		    received->bundle_count ==
+	    0)
 		return;
 	buf_add_string(buf, "\nREQUESTED  ahead of demand, and which worker is kept for it\n");
 	if (state && received->count[LIST_CONSTRAINT] > 0)
@@ -152,6 +190,13 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 	if (received->count[LIST_ANNOTATION] > 0)
 		add_requests(buf, snapshot->annotation_request->requests,
 			     received->count[LIST_ANNOTATION], received->at[LIST_ANNOTATION]);
+	for (size_t i = 0; i < received->schedule_count; i++) {
+		const struct ray_constraint *bundles = bundles_of(snapshot, i);
+
+		if (bundles && received->schedules[i])
+			add_requests(buf, bundles->requests, bundles->count,
+				     received->schedules[i]);
+	}
 }
 
 void explain_text_write(const struct snapshot *snapshot, const struct plan *plan,

@@ -165,8 +165,13 @@ void plan_text_demands(struct buf *buf, const char *title, const struct plan_dem
 	for (size_t i = 0; i < count; i++) {
 		const struct plan_demand *demand = &demands[i];
 
-		buf_printf(buf, "  %" PRId64 " x %s (%s) ", demand->count,
+		buf_printf(buf, "  %" PRId64 " x %s (%s", demand->count,
 			   demand_kind_name(demand->kind), demand_source_name(demand->source));
+		if (demand->schedule) {
+			buf_add_char(buf, ' ');
+			text_add_clean(buf, demand->schedule->name);
+		}
+		buf_add_string(buf, ") ");
 		if (demand->gang)
 			plan_text_gang(buf, demand->gang);
 		else

@@ -218,23 +218,29 @@ static int list_decode(const struct json_at *root, struct requests *requests)
 	return 0;
 }
 
-int request_resources_parse(const char *text, struct arena *arena,
-			    struct ray_constraint *ret_constraint, struct err *err)
+int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint)
 {
-	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(requests_done) struct requests requests = { .by_shape = MAP_INIT };
-	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root;
 
 	buf_init(&requests.shape, SHAPE_BYTES_MAX);
-	if (json_parse(text, strlen(text), &limits, &tree, err))
-		return -1;
-	root = json_root(tree, "", &reader);
-	if (list_decode(&root, &requests))
+	if (list_decode(list, &requests))
 		return -1;
 	ret_constraint->requests = requests.list.at;
 	ret_constraint->count = requests.list.count;
 	return 0;
+}
+
+int request_resources_parse(const char *text, struct arena *arena,
+			    struct ray_constraint *ret_constraint, struct err *err)
+{
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root;
+
+	if (json_parse(text, strlen(text), &limits, &tree, err))
+		return -1;
+	root = json_root(tree, "", &reader);
+	return request_list_decode(&root, ret_constraint);
 }
 
 void request_resources_observe(struct snapshot *snapshot, struct arena *arena)

@@ -17,6 +17,8 @@
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
 
+/* The same of a JSON value; -1 with the reader's error. */
+int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint);
 /* One bundle: {"GPU": 1}, or {"resources": {"GPU": 1}, "label_selector": {...}}; -1 with the reader's
  * error. Amounts that no machine has give the request a problem. */
 int request_bundle_decode(const struct json_at *at, struct ray_request *ret_request);

@@ -1,9 +1,13 @@
 #include "codec/objects/schedule_json.h"
 
+#include "codec/objects/autoscaler_spec_json.h"
+#include "codec/objects/request_resources.h"
 #include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "core/calendar/calendar.h"
 #include "core/model/snapshot.h"
+
+#define BUNDLES_MAX 1000
 
 /* ---- schedules ---- */
 
@@ -68,6 +72,41 @@ static int replicas_decode(const struct json_at *at, const struct field *field, 
 	return 0;
 }
 
+/* Malformed bundles are a problem of the schedule, and the rest of it counts. */
+static int bundles_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member = json_member(at, field->name), own;
+	struct ray_constraint *bundles = ARENA_NEW(at->reader->arena, struct ray_constraint);
+	struct err err = { .kind = ERR_NONE };
+	struct json_reader reader = { .arena = at->reader->arena, .err = &err };
+	struct autoscaler_schedule *schedule = object;
+	size_t count = 0;
+
+	if (json_type(&member) == JSON_MISSING || json_type(&member) == JSON_NULL)
+		return 0;
+	schedule->has_bundles = true;
+	schedule->bundles_text = json_print(&member);
+	own = json_root(member.json, "", &reader);
+	for (struct json_at e = json_first(&own); e.json; json_next(&e))
+		count++;
+	if (count > BUNDLES_MAX)
+		json_problem(&member, "has %zu bundles, above the limit of %d", count, BUNDLES_MAX);
+	else if (request_list_decode(&own, bundles))
+		json_problem(&member, "%.300s; it must be a list of bundles like [{GPU: 1}]",
+			     err.text);
+	else
+		schedule->bundles = bundles;
+	return 0;
+}
+
+static void write_bundles(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct autoscaler_schedule *schedule = object;
+
+	if (schedule->has_bundles)
+		json_write_raw(writer, field->name, schedule->bundles_text);
+}
+
 #define SCHEDULE struct autoscaler_schedule
 #define GROUP struct autoscaler_schedule_group
 
@@ -93,12 +132,25 @@ const struct field schedule_fields[] = {
 	FIELD_TEXT(SCHEDULE, duration, "duration", .read = duration_decode, .flags = FIELD_REQUIRED,
 		   .description = "1m to 31d, as 9h30m.",
 		   .schema = "maxLength: 32\npattern: '^([0-9]+([.][0-9]+)?(ms|s|m|h|d))+$'"),
-	FIELD_LIST(SCHEDULE, groups, group_count, group_fields, "groups",
-		   .flags = FIELD_LINE | FIELD_REQUIRED,
+	FIELD_LIST(SCHEDULE, groups, group_count, group_fields, "groups", .flags = FIELD_LINE,
 		   .description = "Of several schedules the greatest minimum counts.",
 		   .schema = "minItems: 1\nmaxItems: 100\n"
 			     "x-kubernetes-list-type: map\n"
 			     "x-kubernetes-list-map-keys: [name]"),
+	FIELD_HOOK("bundles", .read = bundles_decode, .write = write_bundles,
+		   .description = "As in request-resources; schedules do not add up.",
+		   .schema = "type: array\nminItems: 1\nmaxItems: 1000\n"
+			     "items:\n"
+			     "  type: object\n"
+			     "  minProperties: 1\n"
+			     "  x-kubernetes-preserve-unknown-fields: true"),
+	FIELD_LIST(SCHEDULE, warm_workers, warm_count, warm_fields, "warmWorkers",
+		   .flags = FIELD_LINE, .limit = 100,
+		   .description = "The largest of these and spec.warmWorkers counts.",
+		   .schema = "minItems: 1\nmaxItems: 100\n"
+			     "x-kubernetes-list-type: map\n"
+			     "x-kubernetes-list-map-keys: [group]",
+		   .element_schema = WARM_RULE),
 	FIELD_END,
 };
 

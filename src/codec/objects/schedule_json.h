@@ -6,6 +6,10 @@
 #include "codec/objects/field.h"
 
 #define SCHEDULES_MAX 32
+#define SCHEDULE_RULE                                                                              \
+	"x-kubernetes-validations:\n"                                                              \
+	"- rule: has(self.groups) || has(self.bundles) || has(self.warmWorkers)\n"                 \
+	"  message: a schedule without a request; set groups, bundles or warmWorkers"
 
 extern const struct field schedule_fields[];        /* of struct autoscaler_schedule */
 extern const struct field schedule_status_fields[]; /* of struct autoscaler_status_schedule */

@@ -144,22 +144,10 @@ static void write_pending(struct json_writer *writer, const struct field *field,
 	json_write_object_end(writer);
 }
 
-static int source_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct summary_request *request = object;
-	const char *source;
-
-	if (json_text(at, field->name, &source))
-		return -1;
-	request->source = strcmp(source, demand_source_name(SOURCE_ANNOTATION)) == 0 ?
-				  SOURCE_ANNOTATION :
-				  SOURCE_RAY;
-	return 0;
-}
-
 static const struct field request_fields[] = {
 	FIELD_WORD(struct summary_request, source, enum demand_source, demand_source_word, "source",
-		   .flags = FIELD_ALWAYS, .read = source_decode),
+		   .limit = SOURCE_SCHEDULE + 1, .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct summary_request, schedule, "schedule"),
 	FIELD_INTEGER(struct summary_request, count, "count", .flags = FIELD_ALWAYS),
 	FIELD_POINTER(struct summary_request, bundle, ray_request_fields, "request",
 		      .flags = FIELD_ALWAYS | FIELD_GIVEN),

@@ -326,28 +326,55 @@ static void collect_gangs(struct facts *facts, const struct ray_state *state)
 	sort_gangs(facts);
 }
 
+static void note_amounts(struct facts *facts, const struct demand_list *list, const char *of)
+{
+	for (size_t i = 0; i < list->at.count; i++)
+		if (list->at.at[i].request->problem != NULL)
+			VEC_PUSH(facts->arena, &facts->problems,
+				 arena_printf(facts->arena, "%s: %s in a bundle", of,
+					      list->at.at[i].request->problem));
+}
+
+/* One list for each schedule whose window is open: as those of Ray they do not add up. */
+static void collect_of_schedules(struct facts *facts)
+{
+	for (size_t i = 0; i < facts->schedule_count; i++) {
+		const struct autoscaler_schedule *schedule =
+			&facts->snapshot->autoscaler->schedules[i];
+		struct demand_list *list = &facts->constraints[facts->constraint_count];
+
+		if (!facts->schedules[i].active || schedule->bundles == NULL)
+			continue;
+		collect_requests(facts, schedule->bundles->requests, schedule->bundles->count,
+				 SOURCE_SCHEDULE, list);
+		for (size_t k = 0; k < list->at.count; k++)
+			list->at.at[k].schedule = &facts->schedules[i];
+		note_amounts(facts, list,
+			     arena_printf(facts->arena, "autoscaler.spec.schedules[%zu].bundles",
+					  i));
+		facts->constraint_count++;
+	}
+}
+
 static void collect_constraints(struct facts *facts, const struct ray_state *state)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	size_t of_ray = state != NULL ? state->constraint_count : 0;
 	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request != NULL;
-	facts->constraints = arena_array(facts->arena, of_ray + 1, sizeof(*facts->constraints));
+	facts->constraints = arena_array(facts->arena, of_ray + 1 + facts->schedule_count,
+					 sizeof(*facts->constraints));
 	for (size_t i = 0; i < of_ray; i++)
 		collect_requests(facts, state->constraints[i].requests, state->constraints[i].count,
 				 SOURCE_RAY, &facts->constraints[i]);
 	facts->constraint_count = of_ray;
-	if (annotation)
+	if (annotation) {
 		collect_requests(facts, snapshot->annotation_request->requests,
 				 snapshot->annotation_request->count, SOURCE_ANNOTATION,
 				 &facts->constraints[facts->constraint_count++]);
-	for (size_t i = 0; annotation && i < facts->constraints[of_ray].at.count; i++) {
-		const struct demand *demand = &facts->constraints[of_ray].at.at[i];
-		if (demand->request->problem != NULL)
-			VEC_PUSH(facts->arena, &facts->problems,
-				 arena_printf(facts->arena, "annotation %s: %s in a bundle",
-					      ANNOTATION_REQUEST_RESOURCES,
-					      demand->request->problem));
+		note_amounts(facts, &facts->constraints[of_ray],
+			     "annotation " ANNOTATION_REQUEST_RESOURCES);
 	}
+	collect_of_schedules(facts);
 }
 
 void demand_collect(struct facts *facts)

@@ -117,6 +117,13 @@ static void note_unknown_groups(struct facts *facts)
 	for (size_t i = 0; object != NULL && i < object->warm_count; i++)
 		if (note_unknown_group(facts, "warmWorkers", object->warm_workers[i].group))
 			break;
+	for (size_t s = 0; object != NULL && s < object->schedule_count; s++)
+		for (size_t i = 0; i < object->schedules[s].warm_count; i++)
+			if (note_unknown_group(facts,
+					       arena_printf(facts->arena,
+							    "schedules[%zu].warmWorkers", s),
+					       object->schedules[s].warm_workers[i].group))
+				break;
 }
 
 /* A head Pod that is being deleted is used only while it is the only one, and does not prove a
@@ -155,6 +162,7 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	limits_make_groups(facts);
 	note_problems(facts);
 	note_unknown_groups(facts);
+	window_find(facts);
 	worker_join(facts);
 	window_apply(facts);
 	if (with_demand) {

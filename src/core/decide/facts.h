@@ -71,7 +71,8 @@ struct demand {
 	const struct ray_request *request;
 	int64_t count;
 	enum demand_source source;
-	const size_t *received; /* indices into the received list, ascending */
+	const struct plan_schedule *schedule; /* of SOURCE_SCHEDULE, else NULL */
+	const size_t *received;               /* indices into the received list, ascending */
 	const int64_t *received_counts;
 	size_t received_count;
 	const char *reason; /* NULL, or why no machine can serve it (a REASON_) */
@@ -118,7 +119,9 @@ struct facts {
 	size_t gang_count;
 	const struct memory_mark **old_marks; /* of the snapshot, by kind and key: see mark.h */
 	size_t old_mark_count;
-	struct memory_state memory;      /* MARK_RAY_SESSION */
+	struct memory_state memory; /* MARK_RAY_SESSION */
+	/* Its unknown bundles forbid terminations; NULL: none do, or another reason is first. */
+	const struct plan_schedule *schedule_forbids;
 	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
 	size_t schedule_count;
 	struct plan_idle *idle; /* NULL: no idle termination; see idle.h */

@@ -263,11 +263,31 @@ void packing_state(struct offer *offer)
 
 /* --- the result --- */
 
-static void note_placements(struct worker_packing *worker, const struct schedule_node_result *node)
+const struct plan_schedule *packing_schedule_of(const struct packing *packing,
+						const struct schedule_placement *placement)
+{
+	const struct demand_list *list = &packing->facts->constraints[placement->list];
+
+	return list->at
+		.at[packing->offer->packed_constraints[placement->list].index[placement->index]]
+		.schedule;
+}
+
+static void note_request(const struct packing *packing, struct worker_packing *worker,
+			 const struct schedule_placement *placement)
+{
+	const struct plan_schedule *schedule = packing_schedule_of(packing, placement);
+
+	worker->schedule = worker->needed_by_request && worker->schedule == NULL ? NULL : schedule;
+	worker->needed_by_request = true;
+}
+
+static void note_placements(const struct packing *packing, struct worker_packing *worker,
+			    const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++) {
 		if (node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT)
-			worker->needed_by_request = true;
+			note_request(packing, worker, &node->placements[i]);
 		else
 			worker->needed_by_demand = true;
 	}
@@ -317,7 +337,7 @@ static void note_workers(struct packing *packing)
 		    node->worker >= packing->facts->worker_count)
 			continue; /* a new one, the head */
 		struct worker_packing *worker = &packing->workers[node->worker];
-		note_placements(worker, node);
+		note_placements(packing, worker, node);
 		worker->chosen = node->status == SCHEDULE_TERMINATE &&
 				 !worker->needed_by_disruption && !worker->needed_by_warm;
 		worker->cause = node->cause;

@@ -8,6 +8,8 @@
 
 struct worker_packing {
 	bool needed_by_demand, needed_by_request;
+	/* Of needed_by_request: whose bundles alone need it; NULL: others do. */
+	const struct plan_schedule *schedule;
 	bool needed_by_disruption; /* replaces a disrupted worker that is in use */
 	bool needed_by_warm;       /* stays ready as a warm worker */
 	bool chosen;               /* selected for termination, for `cause` */
@@ -23,7 +25,8 @@ struct group_packing {
 	int64_t replacements_waiting;    /* that wait for disrupted ones to be deleted */
 	bool replacements_at_max;        /* maxReplicas is the reason for that */
 	/* Set by warm_keep(), in replicas. */
-	int64_t warm, launches_for_warm; /* wanted; beside `launches` */
+	int64_t warm, launches_for_warm;           /* wanted; beside `launches` */
+	const struct plan_schedule *warm_schedule; /* that wants most; NULL: spec.warmWorkers */
 };
 
 struct packing {
@@ -49,5 +52,8 @@ struct packing {
 void packing_state(struct offer *offer);
 /* Solves the problem of packing->offer. */
 void packing_run(struct packing *packing);
+/* Whose bundle it is, of a placement in the phase CONSTRAINT; NULL: not that of a schedule. */
+const struct plan_schedule *packing_schedule_of(const struct packing *packing,
+						const struct schedule_placement *placement);
 
 #endif

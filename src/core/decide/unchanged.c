@@ -72,10 +72,13 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 		if (left >= 0 && left < until - snapshot->now)
 			until = snapshot->now + left;
 	}
-	for (size_t i = 0; i < plan->schedule_count; i++)
+	for (size_t i = 0; i < plan->schedule_count; i++) {
+		if (plan->schedules[i].active && snapshot->autoscaler->schedules[i].bundles != NULL)
+			return snapshot->now;
 		if (plan->schedules[i].next_change != TIME_NONE &&
 		    plan->schedules[i].next_change - 1 < until)
 			until = plan->schedules[i].next_change - 1;
+	}
 	if (plan->idle != NULL && plan->idle->until != TIME_NONE && plan->idle->until - 1 < until)
 		until = plan->idle->until - 1;
 	return until > snapshot->now ? until : snapshot->now;

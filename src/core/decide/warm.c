@@ -9,25 +9,59 @@ static int64_t within(int64_t value, int64_t maximum)
 	return value > 0 && value <= maximum ? value : 0;
 }
 
-/* Replicas of the group that should be free; of several entries of a group the largest counts. */
-static int64_t wanted_replicas(const struct packing *packing, const struct group *group)
+/* Replicas by one entry; 0 for an entry of another group. */
+static int64_t replicas_of(const struct packing *packing, const struct group *group,
+			   const struct autoscaler_warm *warm)
+{
+	int64_t percent = within(warm->percent_of_busy, AUTOSCALER_WARM_PERCENT_MAX);
+
+	if (strcmp(warm->group, group->spec->name) != 0)
+		return 0;
+	if (percent > 0) {
+		int64_t busy = spare_pods_in_use(packing, group, false) / group->hosts;
+
+		return (busy * percent + 99) / 100;
+	}
+	return within(warm->count, AUTOSCALER_WARM_COUNT_MAX);
+}
+
+static int64_t largest_of(const struct packing *packing, const struct group *group,
+			  const struct autoscaler_warm *list, size_t count)
+{
+	int64_t largest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t replicas = replicas_of(packing, group, &list[i]);
+
+		largest = replicas > largest ? replicas : largest;
+	}
+	return largest;
+}
+
+/* Replicas of the group that should be free: the largest entry of spec and of the schedules that
+ * are active. *ret_kept: with those of which it is unknown whether they are. */
+static int64_t wanted_replicas(const struct packing *packing, const struct group *group,
+			       int64_t *ret_kept, const struct plan_schedule **ret_schedule)
 {
 	const struct autoscaler_object *object = packing->snapshot->autoscaler;
-	int64_t wanted = 0;
+	const struct facts *facts = packing->facts;
+	int64_t wanted;
 
-	for (size_t i = 0; object && i < object->warm_count; i++) {
-		const struct autoscaler_warm *warm = &object->warm_workers[i];
-		int64_t count = within(warm->count, AUTOSCALER_WARM_COUNT_MAX);
-		int64_t percent = within(warm->percent_of_busy, AUTOSCALER_WARM_PERCENT_MAX);
+	*ret_kept = 0;
+	if (object == NULL)
+		return 0;
+	*ret_kept = wanted = largest_of(packing, group, object->warm_workers, object->warm_count);
+	for (size_t i = 0; i < facts->schedule_count; i++) {
+		const struct plan_schedule *state = &facts->schedules[i];
+		int64_t own = largest_of(packing, group, object->schedules[i].warm_workers,
+					 object->schedules[i].warm_count);
 
-		if (strcmp(warm->group, group->spec->name) != 0)
+		if ((state->active || state->problem != NULL) && own > *ret_kept)
+			*ret_kept = own;
+		if (!state->active || own <= wanted)
 			continue;
-		if (percent > 0) {
-			int64_t busy = spare_pods_in_use(packing, group, false) / group->hosts;
-
-			count = (busy * percent + 99) / 100;
-		}
-		wanted = count > wanted ? count : wanted;
+		wanted = own;
+		*ret_schedule = state;
 	}
 	return wanted;
 }
@@ -37,16 +71,16 @@ void warm_keep(struct packing *packing)
 	for (size_t g = 0; g < packing->facts->group_count; g++) {
 		const struct group *group = &packing->facts->groups[g];
 		struct group_packing *own = &packing->groups[group->index];
-		int64_t wanted = wanted_replicas(packing, group), found;
+		int64_t kept, found;
 
-		if (wanted == 0)
+		own->warm = wanted_replicas(packing, group, &kept, &own->warm_schedule);
+		if (kept == 0)
 			continue;
-		own->warm = wanted;
-		found = spare_keep(packing, group, wanted * group->hosts, SPARE_FOR_WARM);
+		found = spare_keep(packing, group, kept * group->hosts, SPARE_FOR_WARM);
 		/* Without Ray's reply it is unknown which workers are free. */
 		if (packing->facts->ray_reachable)
 			own->launches_for_warm =
-				spare_launches(packing, group, wanted * group->hosts - found) /
+				spare_launches(packing, group, own->warm * group->hosts - found) /
 				group->hosts;
 	}
 }

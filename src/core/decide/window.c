@@ -99,7 +99,19 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 	}
 }
 
-void window_apply(struct facts *facts)
+/* Without a known list of bundles it is unknown which workers they need. */
+static void judge_bundles(struct facts *facts, const struct autoscaler_schedule *schedule,
+			  const struct plan_schedule *state)
+{
+	bool unknown = state->problem != NULL || (state->active && schedule->bundles == NULL);
+
+	if (!schedule->has_bundles || !unknown || facts->termination_forbidden)
+		return;
+	facts->termination_forbidden = true;
+	facts->schedule_forbids = state;
+}
+
+void window_find(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 
@@ -121,27 +133,42 @@ void window_apply(struct facts *facts)
 						 facts->snapshot->now);
 		state->active = window.active;
 		state->next_change = window.next_change;
-		apply_groups(facts, i, state);
+		judge_bundles(facts, schedule, state);
 	}
+}
+
+void window_apply(struct facts *facts)
+{
+	for (size_t i = 0; i < facts->schedule_count; i++)
+		apply_groups(facts, i, &facts->schedules[i]);
+}
+
+static const char *until_text(const struct plan_schedule *schedule, struct arena *arena)
+{
+	return schedule->next_change == TIME_NONE ?
+		       "" :
+		       arena_printf(arena, " until %s",
+				    calendar_time_text(arena, schedule->next_change));
+}
+
+const char *window_bundles_text(const struct plan_schedule *schedule, struct arena *arena)
+{
+	return arena_printf(arena, "schedule %.64s (bundles%s)", schedule->name,
+			    until_text(schedule, arena));
 }
 
 const char *window_minimum_text(const struct group *group, struct arena *arena)
 {
 	const struct plan_schedule *schedule = group->schedule;
-	const char *until;
 
 	if (schedule == NULL)
 		return arena_printf(arena, "minReplicas %lld",
 				    (long long)group->spec->min_replicas);
-	until = schedule->next_change == TIME_NONE ?
-			"" :
-			arena_printf(arena, " until %s",
-				     calendar_time_text(arena, schedule->next_change));
 	return arena_printf(arena, "schedule %.64s (%lld replica%s%s)", schedule->name,
 			    (long long)group->min_replicas, group->min_replicas == 1 ? "" : "s",
 			    schedule->problem != NULL ?
 				    arena_printf(arena, ", as %s", schedule->problem) :
-				    until);
+				    until_text(schedule, arena));
 }
 
 const char *window_state_text(const struct plan_schedule *schedule, struct arena *arena)

@@ -68,3 +68,20 @@ bool pod_is_worker(const struct pod *pod)
 {
 	return has_node_type(pod, "worker");
 }
+
+bool autoscaler_has_warm_workers(const struct autoscaler_object *object)
+{
+	bool has = object && object->warm_count > 0;
+
+	for (size_t i = 0; object && i < object->schedule_count; i++)
+		has = has || object->schedules[i].warm_count > 0;
+	return has;
+}
+
+bool autoscaler_has_bundles(const struct autoscaler_object *object)
+{
+	for (size_t i = 0; object && i < object->schedule_count; i++)
+		if (object->schedules[i].bundles)
+			return true;
+	return false;
+}

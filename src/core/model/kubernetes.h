@@ -279,6 +279,8 @@ struct autoscaler_group {
 	int64_t idle_timeout_seconds;
 };
 
+struct ray_constraint; /* core/model/ray_state.h */
+
 #define AUTOSCALER_WARM_COUNT_MAX 100000
 #define AUTOSCALER_WARM_PERCENT_MAX 1000
 
@@ -295,7 +297,7 @@ struct autoscaler_schedule_group {
 	int64_t min_replicas; /* 0 and above */
 };
 
-/* Minimums of groups within windows of time: spec.schedules. */
+/* Requests within windows of time: spec.schedules. */
 struct autoscaler_schedule {
 	const char *name, *time_zone; /* "": UTC */
 	const char *start, *duration; /* as given */
@@ -304,6 +306,11 @@ struct autoscaler_schedule {
 	bool invalid; /* start or duration: see the problems of the object */
 	const struct autoscaler_schedule_group *groups;
 	size_t group_count;
+	bool has_bundles;
+	const struct ray_constraint *bundles; /* NULL: none, or malformed */
+	const char *bundles_text;             /* JSON, as given, of has_bundles */
+	const struct autoscaler_warm *warm_workers;
+	size_t warm_count;
 };
 
 struct autoscaler_status_schedule {
@@ -331,7 +338,7 @@ struct autoscaler_status_group {
 };
 
 struct autoscaler_request {
-	const char *source;
+	const char *source, *schedule; /* "": not of a schedule */
 	int64_t count;
 	struct labels bundle; /* amounts */
 };
@@ -451,6 +458,9 @@ const struct condition *condition_find(const struct condition *conditions, size_
 				       const char *type);
 const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
 							     const char *type);
+/* Of spec and its schedules; false for NULL. */
+bool autoscaler_has_warm_workers(const struct autoscaler_object *object);
+bool autoscaler_has_bundles(const struct autoscaler_object *object);
 /* The status of container 0 of the spec (by its name), NULL when absent. */
 const struct container_status *pod_ray_container_status(const struct pod *pod);
 bool pod_is_head(const struct pod *pod);

@@ -73,6 +73,8 @@ const char *demand_source_name(enum demand_source source)
 		return "ray";
 	case SOURCE_ANNOTATION:
 		return "annotation";
+	case SOURCE_SCHEDULE:
+		return "schedule";
 	}
 	return "";
 }

@@ -79,12 +79,13 @@ struct plan_worker {
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };
-enum demand_source { SOURCE_RAY = 0, SOURCE_ANNOTATION };
+enum demand_source { SOURCE_RAY = 0, SOURCE_ANNOTATION, SOURCE_SCHEDULE };
 
 /* An entry of `infeasible` or `unserved`. Exactly one of the three messages is set. */
 struct plan_demand {
 	enum demand_kind kind;
 	enum demand_source source;
+	const struct plan_schedule *schedule; /* of SOURCE_SCHEDULE, of the plan; else NULL */
 	const struct ray_request *request; /* DEMAND_REQUEST; DEMAND_CONSTRAINT bundle by bundle */
 	const struct ray_gang *gang;       /* DEMAND_GANG */
 	int64_t count;
@@ -136,7 +137,8 @@ struct plan_condition {
 struct plan_placed {
 	enum demand_kind kind;
 	enum demand_source source;
-	size_t index; /* into the received list */
+	const struct plan_schedule *schedule; /* of SOURCE_SCHEDULE, of the plan; else NULL */
+	size_t index;                         /* into the received list */
 	const struct ray_request *bundle;
 	int64_t count;
 };
@@ -172,6 +174,6 @@ const char *terminate_action_name(enum terminate_action action); /* "drain", ...
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
 const char *idle_action_name(enum idle_action action);           /* "", "Read", "Suspend", ... */
 const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */
-const char *demand_source_name(enum demand_source source);       /* "ray", "annotation" */
+const char *demand_source_name(enum demand_source source);       /* "ray", "annotation", ... */
 
 #endif

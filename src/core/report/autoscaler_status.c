@@ -260,6 +260,7 @@ static void set_requested(const struct maker *maker)
 			amounts[b] = (struct label){ cut(maker, bundle->bundle[b].name),
 						     amount(maker, bundle->bundle[b].amount) };
 		requested[i].source = demand_source_name(summary->requested[i].source);
+		requested[i].schedule = cut(maker, summary->requested[i].schedule);
 		requested[i].count = bounded(summary->requested[i].count);
 		requested[i].bundle = labels_sort(amounts, size);
 	}

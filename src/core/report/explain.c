@@ -25,6 +25,8 @@ struct shapes {
 	size_t count;
 	int64_t more; /* bundles of further shapes */
 	int64_t total;
+	bool requested;                       /* some are of request_resources or the annotation */
+	const struct plan_schedule *schedule; /* some are of this one; NULL: of none */
 };
 
 static void add_shape(struct shapes *shapes, const struct schedule_placement *item)
@@ -55,9 +57,17 @@ static struct shapes shapes_on_new(const struct choice *choice, const struct gro
 		const struct schedule_node_result *node = &choice->packing->result->nodes[n];
 		if (node->worker != SCHEDULE_NO_INDEX || node->type != group->index + 1)
 			continue;
-		for (size_t i = 0; i < node->placement_count; i++)
-			if ((node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT) == requests)
-				add_shape(&shapes, &node->placements[i]);
+		for (size_t i = 0; i < node->placement_count; i++) {
+			const struct schedule_placement *item = &node->placements[i];
+			const struct plan_schedule *schedule;
+
+			if ((item->phase == SCHEDULE_PHASE_CONSTRAINT) != requests)
+				continue;
+			add_shape(&shapes, item);
+			schedule = requests ? packing_schedule_of(choice->packing, item) : NULL;
+			shapes.schedule = schedule ? schedule : shapes.schedule;
+			shapes.requested |= schedule == NULL;
+		}
 	}
 	return shapes;
 }
@@ -188,12 +198,18 @@ static struct words words_of_warm(const struct choice *choice, const struct grou
 				  const char *held)
 {
 	const struct group_choice *own = &choice->groups[group->index];
+	const struct plan_schedule *schedule = own->packing->warm_schedule;
 	int64_t lacking = own->packing->launches_for_warm;
 
-	return (struct words){ REASON_SCALE_UP_WARM_WORKERS,
-			       arena_printf(choice->arena, "warmWorkers %lld lacks %lld worker%s%s",
-					    (long long)own->packing->warm, (long long)lacking,
-					    plural(lacking), held) };
+	return (struct words){
+		REASON_SCALE_UP_WARM_WORKERS,
+		arena_printf(choice->arena, "warmWorkers %lld%s lacks %lld worker%s%s",
+			     (long long)own->packing->warm,
+			     schedule == NULL ? "" :
+						arena_printf(choice->arena, " of schedule %.64s",
+							     schedule->name),
+			     (long long)lacking, plural(lacking), held)
+	};
 }
 
 /* Nodes are mentioned only when none of them can hold the new Pods now. */
@@ -223,6 +239,17 @@ static struct words words_of_minimum(const struct choice *choice, const struct g
 					    plural(launch), held) };
 }
 
+static struct words words_of_bundles(const struct choice *choice, const struct shapes *shapes,
+				     int64_t launch, const char *held)
+{
+	return (struct words){ REASON_SCALE_UP_SCHEDULE,
+			       arena_printf(choice->arena, "%s: %s need%s %lld new worker%s%s",
+					    window_bundles_text(shapes->schedule, choice->arena),
+					    shapes_text(choice, shapes, "requested"),
+					    shapes->total == 1 ? "s" : "", (long long)launch,
+					    plural(launch), held) };
+}
+
 static struct words words_of_launch(const struct choice *choice, const struct group *group)
 {
 	const struct group_choice *own = &choice->groups[group->index];
@@ -239,6 +266,8 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 	if (!own->packing->launches_for_demand && !own->packing->launches_for_request)
 		return words_of_minimum(choice, group, held);
 	struct shapes shapes = shapes_on_new(choice, group, requests);
+	if (requests && !shapes.requested && shapes.schedule != NULL)
+		return words_of_bundles(choice, &shapes, launch, held);
 	return (struct words){
 		requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
 		arena_printf(choice->arena, "%s need%s %lld new worker%s%s%s",

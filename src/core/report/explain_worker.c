@@ -37,6 +37,31 @@ static const char *activity_text(const struct choice *choice, const struct ray_n
 	return text;
 }
 
+static struct words words_of_request(const struct choice *choice,
+				     const struct plan_schedule *schedule)
+{
+	if (schedule == NULL)
+		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
+	return (struct words){ REASON_NEEDED_BY_SCHEDULE,
+			       arena_printf(choice->arena, "%s keeps it",
+					    window_bundles_text(schedule, choice->arena)) };
+}
+
+static struct words words_of_warm(const struct choice *choice, const struct worker *worker)
+{
+	const struct plan_schedule *schedule =
+		worker->group != FACTS_NO_INDEX ?
+			choice->packing->groups[worker->group].warm_schedule :
+			NULL;
+
+	return (struct words){ REASON_WARM_WORKER,
+			       schedule == NULL ?
+				       "warmWorkers keeps it ready" :
+				       arena_printf(choice->arena,
+						    "warmWorkers of schedule %.64s keeps it ready",
+						    schedule->name) };
+}
+
 /* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
  * below its idle timeout, terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
@@ -45,7 +70,7 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		worker->group != FACTS_NO_INDEX ? &choice->health->groups[worker->group] : NULL;
 	int64_t idle = worker->node->idle_duration_ms;
 	if (choice->packing->workers[worker->index].needed_by_request)
-		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
+		return words_of_request(choice, choice->packing->workers[worker->index].schedule);
 	if (choice->packing->workers[worker->index].needed_by_demand)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "pending demand has its place there" };
@@ -53,7 +78,7 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for the work on a worker that is about to be terminated" };
 	if (choice->packing->workers[worker->index].needed_by_warm)
-		return (struct words){ REASON_WARM_WORKER, "warmWorkers keeps it ready" };
+		return words_of_warm(choice, worker);
 	if (worker->do_not_disrupt)
 		return (struct words){ REASON_DO_NOT_DISRUPT,
 				       "the annotation " ANNOTATION_DO_NOT_DISRUPT
@@ -69,6 +94,14 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
 	if (choice->facts->head_problem != NULL)
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, choice->facts->head_problem };
+	if (choice->facts->schedule_forbids != NULL)
+		return (struct words){
+			REASON_TERMINATION_FORBIDDEN,
+			arena_printf(choice->arena,
+				     "nothing is terminated while the bundles of schedule %.64s "
+				     "are unknown",
+				     choice->facts->schedule_forbids->name)
+		};
 	if (choice->facts->termination_forbidden)
 		return (struct words){
 			REASON_TERMINATION_FORBIDDEN,

@@ -70,6 +70,7 @@ static void add_requests(struct writer *w, struct plan_placement *placement,
 		add_placed(w, placement,
 			   (struct plan_placed){ .kind = kind,
 						 .source = demand->source,
+						 .schedule = demand->schedule,
 						 .index = demand->received[cursor->entry],
 						 .bundle = demand->request,
 						 .count = take });

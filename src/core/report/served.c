@@ -315,6 +315,7 @@ static void report_list(const struct choice *choice, struct plan *plan,
 		struct plan_demand *entry = add_entry(choice->arena, plan, &verdict);
 		entry->kind = kind;
 		entry->source = demand->source;
+		entry->schedule = demand->schedule;
 		entry->request = demand->request;
 		entry->count = sums[i].count;
 	}

@@ -7,6 +7,7 @@
 #include "core/decide/demand.h"
 #include "core/decide/gate.h"
 #include "core/model/reason.h"
+#include "core/report/requested.h"
 #include "core/report/summary_invariants.h"
 #include "core/report/summary_resources.h"
 
@@ -325,28 +326,6 @@ static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
 	order_pending(&sum);
 }
 
-static void sum_requested(const struct snapshot *snapshot, struct arena *arena,
-			  struct summary *summary)
-{
-	const struct ray_state *state = summary->ray_reachable ? snapshot->ray_state : NULL;
-	size_t constraints = state != NULL ? state->constraint_count : 0;
-	VEC(struct summary_request) requested = { .at = NULL };
-
-	for (size_t c = 0; c <= constraints; c++) {
-		const struct ray_constraint *constraint =
-			c < constraints ? &state->constraints[c] : snapshot->annotation_request;
-
-		for (size_t i = 0; constraint != NULL && i < constraint->count; i++)
-			VEC_PUSH(arena, &requested,
-				 ((struct summary_request){ c < constraints ? SOURCE_RAY :
-									      SOURCE_ANNOTATION,
-							    &constraint->requests[i].request,
-							    constraint->requests[i].count }));
-	}
-	summary->requested = requested.at;
-	summary->requested_count = requested.count;
-}
-
 /* --- unserved demand --- */
 
 static int64_t gpus_of_request(const struct ray_request *request)
@@ -492,7 +471,7 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	if (!summary->hands_off)
 		summary_resources(snapshot, arena, summary);
 	sum_pending(snapshot, arena, summary);
-	sum_requested(snapshot, arena, summary);
+	requested_sum(snapshot, plan, arena, summary);
 	sum_unserved(plan, arena, summary);
 	choose_reason(summary);
 	invariants_of_summary(summary, plan);

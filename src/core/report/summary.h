@@ -52,6 +52,7 @@ struct summary_group {
 /* Resources that a user requested to keep, whether or not they are in use. */
 struct summary_request {
 	enum demand_source source;
+	const char *schedule; /* of SOURCE_SCHEDULE, else "" */
 	const struct ray_request *bundle;
 	int64_t count;
 };

@@ -189,6 +189,7 @@ static const struct ray_gang gang = { .requests = requests, .request_count = 5 }
 
 static struct plan *make_plan(struct arena *arena)
 {
+	static const struct plan_schedule office = { .name = "office" };
 	static const struct plan_backoff backoff = { 1795168800000, 20, "Quota", "no quota" };
 	struct plan *plan = ARENA_NEW(arena, struct plan);
 	struct plan_group *group = VEC_ADD(arena, &plan->groups);
@@ -213,7 +214,8 @@ static struct plan *make_plan(struct arena *arena)
 					.message = "" }));
 	VEC_PUSH(arena, &plan->unserved,
 		 ((struct plan_demand){ .kind = DEMAND_CONSTRAINT,
-					.source = SOURCE_ANNOTATION,
+					.source = SOURCE_SCHEDULE,
+					.schedule = &office,
 					.request = &requests[0],
 					.count = 2,
 					.reason = "MaxReplicas",
@@ -242,7 +244,7 @@ static void test_text(void **state)
 		"GangTooLarge\n"
 		"\n"
 		"UNSERVED  could be served, but not now\n"
-		"  2 x constraint (annotation) {CPU: 1, GPU: 0.5}: MaxReplicas: m\n"
+		"  2 x constraint (schedule office) {CPU: 1, GPU: 0.5}: MaxReplicas: m\n"
 		"\n"
 		"PATCH  nothing to send\n"
 		"\n"
@@ -283,7 +285,7 @@ static void test_text_patch_and_placements(void **state)
 	placement->worker = "w1";
 	placement->constraint_phase = true;
 	VEC_PUSH(&arena, &placement->placed,
-		 ((struct plan_placed){ DEMAND_CONSTRAINT, SOURCE_RAY, 3, &requests[1], 2 }));
+		 ((struct plan_placed){ DEMAND_CONSTRAINT, SOURCE_RAY, NULL, 3, &requests[1], 2 }));
 	assert_int_equal(plan_text_write(plan, true, &buf, &err), 0);
 	assert_non_null(strstr(buf_string(&buf), "PATCH\n  test /a = g\n  add  /b = 7\n"
 						 "  add  /c = [w1, w2]\n  add  /d = {}\n"));

@@ -71,7 +71,10 @@ static const char full[] = HEAD
 	"settings: {idle-timeout-seconds: 0, mode: sidecar, packing: fewest-gpus,\n"
 	"  accelerators: [neuron_cores], conserve-accelerators: false, enforce-max: now}\n"
 	"autoscaler: {spec: {paused: true, schedules: [{name: office, timeZone: Europe/Berlin,\n"
-	"  start: 0 8 * * mon-fri, duration: 9h30m, groups: [{name: g, minReplicas: 2}]}]}}\n"
+	"  start: 0 8 * * mon-fri, duration: 9h30m, groups: [{name: g, minReplicas: 2}],\n"
+	"  bundles: [{GPU: 1}, {resources: {GPU: 2}, label_selector: {zone: a}}, {GPU: 1}],\n"
+	"  warmWorkers: [{group: g, percentOfBusy: 20}]},\n"
+	"  {name: bad, start: 0 8 * * *, duration: 1h, bundles: [{GPU: one}]}]}}\n"
 	"timeZones: [{name: Europe/Berlin, offsetSeconds: 3600, changes:\n"
 	"  [{at: '2027-03-28T01:00:00Z', offsetSeconds: 7200}]}, {name: a, problem: b}]\n"
 	"nodes: [{metadata: {name: n1}}]\n"
@@ -85,12 +88,24 @@ static void check_schedules(const struct snapshot *snapshot)
 {
 	const struct autoscaler_schedule *schedule = snapshot->autoscaler->schedules;
 
-	assert_int_equal(snapshot->autoscaler->schedule_count, 1);
+	assert_int_equal(snapshot->autoscaler->schedule_count, 2);
 	assert_string_equal(schedule->start, "0 8 * * mon-fri");
 	assert_int_equal(schedule->cron.hours, 1 << 8);
 	assert_int_equal(schedule->duration_ms, 34200000);
 	assert_false(schedule->invalid);
 	assert_int_equal(schedule->groups[0].min_replicas, 2);
+	assert_int_equal(schedule->bundles->count, 2);
+	assert_int_equal(schedule->bundles->requests[0].count, 2);
+	assert_string_equal(schedule->bundles->requests[1].request.selectors->constraints->key,
+			    "zone");
+	assert_string_equal(schedule->warm_workers[0].group, "g");
+	assert_int_equal(schedule->warm_workers[0].percent_of_busy, 20);
+	assert_true(schedule[1].has_bundles);
+	assert_null(schedule[1].bundles);
+	assert_string_equal(schedule[1].bundles_text, "[{\"GPU\":\"one\"}]");
+	assert_string_equal(snapshot->autoscaler->problems.at[0],
+			    "autoscaler.spec.schedules[1].bundles: [0].GPU: must be a number, is a "
+			    "string; it must be a list of bundles like [{GPU: 1}]");
 	assert_int_equal(snapshot->time_zone_count, 2);
 	assert_string_equal(snapshot->time_zones[0].name, schedule->time_zone);
 	assert_null(snapshot->time_zones[0].problem);

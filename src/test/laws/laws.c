@@ -22,7 +22,7 @@
 
 static const char *const LAWS[] = { "reads",   "bounds", "safety", "requests", "places",
 				    "counts",  "gangs",  "bytes",  "order",    "second",
-				    "patched", "fewest", "price",  "identity" };
+				    "patched", "fewest", "price",  "identity", "schedules" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 

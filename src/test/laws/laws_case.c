@@ -120,6 +120,7 @@ static void check_plan(const struct cJSON *snapshot, const struct cJSON *plan,
 	laws_check_places(snapshot, plan, verdict);
 	laws_check_counts(snapshot, plan, verdict);
 	laws_check_idle(snapshot, plan, verdict);
+	laws_check_schedules(snapshot, plan, verdict);
 }
 
 /* ---- the same plan ---- */
@@ -369,7 +370,6 @@ static void set(struct cJSON *object, const char *name, struct cJSON *value)
 	cJSON_AddItemToObject(object, name, value);
 }
 
-/* The memory that a decision that long before would have left, made with the present memory. */
 static int64_t gpus_of(const struct cJSON *snapshot, const struct cJSON *plan)
 {
 	struct facts_amounts amounts;

@@ -310,13 +310,10 @@ static bool is_free(const struct cJSON *snapshot, const struct cJSON *worker)
 static void check_warm(const struct going *going, const struct cJSON *plan,
 		       struct laws_verdict *verdict)
 {
-	int64_t wanted = 0, kept = 0;
+	int64_t wanted = laws_warm_count(going->snapshot, going->group), kept = 0;
 
 	if (strcmp(going->reason, "Idle") != 0)
 		return;
-	TREE_EACH(warm, TREE_AT(going->snapshot, "autoscaler", "spec", "warmWorkers"))
-		if (tree_is(going->group, "groupName", tree_text(warm, "group")))
-			wanted = tree_integer(warm, "count", 0);
 	TREE_EACH(worker, TREE_AT(plan, "workers"))
 		if (tree_is(going->group, "groupName", tree_text(worker, "group")) &&
 		    is_free(going->snapshot, worker) && !is_named(plan, tree_text(worker, "pod")))

@@ -33,6 +33,9 @@ void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
 void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict);
+/* the minimum of an active schedule holds, and an inactive one changes nothing */
+void laws_check_schedules(const struct cJSON *snapshot, const struct cJSON *plan,
+			  struct laws_verdict *verdict);
 
 /* the cluster ends only when nothing uses it, and a suspended one is only resumed */
 void laws_check_idle(const struct cJSON *snapshot, const struct cJSON *plan,
@@ -51,8 +54,13 @@ int laws_label_choice(const struct cJSON *request, const struct cJSON *node,
 /* The received list that an entry's kind and source mean. */
 const struct cJSON *laws_received(const struct cJSON *snapshot, const char *kind,
 				  const char *source);
-/* The RayCluster's annotation in the form of a received list, equal bundles being one entry; NULL when
- * there is none or it does not parse. The caller deletes it. */
-struct cJSON *laws_annotation(const struct cJSON *snapshot);
+/* The requests of the annotation and of the schedule with bundles, by source, in the form of a
+ * received list: equal bundles are one entry. One that does not parse is not there. The caller
+ * deletes it. */
+struct cJSON *laws_asked(const struct cJSON *snapshot);
+/* The window of a schedule of laws_random.c is open. */
+bool laws_is_active(const struct cJSON *schedule);
+/* Replicas of the group that spec and the active schedules want free, by count. */
+int64_t laws_warm_count(const struct cJSON *snapshot, const struct cJSON *group);
 
 #endif

@@ -366,18 +366,16 @@ static void check_gangs(const struct cJSON *snapshot, const struct cJSON *plan,
 
 /* Finds entries of the plan that the demand does not have. */
 static void check_declared(const struct cJSON *snapshot, const struct cJSON *plan,
-			   const struct cJSON *annotation, const char *name,
+			   const struct cJSON *asked, const char *name,
 			   struct laws_verdict *verdict)
 {
 	TREE_EACH(entry, TREE_AT(plan, name)) {
 		const char *kind = tree_text(entry, "kind");
 		bool gang = strcmp(kind, "gang") == 0, found = false;
 		AUTO(memory_free_string) char *key = key_of(TREE_AT(entry, "request"), gang);
-		const struct cJSON *list =
-			tree_is(entry, "source", "annotation") ?
-				annotation :
-				laws_received(snapshot, kind, tree_text(entry, "source"));
+		const struct cJSON *list = TREE_AT(asked, tree_text(entry, "source"));
 
+		list = list ? list : laws_received(snapshot, kind, tree_text(entry, "source"));
 		TREE_EACH(received, list) {
 			AUTO(memory_free_string)
 			char *other = key_of(gang ? received : TREE_AT(received, "request"), gang);
@@ -393,12 +391,13 @@ static void check_declared(const struct cJSON *snapshot, const struct cJSON *pla
 void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict)
 {
-	struct cJSON *annotation;
+	struct cJSON *asked;
 
 	if (laws_is_gated(plan))
 		return;
-	annotation = laws_annotation(snapshot);
-	check_list(plan, annotation, "constraint", "annotation", verdict);
+	asked = laws_asked(snapshot);
+	TREE_EACH(list, asked)
+		check_list(plan, list, "constraint", list->string, verdict);
 	if (laws_ray_was_read(plan)) {
 		check_list(plan, laws_received(snapshot, "request", "ray"), "request", "ray",
 			   verdict);
@@ -406,7 +405,7 @@ void laws_check_counts(const struct cJSON *snapshot, const struct cJSON *plan,
 			   verdict);
 		check_gangs(snapshot, plan, verdict);
 	}
-	check_declared(snapshot, plan, annotation, "infeasible", verdict);
-	check_declared(snapshot, plan, annotation, "unserved", verdict);
-	cJSON_Delete(annotation);
+	check_declared(snapshot, plan, asked, "infeasible", verdict);
+	check_declared(snapshot, plan, asked, "unserved", verdict);
+	cJSON_Delete(asked);
 }

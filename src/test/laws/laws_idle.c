@@ -103,10 +103,10 @@ static bool requests_anything(const struct cJSON *list)
 
 static const char *use_of(const struct cJSON *snapshot)
 {
-	struct cJSON *annotation = laws_annotation(snapshot);
-	bool annotated = annotation && annotation->child;
+	struct cJSON *asked = laws_asked(snapshot);
+	bool annotated = tree_first(TREE_AT(asked, "annotation")) != NULL;
 
-	cJSON_Delete(annotation);
+	cJSON_Delete(asked);
 	TREE_EACH(node, TREE_AT(snapshot, "rayState", "nodeStates"))
 		if (!tree_is(node, "status", "DEAD") &&
 		    (!tree_is(node, "status", "IDLE") || !facts_node_is_unused(node)))

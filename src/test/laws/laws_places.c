@@ -58,17 +58,11 @@ bool laws_labels_hold(const struct cJSON *request, const struct cJSON *node,
 
 /* ---- received demand ---- */
 
-/* The request-resources annotation in the form of Ray's demand: equal bundles are one entry with a
- * count. NULL: there is none. The caller deletes the list. */
-struct cJSON *laws_annotation(const struct cJSON *snapshot)
+/* Bundles in the form of Ray's demand: equal ones are one entry with a count. Deletes them. */
+static struct cJSON *counted(struct cJSON *bundles)
 {
-	const char *text = tree_text(TREE_AT(snapshot, "rayCluster", "metadata", "annotations"),
-				     "rayscaler.dev/request-resources");
-	struct cJSON *bundles = cJSON_Parse(text), *list, *bundle;
+	struct cJSON *list = cJSON_CreateArray(), *bundle;
 
-	if (!bundles)
-		return NULL;
-	list = cJSON_CreateArray();
 	while ((bundle = cJSON_DetachItemFromArray(bundles, 0))) {
 		struct cJSON *entry, *request, *equal = NULL;
 
@@ -92,12 +86,28 @@ struct cJSON *laws_annotation(const struct cJSON *snapshot)
 	return list;
 }
 
+struct cJSON *laws_asked(const struct cJSON *snapshot)
+{
+	const char *text = tree_text(TREE_AT(snapshot, "rayCluster", "metadata", "annotations"),
+				     "rayscaler.dev/request-resources");
+	struct cJSON *asked = cJSON_CreateObject(), *bundles = cJSON_Parse(text);
+
+	if (bundles)
+		cJSON_AddItemToObject(asked, "annotation", counted(bundles));
+	TREE_EACH(schedule, TREE_AT(snapshot, "autoscaler", "spec", "schedules"))
+		if (laws_is_active(schedule) && TREE_AT(schedule, "bundles"))
+			cJSON_AddItemToObject(
+				asked, "schedule",
+				counted(cJSON_Duplicate(TREE_AT(schedule, "bundles"), true)));
+	return asked;
+}
+
 const struct cJSON *laws_received(const struct cJSON *snapshot, const char *kind,
 				  const char *source)
 {
 	const struct cJSON *state = TREE_AT(snapshot, "rayState");
 
-	if (strcmp(source, "annotation") == 0)
+	if (strcmp(source, "ray") != 0)
 		return NULL;
 	if (strcmp(kind, "request") == 0)
 		return TREE_AT(state, "pendingResourceRequests");
@@ -110,7 +120,7 @@ const struct cJSON *laws_received(const struct cJSON *snapshot, const char *kind
 /* ---- a worker on which something was placed ---- */
 
 struct place {
-	const struct cJSON *snapshot, *plan, *annotation;
+	const struct cJSON *snapshot, *plan, *asked;
 	const struct cJSON *entry, *requests;
 	const char *worker;
 	const struct cJSON *node, *group; /* node NULL: a worker by its group's template */
@@ -307,9 +317,9 @@ static void check_parts(const struct place *place, const char *source)
 
 static void check_sums(const struct place *place)
 {
-	static const char *const SOURCES[] = { "ray", "annotation" };
+	static const char *const SOURCES[] = { "ray", "annotation", "schedule" };
 
-	for (size_t s = 0; s < 2; s++) {
+	for (size_t s = 0; s < 3; s++) {
 		TREE_EACH(item, place->requests)
 			TREE_EACH(entry, TREE_AT(item, "bundle"))
 				check_sum(place, SOURCES[s], entry->string);
@@ -321,9 +331,9 @@ static void check_sums(const struct place *place)
 
 static const struct cJSON *received_list(const struct place *place, const struct cJSON *item)
 {
-	if (of_source(item, "annotation"))
-		return place->annotation;
-	return laws_received(place->snapshot, tree_text(item, "kind"), "ray");
+	const struct cJSON *own = TREE_AT(place->asked, tree_text(item, "source"));
+
+	return own ? own : laws_received(place->snapshot, tree_text(item, "kind"), "ray");
 }
 
 static bool same_bundle(const struct cJSON *a, const struct cJSON *b)
@@ -365,13 +375,13 @@ static void check_item(const struct place *place, const struct cJSON *item)
 void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
 		       struct laws_verdict *verdict)
 {
-	struct cJSON *annotation = laws_annotation(snapshot);
+	struct cJSON *asked = laws_asked(snapshot);
 
 	TREE_EACH(entry, TREE_AT(plan, "placements")) {
 		struct place place = {
 			.snapshot = snapshot,
 			.plan = plan,
-			.annotation = annotation,
+			.asked = asked,
 			.entry = entry,
 			.requests = TREE_AT(entry, "requests"),
 			.worker = tree_text(entry, "worker"),
@@ -391,5 +401,5 @@ void laws_check_places(const struct cJSON *snapshot, const struct cJSON *plan,
 			    tree_is(other, "phase", tree_text(entry, "phase")))
 				wrong(&place, "is listed twice");
 	}
-	cJSON_Delete(annotation);
+	cJSON_Delete(asked);
 }

@@ -182,10 +182,13 @@ static void add_annotations(struct maker *m)
 		int count = laws_maker_below(m, 4);
 
 		ADD(m, "\"rayscaler.dev/request-resources\":\"[");
-		for (int i = 0; i < count; i++)
-			ADD(m, "%s{\\\"CPU\\\": %d%s}", i ? "," : "",
-			    1 + laws_maker_below(m, s->cpu),
-			    s->gpu && laws_maker_one_in(m, 2) ? ", \\\"GPU\\\": 1" : "");
+		for (int i = 0; i < count; i++) {
+			bool gpu = s->gpu && laws_maker_one_in(m, 2);
+			int cpus = 1 + laws_maker_below(m, s->cpu);
+
+			ADD(m, "%s{\\\"CPU\\\": %d%s}", i ? "," : "", cpus,
+			    gpu ? ", \\\"GPU\\\": 1" : "");
+		}
 		ADD(m, "]\"");
 	}
 	ADD(m, "}");
@@ -235,6 +238,15 @@ static void add_settings(struct maker *m)
 }
 
 /* One draw after the other: the order of arguments is the compiler's. */
+static void add_max_gpus(struct maker *m)
+{
+	bool paused = m->strange && laws_maker_one_in(m, 8);
+	int gpus = laws_maker_below(m, 30);
+
+	ADD(m, ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"maxGPUs\":%d%s}}",
+	    gpus, paused ? ",\"paused\":true" : "");
+}
+
 static void add_warm_workers(struct maker *m)
 {
 	int amount = PICK(m, 1, 2, 60);
@@ -247,17 +259,69 @@ static void add_warm_workers(struct maker *m)
 	    group, counted ? "count" : "percentOfBusy", amount);
 }
 
+/* Whether its window is open at NOW_MS, see laws_is_active(). */
+static void add_window(struct maker *m, int index)
+{
+	const char *start = PICK_WORD(m, "0 8 * * *", "0 8 * * *", "0 12 * * *");
+
+	ADD(m, "%s{\"name\":\"s%d\",\"start\":\"%s\",\"duration\":\"3h\"", index > 0 ? "," : "",
+	    index, start);
+	if (m->strange && laws_maker_one_in(m, 6))
+		ADD(m, ",\"timeZone\":\"Mars/Phobos\"");
+}
+
+static void add_schedule_bundles(struct maker *m, const struct shape *s)
+{
+	int count = 1 + laws_maker_below(m, 3);
+
+	ADD(m, ",\"bundles\":[");
+	for (int i = 0; i < count; i++) {
+		int cpus = 1 + laws_maker_below(m, s->cpu);
+		bool gpu = s->gpu > 0 && laws_maker_one_in(m, 2);
+
+		ADD(m, "%s{\"CPU\":%d%s}", i > 0 ? "," : "", cpus, gpu ? ",\"GPU\":1" : "");
+	}
+	ADD(m, "]");
+}
+
+/* One schedule with a minimum, one with bundles, one with warm workers, or two or all of them. */
+static void add_schedules(struct maker *m)
+{
+	int kinds = 1 + laws_maker_below(m, 7), index = 0;
+
+	ADD(m, ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"schedules\":[");
+	for (int kind = 0; kind < 3; kind++) {
+		const struct shape *s = &m->groups[laws_maker_below(m, m->group_count)];
+		int count = PICK(m, 1, 1, 2, 3, 7);
+
+		if ((kinds >> kind & 1) == 0)
+			continue;
+		add_window(m, index++);
+		if (kind == 0)
+			ADD(m, ",\"groups\":[{\"name\":\"%s\",\"minReplicas\":%d}]", s->name,
+			    count);
+		else if (kind == 1)
+			add_schedule_bundles(m, s);
+		else
+			ADD(m, ",\"warmWorkers\":[{\"group\":\"%s\",\"count\":%d}]", s->name,
+			    count);
+		ADD(m, "}");
+	}
+	ADD(m, "]}}");
+}
+
 static void add_rest(struct maker *m)
 {
+	bool has_object = true;
+
 	if (laws_maker_one_in(m, 12))
 		ADD(m, ",\"gpuBudget\":%d", laws_maker_below(m, 20));
 	if (laws_maker_one_in(m, 12))
-		ADD(m,
-		    ",\"autoscaler\":{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"maxGPUs\":%d%s}}",
-		    laws_maker_below(m, 30),
-		    m->strange && laws_maker_one_in(m, 8) ? ",\"paused\":true" : "");
+		add_max_gpus(m);
 	else if (laws_maker_one_in(m, 12) && m->group_count)
 		add_warm_workers(m);
+	else
+		has_object = false;
 	if (laws_maker_one_in(m, 6) && m->group_count) {
 		ADD(m, ",\"memory\":{\"backoffs\":[{\"group\":\"%s\",",
 		    m->groups[laws_maker_below(m, m->group_count)].name);
@@ -266,6 +330,8 @@ static void add_rest(struct maker *m)
 		    ",\"seconds\":%d,\"cause\":\"NodeProvisionTimeout\",\"message\":\"waited\"}]}",
 		    PICK(m, 10, 40, 320));
 	}
+	if (!has_object && laws_maker_one_in(m, 6) && m->group_count)
+		add_schedules(m);
 }
 
 /* Draws everything from one random sequence in a fixed order, so that a seed always gives the same
