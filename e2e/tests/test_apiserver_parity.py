@@ -313,6 +313,13 @@ AUTOSCALERS = [
     wish("paused is a string", paused="true"),
     wish("a group without name", groups=[{"idleTimeoutSeconds": 5}]),
     wish("a group of an empty name", groups=[{"name": ""}]),
+    wish("a schedule that asks for nothing", schedules=[{"name": "a", "start": "0 8 * * *", "duration": "1h"}]),
+    wish("a schedule with one of each", schedules=[{
+        "name": "a", "start": "0 8 * * *", "duration": "1h", "bundles": [{"GPU": 1}],
+        "warmWorkers": [{"group": "g", "count": 1}]}]),
+    wish("a schedule with a bundle of nothing", schedules=[{
+        "name": "a", "start": "0 8 * * *", "duration": "1h", "bundles": [{}]}]),
+    wish("idle termination by no such action", idleTermination={"action": "Stop"}),
     wish("two groups of one name", groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
     Case("rayclusterautoscaler: a name that is no name", [
         Step("POST", RCA, {**autoscaler(), "metadata": {"name": "A_b"}}),

@@ -1,6 +1,6 @@
 /* Idle termination of a simulated RayCluster (core/decide/idle.h): all Pods end, the head's included.
  * Source: KubeRay 1.5, raycluster_controller.go: a suspended cluster starts again only after all its
- * Pods are gone; the init container of a worker waits for the GCS of the head.
+ * Pods are deleted; the init container of a worker waits for the GCS of the head.
  *
  * A submission to a suspended cluster is a user who resumes it at that moment: the work waits until
  * the head and its worker have started. A schedule resumes it as well, by a decision. With action

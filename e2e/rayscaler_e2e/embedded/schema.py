@@ -14,7 +14,7 @@ Schema = Dict[str, Any]
 
 SUPPORTED = {
     "type", "properties", "required", "items", "additionalProperties", "description", "default", "enum",
-    "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "nullable",
+    "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "nullable",
     "anyOf", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string",
     "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-validations",
 }  # fmt: skip
@@ -27,8 +27,9 @@ RULES_NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
-# Of the Common Expression Language: that one member is there, or one of two.
-HAS_RULE = re.compile(r"has\(self\.(\w+)\)(?: != has\(self\.(\w+)\))?")
+# Of the Common Expression Language: that one member is there, one of two, or any of several.
+HAS = r"has\(self\.(\w+)\)"
+HAS_RULE = re.compile(rf"{HAS}(?: != {HAS}|(?: \|\| {HAS})+)?")
 
 
 def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
@@ -40,7 +41,7 @@ def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
         raise ValueError(f"{path}: the embedded API server knows anyOf for integer or string only")
     for one in schema.get("x-kubernetes-validations") or []:
         if set(one) != {"rule", "message"} or not HAS_RULE.fullmatch(one["rule"]):
-            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), or != of two of them, with a message only")
+            raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), != of two of them and || of them, with a message only")
     for name, child in (schema.get("properties") or {}).items():
         check_supported(child, f"{path}.{name}")
     for key in ("items", "additionalProperties"):
@@ -149,8 +150,8 @@ def _has_rules(schema: Schema) -> bool:
 def _broken_rules(value: Any, schema: Schema, path: str) -> List[FieldError]:
     found = []
     for one in schema.get("x-kubernetes-validations") or []:
-        names = [name for name in HAS_RULE.fullmatch(one["rule"]).groups() if name]
-        if sum(name in value for name in names) != 1:
+        present = sum(name in value for name in re.findall(HAS, one["rule"]))
+        if present == 0 or (present > 1 and "!=" in one["rule"]):
             found.append(FieldError(path, "FieldValueInvalid", f'Invalid value: "object": {one["message"]}'))
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -253,6 +254,9 @@ def _validate_keys(value: List[Any], keys: List[str], path: str, errors: List[Fi
 
 
 def _validate_object(value: Dict[str, Any], schema: Schema, path: str, errors: List[FieldError]) -> None:
+    if len(value) < schema.get("minProperties", 0):
+        text = f"{path} in body should have at least {schema['minProperties']} properties"
+        errors.append(invalid_value(path, len(value), text))
     for name in schema.get("required") or []:
         if name not in value:
             errors.append(required(f"{path}.{name}" if path else name))

@@ -127,9 +127,9 @@ static void test_what_is_no_lease_is_declared_and_not_taken(void **state)
 		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseTransitions': 1e300}}",
 		  "spec.leaseTransitions" },
 		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseTransitions': 2147483648}}",
-		  "must be from 0 to 2147483647" },
+		  "must be 0 to 2147483647" },
 		{ "{'metadata': {'name': 'r'}, 'spec': {'leaseDurationSeconds': -1}}",
-		  "must be from 0 to 2147483647" },
+		  "must be 0 to 2147483647" },
 	};
 
 	(void)state;
