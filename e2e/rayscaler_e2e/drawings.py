@@ -132,7 +132,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "plan",
         "Patch, drains, conditions, and a reason for each worker and each bundle",
-        ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "placement_write", "verdict_write"),
+        ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "idle_write", "placement_write", "verdict_write"),
     ),
 )
 
@@ -141,17 +141,17 @@ def decision() -> Drawing:
     """One decision: a snapshot in, a plan out, and the functions of each step."""
     top, step, gap = 96, 60, 16
     height = top + len(DECISION) * (step + gap) + 84
-    d = Drawing("One decision: decide(snapshot) returns a plan, without I/O and clock", 940, height)
-    d.box((20, 16), (900, 56), "snapshot", ["RayCluster, Pods, Ray's reply, Nodes, Events, settings, the memory of the last plan, the time"])
+    d = Drawing("One decision: decide(snapshot) returns a plan, without I/O and clock", 980, height)
+    d.box((20, 16), (940, 56), "snapshot", ["RayCluster, Pods, Ray's reply, Nodes, Events, settings, the memory of the last plan, the time"])
     for number, (title, question, functions) in enumerate(DECISION):
         y = top + number * (step + gap)
-        d.arrow([(470, y - gap if number else 72), (470, y)])
-        d.box((20, y), (900, step), title, [], OURS)
+        d.arrow([(490, y - gap if number else 72), (490, y)])
+        d.box((20, y), (940, step), title, [], OURS)
         d.text(132, y + 23, question, 13)
         d.text(132, y + 43, ", ".join(functions), 10, MUTED, "font-family='monospace'")
     y = top + len(DECISION) * (step + gap)
-    d.arrow([(470, y - gap), (470, y)])
-    d.box((20, y), (900, 56), "plan", ["one guarded JSON Patch, drains, reasons, conditions, the memory for the next snapshot"])
+    d.arrow([(490, y - gap), (490, y)])
+    d.box((20, y), (940, 56), "plan", ["one guarded JSON Patch, drains, reasons, conditions, the memory for the next snapshot"])
     return d
 
 
