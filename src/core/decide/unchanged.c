@@ -53,6 +53,20 @@ static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct pla
 	return 0;
 }
 
+/* At most `until`. Bundles of an open window are requested in each decision. */
+static time_ms schedules_unchanged_until(const struct snapshot *snapshot, const struct plan *plan,
+					 time_ms until)
+{
+	for (size_t i = 0; i < plan->schedule_count; i++) {
+		if (plan->schedules[i].active && snapshot->autoscaler->schedules[i].bundles != NULL)
+			return snapshot->now;
+		if (plan->schedules[i].next_change != TIME_NONE &&
+		    plan->schedules[i].next_change - 1 < until)
+			until = plan->schedules[i].next_change - 1;
+	}
+	return until;
+}
+
 time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan)
 {
 	time_ms until = UNCHANGED_FOR_EVER;
@@ -72,13 +86,7 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 		if (left >= 0 && left < until - snapshot->now)
 			until = snapshot->now + left;
 	}
-	for (size_t i = 0; i < plan->schedule_count; i++) {
-		if (plan->schedules[i].active && snapshot->autoscaler->schedules[i].bundles != NULL)
-			return snapshot->now;
-		if (plan->schedules[i].next_change != TIME_NONE &&
-		    plan->schedules[i].next_change - 1 < until)
-			until = plan->schedules[i].next_change - 1;
-	}
+	until = schedules_unchanged_until(snapshot, plan, until);
 	if (plan->idle != NULL && plan->idle->until != TIME_NONE && plan->idle->until - 1 < until)
 		until = plan->idle->until - 1;
 	return until > snapshot->now ? until : snapshot->now;
