@@ -153,7 +153,8 @@ static const struct ray_node *find_busy(const struct ray_state *state)
 
 static const char *in_use(const struct facts *facts)
 {
-	const struct ray_node *busy = find_busy(facts->snapshot->ray_state);
+	const struct ray_state *state = facts->snapshot->ray_state;
+	const struct ray_node *busy = find_busy(state);
 	const char *why = wanted(facts);
 
 	if (why != NULL)
@@ -161,8 +162,9 @@ static const char *in_use(const struct facts *facts)
 	if (facts->demands.at.count > 0)
 		return worker_count_text(facts->arena, (int64_t)facts->demands.at.count,
 					 "pending request shape");
-	if (facts->gang_count > 0)
-		return worker_count_text(facts->arena, (int64_t)facts->gang_count,
+	/* Also those without bundles, which the packing leaves out. */
+	if (state != NULL && state->gang_count > 0)
+		return worker_count_text(facts->arena, (int64_t)state->gang_count,
 					 "pending placement group");
 	for (size_t c = 0; c < facts->constraint_count; c++)
 		if (facts->constraints[c].at.count > 0)
