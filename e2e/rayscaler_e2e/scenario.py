@@ -133,7 +133,7 @@ class Scenario:
         """The RayClusterAutoscaler, when there is one."""
         return self._autoscalers.find(self.name)
 
-    def wish(self, **spec: Any) -> None:
+    def configure(self, **spec: Any) -> None:
         """As a user's `kubectl patch`: members of the spec of the RayClusterAutoscaler; None takes one away."""
         self._autoscalers.patch_merge(self.name, {"spec": spec})
 

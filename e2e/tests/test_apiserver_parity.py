@@ -292,35 +292,35 @@ def autoscaler(**spec):
     return {"apiVersion": api_version, "kind": "RayClusterAutoscaler", "metadata": {"name": "a"}, "spec": spec}
 
 
-def wish(name, **spec):
+def settings(name, **spec):
     return Case(f"rayclusterautoscaler: {name}", [Step("POST", RCA, autoscaler(**spec)), Step("GET", RCA + "/a")])
 
 
 AUTOSCALERS = [
-    wish("nothing wanted"),
-    wish("all wanted", paused=False, idleTimeoutSeconds=0, upscalingMode="Conservative", maxGPUs=8,
+    settings("nothing wanted"),
+    settings("all wanted", paused=False, idleTimeoutSeconds=0, upscalingMode="Conservative", maxGPUs=8,
          groups=[{"name": "a", "idleTimeoutSeconds": 5}, {"name": "b", "idleTimeoutSeconds": 0}]),
-    wish("unknown field", puased=True, groups=[{"name": "a", "idleTimeoutSeconds": 1, "x": 1}]),
-    wish("a group without a setting", groups=[{"name": "a", "x": 1}]),
-    wish("a group without a setting and a negative timeout", idleTimeoutSeconds=-1, groups=[{"name": "a"}]),
-    wish("a group without a setting and no such mode", upscalingMode="Fast", groups=[{"name": "a"}]),
-    wish("negative timeout", idleTimeoutSeconds=-1),
-    wish("timeout is a string", idleTimeoutSeconds="60"),
-    wish("no such mode", upscalingMode="Fast"),
-    wish("maxGPUs is a fraction", maxGPUs=1.5),
-    wish("maxGPUs is a string", maxGPUs="8"),
-    wish("negative maxGPUs", maxGPUs=-1),
-    wish("paused is a string", paused="true"),
-    wish("a group without name", groups=[{"idleTimeoutSeconds": 5}]),
-    wish("a group of an empty name", groups=[{"name": ""}]),
-    wish("a schedule that asks for nothing", schedules=[{"name": "a", "start": "0 8 * * *", "duration": "1h"}]),
-    wish("a schedule with one of each", schedules=[{
+    settings("unknown field", puased=True, groups=[{"name": "a", "idleTimeoutSeconds": 1, "x": 1}]),
+    settings("a group without a setting", groups=[{"name": "a", "x": 1}]),
+    settings("a group without a setting and a negative timeout", idleTimeoutSeconds=-1, groups=[{"name": "a"}]),
+    settings("a group without a setting and no such mode", upscalingMode="Fast", groups=[{"name": "a"}]),
+    settings("negative timeout", idleTimeoutSeconds=-1),
+    settings("timeout is a string", idleTimeoutSeconds="60"),
+    settings("no such mode", upscalingMode="Fast"),
+    settings("maxGPUs is a fraction", maxGPUs=1.5),
+    settings("maxGPUs is a string", maxGPUs="8"),
+    settings("negative maxGPUs", maxGPUs=-1),
+    settings("paused is a string", paused="true"),
+    settings("a group without name", groups=[{"idleTimeoutSeconds": 5}]),
+    settings("a group of an empty name", groups=[{"name": ""}]),
+    settings("a schedule without a request", schedules=[{"name": "a", "start": "0 8 * * *", "duration": "1h"}]),
+    settings("a schedule with one of each", schedules=[{
         "name": "a", "start": "0 8 * * *", "duration": "1h", "bundles": [{"GPU": 1}],
         "warmWorkers": [{"group": "g", "count": 1}]}]),
-    wish("a schedule with a bundle of nothing", schedules=[{
+    settings("a schedule with an empty bundle", schedules=[{
         "name": "a", "start": "0 8 * * *", "duration": "1h", "bundles": [{}]}]),
-    wish("idle termination by no such action", idleTermination={"action": "Stop"}),
-    wish("two groups of one name", groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
+    settings("an unknown action of idle termination", idleTermination={"action": "Stop"}),
+    settings("two groups of one name", groups=[{"name": "a", "idleTimeoutSeconds": 1}] * 2),
     Case("rayclusterautoscaler: a name that is no name", [
         Step("POST", RCA, {**autoscaler(), "metadata": {"name": "A_b"}}),
     ]),

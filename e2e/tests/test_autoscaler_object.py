@@ -210,23 +210,23 @@ def test_wishes_are_obeyed(shared, controller):
     one = shared([rm.gpu_group(maxReplicas=4)], idle_seconds=2)
     controller(one.namespace)
     wait_until(one.autoscaler, 20, "the RayClusterAutoscaler")
-    one.wish(paused=True)
+    one.configure(paused=True)
     wait_status(one.autoscaler, lambda s: s["reason"] == "Paused" and s["observedGeneration"] == 2, "paused")
     with one.program() as program:
         program.actors(2, num_gpus=1)
         hold(lambda: one.replicas() == 0, 3, "a paused cluster is left alone")
-        one.wish(paused=False, maxGPUs=1)
+        one.configure(paused=False, maxGPUs=1)
         one.wait_joined(1)
         # Not at once: for a second and a half the actor that runs may be the one that Ray calls pending (core/decide/start_grace).
         limited = wait_status(one.autoscaler, lambda s: (s["summary"]["gpus"], s["reason"]) == ("1/1/1", "MaxGPUs"), "at it")
         assert condition(limited, "ScalingLimited")["status"] == "True"
         hold(lambda: one.replicas() == 1, 2, "maxGPUs holds")
         # The group's own timeout in the object wins over autoscalerOptions of the RayCluster (2 s).
-        one.wish(maxGPUs=None, groups=[{"name": "gpu-group", "idleTimeoutSeconds": 600}])
+        one.configure(maxGPUs=None, groups=[{"name": "gpu-group", "idleTimeoutSeconds": 600}])
         program.ready("actors")
         program.end()
     hold(lambda: one.replicas() == 2, 5, "idleTimeoutSeconds of the group counts")
-    one.wish(groups=[{"name": "gpu-group", "idleTimeoutSeconds": 1}])
+    one.configure(groups=[{"name": "gpu-group", "idleTimeoutSeconds": 1}])
     one.wait_empty()
 
 
@@ -236,7 +236,7 @@ def test_warm_workers(shared, controller):
     one = shared([rm.gpu_group(maxReplicas=3)], idle_seconds=2)
     controller(one.namespace)
     wait_until(one.autoscaler, 20, "the RayClusterAutoscaler")
-    one.wish(**yaml.safe_load(text)["spec"])
+    one.configure(**yaml.safe_load(text)["spec"])
     warm = one.wait_joined(1)
     group = wait_status(one.autoscaler, lambda s: s["groups"][0].get("lastScale"), "a scaling")["status"]["groups"][0]
     assert group["lastScale"]["reason"] == "ScaleUpWarmWorkers"
@@ -249,7 +249,7 @@ def test_warm_workers(shared, controller):
         program.end()
     one.wait_joined(1)
     hold(lambda: one.replicas() == 1, 5, "a free worker stays beyond its idle timeout")
-    one.wish(warmWorkers=None)
+    one.configure(warmWorkers=None)
     one.wait_empty()
 
 

@@ -176,7 +176,7 @@ def test_adopt_and_release(alone, api_server, namespace):
 
 
 def test_resume(alone, api_server, namespace):
-    """What idle termination suspended, and nothing else."""
+    """Of clusters that idle termination suspended, and of no others."""
     clusters = api_server.admin.of("rayclusters", namespace)
     key = "rayscaler.dev/suspended-by-idle-termination"
     for name, notes in (("asleep", {key: "2026-11-23T09:00:00Z", "a/b": "c"}), ("foreign", {"a/b": "c"})):

@@ -44,7 +44,7 @@ def sleeper() -> dict:
     return spec
 
 
-def wish(api_server, namespace, name, **spec):
+def configure(api_server, namespace, name, **spec):
     """Before the controller makes it."""
     kind = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "RayClusterAutoscaler", "metadata": {"name": name}}
     api_server.admin.of("rayclusterautoscalers", namespace).create({**kind, "spec": spec or sleeper()})
@@ -86,7 +86,7 @@ def sleepers(scenario, api_server, namespace):
 
     def make(names):
         for name in names:
-            wish(api_server, namespace, name)
+            configure(api_server, namespace, name)
         found = {name: scenario(rm.cluster(name, [rm.gpu_group()], idle_seconds=5), wait=False) for name in names}
         for one in found.values():
             one.wait_head(START_SECONDS)
@@ -132,7 +132,7 @@ def test_suspended_and_resumed_in_each_way(sleepers, api_server, namespace, cont
     assert "is resumed" in cli.run("resume", "command").stdout
     assert "the controller resumes it" in cli.run("request", "request", "--bundles", ON_HEAD, *url).stdout
     clusters["annotation"].request('[{"GPU": 1}]')
-    clusters["schedule"].wish(schedules=[schedule_now()])
+    clusters["schedule"].configure(schedules=[schedule_now()])
     check_runs({name: one for name, one in clusters.items() if name != "schedule"})
     check_runs({"schedule": clusters["schedule"]})  # up to a minute later: the others may sleep again by then
 

@@ -161,12 +161,12 @@ static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 }
 
 /* The annotation resumes a cluster that idle termination suspended. */
-static void add_resumption(const struct view_one *one, bool asks, struct buf *output)
+static void add_resumption(const struct view_one *one, bool requests, struct buf *output)
 {
 	const char *name = one->cluster->name;
 
 	buf_add_string(output, "it is suspended by idle termination");
-	if (!asks)
+	if (!requests)
 		buf_printf(output, " and stays so; to start it: %s resume %s\n", help_program(),
 			   name);
 	else if (one->cluster->answer)

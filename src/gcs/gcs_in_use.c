@@ -16,7 +16,7 @@
 
 struct reading {
 	struct gcs_list_reading list; /* first */
-	const char *what;
+	const char *user;
 	time_ms ended; /* 0: none */
 };
 
@@ -25,9 +25,9 @@ struct reading {
 static void note_use(struct reading *reading, const char *kind, const char *name, const char *id,
 		     const char *state)
 {
-	if (reading->what != NULL)
+	if (reading->user != NULL)
 		return;
-	reading->what = arena_printf(reading->list.arena, "%s%s%s %s %s", kind,
+	reading->user = arena_printf(reading->list.arena, "%s%s%s %s %s", kind,
 				     name[0] != '\0' ? " " : "",
 				     gcs_list_text(&reading->list, name, GCS_LIST_NAME_MAX_BYTES),
 				     id, state);
@@ -97,7 +97,7 @@ static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_re
 	const struct reading *reading = (const struct reading *)list;
 	struct ray_in_use *use = ARENA_NEW(list->arena, struct ray_in_use);
 
-	use->what = reading->what != NULL ? reading->what : "";
+	use->user = reading->user != NULL ? reading->user : "";
 	use->ended = reading->ended > 0 ? reading->ended : TIME_NONE;
 	use->missing = list->missing;
 	/* A reply of jobs has no total. */
@@ -122,7 +122,7 @@ const struct gcs_list_use gcs_in_use = {
 
 /* The record of a submitted Ray job, JSON: "" when it has ended, else "Ray job ID is PENDING". */
 static int read_record(const char *id, const void *value, size_t size, struct arena *arena,
-		       const char **ret_what, struct err *err)
+		       const char **ret_user, struct err *err)
 {
 	static const struct json_limits limits = {
 		.bytes = SUBMITTED_MAX_BYTES, .depth = 100, .elements = 100000, .foreign = true
@@ -138,11 +138,11 @@ static int read_record(const char *id, const void *value, size_t size, struct ar
 	root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) || json_text(&root, "status", &status))
 		return err_prefix(err, "Ray job %.200s", id);
-	*ret_what = "";
+	*ret_user = "";
 	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++)
 		if (strcmp(status, ended[i]) == 0)
 			return 0;
-	*ret_what = arena_printf(arena, "Ray job %.200s is %.40s", id, status);
+	*ret_user = arena_printf(arena, "Ray job %.200s is %.40s", id, status);
 	return 0;
 }
 
@@ -167,12 +167,12 @@ static int read_values(const Ray__InternalKVMultiGetReply *reply, struct arena *
 		const char *id = key + (strncmp(key, SUBMITTED_PREFIX, strlen(SUBMITTED_PREFIX)) ?
 						0 :
 						strlen(SUBMITTED_PREFIX));
-		const char *what;
+		const char *user;
 
-		if (read_record(id, entry->value.data, entry->value.len, arena, &what, err) < 0)
+		if (read_record(id, entry->value.data, entry->value.len, arena, &user, err) < 0)
 			return -1;
-		if (use->what[0] == '\0')
-			use->what = what;
+		if (use->user[0] == '\0')
+			use->user = user;
 	}
 	return 0;
 }
@@ -184,7 +184,7 @@ static void values_read(struct gcs_call *call, const void *message, size_t size)
 	const Ray__InternalKVMultiGetReply *reply;
 	struct err err;
 
-	*use = (struct ray_in_use){ .what = "", .ended = TIME_NONE };
+	*use = (struct ray_in_use){ .user = "", .ended = TIME_NONE };
 	reply = gcs_message_unpack(&ray__internal_kvmulti_get_reply__descriptor, message, size,
 				   &scratch, &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0 ||
@@ -202,7 +202,7 @@ static void keys_read(struct gcs_call *call, const void *message, size_t size)
 	const Ray__InternalKVKeysReply *reply;
 	struct err err;
 
-	*use = (struct ray_in_use){ .what = "", .ended = TIME_NONE };
+	*use = (struct ray_in_use){ .user = "", .ended = TIME_NONE };
 	reply = gcs_message_unpack(&ray__internal_kvkeys_reply__descriptor, message, size, &scratch,
 				   &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0) {

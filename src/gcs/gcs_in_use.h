@@ -15,7 +15,7 @@ struct gcs_list_use;
 #define GCS_IN_USE_REPLY_MAX_BYTES ((size_t)32 << 20)
 
 struct ray_in_use {
-	const char *what; /* "", or the first that uses the cluster: "actor Counter 0a01 is alive" */
+	const char *user; /* "", or the first that uses the cluster: "actor Counter 0a01 is alive" */
 	time_ms ended;    /* the last end of the others; TIME_NONE: none */
 	int64_t missing;  /* rows that the GCS has and did not send */
 };

@@ -323,7 +323,8 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 {
 	const struct ray_state *state = view->snapshot.ray_state;
 	int64_t waiting = (int64_t)state->gang_count, unserved = 0;
-	bool calm = state->constraint_count == 0 && !autoscaler_has_bundles(ray->input->autoscaler);
+	bool unchanged = state->constraint_count == 0 &&
+			 !autoscaler_has_bundles(ray->input->autoscaler);
 
 	for (size_t i = 0; i < state->request_count; i++)
 		waiting += state->requests[i].count;
@@ -332,13 +333,13 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 	for (size_t i = 0; i < plan->unserved.count; i++)
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
-		calm = calm && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
+		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
 	ray->watches_work = suspend_is_set(ray) ||
 			    autoscaler_has_warm_workers(ray->input->autoscaler);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =
-		calm && !acted && !ray->changed && unserved == waiting && !ray->watches_work &&
+		unchanged && !acted && !ray->changed && unserved == waiting && !ray->watches_work &&
 		plan->memory.launches.count == 0 && plan->memory.backoffs.count == 0 &&
 		state->gang_count < VIEW_GANGS_MAX && state->request_count < VIEW_SHAPES_MAX;
 	for (size_t c = 0; c < ray->classes.count; c++)

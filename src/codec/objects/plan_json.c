@@ -100,10 +100,11 @@ static void write_request(struct json_writer *writer, const struct field *field,
 		ray_request_write(writer, field->name, demand->request);
 }
 
-static void write_demand_schedule(struct json_writer *writer, const struct field *field,
-				  const void *object)
+static void write_schedule(struct json_writer *writer, const struct field *field,
+			   const void *object)
 {
-	const struct plan_schedule *schedule = ((const struct plan_demand *)object)->schedule;
+	const struct plan_schedule *schedule =
+		*(const struct plan_schedule *const *)((const char *)object + field->offset);
 
 	if (schedule)
 		json_write_text(writer, field->name, schedule->name);
@@ -113,7 +114,7 @@ static void write_demand_schedule(struct json_writer *writer, const struct field
 static const struct field demand_fields[] = {
 	WORD(DEMAND, kind, enum demand_kind, demand_kind_word, "kind"),
 	WORD(DEMAND, source, enum demand_source, demand_source_word, "source"),
-	FIELD_HOOK("schedule", .write = write_demand_schedule),
+	FIELD_HOOK("schedule", .offset = offsetof(DEMAND, schedule), .write = write_schedule),
 	FIELD_HOOK("request", .write = write_request),
 	INTEGER(DEMAND, count, "count"),
 	TEXT(DEMAND, reason, "reason"),
@@ -126,19 +127,10 @@ static void write_bundle(struct json_writer *writer, const struct field *field, 
 	ray_bundle_write(writer, field->name, ((const struct plan_placed *)object)->bundle);
 }
 
-static void write_placed_schedule(struct json_writer *writer, const struct field *field,
-				  const void *object)
-{
-	const struct plan_schedule *schedule = ((const struct plan_placed *)object)->schedule;
-
-	if (schedule)
-		json_write_text(writer, field->name, schedule->name);
-}
-
 static const struct field placed_fields[] = {
 	WORD(PLACED, kind, enum demand_kind, demand_kind_word, "kind"),
 	WORD(PLACED, source, enum demand_source, demand_source_word, "source"),
-	FIELD_HOOK("schedule", .write = write_placed_schedule),
+	FIELD_HOOK("schedule", .offset = offsetof(PLACED, schedule), .write = write_schedule),
 	FIELD_COUNT(PLACED, index, "index", .flags = FIELD_ALWAYS),
 	FIELD_HOOK("bundle", .write = write_bundle),
 	INTEGER(PLACED, count, "count"),

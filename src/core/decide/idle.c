@@ -32,7 +32,7 @@ static bool deletes(const struct facts *facts)
 	return settings != NULL && strcmp(settings->action, IDLE_ACTION_DELETE) == 0;
 }
 
-/* ---- what keeps it: each gives NULL, or why ---- */
+/* ---- use of the cluster: each function returns NULL, or the reason that keeps it ---- */
 
 static const char *find_prefix(const struct labels *labels, const char *prefix)
 {
@@ -163,7 +163,7 @@ static const char *in_use(const struct facts *facts)
 		return worker_count_text(facts->arena, (int64_t)facts->demands.at.count,
 					 "pending request shape");
 	/* Also those without bundles, which the packing leaves out. */
-	if (state != NULL && state->gang_count > 0)
+	if (state->gang_count > 0)
 		return worker_count_text(facts->arena, (int64_t)state->gang_count,
 					 "pending placement group");
 	for (size_t c = 0; c < facts->constraint_count; c++)
@@ -227,7 +227,7 @@ static struct memory_mark mark_of(const struct facts *facts)
 	return mark;
 }
 
-/* `who`: what the lists showed at `since`; NULL: nothing. */
+/* `who`: the user in the lists at `since`; NULL: none. */
 static void write_since(const struct facts *facts, struct plan_idle *idle, const char *who)
 {
 	const char *since = calendar_time_text(facts->arena, idle->since);

@@ -1,6 +1,6 @@
 /* The JSON Patches of spec.suspend with the annotation ANNOTATION_SUSPENDED, for decisions and for
- * commands. Both change in one patch, so the object alone says who suspended it: a process may end
- * at any instruction. The sender adds the test of metadata.uid (ctl/pass/act.h). Must not decide. */
+ * commands. Both change in one patch, so the object records that idle termination suspended it: a
+ * process may end at any instruction. The sender adds the test of metadata.uid (ctl/pass/act.h). Must not decide. */
 #ifndef CORE_DECIDE_SUSPEND_H
 #define CORE_DECIDE_SUSPEND_H
 
@@ -17,7 +17,7 @@ void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena 
 /* Resumes it, if it is still suspended with this annotation: suspend_time_text is not NULL. */
 void suspend_patch_resume(const struct ray_cluster *cluster, struct arena *arena,
 			  struct plan *plan);
-/* Removes the annotation from a RayCluster that someone else has resumed; nothing without one. */
+/* Removes the annotation from a RayCluster that another client has resumed; nothing without one. */
 void suspend_patch_forget(const struct ray_cluster *cluster, struct arena *arena,
 			  struct plan *plan);
 

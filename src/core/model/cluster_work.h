@@ -9,7 +9,7 @@
 struct cluster_work {
 	time_ms begun;       /* when the reading began */
 	const char *problem; /* "", or why a list is unknown or incomplete */
-	const char *in_use;  /* "", or what uses the cluster: "actor Counter is alive" */
+	const char *in_use;  /* "", or the first user of the cluster: "actor Counter is alive" */
 	time_ms ended;       /* when the last of it ended; TIME_NONE: unknown */
 };
 

@@ -45,7 +45,7 @@ enum mark_kind {
 	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
 	 * cluster_session_name; who: a run of the head's container. */
 	MARK_RAY_SESSION,
-	/* Nothing uses the cluster; see idle.c. who: what the lists showed against it. */
+	/* Nothing uses the cluster; see idle.c. who: its user in the lists. */
 	MARK_CLUSTER_IDLE,
 	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
 	MARK_DELETE_DENIED,

@@ -113,7 +113,7 @@ struct patch_op {
 
 enum idle_action {
 	IDLE_ACTION_NONE = 0,
-	/* Read what uses the cluster (core/model/cluster_work.h), and decide again in this pass. */
+	/* Read the lists of its users (core/model/cluster_work.h), and decide again in this pass. */
 	IDLE_ACTION_READ,
 	IDLE_ACTION_END_SUSPEND, /* in the patch */
 	IDLE_ACTION_END_DELETE,

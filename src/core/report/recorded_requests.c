@@ -10,7 +10,7 @@
 #define COUNT_MAX 1000000 /* as a workload accepts of several */
 
 /* A bundle in an answer. */
-struct asked {
+struct requested {
 	struct work_bundle bundle;
 	int64_t count;   /* the largest of a constraint */
 	int64_t current; /* in the constraint that is read */
@@ -22,7 +22,7 @@ struct request {
 	struct work_bundle bundle;
 	int64_t count;
 	time_ms since; /* TIME_NONE: before the first answer */
-	time_ms until; /* TIME_NONE: it is asked for still */
+	time_ms until; /* TIME_NONE: it is still requested */
 };
 
 struct recorded_requests {
@@ -157,7 +157,7 @@ static void add_constraint(struct recorded_requests *requests,
 	for (size_t i = 0; i < constraint->count; i++) {
 		const struct ray_request_count *from = &constraint->requests[i];
 		struct work_bundle bundle = { .resources = { .count = 0 } };
-		struct asked *asked;
+		struct requested *requested;
 		const char *key;
 
 		if (from->count < 1)
@@ -167,34 +167,34 @@ static void add_constraint(struct recorded_requests *requests,
 			continue;
 		}
 		key = key_of(&bundle, arena);
-		asked = map_get(wanted, key);
-		if (!asked) {
-			asked = ARENA_NEW(arena, struct asked);
-			asked->bundle = bundle;
-			map_set(wanted, key, asked);
+		requested = map_get(wanted, key);
+		if (!requested) {
+			requested = ARENA_NEW(arena, struct requested);
+			requested->bundle = bundle;
+			map_set(wanted, key, requested);
 		}
-		asked->current = resource_sum(asked->current, from->count);
+		requested->current = resource_sum(requested->current, from->count);
 	}
 	for (size_t i = 0; i < wanted->count; i++) {
-		struct asked *asked = wanted->entries[i].value;
+		struct requested *requested = wanted->entries[i].value;
 
-		if (asked->current > asked->count)
-			asked->count = asked->current;
-		asked->current = 0;
+		if (requested->current > requested->count)
+			requested->count = requested->current;
+		requested->current = 0;
 	}
 }
 
-/* Ends the bundles that are not asked for any more; the others leave `wanted`. */
+/* Ends the bundles that are no longer requested; the others leave `wanted`. */
 static void compare_with(struct recorded_requests *requests, time_ms at, struct map *wanted)
 {
 	for (size_t i = 0; i < requests->all.count; i++) {
 		struct request *request = &requests->all.at[i];
-		const struct asked *asked;
+		const struct requested *requested;
 
 		if (request->until != TIME_NONE)
 			continue;
-		asked = map_get(wanted, request->key);
-		if (asked && asked->count == request->count)
+		requested = map_get(wanted, request->key);
+		if (requested && requested->count == request->count)
 			map_remove(wanted, request->key);
 		else
 			request->until = at;
@@ -212,7 +212,7 @@ void recorded_requests_add(struct recorded_requests *requests, time_ms at,
 		add_constraint(requests, constraints[i], &scratch, &wanted);
 	compare_with(requests, at, &wanted);
 	for (size_t i = 0; i < wanted.count; i++) {
-		const struct asked *asked = wanted.entries[i].value;
+		const struct requested *requested = wanted.entries[i].value;
 
 		if (requests->all.count >= RECORDED_REQUESTS_MAX) {
 			requests->full++;
@@ -221,8 +221,8 @@ void recorded_requests_add(struct recorded_requests *requests, time_ms at,
 		VEC_PUSH(&requests->arena, &requests->all,
 			 ((struct request){
 				 .key = arena_strdup(&requests->arena, wanted.entries[i].key),
-				 .bundle = work_bundle_copy(&asked->bundle, &requests->arena),
-				 .count = asked->count,
+				 .bundle = work_bundle_copy(&requested->bundle, &requests->arena),
+				 .count = requested->count,
 				 .since = requests->answered ? at : TIME_NONE,
 				 .until = TIME_NONE,
 			 }));

@@ -1,4 +1,4 @@
-/* The resources that request_resources and its annotation have asked for over time, from answers that
+/* The resources that request_resources and its annotation have requested over time, from answers that
  * each say which ones hold now. Ray keeps one request, and does not say since when: a bundle counts
  * from the first answer that has it, to the first one that has not. Owned by its creator. */
 #ifndef CORE_REPORT_RECORDED_REQUESTS_H

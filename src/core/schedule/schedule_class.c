@@ -215,7 +215,7 @@ static void add_needs(struct needs *needs, const struct schedule_shape *shape)
 	}
 }
 
-/* Finds what every shape needs at least (common), and the most that a list needs by name (most). */
+/* Finds the resources that every shape needs at least (common), and the most that a list needs by name (most). */
 static void find_needs(struct schedule_run *run, const struct schedule_requests *const *requests,
 		       size_t count)
 {

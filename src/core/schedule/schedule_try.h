@@ -43,7 +43,7 @@ struct schedule_candidate {
 	size_t heap_at;
 };
 
-/* A node, its state and placed set before, and what it gets. */
+/* A node, its state and placed set before, and the demand placed on it. */
 struct schedule_chosen {
 	uint32_t node, state, placed;
 	const struct schedule_fill *fill;

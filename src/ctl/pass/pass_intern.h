@@ -129,7 +129,7 @@ bool pass_ask_drains(struct pass *pass, const struct plan *plan);
 /* Reads Ray's state; decides when this and all other requests of the step are answered. */
 void pass_read_state(struct pass *pass);
 void pass_read_ended(struct pass_request *request);
-/* Reads what uses the cluster, and Ray's state once more, and decides. */
+/* Reads the users of the cluster, and Ray's state once more, and decides. */
 void pass_read_work(struct pass *pass);
 
 /* Called after the last read: from here on "now" is fixed, and the age of the data counts. The age

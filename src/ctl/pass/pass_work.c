@@ -28,7 +28,7 @@ static void list_read(void *context, const struct gcs_reply *reply, const struct
 			     arena_printf(&pass->arena,
 					  "the list of %s is incomplete: %lld missing",
 					  request->list, (long long)use->missing));
-		note(&work->in_use, use->what);
+		note(&work->in_use, use->user);
 		if (use->ended > work->ended)
 			work->ended = use->ended;
 	}
