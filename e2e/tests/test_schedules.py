@@ -277,6 +277,11 @@ def test_a_window_opens_and_closes_in_its_second(api_server, namespace, controll
     spec = {"schedules": [schedule(opens, "1h")]}
     kind = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "RayClusterAutoscaler", "metadata": {"name": "demo"}}
     objects.create({**kind, "spec": spec})
+    sleeper = rayclusters.minimal("sleeper")  # suspended by idle termination: its passes are a minute apart
+    sleeper["metadata"]["annotations"] = {"rayscaler.dev/suspended-by-idle-termination": stamp(minute_of(time.time()))}
+    sleeper["spec"]["suspend"] = True
+    clusters.create(sleeper)
+    objects.create({**kind, "metadata": {"name": "sleeper"}, "spec": spec})
     controller(namespace)
 
     def state() -> Any:
@@ -289,6 +294,7 @@ def test_a_window_opens_and_closes_in_its_second(api_server, namespace, controll
     assert state()["active"] is False and not group().get("replicas")
     wait_until(lambda: group().get("replicas") == 2, opens.timestamp() - time.time() + 5, "the window to open")
     assert opens.timestamp() <= time.time() < opens.timestamp() + 5
+    wait_until(lambda: not clusters.get("sleeper")["spec"].get("suspend"), opens.timestamp() - time.time() + 5, "the suspended one to resume")
     assert not group().get("minReplicas"), "the user's minReplicas is not written"
     wait_until(lambda: state().get("active"), 10, "the status to show it")
     wait_until(lambda: objects.get("demo")["status"]["groups"][0].get("lastScale", {}).get("reason") == "ScaleUpSchedule", 10, "the reason")

@@ -1,6 +1,5 @@
 #include "ctl/cluster.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -87,6 +86,7 @@ struct cluster {
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t unchanged_digest;
 	int64_t unchanged_until_ms;
+	int64_t clock_change_ms; /* when the clock alone changes the last plan; 0: it does not */
 	struct log_repeat patch;
 	struct trouble trouble;
 };
@@ -263,8 +263,12 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 static void keep_unchanged(struct cluster *cluster, const struct pass_decision *decision)
 {
 	time_ms until = unchanged_until(decision->snapshot, decision->plan);
+	time_ms next = unchanged_next_change(decision->plan, decision->now);
 	int64_t left_ms = until - decision->now;
 
+	cluster->clock_change_ms = 0;
+	if (next != UNCHANGED_FOR_EVER)
+		cluster->clock_change_ms = decision->monotonic_ms + (next - decision->now);
 	cluster->unchanged_until_ms = 0;
 	if (decision->digest == 0 || !decision->ray_state || left_ms <= 0)
 		return;
@@ -349,6 +353,19 @@ static void keep_poll(struct cluster *cluster, const struct poll_reading *readin
 		log_info("scan interval is as asked for again", "cluster", cluster->key, NULL);
 }
 
+/* From the start of the last pass to the next one: at most `interval_ms`, and less when the clock
+ * changes the plan before. Such a pass is limited as one that a change in Kubernetes triggers. */
+static int64_t until_clock_change(struct cluster *cluster, int64_t interval_ms)
+{
+	int64_t change_ms = cluster->clock_change_ms - cluster->started_ms, least_ms;
+
+	if (change_ms <= 0 || change_ms >= interval_ms)
+		return interval_ms;
+	cluster->woken = true;
+	least_ms = poll_wake_ms(&cluster->poll, loop_monotonic_ms(cluster->control->loop));
+	return change_ms > least_ms ? change_ms : least_ms;
+}
+
 static void schedule_next(struct cluster *cluster)
 {
 	int64_t interval = poll_interval_ms(&cluster->poll, scan_ms(cluster));
@@ -360,7 +377,7 @@ static void schedule_next(struct cluster *cluster)
 	}
 	if (cluster->hands_off)
 		interval = HANDS_OFF_INTERVAL_MS;
-	start_timer(cluster, interval);
+	start_timer(cluster, until_clock_change(cluster, interval));
 }
 
 static void count_pass(const struct cluster *cluster, const struct pass_result *result)
@@ -417,24 +434,6 @@ static void pass_ended(void *context, const struct pass_result *result)
 	schedule_next(cluster);
 }
 
-/* Ray before 2.47, or autoscalerOptions.version v1: the SDK writes its requests to the
- * key-value store. An unknown version is taken for a new one. */
-static bool requests_in_kv(const struct ray_cluster *object)
-{
-	char *end;
-	long major, minor;
-
-	if (!strcmp(object->autoscaler_version, "v1"))
-		return true;
-	if (object->autoscaler_version[0] || object->ray_version[0] == '\0')
-		return false;
-	major = strtol(object->ray_version, &end, 10);
-	if (end == object->ray_version || *end != '.')
-		return false;
-	minor = strtol(end + 1, NULL, 10);
-	return major < 2 || (major == 2 && minor < 47);
-}
-
 /* True: the last decision of an earlier process took too much; the first one here waits as long. */
 static bool resumes_later(struct cluster *cluster, const struct pass_view *view)
 {
@@ -485,7 +484,7 @@ static void start_pass(void *context)
 	if (!cluster->hands_off) {
 		config.gcs = ray_access_client(cluster->access, view.cluster, view.pods,
 					       view.pod_count, &config.gcs_problem);
-		config.read_kv_requests = requests_in_kv(view.cluster);
+		config.read_kv_requests = ray_access_requests_in_kv(view.cluster);
 	}
 	config.api_version = view.cluster->api_version;
 	callbacks.context = cluster;

@@ -53,24 +53,35 @@ static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct pla
 	return 0;
 }
 
-/* At most `until`. Bundles of an open window are requested in each decision. */
-static time_ms schedules_unchanged_until(const struct snapshot *snapshot, const struct plan *plan,
-					 time_ms until)
+/* Bundles of an open window are requested in each decision. */
+static bool schedules_request_bundles(const struct snapshot *snapshot, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->schedule_count; i++) {
+	for (size_t i = 0; i < plan->schedule_count; i++)
 		if (plan->schedules[i].active && snapshot->autoscaler->schedules[i].bundles != NULL)
-			return snapshot->now;
-		if (plan->schedules[i].next_change != TIME_NONE &&
-		    plan->schedules[i].next_change - 1 < until)
-			until = plan->schedules[i].next_change - 1;
-	}
-	return until;
+			return true;
+	return false;
+}
+
+time_ms unchanged_next_change(const struct plan *plan, time_ms now)
+{
+	time_ms next = UNCHANGED_FOR_EVER;
+
+	for (size_t i = 0; i < plan->schedule_count; i++)
+		if (plan->schedules[i].next_change > now && plan->schedules[i].next_change < next)
+			next = plan->schedules[i].next_change;
+	if (plan->idle != NULL && plan->idle->until > now && plan->idle->until < next)
+		next = plan->idle->until;
+	return next;
 }
 
 time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan)
 {
-	time_ms until = UNCHANGED_FOR_EVER;
-	if (!facts_are_unchanged(snapshot, plan) || !plan_is_unchanged(plan))
+	time_ms next = unchanged_next_change(plan, snapshot->now);
+	time_ms until = next == UNCHANGED_FOR_EVER ? next : next - 1;
+	bool idle_has_passed = plan->idle != NULL && plan->idle->until != TIME_NONE &&
+			       plan->idle->until <= snapshot->now;
+	if (!facts_are_unchanged(snapshot, plan) || !plan_is_unchanged(plan) || idle_has_passed ||
+	    schedules_request_bundles(snapshot, plan))
 		return snapshot->now;
 	for (size_t i = 0; i < plan->workers.count; i++) {
 		const struct plan_worker *worker = &plan->workers.at[i];
@@ -86,8 +97,5 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 		if (left >= 0 && left < until - snapshot->now)
 			until = snapshot->now + left;
 	}
-	until = schedules_unchanged_until(snapshot, plan, until);
-	if (plan->idle != NULL && plan->idle->until != TIME_NONE && plan->idle->until - 1 < until)
-		until = plan->idle->until - 1;
-	return until > snapshot->now ? until : snapshot->now;
+	return until;
 }

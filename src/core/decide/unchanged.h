@@ -14,5 +14,8 @@
  * demand, nothing to launch or terminate, every worker registered and running or idle, and no entry
  * in memory that expires. The first worker to reach its idle timeout ends the period. */
 time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan);
+/* The first moment after `now` at which the clock alone changes the plan: a window opens or closes, or
+ * the time of an idle cluster ends. UNCHANGED_FOR_EVER: none. */
+time_ms unchanged_next_change(const struct plan *plan, time_ms now);
 
 #endif

@@ -1,5 +1,6 @@
 #include "ctl/pass/ray_access.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -290,4 +291,20 @@ void ray_access_refused(struct ray_access *access)
 		access->next_read_ms = INT64_MIN;
 	else if (access->secret_name)
 		read_secret(access, access->secret_name, loop_monotonic_ms(access->control->loop));
+}
+
+bool ray_access_requests_in_kv(const struct ray_cluster *object)
+{
+	char *end;
+	long major, minor;
+
+	if (!strcmp(object->autoscaler_version, "v1"))
+		return true;
+	if (object->autoscaler_version[0] || object->ray_version[0] == '\0')
+		return false;
+	major = strtol(object->ray_version, &end, 10);
+	if (end == object->ray_version || *end != '.')
+		return false;
+	minor = strtol(end + 1, NULL, 10);
+	return major < 2 || (major == 2 && minor < 47);
 }

@@ -35,4 +35,8 @@ struct gcs_client *ray_access_present(const struct ray_access *access);
 /* Ray refused the token: it is read again in the next call, at most every 5 s. */
 void ray_access_refused(struct ray_access *access);
 
+/* Ray before 2.47, or autoscalerOptions.version v1: the SDK writes its requests to the key-value
+ * store. An unknown version is taken for a new one. */
+bool ray_access_requests_in_kv(const struct ray_cluster *object);
+
 #endif

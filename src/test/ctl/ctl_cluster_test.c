@@ -2,8 +2,11 @@
  * and too few replicas, so that every pass is one patch. */
 #include "ctl/cluster.h"
 
+#include <time.h>
+
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
+#include "ctl/report/metrics.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/autoscaler_objects.h"
@@ -30,6 +33,12 @@
 	"{'apiVersion': 'rayscaler.dev/v1alpha1', 'kind': 'RayClusterAutoscaler', 'metadata':"     \
 	" {'name': 'demo', 'namespace': 'a', 'resourceVersion': '6', 'generation': 1}, 'status':"  \
 	" {'undecidedIntervalSeconds': 3}}"
+#define WINDOW_ENDS_MS 4000
+#define PAUSED_WITH_WINDOW(minute_and_hour, duration)                                              \
+	"{'apiVersion': 'rayscaler.dev/v1alpha1', 'kind': 'RayClusterAutoscaler', 'metadata':"     \
+	" {'name': 'demo', 'namespace': 'a', 'resourceVersion': '6', 'generation': 1}, 'spec':"    \
+	" {'paused': true, 'schedules': [{'name': 'office', 'start': '" minute_and_hour            \
+	" * * *', 'duration': '" duration "', 'groups': [{'name': 'cpu', 'minReplicas': 2}]}]}}"
 #define LIST(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
 
 static struct kube_script script;
@@ -43,6 +52,7 @@ static struct {
 	const char *headers; /* of the first answer; the others have none */
 	int status;
 	const char *list; /* of RayClusters */
+	const char *autoscalers;
 	char event[4096]; /* the last that was sent */
 	_Atomic int events;
 } api;
@@ -77,7 +87,7 @@ static void answer(struct exchange *exchange, void *context)
 	else if (strcmp(exchange->path, "/apis/rayscaler.dev/v1alpha1") == 0)
 		text = "{'resources': [{'name': 'rayclusterautoscalers'}]}";
 	else if (strstr(exchange->path, "/rayclusterautoscalers?limit"))
-		text = LIST(AUTOSCALER);
+		text = api.autoscalers;
 	else if (strstr(exchange->path, "/rayclusters?limit"))
 		text = api.list;
 	else if (strstr(exchange->path, "/pods?limit"))
@@ -98,6 +108,7 @@ static int start(const char *list)
 	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
 
 	api.list = list;
+	api.autoscalers = LIST(AUTOSCALER);
 	api.patches = api.events = 0;
 	api.headers = "";
 	script = (struct kube_script){ .loop = NULL };
@@ -134,14 +145,36 @@ static bool autoscaler_is_known(void *context)
 	       autoscaler_objects_get(control.autoscalers, "a", "demo");
 }
 
-static int setup_restarted(void **state)
+static int start_with_autoscalers(const char *list)
 {
-	(void)setup(state);
+	(void)start(LIST(OBJECT("0")));
+	api.autoscalers = list;
 	control.autoscalers = autoscaler_objects_new(
 		&control, &(struct autoscaler_objects_callbacks){ .changed = control_no_news,
 								  .known = on_known });
 	assert_true(loop_wait_until(script.loop, autoscaler_is_known, NULL, WAIT_MS));
 	return 0;
+}
+
+static int setup_restarted(void **state)
+{
+	(void)state;
+	return start_with_autoscalers(LIST(AUTOSCALER));
+}
+
+/* A window that began in an earlier minute, and ends soon. The cluster is not scaled, so its passes
+ * are a minute apart. */
+static int setup_window(void **state)
+{
+	static char list[sizeof(LIST(PAUSED_WITH_WINDOW("", ""))) + 100];
+	time_ms now = (time_ms)time(NULL) * MS_PER_SECOND, begin = (now / 60000 - 1) * 60000;
+	struct civil_time civil;
+
+	(void)state;
+	time_to_civil(begin, &civil);
+	(void)snprintf(list, sizeof(list), LIST(PAUSED_WITH_WINDOW("%d %d", "%lldms")),
+		       civil.minute, civil.hour, (long long)(now + WINDOW_ENDS_MS - begin));
+	return start_with_autoscalers(list);
 }
 
 static int setup_unreadable(void **state)
@@ -155,6 +188,7 @@ static int teardown(void **state)
 	(void)state;
 	cluster_free(cluster);
 	autoscaler_objects_free(control.autoscalers);
+	metrics_free(control.metrics);
 	work_queue_free(control.queue);
 	event_recorder_free(control.recorder);
 	events_free(control.events);
@@ -229,6 +263,36 @@ static void test_an_unreadable_cluster_is_reported(void **state)
 	assert_int_equal(api.patches, 0);
 }
 
+static unsigned decisions(void)
+{
+	static const char line[] =
+		"\nrayscaler_reconcile_duration_seconds_count{phase=\"deciding\"} ";
+	const struct metrics_now now = { .leader = true };
+	AUTO(buf_done) struct buf text;
+	const char *found;
+
+	buf_init(&text, 1 << 20);
+	metrics_write(control.metrics, &now, &text);
+	found = strstr(buf_string(&text), line);
+	return found ? (unsigned)strtoul(found + strlen(line), NULL, 10) : 0;
+}
+
+static bool has_decided(void *context)
+{
+	return decisions() >= *(const unsigned *)context;
+}
+
+static void test_a_window_that_ends_is_decided_on_at_once(void **state)
+{
+	unsigned first = 1, second = 2;
+
+	(void)state;
+	control.metrics = metrics_new(0);
+	cluster = cluster_new(&control, "a", "demo");
+	assert_true(loop_wait_until(script.loop, has_decided, &first, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, has_decided, &second, WAIT_MS));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -238,6 +302,8 @@ int main(void)
 		TEST(test_a_server_that_fails_is_asked_less_often),
 		cmocka_unit_test_setup_teardown(test_an_expensive_decision_waits_after_a_restart,
 						setup_restarted, teardown),
+		cmocka_unit_test_setup_teardown(test_a_window_that_ends_is_decided_on_at_once,
+						setup_window, teardown),
 		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_reported,
 						setup_unreadable, teardown),
 	};
