@@ -3,7 +3,7 @@
 A real kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray head and real raylets
 with logical GPUs. Each workload runs with rayscaler and with Ray's own autoscaler. The simulation gets the
 times from the creation of each Pod until Ray was ready in it, the medians of the times that a process of a
-worker and the end of a Pod took, and nothing else of the run. Compared are
+worker, the end of a Pod and a pass of Ray's autoscaler took, and nothing else of the run. Compared are
 GPU-seconds (of workers from their creation to their end), the waiting time, and the sequence of replicas of
 each group. Which pass sees a demand, or a worker that is idle for long enough, depends on fractions of a
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
@@ -23,6 +23,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -40,6 +41,7 @@ from rayscaler_e2e.wait import wait_until
 Object = Dict[str, Any]
 LIMIT_SECONDS = 400.0
 IDLE_SECONDS = 10
+PASS_SLEEP_SECONDS = 5.0  # AUTOSCALER_UPDATE_INTERVAL_S
 # A pass of each, and one second of jitter.
 STEP_SECONDS = {"rayscaler": 2.0, "ray": 6.0}
 
@@ -171,6 +173,14 @@ def process_seconds(real: Object) -> float:
     return statistics.median(found) if found else 0.0
 
 
+def pass_seconds(log: Path) -> float:
+    """The median time of a pass of Ray's autoscaler, which begins 5 s after the end of the one before."""
+    # Logged at the begin of each pass, and once before the first.
+    lines = [line for line in log.read_text(errors="replace").splitlines() if "Calculating hashes" in line][1:]
+    begins = [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").timestamp() for line in lines]
+    return statistics.median(after - before for before, after in zip(begins, begins[1:])) - PASS_SLEEP_SECONDS
+
+
 def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
     name = json.loads(cluster_file.read_text())["metadata"]["name"]
     groups = [
@@ -181,7 +191,10 @@ def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Objec
     both = cluster_file.with_suffix(".yaml")
     both.write_text(f"{cluster_file.read_text()}\n---\n{json.dumps(starts)}\n")
     words = [str(paths.program()), "simulate", "-f", str(both), "-w", str(file), "-o", "json"]
-    for model, seconds in (("pod-terminate", real["terminate"]), ("process-start", process_seconds(real))):
+    models = {"pod-terminate": real["terminate"], "process-start": process_seconds(real)}
+    if policy == "ray":
+        models["ray-pass"] = pass_seconds(file.parent / policy / name / "ray-autoscaler.log")
+    for model, seconds in models.items():
         words += ["--set", f"{model}={max(1, round(1000 * seconds))}ms"]
     words += ["--set", f"policy={policy}"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)

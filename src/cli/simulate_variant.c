@@ -74,6 +74,7 @@ int simulate_change(struct sim_input *input, struct cluster_set *set, struct are
 		{ "pod-register", &input->models.register_ms },
 		{ "pod-terminate", &input->models.terminate_ms },
 		{ "process-start", &input->models.process_start_ms },
+		{ "ray-pass", &input->models.ray_pass_ms },
 		{ "scan-interval", &input->models.scan_interval_ms },
 	};
 

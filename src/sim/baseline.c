@@ -1,6 +1,6 @@
 #include "sim/baseline.h"
 
-#define RAY_INTERVAL_MS 5000
+#define RAY_SLEEP_MS 5000
 #define NEVER_SECONDS 31536000 /* the largest value of the settings */
 
 struct settings baseline_settings(const struct sim_input *input, const struct settings *own)
@@ -39,8 +39,9 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 
 int64_t baseline_interval_ms(const struct sim_input *input)
 {
-	return input->policy == SIM_POLICY_RAY_AUTOSCALER ? RAY_INTERVAL_MS :
-							    input->models.scan_interval_ms;
+	return input->policy == SIM_POLICY_RAY_AUTOSCALER ?
+		       RAY_SLEEP_MS + input->models.ray_pass_ms :
+		       input->models.scan_interval_ms;
 }
 
 bool baseline_wakes(const struct sim_input *input)

@@ -1,7 +1,8 @@
-/* Baselines to compare with. Ray's own autoscaler (ray 2.60, autoscaler/v2): it scales every 5 s
- * (AUTOSCALER_UPDATE_INTERVAL_S), packs as --packing=ray, which conformance tests compare with it,
- * and drains workers after the idle timeout; KubeRay gives it upscalingMode. The Pod of a drained
- * worker is deleted by the next pass, which finds the raylet dead (instance_manager/reconciler.py:
+/* Baselines to compare with. Ray's own autoscaler (ray 2.60, autoscaler/v2): it sleeps for 5 s
+ * after each pass (AUTOSCALER_UPDATE_INTERVAL_S; v2/monitor.py, _run), so that the time of a pass
+ * adds to its interval. It packs as --packing=ray, which conformance tests compare with it, and drains
+ * workers after the idle timeout; KubeRay gives it upscalingMode. The Pod of a drained worker is
+ * deleted by the next pass, which finds the raylet dead (instance_manager/reconciler.py:
  * RAY_STOP_REQUESTED, RAY_STOPPED, TERMINATING). It does not react to changes of Pods, keeps a
  * launch until its Node comes, and has no fallback to another group, no start grace and no repair of
  * workers that do not register: decide() with these switched off. Simplified: its other instance

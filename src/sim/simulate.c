@@ -21,6 +21,7 @@ void sim_models_init(struct sim_models *models)
 		.pod_start_ms = 20000,
 		.register_ms = 5000,
 		.process_start_ms = 1000,
+		.ray_pass_ms = 50,
 		.terminate_ms = 2000,
 	};
 }

@@ -61,6 +61,9 @@ struct sim_models {
 	/* 1,000: of the Python process of a task or an actor, from its placement to its work, where
 	 * no process of an earlier task is left on the worker. */
 	int64_t process_start_ms;
+	/* 50: of a pass of Ray's autoscaler, which sleeps 5 s after it. Measured with an API server
+	 * on a machine at rest; docs/internals/simulation.md. */
+	int64_t ray_pass_ms;
 	struct node_pools pools; /* none: every Pod has a Node at once */
 };
 

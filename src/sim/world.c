@@ -78,6 +78,7 @@ static int check_models(const struct sim_models *models, struct err *err)
 		{ "register_ms", models->register_ms, 0 },
 		{ "terminate_ms", models->terminate_ms, 0 },
 		{ "process_start_ms", models->process_start_ms, 0 },
+		{ "ray_pass_ms", models->ray_pass_ms, 0 },
 	};
 	int64_t nodes = 0;
 

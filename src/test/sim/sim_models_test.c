@@ -349,6 +349,20 @@ static void rays_autoscaler_scales_every_five_seconds(void **state)
 	}
 }
 
+/* The passes are at 3.1 s, 8.3 s and so on: 5 s after the end of the one before. */
+static void rays_autoscaler_sleeps_after_its_pass(void **state)
+{
+	struct sim_case c;
+
+	(void)state;
+	init_group(&c, 8, 0, 4);
+	c.input.policy = SIM_POLICY_RAY_AUTOSCALER;
+	c.input.models.ray_pass_ms = 200;
+	sim_case_add(&c, 4 * SECOND, 100 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 1), 1);
+	assert_int_equal(run(&c)->waits[0].wait_ms, 4300 + 25200);
+	sim_case_done(&c);
+}
+
 /* Two passes for an idle worker: the first, at 198 s, drains it, the second names its Pod. */
 static void rays_autoscaler_deletes_in_the_pass_after_the_drain(void **state)
 {
@@ -473,6 +487,7 @@ int main(void)
 		cmocka_unit_test(requested_resources_keep_workers),
 		cmocka_unit_test(always_on_waits_for_nothing),
 		cmocka_unit_test(rays_autoscaler_scales_every_five_seconds),
+		cmocka_unit_test(rays_autoscaler_sleeps_after_its_pass),
 		cmocka_unit_test(rays_autoscaler_deletes_in_the_pass_after_the_drain),
 		cmocka_unit_test(rays_autoscaler_has_no_start_grace),
 		cmocka_unit_test(bad_input_gives_errors),

@@ -98,6 +98,7 @@ static inline void sim_case_init(struct sim_case *c)
 	c->input.seed = 1;
 	sim_models_init(&c->input.models);
 	c->input.models.process_start_ms = 0; /* work starts where it is placed */
+	c->input.models.ray_pass_ms = 0;
 }
 
 static inline void sim_case_done(struct sim_case *c)
