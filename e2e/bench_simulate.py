@@ -104,10 +104,6 @@ def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object
         name: [[e.at - began, e.value] for e in scenario.recorder.of("replicas", subject=name)] for name in gpus
     }
 
-    def starts(group: str) -> List[float]:
-        pods = sorted((e.at, pod) for pod, e in created.items() if e.value == group)
-        return [ready[pod] - at for at, pod in pods if pod in ready]
-
     return {
         "gpuSeconds": sum((gone[pod] - event.at) * gpus[event.value] for pod, event in created.items()),
         "waits": played["waits"],
@@ -117,7 +113,6 @@ def measured(scenario: Scenario, groups: List[Object], played: Object) -> Object
         ],
         "events": [[e.at - began, e.kind, e.subject, e.value] for e in list(scenario.recorder.events)],
         "targets": steps,
-        "starts": {name: starts(name) for name in gpus},
         "ready": {pod: at - began for pod, at in ready.items()},
         "terminate": statistics.median(gone[pod] - deleted[pod] for pod in created if pod in gone and pod in deleted),
     }
@@ -163,13 +158,29 @@ def run(server: ApiServer, policy: str, name: str, cluster: Object, file: Path, 
 # -- the simulation ------------------------------------------------------------------------------
 
 
+def ready_times(real: Object) -> Dict[str, float]:
+    """By Pod: when it was seen ready, which takes up to a second, or its first work began."""
+    ready = dict(real["ready"])
+    for work in real["work"]:
+        if work["pod"] in ready:
+            ready[work["pod"]] = min(ready[work["pod"]], work["started"])
+    return ready
+
+
+def start_seconds(real: Object, group: str) -> List[float]:
+    """From the creation of each Pod of the group, in this order, until Ray was ready in it."""
+    ready = ready_times(real)
+    created = [(at, pod) for at, kind, pod, value in real["events"] if kind == "created" and value == group]
+    return [round(ready[pod] - at, 3) for at, pod in sorted(created) if pod in ready]
+
+
 def process_seconds(real: Object) -> float:
     """The median time from a worker with room to the start of work for which no process of earlier work was left."""
-    found = []
+    found, ready = [], ready_times(real)
     for work in real["work"]:
         left = any(each["pod"] == work["pod"] and each["ended"] <= work["started"] for each in real["work"])
-        if work["pod"] in real["ready"] and not left:
-            found.append(work["started"] - max(work["submitted"], real["ready"][work["pod"]]))
+        if work["pod"] in ready and not left:
+            found.append(work["started"] - max(work["submitted"], ready[work["pod"]]))
     return statistics.median(found) if found else 0.0
 
 
@@ -184,8 +195,7 @@ def pass_seconds(log: Path) -> float:
 def simulate(policy: str, cluster_file: Path, file: Path, real: Object) -> Object:
     name = json.loads(cluster_file.read_text())["metadata"]["name"]
     groups = [
-        {"cluster": name, "group": group, "seconds": [round(time, 3) for time in times]}
-        for group, times in real["starts"].items()
+        {"cluster": name, "group": group, "seconds": start_seconds(real, group)} for group in real["targets"]
     ]
     starts = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "PodStarts", "groups": groups}
     both = cluster_file.with_suffix(".yaml")
