@@ -6,6 +6,7 @@ import time
 import requests
 
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -27,9 +28,9 @@ JOB = "import time; time.sleep(600)"
 
 def cluster(name):
     """With a dashboard; returns its port as well."""
-    made, port = rm.cluster(name, [rm.gpu_group()]), rm.gcs_port()
+    made, port = rm.cluster(name, [rm.gpu_group()]), free_port()
     params = made["spec"]["headGroupSpec"]["rayStartParams"]
-    params.update({"include-dashboard": "true", "dashboard-port": str(port), "dashboard-agent-listen-port": str(rm.gcs_port())})
+    params.update({"include-dashboard": "true", "dashboard-port": str(port), "dashboard-agent-listen-port": str(free_port())})
     return made, port
 
 
