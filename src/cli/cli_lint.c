@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -17,6 +18,7 @@
 #include "cli/table.h"
 #include "codec/objects/lint_write.h"
 #include "codec/objects/node_file.h"
+#include "ctl/shared/time_zones.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
@@ -25,7 +27,8 @@ static const char help[] =
 	"       @ lint --from-cluster [-n NS | -A] [-o text|json|sarif] [flags]\n"
 	"       @ lint --rules\n"
 	"Finds errors and probable mistakes in RayClusters, with the line to write.\n"
-	"Checks RayJobs, RayServices and RayCronJobs too, and skips other objects.\n"
+	"Checks RayJobs, RayServices, RayCronJobs and RayClusterAutoscalers too, and\n"
+	"skips other objects.\n"
 	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
 	"                                again; of a directory every .yaml, .yml and\n"
 	"                                .json in it and below\n"
@@ -127,13 +130,21 @@ static int read_live(const struct arguments *arguments, const struct lint_contex
 	return 0;
 }
 
-static int lint(const struct arguments *arguments, struct lint_report *report, struct err *err)
+static const struct time_zone *time_zones(void *zones, const struct autoscaler_object *object,
+					  struct arena *arena, size_t *ret_count)
+{
+	return time_zones_of(zones, object, (time_ms)time(NULL) * MS_PER_SECOND, arena, ret_count);
+}
+
+static int lint(const struct arguments *arguments, struct time_zones *zones,
+		struct lint_report *report, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct settings settings;
-	struct lint_context context = { .settings = &settings };
+	struct lint_context context = { .settings = &settings, .time_zones = time_zones };
 
 	settings_init(&settings);
+	context.zones = zones;
 	if (device_file_read(arguments->device_table, &arena, &context.devices, err) ||
 	    read_nodes(arguments, &arena, &context, err))
 		return -1;
@@ -141,7 +152,7 @@ static int lint(const struct arguments *arguments, struct lint_report *report, s
 		lint_files_add(&arguments->files, &context, report);
 	else if (read_live(arguments, &context, report, err))
 		return -1;
-	lint_report_sort(report);
+	lint_report_finish(report, &context);
 	return write_report(arguments, report, err);
 }
 
@@ -170,20 +181,24 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 static bool has_warnings(const struct arguments *arguments, const struct lint_report *report)
 {
 	return report->counts[LINT_WARNING] > 0 ||
-	       (report->objects == 0 && !arguments->from_cluster);
+	       (report->objects + report->autoscalers == 0 && !arguments->from_cluster);
 }
 
 static int run(struct arguments *arguments)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct time_zones *zones = time_zones_new();
 	struct lint_report report;
 	struct err err;
+	int failed;
 
 	lint_report_init(&report, &arena);
-	if (lint(arguments, &report, &err))
+	failed = lint(arguments, zones, &report, &err);
+	time_zones_free(zones);
+	if (failed)
 		return help_failed("lint", &err);
 	print_summary(arguments, &report);
-	if (report.objects == 0 && !arguments->from_cluster)
+	if (report.objects + report.autoscalers == 0 && !arguments->from_cluster)
 		help_warn("lint", "the files have no RayCluster, RayJob, RayService or RayCronJob");
 	return report.counts[LINT_ERROR] > 0 ||
 			       (arguments->strict && has_warnings(arguments, &report)) ?

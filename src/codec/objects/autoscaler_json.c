@@ -307,7 +307,7 @@ const struct field autoscaler_fields[] = {
 	FIELD_HOOK("status", .members = status_fields, .read = status_decode,
 		   .write = write_templates,
 		   .description = "State and reasons, written only by the autoscaler."),
-	FIELD_END,
+	FIELD_NAMES("apiVersion", "kind"),
 };
 
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,

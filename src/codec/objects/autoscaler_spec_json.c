@@ -73,7 +73,7 @@ static const struct field spec_group_fields[] = {
 		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
 		      .read = field_decode_not_negative,
 		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 const struct field warm_fields[] = {
@@ -87,7 +87,7 @@ const struct field warm_fields[] = {
 		      .read = warm_amount_decode, .limit = AUTOSCALER_WARM_PERCENT_MAX,
 		      .description = "Of the group's replicas in use, rounded up.",
 		      .schema = "format: int32\nminimum: 1\nmaximum: 1000"),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 const struct field autoscaler_spec_fields[] = {
@@ -135,5 +135,5 @@ const struct field autoscaler_spec_fields[] = {
 		      .flags = FIELD_LINE, .initial = &idle_termination_initial,
 		      .description =
 			      "Ends the whole RayCluster, head included, when it is not used."),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };

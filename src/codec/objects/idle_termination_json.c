@@ -65,7 +65,7 @@ const struct field idle_termination_fields[] = {
 		   .description = "Suspend if absent. Delete needs idleTermination.allowDelete of "
 				  "the chart.",
 		   .schema = "enum: [Suspend, Delete]"),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 const struct field idle_termination_options_fields[] = {

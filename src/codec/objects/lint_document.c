@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "base/sort.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/lint_shape.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
@@ -16,8 +16,6 @@
 
 /* About 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000
-/* Limit of the wrong types that are remembered for one object. */
-#define HIDING_MAX 100
 
 const struct json_limits lint_limits = {
 	.bytes = LINT_FILE_BYTES_MAX,
@@ -41,7 +39,9 @@ struct work {
 	struct lint_report *report;
 	const struct lint_context *context;
 	const char *file;
-	size_t document;
+	size_t file_number, document;
+	bool again;           /* read once more, for its RayClusterAutoscalers alone */
+	bool has_autoscalers; /* so it is read again */
 	struct positions positions;
 	struct arena arena; /* of this document */
 };
@@ -55,76 +55,35 @@ struct subject {
 
 /* ---- the report ---- */
 
-void lint_report_init(struct lint_report *report, struct arena *arena)
+static struct lint_entry entry_of(const struct work *work, const char *object)
 {
-	*report = (struct lint_report){ .arena = arena };
-}
-
-static void add_entry(struct lint_report *report, const struct lint_entry *entry)
-{
-	struct arena *arena = report->arena;
-	struct lint_entry *kept;
-
-	report->counts[entry->finding.severity]++;
-	if (report->list.count >= LINT_ENTRIES_MAX || arena->used_bytes > LINT_REPORT_BYTES_MAX) {
-		report->dropped++;
-		return;
-	}
-	kept = VEC_ADD(arena, &report->list);
-	*kept = *entry;
-	kept->object = arena_strdup(arena, entry->object);
-	kept->finding.path = arena_strdup(arena, entry->finding.path);
-	kept->finding.message = arena_strdup(arena, entry->finding.message);
-	kept->finding.fix = arena_strdup(arena, entry->finding.fix);
+	return (struct lint_entry){ .file = work->file,
+				    .file_number = work->file_number,
+				    .document = work->document,
+				    .object = object };
 }
 
 static void add_problem(struct work *work, const char *object, const char *path,
 			const char *problem, struct position at)
 {
 	const struct lint_rule *rule = &lint_rules()[LINT_RULE_CANNOT_BE_READ];
+	struct lint_entry entry = entry_of(work, object);
 
-	add_entry(work->report, &(struct lint_entry){
-					.file = work->file,
-					.file_number = work->report->files,
-					.document = work->document,
-					.object = object,
-					.at = at,
-					.finding = { .severity = rule->severity,
-						     .rule = rule->name,
-						     .path = path,
-						     .message = problem,
-						     .fix = "" },
-				});
+	entry.at = at;
+	entry.finding = (struct lint_finding){ rule->severity, rule->name, path, problem, "" };
+	lint_report_add(work->report, &entry);
 }
 
 void lint_problem_add(struct lint_report *report, const char *file, const char *object,
 		      const char *problem)
 {
-	struct work work = { .report = report, .file = arena_strdup(report->arena, file) };
+	struct work work = { .report = report,
+			     .file = arena_strdup(report->arena, file),
+			     .file_number = report->files };
 
 	add_problem(&work, object, "", problem, (struct position){ .line = 0 });
 	report->objects += *object != '\0';
 	report->files++;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct lint_entry *left = a, *right = b;
-
-	if (left->file_number != right->file_number)
-		return left->file_number < right->file_number ? -1 : 1;
-	if (left->document != right->document)
-		return left->document < right->document ? -1 : 1;
-	if (left->at.line != right->at.line)
-		return left->at.line < right->at.line ? -1 : 1;
-	if (left->at.column != right->at.column)
-		return left->at.column < right->at.column ? -1 : 1;
-	return 0;
-}
-
-void lint_report_sort(struct lint_report *report)
-{
-	sort_stable(report->list.at, report->list.count, sizeof(*report->list.at), compare_entries);
 }
 
 /* ---- one object ---- */
@@ -144,46 +103,18 @@ static const char *real_path(struct work *work, const struct subject *subject, c
 	return arena_printf(&work->arena, "%s%s", subject->spec_path, path + 4);
 }
 
-static bool is_below(const char *path, const char *above)
-{
-	size_t size = strlen(above);
-
-	return strncmp(path, above, size) == 0 &&
-	       (path[size] == '\0' || path[size] == '.' || path[size] == '[');
-}
-
-/* True for a further finding on a value of the wrong type: rules saw its replacement. The first
- * `shape_count` findings are of types. */
-static bool is_hidden(const struct lint_findings *findings, size_t shape_count, size_t i)
-{
-	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
-	bool hidden = false;
-
-	if (i < shape_count)
-		return false;
-	for (size_t j = 0; j < shape_count && j < HIDING_MAX && !hidden; j++)
-		hidden = strcmp(findings->list.at[j].rule, wrong) == 0 &&
-			 is_below(findings->list.at[i].path, findings->list.at[j].path);
-	return hidden;
-}
-
 static void add_findings(struct work *work, const struct subject *subject,
 			 const struct lint_findings *findings, size_t shape_count)
 {
 	for (size_t i = 0; i < findings->list.count; i++) {
-		struct lint_entry entry = {
-			.file = work->file,
-			.file_number = work->report->files,
-			.document = work->document,
-			.object = subject->object,
-			.finding = findings->list.at[i],
-		};
+		struct lint_entry entry = entry_of(work, subject->object);
 
-		if (is_hidden(findings, shape_count, i))
+		if (lint_shape_hides(findings, shape_count, i))
 			continue;
+		entry.finding = findings->list.at[i];
 		entry.finding.path = real_path(work, subject, entry.finding.path);
 		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
-		add_entry(work->report, &entry);
+		lint_report_add(work->report, &entry);
 	}
 }
 
@@ -212,7 +143,8 @@ static void add_reference(struct cJSON *object, const char *name, const struct c
 static struct cJSON *make_cluster(const struct work *work, const struct subject *subject,
 				  struct place spec)
 {
-	static const char *const kept[] = { "name", "namespace", "labels", "annotations" };
+	static const char *const kept[] = { "name", "namespace", "labels", "annotations",
+					    "ownerReferences" };
 	struct place metadata = place_member(&work->positions, subject->place, "metadata");
 	struct cJSON *cluster = cJSON_CreateObject(), *own;
 
@@ -227,22 +159,31 @@ static struct cJSON *make_cluster(const struct work *work, const struct subject 
 	return cluster;
 }
 
-/* Adds a placeholder for a missing name, because the decoder requires one, and a finding. */
-static void need_name(struct cJSON *cluster, struct work *work, const struct subject *subject,
-		      struct lint_findings *findings)
+/* False: the name is missing; adds a finding unless the API server makes one. */
+static bool check_name(struct work *work, const struct subject *subject,
+		       struct lint_findings *findings)
 {
-	struct cJSON *metadata = cJSON_GetObjectItemCaseSensitive(cluster, "metadata");
-	const struct cJSON *name = cJSON_GetObjectItemCaseSensitive(metadata, "name");
 	struct place given = place_member(&work->positions, subject->place, "metadata");
 
-	if (cJSON_IsString(name) && *name->valuestring != '\0')
-		return;
-	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "name");
-	CHECK(cJSON_AddStringToObject(metadata, "name", "-"));
+	if (*text_of(work, given, "name") != '\0')
+		return true;
 	if (*text_of(work, given, "generateName") == '\0')
 		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "metadata",
 			 "the object has no metadata.name; the API server refuses it",
 			 "name: NAME");
+	return false;
+}
+
+/* Adds a placeholder for a missing name, because the decoder requires one. */
+static void need_name(struct cJSON *cluster, struct work *work, const struct subject *subject,
+		      struct lint_findings *findings)
+{
+	struct cJSON *metadata = cJSON_GetObjectItemCaseSensitive(cluster, "metadata");
+
+	if (check_name(work, subject, findings))
+		return;
+	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "name");
+	CHECK(cJSON_AddStringToObject(metadata, "name", "-"));
 }
 
 /* Runs the rules, and adds the parse error of the annotation that requests resources. */
@@ -267,13 +208,15 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	size_t shape_count;
 	struct err err;
 
-	lint_shape_check(tree, &work->arena, &findings);
+	lint_shape_check(tree, ray_cluster_fields, "RayCluster", &work->arena, &findings);
 	shape_count = findings.list.count;
 	need_name(tree, work, subject, &findings);
-	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err))
+	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err)) {
 		add_decode_error(work, subject, &err);
-	else
+	} else {
 		run_rules(&cluster, work->context, &work->arena, &findings);
+		lint_report_remember(work->report, &cluster);
+	}
 	add_findings(work, subject, &findings, shape_count);
 }
 
@@ -325,6 +268,41 @@ static void check_kind(struct work *work, struct place object)
 			     nearest_hint(&nearest, hint)));
 }
 
+static bool is_autoscaler(const struct work *work, struct place object)
+{
+	const char *version = text_of(work, object, "apiVersion");
+
+	return strcmp(text_of(work, object, "kind"), AUTOSCALER_KIND) == 0 &&
+	       (*version == '\0' || strncmp(version, "rayscaler.dev/", 14) == 0);
+}
+
+/* The tree is changed. */
+static void check_autoscaler(struct work *work, struct place object)
+{
+	struct place metadata = place_member(&work->positions, object, "metadata");
+	const char *name = text_of(work, metadata, "name");
+	const char *namespace_ = text_of(work, metadata, "namespace");
+	const struct lint_known_cluster *known =
+		lint_report_cluster(work->report, work->file_number, namespace_, name);
+	struct subject subject = { .place = object, .spec_path = "spec" };
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct autoscaler_object decoded;
+	size_t shape_count;
+	struct err err;
+
+	subject.object = object_text(&work->arena, AUTOSCALER_KIND, namespace_, name);
+	lint_shape_check((struct cJSON *)object.json, autoscaler_fields, AUTOSCALER_KIND,
+			 &work->arena, &findings);
+	shape_count = findings.list.count;
+	(void)check_name(work, &subject, &findings);
+	if (autoscaler_decode(object.json, "", &work->arena, &decoded, &err))
+		add_decode_error(work, &subject, &err);
+	else
+		lint_settings(&decoded, known ? &known->cluster : NULL, known ? known->owner : NULL,
+			      work->context, &work->arena, &findings);
+	add_findings(work, &subject, &findings, shape_count);
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const struct holder *holder = find_holder(work, object);
@@ -332,6 +310,16 @@ static void check_object(struct work *work, struct place object)
 	struct subject subject = { .place = object, .spec_path = "" };
 	const char *name;
 
+	if (is_autoscaler(work, object)) {
+		work->has_autoscalers = true;
+		if (work->again)
+			check_autoscaler(work, object);
+		else
+			work->report->autoscalers++;
+		return;
+	}
+	if (work->again)
+		return;
 	if (!holder) {
 		check_kind(work, object);
 		return;
@@ -392,6 +380,8 @@ static void add_text_error(struct work *work, const struct err *err, struct posi
 {
 	const char *text = without_place(err->text, at);
 
+	if (work->again)
+		return;
 	if (err->kind == ERR_LIMIT && at.line == 0)
 		at = (struct position){ 1, 1 };
 	add_problem(work, "", "", text, at);
@@ -436,27 +426,56 @@ static bool looks_like_json(const char *text, size_t size)
 	return start < size && (text[start] == '{' || text[start] == '[');
 }
 
+static void read_text(struct work *work, const char *text, size_t size)
+{
+	struct cJSON *tree = NULL;
+	struct err err;
+
+	work->positions.arena = &work->arena;
+	if (!looks_like_json(text, size)) {
+		read_yaml(work, text, size, NULL, (struct position){ .line = 0 });
+	} else if (json_parse_positions(text, size, &lint_limits, &work->positions, &tree, &err)) {
+		read_yaml(work, text, size, &err, work->positions.failure);
+	} else {
+		check_document(work, tree);
+		json_free(tree);
+	}
+	arena_done(&work->arena);
+}
+
 void lint_text_add(struct lint_report *report, const char *file, const char *text, size_t size,
 		   const struct lint_context *context)
 {
 	struct work work = { .report = report,
 			     .context = context,
 			     .file = arena_strdup(report->arena, file),
+			     .file_number = report->files,
 			     .arena = ARENA_INIT };
-	struct cJSON *tree = NULL;
-	struct err err;
 
-	work.positions.arena = &work.arena;
-	if (!looks_like_json(text, size)) {
-		read_yaml(&work, text, size, NULL, (struct position){ .line = 0 });
-	} else if (json_parse_positions(text, size, &lint_limits, &work.positions, &tree, &err)) {
-		read_yaml(&work, text, size, &err, work.positions.failure);
-	} else {
-		check_document(&work, tree);
-		json_free(tree);
+	read_text(&work, text, size);
+	if (work.has_autoscalers && lint_report_keep_text(report, work.file, text, size))
+		lint_problem_add(
+			report, file, "",
+			"the files with RayClusterAutoscalers are too large together; those of "
+			"this one are not checked: give fewer files");
+	else
+		report->files++;
+}
+
+void lint_report_finish(struct lint_report *report, const struct lint_context *context)
+{
+	for (size_t i = 0; i < report->texts.count; i++) {
+		const struct lint_kept_text *kept = &report->texts.at[i];
+		struct work work = { .report = report,
+				     .context = context,
+				     .file = kept->file,
+				     .file_number = kept->file_number,
+				     .again = true,
+				     .arena = ARENA_INIT };
+
+		read_text(&work, kept->text, kept->size);
 	}
-	report->files++;
-	arena_done(&work.arena);
+	lint_report_sort(report);
 }
 
 /* ---- live objects ---- */
@@ -464,7 +483,9 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster,
 		   const struct lint_context *context)
 {
-	struct work work = { .report = report, .file = "", .arena = ARENA_INIT };
+	struct work work = {
+		.report = report, .file = "", .file_number = report->files, .arena = ARENA_INIT
+	};
 	struct subject subject = { .spec_path = "spec" };
 	struct lint_findings findings = { .list = { .at = NULL } };
 

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
@@ -16,6 +15,8 @@
 /* Limit of the findings of unknown names in one object. */
 #define UNKNOWN_MAX 20
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
+/* Limit of the wrong types that are remembered for one object. */
+#define HIDING_MAX 100
 /* A longer wrong value is not repeated in messages. */
 #define SHOWN_BYTES_MAX 200
 /* Not a quantity, so that no rule takes it for an amount. */
@@ -25,6 +26,7 @@
 
 struct check {
 	struct json_reader reader; /* its arena is that of the findings */
+	const char *kind;          /* of the object */
 	struct lint_findings *findings;
 };
 
@@ -263,9 +265,9 @@ static void say_unknown(struct check *check, const struct json_at *at, const str
 		nearest_offer(&nearest, known);
 	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
 		 arena_printf(arena,
-			      "%.64s is not a field of a RayCluster here; the API server drops or "
+			      "%.64s is not a field of a %s here; the API server drops or "
 			      "refuses it%s",
-			      at->name, nearest_hint(&nearest, hint)),
+			      at->name, check->kind, nearest_hint(&nearest, hint)),
 		 "");
 }
 
@@ -326,10 +328,32 @@ static void check_members(struct check *check, const struct json_at *object,
 	}
 }
 
-void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_findings *findings)
+void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
+		      struct arena *arena, struct lint_findings *findings)
 {
-	struct check check = { .reader = { .arena = arena }, .findings = findings };
+	struct check check = { .reader = { .arena = arena }, .kind = kind, .findings = findings };
 	struct json_at at = json_root(object, "", &check.reader);
 
-	check_members(&check, &at, ray_cluster_fields);
+	check_members(&check, &at, fields);
+}
+
+static bool is_below(const char *path, const char *above)
+{
+	size_t size = strlen(above);
+
+	return strncmp(path, above, size) == 0 &&
+	       (path[size] == '\0' || path[size] == '.' || path[size] == '[');
+}
+
+bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i)
+{
+	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
+	bool hidden = false;
+
+	if (i < shape_count)
+		return false;
+	for (size_t j = 0; j < shape_count && j < HIDING_MAX && !hidden; j++)
+		hidden = strcmp(findings->list.at[j].rule, wrong) == 0 &&
+			 is_below(findings->list.at[i].path, findings->list.at[j].path);
+	return hidden;
 }

@@ -1,5 +1,4 @@
-/* The JSON types of a RayCluster's fields that the decoder (codec/objects/ray_cluster_json) reads,
- * checked before it: each wrong one becomes a finding, and the value is changed to one that the
+/* The JSON types of the fields of a RayCluster or RayClusterAutoscaler that its decoder reads, checked before it: each wrong one becomes a finding, and the value is changed to one that the
  * decoder accepts, so that one mistake hides no other. A number or boolean in place of a string
  * becomes its text; anything else becomes null, or an empty element. Only for trees that are parsed
  * for lint. */
@@ -7,12 +6,18 @@
 #define CODEC_OBJECTS_LINT_SHAPE_H
 
 #include "base/arena.h"
+#include "codec/objects/field.h"
 #include "core/lint/lint.h"
 
 struct cJSON;
 
-/* `object` is a RayCluster with metadata and spec; no member is added or removed. Findings are of
- * the rules wrong-type and ray-start-param-not-string and live in the arena. */
-void lint_shape_check(struct cJSON *object, struct arena *arena, struct lint_findings *findings);
+/* `object` has the fields of the table and is an object of the kind ("RayCluster"); no member is added
+ * or removed. Findings are of the rules wrong-type, unknown-field and ray-start-param-not-string and
+ * live in the arena. */
+void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
+		      struct arena *arena, struct lint_findings *findings);
+/* True for a further finding on a value of the wrong type, because rules saw its replacement. The first
+ * `shape_count` findings are those of lint_shape_check. */
+bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i);
 
 #endif

@@ -116,7 +116,7 @@ static const struct field group_fields[] = {
 	FIELD_INTEGER(GROUP, min_replicas, "minReplicas", .read = replicas_decode,
 		      .flags = FIELD_ALWAYS | FIELD_REQUIRED, .description = "Within the window.",
 		      .schema = "format: int32\nminimum: 0"),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 const struct field schedule_fields[] = {
@@ -151,7 +151,7 @@ const struct field schedule_fields[] = {
 			     "x-kubernetes-list-type: map\n"
 			     "x-kubernetes-list-map-keys: [group]",
 		   .element_schema = WARM_RULE),
-	FIELD_END,
+	FIELD_NAMES(NULL),
 };
 
 #define STATUS struct autoscaler_status_schedule

@@ -4,12 +4,13 @@
 #define CODEC_OBJECTS_SCHEDULE_JSON_H
 
 #include "codec/objects/field.h"
+#include "core/model/autoscaler_problem.h"
 
 #define SCHEDULES_MAX 32
 #define SCHEDULE_RULE                                                                              \
 	"x-kubernetes-validations:\n"                                                              \
 	"- rule: has(self.groups) || has(self.bundles) || has(self.warmWorkers)\n"                 \
-	"  message: a schedule without a request; set groups, bundles or warmWorkers"
+	"  message: " AUTOSCALER_WITHOUT_REQUEST
 
 extern const struct field schedule_fields[];        /* of struct autoscaler_schedule */
 extern const struct field schedule_status_fields[]; /* of struct autoscaler_status_schedule */

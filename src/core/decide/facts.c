@@ -10,9 +10,8 @@
 #include "core/decide/ray_session.h"
 #include "core/decide/window.h"
 #include "core/decide/worker.h"
+#include "core/model/autoscaler_problem.h"
 #include "core/model/identity.h"
-
-#define GROUPS_NAMED_MAX 10
 
 static const struct ray_node *find_head_node(const struct ray_state *state)
 {
@@ -80,29 +79,16 @@ static void note_problems(struct facts *facts)
 		note_problem(facts, snapshot->autoscaler->problems.at[i]);
 }
 
-static bool has_group(const struct ray_cluster *cluster, const char *name)
-{
-	for (size_t g = 0; g < cluster->group_count; g++)
-		if (strcmp(cluster->groups[g].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* True when the RayCluster lacks the group, which `list` of the RayClusterAutoscaler names. */
 static bool note_unknown_group(struct facts *facts, const char *list, const char *name)
 {
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
-	const char *names = "";
 
-	if (name[0] == '\0' || has_group(cluster, name))
+	if (name[0] == '\0' || autoscaler_problem_group(cluster, name) != NULL)
 		return false;
-	for (size_t g = 0; g < cluster->group_count && g < GROUPS_NAMED_MAX; g++)
-		names = arena_printf(facts->arena, "%s%s%.64s", names, g > 0 ? ", " : "",
-				     cluster->groups[g].name);
-	note_problem(facts,
-		     arena_printf(facts->arena, "autoscaler.spec.%s: no group %.64s; groups: %s%s",
-				  list, name, names,
-				  cluster->group_count > GROUPS_NAMED_MAX ? ", ..." : ""));
+	note_problem(facts, autoscaler_problem_no_group(
+				    cluster, arena_printf(facts->arena, "autoscaler.spec.%s", list),
+				    name, facts->arena));
 	return true;
 }
 

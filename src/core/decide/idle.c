@@ -7,12 +7,11 @@
 #include "core/decide/suspend.h"
 #include "core/decide/window.h"
 #include "core/decide/worker.h"
+#include "core/model/autoscaler_problem.h"
 #include "core/model/reason.h"
 
 /* Ray's idle durations differ by this from reply to reply. */
 #define JITTER_MS 5000
-#define KUEUE_PREFIX "kueue.x-k8s.io/"
-#define LABEL_ORIGIN "ray.io/originated-from-crd" /* KubeRay: the kind that made the RayCluster */
 #define WHY_MAX 200
 #define DENIED_MS (10 * INT64_C(60000)) /* until a deletion is tried again */
 
@@ -34,14 +33,6 @@ static bool deletes(const struct facts *facts)
 
 /* ---- use of the cluster: each function returns NULL, or the reason that keeps it ---- */
 
-static const char *find_prefix(const struct labels *labels, const char *prefix)
-{
-	for (size_t i = 0; i < labels->count; i++)
-		if (strncmp(labels->at[i].key, prefix, strlen(prefix)) == 0)
-			return labels->at[i].key;
-	return NULL;
-}
-
 /* The API server refused a deletion, recently. */
 static const char *denied(struct facts *facts)
 {
@@ -60,20 +51,10 @@ static const char *denied(struct facts *facts)
 /* Someone else decides when the cluster runs, or it must not be ended. */
 static const char *blocked(struct facts *facts)
 {
-	const struct snapshot *snapshot = facts->snapshot;
-	const struct ray_cluster *cluster = &snapshot->cluster;
-	const char *origin = labels_value(&cluster->labels, LABEL_ORIGIN);
-	const char *kueue = find_prefix(&cluster->labels, KUEUE_PREFIX);
+	const char *owner = autoscaler_problem_owner(&facts->snapshot->cluster, facts->arena);
 
-	if (kueue == NULL)
-		kueue = find_prefix(&cluster->annotations, KUEUE_PREFIX);
-	if (cluster->owner_kind != NULL)
-		return arena_printf(facts->arena, "%.63s %.253s owns the RayCluster",
-				    cluster->owner_kind, cluster->owner_name);
-	if (origin != NULL && strcmp(origin, "RayCluster") != 0)
-		return arena_printf(facts->arena, "a %.63s made the RayCluster", origin);
-	if (kueue != NULL)
-		return arena_printf(facts->arena, "Kueue controls spec.suspend (%.100s)", kueue);
+	if (owner != NULL)
+		return owner;
 	return deletes(facts) ? denied(facts) : NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/calendar/calendar.h"
+#include "core/model/autoscaler_problem.h"
 
 static const struct time_zone utc = { .name = "UTC" };
 
@@ -41,13 +42,12 @@ static const char *problem_of(struct facts *facts, size_t index,
 		return "its start or duration is invalid";
 	if (why == NULL)
 		return NULL;
-	problem = arena_printf(facts->arena, "time zone %.64s %s", schedule->time_zone, why);
-	VEC_PUSH(
-		facts->arena, &facts->problems,
-		arena_printf(facts->arena,
-			     "autoscaler.spec.schedules[%zu].timeZone: %s; schedule %.64s launches "
-			     "nothing, and its workers are kept",
-			     index, problem, schedule->name));
+	problem = autoscaler_problem_zone(schedule, why, facts->arena);
+	VEC_PUSH(facts->arena, &facts->problems,
+		 autoscaler_problem_no_zone(arena_printf(facts->arena,
+							 "autoscaler.spec.schedules[%zu].timeZone",
+							 index),
+					    schedule, problem, facts->arena));
 	return problem;
 }
 
@@ -69,31 +69,37 @@ static void raise_minimum(struct group *group, int64_t replicas, const struct pl
 	group->schedule = state;
 }
 
+static const char *group_path(const struct facts *facts, size_t schedule, size_t group,
+			      const char *member)
+{
+	return arena_printf(facts->arena, "autoscaler.spec.schedules[%zu].groups[%zu].%s", schedule,
+			    group, member);
+}
+
 static void apply_groups(struct facts *facts, size_t index, const struct plan_schedule *state)
 {
 	const struct autoscaler_schedule *schedule = &facts->snapshot->autoscaler->schedules[index];
+	bool unknown = false; /* the first one is reported */
 
 	for (size_t i = 0; i < schedule->group_count; i++) {
 		const struct autoscaler_schedule_group *own = &schedule->groups[i];
 		struct group *group = find_group(facts, own->name);
 
 		if (group == NULL) {
-			VEC_PUSH(facts->arena, &facts->problems,
-				 arena_printf(facts->arena,
-					      "autoscaler.spec.schedules[%zu].groups[%zu].name: no "
-					      "group %.64s in the RayCluster",
-					      index, i, own->name));
+			if (!unknown)
+				VEC_PUSH(facts->arena, &facts->problems,
+					 autoscaler_problem_no_group(&facts->snapshot->cluster,
+								     group_path(facts, index, i,
+										"name"),
+								     own->name, facts->arena));
+			unknown = true;
 			continue;
 		}
 		if (own->min_replicas > group->spec->max_replicas)
-			VEC_PUSH(
-				facts->arena, &facts->problems,
-				arena_printf(facts->arena,
-					     "autoscaler.spec.schedules[%zu].groups[%zu]."
-					     "minReplicas: %lld is above maxReplicas %lld of group "
-					     "%.64s; raise maxReplicas or lower it",
-					     index, i, (long long)own->min_replicas,
-					     (long long)group->spec->max_replicas, own->name));
+			VEC_PUSH(facts->arena, &facts->problems,
+				 autoscaler_problem_above_max(
+					 group_path(facts, index, i, "minReplicas"),
+					 own->min_replicas, group->spec, facts->arena));
 		if (state->active || state->problem != NULL)
 			raise_minimum(group, own->min_replicas, state);
 	}

@@ -1,4 +1,4 @@
-/* Errors and likely mistakes in one RayCluster: findings by rule, each with the line to write.
+/* Errors and likely mistakes in one RayCluster or RayClusterAutoscaler: findings by rule, each with the line to write.
  * Pure; reads the decoded object, so a rule that needs the JSON itself (a number in place of a
  * string) is in the decoder, codec/objects/lint_document. Everything lives in the arena. Must not
  * decide anything: how a decision uses the same fields is defined by capacity. */
@@ -41,12 +41,22 @@ struct lint_context {
 	 * it (core cannot read JSON). Both unset: there is none, or it was not checked. */
 	const struct ray_constraint *annotation_request;
 	const char *annotation_problem; /* why it cannot be parsed; NULL or "": it can */
+	/* The time zones that the schedules name, in the arena: reading them is I/O. NULL: they are not
+	 * checked. */
+	const struct time_zone *(*time_zones)(void *zones, const struct autoscaler_object *object,
+					      struct arena *arena, size_t *ret_count);
+	void *zones;
 };
 
 /* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule
  * table. */
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
 		  struct arena *arena, struct lint_findings *findings);
+/* Those of a RayClusterAutoscaler. `cluster`: the RayCluster of its name, of which the
+ * groups are read; NULL: unknown. `owner`: autoscaler_problem_owner of it. */
+void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
+		   const char *owner, const struct lint_context *context, struct arena *arena,
+		   struct lint_findings *findings);
 /* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the
  * arena. */
 void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,

@@ -9,12 +9,11 @@
 #define MAX_SUGGESTED 10
 #define LINES_BYTES_MAX ((size_t)16 << 10)
 
-static const char *const upscaling_modes[] = { "Default", "Aggressive", "Conservative", NULL };
+const char *const lint_upscaling_modes[] = { "Default", "Aggressive", "Conservative", NULL };
 static const char *const autoscaler_versions[] = { "v1", "v2", NULL };
 
-/* A member of spec.autoscalerOptions that has one of a few words, or none. */
-static void lint_word(struct lint_subject *subject, const char *member, const char *value,
-		      const char *const *words)
+void lint_word(struct lint_subject *subject, const char *path, const char *value,
+	       const char *const *words)
 {
 	struct nearest nearest = nearest_start(value);
 	char hint[NEAREST_HINT_SIZE];
@@ -27,10 +26,9 @@ static void lint_word(struct lint_subject *subject, const char *member, const ch
 		nearest_offer(&nearest, *words);
 		all = arena_printf(subject->arena, "%s%s%s", all, *all != '\0' ? ", " : "", *words);
 	}
-	lint_say(subject, LINT_RULE_FIELD_INVALID,
-		 arena_printf(subject->arena, "spec.autoscalerOptions.%s", member), "",
-		 "%s must be one of %s, is \"%.64s\"; the API server refuses the RayCluster%s",
-		 member, all, value, nearest_hint(&nearest, hint));
+	lint_say(subject, LINT_RULE_FIELD_INVALID, path, "",
+		 "%s must be one of %s, is \"%.64s\"; the API server refuses the object%s",
+		 lint_member_name(path), all, value, nearest_hint(&nearest, hint));
 }
 
 /* KubeRay takes it, in lower case, into the names of Pods and into the label ray.io/group. */
@@ -46,31 +44,37 @@ static void lint_group_name(struct lint_subject *subject)
 		 name);
 }
 
-/* The decoder writes "spec.workerGroupSpecs[0].maxReplicas: must be ...", prefixed with its
- * caller's name for the object. Amounts belong to the rule quantity-invalid. */
+void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const char *text)
+{
+	const char *start = strstr(text, "spec."), *end = strstr(text, ": "), *path;
+
+	if (end == NULL)
+		return;
+	if (start == NULL || start > end)
+		start = text;
+	path = arena_strndup(subject->arena, start, (size_t)(end - start));
+	lint_say(subject, rule, path, "", "%s: %s%s", lint_member_name(path), end + 2,
+		 strncmp(end + 2, "must ", 5) == 0 ?
+			 "; write the value that you mean, or remove the line" :
+			 "");
+}
+
+/* Amounts belong to the rule quantity-invalid. */
 void lint_field_invalid(struct lint_subject *subject)
 {
 	const struct strings *problems = &subject->cluster->problems;
+
 	if (subject->group != NULL) {
 		lint_group_name(subject);
 		return;
 	}
-	for (size_t i = 0; i < problems->count; i++) {
-		const char *text = problems->at[i], *start = strstr(text, "spec.");
-		const char *end = strstr(text, ": "), *path;
-		if (end == NULL || strstr(text, ".resources.") != NULL)
-			continue;
-		if (start == NULL || start > end)
-			start = text;
-		path = arena_strndup(subject->arena, start, (size_t)(end - start));
-		lint_say(subject, LINT_RULE_FIELD_INVALID, path, "", "%s: %s%s",
-			 lint_member_name(path), end + 2,
-			 strncmp(end + 2, "must ", 5) == 0 ?
-				 "; write the value that you mean, or remove the line" :
-				 "");
-	}
-	lint_word(subject, "upscalingMode", subject->cluster->upscaling_mode, upscaling_modes);
-	lint_word(subject, "version", subject->cluster->autoscaler_version, autoscaler_versions);
+	for (size_t i = 0; i < problems->count; i++)
+		if (strstr(problems->at[i], ".resources.") == NULL)
+			lint_problem(subject, LINT_RULE_FIELD_INVALID, problems->at[i]);
+	lint_word(subject, "spec.autoscalerOptions.upscalingMode", subject->cluster->upscaling_mode,
+		  lint_upscaling_modes);
+	lint_word(subject, "spec.autoscalerOptions.version", subject->cluster->autoscaler_version,
+		  autoscaler_versions);
 }
 
 void lint_container_missing(struct lint_subject *subject)

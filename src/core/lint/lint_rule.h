@@ -12,7 +12,8 @@
  *
  * severity: the usual one; a rule that can have another states so in its text.
  *
- * check: the function of core/lint/lint_subject.h, NULL for errors that only a decoder can see.
+ * check: the function of core/lint/lint_subject.h, NULL for errors that only a decoder can see and for rules of
+ * a RayClusterAutoscaler (core/lint/lint_settings.c).
  *
  * Findings of one group are in this order. */
 #define LINT_RULE_TABLE(X)                                                                                                                                                                \
@@ -139,7 +140,20 @@
 	  lint_affinity_annotation_obsolete,                                                                                                                                              \
 	  "the annotation `scheduler.alpha.kubernetes.io/affinity` has no effect since Kubernetes "                                                                                       \
 	  "1.8 (row D5)",                                                                                                                                                                 \
-	  "write it as `affinity` of the Pod's spec")
+	  "write it as `affinity` of the Pod's spec")                                                                                                                                     \
+	X(TIME_ZONE_UNKNOWN, WARNING, "time-zone-unknown", NULL,                                                                                                                          \
+	  "a schedule's time zone is not in the tzdata of this machine",                                                                                                                  \
+	  "write a name like `Europe/Berlin`")                                                                                                                                            \
+	X(GROUP_UNKNOWN, WARNING, "group-unknown", NULL,                                                                                                                                  \
+	  "the RayCluster in the same files has no such group", "correct the name")                                                                                                       \
+	X(GROUP_TOO_SMALL, WARNING, "group-too-small", NULL,                                                                                                                              \
+	  "a minimum or warm count is above the group's `maxReplicas`",                                                                                                                   \
+	  "raise `maxReplicas`, or lower it")                                                                                                                                             \
+	X(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", NULL, "`action: Delete` needs a right",                                                                                           \
+	  "install the chart with `idleTermination.allowDelete`")                                                                                                                         \
+	X(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked", NULL,                                                                                                            \
+	  "a RayJob, RayService or Kueue decides when the RayCluster runs",                                                                                                               \
+	  "remove `idleTermination`")
 
 enum lint_rule_id {
 #define X(identifier, severity, name, check, what, cure) LINT_RULE_##identifier,

@@ -85,6 +85,26 @@ static void test_strict(void **state)
 	assert_int_equal(result.status, 0);
 }
 
+/* The RayCluster is in a later file. */
+static void test_settings(void **state)
+{
+	(void)state;
+	temp_write(directory, "autoscaler.yaml",
+		   "apiVersion: rayscaler.dev/v1alpha1\nkind: RayClusterAutoscaler\n"
+		   "metadata: {name: good}\nspec:\n  warmWorkers: [{group: gpu, count: 1}]\n"
+		   "  schedules:\n  - {name: office, start: '0 8 * * *', duration: 9h,\n"
+		   "    timeZone: Mars/Phobos, bundles: [{GPU: 1}]}\n");
+	temp_write(directory, "cluster.yaml", GOOD);
+	lint("-f", "%", NULL, NULL);
+	EXPECT(result.output,
+	       "autoscaler.yaml:5:18: warning: group: no group gpu; groups: none [group-unknown]\n");
+	EXPECT(result.output,
+	       "autoscaler.yaml:8:5: warning: timeZone: time zone Mars/Phobos is not in "
+	       "/usr/share/zoneinfo (package tzdata)");
+	lint("-f", "%/autoscaler.yaml", NULL, NULL);
+	assert_null(strstr(result.output, "group-unknown"));
+}
+
 /* ---- SARIF ---- */
 
 static struct json_at need(const struct json_at *at, const char *name, enum json_type type)
@@ -461,6 +481,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_json, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_nothing_found, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_strict, start_files, end_files),
+		cmocka_unit_test_setup_teardown(test_settings, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_sarif, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_directories, start_files, end_files),
 		cmocka_unit_test_setup_teardown(test_several_files, start_files, end_files),

@@ -17,7 +17,7 @@ static void lint(struct lint_report *report, struct arena *arena, const char *te
 	settings_init(&settings);
 	lint_report_init(report, arena);
 	lint_text_add(report, "f.yaml", text, strlen(text), &context);
-	lint_report_sort(report);
+	lint_report_finish(report, &context);
 }
 
 /* "LINE:COLUMN rule OBJECT PATH | message | fix" of each finding with one of the rules. */
@@ -292,6 +292,42 @@ static void test_findings_are_bounded(void **state)
 			 report.dropped + LINT_ENTRIES_MAX);
 }
 
+/* Of two RayClusters of one name the one in the same file counts. Texts of all files are kept up to a
+ * limit, above which their findings would be missing: that is one. */
+static void test_autoscalers(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf large;
+	const struct lint_context context = { .devices = device_table_builtin(),
+					      .settings = &settings };
+	static const char other[] = HEAD "  workerGroupSpecs: [{groupName: b}]\n";
+	static const char text[] = HEAD
+		"  workerGroupSpecs: [{groupName: a}]\n---\n"
+		"{kind: RayClusterAutoscaler, metadata: {name: a, namespace: n}, spec: {"
+		" warmWorkers: [{group: a, count: 1}, {group: b, count: 1}], paused: 1}}\n";
+	struct lint_report report;
+
+	(void)state;
+	settings_init(&settings);
+	lint_report_init(&report, &arena);
+	lint_text_add(&report, "a.yaml", text, strlen(text), &context);
+	lint_text_add(&report, "b.yaml", other, strlen(other), &context);
+	buf_init(&large, LINT_FILE_BYTES_MAX);
+	buf_add_string(&large, "kind: RayClusterAutoscaler\n#");
+	while (large.size < LINT_FILE_BYTES_MAX - 1)
+		buf_add_char(&large, '-');
+	lint_text_add(&report, "c.yaml", buf_string(&large), large.size, &context);
+	lint_report_finish(&report, &context);
+	assert_string_equal(
+		declared(&report, "group-unknown wrong-type cannot-be-read", &arena),
+		"7:110 group-unknown RayClusterAutoscaler n/a spec.warmWorkers[1].group | \n"
+		"7:132 wrong-type RayClusterAutoscaler n/a spec.paused | \n"
+		"0:0 cannot-be-read   | \n");
+	assert_int_equal(report.autoscalers, 2);
+	assert_int_equal(report.objects, 2);
+	assert_int_equal(report.files, 3);
+}
+
 static void test_order(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -308,7 +344,7 @@ static void test_order(void **state)
 	lint_text_add(&report, "z", text, strlen(text), &context);
 	lint_problem_add(&report, "a", "", "cannot be opened");
 	lint_text_add(&report, "b", text, strlen(text), &context);
-	lint_report_sort(&report);
+	lint_report_finish(&report, &context);
 	for (i = 1; i < report.list.count; i++) {
 		const struct lint_entry *a = &report.list.at[i - 1], *b = &report.list.at[i];
 
@@ -335,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_many_groups),
 		cmocka_unit_test(test_findings_are_bounded),
+		cmocka_unit_test(test_autoscalers),
 		cmocka_unit_test(test_order),
 	};
 

@@ -20,7 +20,7 @@ static void lint(struct lint_report *report, struct arena *arena, const char *te
 	settings_init(&settings);
 	lint_report_init(report, arena);
 	lint_text_add(report, "f.yaml", text, strlen(text), &context);
-	lint_report_sort(report);
+	lint_report_finish(report, &context);
 }
 
 static void check_rule(const char *rule, const char *text, const char *wanted)
@@ -123,9 +123,9 @@ static void test_refused_values(void **state)
 		"  - {groupName: g, replicas: -1, template: {}}\n"
 		"  - {groupName: g, template: {}}\n",
 		"5:23 spec.autoscalerOptions.upscalingMode: upscalingMode must be one of Default, "
-		"Aggressive, Conservative, is \"Fast\"; the API server refuses the RayCluster\n"
+		"Aggressive, Conservative, is \"Fast\"; the API server refuses the object\n"
 		"5:44 spec.autoscalerOptions.version: version must be one of v1, v2, is \"v3\"; the "
-		"API server refuses the RayCluster\n"
+		"API server refuses the object\n"
 		"5:57 spec.autoscalerOptions.idleTimeoutSeconds: idleTimeoutSeconds: must not be "
 		"negative, is -1; it counts as not given; write the value that you mean, or remove "
 		"the line\n"

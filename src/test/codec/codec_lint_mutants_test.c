@@ -2,14 +2,17 @@
  * Nodes of one of the files, changed as well. Laws: the findings of a readable file have a rule, a
  * place and a text, and a second run gives the same; their text in a condition is within its limit.
  * MUTANTS: how many of each file (default 60); MUTANTS_SEED: the first seed. */
+#include <cjson/cJSON.h>
 #include <string.h>
 
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/lint/lint.h"
 #include "core/lint/lint_rule.h"
+#include "core/model/autoscaler_problem.h"
 #include "test/support/json_mutate.h"
 #include "test/support/list_tree.h"
 
@@ -67,6 +70,31 @@ static void check_findings(const char *what, const struct ray_cluster *cluster,
 	findings_seen += (long long)first.list.count;
 }
 
+/* A list of a RayClusterAutoscaler and its RayCluster, if it still is one. */
+static bool check_settings(const struct cJSON *tree, const struct lint_context *context,
+			   struct arena *arena)
+{
+	const struct cJSON *items = list_tree_items(tree);
+	const struct cJSON *other = cJSON_GetArrayItem(items, 1);
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct autoscaler_object object;
+	struct ray_cluster cluster;
+	bool known;
+	struct err err;
+
+	if (!items || autoscaler_decode(cJSON_GetArrayItem(items, 0), "", arena, &object, &err))
+		return false;
+	known = other && ray_cluster_decode(other, "", arena, &cluster, &err) == 0;
+	lint_settings(&object, known ? &cluster : NULL,
+		      known ? autoscaler_problem_owner(&cluster, arena) : NULL, context, arena,
+		      &findings);
+	for (size_t i = 0; i < findings.list.count; i++)
+		assert_true(*findings.list.at[i].path != '\0' &&
+			    *findings.list.at[i].message != '\0');
+	findings_seen += (long long)findings.list.count;
+	return true;
+}
+
 static void check_mutant(int index, uint64_t seed)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -84,6 +112,10 @@ static void check_mutant(int index, uint64_t seed)
 
 	settings_init(&settings);
 	context.settings = &settings;
+	if (cJSON_HasObjectItem(tree, "items")) {
+		*(check_settings(tree, &context, &arena) ? &linted : &refused) += 1;
+		return;
+	}
 	if (ray_cluster_decode(tree, "", &arena, &snapshot.cluster, &err)) {
 		assert_true(err.kind != ERR_NONE && err.text[0] != '\0');
 		refused++;

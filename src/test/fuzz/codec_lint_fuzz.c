@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	settings_init(&settings);
 	lint_report_init(&report, &arena);
 	lint_text_add(&report, "f", (const char *)data, size, &context);
-	lint_report_sort(&report);
+	lint_report_finish(&report, &context);
 	REQUIRE(report.files == 1);
 	check_order(&report, lines);
 	check_written(&report, false);

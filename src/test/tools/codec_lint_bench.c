@@ -89,7 +89,7 @@ static size_t lint(const struct texts *texts)
 
 		lint_text_add(&report, "file.yaml", buf_string(text), text->size, &context);
 	}
-	lint_report_sort(&report);
+	lint_report_finish(&report, &context);
 	return report.list.count;
 }
 
