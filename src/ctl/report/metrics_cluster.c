@@ -56,6 +56,18 @@ static const struct summary_group *copy_groups(const struct summary_group *from,
 	return groups;
 }
 
+static struct plan_schedule *copy_schedules(const struct plan_schedule *from, size_t count,
+					    struct arena *arena)
+{
+	struct plan_schedule *schedules = copy(arena, from, count, sizeof(*schedules));
+
+	for (size_t i = 0; i < count; i++) {
+		schedules[i].name = arena_strdup(arena, from[i].name);
+		schedules[i].problem = from[i].problem ? "unknown" : NULL;
+	}
+	return schedules;
+}
+
 /* Reasons, and types of conditions, are static (core/model/reason.h): they are not copied. */
 static struct summary copy_summary(const struct summary *from, struct arena *arena)
 {
@@ -80,6 +92,7 @@ static struct summary copy_summary(const struct summary *from, struct arena *are
 	summary.unserved = unserved;
 	summary.kept = copy(arena, from->kept, from->kept_count, sizeof(*from->kept));
 	summary.conditions = conditions;
+	summary.schedules = copy_schedules(from->schedules, from->schedule_count, arena);
 	summary.pending = NULL;
 	summary.requested = NULL;
 	summary.pending_count = summary.requested_count = 0;
@@ -221,6 +234,41 @@ static void write_conditions(const struct metrics_cluster *cluster, const struct
 	}
 }
 
+/* The decoder limits their number. An API server refuses a name that is there twice; two samples with
+ * the same labels would make the whole text unreadable. */
+static bool is_first_schedule(const struct summary *summary, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(summary->schedules[i].name, summary->schedules[index].name))
+			return false;
+	return true;
+}
+
+static void write_active(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			 struct metrics_family *family)
+{
+	(void)now;
+	for (size_t i = 0; i < cluster->summary.schedule_count; i++) {
+		const struct plan_schedule *one = &cluster->summary.schedules[i];
+
+		if (!one->problem && is_first_schedule(&cluster->summary, i))
+			metrics_text_integer(family, LABELS(cluster, one->name, ""), one->active);
+	}
+}
+
+static void write_next_change(const struct metrics_cluster *cluster, const struct metrics_now *now,
+			      struct metrics_family *family)
+{
+	(void)now;
+	for (size_t i = 0; i < cluster->summary.schedule_count; i++) {
+		const struct plan_schedule *one = &cluster->summary.schedules[i];
+
+		if (one->next_change != TIME_NONE && is_first_schedule(&cluster->summary, i))
+			metrics_text_double(family, LABELS(cluster, one->name, ""),
+					    (double)one->next_change / MS_PER_SECOND);
+	}
+}
+
 static void write_update_time(const struct metrics_cluster *cluster, const struct metrics_now *now,
 			      struct metrics_family *family)
 {
@@ -294,6 +342,8 @@ static const struct family families[] = {
 	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, OTHER(write_safe) },
 	{ METRICS_SCAN_INTERVAL, SCALED, OF_CLUSTER(MS, scan_interval_ms) },
 	{ METRICS_CONDITION, ALWAYS, OTHER(write_conditions) },
+	{ METRICS_SCHEDULE_ACTIVE, ALWAYS, OTHER(write_active) },
+	{ METRICS_SCHEDULE_NEXT_CHANGE, ALWAYS, OTHER(write_next_change) },
 	{ METRICS_LAST_DECISION, ALWAYS, OF_SUMMARY(MS, decided_at) },
 };
 

@@ -76,6 +76,10 @@
 	  "large or slow.")                                                                        \
 	X(GAUGE, CONDITION, "rayscaler_condition", "namespace,raycluster,type,reason",             \
 	  "1: the condition is True, 0: it is not; reason: docs/REASONS.md.")                      \
+	X(GAUGE, SCHEDULE_ACTIVE, "rayscaler_schedule_active", "namespace,raycluster,schedule",    \
+	  "1: a window of the schedule is open; absent: unknown.")                                 \
+	X(GAUGE, SCHEDULE_NEXT_CHANGE, "rayscaler_schedule_next_change_timestamp_seconds",         \
+	  "namespace,raycluster,schedule", "When that changes, in seconds since 1970.")            \
 	X(GAUGE, LAST_DECISION, "rayscaler_last_decision_timestamp_seconds",                       \
 	  "namespace,raycluster",                                                                  \
 	  "Time of the last decision in seconds since 1970; up to 5 s ago where nothing changes.")

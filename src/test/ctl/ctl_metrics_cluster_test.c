@@ -256,6 +256,34 @@ static void test_hands_off(void **state)
 	assert_null(strstr(buf_string(&fixture->text), "\nrayscaler_group_"));
 }
 
+/* Also of a cluster that is not scaled, which a schedule may resume. */
+static void test_schedules(void **state)
+{
+	static const char text[] = HEAD
+		"    enableInTreeAutoscaling: false\n" SPEC "autoscaler:\n"
+		"  metadata: {namespace: team, name: demo}\n"
+		"  spec:\n    schedules:\n"
+		"    - {name: office, start: '0 9 * * *', duration: 2h, bundles: [{GPU: 1}]}\n"
+		"    - {name: night, start: '30 22 * * *', duration: 2h, bundles: [{GPU: 1}]}\n"
+		"    - {name: night, start: '0 9 * * *', duration: 2h, bundles: [{GPU: 1}]}\n"
+		"    - {name: zone, timeZone: Mars/Phobos, start: '0 9 * * *', duration: 2h,\n"
+		"       bundles: [{GPU: 1}]}\n";
+	struct fixture *fixture = *state;
+
+	decided(fixture, text, 1000);
+	expose(fixture);
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_schedule_active{" DEMO ",schedule=\"office\"} 1");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_schedule_active{" DEMO ",schedule=\"night\"} 0");
+	metrics_expect_line(&fixture->text, "rayscaler_schedule_next_change_timestamp_seconds{" DEMO
+					    ",schedule=\"office\"} 1795172400");
+	metrics_expect_line(&fixture->text, "rayscaler_schedule_next_change_timestamp_seconds{" DEMO
+					    ",schedule=\"night\"} 1795213800");
+	assert_null(strstr(buf_string(&fixture->text), "schedule=\"night\"} 1\n"));
+	assert_null(strstr(buf_string(&fixture->text), "schedule=\"zone\""));
+}
+
 /* Demand seen at 1.0 s, patched at 1.25 s, all Pods there at 3.25 s. */
 static void test_times(void **state)
 {
@@ -400,6 +428,7 @@ int main(void)
 		TEST(test_unreachable),
 		TEST(test_stale_view),
 		TEST(test_hands_off),
+		TEST(test_schedules),
 		TEST(test_times),
 		TEST(test_refused_patch),
 		TEST(test_gpu_time),
