@@ -111,6 +111,43 @@ def test_raycluster_files_share_the_nodes_of_pools(directory):
     assert max(job["waitingSeconds"]["max"] for job in free["jobs"]) < 30
 
 
+OBJECT = """
+apiVersion: rayscaler.dev/v1alpha1
+kind: RayClusterAutoscaler
+metadata: {name: gpu}
+spec:
+  schedules: [{name: office, start: 0 1 * * *, duration: 2h, groups: [{name: gpu-group, minReplicas: 1}]}]
+"""
+
+
+def test_schedules_and_warm_workers_vary(directory):
+    """Simulations begin at midnight UTC: the window begins as the work ends."""
+    (directory / "object.yaml").write_text(OBJECT)
+    words = ["simulate", "-f", "cluster.yaml", "-f", "object.yaml", "-w", "workload.yaml", "--end", "3h", "-o", "json", "--vary"]
+
+    def hours(path: str) -> List[float]:
+        made = simulate([*words, path], directory)
+        assert made.returncode == 0, made.stderr
+        return [row["gpuHours"]["provisioned"] for row in json.loads(made.stdout)["variants"]]
+
+    none, two, four = hours("schedules[office].groups[gpu-group].minReplicas=0,2,4")
+    assert two - none == pytest.approx(2 * 2, abs=0.3) and four - none == pytest.approx(4 * 2, abs=0.3)
+    hour, all_night = hours("schedules[office].duration=1h,2h")
+    assert all_night - hour == pytest.approx(1, abs=0.1)
+    without, warm = hours("schedules[office].warmWorkers[gpu-group].count=0,3")
+    assert warm - without == pytest.approx((3 - 1) * 2, abs=0.3)
+    cold, one, more = hours("warmWorkers[gpu-group].count=0,1,2")
+    assert cold < one < more
+    for path, error in (
+        ("schedules[night].duration=1h", "schedules[night].duration: schedules has no element night; it has office"),
+        ("warmWorkers[tpu].count=1", 'warmWorkers[tpu].count: no RayCluster has a worker group "tpu"; they have gpu-group'),
+        ("warmWorkers[gpu-group].cout=1", "warmWorkers[gpu-group].cout: cout is not a member that a decision reads "
+         "(group, count, percentOfBusy); did you mean count?"),
+    ):  # fmt: skip
+        made = simulate([*words, path], directory)
+        assert made.returncode == 1 and made.stderr == f"rayscaler simulate: --vary: {error}\n"
+
+
 def test_spot_nodes_are_interrupted_and_bad_pools_name_their_place(directory):
     words = ["simulate", "-f", "cluster.yaml", "-w", "workload.yaml", "--node-pools", "pools.yaml", "-o", "json"]
     made = simulate([*words, "--set", "pools[spot].nodeLabels={}", "--vary", "pools[spot].interruptionsPerHour=0,2"], directory)

@@ -307,31 +307,12 @@ static void add_autoscalers(struct cluster_set *set)
 	}
 }
 
-static int change_clusters(struct cluster_set *set, const struct json_steps *steps,
-			   const char *path, const char *value, struct err *err)
+/* True when a RayCluster has a worker group of this name; else *ret_names are those that there are. */
+static bool has_group(struct cluster_set *set, const char *name, const char **ret_names)
 {
-	size_t changed = 0;
+	struct json_reader reader = { .arena = &set->arena };
 
-	if (spec_edit_check(ray_cluster_fields, steps, path, err))
-		return -1;
-	for (size_t i = 0; i < set->clusters.count; i++) {
-		struct err own = { .kind = ERR_NONE };
-
-		if (spec_edit_set(set->clusters.at[i], steps, value, NULL, &own) == 0)
-			changed++;
-		else if (own.kind != ERR_NOT_FOUND || changed == 0)
-			*err = own;
-		if (own.kind == ERR_INPUT)
-			return err_prefix(err, "%.80s", path);
-	}
-	return changed > 0 ? 0 : err_prefix(err, "%.80s", path);
-}
-
-static bool has_group(const struct cluster_set *set, const char *name)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct json_reader reader = { .arena = &scratch };
-
+	*ret_names = "";
 	for (size_t i = 0; i < set->clusters.count; i++) {
 		struct json_at root = json_root(set->clusters.at[i], "", &reader);
 		struct json_at spec = json_member(&root, "spec");
@@ -339,46 +320,61 @@ static bool has_group(const struct cluster_set *set, const char *name)
 
 		if (json_type(&groups) != JSON_ARRAY)
 			continue;
-		for (struct json_at e = json_first(&groups); e.json; json_next(&e))
-			if (strcmp(object_text_or_none(&e, "groupName"), name) == 0)
+		for (struct json_at e = json_first(&groups); e.json; json_next(&e)) {
+			const char *own = object_text_or_none(&e, "groupName");
+
+			if (strcmp(own, name) == 0)
 				return true;
+			*ret_names = arena_printf(&set->arena, "%s%s%.63s", *ret_names,
+						  **ret_names ? ", " : "", own);
+		}
 	}
 	return false;
 }
 
-/* groups[NAME] and warmWorkers[NAME] name a group of a RayCluster, if not by its index. */
-static int check_groups(const struct cluster_set *set, const struct json_steps *steps,
-			struct err *err)
+/* groups[NAME] and warmWorkers[NAME] name a group of a RayCluster, and are made where they are
+ * missing, if not by an index. */
+static int name_groups(struct cluster_set *set, struct json_steps *steps, struct err *err)
 {
 	for (size_t i = 1; i < steps->count; i++) {
-		const char *list = steps->at[i - 1].name, *name = steps->at[i].name;
+		const char *list = steps->at[i - 1].name, *name = steps->at[i].name, *names;
+		bool groups = strcmp(list, "groups") == 0;
 		int64_t index;
 
-		if (steps->at[i].bracket &&
-		    (strcmp(list, "groups") == 0 || strcmp(list, "warmWorkers") == 0) &&
-		    number_parse_integer(name, &index) != 0 && !has_group(set, name))
-			return err_set(err, ERR_INPUT, "no RayCluster has a worker group \"%.80s\"",
-				       name);
+		if (!steps->at[i].bracket || (!groups && strcmp(list, "warmWorkers") != 0) ||
+		    number_parse_integer(name, &index) == 0)
+			continue;
+		if (!has_group(set, name, &names))
+			return err_set(
+				err, ERR_INPUT,
+				"no RayCluster has a worker group \"%.80s\"; they have %.400s",
+				name, names);
+		steps->at[i].key = groups ? "name" : "group";
 	}
 	return 0;
 }
 
-/* row: that of the first step. */
-static int change_autoscalers(struct cluster_set *set, const struct field *row,
-			      const struct json_steps *steps, const char *path, const char *value,
-			      struct err *err)
+static int change_clusters(struct cluster_set *set, const struct json_steps *steps,
+			   const char *path, const char *value, struct err *err)
 {
-	const char *key = row->members ? row->members->name : ""; /* of an element */
-
-	if (spec_edit_check(autoscaler_fields, steps, path, err))
+	if (spec_edit_check(ray_cluster_fields, steps, path, &set->arena, err))
 		return -1;
-	if (check_groups(set, steps, err))
+	return spec_edit_set(set->clusters.at, set->clusters.count, steps, value, err) ?
+		       err_prefix(err, "%.80s", path) :
+		       0;
+}
+
+static int change_autoscalers(struct cluster_set *set, struct json_steps *steps, const char *path,
+			      const char *value, struct err *err)
+{
+	if (spec_edit_check(autoscaler_fields, steps, path, &set->arena, err))
+		return -1;
+	if (name_groups(set, steps, err))
 		return err_prefix(err, "%.80s", path);
 	add_autoscalers(set);
-	for (size_t i = 0; i < set->autoscalers.count; i++)
-		if (spec_edit_set(set->autoscalers.at[i], steps, value, key, err))
-			return err_prefix(err, "%.80s", path);
-	return 0;
+	return spec_edit_set(set->autoscalers.at, set->autoscalers.count, steps, value, err) ?
+		       err_prefix(err, "%.80s", path) :
+		       0;
 }
 
 static int change_document(struct cluster_set *set, size_t i, const struct json_steps *steps,
@@ -387,7 +383,7 @@ static int change_document(struct cluster_set *set, size_t i, const struct json_
 	if (!set->documents[i])
 		return err_set(err, ERR_NOT_FOUND, "%.80s: there is no document with %s; give %s",
 			       path, document_kinds[i].list, document_kinds[i].flag);
-	return json_edit_set(set->documents[i], steps, value, NULL, err) ?
+	return json_edit_set(set->documents[i], steps, value, err) ?
 		       err_prefix(err, "%.80s", path) :
 		       0;
 }
@@ -396,7 +392,6 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 		       struct err *err)
 {
 	struct json_steps steps;
-	const struct field *row;
 	const char *first;
 
 	if (json_steps_parse(path, &set->arena, &steps, err))
@@ -405,18 +400,17 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(first, document_kinds[i].list) == 0)
 			return change_document(set, i, &steps, path, value, err);
-	row = spec_edit_row(autoscaler_fields, first);
-	if (row)
-		return change_autoscalers(set, row, &steps, path, value, err);
+	if (spec_edit_row(autoscaler_fields, first))
+		return change_autoscalers(set, &steps, path, value, err);
 	if (spec_edit_row(ray_cluster_fields, first))
 		return change_clusters(set, &steps, path, value, err);
 	if (steps.count == 1 && settings_row_find(first))
-		return json_edit_set(set->settings, &steps, value, NULL, err);
+		return json_edit_set(set->settings, &steps, value, err);
 	return err_set(err, ERR_NOT_FOUND,
-		       "%.80s is not known; give a member of spec of a RayCluster, as "
-		       "workerGroupSpecs[gpu].maxReplicas, or of a RayClusterAutoscaler, as "
-		       "idleTimeoutSeconds, or a flag of \"rayscaler run\", as packing",
-		       path);
+		       "%.80s is not known; give a member of spec of a RayCluster (%.200s), of a "
+		       "RayClusterAutoscaler (%.300s), or a flag of \"rayscaler run\", as packing",
+		       path, spec_edit_names(ray_cluster_fields, &set->arena),
+		       spec_edit_names(autoscaler_fields, &set->arena));
 }
 
 /* ---- structs ---- */

@@ -7,12 +7,15 @@
 
 /* The row of a member of spec; NULL: there is none. */
 const struct field *spec_edit_row(const struct field *table, const char *name);
-/* Fails for a member that no decision reads: it would change nothing. The tables end at maps and at
- * members with a reader of their own. */
+/* The names of the members of spec that decisions read: "a, b, c". */
+const char *spec_edit_names(const struct field *table, struct arena *arena);
+/* Fails for a member that no decision reads, with those that are read: it would change nothing. The
+ * tables end at maps and at members with a reader of their own. */
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
-		    struct err *err);
-/* json_edit_set in the member `spec`, which is made where it is missing. */
-int spec_edit_set(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		  const char *key, struct err *err);
+		    struct arena *arena, struct err *err);
+/* json_edit_set in the member `spec`, which is made where it is missing, of each of these objects;
+ * -1: none of them was changed, or ERR_INPUT in one. */
+int spec_edit_set(struct cJSON *const *trees, size_t count, const struct json_steps *steps,
+		  const char *value, struct err *err);
 
 #endif

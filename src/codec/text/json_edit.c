@@ -4,9 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/check.h"
+#include "base/memory.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
+
+/* Of the names of elements in an error. */
+#define KNOWN_BYTES_MAX 400
 
 struct cJSON *json_copy(const struct cJSON *tree)
 {
@@ -37,7 +42,7 @@ int json_steps_parse(const char *path, struct arena *arena, struct json_steps *r
 		if (++ret_steps->count > JSON_STEPS_MAX)
 			return err_set(err, ERR_INPUT, "%.80s: has more than %d parts", path,
 				       JSON_STEPS_MAX);
-		*step = (struct json_step){ arena_strndup(arena, at, size), bracket };
+		*step = (struct json_step){ arena_strndup(arena, at, size), bracket, NULL };
 		at += size + bracket;
 		bracket = *at == '[';
 		if (*at != '\0' && *at != '.' && *at != '[')
@@ -62,11 +67,18 @@ static struct cJSON *value_of(const char *text)
 	return value;
 }
 
-static bool is_named(const struct cJSON *element, const char *member, const char *name)
+/* The text that names an element; NULL: none does. */
+static const char *name_of(const struct cJSON *element)
 {
-	const struct cJSON *value = cJSON_GetObjectItemCaseSensitive(element, member);
+	static const char *const members[] = { "groupName", "name", "group" };
 
-	return cJSON_IsString(value) && strcmp(value->valuestring, name) == 0;
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const struct cJSON *value = cJSON_GetObjectItemCaseSensitive(element, members[i]);
+
+		if (cJSON_IsString(value))
+			return value->valuestring;
+	}
+	return NULL;
 }
 
 static struct cJSON *find_element(const struct cJSON *list, const char *name)
@@ -74,8 +86,9 @@ static struct cJSON *find_element(const struct cJSON *list, const char *name)
 	int64_t index = -1;
 
 	for (struct cJSON *e = list->child; e; e = e->next) {
-		if (is_named(e, "groupName", name) || is_named(e, "name", name) ||
-		    is_named(e, "group", name))
+		const char *own = name_of(e);
+
+		if (own && strcmp(own, name) == 0)
 			return e;
 	}
 	if (number_parse_integer(name, &index) || index < 0)
@@ -103,16 +116,16 @@ static struct cJSON *add_element(struct cJSON *list, const char *key, const char
 	return element;
 }
 
-/* The value of one step; a missing one is created, but before a bracket only a list, and only with
- * a key. NULL: there is none. */
-static struct cJSON *descend(struct cJSON *node, const struct json_step *step, bool list,
-			     const char *key)
+/* The value of one step; a missing one is created, but not a list whose next step is an element
+ * without a key. NULL: there is none. */
+static struct cJSON *descend(struct cJSON *node, const struct json_step *step)
 {
+	bool list = step[1].bracket;
 	struct cJSON *child;
 
 	if (cJSON_IsArray(node) && step->bracket) {
 		child = find_element(node, step->name);
-		return child || !key ? child : add_element(node, key, step->name);
+		return child || !step->key ? child : add_element(node, step->key, step->name);
 	}
 	if (!cJSON_IsObject(node))
 		return NULL;
@@ -121,36 +134,51 @@ static struct cJSON *descend(struct cJSON *node, const struct json_step *step, b
 		cJSON_DeleteItemFromObjectCaseSensitive(node, step->name);
 		child = NULL;
 	}
-	if (child || (list && !key))
+	if (child || (list && !step[1].key))
 		return child;
 	return add_member(node, step->name, list ? cJSON_CreateArray() : cJSON_CreateObject());
 }
 
-static int fail_step(const struct json_steps *steps, size_t i, struct err *err)
+/* node: in which step `i` was not found; NULL: the list of this step was not. */
+static int fail_step(const struct json_steps *steps, size_t i, const struct cJSON *node,
+		     struct err *err)
 {
 	const struct json_step *step = &steps->at[i];
+	const struct cJSON *list = cJSON_IsArray(node) ? node : NULL;
+	AUTO(buf_done) struct buf known;
 
-	if (step->bracket)
-		return err_set(err, ERR_NOT_FOUND, "%.80s has no element %.80s",
-			       i > 0 ? steps->at[i - 1].name : "", step->name);
-	return err_set(err, ERR_INPUT, "%.80s: there is no object with this member", step->name);
+	buf_init(&known, KNOWN_BYTES_MAX);
+	if (!step->bracket)
+		return err_set(err, ERR_INPUT, "%.80s: there is no object with this member",
+			       step->name);
+	if (list && find_element(list, step->name))
+		return err_set(err, ERR_INPUT, "[%.80s]: name a member of this element",
+			       step->name);
+	for (const struct cJSON *e = list ? list->child : NULL; e; e = e->next)
+		if (name_of(e))
+			buf_printf(&known, "%s%s", known.size > 0 ? ", " : "", name_of(e));
+	return err_set(err, ERR_NOT_FOUND, "%.80s has no element %.80s; it has %s",
+		       i > 0 ? steps->at[i - 1].name : "", step->name,
+		       known.size > 0 ? buf_string(&known) : "none");
 }
 
 int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		  const char *key, struct err *err)
+		  struct err *err)
 {
 	const struct json_step *last = &steps->at[steps->count - 1];
 	struct cJSON *node = tree, *old;
 
 	for (size_t i = 0; i + 1 < steps->count; i++) {
-		bool list = steps->at[i + 1].bracket, object = cJSON_IsObject(node);
+		bool no_list = cJSON_IsObject(node) && steps->at[i + 1].bracket;
+		struct cJSON *next = descend(node, &steps->at[i]);
 
-		node = descend(node, &steps->at[i], list, key);
-		if (!node)
-			return fail_step(steps, object && list ? i + 1 : i, err);
+		if (!next)
+			return no_list ? fail_step(steps, i + 1, NULL, err) :
+					 fail_step(steps, i, node, err);
+		node = next;
 	}
 	if (!cJSON_IsObject(node))
-		return fail_step(steps, steps->count - 1, err);
+		return fail_step(steps, steps->count - 1, node, err);
 	old = cJSON_GetObjectItemCaseSensitive(node, last->name);
 	if (old)
 		CHECK(cJSON_ReplaceItemInObjectCaseSensitive(node, last->name, value_of(value)));

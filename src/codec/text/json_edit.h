@@ -18,6 +18,7 @@ struct cJSON;
 struct json_step {
 	const char *name;
 	bool bracket;
+	const char *key; /* the member that names a new element of a list; NULL: none is made */
 };
 
 struct json_steps {
@@ -27,13 +28,13 @@ struct json_steps {
 
 struct cJSON *json_copy(const struct cJSON *tree);
 
-/* ERR_INPUT when the text is not a path. */
+/* Steps without keys. ERR_INPUT when the text is not a path. */
 int json_steps_parse(const char *path, struct arena *arena, struct json_steps *ret_steps,
 		     struct err *err);
 /* Sets the value: JSON, else the text as a string. Missing members are created; of a missing element
- * of a list, {KEY: NAME} if there is a key, else ERR_NOT_FOUND. ERR_INPUT: the path leads through a
- * text or a number. */
+ * of a list, {KEY: NAME} if the step has a key, else ERR_NOT_FOUND with the elements that the list
+ * has. ERR_INPUT: the path leads through a text or a number. */
 int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char *value,
-		  const char *key, struct err *err);
+		  struct err *err);
 
 #endif

@@ -16,7 +16,8 @@ static const char files[] =
 	"  resources: {limits: {}}}]}}}]}\n"
 	"---\n"
 	"{kind: List, items: [{kind: RayClusterAutoscaler, metadata: {name: a, namespace: x},\n"
-	"  spec: {idleTimeoutSeconds: 7}},\n"
+	"  spec: {idleTimeoutSeconds: 7, schedules: [{name: night, start: 0 22 * * *,\n"
+	"  duration: 8h}]}},\n"
 	"  {kind: RayService, metadata: {name: b}, spec: {rayClusterConfig: {workerGroupSpecs:\n"
 	"  [{groupName: gpu, maxReplicas: 3}]}}},\n"
 	"  {kind: RayJob, metadata: {name: c}, spec: {rayClusterSpec: {}}}]}\n";
@@ -80,6 +81,7 @@ static void objects_of_files_are_found(void **state)
 static void a_path_changes_every_object_that_has_it(void **state)
 {
 	AUTO(fixture_done) struct fixture fixture = { .set = cluster_set_new() };
+	const struct autoscaler_schedule *night;
 	struct cluster_set *original;
 
 	(void)state;
@@ -96,6 +98,9 @@ static void a_path_changes_every_object_that_has_it(void **state)
 	change(&fixture, "idleTimeoutSeconds", "300");
 	change(&fixture, "groups[gpu].idleTimeoutSeconds", "30");
 	change(&fixture, "warmWorkers[gpu].count", "2");
+	change(&fixture, "schedules[night].groups[gpu].minReplicas", "4");
+	change(&fixture, "schedules[night].warmWorkers[gpu].count", "3");
+	change(&fixture, "schedules[0].duration", "2h");
 	change(&fixture, "packing", "fewest-gpus");
 	change(&fixture, "max-starting-workers", "5");
 	decode(&fixture);
@@ -110,6 +115,13 @@ static void a_path_changes_every_object_that_has_it(void **state)
 		assert_string_equal(fixture.setups[i].autoscaler.warm_workers[0].group, "gpu");
 		assert_int_equal(fixture.setups[i].autoscaler.warm_workers[0].count, 2);
 	}
+	night = &fixture.setups[0].autoscaler.schedules[0];
+	assert_string_equal(night->groups[0].name, "gpu");
+	assert_int_equal(night->groups[0].min_replicas, 4);
+	assert_string_equal(night->warm_workers[0].group, "gpu");
+	assert_int_equal(night->warm_workers[0].count, 3);
+	assert_string_equal(night->duration, "2h");
+	assert_int_equal(fixture.setups[1].autoscaler.schedule_count, 0);
 	assert_int_equal(fixture.settings.packing, PACKING_FEWEST_GPUS);
 	assert_int_equal(fixture.settings.max_starting_workers, 5);
 }
@@ -128,16 +140,28 @@ static void paths_that_change_nothing_are_refused(void **state)
 		{ "a[b]c", "a[b]c: a dot must follow the bracket" },
 		{ "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q",
 		  "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q: has more than 16 parts" },
-		{ "nothing", "nothing is not known; give a member of spec of a RayCluster" },
+		{ "nothing", "nothing is not known; give a member of spec of a RayCluster (" },
 		{ "packing.ray", "packing.ray is not known" },
 		{ "workerGroupSpecs[tpu].maxReplicas",
-		  "workerGroupSpecs[tpu].maxReplicas: workerGroupSpecs has no element tpu" },
+		  "workerGroupSpecs[tpu].maxReplicas: workerGroupSpecs has no element tpu; it has " },
 		{ "workerGroupSpecs[gpu].maxReplica",
 		  "workerGroupSpecs[gpu].maxReplica: maxReplica is not a member that a decision "
-		  "reads; did you mean maxReplicas?" },
+		  "reads (groupName, replicas, minReplicas, maxReplicas, " },
 		{ "workerGroupSpecs.maxReplicas",
 		  "workerGroupSpecs.maxReplicas: maxReplicas: there is no object with this member" },
 		{ "groups[gpu].idle", "groups[gpu].idle: idle is not a member that a decision" },
+		{ "warmWorkers[gpu].cout",
+		  "warmWorkers[gpu].cout: cout is not a member that a decision reads (group, "
+		  "count, percentOfBusy); did you mean count?" },
+		{ "warmWorkers[tpu].count",
+		  "warmWorkers[tpu].count: no RayCluster has a worker group \"tpu\"; they have " },
+		{ "warmWorkers[0].count",
+		  "warmWorkers[0].count: warmWorkers has no element 0; it has none" },
+		{ "schedules[office].groups[gpu].minReplicas",
+		  "schedules[office].groups[gpu].minReplicas: schedules has no element office; it "
+		  "has night" },
+		{ "schedules[1].duration", "schedules[1].duration: schedules has no element 1" },
+		{ "schedules[night]", "schedules[night]: [night]: name a member of this element" },
 	};
 
 	(void)state;
@@ -152,6 +176,20 @@ static void paths_that_change_nothing_are_refused(void **state)
 			fail_msg("%s\n  gives  %s\n  not    %s", bad[i].path, err.text,
 				 bad[i].error);
 	}
+}
+
+static void without_a_cluster_a_path_changes_nothing(void **state)
+{
+	AUTO(fixture_done) struct fixture fixture = { .set = cluster_set_new() };
+	struct err err;
+
+	(void)state;
+	add(&fixture, "kind: ConfigMap\n");
+	change(&fixture, "workerGroupSpecs[gpu].maxReplicas", "1");
+	assert_int_equal(cluster_set_decode(fixture.set, &fixture.arena, &fixture.setups,
+					    &fixture.count, &fixture.settings, &err),
+			 -1);
+	assert_string_equal(err.text, "there is no RayCluster in the files");
 }
 
 static void invalid_objects_are_refused(void **state)
@@ -196,6 +234,7 @@ int main(void)
 		cmocka_unit_test(objects_of_files_are_found),
 		cmocka_unit_test(a_path_changes_every_object_that_has_it),
 		cmocka_unit_test(paths_that_change_nothing_are_refused),
+		cmocka_unit_test(without_a_cluster_a_path_changes_nothing),
 		cmocka_unit_test(invalid_objects_are_refused),
 	};
 
