@@ -30,7 +30,8 @@ static bool is_implicit(const char *name)
 
 bool ray_node_is_unused(const struct ray_node *node)
 {
-	return node->activity.count == 0 && ray_node_is_free(node);
+	return (node->status == RAY_NODE_IDLE || node->activity.count == 0) &&
+	       ray_node_is_free(node);
 }
 
 bool ray_node_is_free(const struct ray_node *node)

@@ -127,9 +127,10 @@ struct ray_state {
 
 bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */
-/* Nothing of its total is in use and node_activity is empty. */
+/* Nothing of its total is in use, and no work without resources: it is IDLE or node_activity is empty. Of
+ * an IDLE node the GCS keeps the last text (UpdateAliveNode); one that drains may have either. */
 bool ray_node_is_unused(const struct ray_node *node);
-/* The same without node_activity: Ray 2.60 keeps the last text of a head whose work has ended. */
+/* The same without status and node_activity. */
 bool ray_node_is_free(const struct ray_node *node);
 
 #endif

@@ -67,14 +67,17 @@ static void test_used_when_anything_is_taken(void **state)
 static void test_activity_is_use(void **state)
 {
 	const char *const activities[] = { "Busy: object store" };
-	const struct ray_node node = {
+	struct ray_node node = {
 		.total = { total, 3 },
 		.available = { total, 3 },
 		.activity = { activities, 1 },
 	};
 
 	(void)state;
-	assert_false(ray_node_is_unused(&node));
+	for (int status = 0; status <= RAY_NODE_DRAINING; status++) {
+		node.status = (enum ray_node_status)status;
+		assert_true(ray_node_is_unused(&node) == (status == RAY_NODE_IDLE));
+	}
 }
 
 static void test_amount_that_is_no_number_is_use(void **state)
