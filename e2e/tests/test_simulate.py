@@ -148,6 +148,25 @@ def test_schedules_and_warm_workers_vary(directory):
         assert made.returncode == 1 and made.stderr == f"rayscaler simulate: --vary: {error}\n"
 
 
+def test_a_head_costs_its_gpus(directory):
+    """Suspended after an hour of work and 10 minutes, the head of 2 GPUs saves the rest of 10 hours."""
+    (directory / "prices.yaml").write_text("apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\nprices: [{perGPUHour: 3}]\n")
+    words = ["simulate", "-f", "cluster.yaml", "-w", "workload.yaml", "--price-table", "prices.yaml", "--end", "10h", "-o", "json"]
+    gpus = "headGroupSpec.template.spec.containers[0].resources.limits[nvidia.com/gpu]=2"
+    ends = ["--set", "idleTermination.action=Suspend", "--vary", "idleTermination.afterSeconds=600,36000"]
+
+    def head(row):
+        return [(group["gpuHours"], group["cost"]) for group in row["groups"] if group["name"] == "headgroup"]
+
+    made = simulate([*words, "--set", gpus, *ends], directory)
+    assert made.returncode == 0, made.stderr
+    ((hours, cost),), ((all_hours, all_cost),) = map(head, json.loads(made.stdout)["variants"])
+    assert hours == pytest.approx(2 * (1 + 1 / 6), abs=0.1) and all_hours == pytest.approx(2 * 10)
+    assert cost == pytest.approx(3 * hours, rel=0.01) and all_cost == pytest.approx(3 * 2 * 10)
+    without, _ = json.loads(simulate([*words, *ends], directory).stdout)["variants"]
+    assert not head(without) and without["headHours"] == pytest.approx(hours / 2, abs=0.1)
+
+
 def test_spot_nodes_are_interrupted_and_bad_pools_name_their_place(directory):
     words = ["simulate", "-f", "cluster.yaml", "-w", "workload.yaml", "--node-pools", "pools.yaml", "-o", "json"]
     made = simulate([*words, "--set", "pools[spot].nodeLabels={}", "--vary", "pools[spot].interruptionsPerHour=0,2"], directory)

@@ -193,20 +193,19 @@ void simulate_row_make(const struct sim_result *result, struct arena *arena,
 
 /* ---- the cost ---- */
 
+/* NULL: the head. */
 static const struct worker_group *find_group(const struct sim_input *input,
 					     const struct sim_group *group,
 					     const struct ray_cluster **ret_cluster)
 {
-	for (size_t i = 0; i < input->cluster_count; i++) {
-		const struct ray_cluster *cluster = input->clusters[i].cluster;
+	size_t i = 0;
 
-		if (strcmp(cluster->name, group->cluster) != 0)
-			continue;
-		*ret_cluster = cluster;
-		for (size_t k = 0; k < cluster->group_count; k++) {
-			if (strcmp(cluster->groups[k].name, group->name) == 0)
-				return &cluster->groups[k];
-		}
+	while (strcmp(input->clusters[i].cluster->name, group->cluster) != 0)
+		i++;
+	*ret_cluster = input->clusters[i].cluster;
+	for (size_t k = 0; k < (*ret_cluster)->group_count; k++) {
+		if (strcmp((*ret_cluster)->groups[k].name, group->name) == 0)
+			return &(*ret_cluster)->groups[k];
 	}
 	return NULL;
 }
@@ -216,12 +215,9 @@ static struct simulate_group_cost cost_of(const struct sim_group *group,
 {
 	const struct ray_cluster *cluster;
 	const struct worker_group *spec = find_group(input, group, &cluster);
-	struct simulate_group_cost cost = { .market = PRICE_ON_DEMAND };
+	struct simulate_group_cost cost = { .market = price_market_of(cluster, spec) };
 	const struct price_row *price;
 
-	if (!spec)
-		return cost;
-	cost.market = price_market_of(cluster, spec);
 	if (!input->prices)
 		return cost;
 	price = price_find(input->prices, cluster, spec, NULL, arena);

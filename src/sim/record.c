@@ -9,10 +9,10 @@ static int64_t worker_count(const struct sim_account *account)
 	       account->workers[RECORD_TERMINATING];
 }
 
-/* The account of a group with its sums as of now. */
-static struct sim_account *account_of(const struct sim_ray *ray, size_t group)
+/* The account of a type with its sums as of now. */
+static struct sim_account *account_of(const struct sim_ray *ray, size_t type)
 {
-	struct sim_account *account = &ray->accounts[group];
+	struct sim_account *account = &ray->accounts[type];
 	struct sim_group *sums = &account->result;
 	int64_t now_ms = ray->world->now_ms;
 	__int128 span_ms = now_ms - account->at_ms;
@@ -71,22 +71,16 @@ static void add_point(struct sim_world *world, struct sim_account *account)
 void record_worker(struct sim_worker *worker, enum record_state state)
 {
 	struct sim_world *world = worker->ray->world;
-	struct sim_account *account;
+	struct sim_account *account = account_of(worker->ray, worker->type);
 
-	if (worker->type > 0) {
-		account = account_of(worker->ray, worker->type - 1);
-		account->workers[worker->counted]--;
-		account->workers[state]++;
-		if ((worker->counted == RECORD_NONE) != (state == RECORD_NONE))
-			world->provisioned_gpus += state == RECORD_NONE ?
-							   -account->result.worker_gpus :
-							   account->result.worker_gpus;
-		if (world->provisioned_gpus > world->result->peak_gpus)
-			world->result->peak_gpus = world->provisioned_gpus;
-		add_point(world, account);
-	}
-	if (worker->type == 0 && (worker->counted == RECORD_NONE) != (state == RECORD_NONE))
-		world->result->head_ms += state == RECORD_NONE ? world->now_ms : -world->now_ms;
+	account->workers[worker->counted]--;
+	account->workers[state]++;
+	if ((worker->counted == RECORD_NONE) != (state == RECORD_NONE))
+		world->provisioned_gpus += state == RECORD_NONE ? -account->result.worker_gpus :
+								  account->result.worker_gpus;
+	if (world->provisioned_gpus > world->result->peak_gpus)
+		world->result->peak_gpus = world->provisioned_gpus;
+	add_point(world, account);
 	worker->counted = (int)state;
 }
 
@@ -94,9 +88,9 @@ void record_used(const struct sim_worker *worker, int64_t gpus)
 {
 	struct sim_account *account;
 
-	if (worker->type == 0 || gpus == 0)
+	if (gpus == 0)
 		return;
-	account = account_of(worker->ray, worker->type - 1);
+	account = account_of(worker->ray, worker->type);
 	account->used += gpus;
 	add_point(worker->ray->world, account);
 }
@@ -107,7 +101,7 @@ void record_waiting(const struct sim_class *class_, int64_t instances)
 
 	if (class_->first_group == SIZE_MAX || class_->gpus == 0)
 		return;
-	account = account_of(class_->ray, class_->first_group);
+	account = account_of(class_->ray, class_->first_group + 1);
 	account->waiting_gpus += instances * class_->gpus;
 	add_point(class_->ray->world, account);
 }
@@ -139,7 +133,7 @@ void record_end(struct sim_world *world)
 void record_replicas(struct sim_ray *ray, size_t group, int64_t from, int64_t to,
 		     const char *reason)
 {
-	struct sim_account *account = account_of(ray, group);
+	struct sim_account *account = account_of(ray, group + 1);
 	struct arena *arena = ray->world->result_arena;
 	struct sim_mark mark = { ray->world->now_ms, from, to, "" };
 
@@ -157,28 +151,36 @@ void record_replicas(struct sim_ray *ray, size_t group, int64_t from, int64_t to
 
 /* ---- the result ---- */
 
+static void finish_group(const struct sim_ray *ray, size_t type, struct sim_group *group)
+{
+	const struct sim_account *account = account_of(ray, type);
+
+	*group = account->result;
+	group->provisioned = group->used + group->idle + group->starting + group->terminating;
+	group->points = account->points.at;
+	group->point_count = account->points.count;
+	group->marks = account->marks.at;
+	group->mark_count = account->marks.count;
+}
+
 static void finish_groups(struct sim_world *world)
 {
 	struct sim_result *result = world->result;
 	struct sim_group *groups;
+	size_t room = 0;
 
 	for (size_t r = 0; r < world->ray_count; r++)
-		result->group_count += world->rays[r].cluster.group_count;
-	result->groups = groups =
-		arena_array(world->result_arena, result->group_count, sizeof(*groups));
-	for (size_t r = 0; r < world->ray_count; r++)
-		for (size_t g = 0; g < world->rays[r].cluster.group_count; g++) {
-			struct sim_account *account = account_of(&world->rays[r], g);
-			struct sim_group *group = groups++;
+		room += world->rays[r].cluster.group_count + 1;
+	result->groups = groups = arena_array(world->result_arena, room, sizeof(*groups));
+	for (size_t r = 0; r < world->ray_count; r++) {
+		const struct sim_ray *ray = &world->rays[r];
 
-			*group = account->result;
-			group->provisioned =
-				group->used + group->idle + group->starting + group->terminating;
-			group->points = account->points.at;
-			group->point_count = account->points.count;
-			group->marks = account->marks.at;
-			group->mark_count = account->marks.count;
-		}
+		for (size_t g = 0; g < ray->cluster.group_count; g++)
+			finish_group(ray, g + 1, &groups[result->group_count++]);
+		result->head_ms += (int64_t)account_of(ray, 0)->result.worker_ms;
+		if (ray->types[0].gpus > 0)
+			finish_group(ray, 0, &groups[result->group_count++]);
+	}
 }
 
 static void finish_unstarted(struct sim_world *world, const struct sim_class *class_)
@@ -199,22 +201,12 @@ static void finish_unstarted(struct sim_world *world, const struct sim_class *cl
 	}
 }
 
-static void finish_heads(struct sim_world *world)
-{
-	for (size_t r = 0; r < world->ray_count; r++)
-		for (size_t i = 0; i < world->rays[r].workers.count; i++)
-			if (world->rays[r].workers.at[i]->type == 0 &&
-			    world->rays[r].workers.at[i]->counted != RECORD_NONE)
-				world->result->head_ms += world->now_ms;
-}
-
 void record_finish(struct sim_world *world)
 {
 	struct sim_result *result = world->result;
 	size_t room = 0;
 
 	finish_groups(world);
-	finish_heads(world);
 	result->end_ms = world->now_ms;
 	result->waits = world->waits.at;
 	result->wait_count = world->waits.count;

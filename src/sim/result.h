@@ -57,7 +57,8 @@ struct sim_unstarted {
 };
 
 struct sim_result {
-	const struct sim_group *groups; /* by RayCluster, in its order, without heads */
+	const struct sim_group *groups; /* by RayCluster, in its order; last its head, if
+					* that has GPUs, named HEAD_GROUP_NAME */
 	size_t group_count;
 	const struct sim_wait
 		*waits; /* tasks, actors and placement groups, in order of their start */

@@ -44,7 +44,7 @@ static void interrupt_worker(struct sim_worker *worker)
 {
 	if (worker->state == SIM_WORKER_DELETING)
 		return;
-	worker->ray->accounts[worker->type - 1].result.interruptions++;
+	worker->ray->accounts[worker->type].result.interruptions++;
 	worker->ray->world->interruptions++;
 	kuberay_delete_replica(worker, false);
 	kuberay_wake(worker->ray);

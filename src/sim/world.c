@@ -167,14 +167,19 @@ static void make_type(struct sim_ray *ray, size_t index, struct sim_type *type)
 	shape_find_devices(type);
 }
 
+static const char *name_of_type(const struct sim_ray *ray, size_t type)
+{
+	return type == 0 ? HEAD_GROUP_NAME : ray->groups[type - 1].name;
+}
+
 static int check_groups(const struct sim_ray *ray, struct err *err)
 {
-	for (size_t g = 0; g < ray->cluster.group_count; g++)
-		if (ray->types[g + 1].gpus > GPUS_MAX)
+	for (size_t t = 0; t <= ray->cluster.group_count; t++)
+		if (ray->types[t].gpus > GPUS_MAX)
 			return err_set(err, ERR_INPUT,
 				       "RayCluster %s, group %s: more than %lld GPUs per worker; "
 				       "correct its resources",
-				       ray->cluster.name, ray->groups[g].name,
+				       ray->cluster.name, name_of_type(ray, t),
 				       (long long)(GPUS_MAX / RESOURCE_UNIT));
 	return 0;
 }
@@ -193,18 +198,18 @@ static void make_cluster(struct sim_ray *ray)
 		cluster->uid = arena_printf(arena, "simulated-%zu", ray->number);
 	cluster->head_pod_name = arena_printf(arena, "%s-head", cluster->name);
 	ray->to_delete = arena_array(arena, cluster->group_count, sizeof(*ray->to_delete));
-	ray->accounts = arena_array(arena, cluster->group_count, sizeof(*ray->accounts));
+	ray->accounts = arena_array(arena, cluster->group_count + 1, sizeof(*ray->accounts));
 	ray->starts_used = arena_array(arena, cluster->group_count, sizeof(*ray->starts_used));
 	ray->types = arena_array(arena, cluster->group_count + 1, sizeof(*ray->types));
 	for (size_t t = 0; t <= cluster->group_count; t++)
 		make_type(ray, t, &ray->types[t]);
 	ray->next_pass_ms = ray->due_ms = SIM_NEVER_MS;
-	for (size_t g = 0; g < cluster->group_count; g++) {
-		struct sim_account *account = &ray->accounts[g];
+	for (size_t t = 0; t <= cluster->group_count; t++) {
+		struct sim_account *account = &ray->accounts[t];
 
 		account->result.cluster = cluster->name;
-		account->result.name = ray->groups[g].name;
-		account->result.worker_gpus = ray->types[g + 1].gpus;
+		account->result.name = name_of_type(ray, t);
+		account->result.worker_gpus = ray->types[t].gpus;
 	}
 }
 

@@ -194,7 +194,7 @@ struct sim_ray {
 	struct worker_group *groups;
 	struct arena *to_delete;          /* by group: memory of workers_to_delete */
 	struct sim_type *types;           /* 1 + group_count */
-	struct sim_account *accounts;     /* by group */
+	struct sim_account *accounts;     /* by type */
 	size_t *starts_used;              /* by group: of its recorded start times */
 	VEC(struct sim_worker *) workers; /* with the head, which is the first */
 	size_t registered;                /* of workers */

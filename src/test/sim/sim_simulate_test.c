@@ -116,6 +116,40 @@ static void idle_cluster_is_suspended(void **state)
 	sim_case_done(&c);
 }
 
+/* A head with GPUs counts as a group of its own while it has a Node, as in the metering. */
+static void head_with_gpus_counts(void **state)
+{
+	static const struct idle_termination idle = { .after_seconds = 600, .action = "Suspend" };
+	static const struct autoscaler_object autoscaler = { .upscaling_mode = "",
+							     .idle_termination = &idle };
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init_one_group(&c, 8, 4);
+	((struct ray_cluster *)c.clusters[0].cluster)->head_template =
+		sim_case_template(&c.arena, 2, 2);
+	sim_case_add(&c, 10 * SECOND, 90 * SECOND, 1, sim_case_bundles(&c, 0, 2 * GPU, 1), 1);
+	c.input.end_ms = 10000 * SECOND;
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->group_count, 2);
+	assert_string_equal(result->groups[1].name, "headgroup");
+	assert_true(result->groups[1].provisioned == (__int128)2 * GPU * 10000 * SECOND);
+	assert_true(result->groups[1].used == (__int128)2 * GPU * 90 * SECOND);
+	assert_true(result->groups[0].provisioned == 0);
+	assert_int_equal(result->peak_gpus, 2 * GPU);
+
+	c.clusters[0].autoscaler = &autoscaler;
+	result = sim_case_run(&c);
+	assert_non_null(result);
+	assert_int_equal(result->suspensions, 1);
+	assert_in_range((int64_t)(result->groups[1].provisioned / (2 * GPU)), 700 * SECOND,
+			705 * SECOND);
+	assert_true(result->groups[1].worker_ms == result->head_ms);
+	sim_case_done(&c);
+}
+
 /* A schedule keeps the cluster within its window, and resumes it when the next one begins. */
 static void schedule_resumes(void **state)
 {
@@ -242,6 +276,7 @@ int main(void)
 		cmocka_unit_test(one_task),
 		cmocka_unit_test(warm_worker_is_replaced),
 		cmocka_unit_test(idle_cluster_is_suspended),
+		cmocka_unit_test(head_with_gpus_counts),
 		cmocka_unit_test(schedule_resumes),
 		cmocka_unit_test(task_that_fits_nowhere),
 		cmocka_unit_test(recorded_starts_of_a_group),
