@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gcs_fixtures import RayHead, write_certificates
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.ports import free_port
@@ -446,6 +447,38 @@ def test_a_recording_from_ray_itself(scaled, work_dir):
     one.wait_empty()
     failed = cli.run("record", "shared", "-o", str(work_dir / "none"), "--gcs", "127.0.0.1:1", status=1).stderr
     assert "127.0.0.1:1" in failed and not (work_dir / "none").exists()
+
+
+def test_a_recording_over_tls(alone, work_dir, tmp_path):
+    """Ray's own variables give --gcs the certificates of a GCS with TLS; without them it says that it gets no reply."""
+    variables = write_certificates(tmp_path, ["127.0.0.89"])
+    path, begun = work_dir / "recording.yaml", time.time()
+    head = RayHead("127.0.0.89", variables, cpus=1)
+    try:
+        head.start()
+        driver = head.driver("""
+            @ray.remote(num_cpus=1)
+            def work():
+                time.sleep(1)
+
+            ray.get(work.remote())
+            time.sleep(300)
+        """)  # fmt: skip
+        words = ["record", "demo", "-o", str(path), "--gcs", f"{head.ip}:{head.port}"]
+        refused = alone.run(*words, status=1).stderr
+        assert f"{head.ip}:{head.port}" in refused and not path.exists()
+        alone.env.update(variables)
+
+        def recorded():
+            driver.check_running()
+            alone.run(*words, "--since", f"{int(time.time() - begun)}s")
+            return _items(path)
+
+        wait_until(lambda: recorded() == [("task", {"CPU": 1})], 60, "the task in the recording")
+        alone.env["RAY_TLS_CA_CERT"] = str(tmp_path / "missing.crt")
+        assert "missing.crt" in alone.run(*words, status=1).stderr
+    finally:
+        head.remove()
 
 
 def _in_the_inventory(one, control, api_server, work_dir, actor, task):
