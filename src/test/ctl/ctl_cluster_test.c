@@ -103,12 +103,12 @@ static void answer(struct exchange *exchange, void *context)
 	memory_free(body);
 }
 
-static int start(const char *list)
+static int start(const char *list, const char *autoscalers)
 {
 	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
 
 	api.list = list;
-	api.autoscalers = LIST(AUTOSCALER);
+	api.autoscalers = autoscalers;
 	api.patches = api.events = 0;
 	api.headers = "";
 	script = (struct kube_script){ .loop = NULL };
@@ -130,7 +130,7 @@ static int start(const char *list)
 static int setup(void **state)
 {
 	(void)state;
-	return start(LIST(OBJECT("0")));
+	return start(LIST(OBJECT("0")), "");
 }
 
 static void on_known(void *context)
@@ -147,8 +147,7 @@ static bool autoscaler_is_known(void *context)
 
 static int start_with_autoscalers(const char *list)
 {
-	(void)start(LIST(OBJECT("0")));
-	api.autoscalers = list;
+	(void)start(LIST(OBJECT("0")), list);
 	control.autoscalers = autoscaler_objects_new(
 		&control, &(struct autoscaler_objects_callbacks){ .changed = control_no_news,
 								  .known = on_known });
@@ -180,7 +179,7 @@ static int setup_window(void **state)
 static int setup_unreadable(void **state)
 {
 	(void)state;
-	return start(LIST(OBJECT_OF("c\\u0000pu", "0")));
+	return start(LIST(OBJECT_OF("c\\u0000pu", "0")), "");
 }
 
 static int teardown(void **state)
