@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct arena_block;
 struct budget;
@@ -75,6 +76,23 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	})
 
 #define VEC_PUSH(arena, vec, value) (*VEC_ADD((arena), (vec)) = (value))
+
+/* Runs the next statement for each element, `each` pointing to it: of an array, or of a pointer to a
+ * struct with `at` and `count`. Neither may change meanwhile. */
+#define ARRAY_EACH(type, each, array, count)                                                       \
+	for (__typeof__(type) *(each) = (array); (each) && (each) < (array) + (count); (each)++)
+#define VEC_EACH(type, each, vec) ARRAY_EACH(type, each, (vec)->at, (vec)->count)
+
+/* The first element whose `member` is the text, or NULL; linear. */
+#define ARRAY_FIND(array, size, member, text)                                                      \
+	({                                                                                         \
+		__typeof__(*(array)) *found_ = (array);                                            \
+		size_t left_ = (size);                                                             \
+		for (; left_ > 0 && strcmp(found_->member, (text)) != 0; left_--)                  \
+			found_++;                                                                  \
+		left_ > 0 ? found_ : NULL;                                                         \
+	})
+#define VEC_FIND(vec, member, text) ARRAY_FIND((vec)->at, (vec)->count, member, text)
 
 /* Reserves one element more than count and zeroes it; returns the (moved) array. */
 void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size);

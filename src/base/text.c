@@ -22,3 +22,11 @@ const char *text_cut(struct arena *arena, const char *text, size_t max_bytes)
 	return arena_printf(arena, "%.*s%s", (int)text_fit(text, max_bytes - (sizeof(dots) - 1)),
 			    text, dots);
 }
+
+bool text_is_among(const char *text, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}

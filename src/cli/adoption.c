@@ -234,8 +234,7 @@ static void write_op(struct json_writer *writer, const char *op, const char *pat
 
 static void write_lines(const struct adoption *adoption, struct json_writer *writer)
 {
-	for (size_t i = 0; i < adoption->line_count; i++) {
-		const struct adoption_line *line = &adoption->lines[i];
+	ARRAY_EACH(const struct adoption_line, line, adoption->lines, adoption->line_count) {
 		char path[64];
 
 		snprintf(path, sizeof(path), OPTIONS_PATH "/%s", line->member);

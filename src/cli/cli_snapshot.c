@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
@@ -28,10 +29,7 @@ static bool is_file(const char *path)
 {
 	static const char *const others[] = { "-", "json", "yaml" };
 
-	for (size_t i = 0; path && i < sizeof(others) / sizeof(others[0]); i++)
-		if (strcmp(path, others[i]) == 0)
-			return false;
-	return path != NULL;
+	return path != NULL && !text_is_among(path, others, sizeof(others) / sizeof(others[0]));
 }
 
 static bool is_yaml(const char *path)

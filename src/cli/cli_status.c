@@ -111,9 +111,7 @@ static void write_json(const struct status_answer *answer, struct buf *buf)
 	field_write_all(&writer, answer_fields, answer);
 	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0; i < answer->clusters->count; i++) {
-		const struct view_cluster *cluster = &answer->clusters->at[i];
-
+	VEC_EACH(const struct view_cluster, cluster, answer->clusters) {
 		json_write_object(&writer, NULL);
 		json_write_text(&writer, "namespace", cluster->namespace_);
 		json_write_text(&writer, "name", cluster->name);

@@ -107,9 +107,7 @@ static void worker_text(const struct gpu_holders *holders, const struct gpu_work
 	add_line(buf, arena_printf(arena, "  worker %s: %s of %s held", worker->pod,
 				   resource_amount_text(arena, worker->in_use),
 				   gpus_text(worker->gpus, arena)));
-	for (size_t i = 0; i < worker->holder_count; i++) {
-		const struct gpu_holder *holder = &worker->holders[i];
-
+	ARRAY_EACH(const struct gpu_holder, holder, worker->holders, worker->holder_count) {
 		add_line(buf, arena_printf(arena, "    %s: %s, %s, %s", job_text(holder, arena),
 					   work_text(holder, arena), gpus_text(holder->gpus, arena),
 					   holder_age(holders, holder, arena)));

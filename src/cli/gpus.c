@@ -99,9 +99,7 @@ static void add_clusters(const struct inventory_resource *resource, struct arena
 {
 	struct cluster_holders *clusters = (struct cluster_holders *)answer->clusters;
 
-	for (size_t u = 0; u < resource->users.count; u++) {
-		const struct inventory_user *user = &resource->users.at[u];
-
+	VEC_EACH(const struct inventory_user, user, &resource->users) {
 		if (*user->cluster == '\0' || find_cluster(answer, user))
 			continue;
 		if (answer->cluster_count == GPUS_CLUSTERS_MAX) {

@@ -40,10 +40,7 @@ static enum table_colour colour_of(int64_t used, int64_t total)
 static const struct inventory_resource *find(const struct inventory_node *node,
 					     const char *resource)
 {
-	for (size_t i = 0; i < node->count; i++)
-		if (strcmp(node->at[i].amount->resource, resource) == 0)
-			return &node->at[i];
-	return NULL;
+	return VEC_FIND(node, amount->resource, resource);
 }
 
 /* ---- one resource ---- */

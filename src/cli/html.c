@@ -214,9 +214,7 @@ static void add_hovers(const struct html_steps *chart, const struct scale *scale
 
 static void add_marks(const struct html_steps *chart, const struct scale *scale, struct buf *buf)
 {
-	for (size_t i = 0; i < chart->mark_count; i++) {
-		const struct html_mark *mark = &chart->marks[i];
-
+	ARRAY_EACH(const struct html_mark, mark, chart->marks, chart->mark_count) {
 		buf_printf(buf, "<path class=\"mark\" d=\"M%.1f %.1fl4 %dh-8Z\"><title>",
 			   x_of(scale, mark->at), mark->up ? 2.0 : 11.0, mark->up ? 9 : -9);
 		html_add(buf, mark->title);

@@ -45,9 +45,7 @@ void lint_text_write(const struct lint_report *report, bool colours, struct buf 
 		[LINT_ERROR] = TABLE_BAD, [LINT_WARNING] = TABLE_BUSY, [LINT_INFO] = TABLE_FAINT
 	};
 
-	for (size_t i = 0; i < report->list.count; i++) {
-		const struct lint_entry *entry = &report->list.at[i];
-
+	VEC_EACH(const struct lint_entry, entry, &report->list) {
 		add_place(buf, entry);
 		buf_add_string(buf, ": ");
 		table_add_text(buf, severities[entry->finding.severity],

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
@@ -47,11 +48,7 @@ static void print_help(FILE *file)
 
 static const struct command *find_command(const char *name)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(name, commands[i].name) == 0)
-			return &commands[i];
-	}
-	return NULL;
+	return ARRAY_FIND(commands, COMMAND_COUNT, name, name);
 }
 
 static int refuse_command(const char *name)

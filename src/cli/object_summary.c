@@ -51,6 +51,7 @@ static void set_groups(const struct ray_cluster *cluster, const struct autoscale
 
 	for (size_t i = 0; i < cluster->group_count; i++) {
 		const struct worker_group *from = &cluster->groups[i];
+		const struct autoscaler_status_group *recorded;
 
 		groups[i] = (struct summary_group){
 			.name = from->name,
@@ -71,11 +72,11 @@ static void set_groups(const struct ray_cluster *cluster, const struct autoscale
 			.waiting_reason = "",
 			.waiting_message = "",
 		};
-		for (size_t g = 0; status && g < status->group_count; g++)
-			if (strcmp(status->groups[g].name, from->name) == 0) {
-				set_recorded(&groups[i], &status->groups[g]);
-				break;
-			}
+		recorded =
+			status ? ARRAY_FIND(status->groups, status->group_count, name, from->name) :
+				 NULL;
+		if (recorded)
+			set_recorded(&groups[i], recorded);
 		for (int state = WORKER_NONE + 1; state < SUMMARY_STATE_COUNT; state++)
 			summary->pods[state] += groups[i].pods[state];
 		summary->pod_count += groups[i].pod_count;

@@ -21,9 +21,7 @@ static void add_annotation(struct buf *buf, const char *title, const char *text)
 
 static void add_groups(struct buf *buf, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
-
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		if (group->target_replicas == group->replicas)
 			continue;
 		buf_add_string(buf, "group ");
@@ -38,9 +36,7 @@ static void add_kept(struct buf *buf, const struct plan *plan)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
-
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		if (strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) != 0)
 			continue;
 		if (kept < WORKERS_SHOWN) {
@@ -57,9 +53,7 @@ static void add_kept(struct buf *buf, const struct plan *plan)
 
 static void add_refused(struct buf *buf, const struct plan_demand *demands, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct plan_demand *demand = &demands[i];
-
+	ARRAY_EACH(const struct plan_demand, demand, demands, count) {
 		if (demand->kind != DEMAND_CONSTRAINT || demand->source != SOURCE_ANNOTATION)
 			continue;
 		buf_printf(buf, "not served: %" PRId64 " x ", demand->count);

@@ -32,8 +32,7 @@ static struct map rows_of(const struct view_clusters *clusters, struct arena *ar
 {
 	struct map rows = MAP_INIT;
 
-	for (size_t i = 0; i < clusters->count; i++) {
-		const struct view_cluster *cluster = &clusters->at[i];
+	VEC_EACH(const struct view_cluster, cluster, clusters) {
 		const struct summary *summary = cluster->summary;
 
 		for (size_t g = 0; g < summary->group_count; g++) {

@@ -81,8 +81,7 @@ static void add(struct row *sum, const struct row *row)
 /* Adds the rows that are known to the sum of their currency and, if not `all`, of their key. */
 static void sum_rows(const struct rows *rows, bool all, struct arena *arena, struct rows *ret_sums)
 {
-	for (size_t i = 0; i < rows->at.count; i++) {
-		const struct row *row = &rows->at.at[i];
+	VEC_EACH(const struct row, row, &rows->at) {
 		const char *key = all ? "" : row->key;
 		struct row *sum = NULL;
 
@@ -240,9 +239,7 @@ void status_cost_json(struct view *view, const char *by, time_ms now, struct are
 	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
 	json_write_text(&writer, "kind", "CostList");
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0; i < rows.at.count; i++) {
-		const struct row *row = &rows.at.at[i];
-
+	VEC_EACH(const struct row, row, &rows.at) {
 		json_write_object_line(&writer, NULL);
 		json_write_text(&writer, "namespace", row->namespace_);
 		json_write_text(&writer, "name", row->name);

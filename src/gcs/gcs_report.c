@@ -201,9 +201,7 @@ static bool gcs_report_is_full(const struct gcs_report *report, enum demand_kind
 
 static void gcs_report_infeasible(struct gcs_report *report, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->infeasible.count; i++) {
-		const struct plan_demand *demand = &plan->infeasible.at[i];
-
+	VEC_EACH(const struct plan_demand, demand, &plan->infeasible) {
 		/* The demand of the annotation is not from Ray. */
 		if (demand->source != SOURCE_RAY || gcs_report_is_full(report, demand->kind))
 			continue;
@@ -218,8 +216,7 @@ static void gcs_report_infeasible(struct gcs_report *report, const struct plan *
 
 static void gcs_report_launches(struct gcs_report *report, const struct plan *plan, time_ms now)
 {
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		Ray__PendingInstanceRequest *message;
 
 		if (group->to_launch <= 0)
@@ -238,8 +235,7 @@ static void gcs_report_launches(struct gcs_report *report, const struct plan *pl
 
 static void gcs_report_starting(struct gcs_report *report, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		Ray__PendingInstance *message;
 
 		if (worker->state != WORKER_PENDING && worker->state != WORKER_STARTING)

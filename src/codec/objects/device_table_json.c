@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "codec/objects/field.h"
 #include "codec/objects/one_document.h"
 #include "codec/text/quantity.h"
@@ -132,10 +133,8 @@ static bool is_plain_resource(const char *name)
 {
 	static const char *const names[] = { "CPU", "memory", "object_store_memory" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return strncmp(name, "node:", 5) == 0;
+	return text_is_among(name, names, sizeof(names) / sizeof(names[0])) ||
+	       strncmp(name, "node:", 5) == 0;
 }
 
 static int ray_resource_decode(const struct json_at *at, const struct field *field, void *object)

@@ -95,11 +95,8 @@ static void gather(struct received *received, const struct snapshot *snapshot,
 	for (size_t i = 0; i < LISTS; i++)
 		received->at[i] = arena_array(arena, received->count[i], sizeof(*received->at[i]));
 	gather_schedules(received, snapshot, plan, arena);
-	for (size_t i = 0; i < plan->placements.count; i++) {
-		const struct plan_placement *placement = &plan->placements.at[i];
-
-		for (size_t k = 0; k < placement->placed.count; k++) {
-			const struct plan_placed *placed = &placement->placed.at[k];
+	VEC_EACH(const struct plan_placement, placement, &plan->placements) {
+		VEC_EACH(const struct plan_placed, placed, &placement->placed) {
 			struct places *places = find_places(received, plan, placed);
 
 			if (!places)

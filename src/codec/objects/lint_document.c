@@ -243,11 +243,7 @@ static const struct holder *find_holder(const struct work *work, struct place ob
 
 	if (*version != '\0' && strncmp(version, "ray.io/", 7) != 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
-		if (strcmp(kind, holders[i].kind) == 0)
-			return &holders[i];
-	}
-	return NULL;
+	return ARRAY_FIND(holders, sizeof(holders) / sizeof(holders[0]), kind, kind);
 }
 
 /* Objects of other kinds are skipped, but not those whose kind is probably misspelt. */

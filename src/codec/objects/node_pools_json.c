@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "codec/objects/field.h"
 #include "codec/text/duration.h"
 
@@ -100,9 +101,8 @@ static int check_effect(const struct json_at *member, const struct field *field,
 	const struct taint *taint = object;
 
 	(void)field;
-	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
-		if (strcmp(taint->effect, effects[i]) == 0)
-			return 0;
+	if (text_is_among(taint->effect, effects, sizeof(effects) / sizeof(effects[0])))
+		return 0;
 	return json_fail(member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
 			 taint->effect);
 }

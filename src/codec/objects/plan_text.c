@@ -36,9 +36,7 @@ static void add_group_details(struct buf *buf, const struct plan_group *group)
 {
 	char until[RFC3339_SIZE];
 
-	for (size_t i = 0; i < group->terminate.count; i++) {
-		const struct plan_termination *entry = &group->terminate.at[i];
-
+	VEC_EACH(const struct plan_termination, entry, &group->terminate) {
 		buf_printf(buf, "  %s ", terminate_action_name(entry->action));
 		text_add_clean(buf, entry->pod);
 		buf_add_string(buf, ": ");
@@ -61,9 +59,7 @@ void plan_text_groups(struct buf *buf, const struct plan *plan)
 	buf_add_char(buf, '\n');
 	text_add_padded(buf, "GROUP", width);
 	buf_add_string(buf, "  REPLICAS    TARGET    LAUNCH  WHY\n");
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
-
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		text_add_padded(buf, group->name, width);
 		buf_printf(buf, "  %8" PRId64 "  %8" PRId64 "  %8" PRId64 "  ", group->replicas,
 			   group->target_replicas, group->to_launch);
@@ -112,9 +108,7 @@ void plan_text_workers(struct buf *buf, const struct plan *plan)
 	text_add_padded(buf, "WORKER", pod_width + 2);
 	text_add_padded(buf, "GROUP", group_width + 2);
 	buf_add_string(buf, "STATE     WHY\n");
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
-
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		text_add_padded(buf, worker->pod, pod_width + 2);
 		text_add_padded(buf, worker->group, group_width + 2);
 		text_add_padded(buf, worker_state_name(worker->state), strlen("STATE     "));
@@ -162,9 +156,7 @@ void plan_text_demands(struct buf *buf, const char *title, const struct plan_dem
 	if (count == 0)
 		return;
 	buf_printf(buf, "\n%s\n", title);
-	for (size_t i = 0; i < count; i++) {
-		const struct plan_demand *demand = &demands[i];
-
+	ARRAY_EACH(const struct plan_demand, demand, demands, count) {
 		buf_printf(buf, "  %" PRId64 " x %s (%s", demand->count,
 			   demand_kind_name(demand->kind), demand_source_name(demand->source));
 		if (demand->schedule) {
@@ -214,9 +206,7 @@ static void add_patch_value(struct buf *buf, const struct patch_op *op)
 static void add_patch(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, plan->patch.count > 0 ? "\nPATCH\n" : "\nPATCH  nothing to send\n");
-	for (size_t i = 0; i < plan->patch.count; i++) {
-		const struct patch_op *op = &plan->patch.at[i];
-
+	VEC_EACH(const struct patch_op, op, &plan->patch) {
 		buf_printf(buf, "  %-5s%s", op->op, strlen(op->op) < 5 ? "" : " ");
 		text_add_clean(buf, op->path);
 		buf_add_string(buf, op->kind == PATCH_VALUE_NONE ? "" : " = ");
@@ -228,9 +218,7 @@ static void add_patch(struct buf *buf, const struct plan *plan)
 void plan_text_conditions(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, "\nCONDITIONS\n");
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *condition = &plan->conditions.at[i];
-
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
 		buf_add_string(buf, "  ");
 		text_add_clean(buf, condition->type);
 		buf_add_char(buf, '=');
@@ -243,9 +231,7 @@ void plan_text_conditions(struct buf *buf, const struct plan *plan)
 static void add_placements(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, "\nPLACEMENTS\n");
-	for (size_t i = 0; i < plan->placements.count; i++) {
-		const struct plan_placement *placement = &plan->placements.at[i];
-
+	VEC_EACH(const struct plan_placement, placement, &plan->placements) {
 		buf_add_string(buf, "  ");
 		text_add_clean(buf, placement->worker);
 		buf_printf(buf, " (%s):", placement->constraint_phase ? "constraint" : "demand");

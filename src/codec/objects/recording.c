@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/duration.h"
@@ -84,9 +85,7 @@ static void write_starts(const struct recording *recording, struct buf *buf)
 
 	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " RECORDING_POD_STARTS
 			    "\ngroups:\n");
-	for (size_t i = 0; i < recording->starts.count; i++) {
-		const struct pod_starts *starts = &recording->starts.at[i];
-
+	VEC_EACH(const struct pod_starts, starts, &recording->starts) {
 		buf_add_string(buf, "- ");
 		json_write_init(&writer, buf, JSON_STYLE_LINE);
 		json_write_object(&writer, NULL);
@@ -188,9 +187,7 @@ static void write_selector(struct json_writer *writer, const char *name,
 static void write_bundles(struct json_writer *writer, const struct recorded_item *item)
 {
 	json_write_array(writer, "bundles");
-	for (size_t i = 0; i < item->bundle_count; i++) {
-		const struct work_bundle *bundle = &item->bundles[i];
-
+	ARRAY_EACH(const struct work_bundle, bundle, item->bundles, item->bundle_count) {
 		if (bundle->selector.count == 0) {
 			write_resources(writer, NULL, bundle);
 			continue;
@@ -267,9 +264,6 @@ bool recording_is_other(const struct json_at *root)
 	static const char *const kinds[] = { "RayCluster", AUTOSCALER_KIND, RECORDING_POD_STARTS };
 	struct json_at kind = json_member(root, "kind");
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (json_type(&kind) == JSON_STRING &&
-		    strcmp(json_text_value(&kind), kinds[i]) == 0)
-			return true;
-	return false;
+	return json_type(&kind) == JSON_STRING &&
+	       text_is_among(json_text_value(&kind), kinds, sizeof(kinds) / sizeof(kinds[0]));
 }

@@ -357,8 +357,7 @@ static const char *label_text(struct csv *csv, const char *text)
 static void write_labels(struct csv *csv, struct json_writer *writer)
 {
 	json_write_object(writer, "labelSelector");
-	for (size_t i = 0; i < csv->columns.count; i++) {
-		const struct column *column = &csv->columns.at[i];
+	VEC_EACH(const struct column, column, &csv->columns) {
 		const char *text = csv->rows.cells.at[column->index].text;
 
 		if (column->target->kind == TARGET_LABEL && *text != '\0')
@@ -378,8 +377,7 @@ static void write_row(struct csv *csv, const struct row *row)
 	json_write_object(&writer, NULL);
 	json_write_double(&writer, "submit", (double)row->times[ROW_SUBMIT] / 1000);
 	json_write_double(&writer, "duration", (double)row->times[ROW_DURATION] / 1000);
-	for (size_t i = 0; i < csv->columns.count; i++) {
-		const struct column *column = &csv->columns.at[i];
+	VEC_EACH(const struct column, column, &csv->columns) {
 		const char *text = csv->rows.cells.at[column->index].text;
 
 		if (column->target->kind != TARGET_TEXT || *text == '\0')

@@ -164,9 +164,7 @@ static int check_request(const struct json_at *at, struct ray_request *request)
 
 	if (request->problem)
 		return json_fail(at, "%s", request->problem);
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
-
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		if ((strcasecmp(entry->name, "GPU") == 0 && strcmp(entry->name, "GPU") != 0) ||
 		    (strcasecmp(entry->name, "CPU") == 0 && strcmp(entry->name, "CPU") != 0))
 			return json_fail(at,
@@ -262,8 +260,7 @@ static int check_kind(const struct json_at *at, const struct item_form *form)
 static void write_key(struct buf *key, const struct shared_bundles *bundles)
 {
 	buf_clear(key);
-	for (size_t i = 0; i < bundles->count; i++) {
-		const struct ray_request *request = &bundles->requests[i];
+	ARRAY_EACH(const struct ray_request, request, bundles->requests, bundles->count) {
 		struct json_writer writer;
 
 		for (size_t k = 0; k < request->bundle_count; k++)
@@ -412,9 +409,7 @@ int workload_builder_finish(struct workload_builder *builder, struct workload *r
 
 	if (count == 0)
 		return err_set(err, ERR_INPUT, "there is no item; a workload has at least one");
-	for (size_t i = 0; i < count; i++) {
-		const struct built_item *built = &builder->items.at[i];
-
+	ARRAY_EACH(const struct built_item, built, builder->items.at, count) {
 		if (built->absolute && built->item.submit_ms < start_ms)
 			start_ms = built->item.submit_ms;
 	}

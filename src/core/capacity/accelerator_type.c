@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 
 #define NAME_SIZE_MAX 63 /* of a label's value */
 
@@ -183,10 +184,9 @@ static bool names_as_today(const char *ray_version)
 
 static const char *find_word(const struct model_word *words, size_t count, const char *word)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(words[i].word, word) == 0)
-			return words[i].type;
-	return NULL;
+	const struct model_word *found = ARRAY_FIND(words, count, word, word);
+
+	return found ? found->type : NULL;
 }
 
 static char *lower(const char *text, struct arena *arena)
@@ -294,10 +294,7 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 
 bool accelerator_type_is_label(const char *key)
 {
-	for (size_t i = 0; i < COUNT(model_labels); i++)
-		if (strcmp(model_labels[i].key, key) == 0)
-			return true;
-	return false;
+	return ARRAY_FIND(model_labels, COUNT(model_labels), key, key) != NULL;
 }
 
 /* --- a Pod's spec --- */
@@ -398,10 +395,7 @@ static const char *vendor_of(const struct device_row *row)
 {
 	static const char *const on_nvidia[] = { "Alibaba gpushare", "Volcano", "HAMi" };
 
-	for (size_t i = 0; i < COUNT(on_nvidia); i++)
-		if (strcmp(row->vendor, on_nvidia[i]) == 0)
-			return "NVIDIA";
-	return row->vendor;
+	return text_is_among(row->vendor, on_nvidia, COUNT(on_nvidia)) ? "NVIDIA" : row->vendor;
 }
 
 bool accelerator_type_of_group(const struct worker_group *group, const struct capacity *capacity,

@@ -182,8 +182,7 @@ static const struct quantity *first_gpu(const struct builder *b,
 {
 	const struct quantity *found = NULL;
 	bool own = quantities == b->source->resources;
-	for (size_t i = 0; i < quantities->count; i++) {
-		const struct quantity *quantity = &quantities->at[i];
+	VEC_EACH(const struct quantity, quantity, quantities) {
 		bool gpu = own ? is_own_gpu(b, quantity->name) :
 				 is_container_gpu(b, quantities, quantity->name);
 		if (!gpu || (quantity->valid && quantity->amount == 0))
@@ -392,11 +391,8 @@ static bool holds_device(const struct source *source, const struct device_model 
 
 static void check_capacity(const struct capacity *capacity)
 {
-	for (size_t i = 0; i < capacity->resources.count; i++) {
-		const struct resource *item = &capacity->resources.at[i];
-
+	VEC_EACH(const struct resource, item, &capacity->resources)
 		CHECK(item->amount >= 0 && item->amount <= RESOURCE_AMOUNT_MAX);
-	}
 	CHECK(capacity->gpu_amount >= 0);
 	CHECK(capacity->accelerator || capacity->device.held_count == 0);
 }

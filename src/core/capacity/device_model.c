@@ -12,14 +12,6 @@ struct held_list {
 	VEC(struct device_held) at;
 };
 
-static bool contains(const struct held_list *list, const char *resource)
-{
-	for (size_t i = 0; i < list->at.count; i++)
-		if (strcmp(list->at.at[i].resource, resource) == 0)
-			return true;
-	return false;
-}
-
 static void add(struct held_list *list, const struct quantities *quantities,
 		const struct device_table *table, bool declared, struct arena *arena)
 {
@@ -28,7 +20,7 @@ static void add(struct held_list *list, const struct quantities *quantities,
 		const struct device_row *row = device_find(table, quantity->name);
 
 		if (row == NULL || !quantity->valid || quantity->amount <= 0 ||
-		    contains(list, quantity->name))
+		    VEC_FIND(&list->at, resource, quantity->name) != NULL)
 			continue;
 		VEC_PUSH(arena, &list->at,
 			 ((struct device_held){ quantity->name, row, quantity->amount,
@@ -85,9 +77,7 @@ static int64_t bytes_of(const struct device_held *held)
  * shares. */
 static int64_t qualified_memory_bytes(const struct held_list *list, const struct device_held *main)
 {
-	for (size_t i = 0; i < list->at.count; i++) {
-		const struct device_held *held = &list->at.at[i];
-
+	VEC_EACH(const struct device_held, held, &list->at) {
 		if (held->row->share == DEVICE_QUALIFIER && held->row->memory_unit_bytes > 0 &&
 		    held->row->kind == main->row->kind)
 			return bytes_of(held);

@@ -103,9 +103,7 @@ static void add_memory(const struct device_held *held, const struct labels *sele
 static void add_container(const struct device_model *model, const struct labels *selector,
 			  struct sum *sum)
 {
-	for (size_t i = 0; i < model->held_count; i++) {
-		const struct device_held *held = &model->held[i];
-
+	ARRAY_EACH(const struct device_held, held, model->held, model->held_count) {
 		if (held->row->kind != DEVICE_GPU)
 			continue;
 		switch (held->row->share) {

@@ -43,9 +43,7 @@ static bool equals(const struct labels *labels, const char *key, const char *val
 
 static bool term_requires(const struct node_term *term, const char *key, const char *value)
 {
-	for (size_t i = 0; i < term->count; i++) {
-		const struct node_expression *e = &term->expressions[i];
-
+	ARRAY_EACH(const struct node_expression, e, term->expressions, term->count) {
 		if (!e->is_field && strcmp(e->key, key) == 0 && strcmp(e->operation, "In") == 0 &&
 		    e->values.count == 1 && strcmp(e->values.at[0], value) == 0)
 			return true;

@@ -18,8 +18,7 @@ static uint64_t hash_quantities(const char *place, const struct quantities *quan
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < quantities->count; i++) {
-		const struct quantity *quantity = &quantities->at[i];
+	VEC_EACH(const struct quantity, quantity, quantities) {
 		uint64_t hash = hash_add(hash_add(HASH_START, place), quantity->name);
 
 		sum += spread(quantity->valid ? hash_bytes(hash, &quantity->amount,
@@ -57,9 +56,7 @@ static uint64_t hash_term(const struct node_term *term)
 {
 	uint64_t hash = hash_add(HASH_START, "term");
 
-	for (size_t i = 0; i < term->count; i++) {
-		const struct node_expression *expression = &term->expressions[i];
-
+	ARRAY_EACH(const struct node_expression, expression, term->expressions, term->count) {
 		hash = hash_add(hash_add(hash, expression->key), expression->operation);
 		for (size_t v = 0; v < expression->values.count; v++)
 			hash = hash_add(hash, expression->values.at[v]);

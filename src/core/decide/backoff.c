@@ -21,10 +21,7 @@ static const struct memory_backoff *remembered(const struct facts *facts, const 
 	const struct memory_state *memory = facts->snapshot->memory;
 	if (memory == NULL)
 		return NULL;
-	for (size_t i = 0; i < memory->backoffs.count; i++)
-		if (strcmp(memory->backoffs.at[i].group, group) == 0)
-			return &memory->backoffs.at[i];
-	return NULL;
+	return VEC_FIND(&memory->backoffs, group, group);
 }
 
 static const char *cause_of(enum obstacle obstacle)
@@ -96,8 +93,7 @@ static const struct group *named_group(const struct facts *facts, const char *me
 {
 	const struct group *meant = NULL;
 
-	for (size_t g = 0; g < facts->group_count; g++) {
-		const struct group *other = &facts->groups[g];
+	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
 		const char *text =
 			arena_printf(facts->arena, "%s%s%s", before, other->spec->name, after);
 
@@ -346,8 +342,7 @@ void backoff_update(struct health *health)
 	for (size_t g = 0; g < health->facts->group_count; g++)
 		update_group(health, &health->facts->groups[g]);
 	/* The array no longer grows, so groups can now point into it. */
-	for (size_t i = 0; i < health->memory.backoffs.count; i++) {
-		struct memory_backoff *entry = &health->memory.backoffs.at[i];
+	VEC_EACH(struct memory_backoff, entry, &health->memory.backoffs) {
 		for (size_t g = 0; g < health->facts->group_count; g++)
 			if (strcmp(health->facts->groups[g].spec->name, entry->group) == 0)
 				health->groups[g].backoff = entry;
@@ -380,8 +375,7 @@ double backoff_recency(const struct health *health, const struct group *group)
 	time_ms newest = TIME_NONE;
 	if (!own->backed_off)
 		return 1.0;
-	for (size_t g = 0; g < health->facts->group_count; g++) {
-		const struct group_health *other = &health->groups[g];
+	ARRAY_EACH(const struct group_health, other, health->groups, health->facts->group_count) {
 		if (other->backed_off && failed_at_of(other->backoff) > newest)
 			newest = failed_at_of(other->backoff);
 	}

@@ -41,10 +41,9 @@ static void count_round(const struct facts *facts, struct memory_mark *mark)
 /* The last launch of this program set replicas higher than the spec has it now. */
 static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
 {
-	for (size_t i = 0; memory != NULL && i < memory->launches.count; i++)
-		if (strcmp(memory->launches.at[i].group, group->spec->name) == 0)
-			return group->spec->replicas < memory->launches.at[i].base_replicas;
-	return false;
+	const struct memory_launch *launch =
+		memory != NULL ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
+	return launch != NULL && group->spec->replicas < launch->base_replicas;
 }
 
 /* More workers exist, including starting ones, than replicas asks for, and none of them is being
@@ -162,8 +161,7 @@ void conflict_update(struct health *health)
 
 void conflict_remember(struct choice *choice)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		struct group_choice *own = &choice->groups[group->index];
 		const struct memory_mark *old = find(choice->facts, MARK_LOWERED, group);
 		int64_t there = group->spec->replicas;

@@ -200,13 +200,8 @@ const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
  * received are checked: the sum of a STRICT_PACK group may be 1.5. */
 static bool has_broken_gpu(const struct ray_request *request)
 {
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		int64_t amount = request->bundle[i].amount;
-		if (strcmp(request->bundle[i].name, "GPU") == 0 && amount > RESOURCE_UNIT &&
-		    amount % RESOURCE_UNIT != 0)
-			return true;
-	}
-	return false;
+	int64_t gpus = ray_request_gpus(request);
+	return gpus > RESOURCE_UNIT && gpus % RESOURCE_UNIT != 0;
 }
 
 static void judge_request(struct facts *facts, const struct ray_request *request,

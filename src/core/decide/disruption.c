@@ -53,8 +53,7 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 	for (size_t i = 0; i < snapshot->node_count; i++)
 		nodes[i] = &snapshot->nodes[i];
 	qsort(nodes, snapshot->node_count, sizeof(struct node *), compare_nodes);
-	for (size_t i = 0; i < count; i++) {
-		struct worker *worker = &workers[i];
+	ARRAY_EACH(struct worker, worker, workers, count) {
 		const struct node *const *node;
 		const struct group *group;
 		if (worker->group == FACTS_NO_INDEX || worker->finished || worker->raylet_gone)
@@ -118,8 +117,7 @@ void disruption_replace(struct packing *packing)
 {
 	if (packing->facts->termination_forbidden)
 		return;
-	for (size_t g = 0; g < packing->facts->group_count; g++) {
-		const struct group *group = &packing->facts->groups[g];
+	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		struct group_packing *own = &packing->groups[group->index];
 		int64_t in_use = group->disrupted > 0 ? spare_pods_in_use(packing, group, true) : 0;
 		int64_t wanted = remember(packing, group, in_use);

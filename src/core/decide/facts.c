@@ -16,8 +16,7 @@
 static const struct ray_node *find_head_node(const struct ray_state *state)
 {
 	const struct ray_node *found = NULL;
-	for (size_t i = 0; i < state->node_count; i++) {
-		const struct ray_node *node = &state->nodes[i];
+	ARRAY_EACH(const struct ray_node, node, state->nodes, state->node_count) {
 		if (!ray_node_is_head(node) || !ray_node_is_alive(node))
 			continue;
 		if (found == NULL || strcmp(node->id, found->id) < 0)

@@ -53,9 +53,7 @@ static void check_slice(const struct facts *facts, const struct group *group, si
 static void check_demand(const struct facts *facts)
 {
 	CHECK(facts->ray_reachable || facts->demands.at.count == 0);
-	for (size_t i = 0; i < facts->demands.at.count; i++) {
-		const struct demand *demand = &facts->demands.at.at[i];
-
+	VEC_EACH(const struct demand, demand, &facts->demands.at) {
 		CHECK(demand->count > 0);
 		CHECK(demand->received_count > 0);
 		CHECK((demand->reason == NULL) == (demand->message == NULL));
@@ -193,9 +191,7 @@ void invariants_of_offer(const struct offer *offer)
 	for (size_t g = 0; g < facts->group_count; g++)
 		check_type(offer, &facts->groups[g]);
 	CHECK(problem->node_count <= facts->worker_count + 1);
-	for (size_t i = 0; i < problem->node_count; i++) {
-		const struct schedule_node *node = &problem->nodes[i];
-
+	ARRAY_EACH(const struct schedule_node, node, problem->nodes, problem->node_count) {
 		CHECK(node->worker <= facts->worker_count);
 		CHECK(node->head == (node->worker == facts->worker_count));
 		CHECK(!node->head || !node->may_terminate);
@@ -258,9 +254,7 @@ void invariants_of_packing(const struct packing *packing)
 	CHECK(result->launches[0] == 0);
 	for (size_t g = 0; g < facts->group_count; g++)
 		check_group_packing(packing, &facts->groups[g]);
-	for (size_t i = 0; i < result->node_count; i++) {
-		const struct schedule_node_result *node = &result->nodes[i];
-
+	ARRAY_EACH(const struct schedule_node_result, node, result->nodes, result->node_count) {
 		CHECK(node->worker == SCHEDULE_NO_INDEX || node->worker <= facts->worker_count);
 		CHECK(node->worker != SCHEDULE_NO_INDEX ||
 		      node->type < packing->problem.type_count);
@@ -356,11 +350,8 @@ static void check_memory(const struct choice *choice, const struct memory_state 
 		CHECK(memory->marks.at[i].kind < MARK_KIND_COUNT);
 		CHECK(memory->marks.at[i].key != NULL && memory->marks.at[i].count >= 0);
 	}
-	for (size_t i = 0; i < memory->launches.count; i++) {
-		const struct memory_launch *launch = &memory->launches.at[i];
-
+	VEC_EACH(const struct memory_launch, launch, &memory->launches)
 		CHECK(launch->replicas >= 0 && launch->not_registered >= 0);
-	}
 }
 
 /* A cluster ends only when the lists were read after its time, and were complete and empty; a patch
@@ -414,9 +405,7 @@ static void check_patch(const struct plan *plan)
 static void check_terminations(const struct choice *choice, const struct plan_group *group)
 {
 	CHECK(group->terminate.count == 0 || !choice->facts->termination_forbidden);
-	for (size_t i = 0; i < group->terminate.count; i++) {
-		const struct plan_termination *item = &group->terminate.at[i];
-
+	VEC_EACH(const struct plan_termination, item, &group->terminate) {
 		CHECK(item->action != TERMINATE_NONE);
 		CHECK(item->pod != NULL && item->reason != NULL && item->message != NULL);
 	}
@@ -432,9 +421,7 @@ void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan
 	CHECK(plan->conditions.count > 0);
 	CHECK(plan->groups.count == facts->group_count);
 	CHECK(plan->workers.count <= facts->worker_count);
-	for (size_t g = 0; g < plan->groups.count; g++) {
-		const struct plan_group *group = &plan->groups.at[g];
-
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		CHECK(group->terminate.count == 0 && group->to_launch == 0);
 		CHECK(group->target_replicas == group->replicas);
 		CHECK(group->patch_replicas == group->replicas);

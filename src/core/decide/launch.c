@@ -11,10 +11,7 @@
 static const struct memory_launch *remembered(const struct facts *facts, const struct group *group)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
-	for (size_t i = 0; memory != NULL && i < memory->launches.count; i++)
-		if (strcmp(memory->launches.at[i].group, group->spec->name) == 0)
-			return &memory->launches.at[i];
-	return NULL;
+	return memory != NULL ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -232,8 +229,7 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 
 void launch_cancel(struct choice *choice)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		if (choice->facts->termination_forbidden || group->frozen)
 			continue;
 		if (choice->health->groups[group->index].takes_back)
@@ -277,8 +273,7 @@ static time_ms next_round(const struct choice *choice, const struct group *group
  * is kept. */
 void launch_remember(struct choice *choice)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		struct group_choice *own = &choice->groups[group->index];
 		if (group->frozen) {
 			remember_as_was(choice, group);

@@ -167,9 +167,7 @@ static int64_t present_gpus(const struct offer *offer)
 
 	for (size_t g = 0; g < offer->facts->group_count; g++)
 		sum += gpus_of_group(offer, &offer->facts->groups[g]);
-	for (size_t i = 0; i < offer->facts->worker_count; i++) {
-		const struct worker *worker = &offer->facts->workers[i];
-
+	ARRAY_EACH(const struct worker, worker, offer->facts->workers, offer->facts->worker_count) {
 		if (worker->group == FACTS_NO_INDEX && worker->registered &&
 		    holds_gpus(offer, worker))
 			sum += resources_amount(&worker->node->total, "GPU", 0);

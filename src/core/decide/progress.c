@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "core/decide/capacity_check.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
@@ -18,10 +19,7 @@ static time_ms latest(time_ms a, time_ms b)
 bool progress_scale_gate(const struct worker_group *group)
 {
 	static const char *const nothing[] = { "", "null", "false", "\"\"", "{}", "[]" };
-	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
-		if (strcmp(group->scale_gate, nothing[i]) == 0)
-			return false;
-	return true;
+	return !text_is_among(group->scale_gate, nothing, sizeof(nothing) / sizeof(nothing[0]));
 }
 
 /* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not. The
@@ -43,8 +41,7 @@ static bool is_about(const struct event *event, const struct pod *pod)
 static struct reaction find_reaction(const struct snapshot *snapshot, const struct pod *pod)
 {
 	struct reaction found = { .reason = "", .message = "", .at = TIME_NONE };
-	for (size_t i = 0; i < snapshot->event_count; i++) {
-		const struct event *event = &snapshot->events[i];
+	ARRAY_EACH(const struct event, event, snapshot->events, snapshot->event_count) {
 		enum event_meaning meaning = event_meaning(event);
 		bool promise = meaning == EVENT_NODE_COMES;
 		if ((!promise && meaning != EVENT_NO_NODE) || !is_about(event, pod))

@@ -11,15 +11,6 @@
 
 /* --- memory --- */
 
-static const struct memory_template *find_entry(const struct memory_template *entries, size_t count,
-						const char *group)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(entries[i].group, group) == 0)
-			return &entries[i];
-	return NULL;
-}
-
 static const struct memory_template *remembered(const struct offer *offer,
 						const struct group *group)
 {
@@ -27,11 +18,10 @@ static const struct memory_template *remembered(const struct offer *offer,
 	const struct memory_template *found = NULL;
 
 	if (snapshot->memory != NULL)
-		found = find_entry(snapshot->memory->templates.at,
-				   snapshot->memory->templates.count, group->spec->name);
+		found = VEC_FIND(&snapshot->memory->templates, group, group->spec->name);
 	if (found == NULL && snapshot->autoscaler != NULL)
-		found = find_entry(snapshot->autoscaler->templates,
-				   snapshot->autoscaler->template_count, group->spec->name);
+		found = ARRAY_FIND(snapshot->autoscaler->templates,
+				   snapshot->autoscaler->template_count, group, group->spec->name);
 	return found;
 }
 
@@ -191,8 +181,7 @@ static void note_lacks(const struct offer *offer, struct group_offer *group,
 		arena_array(offer->arena, entry->resources.count, sizeof(*lacks));
 
 	group->lacks = lacks;
-	for (size_t i = 0; i < entry->resources.count; i++) {
-		const struct resource *seen = &entry->resources.at[i];
+	VEC_EACH(const struct resource, seen, &entry->resources) {
 		int64_t promised = promised_amount(group, seen->name);
 
 		if (seen->amount < promised)
@@ -219,9 +208,7 @@ static void apply_entry(const struct offer *offer, struct group_offer *group,
 {
 	struct capacity *capacity = &group->capacity;
 
-	for (size_t i = 0; i < entry->resources.count; i++) {
-		const struct resource *seen = &entry->resources.at[i];
-
+	VEC_EACH(const struct resource, seen, &entry->resources) {
 		if (strcmp(seen->name, "GPU") == 0)
 			capacity->gpu_amount = seen->amount;
 		if (promised_amount(group, seen->name) > 0 || is_asked(candidates, seen->name))
@@ -302,10 +289,9 @@ void template_seen_update(struct offer *offer)
 
 static bool is_for(const struct template_lack *lack, const struct ray_request *request)
 {
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (strcmp(request->bundle[i].name, lack->resource) == 0)
-			return request->bundle[i].amount > lack->seen;
-	return false;
+	const struct bundle_entry *entry =
+		ARRAY_FIND(request->bundle, request->bundle_count, name, lack->resource);
+	return entry != NULL && entry->amount > lack->seen;
 }
 
 const struct template_lack *template_seen_lack(const struct group_offer *group,

@@ -36,8 +36,7 @@ static bool plan_is_unchanged(const struct plan *plan)
 {
 	if (plan->patch.count > 0 || plan->infeasible.count > 0 || plan->unserved.count > 0)
 		return false;
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		if (group->to_launch != 0 || group->terminate.count > 0 || group->missing != 0 ||
 		    group->backoff != NULL || group->target_replicas != group->replicas)
 			return false;
@@ -47,10 +46,10 @@ static bool plan_is_unchanged(const struct plan *plan)
 
 static int64_t idle_timeout_ms(const struct snapshot *snapshot, const struct plan_worker *worker)
 {
-	for (size_t i = 0; i < snapshot->cluster.group_count; i++)
-		if (strcmp(snapshot->cluster.groups[i].name, worker->group) == 0)
-			return limits_idle_timeout_ms(snapshot, &snapshot->cluster.groups[i]);
-	return 0;
+	const struct worker_group *group = ARRAY_FIND(
+		snapshot->cluster.groups, snapshot->cluster.group_count, name, worker->group);
+
+	return group != NULL ? limits_idle_timeout_ms(snapshot, group) : 0;
 }
 
 /* Bundles of an open window are requested in each decision. */
@@ -83,8 +82,7 @@ time_ms unchanged_until(const struct snapshot *snapshot, const struct plan *plan
 	if (!facts_are_unchanged(snapshot, plan) || !plan_is_unchanged(plan) || idle_has_passed ||
 	    schedules_request_bundles(snapshot, plan))
 		return snapshot->now;
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		int64_t left;
 		if ((worker->state != WORKER_RUNNING && worker->state != WORKER_IDLE) ||
 		    worker->node == NULL)

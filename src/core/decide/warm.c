@@ -68,8 +68,7 @@ static int64_t wanted_replicas(const struct packing *packing, const struct group
 
 void warm_keep(struct packing *packing)
 {
-	for (size_t g = 0; g < packing->facts->group_count; g++) {
-		const struct group *group = &packing->facts->groups[g];
+	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		struct group_packing *own = &packing->groups[group->index];
 		int64_t kept, found;
 

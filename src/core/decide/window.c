@@ -16,18 +16,7 @@ static const struct time_zone *find_zone(const struct snapshot *snapshot, const 
 {
 	if (is_utc(name))
 		return &utc;
-	for (size_t i = 0; i < snapshot->time_zone_count; i++)
-		if (strcmp(snapshot->time_zones[i].name, name) == 0)
-			return &snapshot->time_zones[i];
-	return NULL;
-}
-
-static struct group *find_group(const struct facts *facts, const char *name)
-{
-	for (size_t g = 0; g < facts->group_count; g++)
-		if (strcmp(facts->groups[g].spec->name, name) == 0)
-			return &facts->groups[g];
-	return NULL;
+	return ARRAY_FIND(snapshot->time_zones, snapshot->time_zone_count, name, name);
 }
 
 /* The decoder has reported an invalid start or duration. */
@@ -83,7 +72,8 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 
 	for (size_t i = 0; i < schedule->group_count; i++) {
 		const struct autoscaler_schedule_group *own = &schedule->groups[i];
-		struct group *group = find_group(facts, own->name);
+		struct group *group =
+			ARRAY_FIND(facts->groups, facts->group_count, spec->name, own->name);
 
 		if (group == NULL) {
 			if (!unknown)

@@ -66,8 +66,7 @@ static void index_nodes(const struct facts *facts, struct node_index *ret_index)
 	ret_index->by_id = arena_array(facts->arena, state->node_count, sizeof(*ret_index->by_id));
 	ret_index->by_address =
 		arena_array(facts->arena, state->node_count, sizeof(*ret_index->by_address));
-	for (size_t i = 0; i < state->node_count; i++) {
-		const struct ray_node *node = &state->nodes[i];
+	ARRAY_EACH(const struct ray_node, node, state->nodes, state->node_count) {
 		if (node->instance_id[0] != '\0')
 			ret_index->by_id[ret_index->count++] = node;
 		else if (node->ip_address[0] != '\0' && node->status != RAY_NODE_DEAD)
@@ -179,14 +178,6 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->state = state_of(facts, worker);
 }
 
-static size_t find_group(const struct facts *facts, const char *name)
-{
-	for (size_t i = 0; i < facts->group_count; i++)
-		if (strcmp(facts->groups[i].spec->name, name) == 0)
-			return i;
-	return FACTS_NO_INDEX;
-}
-
 static int compare_workers(const void *left, const void *right)
 {
 	const struct worker *a = left;
@@ -216,7 +207,9 @@ static void collect_pods(struct facts *facts, struct worker **ret_workers, size_
 		const char *group = labels_value(&pod->labels, LABEL_GROUP);
 		struct worker *worker = &workers[count++];
 		worker->group_name = group != NULL ? group : "";
-		worker->group = find_group(facts, worker->group_name);
+		const struct group *own = ARRAY_FIND(facts->groups, facts->group_count, spec->name,
+						     worker->group_name);
+		worker->group = own != NULL ? (size_t)(own - facts->groups) : FACTS_NO_INDEX;
 		fill_worker(facts, &index, pod, worker);
 	}
 	qsort(workers, count, sizeof(*workers), compare_workers);
@@ -358,8 +351,7 @@ void worker_join(struct facts *facts)
 		missing += missing_to_list(&facts->groups[g], &room);
 	}
 	facts->workers = arena_array(facts->arena, pod_count + missing, sizeof(struct worker));
-	for (size_t g = 0; g < facts->group_count; g++) {
-		struct group *group = &facts->groups[g];
+	ARRAY_EACH(struct group, group, facts->groups, facts->group_count) {
 		size_t first = group->first_worker, count = group->worker_count;
 		copy_group(facts, group, &pods[first], count, missing_to_list(group, &budget));
 	}

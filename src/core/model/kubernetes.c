@@ -18,38 +18,27 @@ const struct pod pod_empty = {
 
 const struct quantity *quantities_find(const struct quantities *quantities, const char *name)
 {
-	for (size_t i = 0; i < quantities->count; i++)
-		if (strcmp(quantities->at[i].name, name) == 0)
-			return &quantities->at[i];
-	return NULL;
+	return VEC_FIND(quantities, name, name);
 }
 
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(conditions[i].type, type) == 0)
-			return &conditions[i];
-	return NULL;
+	return ARRAY_FIND(conditions, count, type, type);
 }
 
 const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
 							     const char *type)
 {
-	for (size_t i = 0; i < status->condition_count; i++)
-		if (strcmp(status->conditions[i].type, type) == 0)
-			return &status->conditions[i];
-	return NULL;
+	return ARRAY_FIND(status->conditions, status->condition_count, type, type);
 }
 
 const struct container_status *pod_ray_container_status(const struct pod *pod)
 {
 	if (pod->spec.container_count == 0)
 		return NULL;
-	for (size_t i = 0; i < pod->container_status_count; i++)
-		if (strcmp(pod->container_statuses[i].name, pod->spec.containers[0].name) == 0)
-			return &pod->container_statuses[i];
-	return NULL;
+	return ARRAY_FIND(pod->container_statuses, pod->container_status_count, name,
+			  pod->spec.containers[0].name);
 }
 
 static bool has_node_type(const struct pod *pod, const char *type)

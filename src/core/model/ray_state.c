@@ -9,6 +9,14 @@ int64_t ray_idle_duration_ms(int64_t reported_ms)
 	return reported_ms < RAY_IDLE_DURATION_MAX_MS ? reported_ms : RAY_IDLE_DURATION_MAX_MS;
 }
 
+int64_t ray_request_gpus(const struct ray_request *request)
+{
+	const struct bundle_entry *gpus =
+		ARRAY_FIND(request->bundle, request->bundle_count, name, "GPU");
+
+	return gpus ? gpus->amount : 0;
+}
+
 bool ray_node_is_head(const struct ray_node *node)
 {
 	return resources_find(&node->total, RAY_HEAD_RESOURCE) != NULL;
@@ -38,15 +46,11 @@ bool ray_node_is_free(const struct ray_node *node)
 {
 	if (node->problem != NULL)
 		return false;
-	for (size_t i = 0; i < node->total.count; i++) {
-		const struct resource *total = &node->total.at[i];
-
+	VEC_EACH(const struct resource, total, &node->total) {
 		if (resources_amount(&node->available, total->name, 0) < total->amount)
 			return false;
 	}
-	for (size_t i = 0; i < node->available.count; i++) {
-		const struct resource *available = &node->available.at[i];
-
+	VEC_EACH(const struct resource, available, &node->available) {
 		if (is_implicit(available->name) && available->amount < RESOURCE_UNIT &&
 		    resources_find(&node->total, available->name) == NULL)
 			return false;

@@ -125,6 +125,7 @@ struct ray_state {
 	struct strings problems; /* "pendingResourceRequests[3].request.resourcesBundle.CPU: NaN" */
 };
 
+int64_t ray_request_gpus(const struct ray_request *request); /* the amount of "GPU" in its bundle */
 bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */
 /* Nothing of its total is in use, and no work without resources: it is IDLE or node_activity is empty. Of

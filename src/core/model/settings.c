@@ -40,10 +40,7 @@ const struct settings_row *settings_rows(size_t *ret_count)
 
 const struct settings_row *settings_row_find(const char *name)
 {
-	for (size_t i = 0; i < ROW_COUNT; i++)
-		if (strcmp(rows[i].name, name) == 0)
-			return &rows[i];
-	return NULL;
+	return ARRAY_FIND(rows, ROW_COUNT, name, name);
 }
 
 int settings_choice_value(const struct settings_row *row, const char *word)

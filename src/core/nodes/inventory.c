@@ -138,10 +138,7 @@ static int compare_users(const void *a, const void *b)
 
 static struct inventory_total *find_total(const struct inventory *inventory, const char *resource)
 {
-	for (size_t i = 0; i < inventory->total_count; i++)
-		if (strcmp(inventory->totals[i].resource, resource) == 0)
-			return &inventory->totals[i];
-	return NULL;
+	return ARRAY_FIND(inventory->totals, inventory->total_count, resource, resource);
 }
 
 static int compare_totals(const void *a, const void *b)
@@ -164,9 +161,10 @@ struct totals {
 static struct inventory_total *add_total(const struct maker *m, struct totals *totals,
 					 const char *resource, const struct device_row *row)
 {
-	for (size_t i = 0; i < totals->list.count; i++)
-		if (strcmp(totals->list.at[i].resource, resource) == 0)
-			return &totals->list.at[i];
+	struct inventory_total *known = VEC_FIND(&totals->list, resource, resource);
+
+	if (known != NULL)
+		return known;
 	VEC_PUSH(m->arena, &totals->list,
 		 ((struct inventory_total){
 			 .resource = resource, .row = row, .yardstick_pod = "" }));
@@ -408,9 +406,7 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 		if (pod_request_holds(&pods[i]) || waits(&pods[i]))
 			measure(&m, &pods[i]);
 	for (size_t n = 0; n < ret->node_count; n++) {
-		for (size_t i = 0; i < ret->nodes[n].count; i++) {
-			struct inventory_resource *resource = &ret->nodes[n].at[i];
-
+		VEC_EACH(struct inventory_resource, resource, &ret->nodes[n]) {
 			sort_stable(resource->users.at, resource->users.count,
 				    sizeof(struct inventory_user), compare_users);
 			judge(&m, &ret->nodes[n], resource);

@@ -181,8 +181,7 @@ static void place(struct node_amount *amount, int64_t wanted)
 {
 	struct node_device *best = NULL, *most = &amount->devices[0];
 
-	for (size_t i = 0; i < amount->device_count; i++) {
-		struct node_device *device = &amount->devices[i];
+	ARRAY_EACH(struct node_device, device, amount->devices, amount->device_count) {
 		int64_t left = node_device_free(device);
 
 		if (left >= wanted && (best == NULL || left < node_device_free(best)))
@@ -203,9 +202,7 @@ static void check_amount(const struct node_amount *amount)
 	CHECK(amount->waiting.count == 0);
 	CHECK(amount->device_count <= NODE_ROOM_DEVICES_MAX);
 	CHECK(node_amount_largest(amount) <= node_amount_free(amount));
-	for (size_t i = 0; i < amount->device_count; i++) {
-		const struct node_device *device = &amount->devices[i];
-
+	ARRAY_EACH(const struct node_device, device, amount->devices, amount->device_count) {
 		CHECK(device->used >= 0 && device->forecast >= 0);
 		CHECK(node_device_free(device) <= device->total);
 	}
@@ -214,9 +211,7 @@ static void check_amount(const struct node_amount *amount)
 void node_capacities_finish(struct node_capacities *rooms)
 {
 	for (size_t r = 0; r < rooms->count; r++) {
-		for (size_t i = 0; i < rooms->at[r].count; i++) {
-			struct node_amount *amount = &rooms->at[r].at[i];
-
+		VEC_EACH(struct node_amount, amount, &rooms->at[r]) {
 			/* The largest first, so that the order of the Pods does not matter. */
 			sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
 				    compare_descending);

@@ -92,9 +92,7 @@ static const char *other_devices(const struct node_capacity *room, const char *r
 	size_t vendor = strcspn(resource, "/");
 	const char *text = "";
 
-	for (size_t i = 0; i < room->count; i++) {
-		const struct node_amount *amount = &room->at[i];
-
+	VEC_EACH(const struct node_amount, amount, room) {
 		if (amount->row == NULL || amount->row->share == DEVICE_QUALIFIER ||
 		    amount->allocatable == 0 || strncmp(amount->resource, resource, vendor) != 0)
 			continue;

@@ -52,8 +52,7 @@ static const char *mismatch_text(struct arena *arena, const struct node_expressi
 static const char *selector_why(const struct pod_spec *spec, const struct node *node,
 				struct arena *arena)
 {
-	for (size_t i = 0; i < spec->node_selector.count; i++) {
-		const struct label *wanted = &spec->node_selector.at[i];
+	VEC_EACH(const struct label, wanted, &spec->node_selector) {
 		const char *value = labels_value(&node->labels, wanted->key);
 
 		if (value != NULL && strcmp(value, wanted->value) == 0)
@@ -91,9 +90,7 @@ const char *node_fit_labels_why(const struct pod_spec *spec, const struct node *
 
 const struct taint *node_fit_taint(const struct node_demand *demand, const struct node *node)
 {
-	for (size_t i = 0; i < node->taint_count; i++) {
-		const struct taint *taint = &node->taints[i];
-
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count) {
 		if (strcmp(taint->effect, "PreferNoSchedule") == 0 ||
 		    node_match_tolerates(demand->spec, taint))
 			continue;

@@ -2,12 +2,13 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define NUMBER_DIGITS_MAX 18
 
 bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint)
 {
-	for (size_t i = 0; i < spec->toleration_count; i++) {
-		const struct toleration *one = &spec->tolerations[i];
+	ARRAY_EACH(const struct toleration, one, spec->tolerations, spec->toleration_count) {
 		bool exists = strcmp(one->operation, "Exists") == 0;
 		if (one->effect[0] != '\0' && strcmp(one->effect, taint->effect) != 0)
 			continue;
@@ -21,8 +22,7 @@ bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint
 
 const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node)
 {
-	for (size_t i = 0; i < node->taint_count; i++) {
-		const struct taint *taint = &node->taints[i];
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count) {
 		if (strcmp(taint->effect, "NoSchedule") != 0 &&
 		    strcmp(taint->effect, "NoExecute") != 0)
 			continue;
@@ -40,14 +40,6 @@ bool node_match_selector(const struct labels *selector, const struct node *node)
 			return false;
 	}
 	return true;
-}
-
-static bool is_among(const struct strings *values, const char *value)
-{
-	for (size_t i = 0; i < values->count; i++)
-		if (strcmp(values->at[i], value) == 0)
-			return true;
-	return false;
 }
 
 /* A whole number as strconv.ParseInt takes it; longer ones are no label that means a number. */
@@ -84,9 +76,11 @@ bool node_match_expression(const struct node_expression *expression, const struc
 	else
 		value = strcmp(expression->key, "metadata.name") == 0 ? node->name : NULL;
 	if (strcmp(expression->operation, "In") == 0)
-		return value != NULL && is_among(&expression->values, value);
+		return value != NULL &&
+		       text_is_among(value, expression->values.at, expression->values.count);
 	if (strcmp(expression->operation, "NotIn") == 0)
-		return value == NULL || !is_among(&expression->values, value);
+		return value == NULL ||
+		       !text_is_among(value, expression->values.at, expression->values.count);
 	if (strcmp(expression->operation, "Exists") == 0)
 		return value != NULL;
 	if (strcmp(expression->operation, "DoesNotExist") == 0)

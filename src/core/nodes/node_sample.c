@@ -101,8 +101,7 @@ size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster
 	if (cluster->group_count > NODE_SAMPLE_GROUPS_MAX)
 		return 0;
 	found = arena_array(arena, cluster->group_count * NODE_SAMPLE_NODES_MAX, sizeof(*found));
-	for (size_t g = 0; g < cluster->group_count; g++) {
-		const struct worker_group *group = &cluster->groups[g];
+	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count) {
 		const struct pod *pod = waiting_pod(group, pods, pod_count);
 		struct node_demand demand;
 		struct ranking ranking;

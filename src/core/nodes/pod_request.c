@@ -26,9 +26,7 @@ struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 	struct sum sum = { .items = { .at = NULL } };
 	bool counted = false;
 
-	for (size_t c = 0; c < spec->container_count; c++) {
-		const struct container *container = &spec->containers[c];
-
+	ARRAY_EACH(const struct container, container, spec->containers, spec->container_count) {
 		for (size_t i = 0; i < container->requests.count; i++)
 			add(arena, &sum, &container->requests.at[i]);
 		for (size_t i = 0; i < container->limits.count; i++)

@@ -170,30 +170,19 @@ static const struct autoscaler_scale *last_scale_of(const struct maker *maker, c
 	const struct autoscaler_status_input *input = maker->input;
 	const struct autoscaler_status *old = &input->object->status;
 
-	for (size_t i = 0; i < input->scale_count; i++) {
-		struct autoscaler_scale *scale;
+	const struct autoscaler_scale *made =
+		ARRAY_FIND(input->scales, input->scale_count, group, group);
+	const struct autoscaler_status_group *last;
 
-		if (strcmp(input->scales[i].group, group) != 0)
-			continue;
-		scale = ARENA_NEW(maker->arena, struct autoscaler_scale);
-		*scale = input->scales[i];
+	if (made) {
+		struct autoscaler_scale *scale = ARENA_NEW(maker->arena, struct autoscaler_scale);
+
+		*scale = *made;
 		scale->message = cut(maker, scale->message);
 		return scale;
 	}
-	for (size_t i = 0; i < old->group_count; i++)
-		if (strcmp(old->groups[i].name, group) == 0)
-			return old->groups[i].last_scale;
-	return NULL;
-}
-
-static const struct memory_template *seen_of(const struct maker *maker, const char *group)
-{
-	const struct memory_state *memory = &maker->input->plan->memory;
-
-	for (size_t i = 0; i < memory->templates.count; i++)
-		if (strcmp(memory->templates.at[i].group, group) == 0)
-			return &memory->templates.at[i];
-	return NULL;
+	last = ARRAY_FIND(old->groups, old->group_count, name, group);
+	return last ? last->last_scale : NULL;
 }
 
 static void set_groups(const struct maker *maker)
@@ -221,7 +210,7 @@ static void set_groups(const struct maker *maker)
 			.gpus_per_worker = amount(maker, group->worker_gpus),
 			.backoff = backoff_of(maker, group->backoff),
 			.last_scale = last_scale_of(maker, group->name),
-			.seen = seen_of(maker, group->name),
+			.seen = VEC_FIND(&maker->input->plan->memory.templates, group, group->name),
 		};
 	}
 	maker->status->groups = groups;

@@ -70,8 +70,7 @@ static const char *deleted_text(const struct maker *m, const struct plan_group *
 {
 	const char *text = "";
 	int64_t count = 0;
-	for (size_t i = 0; i < group->terminate.count; i++) {
-		const struct plan_termination *end = &group->terminate.at[i];
+	VEC_EACH(const struct plan_termination, end, &group->terminate) {
 		if (end->action == TERMINATE_DRAIN)
 			continue;
 		if (count++ < NAMES_MAX)
@@ -245,8 +244,7 @@ static int64_t unreachable_ms(const struct snapshot *snapshot)
 
 static void say_conditions(struct maker *m)
 {
-	for (size_t i = 0; i < m->plan->conditions.count; i++) {
-		const struct plan_condition *condition = &m->plan->conditions.at[i];
+	VEC_EACH(const struct plan_condition, condition, &m->plan->conditions) {
 		const char *reason = condition->reason, *message = condition->message;
 		if (strcmp(reason, REASON_DEMAND_UNAVAILABLE) == 0)
 			add(m, DECISION_EVENT_NO_DEMAND, "", without_secret(message))->hold_ms =
@@ -404,8 +402,7 @@ static void count_living(struct maker *m)
 {
 	const struct plan_group *group = NULL;
 	m->living = arena_array(m->arena, m->plan->groups.count, sizeof(*m->living));
-	for (size_t i = 0; i < m->plan->workers.count; i++) {
-		const struct plan_worker *worker = &m->plan->workers.at[i];
+	VEC_EACH(const struct plan_worker, worker, &m->plan->workers) {
 		if (group == NULL || strcmp(group->name, worker->group) != 0)
 			find_spec(m->snapshot, worker->group, m->plan, &group);
 		if (group != NULL && worker->state != WORKER_GONE)

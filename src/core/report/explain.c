@@ -32,8 +32,7 @@ struct shapes {
 static void add_shape(struct shapes *shapes, const struct schedule_placement *item)
 {
 	shapes->total += item->count;
-	for (size_t i = 0; i < shapes->count; i++) {
-		struct shape *shape = &shapes->at[i];
+	VEC_EACH(struct shape, shape, shapes) {
 		if (shape->phase == item->phase &&
 		    demand_compare_requests(shape->request, item->bundle) == 0) {
 			shape->count += item->count;

@@ -15,8 +15,7 @@ static const char *used_text(const struct choice *choice, const struct ray_node 
 {
 	struct resource *used = arena_array(choice->arena, node->total.count, sizeof(*used));
 	size_t count = 0;
-	for (size_t i = 0; i < node->total.count; i++) {
-		const struct resource *total = &node->total.at[i];
+	VEC_EACH(const struct resource, total, &node->total) {
 		int64_t available = resources_amount(&node->available, total->name, 0);
 		if (available < total->amount)
 			used[count++] = (struct resource){ total->name, total->amount - available };

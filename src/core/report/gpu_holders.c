@@ -30,8 +30,7 @@ void gpu_holders_begin(const struct plan *plan, struct arena *arena, struct gpu_
 	struct gpu_worker *workers = arena_array(arena, plan->workers.count, sizeof(*workers));
 	size_t count = 0;
 
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		int64_t gpus = worker->node ? resources_amount(&worker->node->total, GPU, 0) : 0;
 		int64_t available;
 

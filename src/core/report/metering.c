@@ -30,10 +30,7 @@ void metering_done(struct metering *metering)
 
 static struct metering_group *find_group(struct metering *metering, const char *name)
 {
-	for (size_t i = 0; i < metering->group_count; i++)
-		if (strcmp(metering->groups[i].name, name) == 0)
-			return &metering->groups[i];
-	return NULL;
+	return ARRAY_FIND(metering->groups, metering->group_count, name, name);
 }
 
 static struct metering_group *need_group(struct metering *metering, const char *name)

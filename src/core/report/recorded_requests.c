@@ -119,9 +119,7 @@ static bool take_bundle(const struct ray_request *request, struct arena *arena,
 
 	if (request->problem)
 		return false;
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
-
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		if (!recorded_name_is_usable(entry->name))
 			return false;
 		if (entry->amount > 0)
@@ -154,8 +152,7 @@ static void add_constraint(struct recorded_requests *requests,
 			   const struct ray_constraint *constraint, struct arena *arena,
 			   struct map *wanted)
 {
-	for (size_t i = 0; i < constraint->count; i++) {
-		const struct ray_request_count *from = &constraint->requests[i];
+	ARRAY_EACH(const struct ray_request_count, from, constraint->requests, constraint->count) {
 		struct work_bundle bundle = { .resources = { .count = 0 } };
 		struct requested *requested;
 		const char *key;
@@ -187,8 +184,7 @@ static void add_constraint(struct recorded_requests *requests,
 /* Ends the bundles that are no longer requested; the others leave `wanted`. */
 static void compare_with(struct recorded_requests *requests, time_ms at, struct map *wanted)
 {
-	for (size_t i = 0; i < requests->all.count; i++) {
-		struct request *request = &requests->all.at[i];
+	VEC_EACH(struct request, request, &requests->all) {
 		const struct requested *requested;
 
 		if (request->until != TIME_NONE)
@@ -240,8 +236,7 @@ void recorded_requests_items(const struct recorded_requests *requests, time_ms s
 	VEC_RESERVE(arena, &all, items->count + requests->all.count);
 	for (size_t i = 0; i < items->count; i++)
 		VEC_PUSH(arena, &all, items->at[i]);
-	for (size_t i = 0; i < requests->all.count; i++) {
-		const struct request *request = &requests->all.at[i];
+	VEC_EACH(const struct request, request, &requests->all) {
 		time_ms begin = request->since != TIME_NONE ? request->since : since;
 		time_ms end = request->until != TIME_NONE ? request->until : until;
 

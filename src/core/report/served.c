@@ -19,8 +19,7 @@ struct verdict {
  * check. */
 static bool is_beyond_living(const struct choice *choice, const struct ray_request *request)
 {
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		bool implicit = strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
 					strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) == 0;
 
@@ -80,8 +79,7 @@ static size_t count_lacks(const struct ray_request *request, const struct resour
 			  const struct bundle_entry **ret_first)
 {
 	size_t lacks = 0;
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		if (resources_amount(resources, entry->name, 0) >= entry->amount)
 			continue;
 		if (lacks++ == 0)
@@ -325,11 +323,7 @@ static void report_list(const struct choice *choice, struct plan *plan,
 
 static bool asks_part_of_gpu(const struct ray_request *request)
 {
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (strcmp(request->bundle[i].name, "GPU") == 0 &&
-		    request->bundle[i].amount % RESOURCE_UNIT != 0)
-			return true;
-	return false;
+	return ray_request_gpus(request) % RESOURCE_UNIT != 0;
 }
 
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */

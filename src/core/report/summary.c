@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "core/capacity/capacity.h"
 #include "core/decide/demand.h"
 #include "core/decide/gate.h"
@@ -197,8 +198,7 @@ static void sum_kept(const struct plan *plan, struct arena *arena, struct summar
 {
 	VEC(struct summary_kept) kept = { .at = NULL };
 
-	for (size_t i = 0; i < plan->workers.count; i++) {
-		const struct plan_worker *worker = &plan->workers.at[i];
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		size_t at = 0;
 
 		if (worker->state != WORKER_IDLE || !summary_keeps_idle(worker->reason))
@@ -237,9 +237,7 @@ static void add_pending(struct demand_sum *sum, const struct ray_request *reques
 	if (count <= 0)
 		return;
 	raise_by(&sum->summary->pending_bundles, count);
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
-
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		if (entry->amount > 0)
 			VEC_PUSH(
 				sum->arena, &sum->entries,
@@ -270,20 +268,12 @@ static size_t join_equal(struct resource *entries, size_t count)
 	return kept;
 }
 
-static bool is_accelerator(const struct strings *accelerators, const char *name)
-{
-	for (size_t i = 0; i < accelerators->count; i++)
-		if (strcmp(accelerators->at[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* 0: GPU, 1: other accelerators, 2: the rest. */
 static int rank_of(const struct demand_sum *sum, const char *name)
 {
 	if (strcmp(name, "GPU") == 0)
 		return 0;
-	return is_accelerator(sum->accelerators, name) ? 1 : 2;
+	return text_is_among(name, sum->accelerators->at, sum->accelerators->count) ? 1 : 2;
 }
 
 static void order_pending(struct demand_sum *sum)
@@ -328,14 +318,6 @@ static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
 
 /* --- unserved demand --- */
 
-static int64_t gpus_of_request(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (strcmp(request->bundle[i].name, "GPU") == 0)
-			return request->bundle[i].amount;
-	return 0;
-}
-
 static int64_t gpus_of(const struct plan_demand *demand)
 {
 	const struct ray_request *bundles = demand->request;
@@ -345,7 +327,7 @@ static int64_t gpus_of(const struct plan_demand *demand)
 	if (demand->kind == DEMAND_GANG)
 		bundles = demand_gang_bundles(demand->gang, 0, &count);
 	for (size_t i = 0; i < count; i++)
-		raise_by(&sum, gpus_of_request(&bundles[i]));
+		raise_by(&sum, ray_request_gpus(&bundles[i]));
 	return times(demand->count, 1, sum);
 }
 
@@ -393,10 +375,7 @@ static void sum_unserved(const struct plan *plan, struct arena *arena, struct su
 
 const struct plan_condition *summary_condition(const struct summary *summary, const char *type)
 {
-	for (size_t i = 0; i < summary->condition_count; i++)
-		if (strcmp(summary->conditions[i].type, type) == 0)
-			return &summary->conditions[i];
-	return NULL;
+	return ARRAY_FIND(summary->conditions, summary->condition_count, type, type);
 }
 
 static bool take_condition(struct summary *summary, const char *type, const char *status)

@@ -28,9 +28,10 @@ static bool is_internal(const char *name)
 
 static struct summary_resource *sum_of(struct sums *sums, const char *name, struct arena *arena)
 {
-	for (size_t i = 0; i < sums->list.count; i++)
-		if (strcmp(sums->list.at[i].name, name) == 0)
-			return &sums->list.at[i];
+	struct summary_resource *known = VEC_FIND(&sums->list, name, name);
+
+	if (known != NULL)
+		return known;
 	if (sums->list.count >= SUMMARY_RESOURCES_MAX || is_internal(name))
 		return NULL;
 	VEC_PUSH(arena, &sums->list,
@@ -71,8 +72,7 @@ static void add_pending(const struct snapshot *snapshot, const struct summary *s
 			continue;
 		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
 				  snapshot->device_table, &scratch, &capacity);
-		for (size_t r = 0; r < capacity.resources.count; r++) {
-			const struct resource *one = &capacity.resources.at[r];
+		VEC_EACH(const struct resource, one, &capacity.resources) {
 			struct summary_resource *sum = sum_of(sums, one->name, arena);
 
 			if (sum != NULL)

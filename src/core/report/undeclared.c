@@ -70,9 +70,7 @@ static const char *say(const struct offer *offer, const struct group *group, con
 {
 	const struct device_model *device = &offer->groups[group->index].capacity.device;
 
-	for (size_t i = 0; i < device->held_count; i++) {
-		const struct device_held *held = &device->held[i];
-
+	ARRAY_EACH(const struct device_held, held, device->held, device->held_count) {
 		if (stands_for(held, wanted))
 			return arena_printf(
 				offer->arena,

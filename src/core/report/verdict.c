@@ -125,8 +125,7 @@ static void write_active(const struct choice *choice, struct plan *plan)
 
 static void write_able(const struct choice *choice, struct plan *plan)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		const struct group_choice *own = &choice->groups[group->index];
 		if (!own->health->backed_off)
 			continue;
@@ -161,16 +160,14 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 
 static void write_limited(const struct choice *choice, struct plan *plan)
 {
-	for (size_t i = 0; i < plan->unserved.count; i++) {
-		const struct plan_demand *demand = &plan->unserved.at[i];
+	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (!is_limit(demand->reason))
 			continue;
 		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
 		    demand->message);
 		return;
 	}
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		const struct group_choice *own = &choice->groups[group->index];
 		const char *limit = limit_of_schedule(choice, group);
 

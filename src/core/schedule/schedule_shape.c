@@ -127,13 +127,13 @@ static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape 
 {
 	struct schedule_piece *pieces;
 
-	if (!schedule_request_gpu(shape->request))
+	if (!ray_request_gpus(shape->request))
 		return;
 	pieces = arena_array(words->arena, shape->combined ? shape->entries.count : 1,
 			     sizeof(*pieces));
 	for (size_t i = 0; i < shape->entries.count; i++) {
 		const struct schedule_entry *entry = &shape->entries.at[i];
-		int64_t gpu = schedule_request_gpu(entry->bundle);
+		int64_t gpu = ray_request_gpus(entry->bundle);
 
 		if (gpu > 0)
 			pieces[shape->piece_count++] =

@@ -201,7 +201,7 @@ bool schedule_trial_serves_as_many(const struct schedule_problem *problem,
 
 	for (size_t i = 0; i < problem->demand_count; i++)
 		gpus += (__int128)(a->demands[i].count - b->demands[i].count) *
-			schedule_request_gpu(problem->demands[i].request);
+			ray_request_gpus(problem->demands[i].request);
 	return serves_held(problem, a, b) && gpus <= 0 &&
 	       sum_left(a->demands, problem->demand_count) <=
 		       sum_left(b->demands, problem->demand_count);
@@ -241,7 +241,7 @@ __int128 schedule_trial_least_cost(const struct schedule_trial *trial,
 		for (size_t j = 0; j < node->placement_count; j++)
 			if (node->placements[j].phase != SCHEDULE_PHASE_CONSTRAINT)
 				gpus += (__int128)node->placements[j].count *
-					schedule_request_gpu(node->placements[j].bundle);
+					ray_request_gpus(node->placements[j].bundle);
 	}
 	cost = gpus > 0 ? cost_of_gpus(problem, gpus) : 0;
 	return cost > minimum ? cost : minimum;

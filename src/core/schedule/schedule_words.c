@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "core/model/cpu_budget.h"
 
 #define FIRST_SLOTS 64
@@ -176,20 +177,9 @@ uint32_t schedule_name_find(const struct schedule_vocabulary *words, const char 
 
 bool schedule_is_accelerator(const struct schedule_problem *problem, const char *name)
 {
-	if (!strcmp(name, "GPU"))
-		return true;
-	for (size_t i = 0; problem->accelerators && i < problem->accelerators->count; i++)
-		if (!strcmp(name, problem->accelerators->at[i]))
-			return true;
-	return false;
-}
-
-int64_t schedule_request_gpu(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (!strcmp(request->bundle[i].name, "GPU"))
-			return request->bundle[i].amount;
-	return 0;
+	return !strcmp(name, "GPU") ||
+	       (problem->accelerators &&
+		text_is_among(name, problem->accelerators->at, problem->accelerators->count));
 }
 
 size_t schedule_gang_choices(const struct ray_gang *gang)

@@ -57,8 +57,6 @@ uint32_t schedule_label_find(struct schedule_vocabulary *words, const char *key,
 /* SCHEDULE_ID_NONE for a resource that no request mentions. */
 uint32_t schedule_name_find(const struct schedule_vocabulary *words, const char *name);
 bool schedule_is_accelerator(const struct schedule_problem *problem, const char *name);
-/* The amount of "GPU" in the bundle. */
-int64_t schedule_request_gpu(const struct ray_request *request);
 /* Compares two uint32_t, for sorting ids. */
 int schedule_compare_ids(const void *a, const void *b);
 

@@ -18,12 +18,8 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 		struct act_drains *ret_drains)
 {
 	*ret_drains = (struct act_drains){ 0 };
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
-
-		for (size_t j = 0; j < group->terminate.count; j++) {
-			const struct plan_termination *end = &group->terminate.at[j];
-
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
+		VEC_EACH(const struct plan_termination, end, &group->terminate) {
 			if (end->action != TERMINATE_DRAIN || ret_drains->list.count >= limit)
 				continue;
 			VEC_PUSH(arena, &ret_drains->list,
@@ -36,9 +32,7 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 
 bool act_needs_fresh_pods(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
-
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		for (size_t j = 0; j < group->terminate.count; j++)
 			if (group->terminate.at[j].action == TERMINATE_DELETE &&
 			    group->terminate.at[j].ray_node_id[0] == '\0')
@@ -170,8 +164,7 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 		ret_list->idle = plan->idle->action;
 		ret_list->idle_message = arena_strdup(arena, plan->idle->message);
 	}
-	for (size_t i = 0; i < plan->groups.count; i++) {
-		const struct plan_group *group = &plan->groups.at[i];
+	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		size_t deletions = count_deletions(group);
 		struct act_scaled *scaled;
 
@@ -195,8 +188,7 @@ void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
 	if (list->idle != IDLE_ACTION_NONE)
 		log_info("idle termination", "cluster", cluster, "action",
 			 idle_action_name(list->idle), "why", list->idle_message, NULL);
-	for (size_t i = 0; i < list->groups.count; i++) {
-		const struct act_scaled *scaled = &list->groups.at[i];
+	VEC_EACH(const struct act_scaled, scaled, &list->groups) {
 		char from[32], to[32], deleted[32];
 
 		snprintf(from, sizeof(from), "%lld", (long long)scaled->replicas);

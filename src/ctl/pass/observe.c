@@ -19,15 +19,6 @@ static void observe_pods(const struct observation *observation, struct arena *ar
 	snapshot->foreign_pod_count = observation->pod_count - snapshot->pod_count;
 }
 
-static const struct drain_answer *find_answer(const struct observation *observation,
-					      const char *node_id)
-{
-	for (size_t i = 0; i < observation->drain_count; i++)
-		if (!strcmp(observation->drains[i].node_id, node_id))
-			return &observation->drains[i];
-	return NULL;
-}
-
 static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
 {
 	static const char *const rejected[] = { "Ray rejected the drain" };
@@ -53,7 +44,8 @@ static const struct ray_node *answered_nodes(const struct observation *observati
 		const struct drain_answer *answer;
 
 		nodes[i] = state->nodes[i];
-		answer = find_answer(observation, nodes[i].id);
+		answer = ARRAY_FIND(observation->drains, observation->drain_count, node_id,
+				    nodes[i].id);
 		if (answer)
 			apply_answer(&nodes[i], answer);
 	}

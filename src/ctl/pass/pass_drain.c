@@ -38,8 +38,7 @@ bool pass_ask_drains(struct pass *pass, const struct plan *plan)
 		return false;
 	pass->step = PASS_DRAINING;
 	pass_phase_begin(pass);
-	for (size_t i = 0; i < drains.list.count; i++) {
-		const struct act_drain *drain = &drains.list.at[i];
+	VEC_EACH(const struct act_drain, drain, &drains.list) {
 		struct pass_request *request = pass_request_new(pass);
 
 		request->node_id = arena_strdup(&pass->arena, drain->node_id);

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/text/json.h"
 #include "core/model/reason.h"
@@ -346,10 +347,8 @@ static bool is_managed(const struct summary *summary)
 					       REASON_CLUSTER_UNREADABLE };
 	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
 
-	for (size_t i = 0; active && i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (!strcmp(active->reason, reasons[i]))
-			return false;
-	return true;
+	return !active ||
+	       !text_is_among(active->reason, reasons, sizeof(reasons) / sizeof(reasons[0]));
 }
 
 static void keep_sent(struct entry *entry, const struct autoscaler_status *status)

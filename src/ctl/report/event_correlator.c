@@ -291,8 +291,7 @@ static void note_states(struct event_correlator *correlator,
 	struct ripe *ripe = arena_array(&scratch, events->at.count, sizeof(*ripe));
 	size_t count = 0;
 
-	for (size_t i = 0; i < events->at.count; i++) {
-		const struct decision_event *event = &events->at.at[i];
+	VEC_EACH(const struct decision_event, event, &events->at) {
 		uint64_t key = hash(event->reason, event->key, "");
 		size_t at = 0;
 
@@ -326,8 +325,7 @@ static void keep_actions(struct event_correlator *correlator,
 {
 	arena_done(&correlator->action_arena);
 	memset(&correlator->actions, 0, sizeof(correlator->actions));
-	for (size_t i = 0; i < events->at.count; i++) {
-		const struct decision_event *event = &events->at.at[i];
+	VEC_EACH(const struct decision_event, event, &events->at) {
 		struct arena *arena = &correlator->action_arena;
 
 		if (event->action)

@@ -63,10 +63,7 @@ void start_times_free(struct start_times *times)
 /* Its readiness was interrupted: the time that was kept first is that of the start. */
 static bool is_known(const struct starts *starts, const char *uid)
 {
-	for (size_t i = 0; i < starts->count; i++)
-		if (strcmp(starts->at[i].uid, uid) == 0)
-			return true;
-	return false;
+	return VEC_FIND(starts, uid, uid) != NULL;
 }
 
 static struct starts *starts_of(struct start_times *times, const struct pod *pod,

@@ -66,9 +66,7 @@ static const char *text_of(const struct plan *plan, struct arena *arena)
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *condition = &plan->conditions.at[i];
-
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
 		if (is_trouble(condition))
 			text = arena_printf(arena, "%s%s%s: %s", text, text[0] ? "; " : "",
 					    condition->reason, condition->message);

@@ -208,14 +208,6 @@ static int set_setting(struct options *options, const struct settings_row *row, 
 	CHECK(!"a settings kind without a parser");
 }
 
-static const struct option_row *find_row(const char *name)
-{
-	for (size_t i = 0; i < ROW_COUNT; i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
-	return NULL;
-}
-
 static int set_option(struct options *options, const struct option_row *row, const char *text,
 		      struct err *err)
 {
@@ -263,7 +255,7 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	equals = strchr(word, '=');
 	name = arena_strndup(&options->arena, word + 2,
 			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
-	row = find_row(name);
+	row = ARRAY_FIND(rows, ROW_COUNT, name, name);
 	setting = row ? NULL : settings_row_find(name);
 	if (!row && !setting)
 		return refuse_name(name, err);

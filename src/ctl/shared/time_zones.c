@@ -145,14 +145,6 @@ static void copy_zone(struct time_zones *zones, const char *name, time_ms now, s
 	ret_zone->name = arena_strdup(arena, name);
 }
 
-static bool is_listed(const struct time_zone *zones, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(zones[i].name, name))
-			return true;
-	return false;
-}
-
 const struct time_zone *time_zones_of(struct time_zones *zones,
 				      const struct autoscaler_object *object, time_ms now,
 				      struct arena *arena, size_t *ret_count)
@@ -166,7 +158,8 @@ const struct time_zone *time_zones_of(struct time_zones *zones,
 	for (size_t i = 0; i < object->schedule_count; i++) {
 		const char *name = object->schedules[i].time_zone;
 
-		if (name[0] && strcmp(name, "UTC") != 0 && !is_listed(list, *ret_count, name))
+		if (name[0] && strcmp(name, "UTC") != 0 &&
+		    !ARRAY_FIND(list, *ret_count, name, name))
 			copy_zone(zones, name, now, arena, &list[(*ret_count)++]);
 	}
 	return list;

@@ -206,14 +206,6 @@ static struct choice *choose(struct capacity_watch *capacity_watch, const struct
 	return choice;
 }
 
-static bool is_in(const struct pass_view *view, const char *node)
-{
-	for (size_t i = 0; i < view->node_count; i++)
-		if (strcmp(view->nodes[i].name, node) == 0)
-			return true;
-	return false;
-}
-
 static void add_nodes(struct arena *arena, const struct choice *choice, struct pass_view *view)
 {
 	struct node *nodes =
@@ -223,7 +215,7 @@ static void add_nodes(struct arena *arena, const struct choice *choice, struct p
 	for (size_t i = 0; i < view->node_count; i++)
 		nodes[i] = view->nodes[i];
 	for (size_t i = 0; i < choice->node_count; i++)
-		if (!is_in(view, choice->nodes[i].name))
+		if (!ARRAY_FIND(view->nodes, view->node_count, name, choice->nodes[i].name))
 			nodes[count++] = choice->nodes[i];
 	view->nodes = nodes;
 	view->node_count = count;

@@ -237,6 +237,34 @@ static void test_reset_and_done_allow_reuse(void **state)
 	arena_done(&arena);
 }
 
+static void test_each_and_find(void **state)
+{
+	struct named {
+		const char *name;
+		int value;
+	};
+	static const struct named three[] = { { "a", 1 }, { "b", 2 }, { "b", 4 } };
+	const struct named *none = NULL;
+	const struct {
+		const struct named *at;
+		size_t count;
+	} all = { three, 3 }, no_one = { NULL, 0 };
+	int sum = 0;
+
+	(void)state;
+	VEC_EACH(const struct named, one, &all)
+		sum += one->value;
+	VEC_EACH(const struct named, one, &no_one)
+		sum += 100;
+	ARRAY_EACH(const struct named, one, three, 0)
+		sum += 100;
+	assert_int_equal(sum, 7);
+	assert_ptr_equal(VEC_FIND(&all, name, "b"), &three[1]);
+	assert_null(VEC_FIND(&all, name, "c"));
+	assert_null(ARRAY_FIND(three, 1, name, "b"));
+	assert_null(ARRAY_FIND(none, 0, name, "b"));
+}
+
 #ifdef IS_POISONED
 static void test_sanitizer_sees_dead_and_foreign_bytes(void **state)
 {
@@ -284,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_second_making_fits_reserved_block),
 		cmocka_unit_test(test_reserve_of_what_is_there_changes_nothing),
 		cmocka_unit_test(test_reset_and_done_allow_reuse),
+		cmocka_unit_test(test_each_and_find),
 #ifdef IS_POISONED
 		cmocka_unit_test(test_sanitizer_sees_dead_and_foreign_bytes),
 		cmocka_unit_test(test_reset_gives_memory_back),

@@ -36,11 +36,22 @@ static void test_cut(void **state)
 	assert_string_equal(text_cut(&arena, "abcd", 3), "...");
 }
 
+static void test_among(void **state)
+{
+	static const char *const list[] = { "a", "b" };
+
+	(void)state;
+	assert_true(text_is_among("b", list, 2));
+	assert_false(text_is_among("b", list, 1));
+	assert_false(text_is_among("b", NULL, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_among),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
