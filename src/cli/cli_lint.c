@@ -1,8 +1,11 @@
 #include "cli/commands.h"
 
+#include <errno.h>
+#include <fts.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -12,12 +15,13 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
-#include "cli/lint_files.h"
 #include "cli/lint_live.h"
-#include "cli/lint_text.h"
 #include "cli/table.h"
+#include "codec/objects/lint_document.h"
 #include "codec/objects/lint_write.h"
 #include "codec/objects/node_file.h"
+#include "codec/text/text.h"
+#include "core/lint/lint_rule.h"
 #include "ctl/shared/time_zones.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
@@ -52,6 +56,100 @@ struct arguments {
 	bool from_cluster, all, rules, strict;
 	int output, colour;
 };
+
+/* ---- the findings as text ---- */
+
+/* The findings of a report in the form of compiler messages, so that editors and terminals find the
+ * place: "FILE:LINE:COLUMN: severity: message [rule]", and below it the lines to write, if there
+ * are any. A finding of an API server begins with its object and the path of the field. */
+
+#define FIX_INDENT 4
+#define RULE_WIDTH 78
+
+/* Line by line, because a fix may have several lines. */
+static void add_fix(struct buf *buf, const char *fix)
+{
+	while (*fix != '\0') {
+		size_t size = strcspn(fix, "\n");
+		AUTO(memory_free_string) char *line = memory_strndup(fix, size);
+
+		buf_printf(buf, "%*s", FIX_INDENT, "");
+		text_add_clean(buf, line);
+		buf_add_char(buf, '\n');
+		fix += size + (fix[size] == '\n');
+	}
+}
+
+static void add_place(struct buf *buf, const struct lint_entry *entry)
+{
+	if (*entry->file == '\0') {
+		text_add_clean(buf, entry->object);
+		if (*entry->finding.path != '\0') {
+			buf_add_string(buf, ": ");
+			text_add_clean(buf, entry->finding.path);
+		}
+		return;
+	}
+	text_add_clean(buf, entry->file);
+	if (entry->at.line > 0)
+		buf_printf(buf, ":%u:%u", entry->at.line, entry->at.column);
+}
+
+static void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf)
+{
+	static const enum table_colour severities[] = {
+		[LINT_ERROR] = TABLE_BAD, [LINT_WARNING] = TABLE_BUSY, [LINT_INFO] = TABLE_FAINT
+	};
+
+	VEC_EACH(const struct lint_entry, entry, &report->list) {
+		add_place(buf, entry);
+		buf_add_string(buf, ": ");
+		table_add_text(buf, severities[entry->finding.severity],
+			       lint_severity_name(entry->finding.severity), colours);
+		buf_add_string(buf, ": ");
+		text_add_clean(buf, entry->finding.message);
+		buf_printf(buf, " [%s]\n", entry->finding.rule);
+		add_fix(buf, entry->finding.fix);
+	}
+}
+
+static void add_count(struct buf *buf, size_t count, const char *noun)
+{
+	buf_printf(buf, "%zu %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+/* "3 files, 2 RayClusters: 1 error, 0 warnings, 4 infos" */
+static void lint_text_write_summary(const struct lint_report *report, bool live, struct buf *buf)
+{
+	if (!live) {
+		add_count(buf, report->files, "file");
+		buf_add_string(buf, ", ");
+	}
+	add_count(buf, report->objects, "RayCluster");
+	buf_add_string(buf, ": ");
+	add_count(buf, report->counts[LINT_ERROR], "error");
+	buf_add_string(buf, ", ");
+	add_count(buf, report->counts[LINT_WARNING], "warning");
+	buf_add_string(buf, ", ");
+	add_count(buf, report->counts[LINT_INFO], "info");
+	if (report->dropped > 0)
+		buf_printf(buf, "; %zu of them are not shown", report->dropped);
+}
+
+/* All rules: name, severity, problem, fix. */
+static void lint_text_write_rules(struct buf *buf)
+{
+	const struct lint_rule *rules = lint_rules();
+
+	for (size_t i = 0; i < LINT_RULE_COUNT; i++) {
+		buf_printf(buf, "%s (%s)\n", rules[i].name, lint_severity_name(rules[i].severity));
+		buf_printf(buf, "%*s", FIX_INDENT, "");
+		text_add_wrapped(buf, rules[i].what, FIX_INDENT, FIX_INDENT, RULE_WIDTH);
+		buf_printf(buf, "\n%*s", FIX_INDENT, "");
+		text_add_wrapped(buf, rules[i].cure, FIX_INDENT, FIX_INDENT, RULE_WIDTH);
+		buf_add_char(buf, '\n');
+	}
+}
 
 /* ---- output ---- */
 
@@ -90,6 +188,116 @@ static int print_rules(void)
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	lint_text_write_rules(&output);
 	return file_print(&output, &err) ? help_failed("lint", &err) : EXIT_DONE;
+}
+
+/* ---- files ---- */
+
+/* The files that `lint` reads: files as given, "-" for standard input, and of directories every
+ * file in them and below with a name that ends in .yaml, .yml or .json, by name. Names that begin
+ * with "." are skipped, and links to directories are not followed. Blocking. */
+
+#define LINT_FILES_MAX 100000
+/* The name of standard input in findings. */
+#define LINT_STANDARD_INPUT "<stdin>"
+
+struct reading {
+	const struct lint_context *context;
+	struct lint_report *report;
+	struct buf text; /* of one file after another */
+};
+
+static void read_file(struct reading *reading, const char *path)
+{
+	const char *name = strcmp(path, "-") == 0 ? LINT_STANDARD_INPUT : path;
+	struct err err;
+
+	buf_clear(&reading->text);
+	if (file_read(path, &reading->text, &err))
+		lint_problem_add(reading->report, name, "", err.text);
+	else
+		lint_text_add(reading->report, name, buf_string(&reading->text), reading->text.size,
+			      reading->context);
+}
+
+static bool has_ending(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot &&
+	       (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* A regular file, or a link to one. */
+static bool is_file(const FTSENT *entry)
+{
+	struct stat target;
+
+	if (entry->fts_info == FTS_SL)
+		return stat(entry->fts_accpath, &target) == 0 && S_ISREG(target.st_mode);
+	return entry->fts_info == FTS_F;
+}
+
+/* False: stop reading. */
+static bool take_entry(struct reading *reading, FTS *tree, FTSENT *entry)
+{
+	bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
+
+	if (entry->fts_info == FTS_D && hidden) {
+		(void)fts_set(tree, entry, FTS_SKIP);
+	} else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+		   entry->fts_info == FTS_NS) {
+		lint_problem_add(reading->report, entry->fts_path, "", strerror(entry->fts_errno));
+	} else if (!hidden && is_file(entry) && has_ending(entry->fts_name)) {
+		if (reading->report->files >= LINT_FILES_MAX) {
+			lint_problem_add(reading->report, entry->fts_path, "",
+					 "too many files; give fewer directories");
+			return false;
+		}
+		read_file(reading, entry->fts_accpath);
+	}
+	return true;
+}
+
+static void read_directory(struct reading *reading, const char *path)
+{
+	AUTO(memory_free_string) char *copy = memory_strdup(path);
+	char *paths[] = { copy, NULL };
+	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+	FTSENT *entry;
+
+	if (!tree) {
+		lint_problem_add(reading->report, path, "", strerror(errno));
+		return;
+	}
+	while ((entry = fts_read(tree))) {
+		if (!take_entry(reading, tree, entry))
+			break;
+	}
+	fts_close(tree);
+}
+
+/* Adds the findings of each; a file that cannot be read is a finding. */
+static void lint_files_add(const struct flag_values *paths, const struct lint_context *context,
+			   struct lint_report *report)
+{
+	struct reading reading = { .context = context, .report = report };
+
+	buf_init(&reading.text, LINT_FILE_BYTES_MAX);
+	for (size_t i = 0; i < paths->count; i++) {
+		struct stat found;
+
+		if (strcmp(paths->at[i], "-") != 0 && stat(paths->at[i], &found) == 0 &&
+		    S_ISDIR(found.st_mode))
+			read_directory(&reading, paths->at[i]);
+		else
+			read_file(&reading, paths->at[i]);
+	}
+	buf_done(&reading.text);
 }
 
 /* ---- input ---- */

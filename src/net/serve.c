@@ -1,7 +1,9 @@
 #include "net/serve.h"
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <uv.h>
 
@@ -9,7 +11,6 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "net/serve_listen.h"
-#include "net/serve_strict.h"
 
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
@@ -111,6 +112,69 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 	}
 	list_remove(&connection->item);
 	memory_free(connection);
+}
+
+/* ---- the framing of a request ---- */
+
+/* Checks that the framing of a request is unambiguous, so that all proxies read the same request
+ * (RFC 9112, 3.2, 5 and 6). libmicrohttpd 0.9.75 accepts most of the refused requests. Used by
+ * net/serve alone. */
+
+struct serve_strict {
+	unsigned hosts, lengths, encodings;
+	bool bad_name, unknown_encoding;
+};
+
+/* The characters of a token (RFC 9110, 5.6.2): neither space nor tab, which would hide a name. */
+static bool is_token(const char *text, size_t size)
+{
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+				    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return size > 0 && strspn(text, token) == size;
+}
+
+static enum MHD_Result look_at_field(void *context, enum MHD_ValueKind kind, const char *name,
+				     size_t name_size, const char *value, size_t value_size)
+{
+	struct serve_strict *found = context;
+
+	(void)kind;
+	(void)value_size;
+	found->bad_name |= !is_token(name, name_size);
+	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST)) {
+		found->hosts++;
+	} else if (!strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
+		found->lengths++;
+	} else if (!strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+		found->encodings++;
+		found->unknown_encoding |= !value || strcasecmp(value, "chunked") != 0;
+	}
+	return MHD_YES;
+}
+
+/* Why the request must be answered with 400, NULL when it may be served. `version` is that of the
+ * request line. A folded header line cannot be detected here, because the library has joined it
+ * with the one before it. It is harmless: net/serve reads one request of a connection. */
+static const char *serve_strict_check(struct MHD_Connection *connection, const char *version)
+{
+	bool http_1_1 = !strcmp(version, MHD_HTTP_VERSION_1_1);
+	struct serve_strict found = { 0 };
+
+	(void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_field, &found);
+	if (!http_1_1 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0)
+		return "the version must be HTTP/1.0 or HTTP/1.1";
+	if (found.bad_name)
+		return "the name of a header field has characters that no name has";
+	if (found.hosts > 1 || (http_1_1 && found.hosts == 0))
+		return "a request has one Host field";
+	if (found.lengths > 1)
+		return "more than one Content-Length field";
+	if (found.lengths > 0 && found.encodings > 0)
+		return "Content-Length together with Transfer-Encoding";
+	if (found.encodings > 1 || found.unknown_encoding)
+		return "the only Transfer-Encoding is chunked";
+	return NULL;
 }
 
 /* ---- requests ---- */

@@ -3,7 +3,7 @@
  * by its creator. Must not be used for anything that changes state: it checks no credentials.
  *
  * One request of a connection is read and answered, then the connection is closed; a request with
- * ambiguous framing (net/serve_strict.h) is answered 400.
+ * ambiguous framing is answered 400.
  *
  * Bounded: the number of connections (near the limit, the one with the longest time without a
  * finished exchange is closed for a new one, so that clients that never finish cannot lock out

@@ -1,6 +1,6 @@
 /* The findings of a report for machines: a JSON list, and SARIF 2.1.0
  * (docs.oasis-open.org/sarif/sarif/v2.1.0), which code hosts show beside the lines. The text for
- * people is in cli/lint_text. Stable bytes: the same report gives the same text. */
+ * people is in cli/cli_lint. Stable bytes: the same report gives the same text. */
 #ifndef CODEC_OBJECTS_LINT_WRITE_H
 #define CODEC_OBJECTS_LINT_WRITE_H
 
