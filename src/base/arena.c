@@ -236,23 +236,32 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size)
 	return copy;
 }
 
-char *arena_printf(struct arena *arena, const char *format, ...)
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 {
 	char first[PRINTF_BYTES], *text;
-	va_list arguments;
+	va_list again;
 	int size;
 
-	va_start(arguments, format);
+	va_copy(again, arguments);
 	size = vsnprintf(first, sizeof(first), format, arguments);
-	va_end(arguments);
 	CHECK(size >= 0);
 	text = alloc_text(arena, (size_t)size + 1);
 	if ((size_t)size < sizeof(first))
-		return memcpy(text, first, (size_t)size + 1);
+		memcpy(text, first, (size_t)size + 1);
+	else
+		CHECK(vsnprintf(text, (size_t)size + 1, format, again) == size);
+	va_end(again);
+	return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
 	va_start(arguments, format);
-	size = vsnprintf(text, (size_t)size + 1, format, arguments);
+	text = arena_vprintf(arena, format, arguments);
 	va_end(arguments);
-	CHECK(size >= 0);
 	return text;
 }
 

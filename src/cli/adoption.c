@@ -164,11 +164,8 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 
 static void add_line(struct buf *buf, const char *sign, const char *member, const char *value)
 {
-	if (value == NULL)
-		return;
-	buf_printf(buf, "%s %s: ", sign, member);
-	text_add_clean(buf, value);
-	buf_add_char(buf, '\n');
+	if (value != NULL)
+		text_add_line(buf, "%s %s: %s", sign, member, value);
 }
 
 static bool survives(const struct ray_cluster *cluster)
@@ -185,14 +182,12 @@ static void add_head(const struct ray_cluster *cluster, struct buf *buf)
 		return;
 	}
 	buf_add_string(buf, "Takes effect with the next head Pod; KubeRay makes it after:\n"
-			    "    kubectl delete pod -n ");
-	text_add_clean(buf, cluster->namespace_);
-	buf_add_char(buf, ' ');
-	text_add_clean(buf, cluster->head_pod_name);
+			    "    kubectl delete pod");
+	text_add_line(buf, " -n %s %s", cluster->namespace_, cluster->head_pod_name);
 	buf_add_string(buf, survives(cluster) ?
-				    "\nWorkers and detached actors survive that (GCS fault "
+				    "Workers and detached actors survive that (GCS fault "
 				    "tolerance is on).\n" :
-				    "\nThat ends its jobs and actors (GCS fault tolerance is off): "
+				    "That ends its jobs and actors (GCS fault tolerance is off): "
 				    "choose the time.\n");
 }
 
@@ -202,9 +197,7 @@ void adoption_write_text(const struct adoption *adoption, struct buf *buf)
 
 	plan_text_cluster(buf, cluster->namespace_, cluster->name);
 	if (adoption->unchanged) {
-		buf_add_string(buf, "unchanged: ");
-		text_add_clean(buf, adoption->unchanged);
-		buf_add_char(buf, '\n');
+		text_add_line(buf, "unchanged: %s", adoption->unchanged);
 		return;
 	}
 	buf_add_string(buf, "spec.autoscalerOptions:\n");

@@ -85,8 +85,7 @@ static void write_text(const struct view_one *one, const struct gpu_holders *hol
 
 	buf_init(&text, OUTPUT_BYTES_MAX);
 	plan_text_cluster(&text, cluster->namespace_, cluster->name);
-	text_add_clean(&text, source_line(one, arena));
-	buf_add_char(&text, '\n');
+	text_add_line(&text, "%s", source_line(one, arena));
 	if (cluster->answer) {
 		text_add_clean_lines(&text, cluster->explanation);
 		gpu_holders_text(holders, arena, &text);

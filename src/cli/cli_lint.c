@@ -73,9 +73,7 @@ static void add_fix(struct buf *buf, const char *fix)
 		size_t size = strcspn(fix, "\n");
 		AUTO(memory_free_string) char *line = memory_strndup(fix, size);
 
-		buf_printf(buf, "%*s", FIX_INDENT, "");
-		text_add_clean(buf, line);
-		buf_add_char(buf, '\n');
+		text_add_line(buf, "%*s%s", FIX_INDENT, "", line);
 		fix += size + (fix[size] == '\n');
 	}
 }
@@ -83,11 +81,8 @@ static void add_fix(struct buf *buf, const char *fix)
 static void add_place(struct buf *buf, const struct lint_entry *entry)
 {
 	if (*entry->file == '\0') {
-		text_add_clean(buf, entry->object);
-		if (*entry->finding.path != '\0') {
-			buf_add_string(buf, ": ");
-			text_add_clean(buf, entry->finding.path);
-		}
+		text_add(buf, "%s%s%s", entry->object, *entry->finding.path != '\0' ? ": " : "",
+			 entry->finding.path);
 		return;
 	}
 	text_add_clean(buf, entry->file);
@@ -107,8 +102,7 @@ static void lint_text_write(const struct lint_report *report, bool colours, stru
 		table_add_text(buf, severities[entry->finding.severity],
 			       lint_severity_name(entry->finding.severity), colours);
 		buf_add_string(buf, ": ");
-		text_add_clean(buf, entry->finding.message);
-		buf_printf(buf, " [%s]\n", entry->finding.rule);
+		text_add_line(buf, "%s [%s]", entry->finding.message, entry->finding.rule);
 		add_fix(buf, entry->finding.fix);
 	}
 }

@@ -189,25 +189,13 @@ static void add_resumption(const struct view_one *one, bool requests, struct buf
 
 #define WORKERS_SHOWN 20
 
-static void add_annotation(struct buf *buf, const char *title, const char *text)
-{
-	buf_add_string(buf, title);
-	if (text)
-		text_add_clean(buf, text);
-	else
-		buf_add_string(buf, "nothing is requested");
-	buf_add_char(buf, '\n');
-}
-
 static void add_groups(struct buf *buf, const struct plan *plan)
 {
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		if (group->target_replicas == group->replicas)
 			continue;
-		buf_add_string(buf, "group ");
-		text_add_clean(buf, group->name);
-		buf_printf(buf, ": replicas %" PRId64 " -> %" PRId64 ", ", group->replicas,
-			   group->target_replicas);
+		text_add(buf, "group %s: replicas %" PRId64 " -> %" PRId64 ", ", group->name,
+			 group->replicas, group->target_replicas);
 		text_add_reason(buf, group->reason, group->message);
 	}
 }
@@ -219,10 +207,9 @@ static void add_kept(struct buf *buf, const struct plan *plan)
 	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		if (strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) != 0)
 			continue;
-		if (kept < WORKERS_SHOWN) {
-			buf_add_string(buf, kept > 0 ? ", " : "kept while it holds: ");
-			text_add_clean(buf, worker->pod);
-		}
+		if (kept < WORKERS_SHOWN)
+			text_add(buf, "%s%s",
+				 kept > 0 ? ", " : "kept while it holds: ", worker->pod);
 		kept++;
 	}
 	if (kept > WORKERS_SHOWN)
@@ -248,8 +235,8 @@ static void request_text_write(const struct plan *plan, const char *before, cons
 			       struct buf *buf)
 {
 	plan_text_cluster(buf, plan->cluster_namespace, plan->cluster_name);
-	add_annotation(buf, "before: ", before);
-	add_annotation(buf, "now:    ", after);
+	text_add_line(buf, "before: %s", before ? before : "nothing is requested");
+	text_add_line(buf, "now:    %s", after ? after : "nothing is requested");
 	add_groups(buf, plan);
 	add_kept(buf, plan);
 	add_refused(buf, plan->infeasible.at, plan->infeasible.count);

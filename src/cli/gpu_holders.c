@@ -95,38 +95,31 @@ const char *gpu_holders_line(const struct gpu_holders *holders, const struct gpu
 	return text;
 }
 
-static void add_line(struct buf *buf, const char *text)
-{
-	text_add_clean(buf, text);
-	(void)buf_add_char(buf, '\n');
-}
-
 static void worker_text(const struct gpu_holders *holders, const struct gpu_worker *worker,
 			struct arena *arena, struct buf *buf)
 {
-	add_line(buf, arena_printf(arena, "  worker %s: %s of %s held", worker->pod,
-				   resource_amount_text(arena, worker->in_use),
-				   gpus_text(worker->gpus, arena)));
+	text_add_line(buf, "  worker %s: %s of %s held", worker->pod,
+		      resource_amount_text(arena, worker->in_use), gpus_text(worker->gpus, arena));
 	ARRAY_EACH(const struct gpu_holder, holder, worker->holders, worker->holder_count) {
-		add_line(buf, arena_printf(arena, "    %s: %s, %s, %s", job_text(holder, arena),
-					   work_text(holder, arena), gpus_text(holder->gpus, arena),
-					   holder_age(holders, holder, arena)));
+		text_add_line(buf, "    %s: %s, %s, %s", job_text(holder, arena),
+			      work_text(holder, arena), gpus_text(holder->gpus, arena),
+			      holder_age(holders, holder, arena));
 	}
 	if (worker->unnamed > 0)
-		add_line(buf, arena_printf(arena, "    %s by work that Ray's lists do not name",
-					   gpus_text(worker->unnamed, arena)));
+		text_add_line(buf, "    %s by work that Ray's lists do not name",
+			      gpus_text(worker->unnamed, arena));
 }
 
 void gpu_holders_text(const struct gpu_holders *holders, struct arena *arena, struct buf *buf)
 {
 	if (holders->worker_count == 0 && *holders->problem == '\0' && holders->notes.count == 0)
 		return;
-	add_line(buf, "");
-	add_line(buf, "GPU HOLDERS  the work that uses the GPUs of each worker");
+	buf_add_char(buf, '\n');
+	text_add_line(buf, "GPU HOLDERS  the work that uses the GPUs of each worker");
 	if (*holders->problem)
-		add_line(buf, arena_printf(arena, "  unknown: %s", holders->problem));
+		text_add_line(buf, "  unknown: %s", holders->problem);
 	for (size_t i = 0; i < holders->worker_count; i++)
 		worker_text(holders, &holders->workers[i], arena, buf);
 	for (size_t i = 0; i < holders->notes.count; i++)
-		add_line(buf, arena_printf(arena, "  %s", holders->notes.at[i]));
+		text_add_line(buf, "  %s", holders->notes.at[i]);
 }

@@ -1,5 +1,6 @@
 #include "cli/gpus.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "cli/gpu_holders.h"
@@ -144,9 +145,14 @@ static const struct table_column *columns_of(const struct writer *w,
 	return columns;
 }
 
-static void add_line(const struct writer *w, const char *text)
+static __attribute__((format(printf, 2, 3))) void add_line(const struct writer *w,
+							   const char *format, ...)
 {
-	text_add_wrapped(w->buf, text, 0, INDENT, WIDTH);
+	va_list arguments;
+
+	va_start(arguments, format);
+	text_add_wrapped(w->buf, arena_vprintf(w->arena, format, arguments), 0, INDENT, WIDTH);
+	va_end(arguments);
 	buf_add_char(w->buf, '\n');
 }
 
@@ -171,12 +177,11 @@ static void write_stranded(const struct writer *w, const struct inventory_total 
 			more++;
 			continue;
 		}
-		add_line(w, arena_printf(w->arena, "stranded on Node %s: %s free, %s",
-					 node->room->node->name, amount(w, item->stranded),
-					 item->stranded_why));
+		add_line(w, "stranded on Node %s: %s free, %s", node->room->node->name,
+			 amount(w, item->stranded), item->stranded_why);
 	}
 	if (more > 0)
-		add_line(w, arena_printf(w->arena, "and on %zu more Node%s", more, plural(more)));
+		add_line(w, "and on %zu more Node%s", more, plural(more));
 }
 
 static void write_total(const struct writer *w, const struct inventory_total *total)
@@ -184,17 +189,16 @@ static void write_total(const struct writer *w, const struct inventory_total *to
 	const char *what = total->row->share == DEVICE_MEMORY ? "GPU Memory" : total->resource;
 
 	add_line(w, "------------------------------------------------------------");
-	add_line(w, arena_printf(w->arena, "Allocated/Total %s In Cluster:", what));
-	add_line(w, arena_printf(w->arena, "%s (%lld%%)", share(w, total->used, total->allocatable),
-				 total->allocatable > 0 ? (long long)((__int128)total->used * 100 /
-								      total->allocatable) :
-							  0));
+	add_line(w, "Allocated/Total %s In Cluster:", what);
+	add_line(w, "%s (%lld%%)", share(w, total->used, total->allocatable),
+		 total->allocatable > 0 ?
+			 (long long)((__int128)total->used * 100 / total->allocatable) :
+			 0);
 	write_stranded(w, total);
 	if (total->waiting_pods > 0)
-		add_line(w, arena_printf(w->arena, "waiting: %zu Pod%s without a Node ask%s for %s",
-					 total->waiting_pods, plural(total->waiting_pods),
-					 total->waiting_pods == 1 ? "s" : "",
-					 amount(w, total->waiting)));
+		add_line(w, "waiting: %zu Pod%s without a Node ask%s for %s", total->waiting_pods,
+			 plural(total->waiting_pods), total->waiting_pods == 1 ? "s" : "",
+			 amount(w, total->waiting));
 }
 
 static void write_resource(const struct writer *w, const struct inventory_total *total)
@@ -202,7 +206,7 @@ static void write_resource(const struct writer *w, const struct inventory_total 
 	size_t devices = most_devices(w, total), columns;
 	struct table table;
 
-	add_line(w, total->resource);
+	add_line(w, "%s", total->resource);
 	if (total->nodes > 0) {
 		const struct table_column *titles = columns_of(w, total, devices, &columns);
 
@@ -265,23 +269,21 @@ static void add_user(const struct writer *w, struct table *table, const char *no
 static void write_holder_notes(const struct writer *w)
 {
 	if (w->answer->holders_asked && *w->answer->holders_problem != '\0')
-		add_line(w, arena_printf(w->arena, "HELD BY is unknown: %s",
-					 w->answer->holders_problem));
+		add_line(w, "HELD BY is unknown: %s", w->answer->holders_problem);
 	if (w->answer->left_out > 0)
-		add_line(w, arena_printf(w->arena,
-					 "HELD BY is unknown for %zu Pods: only %d RayClusters are "
-					 "asked for",
-					 w->answer->left_out, GPUS_CLUSTERS_MAX));
+		add_line(w,
+			 "HELD BY is unknown for %zu Pods: only %d RayClusters are "
+			 "asked for",
+			 w->answer->left_out, GPUS_CLUSTERS_MAX);
 	for (size_t i = 0; i < w->answer->cluster_count; i++) {
 		const struct cluster_holders *cluster = &w->answer->clusters[i];
 
 		if (cluster->holders.problem && *cluster->holders.problem != '\0')
-			add_line(w, arena_printf(w->arena, "%s/%s: HELD BY is unknown: %s",
-						 cluster->namespace_, cluster->name,
-						 cluster->holders.problem));
+			add_line(w, "%s/%s: HELD BY is unknown: %s", cluster->namespace_,
+				 cluster->name, cluster->holders.problem);
 		for (size_t k = 0; k < cluster->holders.notes.count; k++)
-			add_line(w, arena_printf(w->arena, "%s/%s: %s", cluster->namespace_,
-						 cluster->name, cluster->holders.notes.at[k]));
+			add_line(w, "%s/%s: %s", cluster->namespace_, cluster->name,
+				 cluster->holders.notes.at[k]);
 	}
 }
 
@@ -317,9 +319,9 @@ void gpus_text_write(const struct gpus_answer *answer, bool colours, struct aren
 	if (inventory->total_count > 0)
 		write_users(&w);
 	else
-		add_line(&w, arena_printf(arena, "no accelerators on %zu Node%s",
-					  inventory->other_nodes, plural(inventory->other_nodes)));
+		add_line(&w, "no accelerators on %zu Node%s", inventory->other_nodes,
+			 plural(inventory->other_nodes));
 	if (answer->unreadable > 0)
-		add_line(&w, arena_printf(arena, "%zu object%s cannot be decoded and not counted",
-					  answer->unreadable, plural(answer->unreadable)));
+		add_line(&w, "%zu object%s cannot be decoded and not counted", answer->unreadable,
+			 plural(answer->unreadable));
 }

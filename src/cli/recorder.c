@@ -222,10 +222,8 @@ static void write_summary(const struct recording *recording, size_t pods, struct
 	if (kinds[WORK_REQUEST_RESOURCES] > 0)
 		buf_printf(summary, "%lld bundles of request_resources\n",
 			   (long long)kinds[WORK_REQUEST_RESOURCES]);
-	for (size_t i = 0; i < recording->notes.count; i++) {
-		text_add_clean(summary, recording->notes.at[i]);
-		buf_add_char(summary, '\n');
-	}
+	for (size_t i = 0; i < recording->notes.count; i++)
+		text_add_line(summary, "%s", recording->notes.at[i]);
 }
 
 int recorder_write(const struct recorder *recorder, const struct snapshot *snapshot,

@@ -81,10 +81,8 @@ void status_changes_write(const struct status_changes *changes, bool colours, st
 	buf_add_char(buf, '\n');
 	table_add_text(buf, TABLE_TITLE, "LAST CHANGES", colours);
 	buf_add_char(buf, '\n');
-	for (size_t i = 0; i < changes->count; i++) {
-		text_add_clean(buf, changes->lines[i]);
-		buf_add_char(buf, '\n');
-	}
+	for (size_t i = 0; i < changes->count; i++)
+		text_add_line(buf, "%s", changes->lines[i]);
 }
 
 void status_changes_done(struct status_changes *changes)

@@ -1,6 +1,7 @@
 #include "cli/status_text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "cli/age.h"
@@ -216,10 +217,16 @@ struct footer {
 	const char *key;
 };
 
-static void add_line(const struct footer *footer, const char *text)
+static __attribute__((format(printf, 2, 3))) void add_line(const struct footer *footer,
+							   const char *format, ...)
 {
-	VEC_PUSH(footer->arena, &footer->lines->at,
-		 ((struct footer_line){ footer->key, text, false }));
+	struct footer_line *line = VEC_ADD(footer->arena, &footer->lines->at);
+	va_list arguments;
+
+	va_start(arguments, format);
+	*line = (struct footer_line){ footer->key, arena_vprintf(footer->arena, format, arguments),
+				      false };
+	va_end(arguments);
 }
 
 /* "team/a, team/b and 3 more": the clusters with the text of line `first`, which are then
@@ -272,10 +279,9 @@ static void add_pending(const struct footer *footer, const struct summary *summa
 		text = arena_printf(footer->arena, "%s%s%s %s", text, i > 0 ? ", " : "",
 				    resource_amount_text(footer->arena, summary->pending[i].amount),
 				    resource_name_text(footer->arena, summary->pending[i].name));
-	add_line(footer,
-		 arena_printf(footer->arena, "pending in Ray: %" PRId64 " bundle%s: %s%s",
-			      summary->pending_bundles, summary->pending_bundles == 1 ? "" : "s",
-			      text, summary->pending_count > RESOURCES_SHOWN ? ", ..." : ""));
+	add_line(footer, "pending in Ray: %" PRId64 " bundle%s: %s%s", summary->pending_bundles,
+		 summary->pending_bundles == 1 ? "" : "s", text,
+		 summary->pending_count > RESOURCES_SHOWN ? ", ..." : "");
 }
 
 static void add_requested(const struct footer *footer, const struct summary *summary)
@@ -285,9 +291,8 @@ static void add_requested(const struct footer *footer, const struct summary *sum
 	for (size_t i = 0; i < summary->requested_count; i++)
 		bundles += summary->requested[i].count;
 	if (bundles > 0)
-		add_line(footer, arena_printf(footer->arena,
-					      "requested ahead of demand: %" PRId64 " bundle%s",
-					      bundles, bundles == 1 ? "" : "s"));
+		add_line(footer, "requested ahead of demand: %" PRId64 " bundle%s", bundles,
+			 bundles == 1 ? "" : "s");
 }
 
 static void add_unserved(const struct footer *footer, const struct summary *summary)
@@ -295,10 +300,9 @@ static void add_unserved(const struct footer *footer, const struct summary *summ
 	for (size_t i = 0; i < summary->unserved_count && i < REASONS_SHOWN; i++) {
 		const struct summary_unserved *unserved = &summary->unserved[i];
 
-		add_line(footer,
-			 arena_printf(footer->arena, "%s: %" PRId64 " x %s: %s",
-				      unserved->infeasible ? "infeasible" : "not served now",
-				      unserved->count, unserved->reason, unserved->message));
+		add_line(footer, "%s: %" PRId64 " x %s: %s",
+			 unserved->infeasible ? "infeasible" : "not served now", unserved->count,
+			 unserved->reason, unserved->message);
 	}
 	if (summary->unserved_count > REASONS_SHOWN)
 		add_line(footer, "and more reasons: see explain");
@@ -317,11 +321,9 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 			continue;
 		left = (backoff->until - cluster->summary->decided_at) / MS_PER_SECOND;
 		rfc3339_print(backoff->until, until);
-		add_line(footer,
-			 arena_printf(footer->arena,
-				      "group %s is in back-off until %s (%s more), %s: %s",
-				      summary->groups[i].name, until, age_text(footer->arena, left),
-				      backoff->cause, backoff->message));
+		add_line(footer, "group %s is in back-off until %s (%s more), %s: %s",
+			 summary->groups[i].name, until, age_text(footer->arena, left),
+			 backoff->cause, backoff->message);
 	}
 }
 
@@ -340,13 +342,12 @@ static void add_conditions(const struct footer *footer, const struct summary *su
 	const struct plan_condition *condition = summary_condition(summary, "ScalingActive");
 
 	if (condition && strcmp(condition->status, "True") != 0)
-		add_line(footer, arena_printf(footer->arena, "not scaling on demand, %s: %s",
-					      condition->reason, condition->message));
+		add_line(footer, "not scaling on demand, %s: %s", condition->reason,
+			 condition->message);
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
 		condition = summary_condition(summary, problems[i].type);
 		if (condition)
-			add_line(footer, arena_printf(footer->arena, "%s%s", problems[i].words,
-						      condition->message));
+			add_line(footer, "%s%s", problems[i].words, condition->message);
 	}
 }
 
@@ -362,24 +363,18 @@ static void add_source(const struct footer *footer, const struct view_cluster *c
 		return;
 	}
 	rfc3339_print(status->last_decision_time, when);
-	add_line(footer, arena_printf(footer->arena,
-				      "status of its RayClusterAutoscaler at %s: %s: %s; GPUs "
-				      "now/target/max %s",
-				      *when != '\0' ? when : "an unknown time", status->reason,
-				      status->message, status->gpus_text));
-}
-
-static void add_schedule(const struct footer *footer, const struct plan_schedule *schedule)
-{
-	add_line(footer, arena_printf(footer->arena, "schedule %s is %s", schedule->name,
-				      window_state_text(schedule, footer->arena)));
+	add_line(footer,
+		 "status of its RayClusterAutoscaler at %s: %s: %s; GPUs "
+		 "now/target/max %s",
+		 *when != '\0' ? when : "an unknown time", status->reason, status->message,
+		 status->gpus_text);
 }
 
 static void add_footer(const struct footer *footer, const struct status_answer *answer,
 		       const struct view_cluster *cluster)
 {
 	if (answer->controller && answer->controller->found && !cluster->answer)
-		add_line(footer, cluster->problem);
+		add_line(footer, "%s", cluster->problem);
 	if (!cluster->answer)
 		add_source(footer, cluster);
 	add_conditions(footer, cluster->summary);
@@ -388,7 +383,8 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 	add_unserved(footer, cluster->summary);
 	add_backoffs(footer, cluster);
 	for (size_t i = 0; i < cluster->summary->schedule_count; i++)
-		add_schedule(footer, &cluster->summary->schedules[i]);
+		add_line(footer, "schedule %s is %s", cluster->summary->schedules[i].name,
+			 window_state_text(&cluster->summary->schedules[i], footer->arena));
 }
 
 /* ---- the whole ---- */
@@ -419,12 +415,11 @@ static void add_ceilings(const struct status_answer *answer, const struct footer
 		bool total = *ceiling->namespace_ == '\0';
 
 		if (is_shown(answer, ceiling->namespace_))
-			add_line(footer,
-				 arena_printf(footer->arena, "GPUs allocated: %s of %s%s%s (%s)",
-					      resource_amount_text(footer->arena, ceiling->counted),
-					      resource_amount_text(footer->arena, ceiling->amount),
-					      total ? "" : " in namespace ", ceiling->namespace_,
-					      total ? "max-gpus-total" : "max-gpus-per-namespace"));
+			add_line(footer, "GPUs allocated: %s of %s%s%s (%s)",
+				 resource_amount_text(footer->arena, ceiling->counted),
+				 resource_amount_text(footer->arena, ceiling->amount),
+				 total ? "" : " in namespace ", ceiling->namespace_,
+				 total ? "max-gpus-total" : "max-gpus-per-namespace");
 	}
 }
 
@@ -437,21 +432,17 @@ static void add_end(const struct status_answer *answer, struct arena *arena,
 	if (!answer->controller)
 		return;
 	if (*clusters->outdated != '\0')
-		add_line(&footer,
-			 arena_printf(arena, "not the newest state: %s", clusters->outdated));
+		add_line(&footer, "not the newest state: %s", clusters->outdated);
 	add_ceilings(answer, &footer);
 	if (answer->controller->found)
-		add_line(&footer,
-			 arena_printf(arena, "controller: %s, version %s",
-				      answer->controller->where, answer->controller->version));
+		add_line(&footer, "controller: %s, version %s", answer->controller->where,
+			 answer->controller->version);
 	else if (any_without_answer(clusters))
-		add_line(
-			&footer,
-			arena_printf(arena,
-				     "no controller was reached: use and idle times in Ray are "
-				     "unknown, the rest is from the RayCluster and the last status "
-				     "of its RayClusterAutoscaler. %s",
-				     answer->controller->problem));
+		add_line(&footer,
+			 "no controller was reached: use and idle times in Ray are "
+			 "unknown, the rest is from the RayCluster and the last status "
+			 "of its RayClusterAutoscaler. %s",
+			 answer->controller->problem);
 }
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,

@@ -114,10 +114,9 @@ static void add_places(struct buf *buf, const struct places *places, int64_t wan
 	size_t shown = places->at.count < WORKERS_SHOWN ? places->at.count : WORKERS_SHOWN;
 
 	buf_add_string(buf, ": ");
-	for (size_t i = 0; i < shown; i++) {
-		buf_printf(buf, "%s%" PRId64 " on ", i > 0 ? ", " : "", places->at.at[i].count);
-		text_add_clean(buf, places->at.at[i].worker);
-	}
+	for (size_t i = 0; i < shown; i++)
+		text_add(buf, "%s%" PRId64 " on %s", i > 0 ? ", " : "", places->at.at[i].count,
+			 places->at.at[i].worker);
 	if (places->at.count > shown)
 		buf_printf(buf, " and %zu more workers", places->at.count - shown);
 	if (places->count < wanted)
@@ -164,10 +163,10 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 		buf_add_string(buf, "\nPENDING  not read: ");
 		text_add_reason(buf, gate.reason, gate.message);
 	} else if (!state) {
-		buf_add_string(buf, "\nPENDING  not known: ");
-		text_add_clean(buf, *snapshot->ray_problem ? snapshot->ray_problem :
-							     "Ray was not reached");
 		buf_add_char(buf, '\n');
+		text_add_line(buf, "PENDING  not known: %s",
+			      *snapshot->ray_problem ? snapshot->ray_problem :
+						       "Ray was not reached");
 	} else if (received->count[LIST_REQUESTS] + received->count[LIST_GANGS] == 0) {
 		buf_add_string(buf, "\nPENDING  nothing waits in Ray\n");
 	} else {

@@ -23,11 +23,7 @@ static size_t wider(size_t width, const char *text)
 
 void plan_text_cluster(struct buf *buf, const char *namespace_, const char *name)
 {
-	buf_add_string(buf, "RayCluster ");
-	text_add_clean(buf, namespace_);
-	buf_add_char(buf, '/');
-	text_add_clean(buf, name);
-	buf_add_char(buf, '\n');
+	text_add_line(buf, "RayCluster %s/%s", namespace_, name);
 }
 
 /* ---- groups ---- */
@@ -37,9 +33,7 @@ static void add_group_details(struct buf *buf, const struct plan_group *group)
 	char until[RFC3339_SIZE];
 
 	VEC_EACH(const struct plan_termination, entry, &group->terminate) {
-		buf_printf(buf, "  %s ", terminate_action_name(entry->action));
-		text_add_clean(buf, entry->pod);
-		buf_add_string(buf, ": ");
+		text_add(buf, "  %s %s: ", terminate_action_name(entry->action), entry->pod);
 		text_add_reason(buf, entry->reason, entry->message);
 	}
 	if (group->backoff) {
@@ -87,8 +81,7 @@ void plan_text_schedules(struct buf *buf, const struct plan *plan)
 	buf_add_string(buf, "  STATE\n");
 	for (size_t i = 0; i < plan->schedule_count; i++) {
 		text_add_padded(buf, plan->schedules[i].name, width + 2);
-		text_add_clean(buf, window_state_text(&plan->schedules[i], &arena));
-		buf_add_char(buf, '\n');
+		text_add_line(buf, "%s", window_state_text(&plan->schedules[i], &arena));
 	}
 }
 
@@ -125,9 +118,7 @@ void plan_text_bundle(struct buf *buf, const struct ray_request *request)
 		char number[NUMBER_TEXT_SIZE];
 
 		number_print(request->bundle[i].received, number);
-		buf_add_string(buf, i > 0 ? ", " : "");
-		text_add_clean(buf, request->bundle[i].name);
-		buf_printf(buf, ": %s", number);
+		text_add(buf, "%s%s: %s", i > 0 ? ", " : "", request->bundle[i].name, number);
 	}
 	buf_add_char(buf, '}');
 }
@@ -157,13 +148,10 @@ void plan_text_demands(struct buf *buf, const char *title, const struct plan_dem
 		return;
 	buf_printf(buf, "\n%s\n", title);
 	ARRAY_EACH(const struct plan_demand, demand, demands, count) {
-		buf_printf(buf, "  %" PRId64 " x %s (%s", demand->count,
-			   demand_kind_name(demand->kind), demand_source_name(demand->source));
-		if (demand->schedule) {
-			buf_add_char(buf, ' ');
-			text_add_clean(buf, demand->schedule->name);
-		}
-		buf_add_string(buf, ") ");
+		text_add(buf, "  %" PRId64 " x %s (%s%s%s) ", demand->count,
+			 demand_kind_name(demand->kind), demand_source_name(demand->source),
+			 demand->schedule ? " " : "",
+			 demand->schedule ? demand->schedule->name : "");
 		if (demand->gang)
 			plan_text_gang(buf, demand->gang);
 		else
@@ -191,10 +179,8 @@ static void add_patch_value(struct buf *buf, const struct patch_op *op)
 		break;
 	case PATCH_VALUE_STRINGS:
 		buf_add_char(buf, '[');
-		for (size_t i = 0; i < op->strings.count; i++) {
-			buf_add_string(buf, i > 0 ? ", " : "");
-			text_add_clean(buf, op->strings.at[i]);
-		}
+		for (size_t i = 0; i < op->strings.count; i++)
+			text_add(buf, "%s%s", i > 0 ? ", " : "", op->strings.at[i]);
 		buf_add_char(buf, ']');
 		break;
 	case PATCH_VALUE_EMPTY_OBJECT:
@@ -207,9 +193,8 @@ static void add_patch(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, plan->patch.count > 0 ? "\nPATCH\n" : "\nPATCH  nothing to send\n");
 	VEC_EACH(const struct patch_op, op, &plan->patch) {
-		buf_printf(buf, "  %-5s%s", op->op, strlen(op->op) < 5 ? "" : " ");
-		text_add_clean(buf, op->path);
-		buf_add_string(buf, op->kind == PATCH_VALUE_NONE ? "" : " = ");
+		text_add(buf, "  %-5s%s%s%s", op->op, strlen(op->op) < 5 ? "" : " ", op->path,
+			 op->kind == PATCH_VALUE_NONE ? "" : " = ");
 		add_patch_value(buf, op);
 		buf_add_char(buf, '\n');
 	}
@@ -219,11 +204,7 @@ void plan_text_conditions(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, "\nCONDITIONS\n");
 	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
-		buf_add_string(buf, "  ");
-		text_add_clean(buf, condition->type);
-		buf_add_char(buf, '=');
-		text_add_clean(buf, condition->status);
-		buf_add_char(buf, ' ');
+		text_add(buf, "  %s=%s ", condition->type, condition->status);
 		text_add_reason(buf, condition->reason, condition->message);
 	}
 }
@@ -232,9 +213,8 @@ static void add_placements(struct buf *buf, const struct plan *plan)
 {
 	buf_add_string(buf, "\nPLACEMENTS\n");
 	VEC_EACH(const struct plan_placement, placement, &plan->placements) {
-		buf_add_string(buf, "  ");
-		text_add_clean(buf, placement->worker);
-		buf_printf(buf, " (%s):", placement->constraint_phase ? "constraint" : "demand");
+		text_add(buf, "  %s (%s):", placement->worker,
+			 placement->constraint_phase ? "constraint" : "demand");
 		for (size_t k = 0; k < placement->placed.count; k++) {
 			const struct plan_placed *placed = &placement->placed.at[k];
 

@@ -233,11 +233,8 @@ static void write_workload(const struct recording *recording, struct buf *buf)
 	rfc3339_print(recording->since, since);
 	rfc3339_print(recording->until, until);
 	buf_printf(buf, "---\n# from %s to %s\n", since, until);
-	for (size_t i = 0; i < recording->notes.count; i++) {
-		buf_add_string(buf, "# ");
-		text_add_clean(buf, recording->notes.at[i]);
-		buf_add_char(buf, '\n');
-	}
+	for (size_t i = 0; i < recording->notes.count; i++)
+		text_add_line(buf, "# %s", recording->notes.at[i]);
 	buf_add_string(buf, "apiVersion: " API_VERSION "\nkind: Workload\nitems:\n");
 	for (size_t i = 0; i < recording->items.count && !buf->overflowed; i++)
 		write_item(&recording->items.at[i], buf);

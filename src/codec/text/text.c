@@ -1,9 +1,13 @@
 #include "codec/text/text.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "base/memory.h"
 #include "codec/text/utf8.h"
 
 /* The length of the first character, *ret_safe whether it may be shown. */
@@ -35,6 +39,33 @@ static void add_clean(struct buf *buf, const char *text, bool lines)
 void text_add_clean(struct buf *buf, const char *text)
 {
 	add_clean(buf, text, false);
+}
+
+static void add_formatted(struct buf *buf, const char *format, va_list arguments)
+{
+	AUTO(memory_free_string) char *text = NULL;
+
+	CHECK(vasprintf(&text, format, arguments) >= 0);
+	text_add_clean(buf, text);
+}
+
+void text_add(struct buf *buf, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_formatted(buf, format, arguments);
+	va_end(arguments);
+}
+
+void text_add_line(struct buf *buf, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_formatted(buf, format, arguments);
+	va_end(arguments);
+	buf_add_char(buf, '\n');
 }
 
 void text_add_clean_lines(struct buf *buf, const char *text)

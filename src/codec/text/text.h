@@ -11,6 +11,9 @@
 /* Appends the text with "?" for each control character (C0, DEL, C1), line separator, invisible or
  * direction-changing character and each byte that is not UTF-8. */
 void text_add_clean(struct buf *buf, const char *text);
+/* The same for a formatted text; _line: and a line end. */
+void text_add(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_line(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a text of several lines: line feeds are kept. */
 void text_add_clean_lines(struct buf *buf, const char *text);
 /* The columns of the cleaned text: one for each character. */
