@@ -11,7 +11,7 @@
 #include "codec/objects/ray_work_json.h"
 #include "codec/text/number.h"
 #include "ctl/pass/ray_access.h"
-#include "ctl/report/work_page.h"
+#include "ctl/report/list_page.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "gcs/gcs_client.h"

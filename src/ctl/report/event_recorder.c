@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/token_bucket.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/event_write.h"
+#include "codec/objects/event_json.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/event_correlator.h"
 #include "ctl/report/metrics.h"

@@ -1,4 +1,4 @@
-#include "ctl/report/gpu_use_page.h"
+#include "ctl/report/list_page.h"
 
 #include "codec/objects/gpu_holders_json.h"
 #include "core/report/gpu_holders.h"

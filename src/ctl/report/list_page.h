@@ -47,4 +47,12 @@ void list_page_start(struct list_pages *pages, const struct pass_decision *decis
 /* The client of this cluster is about to be freed: answers 503. */
 void list_pages_forget(struct list_pages *pages, const char *namespace_, const char *name);
 
+/* GET /gpu-holders/NAMESPACE/NAME: the workers of a decision, joined with the actors, running tasks,
+ * placement groups and jobs of the cluster's GCS. */
+extern const struct list_page_kind gpu_use_page;
+
+/* GET /work/NAMESPACE/NAME: the tasks, actors and placement groups of the cluster's GCS with their
+ * times and resources, for `rayscaler record`. */
+extern const struct list_page_kind work_page;
+
 #endif

@@ -1,4 +1,4 @@
-#include "ctl/report/work_page.h"
+#include "ctl/report/list_page.h"
 
 #include "codec/objects/ray_work_json.h"
 #include "ctl/pass/pass.h"

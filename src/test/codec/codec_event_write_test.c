@@ -1,5 +1,5 @@
 /* Events of ours as text, and their names. */
-#include "codec/objects/event_write.h"
+#include "codec/objects/event_json.h"
 
 #include "test/support/codec_support.h"
 
