@@ -193,6 +193,8 @@ static void set_groups(const struct maker *maker)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct summary_group *group = &summary->groups[i];
+		const struct memory_template *seen =
+			VEC_FIND(&maker->input->plan->memory.templates, group, group->name);
 
 		groups[i] = (struct autoscaler_status_group){
 			.name = cut(maker, group->name),
@@ -210,7 +212,7 @@ static void set_groups(const struct maker *maker)
 			.gpus_per_worker = amount(maker, group->worker_gpus),
 			.backoff = backoff_of(maker, group->backoff),
 			.last_scale = last_scale_of(maker, group->name),
-			.seen = VEC_FIND(&maker->input->plan->memory.templates, group, group->name),
+			.seen = seen,
 		};
 	}
 	maker->status->groups = groups;
