@@ -41,7 +41,8 @@ void text_add_clean(struct buf *buf, const char *text)
 	add_clean(buf, text, false);
 }
 
-static void add_formatted(struct buf *buf, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void add_formatted(struct buf *buf, const char *format,
+								va_list arguments)
 {
 	AUTO(memory_free_string) char *text = NULL;
 
