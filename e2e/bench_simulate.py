@@ -8,8 +8,9 @@ GPU-seconds (of workers from their creation to their end), the waiting time, and
 each group. Which pass sees a demand, or a worker that is idle for long enough, depends on fractions of a
 second; so "same, by passes" takes steps in one direction within the time of one pass as one.
 
-The workloads but `day` leave Ray no choice: where work fits two workers, Ray takes the one with the lower random id,
-and where two placement groups wait, the one whose next attempt comes first. Work does not wait while
+The workloads leave Ray no choice that the replicas show: where work fits two workers, Ray takes the one with the
+lower random id, and where two placement groups wait, the one whose next attempt comes first. An hour of `day` is
+longer than a task with its wait, and shorter than a task with the idle timeout. Work does not wait while
 workers are idle: then Ray collects garbage on all nodes, which begins their idle time again.
 
     bench_simulate.py [--again] [WORKLOAD...]
@@ -57,7 +58,7 @@ def labelled(name: str, model: str) -> Object:
 def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
     """By name: worker groups, items."""
     gang = {"kind": "placement_group", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4}, {"GPU": 4}]}
-    day = [task(10 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
+    day = [task(17 * hour, 8, max(1, round(3 - 3 * math.cos(hour * math.pi / 6)))) for hour in range(12)]
     return {
         "inference": (
             [rm.gpu_group(maxReplicas=5)],
