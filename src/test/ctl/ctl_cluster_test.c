@@ -262,23 +262,9 @@ static void test_an_unreadable_cluster_is_reported(void **state)
 	assert_int_equal(api.patches, 0);
 }
 
-static unsigned decisions(void)
-{
-	static const char line[] =
-		"\nrayscaler_reconcile_duration_seconds_count{phase=\"deciding\"} ";
-	const struct metrics_now now = { .leader = true };
-	AUTO(buf_done) struct buf text;
-	const char *found;
-
-	buf_init(&text, 1 << 20);
-	metrics_write(control.metrics, &now, &text);
-	found = strstr(buf_string(&text), line);
-	return found ? (unsigned)strtoul(found + strlen(line), NULL, 10) : 0;
-}
-
 static bool has_decided(void *context)
 {
-	return decisions() >= *(const unsigned *)context;
+	return control_decisions(&control) >= *(const unsigned *)context;
 }
 
 static void test_a_window_that_ends_is_decided_on_at_once(void **state)

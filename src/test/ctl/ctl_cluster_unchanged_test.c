@@ -61,20 +61,6 @@ static void before_answer(const char *path)
 		ray_nodes[1].idle_duration_ms = loop_boot_ms() - at.idle_since_ms;
 }
 
-static unsigned decisions(void)
-{
-	static const char line[] =
-		"\nrayscaler_reconcile_duration_seconds_count{phase=\"deciding\"} ";
-	const struct metrics_now now = { .leader = true };
-	AUTO(buf_done) struct buf text;
-	const char *found;
-
-	buf_init(&text, 1 << 20);
-	metrics_write(control.metrics, &now, &text);
-	found = strstr(buf_string(&text), line);
-	return found ? (unsigned)strtoul(found + strlen(line), NULL, 10) : 0;
-}
-
 static bool has_read(void *context)
 {
 	return ray.reads >= *(const unsigned *)context;
@@ -82,7 +68,7 @@ static bool has_read(void *context)
 
 static bool has_decided(void *context)
 {
-	return decisions() >= *(const unsigned *)context;
+	return control_decisions(&control) >= *(const unsigned *)context;
 }
 
 static bool has_reported(void *context)
@@ -156,13 +142,13 @@ static void at_rest_only_the_report_wants_a_decision(void **state)
 
 	(void)state;
 	until(has_reported, 1);
-	assert_int_equal(decisions(), 1);
+	assert_int_equal(control_decisions(&control), 1);
 	until(has_reported, 2);
-	assert_int_equal(decisions(), 2);
+	assert_int_equal(control_decisions(&control), 2);
 	assert_in_range(ray.reads, 2, 7);
 	reads = ray.reads;
 	until(has_reported, 3);
-	assert_int_equal(decisions(), 3);
+	assert_int_equal(control_decisions(&control), 3);
 	assert_in_range(ray.reads - reads, 5, 6);
 }
 
@@ -172,7 +158,7 @@ static void what_ray_says_anew_is_decided_at_once(void **state)
 
 	(void)state;
 	until(has_read, 2);
-	assert_int_equal(decisions(), 1);
+	assert_int_equal(control_decisions(&control), 1);
 	ray_nodes[1].n_node_activity = 1;
 	ray_nodes[1].node_activity = activity;
 	reads = ray.reads + 1;
@@ -186,7 +172,7 @@ static void what_wakes_the_cluster_is_decided_at_once(void **state)
 
 	(void)state;
 	until(has_read, 2);
-	assert_int_equal(decisions(), 1);
+	assert_int_equal(control_decisions(&control), 1);
 	reads = ray.reads + 1;
 	cluster_wake(cluster);
 	until(has_decided, 2);
@@ -205,7 +191,7 @@ static void an_idle_worker_goes_in_time(void **state)
 	until(has_patched, 0);
 	idle_ms = at.drained_ms - at.idle_since_ms;
 	assert_in_range(idle_ms, IDLE_TIMEOUT_S * 1000, REPORT_MS - 1);
-	assert_in_range(decisions(), 2,
+	assert_in_range(control_decisions(&control), 2,
 			4); /* the first, the one that drained, the one that patched */
 }
 

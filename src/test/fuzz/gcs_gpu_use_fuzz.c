@@ -1,17 +1,14 @@
 /* The lists of a GCS that show who uses GPUs; the first byte selects the list. Laws: what is read is
  * within the limits and the budget, a refusal has a text, and the rows, joined with two workers, can
  * be written as JSON and read back. */
-#include "fuzz.h"
+#include "gcs_list_fuzz.h"
 
 #include <string.h>
 
-#include "base/budget.h"
-#include "base/memory.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/text/json_write.h"
 #include "core/report/gpu_holders.h"
 #include "gcs/gcs_gpu_use.h"
-#include "gcs/gcs_list.h"
 
 static void check_rows(const struct gpu_use *use)
 {
@@ -78,26 +75,19 @@ static void check_join(const struct gpu_use *use, enum ray_list list, struct are
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct budget budget = { .name = "all answers", .limit_bytes = (size_t)256 << 10 };
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(arena_done) struct arena small = { .budget = &budget };
-	struct err err = { .kind = ERR_NONE };
-	struct gcs_reply reply, again;
+	struct list_fuzz fuzz;
 	enum ray_list list;
-	int status;
 
 	if (size == 0)
 		return 0;
 	list = (enum ray_list)(data[0] % RAY_LISTS);
-	status =
-		gcs_list_decode(&gcs_gpu_use, list, data + 1, size - 1, NULL, &arena, &reply, &err);
-	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
-	if (gcs_list_decode(&gcs_gpu_use, list, data + 1, size - 1, NULL, &small, &again, &err) ==
-	    0)
-		REQUIRE(status == 0 && again.gpu_use->row_count == reply.gpu_use->row_count);
-	if (status < 0)
-		return 0;
-	check_rows(reply.gpu_use);
-	check_join(reply.gpu_use, list, &arena);
+	list_fuzz_read(&fuzz, &gcs_gpu_use, list, data + 1, size - 1);
+	if (fuzz.read_small)
+		REQUIRE(fuzz.reply_small.gpu_use->row_count == fuzz.reply.gpu_use->row_count);
+	if (fuzz.read) {
+		check_rows(fuzz.reply.gpu_use);
+		check_join(fuzz.reply.gpu_use, list, &fuzz.arena);
+	}
+	list_fuzz_done(&fuzz);
 	return 0;
 }

@@ -1,15 +1,12 @@
 /* The lists of a GCS for a recording; the first byte selects the list. Laws: what is read is within
  * the limits and the budget, a refusal has a text, and the rows can be written as JSON and read
  * back. */
-#include "fuzz.h"
+#include "gcs_list_fuzz.h"
 
 #include <string.h>
 
-#include "base/budget.h"
-#include "base/memory.h"
 #include "codec/objects/ray_work_json.h"
 #include "codec/text/json_write.h"
-#include "gcs/gcs_list.h"
 #include "gcs/gcs_work.h"
 
 static void check_rows(const struct ray_work *work)
@@ -53,24 +50,19 @@ static void check_json(const struct ray_work *work, struct arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct budget budget = { .name = "all answers", .limit_bytes = (size_t)256 << 10 };
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(arena_done) struct arena small = { .budget = &budget };
-	struct err err = { .kind = ERR_NONE };
-	struct gcs_reply reply, again;
+	struct list_fuzz fuzz;
 	enum ray_list list;
-	int status;
 
 	if (size == 0)
 		return 0;
 	list = (enum ray_list)(data[0] % RAY_LISTS);
-	status = gcs_list_decode(&gcs_work, list, data + 1, size - 1, NULL, &arena, &reply, &err);
-	REQUIRE(status == 0 || (err.kind != ERR_NONE && err.text[0] != '\0'));
-	if (gcs_list_decode(&gcs_work, list, data + 1, size - 1, NULL, &small, &again, &err) == 0)
-		REQUIRE(status == 0 && again.work->row_count == reply.work->row_count);
-	if (status < 0)
-		return 0;
-	check_rows(reply.work);
-	check_json(reply.work, &arena);
+	list_fuzz_read(&fuzz, &gcs_work, list, data + 1, size - 1);
+	if (fuzz.read_small)
+		REQUIRE(fuzz.reply_small.work->row_count == fuzz.reply.work->row_count);
+	if (fuzz.read) {
+		check_rows(fuzz.reply.work);
+		check_json(fuzz.reply.work, &fuzz.arena);
+	}
+	list_fuzz_done(&fuzz);
 	return 0;
 }

@@ -1,5 +1,11 @@
 #include "test/support/control_wait.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "ctl/report/metrics.h"
 #include "ctl/shared/control.h"
 #include "kube/kube_informer.h"
 
@@ -16,4 +22,18 @@ void control_no_news(void *context, const char *namespace_, const char *name)
 	(void)context;
 	(void)namespace_;
 	(void)name;
+}
+
+unsigned control_decisions(const struct control *control)
+{
+	static const char line[] =
+		"\nrayscaler_reconcile_duration_seconds_count{phase=\"deciding\"} ";
+	const struct metrics_now now = { .leader = true };
+	AUTO(buf_done) struct buf text;
+	const char *found;
+
+	buf_init(&text, 1 << 20);
+	metrics_write(control->metrics, &now, &text);
+	found = strstr(buf_string(&text), line);
+	return found ? (unsigned)strtoul(found + strlen(line), NULL, 10) : 0;
 }
