@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
@@ -18,6 +19,7 @@
 #include "codec/text/yaml.h"
 
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
+#define NAMES_BYTES_MAX 400 /* of the groups in an error */
 
 static const struct json_limits limits = {
 	.bytes = CLUSTER_SET_FILE_BYTES_MAX,
@@ -307,12 +309,12 @@ static void add_autoscalers(struct cluster_set *set)
 	}
 }
 
-/* True when a RayCluster has a worker group of this name; else *ret_names are those that there are. */
-static bool has_group(struct cluster_set *set, const char *name, const char **ret_names)
+/* True when a RayCluster has a worker group of this name; else adds the names that there are. */
+static bool has_group(const struct cluster_set *set, const char *name, struct buf *names)
 {
-	struct json_reader reader = { .arena = &set->arena };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct json_reader reader = { .arena = &scratch };
 
-	*ret_names = "";
 	for (size_t i = 0; i < set->clusters.count; i++) {
 		struct json_at root = json_root(set->clusters.at[i], "", &reader);
 		struct json_at spec = json_member(&root, "spec");
@@ -325,8 +327,7 @@ static bool has_group(struct cluster_set *set, const char *name, const char **re
 
 			if (strcmp(own, name) == 0)
 				return true;
-			*ret_names = arena_printf(&set->arena, "%s%s%.63s", *ret_names,
-						  **ret_names ? ", " : "", own);
+			buf_printf(names, "%s%.63s", names->size > 0 ? ", " : "", own);
 		}
 	}
 	return false;
@@ -334,21 +335,22 @@ static bool has_group(struct cluster_set *set, const char *name, const char **re
 
 /* groups[NAME] and warmWorkers[NAME] name a group of a RayCluster, and are made where they are
  * missing, if not by an index. */
-static int name_groups(struct cluster_set *set, struct json_steps *steps, struct err *err)
+static int name_groups(const struct cluster_set *set, struct json_steps *steps, struct err *err)
 {
 	for (size_t i = 1; i < steps->count; i++) {
-		const char *list = steps->at[i - 1].name, *name = steps->at[i].name, *names;
+		const char *list = steps->at[i - 1].name, *name = steps->at[i].name;
+		AUTO(buf_done) struct buf names;
 		bool groups = strcmp(list, "groups") == 0;
 		int64_t index;
 
+		buf_init(&names, NAMES_BYTES_MAX);
 		if (!steps->at[i].bracket || (!groups && strcmp(list, "warmWorkers") != 0) ||
 		    number_parse_integer(name, &index) == 0)
 			continue;
 		if (!has_group(set, name, &names))
-			return err_set(
-				err, ERR_INPUT,
-				"no RayCluster has a worker group \"%.80s\"; they have %.400s",
-				name, names);
+			return err_set(err, ERR_INPUT,
+				       "no RayCluster has a worker group \"%.80s\"; they have %s",
+				       name, buf_string(&names));
 		steps->at[i].key = groups ? "name" : "group";
 	}
 	return 0;

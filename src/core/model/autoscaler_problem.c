@@ -9,10 +9,7 @@
 const struct worker_group *autoscaler_problem_group(const struct ray_cluster *cluster,
 						    const char *name)
 {
-	for (size_t g = 0; g < cluster->group_count; g++)
-		if (strcmp(cluster->groups[g].name, name) == 0)
-			return &cluster->groups[g];
-	return NULL;
+	return ARRAY_FIND(cluster->groups, cluster->group_count, name, name);
 }
 
 const char *autoscaler_problem_no_group(const struct ray_cluster *cluster, const char *path,
