@@ -12,7 +12,6 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/parallel.h"
-#include "cli/simulate_json.h"
 #include "cli/simulate_report.h"
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"

@@ -1,6 +1,5 @@
-#include "cli/simulate_json.h"
-
 #include "cli/simulate_text.h"
+
 #include "codec/text/json_write.h"
 
 static double seconds(int64_t ms)

@@ -34,6 +34,8 @@ const char *simulate_time_text(struct arena *arena, int64_t ms);
 /* `by_job`: a second table with the waiting times of each job. */
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
 			 struct buf *buf);
+/* With all figures. */
+void simulate_json_write(const struct simulate_plan *plan, struct buf *buf);
 /* `by_job`: a row for each variant and job instead of each variant. */
 void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct buf *buf);
 
