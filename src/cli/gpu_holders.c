@@ -1,6 +1,6 @@
 #include "cli/gpu_holders.h"
 
-#include "cli/age.h"
+#include "cli/table.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"
@@ -47,12 +47,9 @@ static const char *gpus_text(int64_t gpus, struct arena *arena)
 static const char *holder_age(const struct gpu_holders *holders, const struct gpu_holder *holder,
 			      struct arena *arena)
 {
-	int64_t ms;
-
 	if (holder->since == TIME_NONE || holders->at == TIME_NONE)
 		return "starting";
-	ms = holders->at - holder->since;
-	return age_text(arena, ms > 0 ? ms / MS_PER_SECOND : 0);
+	return table_age(arena, (holders->at - holder->since) / MS_PER_SECOND);
 }
 
 /* "actor Trainer x1" */

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli/age.h"
 #include "cli/table.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
@@ -135,9 +134,9 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 	else
 		table_add(table, TABLE_GOOD,
 			  arena_printf(table->arena, "%s ago",
-				       age_text(table->arena,
-						(cluster->summary->decided_at - group->idle_since) /
-							MS_PER_SECOND)));
+				       table_age(table->arena, (cluster->summary->decided_at -
+								group->idle_since) /
+								       MS_PER_SECOND)));
 	add_reason(table, cluster, group);
 }
 
@@ -322,7 +321,7 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 		left = (backoff->until - cluster->summary->decided_at) / MS_PER_SECOND;
 		rfc3339_print(backoff->until, until);
 		add_line(footer, "group %s is in back-off until %s (%s more), %s: %s",
-			 summary->groups[i].name, until, age_text(footer->arena, left),
+			 summary->groups[i].name, until, table_age(footer->arena, left),
 			 backoff->cause, backoff->message);
 	}
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -56,6 +57,9 @@ void table_write(const struct table *table, bool colours, struct buf *buf);
 
 /* Appends the cleaned text, in its colour if `colours`. */
 void table_add_text(struct buf *buf, enum table_colour colour, const char *text, bool colours);
+
+/* A span of time: "41s", "3m10s", "2h5m", "4d3h"; whole seconds, negative ones count as 0. */
+const char *table_age(struct arena *arena, int64_t seconds);
 
 /* Should colours be used? `choice`: the value of COLOUR_FLAG; 0, auto: on a terminal that can, unless
  * NO_COLOR is set (https://no-color.org) or TERM is "dumb". */

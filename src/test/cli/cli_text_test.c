@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cli/age.h"
 #include "cli/controller_client.h"
 #include "cli/flags.h"
 #include "cli/help.h"
@@ -127,11 +126,11 @@ static void test_ages(void **state)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 
 	(void)state;
-	assert_string_equal(age_text(&arena, -5), "0s");
-	assert_string_equal(age_text(&arena, 119), "119s");
-	assert_string_equal(age_text(&arena, 190), "3m10s");
-	assert_string_equal(age_text(&arena, 7500), "2h5m");
-	assert_string_equal(age_text(&arena, 90000), "1d1h");
+	assert_string_equal(table_age(&arena, -5), "0s");
+	assert_string_equal(table_age(&arena, 119), "119s");
+	assert_string_equal(table_age(&arena, 190), "3m10s");
+	assert_string_equal(table_age(&arena, 7500), "2h5m");
+	assert_string_equal(table_age(&arena, 90000), "1d1h");
 }
 
 /* ---- flags ---- */
