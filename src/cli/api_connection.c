@@ -145,7 +145,7 @@ bool api_connection_wait(struct connection *connection, bool (*done)(void *conte
 {
 	int64_t deadline = loop_monotonic_ms(connection->loop) + within_ms, left;
 
-	while (!done(context)) {
+	while (!done || !done(context)) {
 		left = deadline - loop_monotonic_ms(connection->loop);
 		if (left <= 0 || connection->interrupted)
 			return false;

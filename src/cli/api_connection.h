@@ -61,7 +61,7 @@ void api_connection_catch_signals(struct connection *connection);
 bool api_connection_interrupted(const struct connection *connection);
 
 /* Runs the loop until done(context) is true: true; or the deadline passed, or a signal arrived:
- * false. Calls done after each api_connection_wake. */
+ * false. Calls done after each api_connection_wake; NULL: it is never done. */
 bool api_connection_wait(struct connection *connection, bool (*done)(void *context), void *context,
 			 int64_t within_ms);
 void api_connection_wake(struct connection *connection); /* from a callback: check again */

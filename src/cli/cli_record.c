@@ -89,12 +89,6 @@ static int record_once(const struct recording_to *to, const struct view_cluster 
 
 /* ---- again ---- */
 
-static bool never(void *context)
-{
-	(void)context;
-	return false;
-}
-
 static int look_again(const struct recording_to *to, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -116,7 +110,7 @@ static int follow(const struct recording_to *to, struct err *err)
 	struct connection *connection = to->one->connection;
 	bool failed = false;
 
-	while (!api_connection_wait(connection, never, NULL, POLL_MS) &&
+	while (!api_connection_wait(connection, NULL, NULL, POLL_MS) &&
 	       !api_connection_interrupted(connection)) {
 		if (look_again(to, err) == 0) {
 			failed = false;

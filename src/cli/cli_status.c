@@ -198,12 +198,6 @@ static int look(const struct arguments *arguments, struct connection *connection
 
 /* ---- repeated answers ---- */
 
-static bool never(void *context)
-{
-	(void)context;
-	return false;
-}
-
 static void add_top(struct connection *connection, struct buf *output)
 {
 	char now[RFC3339_SIZE];
@@ -252,7 +246,7 @@ static int watch(const struct arguments *arguments, struct connection *connectio
 			break;
 		if (show(buf_string(&output), terminal, err))
 			return -1;
-		(void)api_connection_wait(connection, never, NULL, WATCH_MS);
+		(void)api_connection_wait(connection, NULL, NULL, WATCH_MS);
 	}
 	return 0;
 }

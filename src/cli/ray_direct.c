@@ -144,12 +144,6 @@ void ray_direct_free(struct ray_direct *direct)
 
 /* ---- the client ---- */
 
-static bool never(void *context)
-{
-	(void)context;
-	return false;
-}
-
 static void use_cluster(struct ray_direct *direct, const struct ray_cluster *cluster)
 {
 	if (direct->access)
@@ -183,7 +177,7 @@ static struct gcs_client *open_client(struct ray_direct *direct, const struct sn
 		if (!ray_access_is_reading(direct->access) ||
 		    api_connection_interrupted(direct->connection))
 			break;
-		(void)api_connection_wait(direct->connection, never, NULL, ACCESS_STEP_MS);
+		(void)api_connection_wait(direct->connection, NULL, NULL, ACCESS_STEP_MS);
 	}
 	err_set(err, ERR_RETRY, "Ray cannot be read: %s", problem);
 	return NULL;
