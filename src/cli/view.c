@@ -266,13 +266,12 @@ static int read_status(struct view_cluster *cluster, const struct fetch *fetch, 
 	return 0;
 }
 
+/* `where` is in the cluster. */
 static void take_answer(struct view_cluster *cluster, const struct fetch *fetch,
-			enum view_page page, const struct controller *from, const char *where,
-			struct arena *arena)
+			enum view_page page, const struct controller *from, struct arena *arena)
 {
 	struct err err = fetch->err;
 
-	cluster->where = where;
 	if (err.kind == ERR_NONE && page == VIEW_STATUS)
 		(void)read_status(cluster, fetch, arena, &err);
 	else if (err.kind == ERR_NONE)
@@ -280,33 +279,16 @@ static void take_answer(struct view_cluster *cluster, const struct fetch *fetch,
 	cluster->answer = NULL;
 	cluster->problem = "";
 	if (err.kind != ERR_NONE) {
-		cluster->problem = arena_printf(arena, "%s gave no %s of %s/%s: %s",
-						*where != '\0' ? where : "the controller",
-						page_names[page], cluster->namespace_,
-						cluster->name, err.text);
+		cluster->problem = arena_printf(
+			arena, "%s gave no %s of %s/%s: %s",
+			*cluster->where != '\0' ? cluster->where : "the controller",
+			page_names[page], cluster->namespace_, cluster->name, err.text);
 		return;
 	}
 	cluster->from = from;
 	cluster->answer = arena_strndup(arena, fetch->text, fetch->size);
 	cluster->answer_size = fetch->size;
 }
-
-static void ask_controller(struct view *view, const struct controller *controller,
-			   struct view_cluster *clusters, size_t count, struct arena *arena)
-{
-	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
-
-	for (size_t i = 0; i < count; i++)
-		controller_client_address(controller, arena, page_names[view->page],
-					  clusters[i].namespace_, clusters[i].name, &fetches[i]);
-	api_connection_fetch(view->connection, fetches, count);
-	for (size_t i = 0; i < count; i++) {
-		take_answer(&clusters[i], &fetches[i], view->page, controller, "", arena);
-		fetch_done(&fetches[i]);
-	}
-}
-
-/* ---- sidecars ---- */
 
 static bool runs_sidecar(const struct pod *pod)
 {
@@ -335,31 +317,42 @@ static const char *sidecar_pod(struct view *view, const struct view_cluster *clu
 	return NULL;
 }
 
-static void ask_sidecars(struct view *view, struct view_cluster *clusters, size_t count,
-			 struct arena *arena)
+/* NULL: the cluster has none. */
+static const struct controller *sidecar_of(struct view *view, struct view_cluster *cluster,
+					   struct arena *arena)
+{
+	const char *pod = sidecar_pod(view, cluster, arena);
+	struct controller *sidecar;
+
+	if (!pod)
+		return NULL;
+	sidecar = ARENA_NEW(arena, struct controller);
+	controller_client_pod(cluster->namespace_, pod, SIDECAR_PORT, arena, sidecar);
+	cluster->where = sidecar->where;
+	return sidecar;
+}
+
+/* Requests the page of each cluster from the controller; NULL: from its sidecar, if it has one. */
+static void ask(struct view *view, const struct controller *controller,
+		struct view_cluster *clusters, size_t count, struct arena *arena)
 {
 	struct fetch *fetches = arena_array(arena, count, sizeof(*fetches));
-	struct view_cluster **asked = arena_array(arena, count, sizeof(struct view_cluster *));
-	struct controller *sidecars = arena_array(arena, count, sizeof(*sidecars));
-	size_t asked_count = 0;
+	const struct controller **from = arena_array(arena, count, sizeof(struct controller *));
+	size_t *asked = arena_array(arena, count, sizeof(*asked)), asked_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *pod = sidecar_pod(view, &clusters[i], arena);
-		struct controller *sidecar = &sidecars[asked_count];
-
-		if (!pod)
+		from[asked_count] = controller ? controller : sidecar_of(view, &clusters[i], arena);
+		if (!from[asked_count])
 			continue;
-		controller_client_pod(clusters[i].namespace_, pod, SIDECAR_PORT, arena, sidecar);
-		controller_client_address(sidecar, arena, page_names[view->page],
+		controller_client_address(from[asked_count], arena, page_names[view->page],
 					  clusters[i].namespace_, clusters[i].name,
 					  &fetches[asked_count]);
-		asked[asked_count++] = &clusters[i];
+		asked[asked_count++] = i;
 	}
 	if (asked_count > 0)
 		api_connection_fetch(view->connection, fetches, asked_count);
 	for (size_t i = 0; i < asked_count; i++) {
-		take_answer(asked[i], &fetches[i], view->page, &sidecars[i], sidecars[i].where,
-			    arena);
+		take_answer(&clusters[asked[i]], &fetches[i], view->page, from[i], arena);
 		fetch_done(&fetches[i]);
 	}
 }
@@ -387,8 +380,8 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 	}
 	if (view->page != VIEW_OBJECTS) {
 		if (controller->found)
-			ask_controller(view, controller, clusters, count, arena);
-		ask_sidecars(view, clusters, count, arena);
+			ask(view, controller, clusters, count, arena);
+		ask(view, NULL, clusters, count, arena);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (clusters[i].answer || take_objects(view, &clusters[i], arena))
