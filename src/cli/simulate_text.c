@@ -200,10 +200,8 @@ static bool add_never(const struct simulate_plan *plan, size_t index,
 		where = arena_printf(plan->arena, "%s and %zu other rows", where, rows - 1);
 	if (rows == count)
 		where = count > 1 ? "every row" : "";
-	text_add_clean(buf, arena_printf(plan->arena, "  %" PRId64 "%s%s: %s%s%s", never->count,
-					 *never->job ? " of job " : "", never->job, never->message,
-					 *where ? "; in " : "", where));
-	buf_add_char(buf, '\n');
+	text_add_line(buf, "  %" PRId64 "%s%s: %s%s%s", never->count, *never->job ? " of job " : "",
+		      never->job, never->message, *where ? "; in " : "", where);
 	return true;
 }
 
@@ -264,8 +262,7 @@ static void write_unpriced(const struct simulate_plan *plan, struct buf *buf)
 
 	if (text) {
 		buf_add_char(buf, '\n');
-		text_add_clean(buf, text);
-		buf_add_char(buf, '\n');
+		text_add_line(buf, "%s", text);
 	}
 }
 
@@ -307,17 +304,13 @@ void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf)
 	best = simulate_row_trade(rows, count);
 	other[0] = extreme(rows, count, false);
 	other[1] = extreme(rows, count, true);
-	text_add_clean(buf, arena_printf(plan->arena, "best trade: %s, with %s",
-					 plan->variants.at[best].name, figures_text(plan, best)));
-	buf_add_char(buf, '\n');
-	for (size_t i = 0; i < 2; i++) {
-		if (other[i] == best)
-			continue;
-		text_add_clean(buf, arena_printf(plan->arena, "%s: %s, with %s", names[i],
-						 plan->variants.at[other[i]].name,
-						 figures_text(plan, other[i])));
-		buf_add_char(buf, '\n');
-	}
+	text_add_line(buf, "best trade: %s, with %s", plan->variants.at[best].name,
+		      figures_text(plan, best));
+	for (size_t i = 0; i < 2; i++)
+		if (other[i] != best)
+			text_add_line(buf, "%s: %s, with %s", names[i],
+				      plan->variants.at[other[i]].name,
+				      figures_text(plan, other[i]));
 }
 
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
