@@ -210,33 +210,22 @@ static void add_waits(const struct sim_result *result, struct buf *buf)
 	html_bars_write(bars, SPANS, buf);
 }
 
-static void add_hours(const struct simulate_row *row, struct buf *buf)
+/* The cost of each group in the currency; NULL: its GPU-hours. */
+static void add_groups(const struct simulate_row *row, const char *currency, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct html_bar *bars = arena_array(&arena, row->group_count, sizeof(*bars));
 
 	for (size_t i = 0; i < row->group_count; i++) {
 		bars[i].name = group_text(row, i, &arena);
-		bars[i].value = simulate_gpu_hours(row->groups[i].provisioned);
-		bars[i].text = arena_printf(&arena, "%.2f", bars[i].value);
-	}
-	buf_add_string(buf, "<h3>GPU-hours by group</h3>\n");
-	html_bars_write(bars, row->group_count, buf);
-}
-
-static void add_costs(const struct simulate_row *row, const char *currency, struct buf *buf)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct html_bar *bars = arena_array(&arena, row->group_count, sizeof(*bars));
-
-	for (size_t i = 0; i < row->group_count; i++) {
-		bars[i].name = group_text(row, i, &arena);
-		bars[i].value = row->costs[i].cost;
-		bars[i].text = simulate_row_lacks_price(row, i) ?
+		bars[i].value = currency ? row->costs[i].cost :
+					   simulate_gpu_hours(row->groups[i].provisioned);
+		bars[i].text = currency && simulate_row_lacks_price(row, i) ?
 				       "no price" :
-				       arena_printf(&arena, "%.2f %s", bars[i].value, currency);
+				       arena_printf(&arena, currency ? "%.2f %s" : "%.2f",
+						    bars[i].value, currency);
 	}
-	buf_add_string(buf, "<h3>Cost by group</h3>\n");
+	buf_printf(buf, "<h3>%s by group</h3>\n", currency ? "Cost" : "GPU-hours");
 	html_bars_write(bars, row->group_count, buf);
 }
 
@@ -251,9 +240,9 @@ static void add_variant(const struct simulate_plan *plan, const struct simulate_
 	buf_add_string(buf, key);
 	for (size_t i = 0; i < result->group_count; i++)
 		add_group(variant, i, buf);
-	add_hours(&variant->row, buf);
+	add_groups(&variant->row, NULL, buf);
 	if (plan->prices)
-		add_costs(&variant->row, plan->prices->currency, buf);
+		add_groups(&variant->row, plan->prices->currency, buf);
 	add_waits(result, buf);
 	buf_add_string(buf, "</section>\n");
 }
