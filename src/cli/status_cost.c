@@ -31,6 +31,12 @@ struct rows {
 	VEC(struct row) at;
 };
 
+struct costs {
+	struct rows clusters;
+	struct rows sums; /* by key and currency; empty without --by */
+	struct rows all;  /* by currency */
+};
+
 /* ---- sums ---- */
 
 static struct row row_of(const struct ray_cluster *cluster,
@@ -109,18 +115,23 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-static void list_clusters(struct view *view, const char *by, time_ms now, struct arena *arena,
-			  struct rows *ret_rows)
+static struct costs costs_of(struct view *view, const char *by, time_ms now, struct arena *arena)
 {
+	struct costs costs = { .clusters = { .at = { .at = NULL } } };
+	struct rows *rows = &costs.clusters;
 	const struct autoscaler_object *autoscaler;
 	const struct ray_cluster *cluster;
 	size_t at = 0;
 
 	while ((cluster = view_next(view, &at, &autoscaler)))
-		VEC_PUSH(arena, &ret_rows->at,
+		VEC_PUSH(arena, &rows->at,
 			 row_of(cluster, autoscaler ? autoscaler->status.metering : NULL, by, now));
-	if (ret_rows->at.count > 0)
-		sort_stable(ret_rows->at.at, ret_rows->at.count, sizeof(*ret_rows->at.at), compare);
+	if (rows->at.count > 0)
+		sort_stable(rows->at.at, rows->at.count, sizeof(*rows->at.at), compare);
+	if (by)
+		sum_rows(rows, false, arena, &costs.sums);
+	sum_rows(rows, true, arena, &costs.all);
+	return costs;
 }
 
 /* ---- text ---- */
@@ -174,13 +185,10 @@ void status_cost_text(struct view *view, const char *by, time_ms now, bool colou
 	struct table_column by_columns[] = {
 		{ "NAMESPACE", false }, columns[2], columns[3], columns[4], columns[5], columns[6],
 	};
-	struct rows rows = { .at = { .at = NULL } }, sums = rows, all = rows;
-	const struct rows *shown = by ? &sums : &rows;
+	const struct costs costs = costs_of(view, by, now, arena);
+	const struct rows *shown = by ? &costs.sums : &costs.clusters;
 	struct table table;
 
-	list_clusters(view, by, now, arena, &rows);
-	sum_rows(&rows, false, arena, &sums);
-	sum_rows(&rows, true, arena, &all);
 	if (by && strcmp(by, "namespace") != 0)
 		by_columns[0].title = by + strlen(BY_LABEL);
 	if (by)
@@ -191,8 +199,8 @@ void status_cost_text(struct view *view, const char *by, time_ms now, bool colou
 		add_row(&table, &shown->at.at[i],
 			by ? shown->at.at[i].key : shown->at.at[i].namespace_,
 			by ? NULL : shown->at.at[i].name);
-	for (size_t i = 0; i < all.at.count; i++)
-		add_row(&table, &all.at.at[i], "all", by ? NULL : "");
+	for (size_t i = 0; i < costs.all.at.count; i++)
+		add_row(&table, &costs.all.at.at[i], "all", by ? NULL : "");
 	table_write(&table, colours, buf);
 }
 
@@ -228,18 +236,15 @@ static void write_sums(struct json_writer *writer, const char *name, const struc
 void status_cost_json(struct view *view, const char *by, time_ms now, struct arena *arena,
 		      struct buf *buf)
 {
-	struct rows rows = { .at = { .at = NULL } }, sums = rows, all = rows;
+	const struct costs costs = costs_of(view, by, now, arena);
 	struct json_writer writer;
 
-	list_clusters(view, by, now, arena, &rows);
-	sum_rows(&rows, false, arena, &sums);
-	sum_rows(&rows, true, arena, &all);
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
 	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
 	json_write_text(&writer, "kind", "CostList");
 	json_write_array(&writer, "clusters");
-	VEC_EACH(const struct row, row, &rows.at) {
+	VEC_EACH(const struct row, row, &costs.clusters.at) {
 		json_write_object_line(&writer, NULL);
 		json_write_text(&writer, "namespace", row->namespace_);
 		json_write_text(&writer, "name", row->name);
@@ -252,8 +257,8 @@ void status_cost_json(struct view *view, const char *by, time_ms now, struct are
 	}
 	json_write_array_end(&writer);
 	json_write_text(&writer, "by", by ? by : "");
-	write_sums(&writer, "sums", by ? &sums : &(struct rows){ .at = { .at = NULL } }, true);
-	write_sums(&writer, "totals", &all, false);
+	write_sums(&writer, "sums", &costs.sums, true);
+	write_sums(&writer, "totals", &costs.all, false);
 	json_write_object_end(&writer);
 	buf_add_char(buf, '\n');
 }
