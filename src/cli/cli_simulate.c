@@ -25,10 +25,6 @@
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* Of a file on the page. */
 #define SOURCE_BYTES_MAX ((size_t)1 << 18)
-/* Of pools of Nodes or prices. */
-#define DOCUMENT_BYTES_MAX                                                                         \
-	(NODE_POOLS_BYTES_MAX > PRICE_TABLE_BYTES_MAX ? NODE_POOLS_BYTES_MAX :                     \
-							PRICE_TABLE_BYTES_MAX)
 
 enum simulate_output { SIMULATE_TABLE, SIMULATE_JSON, SIMULATE_CSV };
 static const char *const output_words[] = { "table", "json", "csv", NULL };
@@ -71,32 +67,27 @@ static const char *shown_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static int read_clusters(const struct simulate_arguments *arguments, struct cluster_set *set,
-			 struct err *err)
-{
-	for (size_t i = 0; i < arguments->files.count; i++) {
-		AUTO(buf_done) struct buf text;
-		const char *path = arguments->files.at[i];
-
-		buf_init(&text, CLUSTER_SET_FILE_BYTES_MAX);
-		if (file_read(path, &text, err) ||
-		    cluster_set_add(set, buf_string(&text), text.size, err))
-			return err_prefix(err, "%s", shown_name(path));
-	}
-	return 0;
-}
-
 /* `path` NULL: not given. */
-static int read_document(const char *path, struct cluster_set *set,
+static int read_document(const char *path, size_t bytes_max, struct cluster_set *set,
 			 int (*add)(struct cluster_set *set, const char *text, size_t size,
 				    struct err *err),
 			 struct err *err)
 {
 	AUTO(buf_done) struct buf text;
 
-	buf_init(&text, DOCUMENT_BYTES_MAX);
+	buf_init(&text, bytes_max);
 	if (path && (file_read(path, &text, err) || add(set, buf_string(&text), text.size, err)))
 		return err_prefix(err, "%s", shown_name(path));
+	return 0;
+}
+
+static int read_clusters(const struct simulate_arguments *arguments, struct cluster_set *set,
+			 struct err *err)
+{
+	for (size_t i = 0; i < arguments->files.count; i++)
+		if (read_document(arguments->files.at[i], CLUSTER_SET_FILE_BYTES_MAX, set,
+				  cluster_set_add, err))
+			return -1;
 	return 0;
 }
 
@@ -112,9 +103,8 @@ static int read_workload(const struct simulate_arguments *arguments, struct aren
 			       "%s: a CSV file needs --columns, as "
 			       "submit=COLUMN,duration=COLUMN,gpus=COLUMN",
 			       path);
-	if (file_read(path, &text, err))
-		return err_prefix(err, "%s", shown_name(path));
-	if (workload_read(buf_string(&text), text.size, arguments->columns, arena, ret_workload,
+	if (file_read(path, &text, err) ||
+	    workload_read(buf_string(&text), text.size, arguments->columns, arena, ret_workload,
 			  err))
 		return err_prefix(err, "%s", shown_name(path));
 	return 0;
@@ -283,8 +273,10 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
 
 	if (read_clusters(arguments, set, err) ||
-	    read_document(arguments->pools, set, cluster_set_add_pools, err) ||
-	    read_document(arguments->prices, set, cluster_set_add_prices, err) ||
+	    read_document(arguments->pools, NODE_POOLS_BYTES_MAX, set, cluster_set_add_pools,
+			  err) ||
+	    read_document(arguments->prices, PRICE_TABLE_BYTES_MAX, set, cluster_set_add_prices,
+			  err) ||
 	    apply_flags(arguments, plan, set, err) ||
 	    cluster_set_decode_prices(set, plan->arena, &plan->prices, err) ||
 	    simulate_axes_parse(plan, &arguments->vary, err) ||
