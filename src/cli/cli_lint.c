@@ -408,10 +408,13 @@ static int run(struct arguments *arguments)
 		       EXIT_DONE;
 }
 
-static int parse_and_run(int argc, char **argv, const char **storage)
+int cli_lint(int argc, char **argv)
 {
 	static const char *const outputs[] = { "text", "json", "sarif", NULL };
-	struct arguments arguments = { .files = { .at = storage } };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct arguments arguments = {
+		.files.at = arena_array(&arena, (size_t)argc, sizeof(char *)),
+	};
 	const struct flag table[] = {
 		{ "-f", "--file", .values = &arguments.files },
 		{ "-o", "--output", .words = outputs, .word = &arguments.output },
@@ -433,13 +436,4 @@ static int parse_and_run(int argc, char **argv, const char **storage)
 	if (check_arguments(&arguments, &err))
 		return help_usage("lint", err.text);
 	return arguments.rules ? print_rules() : run(&arguments);
-}
-
-int cli_lint(int argc, char **argv)
-{
-	const char **storage = memory_array((size_t)argc, sizeof(*storage));
-	int status = parse_and_run(argc, argv, storage);
-
-	memory_free(storage);
-	return status;
 }
