@@ -26,6 +26,11 @@ static const struct table_column columns[] = {
 };
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
+/* Of a RayCluster without groups. */
+static const struct summary_group no_group = { .reason = "",
+					       .unserved_reason = "",
+					       .waiting_reason = "" };
+
 static void add_number(struct table *table, enum table_colour colour, int64_t number)
 {
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
@@ -143,16 +148,13 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 /* 0: it has a problem, 1: it changes, 2: the rest. */
 static int rank_of(const struct view_cluster *cluster, struct arena *arena)
 {
-	static const struct summary_group none = { .reason = "",
-						   .unserved_reason = "",
-						   .waiting_reason = "" };
 	const struct summary *summary = cluster->summary;
 	const char *reason;
 	int rank = 2;
 
 	for (size_t i = 0; i == 0 || i < summary->group_count; i++) {
 		const struct summary_group *group = summary->group_count > 0 ? &summary->groups[i] :
-									       &none;
+									       &no_group;
 		enum table_colour colour = reason_of(cluster, group, arena, &reason);
 		int own = colour == TABLE_BAD ? 0 : colour == TABLE_BUSY ? 1 : 2;
 
@@ -182,10 +184,6 @@ static const struct view_cluster **trouble_first(const struct view_clusters *clu
 /* A RayCluster without groups, or one that cannot be read. */
 static void add_no_groups(struct table *table, bool all, const struct view_cluster *cluster)
 {
-	static const struct summary_group none = { .reason = "",
-						   .unserved_reason = "",
-						   .waiting_reason = "" };
-
 	if (all)
 		table_add(table, TABLE_PLAIN, cluster->namespace_);
 	table_add(table, TABLE_PLAIN, cluster->name);
@@ -194,7 +192,7 @@ static void add_no_groups(struct table *table, bool all, const struct view_clust
 										     "no groups");
 	for (size_t i = 3; i < COLUMN_COUNT - 1; i++)
 		table_add(table, TABLE_FAINT, "-");
-	add_reason(table, cluster, &none);
+	add_reason(table, cluster, &no_group);
 }
 
 /* ---- the lines below ---- */
