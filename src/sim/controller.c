@@ -92,12 +92,7 @@ void controller_pod_changed(struct sim_ray *ray, bool matters)
 	note_change(ray, matters, true);
 }
 
-void controller_node_changed(struct sim_ray *ray)
-{
-	note_change(ray, true, false);
-}
-
-void controller_demand_changed(struct sim_ray *ray)
+void controller_changed(struct sim_ray *ray)
 {
 	note_change(ray, true, false);
 }

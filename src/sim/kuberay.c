@@ -201,7 +201,7 @@ void kuberay_registered(struct sim_worker *worker)
 	record_worker(worker, RECORD_REGISTERED);
 	if (worker->type == 0)
 		head_registered(worker);
-	controller_node_changed(worker->ray);
+	controller_changed(worker->ray);
 	place_on(worker);
 }
 

@@ -264,7 +264,7 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		record_used(run->holds[b].worker, class_->bundles[b].gpus);
 	if (class_->kind == WORK_PLACEMENT_GROUP)
-		controller_demand_changed(class_->ray);
+		controller_changed(class_->ray);
 	duration_ms = world->input->workload->items[one.item].duration_ms;
 	if (duration_ms > SIM_TIME_MAX_MS)
 		duration_ms = SIM_TIME_MAX_MS;

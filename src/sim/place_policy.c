@@ -135,7 +135,7 @@ static void list_candidates(struct sim_class *class_, bool without_gpu)
 		struct sim_worker *worker = ray->workers.at[i];
 		unsigned own = class_->bundles[0].fits[worker->type].selector;
 
-		if (!is_usable(worker) || (without_gpu && ray->types[worker->type].has_gpu) ||
+		if (!is_usable(worker) || (without_gpu && ray->types[worker->type].gpus > 0) ||
 		    own > selector || !policy_fits(&class_->bundles[0], worker))
 			continue;
 		if (own < selector)

@@ -43,7 +43,7 @@ static void submit_request(struct sim_world *world, struct sim_ray *ray, size_t 
 		duration_ms = SIM_TIME_MAX_MS;
 	VEC_PUSH(world->arena, &ray->requests, item);
 	event_queue_push(&world->events, world->now_ms + duration_ms, SIM_EVENT_REQUEST, ray, item);
-	controller_demand_changed(ray);
+	controller_changed(ray);
 }
 
 static void end_request(struct sim_ray *ray, size_t item)
@@ -55,7 +55,7 @@ static void end_request(struct sim_ray *ray, size_t item)
 			ray->requests.at[kept++] = ray->requests.at[i];
 	ray->requests.count = kept;
 	ray->world->last_work_ms = ray->world->now_ms;
-	controller_demand_changed(ray);
+	controller_changed(ray);
 }
 
 static void plan_submit(struct sim_world *world)

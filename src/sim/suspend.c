@@ -32,7 +32,7 @@ static void set_suspended(struct sim_ray *ray, bool suspended)
 	ray->cluster.annotations = suspended ? ray->suspended_notes : ray->running_notes;
 	ray->world->result->suspensions += suspended;
 	kuberay_wake(ray);
-	controller_demand_changed(ray);
+	controller_changed(ray);
 }
 
 void suspend_submitted(struct sim_ray *ray)

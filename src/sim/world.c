@@ -163,7 +163,6 @@ static void make_type(struct sim_ray *ray, size_t index, struct sim_type *type)
 	type->total = capacity.resources;
 	type->labels = capacity.labels;
 	type->gpus = capacity.gpu_amount;
-	type->has_gpu = capacity.gpu_amount > 0;
 	shape_find_devices(type);
 }
 

@@ -28,7 +28,6 @@ struct sim_type {
 	size_t devices; /* of the resource at device_index; 0: fractions are not tracked */
 	size_t device_index;
 	int64_t gpus; /* 1/10000 */
-	bool has_gpu;
 };
 
 struct sim_need {
@@ -136,7 +135,6 @@ struct sim_hold {
 
 struct sim_run {
 	uint64_t id;
-	struct sim_ray *ray;
 	struct sim_class *class_;
 	size_t item;
 	struct sim_run *next_free;
