@@ -190,7 +190,7 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 }
 
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
-static void objects_view(struct cluster *cluster, struct pass_view *ret_view)
+static void objects_view(struct cluster *cluster, struct observation *ret_view)
 {
 	ret_view->pods = (const struct pod *const *)kube_informer_indexed(
 		cluster->control->pods, cluster->key, &ret_view->pod_count);
@@ -205,12 +205,12 @@ static const struct ray_cluster *current_cluster(void *context)
 	return current_object(context);
 }
 
-static void current_view(void *context, struct arena *arena, struct pass_view *ret_view)
+static void current_view(void *context, struct arena *arena, struct observation *ret_view)
 {
 	struct cluster *cluster = context;
 
 	objects_view(cluster, ret_view);
-	ret_view->stale = control_stale(cluster->control, arena);
+	ret_view->view_problem = control_stale(cluster->control, arena);
 	ret_view->events_known = events_known(cluster->control->events);
 	ret_view->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
@@ -280,7 +280,7 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 
 static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 {
-	struct pass_view view;
+	struct observation view;
 
 	view.pods = (const struct pod *const *)kube_informer_indexed(cluster->control->pods,
 								     cluster->key, &view.pod_count);
@@ -324,20 +324,15 @@ static void decided(void *context, const struct pass_decision *decision)
 /* --- passes --- */
 
 /* The first check of decide(): Ray is not read for a cluster that is not scaled. */
-static bool is_ours(const struct cluster *cluster, const struct pass_view *view)
+static bool is_ours(const struct cluster *cluster, const struct observation *view)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct observation observation = {
-		.now = loop_wall(cluster->control->loop),
-		.cluster = view->cluster,
-		.pods = view->pods,
-		.pod_count = view->pod_count,
-		.settings = &cluster->control->options->settings,
-		.device_table = cluster->control->options->device_table,
-		.autoscaler = view->autoscaler,
-	};
+	struct observation observation = *view;
 	struct snapshot snapshot;
 
+	observation.now = loop_wall(cluster->control->loop);
+	observation.settings = &cluster->control->options->settings;
+	observation.device_table = cluster->control->options->device_table;
 	observe(&observation, &scratch, &snapshot);
 	return !gate_check(&snapshot).reason;
 }
@@ -435,7 +430,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 }
 
 /* True: the last decision of an earlier process took too much; the first one here waits as long. */
-static bool resumes_later(struct cluster *cluster, const struct pass_view *view)
+static bool resumes_later(struct cluster *cluster, const struct observation *view)
 {
 	if (cluster->resumed)
 		return false;
@@ -466,7 +461,7 @@ static void start_pass(void *context)
 		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),
 		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }
 	};
-	struct pass_view view = { .stale = "" };
+	struct observation view = { .view_problem = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	if (cluster->woken)

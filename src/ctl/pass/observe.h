@@ -25,8 +25,9 @@ struct observation {
 	const struct ray_state *ray_state;        /* NULL: no complete reply in this pass */
 	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
 	const char *ray_problem;                  /* then: why */
-	const char *view_problem; /* why the caches are not live; NULL or "": they are */
-	const char *ray_note;     /* as of struct snapshot */
+	/* Why the caches are not live, then only scale-up; NULL or "": they are. */
+	const char *view_problem;
+	const char *ray_note; /* as of struct snapshot */
 	time_ms ray_state_time;
 	const struct drain_answer *drains;
 	size_t drain_count;
@@ -34,10 +35,11 @@ struct observation {
 	const struct event *events;
 	size_t event_count;
 	bool nodes_known;
-	const struct node *nodes; /* disrupted ones, and the closest for unscheduled Pods */
+	/* Disrupted ones (ctl/watch/nodes.h), and the closest (ctl/watch/capacity_watch.h). */
+	const struct node *nodes;
 	size_t node_count;
 	bool other_pods_known;
-	const struct pod *other_pods; /* Pods that use capacity of these Nodes */
+	const struct pod *other_pods; /* Pods that use capacity of the closest Nodes */
 	size_t other_pod_count;
 	const struct settings *settings;
 	const struct device_table *device_table;    /* NULL: the built-in one */

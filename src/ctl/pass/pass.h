@@ -36,30 +36,8 @@
 
 struct act_scaled_list;
 struct gcs_client;
+struct observation;
 struct pass;
-
-/* Objects in the caches. The list of Pods is valid until the loop turns; the objects, and all that
- * they point to, until a decision on them has been made, which may be many turns later: a cache
- * that replaces them passes the old ones to work_retire (net/work.h); other values are copied into
- * the arena. */
-struct pass_view {
-	const struct ray_cluster *cluster; /* NULL: deleted, or cannot be decoded */
-	const struct pod *const *pods;
-	size_t pod_count;
-	const char *stale; /* "" when the caches are live, else why not; then only scale-up */
-	bool events_known;
-	const struct event *events;
-	size_t event_count;
-	bool nodes_known;
-	const struct node *
-		nodes; /* disrupted ones (ctl/watch/nodes.h), the closest (ctl/watch/capacity_watch.h) */
-	size_t node_count;
-	bool other_pods_known;
-	const struct pod *other_pods; /* on these Nodes (ctl/watch/capacity_watch.h) */
-	size_t other_pod_count;
-	const struct autoscaler_object *autoscaler; /* NULL: none */
-	const struct lint_digest *lint;             /* NULL: lint did not run */
-};
 
 /* CPU time of a small and of a quick decision: 10 workers take 0.1 ms, 1,000 workers and 20 shapes
  * 6 ms. */
@@ -103,7 +81,12 @@ struct pass_decision {
 
 struct pass_callbacks {
 	void *context;
-	void (*view)(void *context, struct arena *arena, struct pass_view *ret_view);
+	/* Sets the objects in the caches: cluster (NULL: deleted, or cannot be decoded), pods,
+	 * view_problem, events, nodes, other_pods, autoscaler and lint. The list of Pods is valid
+	 * until the loop turns; the objects, and all that they point to, until a decision on them
+	 * has been made, which may be many turns later: a cache that replaces them passes the old
+	 * ones to work_retire (net/work.h); other values are copied into the arena. */
+	void (*view)(void *context, struct arena *arena, struct observation *ret_view);
 	/* The present RayCluster of the view; NULL: deleted, or cannot be decoded. */
 	const struct ray_cluster *(*current)(void *context);
 	/* Whether a decision on the present caches and a reply with this digest is known to equal

@@ -36,7 +36,7 @@ struct pass_request {
 struct pass_work {
 	struct pass_work *previous; /* of this pass; NULL: none */
 	struct arena arena;         /* of the plan and its derived data */
-	struct pass_view view;      /* the objects live until the job has ended (net/work.h) */
+	struct observation view;    /* the objects live until the job has ended (net/work.h) */
 	struct snapshot snapshot;
 	struct cpu_budget budget;
 	const struct work_job *job; /* NULL: on the loop */
@@ -142,9 +142,9 @@ bool pass_observe_is_old(const struct pass *pass);
 int64_t pass_observe_until_ms(const struct pass *pass);
 
 /* Objects for ctl/pass/gpu_quota: those that this pass read are newer than the caches. */
-struct gpu_quota_objects pass_objects(const struct pass *pass, const struct pass_view *view);
+struct gpu_quota_objects pass_objects(const struct pass *pass, const struct observation *view);
 /* Builds the snapshot from the data of the pass and the caches. Copies the parts of the view that
  * might not live until the decision has been made. */
-void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot);
+void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot);
 
 #endif

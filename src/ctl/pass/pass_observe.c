@@ -35,7 +35,7 @@ bool pass_observe_is_old(const struct pass *pass)
 	return until_ms > 0 && loop_boot_ms() > until_ms;
 }
 
-struct gpu_quota_objects pass_objects(const struct pass *pass, const struct pass_view *view)
+struct gpu_quota_objects pass_objects(const struct pass *pass, const struct observation *view)
 {
 	return (struct gpu_quota_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
@@ -78,7 +78,7 @@ static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_o
 }
 
 /* The cache's list of Pods changes with the cache; its Pods live until the job has ended. */
-static const struct pod *const *copy_list(const struct pass_view *view, struct arena *arena)
+static const struct pod *const *copy_list(const struct observation *view, struct arena *arena)
 {
 	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
 
@@ -87,54 +87,44 @@ static const struct pod *const *copy_list(const struct pass_view *view, struct a
 	return pods;
 }
 
-static void make_lasting(struct pass_view *view, struct arena *arena)
+static void make_lasting(struct observation *view, struct arena *arena)
 {
 	view->pods = copy_list(view, arena);
 	view->autoscaler = copy_autoscaler(view->autoscaler, arena);
 	view->lint = copy_lint(view->lint, arena);
 }
 
-void pass_observe(struct pass *pass, struct pass_view *view, struct snapshot *ret_snapshot)
+void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)
 {
 	struct gpu_quota_objects objects = pass_objects(pass, view);
+	const struct options *options = pass->config.control->options;
+	struct observation observation;
 	struct gpu_quota_budget budget;
 
 	/* Before the list is copied: gpu_quota_budget recognizes the cache's own list. */
 	gpu_quota_budget(pass->config.control->quota, &objects, &pass->arena, &budget);
 	make_lasting(view, &pass->arena);
 	objects = pass_objects(pass, view);
-	struct observation observation = {
-		.now = pass->now,
-		.cluster = objects.cluster,
-		.pods = objects.pods,
-		.pod_count = objects.pod_count,
-		.ray_state = pass->ray_state,
-		.ray_problem = pass->ray_err.text,
-		/* A drained worker must be patched out even when the caches are stale. */
-		.view_problem = pass->drain_accepted ? "" : view->stale,
-		.ray_note = pass->config.ray_note,
-		.ray_state_time = pass->ray_state_time,
-		.kv_requests = pass->kv_requests,
-		.drains = pass->drains.at,
-		.drain_count = pass->drains.count,
-		.events_known = view->events_known,
-		.events = view->events,
-		.event_count = view->event_count,
-		.nodes_known = view->nodes_known,
-		.nodes = view->nodes,
-		.node_count = view->node_count,
-		.other_pods_known = view->other_pods_known,
-		.other_pods = view->other_pods,
-		.other_pod_count = view->other_pod_count,
-		.settings = &pass->config.control->options->settings,
-		.device_table = pass->config.control->options->device_table,
-		.price_table = pass->config.control->options->price_table,
-		.memory = pass->config.memory,
-		.autoscaler = view->autoscaler,
-		.lint = view->lint,
-		.gpu_budget = &budget,
-	};
-
+	observation = *view;
+	observation.now = pass->now;
+	observation.cluster = objects.cluster;
+	observation.pods = objects.pods;
+	observation.pod_count = objects.pod_count;
+	observation.ray_state = pass->ray_state;
+	observation.ray_problem = pass->ray_err.text;
+	/* A drained worker must be patched out even when the caches are stale. */
+	if (pass->drain_accepted)
+		observation.view_problem = "";
+	observation.ray_note = pass->config.ray_note;
+	observation.ray_state_time = pass->ray_state_time;
+	observation.kv_requests = pass->kv_requests;
+	observation.drains = pass->drains.at;
+	observation.drain_count = pass->drains.count;
+	observation.settings = &options->settings;
+	observation.device_table = options->device_table;
+	observation.price_table = options->price_table;
+	observation.memory = pass->config.memory;
+	observation.gpu_budget = &budget;
 	observation.time_zones = time_zones_of(pass->config.control->time_zones, view->autoscaler,
 					       pass->now, &pass->arena,
 					       &observation.time_zone_count);

@@ -165,7 +165,7 @@ static const struct pod *pods_on(const struct capacity_watch *capacity_watch, co
 }
 
 /* Names are left out: a reader of one RayCluster's snapshot may have no right to see other Pods. */
-static void add_others(struct capacity_watch *capacity_watch, const struct pass_view *view,
+static void add_others(struct capacity_watch *capacity_watch, const struct observation *view,
 		       const char *node, struct others *others)
 {
 	size_t count;
@@ -186,7 +186,7 @@ static void add_others(struct capacity_watch *capacity_watch, const struct pass_
 	}
 }
 
-static struct choice *choose(struct capacity_watch *capacity_watch, const struct pass_view *view)
+static struct choice *choose(struct capacity_watch *capacity_watch, const struct observation *view)
 {
 	struct choice *choice = ARENA_NEW(&capacity_watch->arena, struct choice);
 	const struct node_capacity **rooms = NULL;
@@ -206,7 +206,7 @@ static struct choice *choose(struct capacity_watch *capacity_watch, const struct
 	return choice;
 }
 
-static void add_nodes(struct arena *arena, const struct choice *choice, struct pass_view *view)
+static void add_nodes(struct arena *arena, const struct choice *choice, struct observation *view)
 {
 	struct node *nodes =
 		arena_array(arena, view->node_count + choice->node_count, sizeof(*nodes));
@@ -222,7 +222,7 @@ static void add_nodes(struct arena *arena, const struct choice *choice, struct p
 }
 
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
-			 struct pass_view *view)
+			 struct observation *view)
 {
 	bool waits = false;
 	struct choice *choice;

@@ -13,7 +13,7 @@
 #define CTL_WATCH_CAPACITY_WATCH_H
 
 #include "base/arena.h"
-#include "ctl/pass/pass.h"
+#include "ctl/pass/observe.h"
 #include "ctl/shared/control.h"
 
 struct capacity_watch;
@@ -25,6 +25,6 @@ void capacity_watch_free(struct capacity_watch *capacity_watch);
 /* Adds Nodes and other Pods to the view of a RayCluster that has Unschedulable Pods, when they are
  * known. Nodes that are already in the view do not change. Borrowed until the loop turns. */
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
-			 struct pass_view *view);
+			 struct observation *view);
 
 #endif

@@ -60,19 +60,19 @@ static void serve(struct exchange *exchange, void *context)
 static struct worker_group group;
 static struct ray_cluster cluster;
 static const struct pod *pods[1];
-static struct pass_view view;
+static struct observation view;
 
 /* As ctl/cluster makes it: the Nodes that end are there already. */
 static void look(void)
 {
 	static const struct node ending = { .name = "n2", .resource_version = "" };
 
-	view = (struct pass_view){ .cluster = &cluster,
-				   .pods = pods,
-				   .pod_count = 1,
-				   .nodes_known = true,
-				   .nodes = &ending,
-				   .node_count = 1 };
+	view = (struct observation){ .cluster = &cluster,
+				     .pods = pods,
+				     .pod_count = 1,
+				     .nodes_known = true,
+				     .nodes = &ending,
+				     .node_count = 1 };
 	capacity_watch_view(capacity_watch, &scene.arena, &view);
 }
 

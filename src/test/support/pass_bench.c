@@ -170,7 +170,7 @@ static void replace_cache(void)
 	seen.cache = NULL;
 }
 
-void pass_bench_view(void *context, struct arena *arena, struct pass_view *ret_view)
+void pass_bench_view(void *context, struct arena *arena, struct observation *ret_view)
 {
 	char *cluster = script_text(seen.cluster), *pods = script_text(seen.pods);
 	struct ray_cluster *object;
@@ -189,7 +189,7 @@ void pass_bench_view(void *context, struct arena *arena, struct pass_view *ret_v
 		fail_msg("%s", err.text);
 	ret_view->cluster = object;
 	ret_view->pods = list;
-	ret_view->stale = seen.stale;
+	ret_view->view_problem = seen.stale;
 	memory_free(cluster);
 	memory_free(pods);
 }

@@ -8,6 +8,7 @@
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
 #include "ctl/pass/act.h"
+#include "ctl/pass/observe.h"
 #include "ctl/shared/options.h"
 #include "net/work.h"
 #include "test/support/gcs_bench.h"
@@ -103,7 +104,7 @@ extern struct pass_seen {
 	struct err err;
 } seen;
 
-void pass_bench_view(void *context, struct arena *arena, struct pass_view *ret_view);
+void pass_bench_view(void *context, struct arena *arena, struct observation *ret_view);
 
 const struct ray_cluster *pass_bench_current(void *context);
 
