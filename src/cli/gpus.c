@@ -35,8 +35,7 @@ static bool has_ended(void *context)
 }
 
 /* Without its Pods the use of a Node is unknown: allocated GPUs would be shown as free. */
-static int check(const struct wait *wait, const struct inventory_watch *inventory_watch,
-		 struct err *err)
+static int check(const struct wait *wait, const struct inventory_list *list, struct err *err)
 {
 	if (!wait->ended)
 		return err_set(err, ERR_TIMEOUT, "interrupted before Nodes and Pods were listed");
@@ -44,10 +43,10 @@ static int check(const struct wait *wait, const struct inventory_watch *inventor
 		*err = wait->err;
 		return -1;
 	}
-	if (*inventory_watch_pods_problem(inventory_watch) != '\0')
+	if (*list->pods_problem != '\0')
 		return err_set(err, ERR_DENIED,
 			       "the Pods of all namespaces are needed to count GPUs in use: %s",
-			       inventory_watch_pods_problem(inventory_watch));
+			       list->pods_problem);
 	return 0;
 }
 
@@ -56,19 +55,17 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 {
 	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
 	struct wait wait = { .connection = connection, .err = { .kind = ERR_NONE } };
-	size_t node_count, pod_count;
-	const struct node *nodes;
-	const struct pod *pods;
+	const struct inventory_list *list;
 
 	ret_answer->inventory_watch = inventory_watch_new(
 		api_connection_client(connection), devices, &limits, inventory_watch_ended, &wait);
 	(void)api_connection_wait(connection, has_ended, &wait, 2 * WITHIN_MS);
-	if (check(&wait, ret_answer->inventory_watch, err))
+	list = inventory_watch_list(ret_answer->inventory_watch);
+	if (check(&wait, list, err))
 		return -1;
-	nodes = inventory_watch_nodes(ret_answer->inventory_watch, &node_count);
-	pods = inventory_watch_pods(ret_answer->inventory_watch, &pod_count);
-	inventory_make(&ret_answer->inventory, nodes, node_count, pods, pod_count, devices, arena);
-	ret_answer->unreadable = inventory_watch_unreadable(ret_answer->inventory_watch);
+	inventory_make(&ret_answer->inventory, list->nodes, list->node_count, list->pods,
+		       list->pod_count, devices, arena);
+	ret_answer->unreadable = list->unreadable;
 	return 0;
 }
 

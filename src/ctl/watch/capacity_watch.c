@@ -87,16 +87,13 @@ static void on_timer(void *context)
 
 static void count_rooms(struct capacity_watch *capacity_watch)
 {
-	size_t node_count, pod_count;
-	const struct node *nodes =
-		inventory_watch_nodes(capacity_watch->inventory_watch, &node_count);
-	const struct pod *pods = inventory_watch_pods(capacity_watch->inventory_watch, &pod_count);
+	const struct inventory_list *list = inventory_watch_list(capacity_watch->inventory_watch);
 
-	node_capacities_init(&capacity_watch->rooms, nodes, node_count,
+	node_capacities_init(&capacity_watch->rooms, list->nodes, list->node_count,
 			     capacity_watch->control->options->device_table,
 			     &capacity_watch->arena);
-	for (size_t i = 0; i < pod_count; i++)
-		node_capacities_add(&capacity_watch->rooms, &pods[i]);
+	for (size_t i = 0; i < list->pod_count; i++)
+		node_capacities_add(&capacity_watch->rooms, &list->pods[i]);
 	node_capacities_finish(&capacity_watch->rooms);
 }
 
@@ -146,10 +143,10 @@ static int compare_node_name(const char *name, const struct pod *pod)
 static const struct pod *pods_on(const struct capacity_watch *capacity_watch, const char *node,
 				 size_t *ret_count)
 {
-	size_t count, low = 0, high, end;
-	const struct pod *pods = inventory_watch_pods(capacity_watch->inventory_watch, &count);
+	const struct inventory_list *list = inventory_watch_list(capacity_watch->inventory_watch);
+	const struct pod *pods = list->pods;
+	size_t low = 0, high = list->pod_count, end;
 
-	high = count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -158,7 +155,7 @@ static const struct pod *pods_on(const struct capacity_watch *capacity_watch, co
 		else
 			high = middle;
 	}
-	for (end = low; end < count && compare_node_name(node, &pods[end]) == 0; end++)
+	for (end = low; end < list->pod_count && compare_node_name(node, &pods[end]) == 0; end++)
 		;
 	*ret_count = end - low;
 	return low < end ? &pods[low] : pods; /* no offset to NULL */
@@ -242,8 +239,8 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 		map_set(&capacity_watch->choices, key, choice);
 	}
 	add_nodes(arena, choice, view);
-	view->other_pods_known = *inventory_watch_pods_problem(capacity_watch->inventory_watch) ==
-				 '\0';
+	view->other_pods_known =
+		*inventory_watch_list(capacity_watch->inventory_watch)->pods_problem == '\0';
 	view->other_pods = choice->pods;
 	view->other_pod_count = choice->pod_count;
 }

@@ -22,8 +22,8 @@ struct inventory_watch {
 	struct arena arena;  /* of the Nodes */
 	VEC(struct node) nodes;
 	struct pod_digest digest;
-	const struct pod *pods;
-	size_t pod_count, unreadable;
+	size_t unreadable;
+	struct inventory_list list; /* set at the end */
 };
 
 static void look_again(struct inventory_watch *inventory_watch)
@@ -144,9 +144,16 @@ static void pods_synced(void *context)
 
 static void finish(struct inventory_watch *inventory_watch)
 {
-	if (inventory_watch->pods_err.kind == ERR_NONE)
-		inventory_watch->pods =
-			pod_digest_finish(&inventory_watch->digest, &inventory_watch->pod_count);
+	struct inventory_list *list = &inventory_watch->list;
+
+	list->nodes = inventory_watch->nodes.at;
+	list->node_count = inventory_watch->nodes.count;
+	list->pods_problem = inventory_watch->pods_err.text;
+	list->unreadable = inventory_watch->unreadable;
+	if (inventory_watch->pods_err.kind == ERR_NONE) {
+		list->pods_problem = "";
+		list->pods = pod_digest_finish(&inventory_watch->digest, &list->pod_count);
+	}
 	if (inventory_watch->digest.overflowed && inventory_watch->err.kind == ERR_NONE)
 		err_set(&inventory_watch->err, ERR_LIMIT,
 			"the Pods of the cluster are more than %zu that use accelerators, or sums",
@@ -220,26 +227,7 @@ void inventory_watch_free(struct inventory_watch *inventory_watch)
 	memory_free(inventory_watch);
 }
 
-const struct node *inventory_watch_nodes(const struct inventory_watch *inventory_watch,
-					 size_t *ret_count)
+const struct inventory_list *inventory_watch_list(const struct inventory_watch *inventory_watch)
 {
-	*ret_count = inventory_watch->nodes.count;
-	return inventory_watch->nodes.at;
-}
-
-const struct pod *inventory_watch_pods(const struct inventory_watch *inventory_watch,
-				       size_t *ret_count)
-{
-	*ret_count = inventory_watch->pod_count;
-	return inventory_watch->pods;
-}
-
-const char *inventory_watch_pods_problem(const struct inventory_watch *inventory_watch)
-{
-	return inventory_watch->pods_err.kind != ERR_NONE ? inventory_watch->pods_err.text : "";
-}
-
-size_t inventory_watch_unreadable(const struct inventory_watch *inventory_watch)
-{
-	return inventory_watch->unreadable;
+	return &inventory_watch->list;
 }

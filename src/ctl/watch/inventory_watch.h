@@ -32,14 +32,17 @@ struct inventory_watch *inventory_watch_new(struct kube_client *client,
 void inventory_watch_free(
 	struct inventory_watch *inventory_watch); /* NULL is fine; no callback follows */
 
-/* After done without an error; borrowed. Pods by Node. */
-const struct node *inventory_watch_nodes(const struct inventory_watch *inventory_watch,
-					 size_t *ret_count);
-const struct pod *inventory_watch_pods(const struct inventory_watch *inventory_watch,
-				       size_t *ret_count);
-/* "" or why Pods are not known (they may not be listed); then there are none. */
-const char *inventory_watch_pods_problem(const struct inventory_watch *inventory_watch);
-size_t inventory_watch_unreadable(
-	const struct inventory_watch *inventory_watch); /* objects that cannot be decoded */
+struct inventory_list {
+	const struct node *nodes;
+	size_t node_count;
+	const struct pod *pods; /* by Node */
+	size_t pod_count;
+	/* "" or why Pods are not known (they may not be listed); then there are none. */
+	const char *pods_problem;
+	size_t unreadable; /* objects that cannot be decoded */
+};
+
+/* After done without an error; borrowed. */
+const struct inventory_list *inventory_watch_list(const struct inventory_watch *inventory_watch);
 
 #endif
