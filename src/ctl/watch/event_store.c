@@ -133,29 +133,27 @@ static struct object *find_or_add(struct event_store *store, const struct event 
 
 /* --- the events of one object --- */
 
-static void copy_event(const struct event *from, struct arena *arena, struct event *ret_event)
+void event_store_copy(struct event *event, struct arena *arena)
 {
-	*ret_event = *from;
-	ret_event->namespace_ = arena_strdup(arena, from->namespace_);
-	ret_event->name = arena_strdup(arena, from->name);
-	ret_event->involved_kind = arena_strdup(arena, from->involved_kind);
-	ret_event->involved_name = arena_strdup(arena, from->involved_name);
-	ret_event->involved_uid = arena_strdup(arena, from->involved_uid);
-	ret_event->reason = arena_strdup(arena, from->reason);
-	ret_event->type = arena_strdup(arena, from->type);
-	ret_event->source = arena_strdup(arena, from->source);
-	ret_event->message =
-		arena_strndup(arena, from->message, strnlen(from->message, EVENT_MESSAGE_MAX));
+	const char **texts[] = { &event->namespace_,    &event->name,         &event->involved_kind,
+				 &event->involved_name, &event->involved_uid, &event->reason,
+				 &event->type,          &event->source };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		*texts[i] = arena_strdup(arena, *texts[i]);
+	event->message =
+		arena_strndup(arena, event->message, strnlen(event->message, EVENT_MESSAGE_MAX));
 }
 
 static void keep(const struct event *event, struct kept *ret_kept)
 {
 	AUTO(arena_done) struct arena measure = ARENA_INIT;
+	struct event copy = *event;
 
-	copy_event(event, &measure, &ret_kept->event);
-	ret_kept->arena = ARENA_INIT;
+	event_store_copy(&copy, &measure);
+	*ret_kept = (struct kept){ .arena = ARENA_INIT, .event = *event };
 	arena_reserve(&ret_kept->arena, measure.used_bytes);
-	copy_event(event, &ret_kept->arena, &ret_kept->event);
+	event_store_copy(&ret_kept->event, &ret_kept->arena);
 }
 
 /* The index at which the new event is stored: that of an older version of itself, for a Pod that of

@@ -36,6 +36,9 @@ void event_store_remove(struct event_store *store, const struct event *event);
 void event_store_forget(struct event_store *store, const char *kind, const char *namespace_,
 			const char *name);
 
+/* Copies the texts of an event into the arena, at most EVENT_MESSAGE_MAX bytes of the message. */
+void event_store_copy(struct event *event, struct arena *arena);
+
 struct event_list {
 	VEC(struct event) events;
 };

@@ -115,17 +115,6 @@ bool events_known(const struct events *events)
 	return kube_informer_fresh(events->watch.informer, NULL);
 }
 
-/* The store may change before the decision has been made. */
-static void copy_texts(struct event *event, struct arena *arena)
-{
-	const char **texts[] = { &event->namespace_,    &event->name,         &event->involved_kind,
-				 &event->involved_name, &event->involved_uid, &event->reason,
-				 &event->message,       &event->type,         &event->source };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		*texts[i] = arena_strdup(arena, *texts[i]);
-}
-
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
 		       const struct event **ret_events, size_t *ret_count)
@@ -138,8 +127,9 @@ void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		if (!pods[i]->spec.node_name[0])
 			event_store_find(events->store, "Pod", pods[i]->namespace_, pods[i]->name,
 					 arena, &list);
+	/* The store may change before the decision has been made. */
 	for (size_t i = 0; i < list.events.count; i++)
-		copy_texts(&list.events.at[i], arena);
+		event_store_copy(&list.events.at[i], arena);
 	*ret_events = list.events.at;
 	*ret_count = list.events.count;
 }
