@@ -156,6 +156,7 @@ enum place {
 	IN_GROUPS,
 	IN_RESOURCES,
 	IN_UNSERVED,
+	SAFE,     /* safe_to_scale_down of the summary, unless the API server's view is stale */
 	ELSEWHERE /* `write` knows */
 };
 
@@ -180,8 +181,7 @@ struct family {
 	enum unit unit;
 	size_t offset;
 	size_t head; /* of the head's value in the summary; 0: none */
-	void (*write)(const struct metrics_cluster *cluster, const struct metrics_now *now,
-		      struct metrics_family *family);
+	void (*write)(const struct metrics_cluster *cluster, struct metrics_family *family);
 };
 
 /* The lists; `name` is the label of an element. */
@@ -202,10 +202,8 @@ static const struct {
 #define LABELS(cluster, third, fourth)                                                             \
 	((const char *const[]){ (cluster)->namespace_, (cluster)->name, (third), (fourth) })
 
-static void write_backoff(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			  struct metrics_family *family)
+static void write_backoff(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
-	(void)now;
 	for (size_t i = 0; i < cluster->summary.group_count; i++) {
 		const struct summary_group *group = &cluster->summary.groups[i];
 
@@ -215,17 +213,8 @@ static void write_backoff(const struct metrics_cluster *cluster, const struct me
 	}
 }
 
-static void write_safe(const struct metrics_cluster *cluster, const struct metrics_now *now,
-		       struct metrics_family *family)
+static void write_conditions(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
-	metrics_text_integer(family, LABELS(cluster, "", ""),
-			     cluster->summary.safe_to_scale_down && !now->view_stale);
-}
-
-static void write_conditions(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			     struct metrics_family *family)
-{
-	(void)now;
 	for (size_t i = 0; i < cluster->summary.condition_count; i++) {
 		const struct plan_condition *one = &cluster->summary.conditions[i];
 
@@ -244,10 +233,8 @@ static bool is_first_schedule(const struct summary *summary, size_t index)
 	return true;
 }
 
-static void write_active(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			 struct metrics_family *family)
+static void write_active(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
-	(void)now;
 	for (size_t i = 0; i < cluster->summary.schedule_count; i++) {
 		const struct plan_schedule *one = &cluster->summary.schedules[i];
 
@@ -256,10 +243,8 @@ static void write_active(const struct metrics_cluster *cluster, const struct met
 	}
 }
 
-static void write_next_change(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			      struct metrics_family *family)
+static void write_next_change(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
-	(void)now;
 	for (size_t i = 0; i < cluster->summary.schedule_count; i++) {
 		const struct plan_schedule *one = &cluster->summary.schedules[i];
 
@@ -269,20 +254,16 @@ static void write_next_change(const struct metrics_cluster *cluster, const struc
 	}
 }
 
-static void write_update_time(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			      struct metrics_family *family)
+static void write_update_time(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
-	(void)now;
 	metrics_text_histogram(family, LABELS(cluster, cluster->session, ""),
 			       &cluster->update_time);
 }
 
-static void write_gpu_seconds(const struct metrics_cluster *cluster, const struct metrics_now *now,
-			      struct metrics_family *family)
+static void write_gpu_seconds(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
 	const struct metering *metering = &cluster->metering;
 
-	(void)now;
 	for (size_t i = 0; i < metering->group_count; i++)
 		for (enum metering_state s = METERING_USED; s < METERING_STATE_COUNT; s++)
 			metrics_text_integer(
@@ -291,12 +272,10 @@ static void write_gpu_seconds(const struct metrics_cluster *cluster, const struc
 				metering_seconds_shown(metering, &metering->groups[i], s));
 }
 
-static void write_cost(const struct metrics_cluster *cluster, const struct metrics_now *now,
-		       struct metrics_family *family)
+static void write_cost(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
 	const struct metering *metering = &cluster->metering;
 
-	(void)now;
 	for (size_t i = 0; metering->currency && i < metering->group_count; i++)
 		metrics_text_double(
 			family, LABELS(cluster, metering->groups[i].name, metering->currency),
@@ -339,7 +318,7 @@ static const struct family families[] = {
 	{ METRICS_COST, SCALED, OTHER(write_cost) },
 	{ METRICS_UNFULFILLABLE_DEMAND, SCALED, IN_UNSERVED, COUNT,
 	  offsetof(struct summary_unserved, count), 0, NULL },
-	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, OTHER(write_safe) },
+	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, SAFE, COUNT, 0, 0, NULL },
 	{ METRICS_SCAN_INTERVAL, SCALED, OF_CLUSTER(MS, scan_interval_ms) },
 	{ METRICS_CONDITION, ALWAYS, OTHER(write_conditions) },
 	{ METRICS_SCHEDULE_ACTIVE, ALWAYS, OTHER(write_active) },
@@ -398,7 +377,11 @@ bool metrics_clusters_write_part(const struct map *clusters, const struct metric
 		    (from->need == REACHABLE && !cluster->summary.ray_reachable))
 			continue;
 		if (from->place == ELSEWHERE)
-			from->write(cluster, now, &family);
+			from->write(cluster, &family);
+		else if (from->place == SAFE)
+			metrics_text_integer(&family, LABELS(cluster, "", ""),
+					     cluster->summary.safe_to_scale_down &&
+						     !now->view_stale);
 		else if (from->place == IN_CLUSTER || from->place == IN_SUMMARY)
 			write_value(&family, LABELS(cluster, cluster->session, ""), from->unit,
 				    from->place == IN_CLUSTER ? (const void *)cluster :
