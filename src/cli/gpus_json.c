@@ -4,14 +4,6 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 
-static void write_index(struct json_writer *writer, size_t device)
-{
-	if (device == INVENTORY_NO_DEVICE)
-		json_write_null(writer, "gpu");
-	else
-		json_write_integer(writer, "gpu", (int64_t)device);
-}
-
 static void write_user(struct json_writer *writer, const struct gpus_answer *answer,
 		       const struct inventory_user *user)
 {
@@ -23,7 +15,10 @@ static void write_user(struct json_writer *writer, const struct gpus_answer *ans
 	json_write_text(writer, "pod", user->pod->name);
 	json_write_text(writer, "rayCluster", user->cluster);
 	json_write_text(writer, "group", user->group);
-	write_index(writer, user->device);
+	if (user->device == INVENTORY_NO_DEVICE)
+		json_write_null(writer, "gpu");
+	else
+		json_write_integer(writer, "gpu", (int64_t)user->device);
 	json_write_amount(writer, "allocated", user->amount);
 	if (worker)
 		gpu_holders_write_of(writer, "heldBy", worker);

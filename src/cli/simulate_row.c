@@ -203,11 +203,7 @@ static const struct worker_group *find_group(const struct sim_input *input,
 	while (strcmp(input->clusters[i].cluster->name, group->cluster) != 0)
 		i++;
 	*ret_cluster = input->clusters[i].cluster;
-	for (size_t k = 0; k < (*ret_cluster)->group_count; k++) {
-		if (strcmp((*ret_cluster)->groups[k].name, group->name) == 0)
-			return &(*ret_cluster)->groups[k];
-	}
-	return NULL;
+	return ARRAY_FIND((*ret_cluster)->groups, (*ret_cluster)->group_count, name, group->name);
 }
 
 static struct simulate_group_cost cost_of(const struct sim_group *group,

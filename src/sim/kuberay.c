@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "sim/controller.h"
 #include "sim/idle.h"
 #include "sim/place.h"
@@ -265,14 +266,6 @@ void kuberay_wake(struct sim_ray *ray)
 			 SIM_EVENT_OPERATOR, ray, 0);
 }
 
-static bool is_named(const struct strings *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->at[i], name) == 0)
-			return true;
-	return false;
-}
-
 static void delete_named(struct sim_ray *ray, size_t group)
 {
 	const struct strings *names = &ray->groups[group].workers_to_delete;
@@ -281,7 +274,7 @@ static void delete_named(struct sim_ray *ray, size_t group)
 		struct sim_worker *worker = ray->workers.at[i];
 
 		if (worker->type == group + 1 && worker->state != SIM_WORKER_DELETING &&
-		    is_named(names, worker->name))
+		    text_is_among(worker->name, names->at, names->count))
 			kuberay_delete_replica(worker, true);
 	}
 }
@@ -308,12 +301,6 @@ static void create_missing(struct sim_ray *ray, size_t group)
 	}
 }
 
-/* A head has a Node of its own, beside the pools. */
-static void create_head(struct sim_ray *ray)
-{
-	kuberay_scheduled(new_worker(ray, 0, 0), NO_POOL, 0);
-}
-
 /* False while nothing else is reconciled: the cluster is suspended, or its old Pods are ending. */
 static bool reconcile_head(struct sim_ray *ray)
 {
@@ -323,7 +310,8 @@ static bool reconcile_head(struct sim_ray *ray)
 		return false;
 	}
 	if (ray->workers.count == 0)
-		create_head(ray);
+		/* A head has a Node of its own, beside the pools. */
+		kuberay_scheduled(new_worker(ray, 0, 0), NO_POOL, 0);
 	for (size_t i = 0; i < ray->workers.count; i++)
 		if (ray->workers.at[i]->type == 0)
 			return ray->workers.at[i]->state != SIM_WORKER_DELETING;

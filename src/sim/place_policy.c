@@ -115,14 +115,6 @@ static struct sim_worker *candidate_at(struct sim_candidate *at, size_t count, s
 	return at[0].worker;
 }
 
-static bool needs_gpu(const struct ray_request *request)
-{
-	for (size_t i = 0; i < request->bundle_count; i++)
-		if (strcmp(request->bundle[i].name, "GPU") == 0)
-			return true;
-	return false;
-}
-
 /* Lists the nodes where the task fits with the first label selector that has one. */
 static void list_candidates(struct sim_class *class_, bool without_gpu)
 {
@@ -172,9 +164,10 @@ static struct sim_worker *choose_candidate(struct sim_ray *ray)
 
 struct sim_worker *policy_node_of_task(struct sim_class *class_)
 {
+	const struct ray_request *request = class_->bundles[0].request;
 	struct sim_worker *worker = NULL;
 
-	if (!needs_gpu(class_->bundles[0].request)) {
+	if (!ARRAY_FIND(request->bundle, request->bundle_count, name, "GPU")) {
 		list_candidates(class_, true);
 		worker = choose_candidate(class_->ray);
 	}

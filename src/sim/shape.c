@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/text.h"
 
 void shape_find_devices(struct sim_type *type)
 {
@@ -24,19 +25,13 @@ void shape_find_devices(struct sim_type *type)
 
 /* ---- label selectors ---- */
 
-static bool has_value(const struct strings *values, const char *value)
-{
-	for (size_t i = 0; value != NULL && i < values->count; i++)
-		if (strcmp(values->at[i], value) == 0)
-			return true;
-	return false;
-}
-
 static bool selects(const struct label_selector *selector, const struct labels *labels)
 {
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct label_constraint *constraint = &selector->constraints[i];
-		bool has = has_value(&constraint->values, labels_value(labels, constraint->key));
+		const char *value = labels_value(labels, constraint->key);
+		bool has = value != NULL &&
+			   text_is_among(value, constraint->values.at, constraint->values.count);
 
 		if (constraint->operation != LABEL_OPERATOR_IN &&
 		    constraint->operation != LABEL_OPERATOR_NOT_IN)
@@ -118,10 +113,10 @@ void shape_make_bundle(struct sim_ray *ray, const struct ray_request *request, b
 
 static int64_t amount_of(const struct sim_bundle *bundle, const char *name)
 {
-	for (size_t i = 0; i < bundle->request->bundle_count; i++)
-		if (strcmp(bundle->request->bundle[i].name, name) == 0)
-			return bundle->request->bundle[i].amount;
-	return 0;
+	const struct bundle_entry *entry =
+		ARRAY_FIND(bundle->request->bundle, bundle->request->bundle_count, name, name);
+
+	return entry != NULL ? entry->amount : 0;
 }
 
 static int compare_bundles(const void *left, const void *right)

@@ -60,12 +60,6 @@ void start_times_free(struct start_times *times)
 
 /* ---- Pods ---- */
 
-/* Its readiness was interrupted: the time that was kept first is that of the start. */
-static bool is_known(const struct starts *starts, const char *uid)
-{
-	return VEC_FIND(starts, uid, uid) != NULL;
-}
-
 static struct starts *starts_of(struct start_times *times, const struct pod *pod,
 				const char *cluster)
 {
@@ -108,7 +102,8 @@ void start_times_changed(struct start_times *times, const struct pod *old,
 	cluster = labels_value(&new_object->labels, LABEL_CLUSTER);
 	group = labels_value(&new_object->labels, LABEL_GROUP);
 	starts = cluster && group ? starts_of(times, new_object, cluster) : NULL;
-	if (!starts || (old && is_known(starts, new_object->uid)))
+	/* Its readiness was interrupted: the time that was kept first is that of the start. */
+	if (!starts || (old && VEC_FIND(starts, uid, new_object->uid)))
 		return;
 	*next_start(times, starts) = (struct start){
 		.uid = memory_strdup(new_object->uid),

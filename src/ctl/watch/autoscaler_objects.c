@@ -51,16 +51,11 @@ const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects
 	return &objects->bad;
 }
 
-static bool wishes_changed(const struct autoscaler_object *old,
-			   const struct autoscaler_object *new_object)
-{
-	return !old || !new_object || old->generation != new_object->generation;
-}
-
 static void object_changed(void *context, enum kube_change change, const char *key, const void *old,
 			   const void *new_object)
 {
 	struct autoscaler_objects *objects = context;
+	const struct autoscaler_object *before = old, *now = new_object;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *slash = strchr(key, '/');
 	const char *namespace_;
@@ -75,7 +70,7 @@ static void object_changed(void *context, enum kube_change change, const char *k
 			"cluster", key,
 			kube_informer_bad(objects->watch.informer, namespace_, slash + 1),
 			loop_monotonic_ms(objects->control->loop));
-	if (wishes_changed(old, new_object))
+	if (!before || !now || before->generation != now->generation) /* a setting changed */
 		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
 }
 
