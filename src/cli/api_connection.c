@@ -103,6 +103,11 @@ void api_connection_free(struct connection *connection)
 	memory_free(connection);
 }
 
+void api_connection_done(struct connection **connection)
+{
+	api_connection_free(*connection);
+}
+
 struct loop *api_connection_loop(const struct connection *connection)
 {
 	return connection->loop;

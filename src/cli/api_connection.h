@@ -48,7 +48,8 @@ struct api_connection_flags {
 
 /* Reads the kubeconfig and opens no connection yet. ERR_FATAL as kube_config_load. */
 struct connection *api_connection_new(const struct api_connection_flags *flags, struct err *err);
-void api_connection_free(struct connection *connection); /* NULL is fine */
+void api_connection_free(struct connection *connection);  /* NULL is fine */
+void api_connection_done(struct connection **connection); /* the same, for AUTO */
 
 struct loop *api_connection_loop(const struct connection *connection);
 struct kube_client *api_connection_client(const struct connection *connection);

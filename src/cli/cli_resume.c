@@ -123,17 +123,13 @@ int cli_resume(int argc, char **argv)
 	struct arguments arguments = { .name = NULL };
 	const struct flag table[] = { API_FLAGS(arguments.connection) };
 	struct flags flags = FLAGS_CLUSTER(table, arguments.name, true);
-	struct connection *connection;
+	AUTO(api_connection_done) struct connection *connection = NULL;
 	struct err err;
 	int status;
 
 	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
 	connection = api_connection_new(&arguments.connection, &err);
-	if (!connection)
-		return help_failed("resume", &err);
-	status = resume(&arguments, connection, &err) ? help_failed("resume", &err) :
-							(int)EXIT_DONE;
-	api_connection_free(connection);
-	return status;
+	return !connection || resume(&arguments, connection, &err) ? help_failed("resume", &err) :
+								     (int)EXIT_DONE;
 }

@@ -251,11 +251,6 @@ static int watch(const struct arguments *arguments, struct connection *connectio
 	return 0;
 }
 
-static void done_connection(struct connection **connection)
-{
-	api_connection_free(*connection);
-}
-
 static void done_view(struct view **view)
 {
 	view_free(*view);
@@ -263,7 +258,7 @@ static void done_view(struct view **view)
 
 static int status(const struct arguments *arguments, struct err *err)
 {
-	AUTO(done_connection)
+	AUTO(api_connection_done)
 	struct connection *connection = api_connection_new(&arguments->connection, err);
 	AUTO(done_view) struct view *view = NULL;
 	AUTO(buf_done) struct buf output;
