@@ -145,16 +145,15 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 				const void *old, const void *new_object)
 {
 	struct controller *controller = context;
+	const struct ray_cluster *deleted = change == KUBE_DELETED ? old : NULL;
 
 	count_anew(controller, key);
-	if (change == KUBE_DELETED && old && controller->control.events)
-		events_forget(controller->control.events, "RayCluster",
-			      ((const struct ray_cluster *)old)->namespace_,
-			      ((const struct ray_cluster *)old)->name);
-	if (change == KUBE_DELETED && old)
-		start_times_forget(controller->control.start_times,
-				   ((const struct ray_cluster *)old)->namespace_,
-				   ((const struct ray_cluster *)old)->name);
+	if (deleted && controller->control.events)
+		events_forget(controller->control.events, "RayCluster", deleted->namespace_,
+			      deleted->name);
+	if (deleted)
+		start_times_forget(controller->control.start_times, deleted->namespace_,
+				   deleted->name);
 	if (!controller->started)
 		return;
 	if (change == KUBE_DELETED)
