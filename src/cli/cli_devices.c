@@ -26,10 +26,9 @@ static const char help[] =
 /* A later row with the same name replaces it. */
 static bool is_replaced(const struct device_table *table, size_t index)
 {
-	for (size_t i = index + 1; i < table->count; i++)
-		if (strcmp(table->rows[i].resource, table->rows[index].resource) == 0)
-			return true;
-	return false;
+	const struct device_row *row = &table->rows[index];
+
+	return ARRAY_FIND(row + 1, table->count - index - 1, resource, row->resource) != NULL;
 }
 
 /* The name in Ray; for a prefix that of a MIG profile below it, which KubeRay knows. */

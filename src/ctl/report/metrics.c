@@ -147,26 +147,15 @@ static struct metrics_cluster *find_cluster(struct metrics *metrics, const char 
 static void count_begun(struct metrics *metrics, const struct summary *now,
 			const struct summary *before)
 {
-	for (size_t i = 0; i < now->unserved_count; i++) {
-		size_t j = 0;
-
-		while (j < before->unserved_count &&
-		       strcmp(now->unserved[i].reason, before->unserved[j].reason) != 0)
-			j++;
-		if (j == before->unserved_count)
+	for (size_t i = 0; i < now->unserved_count; i++)
+		if (!ARRAY_FIND(before->unserved, before->unserved_count, reason,
+				now->unserved[i].reason))
 			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up",
 				      now->unserved[i].reason);
-	}
-	for (size_t i = 0; i < now->kept_count; i++) {
-		size_t j = 0;
-
-		while (j < before->kept_count &&
-		       strcmp(now->kept[i].reason, before->kept[j].reason) != 0)
-			j++;
-		if (j == before->kept_count)
+	for (size_t i = 0; i < now->kept_count; i++)
+		if (!ARRAY_FIND(before->kept, before->kept_count, reason, now->kept[i].reason))
 			metrics_count(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down",
 				      now->kept[i].reason);
-	}
 }
 
 /* Sets and clears the marks of the groups; metrics_cluster_keep carries them over. */

@@ -227,10 +227,7 @@ static void write_conditions(const struct metrics_cluster *cluster, struct metri
  * the same labels would make the whole text unreadable. */
 static bool is_first_schedule(const struct summary *summary, size_t index)
 {
-	for (size_t i = 0; i < index; i++)
-		if (!strcmp(summary->schedules[i].name, summary->schedules[index].name))
-			return false;
-	return true;
+	return !ARRAY_FIND(summary->schedules, index, name, summary->schedules[index].name);
 }
 
 static void write_active(const struct metrics_cluster *cluster, struct metrics_family *family)

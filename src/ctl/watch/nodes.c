@@ -173,11 +173,8 @@ void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, siz
 
 	for (size_t i = 0; nodes && nodes->ending.count > 0 && i < pod_count; i++) {
 		const struct ending *ending = map_get(&nodes->ending, pods[i]->spec.node_name);
-		bool known = false;
 
-		for (size_t j = 0; ending && j < found.count; j++)
-			known = known || !strcmp(found.at[j].name, ending->node.name);
-		if (ending && !known)
+		if (ending && !VEC_FIND(&found, name, ending->node.name))
 			/* The entry may be freed before the decision has been made. */
 			VEC_PUSH(arena, &found,
 				 node_of(ending->node.name, ending->node.taints, arena));
