@@ -129,7 +129,7 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 	const struct schedule_state *state = &run->states.states.at[c->state];
 	const struct schedule_placed *placed = &run->states.placed.at[c->placed];
 	const struct schedule_requests *requests = try->requests;
-	struct schedule_key *key = &c->bound;
+	union schedule_key *key = &c->bound;
 	uint64_t accelerated = placed->asks_accelerator;
 	int64_t pivot = 0;
 

@@ -51,19 +51,18 @@ static void launch_minimum(struct schedule_run *run)
 
 /* Assigns the rest of a shape to the last of its entries. */
 static void share_left(struct schedule_leftover *leftovers, const struct schedule_list *list,
-		       const struct schedule_try_left *left)
+		       const struct schedule_leftover *left)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct schedule_shape *shape = &list->shapes[i];
-		int64_t units = left->counts[i];
+		int64_t units = left[i].count;
 
 		for (size_t j = shape->entries.count; j-- > 0 && units > 0;) {
 			const struct schedule_entry *entry = &shape->entries.at[j];
 			struct schedule_leftover *leftover = &leftovers[entry->index];
 
+			*leftover = left[i];
 			leftover->count = units < entry->count ? units : entry->count;
-			leftover->limit = left->limits[i];
-			leftover->limit_type = left->limit_types[i];
 			units -= leftover->count;
 		}
 	}
@@ -100,14 +99,15 @@ static void try_alone(struct schedule_run *run, const struct schedule_list *list
 		      struct schedule_leftover *ret_leftovers)
 {
 	const struct schedule_requests *requests;
-	struct schedule_try_left left;
+	const struct schedule_leftover *left;
 
 	if (!list->count)
 		return;
 	requests = schedule_requests_new(run, list);
 	schedule_classes_make(run, &requests, 1);
 	left = schedule_try(run, requests, source);
-	share_left(ret_leftovers, list, &left);
+	if (left)
+		share_left(ret_leftovers, list, left);
 }
 
 static void place_constraints(struct schedule_run *run, const struct lists *lists,
@@ -142,21 +142,19 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 	if (!gang->lists[0].count)
 		return;
 	for (size_t i = 0; i < schedule_gang_choices(gang->gang); i++) {
-		struct schedule_try_left left;
+		const struct schedule_leftover *left;
 
 		if (!gang->lists[i].count)
 			continue;
 		left = schedule_try(run, gang->requests[i], &source);
-		if (!left.any) {
+		if (!left) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
 		}
-		leftover->count = 1;
 		for (size_t j = 0; j < gang->lists[i].count && !leftover->limit; j++)
-			if (left.limits[j] != SCHEDULE_LIMIT_NONE) {
-				leftover->limit = left.limits[j];
-				leftover->limit_type = left.limit_types[j];
-			}
+			if (left[j].limit != SCHEDULE_LIMIT_NONE)
+				*leftover = left[j];
+		leftover->count = 1;
 	}
 }
 

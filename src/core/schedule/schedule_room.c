@@ -374,19 +374,19 @@ static int label_rank(struct schedule_room *room, const struct schedule_placed *
 }
 
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
-		       struct schedule_key *key)
+		       union schedule_key *key)
 {
-	*key = (struct schedule_key){ .recoverable = 1, .recency = 1 };
+	*key = (union schedule_key){ .recoverable = 1, .recency = 1 };
 	if (state->type == SCHEDULE_ID_NONE)
 		return;
 	key->recoverable = problem->types[state->type].recoverable_availability;
-	key->priority = problem->types[state->type].priority;
+	key->priority = (double)problem->types[state->type].priority;
 	key->recency = problem->types[state->type].failure_recency;
 }
 
 void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 		       const struct schedule_list *list, const struct schedule_fill *fill,
-		       size_t fill_count, struct schedule_key *key)
+		       size_t fill_count, union schedule_key *key)
 {
 	const struct schedule_problem *problem = room->states->words->problem;
 	const struct schedule_placed *before = &room->states->placed.at[placed];
@@ -412,7 +412,7 @@ void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 }
 
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
-		       const double *terms, uint32_t rest_id, struct schedule_key *key)
+		       const double *terms, uint32_t rest_id, union schedule_key *key)
 {
 	const struct schedule_rest *rest = &states->rests.at[rest_id];
 	double minimum = rest->minimum, sum = rest->sum;
@@ -430,30 +430,10 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 	key->average = count ? sum / count : 0;
 }
 
-static int compare_doubles(double a, double b)
+int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {
-	return (a > b) - (a < b);
-}
-
-int schedule_key_compare(const struct schedule_key *a, const struct schedule_key *b)
-{
-	int order;
-
-	if (a->labels != b->labels)
-		return a->labels > b->labels ? 1 : -1;
-	if (a->accelerator_ok != b->accelerator_ok)
-		return a->accelerator_ok ? 1 : -1;
-	order = compare_doubles(a->spared, b->spared);
-	if (order)
-		return order;
-	if (a->types != b->types)
-		return a->types > b->types ? 1 : -1;
-	order = compare_doubles(a->minimum, b->minimum);
-	if (!order)
-		order = compare_doubles(a->average, b->average);
-	if (!order)
-		order = compare_doubles(a->recoverable, b->recoverable);
-	if (!order)
-		order = (a->priority > b->priority) - (a->priority < b->priority);
-	return order ? order : compare_doubles(a->recency, b->recency);
+	for (size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
+		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
+			return a->parts[i] > b->parts[i] ? 1 : -1;
+	return 0;
 }

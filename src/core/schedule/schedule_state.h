@@ -99,17 +99,14 @@ struct schedule_fill {
 	int64_t count;  /* units of it on one node */
 };
 
-/* Ray's sort key of a candidate, larger is better, compared member by member. */
-struct schedule_key {
-	int labels;
-	bool accelerator_ok;
-	double spared; /* 0 or, with policy.spare_gpus, - unused GPUs / used GPUs of a
-                    new node */
-	uint32_t types;
-	double minimum, average;
-	double recoverable;
-	int64_t priority;
-	double recency;
+/* Ray's sort key of a candidate: larger is better, the first difference decides. `spared` is 0 or,
+ * with policy.spare_gpus, - unused GPUs / used GPUs of a new node. */
+union schedule_key {
+	struct {
+		double labels, accelerator_ok, spared, types, minimum, average;
+		double recoverable, priority, recency; /* of the type */
+	};
+	double parts[9];
 };
 
 struct schedule_room {
@@ -145,15 +142,15 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      size_t fill_count);
 /* Sets the part of the key that the node's type defines, and clears the rest. */
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
-		       struct schedule_key *key);
+		       union schedule_key *key);
 /* Sets the part of the key that the fill defines; schedule_key_rest sets minimum and average. */
 void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 		       const struct schedule_list *list, const struct schedule_fill *fill,
-		       size_t fill_count, struct schedule_key *key);
+		       size_t fill_count, union schedule_key *key);
 /* Puts minimum and average into the key, from the terms of the state's amounts and the rest. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
-		       const double *terms, uint32_t rest, struct schedule_key *key);
+		       const double *terms, uint32_t rest, union schedule_key *key);
 /* Positive when a is better, 0 when the order of the nodes decides. */
-int schedule_key_compare(const struct schedule_key *a, const struct schedule_key *b);
+int schedule_key_compare(const union schedule_key *a, const union schedule_key *b);
 
 #endif

@@ -186,9 +186,9 @@ static void undo(struct schedule_try *try)
 
 /* ---- units left over ---- */
 
-/* The limit that prevents a new node for the shape, see enum schedule_limit. */
+/* Sets the limit that prevents a new node for the shape, see enum schedule_limit. */
 static void find_limit(struct schedule_run *run, const struct schedule_shape *shape,
-		       enum schedule_limit *ret_limit, size_t *ret_type)
+		       struct schedule_leftover *left)
 {
 	for (size_t type = 1; type < run->problem->type_count; type++) {
 		enum schedule_limit limit;
@@ -200,42 +200,38 @@ static void find_limit(struct schedule_run *run, const struct schedule_shape *sh
 		if (!serves)
 			continue;
 		schedule_run_permits(run, type, false, &limit);
-		if (*ret_type != SCHEDULE_NO_INDEX && limit <= *ret_limit)
+		if (left->limit_type != SCHEDULE_NO_INDEX && limit <= left->limit)
 			continue;
-		*ret_limit = limit;
-		*ret_type = type;
+		left->limit = limit;
+		left->limit_type = type;
 	}
 }
 
-static struct schedule_try_left find_left(struct schedule_try *try)
+static const struct schedule_leftover *find_left(struct schedule_try *try)
 {
 	size_t count = try->list->count;
-	struct arena *scratch = try->run->scratch;
-	struct schedule_try_left left = {
-		.counts = arena_array(scratch, count + 1, sizeof(*left.counts)),
-		.limits = arena_array(scratch, count + 1, sizeof(*left.limits)),
-		.limit_types = arena_array(scratch, count + 1, sizeof(*left.limit_types)),
-	};
+	struct schedule_leftover *left = arena_array(try->run->scratch, count + 1, sizeof(*left));
+	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		left.counts[i] = try->left[i];
-		left.limit_types[i] = SCHEDULE_NO_INDEX;
-		if (!left.counts[i])
+		const struct schedule_shape *shape = &try->list->shapes[i];
+
+		left[i].count = try->source->atomic ? shape->count : try->left[i];
+		left[i].limit_type = SCHEDULE_NO_INDEX;
+		if (!try->left[i])
 			continue;
-		left.any = true;
+		any = true;
 		cpu_budget_step(try->run->problem->cpu_budget);
-		find_limit(try->run, &try->list->shapes[i], &left.limits[i], &left.limit_types[i]);
+		find_limit(try->run, shape, &left[i]);
 	}
-	for (size_t i = 0; i < count && left.any && try->source->atomic; i++)
-		left.counts[i] = try->list->shapes[i].count;
-	return left;
+	return any ? left : NULL;
 }
 
 /* The limits are saved before; an atomic try with units left over restores them and undoes its
  * launches and placements. */
-struct schedule_try_left schedule_try(struct schedule_run *run,
-				      const struct schedule_requests *requests,
-				      const struct schedule_try_source *source)
+const struct schedule_leftover *schedule_try(struct schedule_run *run,
+					     const struct schedule_requests *requests,
+					     const struct schedule_try_source *source)
 {
 	struct schedule_try try = {
 		.run = run, .requests = requests, .list = requests->list, .source = source
@@ -243,7 +239,7 @@ struct schedule_try_left schedule_try(struct schedule_run *run,
 	size_t types = run->problem->type_count;
 	int64_t budget = run->budget, list_nodes = run->list_nodes, new_nodes = run->new_nodes;
 	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
-	struct schedule_try_left left;
+	const struct schedule_leftover *left;
 
 	cpu_budget_step(run->problem->cpu_budget);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
@@ -252,7 +248,7 @@ struct schedule_try_left schedule_try(struct schedule_run *run,
 	if (!schedule_try_exactly(&try))
 		place(&try);
 	left = find_left(&try);
-	if (left.any && source->atomic) {
+	if (left && source->atomic) {
 		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));
 		run->budget = budget;
 		run->list_nodes = list_nodes;

@@ -17,14 +17,6 @@ struct schedule_try_source {
 	bool atomic;       /* all or nothing */
 };
 
-/* Per shape of the list, in the run's scratch arena. */
-struct schedule_try_left {
-	int64_t *counts; /* units not placed; of an atomic try all or none */
-	enum schedule_limit *limits;
-	size_t *limit_types;
-	bool any;
-};
-
 struct schedule_candidate {
 	uint32_t state;
 	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
@@ -36,8 +28,8 @@ struct schedule_candidate {
 	uint64_t *may;         /* bits of shapes that may fit into its state; NULL: not known yet */
 	VEC(struct schedule_fill) fill;
 	double *terms;
-	struct schedule_key key; /* while not fresh: the bound */
-	struct schedule_key bound;
+	union schedule_key key; /* while not fresh: the bound */
+	union schedule_key bound;
 	int64_t bound_at; /* active_count when the bound was made; -1: none */
 	int labels_max;
 	size_t heap_at;
@@ -70,10 +62,11 @@ struct schedule_try {
 
 /* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
  * that leaves units over changes nothing. schedule_classes_make must be called before the first try
- * of a kind. */
-struct schedule_try_left schedule_try(struct schedule_run *run,
-				      const struct schedule_requests *requests,
-				      const struct schedule_try_source *source);
+ * of a kind. Returns the units of each shape that are left over, in the run's scratch arena; NULL:
+ * none is. */
+const struct schedule_leftover *schedule_try(struct schedule_run *run,
+					     const struct schedule_requests *requests,
+					     const struct schedule_try_source *source);
 
 /* ---- candidates (schedule_candidate.c) ---- */
 
