@@ -13,8 +13,8 @@
 static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b, bool running)
 {
 	if (running) {
-		double first = run->states.rests.at[run->rests_of.at[a]].sum;
-		double second = run->states.rests.at[run->rests_of.at[b]].sum;
+		double first = schedule_rest_at(&run->states, run->rests_of.at[a])->sum;
+		double second = schedule_rest_at(&run->states, run->rests_of.at[b])->sum;
 
 		/* With the same fill, the larger sum of the rest results in the larger average. */
 		if (first > second || first < second)
@@ -128,10 +128,10 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 	const struct schedule_state *state = &run->states.states.at[id];
 	struct schedule_class *class = &run->classes.at.at[id];
 	const struct schedule_rest *rest =
-		&run->states.rests.at[schedule_run_rest(run, class->members.at[0])];
+		schedule_rest_at(&run->states, schedule_run_rest(run, class->members.at[0]));
 	double minimum = rest->minimum, sum = rest->sum;
 	bool known = state->running; /* the others may have several rests */
-	uint32_t count = rest->count;
+	uint64_t count = rest->count;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		const struct schedule_amount *amount = &state->amounts[i];
@@ -153,7 +153,7 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 		count++;
 	}
 	class->minimum = count ? minimum * SLACK : 0;
-	class->average = count ? sum / count * SLACK : 0;
+	class->average = count ? sum / (double)count * SLACK : 0;
 	if (!known)
 		class->minimum = class->average = INFINITY;
 }

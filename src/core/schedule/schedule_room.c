@@ -414,9 +414,9 @@ void schedule_key_fill(struct schedule_room *room, uint32_t placed,
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
 		       const double *terms, uint32_t rest_id, union schedule_key *key)
 {
-	const struct schedule_rest *rest = &states->rests.at[rest_id];
+	const struct schedule_rest *rest = schedule_rest_at(states, rest_id);
 	double minimum = rest->minimum, sum = rest->sum;
-	uint32_t count = rest->count;
+	uint64_t count = rest->count;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		if (terms[i] < 0)
@@ -427,7 +427,7 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 			minimum = terms[i];
 	}
 	key->minimum = count ? minimum : 0;
-	key->average = count ? sum / count : 0;
+	key->average = count ? sum / (double)count : 0;
 }
 
 int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)

@@ -11,7 +11,7 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 
 	*states = (struct schedule_states){ .words = words, .arena = arena };
 	states->keys.arena = states->label_sets.arena = arena;
-	states->rest_keys.arena = states->placed_keys.arena = arena;
+	states->rests.arena = states->placed_keys.arena = arena;
 	schedule_intern_add(&states->label_sets, NULL, 0);
 	schedule_placed_add(states, &(struct schedule_placed){ .names = NULL });
 }
@@ -177,21 +177,6 @@ static void read_resources(struct reading *reading, const struct resources *tota
 	}
 }
 
-static uint32_t rest_add(struct schedule_states *states, const struct schedule_rest *rest)
-{
-	uint32_t id;
-
-	states->key.count = 0;
-	key_add(states, rest->count);
-	key_add_double(states, rest->minimum);
-	key_add_double(states, rest->sum);
-	id = schedule_intern_add(&states->rest_keys, states->key.at,
-				 states->key.count * sizeof(*states->key.at));
-	if (id == states->rests.count)
-		VEC_PUSH(states->arena, &states->rests, *rest);
-	return id;
-}
-
 /* A worker whose GPUs are all free assigns parts GPU by GPU; of others only the sum is known. */
 static void set_gpus(struct schedule_states *states, struct schedule_state *state,
 		     struct schedule_open_gpus *open)
@@ -229,10 +214,10 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	state.amount_count = (uint32_t)states->amounts.count;
 	set_gpus(states, &state, &open);
 	if (state.running) {
-		state.rest_count = reading.rest.count;
+		state.rest_count = (uint32_t)reading.rest.count;
 		state.rest_minimum = reading.rest.minimum;
 	}
-	*ret_rest = rest_add(states, &reading.rest);
+	*ret_rest = schedule_intern_add(&states->rests, &reading.rest, sizeof(reading.rest));
 	return schedule_state_add(states, &state);
 }
 
@@ -277,7 +262,7 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 {
 	VEC(uint32_t) found = { .at = NULL };
 
-	if (!states->words->label_count)
+	if (!states->words->labels.entries.count)
 		return 0;
 	for (size_t i = 0; i < labels->count; i++) {
 		uint32_t label =

@@ -40,7 +40,7 @@ struct schedule_state {
 
 /* Resources of a node that no request mentions: they count in the score and never change. */
 struct schedule_rest {
-	uint32_t count;
+	uint64_t count;      /* of this size, so that there is no padding: its bytes are its id */
 	double minimum, sum; /* of their terms; the minimum is infinite when there are none */
 };
 
@@ -57,15 +57,21 @@ struct schedule_placed {
 struct schedule_states {
 	struct schedule_vocabulary *words;
 	struct arena *arena;
-	struct schedule_intern keys, label_sets, rest_keys, placed_keys;
-	VEC(struct schedule_state) states; /* by id */
-	VEC(struct schedule_rest) rests;
+	struct schedule_intern keys, label_sets, placed_keys;
+	struct schedule_intern rests;       /* of struct schedule_rest */
+	VEC(struct schedule_state) states;  /* by id */
 	VEC(struct schedule_placed) placed; /* 0: none */
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
 	VEC(uint32_t) names, selectors;
 };
+
+static inline const struct schedule_rest *schedule_rest_at(const struct schedule_states *states,
+							   uint32_t id)
+{
+	return states->rests.entries.at[id].bytes;
+}
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
 

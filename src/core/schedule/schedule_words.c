@@ -1,9 +1,9 @@
 #include "core/schedule/schedule_words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "core/model/cpu_budget.h"
 
@@ -54,10 +54,11 @@ static uint32_t *slot_of(const struct schedule_intern *intern, const void *bytes
 	}
 }
 
-static void grow(struct schedule_intern *intern)
+/* Fills a new table of slots. */
+static void set_slots(struct schedule_intern *intern, size_t count)
 {
-	intern->slot_count = intern->slot_count ? intern->slot_count * 4 : FIRST_SLOTS;
-	intern->slots = arena_array(intern->arena, intern->slot_count, sizeof(*intern->slots));
+	intern->slot_count = count;
+	intern->slots = arena_array(intern->arena, count, sizeof(*intern->slots));
 	for (uint32_t id = 0; id < intern->entries.count; id++) {
 		const struct schedule_intern_entry *entry = &intern->entries.at[id];
 
@@ -72,7 +73,7 @@ uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, 
 
 	CHECK(size < UINT32_MAX && intern->entries.count < UINT32_MAX - 1);
 	if (2 * intern->entries.count >= intern->slot_count)
-		grow(intern);
+		set_slots(intern, intern->slot_count ? intern->slot_count * 4 : FIRST_SLOTS);
 	slot = slot_of(intern, bytes, size, hash);
 	if (*slot)
 		return *slot - 1;
@@ -87,49 +88,30 @@ uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, 
 
 /* ---- ids in the order of the bytes ---- */
 
-static int compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
+static int compare_entries(const void *a, const void *b)
 {
-	size_t common = a_size < b_size ? a_size : b_size;
-	int order = common ? memcmp(a, b, common) : 0;
+	const struct schedule_intern_entry *first = a, *second = b;
+	uint32_t common = first->size < second->size ? first->size : second->size;
+	int order = memcmp(first->bytes, second->bytes, common);
 
-	return order ? order : (a_size > b_size) - (a_size < b_size);
+	return order ? order : (first->size > second->size) - (first->size < second->size);
 }
 
-static int compare_words(const void *a, const void *b, void *context)
+void schedule_intern_sort(struct schedule_intern *intern)
 {
-	const struct schedule_intern_entry *entries = context;
-	const struct schedule_intern_entry *first = &entries[*(const uint32_t *)a];
-	const struct schedule_intern_entry *second = &entries[*(const uint32_t *)b];
-
-	return compare_bytes(first->bytes, first->size, second->bytes, second->size);
+	if (!intern->entries.count)
+		return;
+	sort_stable(intern->entries.at, intern->entries.count, sizeof(*intern->entries.at),
+		    compare_entries);
+	set_slots(intern, intern->slot_count);
 }
 
-static size_t words_sort(struct schedule_words *words)
+uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size)
 {
-	size_t count = words->intern.entries.count;
-
-	words->places = arena_array(words->intern.arena, count + 1, sizeof(*words->places));
-	words->sorted = arena_array(words->intern.arena, count + 1, sizeof(*words->sorted));
-	for (size_t i = 0; i < count; i++)
-		words->sorted[i] = (uint32_t)i;
-	if (count)
-		qsort_r(words->sorted, count, sizeof(*words->sorted), compare_words,
-			words->intern.entries.at);
-	for (size_t i = 0; i < count; i++)
-		words->places[words->sorted[i]] = (uint32_t)i;
-	return count;
-}
-
-/* SCHEDULE_ID_NONE for a word that was never added. */
-static uint32_t words_find(const struct schedule_words *words, const void *bytes, size_t size)
-{
-	uint32_t slot;
-
-	CHECK(words->places);
-	if (!words->intern.slot_count)
+	if (!intern->slot_count)
 		return SCHEDULE_ID_NONE;
-	slot = *slot_of(&words->intern, bytes, size, hash_of(bytes, size));
-	return slot ? words->places[slot - 1] : SCHEDULE_ID_NONE;
+	/* A free slot is 0, which becomes SCHEDULE_ID_NONE. */
+	return *slot_of(intern, bytes, size, hash_of(bytes, size)) - 1;
 }
 
 int schedule_compare_ids(const void *a, const void *b)
@@ -157,22 +139,22 @@ static void label_add(struct schedule_vocabulary *words, const char *key, const 
 {
 	size_t size = pair_text(words, key, value);
 
-	schedule_intern_add(&words->labels.intern, words->text.at, size);
+	schedule_intern_add(&words->labels, words->text.at, size);
 }
 
 uint32_t schedule_label_find(struct schedule_vocabulary *words, const char *key, const char *value)
 {
 	size_t size;
 
-	if (!words->label_count)
+	if (!words->labels.entries.count)
 		return SCHEDULE_ID_NONE;
 	size = pair_text(words, key, value);
-	return words_find(&words->labels, words->text.at, size);
+	return schedule_intern_find(&words->labels, words->text.at, size);
 }
 
 uint32_t schedule_name_find(const struct schedule_vocabulary *words, const char *name)
 {
-	return words_find(&words->names, name, strlen(name));
+	return schedule_intern_find(&words->names, name, strlen(name));
 }
 
 bool schedule_is_accelerator(const struct schedule_problem *problem, const char *name)
@@ -201,7 +183,7 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
 
-		schedule_intern_add(&words->names.intern, entry->name, strlen(entry->name));
+		schedule_intern_add(&words->names, entry->name, strlen(entry->name));
 		if (!strcmp(entry->name, "GPU") && entry->amount % RESOURCE_UNIT)
 			words->fractions = true;
 	}
@@ -251,7 +233,7 @@ void schedule_vocabulary_init(struct schedule_vocabulary *words,
 	size_t prefix = strlen(RAY_IMPLICIT_RESOURCE_PREFIX);
 
 	*words = (struct schedule_vocabulary){ .problem = problem, .arena = arena };
-	words->names.intern.arena = words->labels.intern.arena = words->selectors.arena = arena;
+	words->names.arena = words->labels.arena = words->selectors.arena = arena;
 	schedule_intern_add(&words->selectors, "", 0);
 	for (size_t i = 0; i < problem->constraint_count; i++)
 		collect_demands(words, problem->constraints[i].demands,
@@ -262,12 +244,13 @@ void schedule_vocabulary_init(struct schedule_vocabulary *words,
 			words->new_only = true;
 	}
 	collect_demands(words, problem->demands, problem->demand_count);
-	words->name_count = words_sort(&words->names);
-	words->label_count = words_sort(&words->labels);
+	schedule_intern_sort(&words->names);
+	schedule_intern_sort(&words->labels);
+	words->name_count = words->names.entries.count;
 	words->is_accelerator = arena_array(arena, words->name_count + 1, sizeof(bool));
 	words->is_implicit = arena_array(arena, words->name_count + 1, sizeof(bool));
 	for (size_t i = 0; i < words->name_count; i++) {
-		const char *name = words->names.intern.entries.at[words->names.sorted[i]].bytes;
+		const char *name = words->names.entries.at[i].bytes;
 
 		words->is_accelerator[i] = schedule_is_accelerator(problem, name);
 		words->is_implicit[i] = !strncmp(name, RAY_IMPLICIT_RESOURCE_PREFIX, prefix);

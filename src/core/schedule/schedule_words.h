@@ -13,7 +13,7 @@ struct schedule_intern_entry {
 };
 
 /* Ids of byte strings in the order of first use, from 0: equal bytes, equal id. They must not
- * define an order that is visible outside: see schedule_words for that. */
+ * define an order that is visible outside, unless they are sorted. */
 struct schedule_intern {
 	struct arena *arena;
 	VEC(struct schedule_intern_entry) entries; /* by id */
@@ -24,23 +24,20 @@ struct schedule_intern {
 /* The id of these bytes; they are copied when they are new. */
 uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, size_t size);
 
-/* Byte strings whose ids are their positions in memcmp order, so that ids may define an order. Add
- * all to the intern, then sort once; ids are valid from then on. */
-struct schedule_words {
-	struct schedule_intern intern;
-	uint32_t *places; /* by id of the intern: place in the order; NULL before the
-                       sort */
-	uint32_t *sorted; /* by place: id of the intern */
-};
+/* Makes the ids the positions in memcmp order, so that they may define an order. Earlier ids are
+ * invalid. */
+void schedule_intern_sort(struct schedule_intern *intern);
+/* SCHEDULE_ID_NONE for bytes that were never added. */
+uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size);
 
 /* Resource names, labels and selectors that the requests of a problem mention. */
 struct schedule_vocabulary {
 	const struct schedule_problem *problem;
 	struct arena *arena;
-	struct schedule_words names;      /* of resources in requests */
-	struct schedule_words labels;     /* "key\0value" that a selector or an affinity names */
+	struct schedule_intern names; /* of resources in requests; sorted */
+	struct schedule_intern labels; /* sorted: "key\0value" that a selector or an affinity names */
 	struct schedule_intern selectors; /* encoded lists of selectors; id 0 is the empty list */
-	size_t name_count, label_count;
+	size_t name_count;
 	uint32_t gpu;          /* id of "GPU", SCHEDULE_ID_NONE when no request has it */
 	bool *is_accelerator;  /* by name id */
 	bool *is_implicit;     /* by name id: a node without it has 1 */
