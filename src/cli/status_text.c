@@ -310,7 +310,7 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 	const struct summary *summary = cluster->summary;
 
 	for (size_t i = 0; i < summary->group_count; i++) {
-		const struct plan_backoff *backoff = summary->groups[i].backoff;
+		const struct memory_backoff *backoff = summary->groups[i].backoff;
 		char until[RFC3339_SIZE];
 		int64_t left;
 

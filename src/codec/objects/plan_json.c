@@ -34,13 +34,13 @@ static const struct field termination_fields[] = {
 };
 
 const struct field plan_backoff_fields[] = {
-	FIELD_TIME(struct plan_backoff, until, "until", .flags = FIELD_ALWAYS,
+	FIELD_TIME(struct memory_backoff, until, "until", .flags = FIELD_ALWAYS,
 		   .description = "No launch before this time."),
-	FIELD_INTEGER(struct plan_backoff, seconds, "seconds", .flags = FIELD_ALWAYS,
+	FIELD_INTEGER(struct memory_backoff, seconds, "seconds", .flags = FIELD_ALWAYS,
 		      .description = "Length of this step; the next one is twice as long."),
-	FIELD_TEXT(struct plan_backoff, cause, "cause", .flags = FIELD_ALWAYS,
+	FIELD_TEXT(struct memory_backoff, cause, "cause", .flags = FIELD_ALWAYS,
 		   .description = "A word of docs/REASONS.md."),
-	FIELD_TEXT(struct plan_backoff, message, "message", .flags = FIELD_ALWAYS,
+	FIELD_TEXT(struct memory_backoff, message, "message", .flags = FIELD_ALWAYS,
 		   .description = "The cause as a sentence."),
 	FIELD_END,
 };

@@ -1,8 +1,9 @@
 #include "core/decide/template_seen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/memory.h"
 #include "core/capacity/template_mark.h"
 #include "core/decide/demand.h"
 #include "core/decide/template_look.h"
@@ -48,66 +49,38 @@ static const struct memory_template *remember(struct offer *offer, const struct 
 
 /* --- requested resources --- */
 
-/* Resource names that Ray's own autoscaler would not find in the groups, and whether any demand
- * requests them. */
-struct candidates {
-	VEC(const char *) at; /* sorted, unique */
-	bool *asked;
-};
-
-static int compare_names(const void *left, const void *right)
+/* Candidates: by name of a resource that Ray's own autoscaler would not find in the groups, a bool:
+ * whether any demand requests it. */
+static void collect_candidates(const struct offer *offer, const struct memory_template **entries,
+			       struct map *candidates)
 {
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-static void collect_candidates(struct offer *offer, const struct memory_template **entries,
-			       struct candidates *ret)
-{
-	size_t kept = 0;
-
 	for (size_t g = 0; g < offer->facts->group_count; g++) {
 		if (offer->groups[g].inferred.type != NULL)
-			VEC_PUSH(offer->arena, &ret->at, offer->groups[g].inferred.resource);
+			map_set(candidates, offer->groups[g].inferred.resource,
+				ARENA_NEW(offer->arena, bool));
 		for (size_t i = 0; entries[g] != NULL && i < entries[g]->resources.count; i++)
-			VEC_PUSH(offer->arena, &ret->at, entries[g]->resources.at[i].name);
+			map_set(candidates, entries[g]->resources.at[i].name,
+				ARENA_NEW(offer->arena, bool));
 	}
-	if (ret->at.count == 0)
-		return;
-	qsort(ret->at.at, ret->at.count, sizeof(*ret->at.at), compare_names);
-	for (size_t i = 0; i < ret->at.count; i++)
-		if (kept == 0 || strcmp(ret->at.at[kept - 1], ret->at.at[i]) != 0)
-			ret->at.at[kept++] = ret->at.at[i];
-	ret->at.count = kept;
-	ret->asked = arena_array(offer->arena, kept, sizeof(*ret->asked));
 }
 
-static bool *find_asked(const struct candidates *candidates, const char *name)
-{
-	const char **found = candidates->at.count == 0 ?
-				     NULL :
-				     bsearch(&name, candidates->at.at, candidates->at.count,
-					     sizeof(name), compare_names);
-
-	return found != NULL ? &candidates->asked[found - candidates->at.at] : NULL;
-}
-
-static void note_request(struct candidates *candidates, const struct ray_request *request)
+static void note_request(const struct map *candidates, const struct ray_request *request)
 {
 	for (size_t i = 0; i < request->bundle_count; i++) {
-		bool *asked = find_asked(candidates, request->bundle[i].name);
+		bool *asked = map_get(candidates, request->bundle[i].name);
 
 		if (asked != NULL)
 			*asked = true;
 	}
 }
 
-static void note_list(struct candidates *candidates, const struct demand_list *list)
+static void note_list(const struct map *candidates, const struct demand_list *list)
 {
 	for (size_t i = 0; i < list->at.count; i++)
 		note_request(candidates, list->at.at[i].request);
 }
 
-static void note_gang(struct candidates *candidates, const struct ray_gang *gang)
+static void note_gang(const struct map *candidates, const struct ray_gang *gang)
 {
 	for (size_t i = 0; i < gang->request_count; i++)
 		note_request(candidates, &gang->requests[i]);
@@ -116,9 +89,9 @@ static void note_gang(struct candidates *candidates, const struct ray_gang *gang
 			note_request(candidates, &gang->selectors[i].requests[r]);
 }
 
-static void note_demand(const struct offer *offer, struct candidates *candidates)
+static void note_demand(const struct offer *offer, const struct map *candidates)
 {
-	if (candidates->at.count == 0)
+	if (candidates->count == 0)
 		return;
 	note_list(candidates, &offer->facts->demands);
 	for (size_t i = 0; i < offer->facts->constraint_count; i++)
@@ -127,9 +100,9 @@ static void note_demand(const struct offer *offer, struct candidates *candidates
 		note_gang(candidates, offer->facts->gangs[i].gang);
 }
 
-static bool is_asked(const struct candidates *candidates, const char *name)
+static bool is_asked(const struct map *candidates, const char *name)
 {
-	const bool *asked = find_asked(candidates, name);
+	const bool *asked = map_get(candidates, name);
 
 	return asked != NULL && *asked;
 }
@@ -204,7 +177,7 @@ static bool lacks_inferred(const struct group_offer *group)
 }
 
 static void apply_entry(const struct offer *offer, struct group_offer *group,
-			const struct memory_template *entry, const struct candidates *candidates)
+			const struct memory_template *entry, const struct map *candidates)
 {
 	struct capacity *capacity = &group->capacity;
 
@@ -220,7 +193,7 @@ static void apply_entry(const struct offer *offer, struct group_offer *group,
 }
 
 static void apply(const struct offer *offer, struct group_offer *group,
-		  const struct memory_template *entry, const struct candidates *candidates)
+		  const struct memory_template *entry, const struct map *candidates)
 {
 	struct capacity *capacity = &group->capacity;
 
@@ -264,7 +237,7 @@ void template_seen_update(struct offer *offer)
 {
 	const struct memory_template **entries =
 		arena_array(offer->arena, offer->facts->group_count, sizeof(*entries));
-	struct candidates candidates = { .at = { .at = NULL } };
+	AUTO(map_done) struct map candidates = MAP_INIT;
 
 	VEC_RESERVE(offer->arena, &offer->memory.templates, offer->facts->group_count);
 	for (size_t g = 0; g < offer->facts->group_count; g++) {

@@ -18,7 +18,7 @@
 #include "core/model/resources.h"
 
 struct memory_template;
-struct plan_backoff;
+struct memory_backoff;
 
 /* One entry of limits, requests, capacity, allocatable or a group's `resources`, in the order
  * of the object (Ray takes the first GPU key, so the order matters). */
@@ -332,7 +332,7 @@ struct autoscaler_status_group {
 	int64_t replicas, target_replicas, min_replicas, max_replicas;
 	int64_t missing, pending, starting, running, idle, draining, gone; /* Pods */
 	const char *gpus_per_worker;
-	const struct plan_backoff *backoff;        /* NULL: none */
+	const struct memory_backoff *backoff;      /* NULL: none */
 	const struct autoscaler_scale *last_scale; /* NULL: none */
 	const struct memory_template *seen;        /* NULL: none */
 };

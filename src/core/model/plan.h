@@ -32,19 +32,13 @@ struct plan_termination {
 	bool needs_fresh_state;
 };
 
-struct plan_backoff {
-	time_ms until;
-	int64_t seconds;
-	const char *cause, *message;
-};
-
 struct plan_group {
 	const char *name;
 	int64_t replicas, target_replicas;
 	int64_t to_launch; /* Pods */
 	VEC(struct plan_termination) terminate;
-	const struct plan_backoff *backoff; /* NULL: none */
-	const char *reason, *message;       /* "" for no change */
+	const struct memory_backoff *backoff; /* NULL: none */
+	const char *reason, *message;         /* "" for no change */
 	int64_t patch_replicas; /* that the patch sets; `replicas` if it sets none. Not printed */
 	/* For core/report/summary; not printed. */
 	int64_t worker_gpus;  /* 1/10000 GPU that Ray counts on one worker, by the template */

@@ -152,14 +152,14 @@ static void set_gpus(const struct maker *maker)
 
 /* --- groups --- */
 
-static const struct plan_backoff *backoff_of(const struct maker *maker,
-					     const struct plan_backoff *backoff)
+static const struct memory_backoff *backoff_of(const struct maker *maker,
+					       const struct memory_backoff *backoff)
 {
-	struct plan_backoff *copy;
+	struct memory_backoff *copy;
 
 	if (!backoff)
 		return NULL;
-	copy = ARENA_NEW(maker->arena, struct plan_backoff);
+	copy = ARENA_NEW(maker->arena, struct memory_backoff);
 	*copy = *backoff;
 	copy->message = message_of(maker, backoff->message);
 	return copy;

@@ -115,7 +115,7 @@ static void say_patch(struct maker *m, const struct plan_group *group)
 
 static void say_backoff(struct maker *m, const struct plan_group *group)
 {
-	const struct plan_backoff *backoff = group->backoff;
+	const struct memory_backoff *backoff = group->backoff;
 	const char *key = arena_printf(m->arena, "%s %s", group->name, backoff->cause);
 	if (strcmp(backoff->cause, REASON_NODE_PROVISION_TIMEOUT) == 0 ||
 	    strcmp(backoff->cause, REASON_RAYLET_START_TIMEOUT) == 0)
@@ -321,14 +321,6 @@ static bool is_wasted(const struct maker *m, const struct ray_node *node, const 
 	       resources_amount(&node->available, "CPU", 0);
 }
 
-static bool is_one_of(const char *reason, const char *const *reasons)
-{
-	for (; *reasons != NULL; reasons++)
-		if (strcmp(*reasons, reason) == 0)
-			return true;
-	return false;
-}
-
 static void block(struct maker *m, const struct plan_worker *worker, const char *kind,
 		  int64_t hold_ms, const char *message)
 {
@@ -345,10 +337,9 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 		     int64_t timeout_ms)
 {
 	static const char *const staying[] = {
-		REASON_NEEDED_BY_DEMAND,  REASON_NEEDED_BY_REQUEST,
-		REASON_NEEDED_BY_REPLICA, REASON_TERMINATION_FORBIDDEN,
-		REASON_GROUP_SUSPENDED,   REASON_GROUP_REMOVED,
-		REASON_STATE_UNKNOWN,     NULL
+		REASON_NEEDED_BY_DEMAND,      REASON_NEEDED_BY_REQUEST, REASON_NEEDED_BY_REPLICA,
+		REASON_TERMINATION_FORBIDDEN, REASON_GROUP_SUSPENDED,   REASON_GROUP_REMOVED,
+		REASON_STATE_UNKNOWN,
 	};
 	int64_t idle_ms = worker->node->idle_duration_ms;
 	const char *why = worker->message;
@@ -356,7 +347,8 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 	if (strcmp(worker->reason, REASON_IDLE) == 0) {
 		hold_ms = DRAIN_REFUSED_MS;
 		why = "Ray has not accepted its drain";
-	} else if (idle_ms <= timeout_ms || !is_one_of(worker->reason, staying)) {
+	} else if (idle_ms <= timeout_ms ||
+		   !text_is_among(worker->reason, staying, sizeof(staying) / sizeof(staying[0]))) {
 		return;
 	}
 	/* A multi-host replica that minReplicas or a schedule keeps is as configured. */

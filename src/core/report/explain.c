@@ -405,13 +405,6 @@ void explain_groups(const struct choice *choice, struct plan *plan)
 		item->min_replicas = group->min_replicas;
 		item->reason = words.reason;
 		item->message = words.message;
-		if (!own->health->backed_off)
-			continue;
-		struct plan_backoff *backoff = ARENA_NEW(choice->arena, struct plan_backoff);
-		*backoff = (struct plan_backoff){ own->health->backoff->until,
-						  own->health->backoff->seconds,
-						  own->health->backoff->cause,
-						  own->health->backoff->message };
-		item->backoff = backoff;
+		item->backoff = own->health->backed_off ? own->health->backoff : NULL;
 	}
 }

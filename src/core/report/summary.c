@@ -8,7 +8,6 @@
 #include "core/decide/demand.h"
 #include "core/decide/gate.h"
 #include "core/model/reason.h"
-#include "core/report/requested.h"
 #include "core/report/summary_invariants.h"
 #include "core/report/summary_resources.h"
 
@@ -316,6 +315,42 @@ static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
 	order_pending(&sum);
 }
 
+/* --- requests ahead of demand --- */
+
+struct request_list {
+	VEC(struct summary_request) at;
+};
+
+static void add_requested(struct arena *arena, struct request_list *list,
+			  const struct ray_constraint *constraint, enum demand_source source,
+			  const char *schedule)
+{
+	for (size_t i = 0; constraint != NULL && i < constraint->count; i++)
+		VEC_PUSH(arena, &list->at,
+			 ((struct summary_request){ source, schedule,
+						    &constraint->requests[i].request,
+						    constraint->requests[i].count }));
+}
+
+/* What is requested ahead of demand: by request_resources, its annotation and the schedules that are
+ * active. That of Ray only while it is reachable. */
+static void sum_requested(const struct snapshot *snapshot, const struct plan *plan,
+			  struct arena *arena, struct summary *summary)
+{
+	const struct ray_state *state = summary->ray_reachable ? snapshot->ray_state : NULL;
+	struct request_list requested = { .at = { .at = NULL } };
+
+	for (size_t i = 0; state != NULL && i < state->constraint_count; i++)
+		add_requested(arena, &requested, &state->constraints[i], SOURCE_RAY, "");
+	add_requested(arena, &requested, snapshot->annotation_request, SOURCE_ANNOTATION, "");
+	for (size_t i = 0; i < plan->schedule_count; i++)
+		if (plan->schedules[i].active)
+			add_requested(arena, &requested, snapshot->autoscaler->schedules[i].bundles,
+				      SOURCE_SCHEDULE, plan->schedules[i].name);
+	summary->requested = requested.at.at;
+	summary->requested_count = requested.at.count;
+}
+
 /* --- unserved demand --- */
 
 static int64_t gpus_of(const struct plan_demand *demand)
@@ -450,7 +485,7 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	if (!summary->hands_off)
 		summary_resources(snapshot, arena, summary);
 	sum_pending(snapshot, arena, summary);
-	requested_sum(snapshot, plan, arena, summary);
+	sum_requested(snapshot, plan, arena, summary);
 	sum_unserved(plan, arena, summary);
 	choose_reason(summary);
 	invariants_of_summary(summary, plan);

@@ -38,9 +38,9 @@ struct summary_group {
 	int64_t registered;                /* Pods whose raylet is alive in Ray */
 	int64_t worker_gpus;               /* of one worker, by the template, 1/10000 */
 	struct summary_gpus gpus;
-	const struct plan_backoff *backoff; /* NULL: none */
-	time_ms idle_since;                 /* of the worker that is idle longest; TIME_NONE */
-	const char *reason, *message;       /* of the plan; "" for no change */
+	const struct memory_backoff *backoff; /* NULL: none */
+	time_ms idle_since;                   /* of the worker that is idle longest; TIME_NONE */
+	const char *reason, *message;         /* of the plan; "" for no change */
 	/* Pending demand that it could serve and does not: bundles, gangs and requested bundles,
 	 * with the first reason; "". */
 	int64_t waiting;

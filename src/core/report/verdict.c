@@ -22,6 +22,26 @@ static struct plan_condition *add(struct arena *arena, struct plan *plan, const 
 	return condition;
 }
 
+/* "a; b; and 3 more". */
+struct problem_list {
+	const char *text;
+	size_t count;
+};
+
+static void list_problem(struct arena *arena, struct problem_list *list, const char *problem)
+{
+	if (list->count++ < PROBLEMS_MAX)
+		list->text = list->count > 1 ? arena_printf(arena, "%s; %s", list->text, problem) :
+					       problem;
+}
+
+static const char *problems_text(struct arena *arena, const struct problem_list *list)
+{
+	return list->count <= PROBLEMS_MAX ? list->text :
+					     arena_printf(arena, "%s; and %zu more", list->text,
+							  list->count - PROBLEMS_MAX);
+}
+
 static const char *ray_note(const struct choice *choice)
 {
 	const char *note = choice->snapshot->ray_note;
@@ -193,15 +213,13 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 
 static void write_invalid(const struct choice *choice, struct plan *plan)
 {
-	const char *text = "";
-	for (size_t i = 0; i < choice->facts->problems.count && i < PROBLEMS_MAX; i++)
-		text = arena_printf(choice->arena, "%s%s%s", text, i > 0 ? "; " : "",
-				    choice->facts->problems.at[i]);
-	if (choice->facts->problems.count > PROBLEMS_MAX)
-		text = arena_printf(choice->arena, "%s; and %zu more", text,
-				    choice->facts->problems.count - PROBLEMS_MAX);
-	if (choice->facts->problems.count > 0)
-		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
+	struct problem_list list = { .text = NULL };
+
+	VEC_EACH(const char *const, problem, &choice->facts->problems)
+		list_problem(choice->arena, &list, *problem);
+	if (list.count > 0)
+		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST,
+		    problems_text(choice->arena, &list));
 }
 
 static void write_foreign(const struct choice *choice, struct plan *plan)
@@ -236,48 +254,42 @@ static void write_reverted(const struct choice *choice, struct plan *plan)
  * it. */
 static void write_broken(const struct choice *choice, struct plan *plan)
 {
-	const char *text = "";
-	size_t count = 0;
+	struct problem_list list = { .text = NULL };
 
 	for (size_t g = 0; g < choice->facts->group_count; g++)
 		for (size_t i = 0; i < choice->offer->groups[g].lack_count; i++) {
 			const struct template_lack *lack = &choice->offer->groups[g].lacks[i];
 
-			if (lack->inferred || count++ >= PROBLEMS_MAX)
-				continue;
-			text = arena_printf(choice->arena, "%s%s%s", text, count > 1 ? "; " : "",
-					    template_seen_lack_text(choice->offer,
-								    &choice->facts->groups[g],
-								    lack));
+			if (!lack->inferred)
+				list_problem(choice->arena, &list,
+					     template_seen_lack_text(choice->offer,
+								     &choice->facts->groups[g],
+								     lack));
 		}
-	if (count > PROBLEMS_MAX)
-		text = arena_printf(choice->arena, "%s; and %zu more", text, count - PROBLEMS_MAX);
-	if (count > 0)
-		add(choice->arena, plan, "TemplateBroken", true, REASON_TEMPLATE_BROKEN, text);
+	if (list.count > 0)
+		add(choice->arena, plan, "TemplateBroken", true, REASON_TEMPLATE_BROKEN,
+		    problems_text(choice->arena, &list));
 }
 
 /* Head first, then the workers in canonical order, so that the order of the Pods does not
  * matter. */
 static void write_unreadable(const struct choice *choice, struct plan *plan)
 {
-	const char *text = "";
-	size_t count = 0;
+	struct problem_list list = { .text = NULL };
 
 	for (size_t i = 0; i <= choice->facts->worker_count; i++) {
 		const struct pod *pod = i == 0 ? choice->facts->head_pod :
 						 choice->facts->workers[i - 1].pod;
 
-		if (pod == NULL || pod->unreadable == NULL || count++ >= PROBLEMS_MAX)
-			continue;
-		text = arena_printf(choice->arena, "%s%sPod %s: %s", text, count > 1 ? "; " : "",
-				    pod->name, pod->unreadable);
+		if (pod != NULL && pod->unreadable != NULL)
+			list_problem(choice->arena, &list,
+				     arena_printf(choice->arena, "Pod %s: %s", pod->name,
+						  pod->unreadable));
 	}
-	if (count > PROBLEMS_MAX)
-		text = arena_printf(choice->arena, "%s; and %zu more", text, count - PROBLEMS_MAX);
-	if (count > 0)
+	if (list.count > 0)
 		add(choice->arena, plan, CONDITION_POD_UNREADABLE, true, REASON_PODS_UNREADABLE,
 		    arena_printf(choice->arena, "%s; a Pod that cannot be read counts as busy",
-				 text));
+				 problems_text(choice->arena, &list)));
 }
 
 static void write_idle(struct arena *arena, struct plan *plan)

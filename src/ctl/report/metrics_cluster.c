@@ -42,14 +42,14 @@ static const struct summary_group *copy_groups(const struct summary_group *from,
 	struct summary_group *groups = copy(arena, from, count, sizeof(*groups));
 
 	for (size_t i = 0; i < count; i++) {
-		struct plan_backoff *backoff;
+		struct memory_backoff *backoff;
 
 		groups[i].name = arena_strdup(arena, from[i].name);
 		groups[i].reason = groups[i].message = NULL;
 		groups[i].waiting_reason = groups[i].waiting_message = NULL;
 		if (!from[i].backoff)
 			continue;
-		backoff = ARENA_NEW(arena, struct plan_backoff);
+		backoff = ARENA_NEW(arena, struct memory_backoff);
 		backoff->cause = arena_strdup(arena, from[i].backoff->cause);
 		groups[i].backoff = backoff;
 	}

@@ -190,7 +190,9 @@ static const struct ray_gang gang = { .requests = requests, .request_count = 5 }
 static struct plan *make_plan(struct arena *arena)
 {
 	static const struct plan_schedule office = { .name = "office" };
-	static const struct plan_backoff backoff = { 1795168800000, 20, "Quota", "no quota" };
+	static const struct memory_backoff backoff = {
+		.until = 1795168800000, .seconds = 20, .cause = "Quota", .message = "no quota"
+	};
 	struct plan *plan = ARENA_NEW(arena, struct plan);
 	struct plan_group *group = VEC_ADD(arena, &plan->groups);
 

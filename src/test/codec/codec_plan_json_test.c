@@ -15,7 +15,9 @@ static const char *const names[] = { "p1", "p2" };
 
 static void fill_group(struct plan *plan, struct arena *arena)
 {
-	static const struct plan_backoff backoff = { 1795168800000, 20, "Quota", "no quota" };
+	static const struct memory_backoff backoff = {
+		.until = 1795168800000, .seconds = 20, .cause = "Quota", .message = "no quota"
+	};
 	struct plan_group *group = VEC_ADD(arena, &plan->groups);
 
 	*group = (struct plan_group){ .name = "gpu-group",
