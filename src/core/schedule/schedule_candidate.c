@@ -326,7 +326,7 @@ static bool may_be_better(const struct schedule_try *try, const struct schedule_
 			  const struct schedule_candidate *c)
 {
 	if (!try->ranked || c->type != SCHEDULE_NO_INDEX || c->key.labels < try->labels_max ||
-	    !c->key.accelerator_ok || c->key.types < try->types_max)
+	    c->key.accelerator_ok < 1 || c->key.types < try->types_max)
 		return true;
 	if (class->minimum > c->key.minimum || class->minimum < c->key.minimum)
 		return class->minimum > c->key.minimum;

@@ -97,7 +97,9 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : (first->size > second->size) - (first->size < second->size);
 }
 
-void schedule_intern_sort(struct schedule_intern *intern)
+/* Makes the ids the positions in memcmp order, so that they may define an order. Earlier ids are
+ * invalid. */
+static void intern_sort(struct schedule_intern *intern)
 {
 	if (!intern->entries.count)
 		return;
@@ -106,7 +108,8 @@ void schedule_intern_sort(struct schedule_intern *intern)
 	set_slots(intern, intern->slot_count);
 }
 
-uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size)
+/* SCHEDULE_ID_NONE for bytes that were never added. */
+static uint32_t intern_find(const struct schedule_intern *intern, const void *bytes, size_t size)
 {
 	if (!intern->slot_count)
 		return SCHEDULE_ID_NONE;
@@ -149,12 +152,12 @@ uint32_t schedule_label_find(struct schedule_vocabulary *words, const char *key,
 	if (!words->labels.entries.count)
 		return SCHEDULE_ID_NONE;
 	size = pair_text(words, key, value);
-	return schedule_intern_find(&words->labels, words->text.at, size);
+	return intern_find(&words->labels, words->text.at, size);
 }
 
 uint32_t schedule_name_find(const struct schedule_vocabulary *words, const char *name)
 {
-	return schedule_intern_find(&words->names, name, strlen(name));
+	return intern_find(&words->names, name, strlen(name));
 }
 
 bool schedule_is_accelerator(const struct schedule_problem *problem, const char *name)
@@ -244,8 +247,8 @@ void schedule_vocabulary_init(struct schedule_vocabulary *words,
 			words->new_only = true;
 	}
 	collect_demands(words, problem->demands, problem->demand_count);
-	schedule_intern_sort(&words->names);
-	schedule_intern_sort(&words->labels);
+	intern_sort(&words->names);
+	intern_sort(&words->labels);
 	words->name_count = words->names.entries.count;
 	words->is_accelerator = arena_array(arena, words->name_count + 1, sizeof(bool));
 	words->is_implicit = arena_array(arena, words->name_count + 1, sizeof(bool));

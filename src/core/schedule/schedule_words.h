@@ -24,12 +24,6 @@ struct schedule_intern {
 /* The id of these bytes; they are copied when they are new. */
 uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, size_t size);
 
-/* Makes the ids the positions in memcmp order, so that they may define an order. Earlier ids are
- * invalid. */
-void schedule_intern_sort(struct schedule_intern *intern);
-/* SCHEDULE_ID_NONE for bytes that were never added. */
-uint32_t schedule_intern_find(const struct schedule_intern *intern, const void *bytes, size_t size);
-
 /* Resource names, labels and selectors that the requests of a problem mention. */
 struct schedule_vocabulary {
 	const struct schedule_problem *problem;
