@@ -332,8 +332,8 @@ static void add_requested(struct arena *arena, struct request_list *list,
 						    constraint->requests[i].count }));
 }
 
-/* What is requested ahead of demand: by request_resources, its annotation and the schedules that are
- * active. That of Ray only while it is reachable. */
+/* Bundles requested ahead of demand: by request_resources, its annotation and the schedules that are
+ * active. Those of Ray only while it is reachable. */
 static void sum_requested(const struct snapshot *snapshot, const struct plan *plan,
 			  struct arena *arena, struct summary *summary)
 {
