@@ -15,6 +15,8 @@
 #define H2_READS_MAX 2 /* in a row, before other sockets have their turn */
 #define H2_TLS_READ_BYTES 16384
 #define H2_WRITE_STEP_BYTES 65536u
+/* The type of a TLS record. No HTTP/2 frame begins with this byte: it would be too long. */
+#define H2_TLS_ALERT 0x15
 
 struct h2_connection {
 	uv_tcp_t tcp;
@@ -94,11 +96,17 @@ static void h2_connection_fail(struct h2_connection *connection, const struct er
 	connection->frames.events->lost(owner, err);
 }
 
-static void h2_connection_fail_uv(struct h2_connection *connection, const char *what, int error)
+/* why: NULL for none. A server that expects TLS answers bytes without it by no HTTP/2 frame. */
+static void h2_connection_fail_as(struct h2_connection *connection, const char *what,
+				  const char *why)
 {
+	bool unheard = connection->state == H2_OPEN && !connection->frames.received;
 	struct err err;
 
-	err_set(&err, ERR_RETRY, "%s: %s", what, uv_strerror(error));
+	err_set(&err, ERR_RETRY, "%s%s%s%s", what, why ? ": " : "", why ? why : "",
+		unheard && !connection->tls ?
+			"; it may expect TLS (RAY_USE_TLS and its certificates)" :
+			"");
 	h2_connection_fail(connection, &err);
 }
 
@@ -114,7 +122,7 @@ static void h2_connection_on_written(uv_write_t *request, int status)
 	if (connection->state == H2_CLOSED)
 		return;
 	if (status < 0)
-		h2_connection_fail_uv(connection, "cannot write", status);
+		h2_connection_fail_as(connection, "cannot write", uv_strerror(status));
 	else if (!connection->tls || h2_connection_send_tls(connection) == 0)
 		h2_connection_flush(connection);
 }
@@ -129,7 +137,7 @@ static int h2_connection_send(struct h2_connection *connection, char *bytes, siz
 	CHECK(!connection->writing);
 	if (sent < 0 && sent != UV_EAGAIN) {
 		memory_free(bytes);
-		h2_connection_fail_uv(connection, "cannot write", sent);
+		h2_connection_fail_as(connection, "cannot write", uv_strerror(sent));
 		return -1;
 	}
 	if (sent < 0)
@@ -144,7 +152,7 @@ static int h2_connection_send(struct h2_connection *connection, char *bytes, siz
 		if (sent == 0)
 			return 0;
 		memory_free(steal(&connection->writing));
-		h2_connection_fail_uv(connection, "cannot write", sent);
+		h2_connection_fail_as(connection, "cannot write", uv_strerror(sent));
 		return -1;
 	}
 	memory_free(bytes);
@@ -325,14 +333,17 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 	if (connection->state == H2_CLOSED || size == 0 || size == UV_ENOBUFS)
 		return;
 	if (size == UV_EOF) {
-		err_set(&err, ERR_RETRY, "the connection was closed by the other side%s%s",
-			connection->frames.why ? ": " : "",
-			connection->frames.why ? connection->frames.why : "");
-		h2_connection_fail(connection, &err);
+		h2_connection_fail_as(connection, "the connection was closed by the other side",
+				      connection->frames.why);
 		return;
 	}
 	if (size < 0) {
-		h2_connection_fail_uv(connection, "cannot read", (int)size);
+		h2_connection_fail_as(connection, "cannot read", uv_strerror((int)size));
+		return;
+	}
+	if (!connection->tls && connection->last_read_ms == INT64_MIN &&
+	    bytes->base[0] == H2_TLS_ALERT) {
+		h2_connection_fail_as(connection, "the other side sent a TLS alert", NULL);
 		return;
 	}
 	connection->last_read_ms = loop_monotonic_ms(connection->loop);
@@ -369,14 +380,14 @@ static void h2_connection_on_connect(uv_connect_t *request, int status)
 	if (connection->state == H2_CLOSED)
 		return;
 	if (status < 0) {
-		h2_connection_fail_uv(connection, "cannot connect", status);
+		h2_connection_fail_as(connection, "cannot connect", uv_strerror(status));
 		return;
 	}
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
 	status = uv_read_start((uv_stream_t *)&connection->tcp, h2_connection_on_room,
 			       h2_connection_on_read);
 	if (status < 0) {
-		h2_connection_fail_uv(connection, "cannot read", status);
+		h2_connection_fail_as(connection, "cannot read", uv_strerror(status));
 	} else if (!connection->tls) {
 		h2_connection_greet(connection);
 	} else {

@@ -61,6 +61,7 @@ static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, voi
 	struct h2_frames *frames = context;
 	void *stream;
 
+	frames->received = true;
 	if (frame->hd.type == NGHTTP2_GOAWAY) {
 		frames->goaway = true;
 		h2_frames_note(frames, nghttp2_http2_strerror(frame->goaway.error_code));

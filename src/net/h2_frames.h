@@ -15,8 +15,9 @@ struct h2_frames {
 	nghttp2_session *session;
 	const struct h2_connection_events *events;
 	void *owner;
-	bool goaway; /* the peer accepts no more streams */
-	char *why;   /* error text of nghttp2, or of the peer's GOAWAY; NULL */
+	bool received; /* a frame */
+	bool goaway;   /* the peer accepts no more streams */
+	char *why;     /* error text of nghttp2, or of the peer's GOAWAY; NULL */
 	/* Counted since h2_connection read them last: bytes of messages that a stream consumed, and
 	 * bytes of header fields after HPACK decoding. */
 	size_t taken_bytes, header_bytes;

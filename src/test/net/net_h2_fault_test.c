@@ -149,7 +149,6 @@ static void expect_raw_error(const void *raw, size_t size, bool close, enum err_
 static void test_garbage(void **state)
 {
 	static const char http1[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
-	static const char alert[] = { 0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x0a };
 	/* A DATA frame before SETTINGS, half of a SETTINGS frame, a frame of 16 MiB. */
 	static const char data_first[] = { 0, 0, 1, 0, 0, 0, 0, 0, 1, 'x' };
 	static const char half[] = { 0, 0, 6, 4, 0, 0, 0 };
@@ -159,7 +158,6 @@ static void test_garbage(void **state)
 
 	(void)state;
 	expect_raw_error(http1, sizeof(http1) - 1, false, ERR_RETRY, "HTTP/2");
-	expect_raw_error(alert, sizeof(alert), true, ERR_RETRY, "");
 	expect_raw_error(data_first, sizeof(data_first), false, ERR_RETRY, "HTTP/2");
 	expect_raw_error(half, sizeof(half), true, ERR_RETRY, "closed by the other side");
 	expect_raw_error(half, sizeof(half), false, ERR_TIMEOUT, "no reply within 400 ms");
@@ -167,6 +165,22 @@ static void test_garbage(void **state)
 	expect_raw_error(bad_settings, sizeof(bad_settings), false, ERR_RETRY, "HTTP/2");
 	expect_raw_error(zeros, sizeof(zeros), false, ERR_RETRY, "HTTP/2");
 	expect_raw_error("", 0, true, ERR_RETRY, "closed by the other side");
+}
+
+/* A server that expects TLS closes, or refuses our first bytes with an alert (RFC 8446, 6). */
+static void test_tls_expected(void **state)
+{
+	static const char alert[] = { 0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46 };
+	static const char settings[] = { 0, 0, 0, 4, 0, 0, 0, 0, 0 };
+	static const char fix[] = "; it may expect TLS (RAY_USE_TLS and its certificates)";
+
+	(void)state;
+	expect_raw_error(alert, sizeof(alert), true, ERR_RETRY, fix);
+	expect_raw_error(alert, sizeof(alert), false, ERR_RETRY, fix);
+	expect_raw_error(alert, 1, false, ERR_RETRY, fix);
+	expect_raw_error("", 0, true, ERR_RETRY, fix);
+	expect_raw_error(settings, sizeof(settings), true, ERR_RETRY, "closed by the other side");
+	assert_null(strstr(bench.outcomes[0].text, "TLS"));
 }
 
 /* Any bytes at all: an error in time, and no memory is lost (the sanitizer checks). */
@@ -385,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_goaway_with_a_call_under_way),
 		cmocka_unit_test(test_refused_and_back_off),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_tls_expected),
 		cmocka_unit_test(test_random_bytes),
 		cmocka_unit_test(test_slow_replies),
 		cmocka_unit_test(test_replies_that_never_come),
